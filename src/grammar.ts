@@ -1,0 +1,112 @@
+/**
+ * The one place that says what an e-mail address, a code, a language or an identifier looks like (contract 1).
+ * Every door calls these, so that no two doors disagree about who or what is meant.
+ * Lengths are counted in code points, as protovalidate and PostgreSQL count them (zod and `.length` count UTF-16 units).
+ */
+
+export const LIMITS = {
+  email: 254,
+  emailLocal: 64,
+  slug: 64,
+  permission: 128,
+  resourceId: 256,
+  url: 2048,
+  revision: 64,
+  bulkPermissions: 1000,
+  recipients: 1000,
+  jsonNesting: 32,
+} as const;
+
+// Atoms of contract 1. No quoted local parts, no domain literals, no comments: each has mailed a stranger somewhere.
+const LOCAL = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}$/;
+const HOST =
+  /^(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
+const SLUG = /^[a-z0-9]+(?:[._-][a-z0-9]+)*$/;
+const PERMISSION = /^[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*$/;
+const LANGUAGE = /^[a-z]{2,3}(?:-(?:[a-z]{2}|[0-9]{3}))?$/;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+const ASCII_SPACE_AROUND = /^[\t\n\v\f\r ]+|[\t\n\v\f\r ]+$/g;
+const UPPER = /[A-Z]/g;
+
+/** Application codes that would be read as something else in a path (contract 1). */
+const RESERVED_APPLICATION_CODES = new Set(['inbox', 'stream', 'preferences']);
+
+/**
+ * The normal form of an e-mail address, or null when it is none that Usher knows.
+ * Drops surrounding ASCII white space and lower-cases A-Z, nothing else: Unicode folding merges different people.
+ */
+export function normalizeEmail(input: string): string | null {
+  // 254 for the address and some for white space; a longer input is not worth a regular expression.
+  if (input.length > LIMITS.email + 64) return null;
+  const trimmed = input.replace(ASCII_SPACE_AROUND, '');
+  if (trimmed.length === 0 || trimmed.length > LIMITS.email) return null;
+  const at = trimmed.indexOf('@');
+  if (at < 1 || at !== trimmed.lastIndexOf('@')) return null;
+  if (!LOCAL.test(trimmed.slice(0, at)) || !HOST.test(trimmed.slice(at + 1))) return null;
+  return lowerAscii(trimmed);
+}
+
+/** A-Z to a-z and nothing else. `toLowerCase` also folds KELVIN SIGN and its kind. */
+export function lowerAscii(text: string): string {
+  return text.replace(UPPER, (c) => String.fromCharCode(c.charCodeAt(0) + 32));
+}
+
+/** Application, role, entity and notification type codes, brand slugs, template keys. */
+export function isSlug(text: string): boolean {
+  return text.length <= LIMITS.slug && SLUG.test(text);
+}
+
+/** A slug that may name an application. */
+export function isApplicationCode(text: string): boolean {
+  return isSlug(text) && !RESERVED_APPLICATION_CODES.has(text);
+}
+
+/** As a slug, with upper-case letters, to 128 characters. */
+export function isPermissionCode(text: string): boolean {
+  return text.length <= LIMITS.permission && PERMISSION.test(text);
+}
+
+/** 1 to 256 characters, no control characters, no lone surrogates (which could not be stored, and would collide). */
+export function isResourceId(text: string): boolean {
+  return text.length >= 1 && !isLongerThan(text, LIMITS.resourceId) && !hasForbiddenCharacters(text);
+}
+
+/** Whether `text` has more than `max` code points. Counts only where UTF-16 units leave it open. */
+export function isLongerThan(text: string, max: number): boolean {
+  if (text.length <= max) return false;
+  if (text.length > 2 * max) return true;
+  let count = 0;
+  for (const _ of text) if (++count > max) return true;
+  return false;
+}
+
+/** Control characters (U+0000 to U+001F, U+007F to U+009F) or lone surrogates. */
+export function hasForbiddenCharacters(text: string): boolean {
+  return CONTROL.test(text) || !text.isWellFormed();
+}
+
+/** Lower-case BCP 47 primary tag with an optional region: `cs`, `pt-br`. */
+export function isLanguageCode(text: string): boolean {
+  return LANGUAGE.test(text);
+}
+
+/** An IANA zone that this runtime knows. (`Intl.supportedValuesOf` leaves out valid ones.) */
+export function isTimeZone(text: string): boolean {
+  // Offsets such as +01:00 pass Intl but are no IANA names.
+  if (text.length > 64 || !/^[A-Za-z]/.test(text)) return false;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: text });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A URL that may be stored: https (http too where `allowHttp`), no credentials, at most 2,048 characters. */
+export function isStorableUrl(text: string, allowHttp: boolean): boolean {
+  if (text.length > LIMITS.url || hasForbiddenCharacters(text) || /\s/.test(text)) return false;
+  const url = URL.parse(text);
+  if (url === null || url.username !== '' || url.password !== '' || url.hostname === '') return false;
+  return url.protocol === 'https:' || (allowHttp && url.protocol === 'http:');
+}

@@ -1,0 +1,63 @@
+import type { Kysely } from 'kysely';
+import type { FactsSource, Revision } from '../engine/types.ts';
+import type { Schema } from './schema.ts';
+
+/**
+ * What a statement of persistence runs in. Features pass it on and never look inside.
+ * One connection, one transaction: never kept beyond the function it was handed to.
+ */
+export interface Tx {
+  readonly kysely: Kysely<Schema>;
+}
+
+/**
+ * A part of the policy data, as the change log names it (docs/freshness.md): `p:APP` an application's permissions, roles and
+ * their permissions; `u:EMAIL` active or SuperAdmin; `m:APP:EMAIL` roles, admin and overrides of one person in one
+ * application; `a:APP` everything in an application; `*` everything.
+ */
+export type Scope = `p:${string}` | `u:${string}` | `m:${string}:${string}` | `a:${string}` | '*';
+
+/**
+ * What a write returns: its result, and the scopes it touched. An empty list says "no policy row was touched"
+ * (a profile, a refusal, nothing to change); it must be said, so that a policy write that announces nothing does not type-check.
+ */
+export interface Outcome<T> {
+  result: T;
+  scopes: readonly Scope[];
+}
+
+/** A committed write: `revision` is the one it made, or the newest that its transaction saw. */
+export interface Committed<T> {
+  result: T;
+  revision: Revision;
+}
+
+/** The engine's side of an acknowledged write: told by `Database.follow`. */
+export interface Follower {
+  /** Resolves when this instance's answers are at least as fresh as `revision`. */
+  reach(revision: Revision): Promise<void>;
+  /** Forgets every cached fact: the outcome of a write is unknown, or `reach` failed. */
+  dropAll(): void;
+}
+
+/** The only way to the data. Every method rejects with UsherError UNAVAILABLE (503) when the database is away or too slow. */
+export interface Database {
+  /** `pglite` is one connection on this process's event loop: bulk work goes in statements of at most 1,000 rows. */
+  readonly kind: 'postgresql' | 'pglite';
+  /** What the engine reads through; its own connections, so that slow writers never hold up a check. */
+  readonly facts: FactsSource;
+  /** Runs `fn` in a read-only transaction on one snapshot. */
+  read<T>(fn: (tx: Tx) => Promise<T>): Promise<T>;
+  /**
+   * Runs `fn` in the one kind of writing transaction there is, and answers only after this instance has reached its revision.
+   * Inside `fn`: no network, no question to the cached engine, no rendering, no other `read` or `change`.
+   * What `fn` throws rolls everything back and is rethrown; a refused write that must leave an audit row is a value.
+   * A connection lost during COMMIT is OUTCOME_UNKNOWN (503).
+   */
+  change<T>(fn: (tx: Tx) => Promise<Outcome<T>>): Promise<Committed<T>>;
+  /** Hands over the engine's follower, once, while the application is built. Before that, `change` waits for nobody. */
+  follow(follower: Follower): void;
+  /** Whether the database answers and every migration is applied; rejects with the reason. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,164 @@
+import { Migration } from '@mikro-orm/migrations';
+
+/**
+ * People, applications and what decides a permission; the change log; settings and audit.
+ *
+ * E-mail stands once, in `person`; all else refers to it. Composite foreign keys that carry `application_id` and `tiered`
+ * make it impossible, by the database's word, to mix rows of two applications or to hold a level that does not fit the
+ * permission's type. Text that is compared is `collate "C"`: byte order, the same on every machine.
+ * Levels: 0 denies (overrides only), 1 allowed, 2 view, 3 edit.
+ */
+export class Migration0001Policy extends Migration {
+  override up(): void {
+    for (const statement of STATEMENTS) this.addSql(statement);
+  }
+}
+
+const STAMPS = `created_at timestamptz(3) not null default now(), updated_at timestamptz(3) not null default now()`;
+
+const STATEMENTS = [
+  // A row as soon as an address is first mentioned; a user's record once registered_at is set.
+  // Active when the provider says so and no administrator has blocked it: two flags (contract 4).
+  `create table person (
+    id bigint generated always as identity primary key,
+    email text collate "C" not null unique check (email <> '' and length(email) <= 254),
+    registered_at timestamptz(3),
+    provider_active boolean not null default true,
+    blocked boolean not null default false,
+    created_at timestamptz(3) not null default now()
+  )`,
+  `create table superadmin (
+    person_id bigint primary key references person (id) on delete cascade,
+    created_at timestamptz(3) not null default now()
+  )`,
+  `create table language (
+    code text collate "C" primary key,
+    name text not null,
+    native_name text not null,
+    fallback text collate "C" references language (code),
+    check (fallback <> code)
+  )`,
+  `create table application (
+    id bigint generated always as identity primary key,
+    code text collate "C" not null unique check (length(code) between 1 and 64),
+    name text not null,
+    description text,
+    ${STAMPS}
+  )`,
+  `create table application_language (
+    application_id bigint not null references application (id) on delete cascade,
+    language_code text collate "C" not null references language (code),
+    position int not null,
+    primary key (application_id, language_code)
+  )`,
+  `create index application_language_code on application_language (language_code)`,
+  `create table entity (
+    id bigint generated always as identity primary key,
+    application_id bigint not null references application (id) on delete cascade,
+    code text collate "C" not null,
+    name text not null,
+    description text,
+    id_label text,
+    list_endpoint text,
+    ${STAMPS},
+    unique (application_id, code)
+  )`,
+  `create table permission (
+    id bigint generated always as identity primary key,
+    application_id bigint not null references application (id) on delete cascade,
+    code text collate "C" not null,
+    description text,
+    tiered boolean not null,
+    group_name text,
+    parent_id bigint,
+    global boolean not null default false,
+    ${STAMPS},
+    unique (application_id, code),
+    unique (application_id, id),
+    unique (application_id, id, tiered),
+    foreign key (application_id, parent_id) references permission (application_id, id) on delete set null (parent_id),
+    check (parent_id <> id)
+  )`,
+  `create index permission_parent on permission (application_id, parent_id) where parent_id is not null`,
+  `create table role (
+    id bigint generated always as identity primary key,
+    application_id bigint not null references application (id) on delete cascade,
+    code text collate "C" not null,
+    description text,
+    ${STAMPS},
+    unique (application_id, code),
+    unique (application_id, id)
+  )`,
+  `create table role_permission (
+    application_id bigint not null,
+    role_id bigint not null,
+    permission_id bigint not null,
+    tiered boolean not null,
+    level smallint not null check (case when tiered then level in (2, 3) else level = 1 end),
+    primary key (application_id, role_id, permission_id),
+    foreign key (application_id, role_id) references role (application_id, id) on delete cascade,
+    foreign key (application_id, permission_id, tiered) references permission (application_id, id, tiered) on delete cascade
+  )`,
+  `create index role_permission_permission on role_permission (application_id, permission_id)`,
+  `create table user_role (
+    person_id bigint not null references person (id) on delete cascade,
+    application_id bigint not null,
+    role_id bigint not null,
+    created_at timestamptz(3) not null default now(),
+    primary key (person_id, application_id, role_id),
+    foreign key (application_id, role_id) references role (application_id, id) on delete cascade
+  )`,
+  `create index user_role_role on user_role (application_id, role_id, person_id)`,
+  `create table app_admin (
+    person_id bigint not null references person (id) on delete cascade,
+    application_id bigint not null references application (id) on delete cascade,
+    created_at timestamptz(3) not null default now(),
+    primary key (person_id, application_id)
+  )`,
+  `create index app_admin_application on app_admin (application_id, person_id)`,
+  `create table resource_override (
+    person_id bigint not null references person (id) on delete cascade,
+    application_id bigint not null,
+    resource_type text collate "C" not null check (length(resource_type) between 1 and 64),
+    resource_id text collate "C" not null check (length(resource_id) between 1 and 256),
+    permission_id bigint not null,
+    tiered boolean not null,
+    level smallint not null check (case when tiered then level in (0, 2, 3) else level in (0, 1) end),
+    created_at timestamptz(3) not null default now(),
+    primary key (person_id, application_id, resource_type, resource_id, permission_id),
+    foreign key (application_id, permission_id, tiered) references permission (application_id, id, tiered) on delete cascade
+  )`,
+  `create index resource_override_permission on resource_override (application_id, permission_id)`,
+  `create index resource_override_type on resource_override (application_id, resource_type)`,
+  // What freshness rests on: one row a commit that touched policy, numbered in commit order under an advisory lock.
+  `create table policy_change (
+    revision bigint primary key,
+    at timestamptz(3) not null default clock_timestamp(),
+    nonce text not null,
+    scopes text[] not null
+  )`,
+  `create table setting (
+    key text collate "C" primary key,
+    value jsonb not null,
+    updated_at timestamptz(3) not null default now()
+  )`,
+  `create table audit (
+    id bigint generated always as identity primary key,
+    at timestamptz(3) not null default now(),
+    actor text not null,
+    action text not null,
+    app_code text collate "C",
+    subject text,
+    before jsonb,
+    after jsonb,
+    request_id text
+  )`,
+  `create index audit_app on audit (app_code, id)`,
+  `create index audit_actor on audit (actor, id)`,
+  `create index audit_subject on audit (subject, id)`,
+  `create index audit_action on audit (action, id)`,
+  `create function audit_is_append_only() returns trigger language plpgsql as $$
+    begin raise exception 'audit takes inserts only' using errcode = 'restrict_violation'; end $$`,
+  `create trigger audit_append_only before update or delete on audit
+    for each statement execute function audit_is_append_only()`,
+];

@@ -1,0 +1,73 @@
+/** Logs, metrics and request ids: what an operator sees of the service. Nothing secret goes through here. */
+
+import { randomUUID } from 'node:crypto';
+import { type DestinationStream, type Logger, pino } from 'pino';
+import { Registry } from 'prom-client';
+
+export type { Logger } from 'pino';
+export type { Registry } from 'prom-client';
+
+/**
+ * Field names whose values never reach a log line, wherever they stand within two levels of an object.
+ * A guard for mistakes: nothing should hand them to the logger in the first place.
+ */
+const SECRET_FIELDS = [
+  'authorization',
+  'cookie',
+  'password',
+  'secret',
+  'token',
+  'access_token',
+  'id_token',
+  'apiKey',
+  'signingKey',
+  'privateKey',
+  'secretKey',
+  '["x-internal-api-key"]',
+  '["x-webhook-secret"]',
+  '["idp-signature"]',
+];
+
+/** A structured logger: one JSON object a line. `level` as pino names them, or `silent`. */
+export function createLogger(level: string, destination?: DestinationStream): Logger {
+  const at = (prefix: string) =>
+    SECRET_FIELDS.map((field) =>
+      field.startsWith('[') ? `${prefix}${field}` : prefix === '' ? field : `${prefix}.${field}`,
+    );
+  const options = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+    redact: { paths: [...at(''), ...at('*'), ...at('*.*')], censor: '***' },
+    // Messages of a driver can hold the values of a statement: of a cause, only what kind it is and where.
+    serializers: { err: describeError },
+  };
+  return destination ? pino(options, destination) : pino(options);
+}
+
+/** An error for the log: its name, message, code and stack. Causes follow, each the same way, to a depth of four. */
+export function describeError(error: unknown, depth = 0): unknown {
+  if (!(error instanceof Error)) return { name: typeof error };
+  const { name, message, stack, cause } = error;
+  const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {};
+  return {
+    name,
+    message,
+    ...code,
+    stack,
+    ...(cause !== undefined && depth < 4 ? { cause: describeError(cause, depth + 1) } : {}),
+  };
+}
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
+
+/** The caller's request id where it is fit to be repeated, else a new one (contract 2). */
+export function requestId(given: string | undefined): string {
+  return given !== undefined && REQUEST_ID.test(given) ? given : randomUUID();
+}
+
+/** A registry of its own for every application, so that two in one process (tests) do not meet. */
+export function createRegistry(): Registry {
+  return new Registry();
+}
