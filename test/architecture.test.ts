@@ -1,0 +1,145 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+
+/**
+ * The direction of imports (docs/architecture.md), as one table. A room may import itself and what its row names; a new edge
+ * is a line here, in a commit that says why. Packages are held the same way: what a database or a transport is called, one
+ * room knows.
+ */
+const SRC = resolve(import.meta.dirname, '../src');
+
+/** A file's room: the longest of these prefixes that fits. */
+const ROOMS: Record<string, { imports: readonly string[] }> = {
+  leaf: { imports: [] },
+  outbound: { imports: ['leaf'] },
+  engine: { imports: ['leaf'] },
+  'engine/grpc': { imports: ['leaf', 'engine'] },
+  persistence: { imports: ['leaf', 'engine/types'] },
+  identity: { imports: ['leaf', 'outbound'] },
+  catalog: { imports: ['leaf', 'outbound', 'persistence', 'engine/types', 'engine/evaluate'] },
+  gateway: { imports: ['leaf', 'engine', 'identity', 'catalog', 'persistence/database'] },
+  cli: { imports: ['leaf', 'identity', 'persistence', 'app'] },
+  app: { imports: ['*'] },
+};
+
+const LEAVES = ['errors', 'grammar', 'clock', 'config', 'config-keys', 'config-table', 'telemetry'];
+
+/** Packages that only these rooms may name. */
+const PACKAGES: Record<string, readonly string[]> = {
+  '@mikro-orm/': ['persistence'],
+  kysely: ['persistence'],
+  pg: ['persistence'],
+  '@electric-sql/pglite': ['persistence'],
+  '@grpc/': ['engine/grpc'],
+  'grpc-health-check': ['engine/grpc'],
+  express: ['gateway'],
+  '@connectrpc/': ['gateway'],
+  'lru-cache': ['engine', 'identity'],
+  jose: ['identity'],
+  undici: ['outbound'],
+  commander: ['cli'],
+};
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? filesBelow(path) : path.endsWith('.ts') ? [path] : [];
+  });
+}
+
+function roomOf(file: string): string {
+  const path = relative(SRC, file).replace(/\.ts$/, '');
+  if (path.startsWith('gen/') || LEAVES.includes(path)) return 'leaf';
+  if (path.startsWith('engine/grpc/')) return 'engine/grpc';
+  if (path === 'app' || path === 'main' || path.startsWith('app-')) return 'app';
+  return path.split('/')[0] ?? '';
+}
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(file, 'utf8');
+  const found = text.matchAll(
+    /^\s*(?:import|export)\b[^'";]*?from\s*'([^']+)'|^\s*import\s*'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm,
+  );
+  return [...found].map((match) => match[1] ?? match[2] ?? match[3] ?? '');
+}
+
+function mayImport(from: string, targetFile: string): boolean {
+  const target = roomOf(targetFile);
+  const path = relative(SRC, targetFile).replace(/\.ts$/, '');
+  const allowed = ROOMS[from]?.imports ?? [];
+  return target === from || allowed.includes('*') || allowed.some((entry) => entry === target || entry === path);
+}
+
+const files = filesBelow(SRC);
+const edges = files.flatMap((file) => importsOf(file).map((specifier) => ({ file, specifier })));
+
+describe('the direction of imports', () => {
+  test('every file stands in a room of the table', () => {
+    expect(files.filter((file) => !(roomOf(file) in ROOMS)).map((file) => relative(SRC, file))).toEqual([]);
+  });
+
+  test('rooms import only what their row names', () => {
+    const wrong = edges
+      .filter(({ specifier }) => specifier.startsWith('.'))
+      .map(({ file, specifier }) => ({ file, target: resolve(dirname(file), specifier) }))
+      .filter(({ file, target }) => !mayImport(roomOf(file), target) || !existsSync(target))
+      .map(({ file, target }) => `${relative(SRC, file)} -> ${relative(SRC, target)}`);
+    expect(wrong).toEqual([]);
+  });
+
+  test('packages stay in their rooms', () => {
+    const wrong = edges
+      .filter(({ specifier }) => !specifier.startsWith('.'))
+      .filter(({ file, specifier }) => {
+        const rule = Object.keys(PACKAGES).find(
+          (name) => specifier === name || specifier.startsWith(name.endsWith('/') ? name : `${name}/`),
+        );
+        return rule !== undefined && roomOf(file) !== 'leaf' && !PACKAGES[rule]?.includes(roomOf(file));
+      })
+      .map(({ file, specifier }) => `${relative(SRC, file)} -> ${specifier}`);
+    expect(wrong).toEqual([]);
+  });
+
+  test('there are no cycles between files', () => {
+    const graph = new Map(
+      files.map(
+        (file) =>
+          [
+            file,
+            importsOf(file)
+              .filter((s) => s.startsWith('.'))
+              .map((s) => resolve(dirname(file), s)),
+          ] as const,
+      ),
+    );
+    const done = new Set<string>();
+    const cycles: string[] = [];
+    const visit = (file: string, path: string[]) => {
+      if (path.includes(file)) {
+        cycles.push([...path.slice(path.indexOf(file)), file].map((step) => relative(SRC, step)).join(' -> '));
+        return;
+      }
+      if (done.has(file)) return;
+      for (const next of graph.get(file) ?? []) visit(next, [...path, file]);
+      done.add(file);
+    };
+    for (const file of files) visit(file, []);
+    expect(cycles).toEqual([]);
+  });
+
+  test('no barrels, and no file of more than 400 lines', () => {
+    const written = files.filter((file) => !relative(SRC, file).startsWith('gen/'));
+    expect(written.filter((file) => /(^|\/)(index|utils)\.ts$/.test(file))).toEqual([]);
+    expect(
+      written.filter((file) => readFileSync(file, 'utf8').split('\n').length > 401).map((file) => relative(SRC, file)),
+    ).toEqual([]);
+  });
+
+  test('only main.ts reads the process', () => {
+    const readers = files.filter((file) =>
+      /\bprocess\.(env|argv|exit|stdin|stdout|stderr|cwd)\b/.test(readFileSync(file, 'utf8')),
+    );
+    expect(readers.map((file) => relative(SRC, file)).filter((file) => file !== 'main.ts')).toEqual([]);
+  });
+});

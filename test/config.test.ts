@@ -1,0 +1,179 @@
+import { describe, expect, test } from '@jest/globals';
+import { ConfigError, effectiveValues, everyListenerIsLoopback, type RawConfig, toConfig } from '../src/config.ts';
+import { KEYS } from '../src/config-table.ts';
+
+function faultsOf(raw: RawConfig): Record<string, string> {
+  try {
+    toConfig(raw);
+  } catch (error) {
+    if (error instanceof ConfigError)
+      return Object.fromEntries(error.faults.map((fault) => [fault.key, fault.problem]));
+    throw error;
+  }
+  return {};
+}
+
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  AUTH_ISSUER: 'https://idp.example.com',
+  AUTH_AUDIENCE: 'usher',
+  INTERNAL_API_KEY: 'a-key-of-more-than-24-characters',
+};
+
+describe('defaults (contract 10)', () => {
+  test('nothing given: development on loopback with the embedded database and a local administrator', () => {
+    const config = toConfig({ env: {} });
+    expect(config).toMatchObject({
+      production: false,
+      http: { host: '127.0.0.1', port: 8080, trustProxy: false, rateLimit: null },
+      grpc: { host: '127.0.0.1', port: 50051, reflection: true, tls: null },
+      ops: null,
+      database: { url: null, poolSize: 10, migrateOnStart: true },
+      dataDir: '.usher',
+      publicUrl: 'http://localhost:8080',
+      auth: {
+        issuer: null,
+        algorithms: ['RS256', 'PS256', 'ES256', 'EdDSA'],
+        requireVerifiedEmail: false,
+        bindSubject: false,
+      },
+      internal: { apiKeys: [] },
+      superadmins: ['admin@example.com'],
+      roles: ['rpc', 'gateway', 'worker'],
+      cache: { policies: 1000, persons: 20_000, members: 20_000, ttlMs: 30_000, maxEntries: 5000 },
+      idp: { notificationAppCode: 'auth', signatureHeader: 'IDP-Signature', signatureScheme: 'either', devLogin: true },
+      log: { level: 'info' },
+    });
+    expect(config.idp.notificationEndpoint).toBe('http://localhost:8080/api/idp/notifications/email');
+    expect(everyListenerIsLoopback(config)).toBe(true);
+  });
+
+  test('production: all interfaces, no reflection, verified e-mail, no migration at start, no invented administrator', () => {
+    const config = toConfig({ env: { ...PRODUCTION, DATABASE_URL: 'postgresql://usher@db/usher' } });
+    expect(config).toMatchObject({
+      production: true,
+      http: { host: '0.0.0.0' },
+      grpc: { host: '0.0.0.0', reflection: false },
+      database: { migrateOnStart: false },
+      auth: { requireVerifiedEmail: true },
+      superadmins: [],
+      idp: { devLogin: false },
+    });
+    expect(toConfig({ env: PRODUCTION }).database.migrateOnStart).toBe(true);
+  });
+
+  test('gRPC listens where HTTP does, and port 0 leaves the public URL open', () => {
+    expect(toConfig({ env: { HTTP_HOST: '127.0.0.5' } }).grpc.host).toBe('127.0.0.5');
+    expect(toConfig({ env: { HTTP_PORT: '0' } }).publicUrl).toBeNull();
+  });
+});
+
+describe('sources', () => {
+  test('the environment goes before the file, the file before the default', () => {
+    const file = { http: { port: 9000, host: '127.0.0.2' }, superadmins: ['Root@Example.com'] };
+    const config = toConfig({ env: { HTTP_PORT: '9001' }, file });
+    expect(config.http).toMatchObject({ port: 9001, host: '127.0.0.2' });
+    expect(config.superadmins).toEqual(['root@example.com']);
+  });
+
+  test('lists are comma lists in the environment and lists or text in the file', () => {
+    expect(toConfig({ env: { USHER_ROLES: 'rpc, gateway' } }).roles).toEqual(['rpc', 'gateway']);
+    expect(toConfig({ env: {}, file: { roles: ['worker'] } }).roles).toEqual(['worker']);
+    expect([...toConfig({ env: { IDP_ORG_TO_APP: '{"1":"billing"}' } }).idp.orgToApp]).toEqual([['1', 'billing']]);
+  });
+
+  test('an unknown key of the file, or one that is no map, is a fault', () => {
+    expect(faultsOf({ env: {}, file: { htp: { port: 1 } } })).toHaveProperty('htp');
+    expect(faultsOf({ env: {}, file: { http: { prot: 1 } } })).toHaveProperty(['http.prot']);
+    expect(faultsOf({ env: {}, file: ['x'] })).toHaveProperty(['(file)']);
+    expect(toConfig({ env: {}, file: null }).http.port).toBe(8080);
+  });
+});
+
+describe('faults', () => {
+  test('all are listed at once, each with its key, variable and an example', () => {
+    const env = { HTTP_PORT: '99999', DATABASE_URL: 'mysql://x', LOG_LEVEL: 'loud', AUTH_ALGORITHMS: 'HS256' };
+    const error = (() => {
+      try {
+        return toConfig({ env });
+      } catch (thrown) {
+        return thrown as ConfigError;
+      }
+    })() as ConfigError;
+    expect(error.faults.map((fault) => fault.key).sort()).toEqual([
+      'auth.algorithms',
+      'database.url',
+      'http.port',
+      'log.level',
+    ]);
+    for (const fault of error.faults) {
+      expect(error.message).toContain(`${fault.key} (${fault.variable})`);
+      expect(fault.problem).toContain('for example');
+    }
+  });
+
+  test.each([
+    [{ GRPC_REFLECTION: 'yes' }, 'grpc.reflection'],
+    [{ DATABASE_POOL_SIZE: '0' }, 'database.poolSize'],
+    [{ CACHE_TTL_MS: '1e3' }, 'cache.ttlMs'],
+    [{ CORS_ORIGINS: 'https://a.example.com/' }, 'cors.origins'],
+    [{ PUBLIC_URL: 'ftp://example.com' }, 'publicUrl'],
+    [{ PUBLIC_URL: 'https://user:secret@example.com' }, 'publicUrl'],
+    [{ USHER_ROLES: 'rpc,web' }, 'roles'],
+    [{ USHER_ROLES: 'rpc,,worker' }, 'roles'],
+    [{ SUPERADMINS: 'not an address' }, 'superadmins'],
+    [{ IDP_ORG_TO_APP: '[1]' }, 'idp.orgToApp'],
+    [{ IDP_ORG_TO_APP: '{"1":"No Slug"}' }, 'idp.orgToApp'],
+    [{ BRAND_SMTP_KEY: 'c2hvcnQ=' }, 'brandSmtpKey'],
+    [{ INTERNAL_API_KEY: '' }, 'internal.apiKeys'],
+    [{ IDP_WEBHOOK_SECRET: '' }, 'idp.webhookSecret'],
+    [{ PUSH_PUBLIC_KEY: 'x' }, 'push.publicKey'],
+    [{ GRPC_TLS_CERT: '/x.crt' }, 'grpc.tls.key'],
+    [{ GRPC_TLS_CLIENT_CA: '/ca.crt' }, 'grpc.tls.cert'],
+    [{ OPS_HOST: '127.0.0.1' }, 'ops.port'],
+    [{ AUTH_AUDIENCE: 'usher' }, 'auth.issuer'],
+    [{ AUTH_ISSUER: 'https://idp.example.com' }, 'auth.audience'],
+    [
+      { AUTH_ISSUER: 'https://idp.example.com', AUTH_AUDIENCE: 'a', AUTH_INTROSPECTION_URL: 'https://x.example' },
+      'auth.clientId',
+    ],
+  ])('%j', (env, key) => {
+    expect(Object.keys(faultsOf({ env }))).toEqual([key]);
+  });
+
+  test('open checks and the local issuer exist only outside production while every listener is loopback', () => {
+    expect(Object.keys(faultsOf({ env: { NODE_ENV: 'production' } })).sort()).toEqual([
+      'auth.issuer',
+      'internal.apiKeys',
+    ]);
+    for (const env of [{ HTTP_HOST: '0.0.0.0' }, { GRPC_HOST: '::' }, { OPS_HOST: '10.0.0.1', OPS_PORT: '9090' }]) {
+      expect(Object.keys(faultsOf({ env })).sort()).toEqual(['auth.issuer', 'internal.apiKeys']);
+    }
+    expect(faultsOf({ env: { HTTP_HOST: '::1', GRPC_HOST: 'localhost' } })).toEqual({});
+  });
+
+  test('a wrong secret is never repeated', () => {
+    const faults = faultsOf({ env: { BRAND_SMTP_KEY: 'canary-secret', USHER_SECRET_KEY: 'canary-too' } });
+    expect(Object.keys(faults).sort()).toEqual(['brandSmtpKey', 'secretKey']);
+    expect(JSON.stringify(faults)).not.toContain('canary');
+  });
+
+  test('checks of features join the list', () => {
+    const check = () => [{ key: 'internal.apiKeys', problem: 'entry 1 names an unknown scope' }];
+    expect(() => toConfig({ env: {} }, [check])).toThrow('entry 1 names an unknown scope');
+  });
+});
+
+describe('usher config', () => {
+  test('shows every key with its origin, secrets masked', () => {
+    const values = effectiveValues({ env: { ...PRODUCTION, HTTP_PORT: '81' }, file: { cache: { ttlMs: 5 } } });
+    const of = (key: string) => values.find((value) => value.key === key);
+    expect(values.map((value) => value.key)).toEqual(Object.keys(KEYS));
+    expect(of('http.port')).toMatchObject({ value: 81, source: 'environment', variable: 'HTTP_PORT' });
+    expect(of('cache.ttlMs')).toMatchObject({ value: 5, source: 'file' });
+    expect(of('log.level')).toMatchObject({ value: 'info', source: 'default' });
+    expect(of('internal.apiKeys')).toMatchObject({ value: ['***'] });
+    expect(of('secretKey')).toMatchObject({ value: null });
+    expect(JSON.stringify(values)).not.toContain(PRODUCTION.INTERNAL_API_KEY);
+  });
+});
