@@ -1,0 +1,65 @@
+import { Writable } from 'node:stream';
+import { describe, expect, test } from '@jest/globals';
+import { createLogger, requestId } from '../src/telemetry.ts';
+
+function logged(level: string, write: (log: ReturnType<typeof createLogger>) => void): string {
+  let text = '';
+  const sink = new Writable({
+    write(chunk, _encoding, done) {
+      text += chunk;
+      done();
+    },
+  });
+  write(createLogger(level, sink));
+  return text;
+}
+
+describe('logs', () => {
+  test('one JSON object a line, with an ISO time and the level by name', () => {
+    const line = JSON.parse(logged('info', (log) => log.info({ requestId: 'abcdefgh' }, 'ready')));
+    expect(line).toMatchObject({ level: 'info', msg: 'ready', requestId: 'abcdefgh' });
+    expect(new Date(line.time).toISOString()).toBe(line.time);
+  });
+
+  test.each([
+    { authorization: 'Bearer canary' },
+    {
+      headers: {
+        authorization: 'canary',
+        'x-internal-api-key': 'canary',
+        'x-webhook-secret': 'canary',
+        'idp-signature': 'canary',
+      },
+    },
+    { request: { headers: { cookie: 'canary', 'x-internal-api-key': 'canary' } } },
+    { smtp: { password: 'canary' } },
+    { token: 'canary', secretKey: 'canary', signingKey: 'canary', apiKey: 'canary' },
+  ])('secrets are masked wherever they stand: %j', (fields) => {
+    const text = logged('info', (log) => log.info(fields, 'x'));
+    expect(text).toContain('***');
+    expect(text).not.toContain('canary');
+  });
+
+  test('an error keeps its causes, and of each only name, message, code and stack', () => {
+    const cause = Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED', parameters: ['canary'] });
+    const text = logged('info', (log) => log.error({ err: new Error('away', { cause }) }, 'x'));
+    expect(JSON.parse(text).err).toMatchObject({
+      message: 'away',
+      cause: { code: 'ECONNREFUSED', message: 'connection refused' },
+    });
+    expect(text).not.toContain('canary');
+  });
+});
+
+describe('request ids (contract 2)', () => {
+  test.each(['abcdefgh', 'A-b_c.1234', 'x'.repeat(64)])('%j is kept', (id) => expect(requestId(id)).toBe(id));
+  test.each([undefined, '', 'short', 'x'.repeat(65), 'with space', 'new\nline1', '<script>1'])(
+    '%j is replaced',
+    (id) => {
+      const made = requestId(id);
+      expect(made).not.toBe(id);
+      expect(made).toMatch(/^[A-Za-z0-9._-]{8,64}$/);
+      expect(requestId(id)).not.toBe(made);
+    },
+  );
+});
