@@ -1,0 +1,15 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { identity, stamp } from './columns.ts';
+
+export const Application = defineEntity({
+  name: 'Application',
+  tableName: 'application',
+  properties: {
+    id: identity(),
+    code: p.text().unique(),
+    name: p.text(),
+    description: p.text().nullable(),
+    createdAt: stamp(),
+    updatedAt: stamp(),
+  },
+});

@@ -1,0 +1,19 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { identity, reference, stamp } from './columns.ts';
+
+/** A type of resource that an application's overrides may name (contract 5, entity catalog). */
+export const Entity = defineEntity({
+  name: 'Entity',
+  tableName: 'entity',
+  properties: {
+    id: identity(),
+    applicationId: reference(),
+    code: p.text(),
+    name: p.text(),
+    description: p.text().nullable(),
+    idLabel: p.text().nullable(),
+    listEndpoint: p.text().nullable(),
+    createdAt: stamp(),
+    updatedAt: stamp(),
+  },
+});

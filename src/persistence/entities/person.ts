@@ -1,0 +1,16 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { identity, stamp } from './columns.ts';
+
+/** An e-mail address that was mentioned; a user's record once `registeredAt` is set. */
+export const Person = defineEntity({
+  name: 'Person',
+  tableName: 'person',
+  properties: {
+    id: identity(),
+    email: p.text().unique(),
+    registeredAt: p.datetime(3).nullable(),
+    providerActive: p.boolean().default(true),
+    blocked: p.boolean().default(false),
+    createdAt: stamp(),
+  },
+});

@@ -1,0 +1,13 @@
+import { defineEntity, p } from '@mikro-orm/core';
+
+/** The change log (docs/freshness.md): one row a commit that touched policy, numbered in commit order without gaps. */
+export const PolicyChange = defineEntity({
+  name: 'PolicyChange',
+  tableName: 'policy_change',
+  properties: {
+    revision: p.bigint('number').primary(),
+    at: p.datetime(3).defaultRaw('clock_timestamp()'),
+    nonce: p.text(),
+    scopes: p.array().columnType('text[]'),
+  },
+});

@@ -1,0 +1,19 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import type { Level } from '../../engine/types.ts';
+import { reference, stamp } from './columns.ts';
+
+/** What one person may do with one resource, whatever the roles say: level 0 denies, 1 allowed, 2 view, 3 edit. */
+export const ResourceOverride = defineEntity({
+  name: 'ResourceOverride',
+  tableName: 'resource_override',
+  properties: {
+    personId: reference().primary(),
+    applicationId: reference().primary(),
+    resourceType: p.text().primary(),
+    resourceId: p.text().primary(),
+    permissionId: reference().primary(),
+    tiered: p.boolean(),
+    level: p.smallint().$type<Level>(),
+    createdAt: stamp(),
+  },
+});

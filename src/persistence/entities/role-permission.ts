@@ -1,0 +1,16 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import type { Level } from '../../engine/types.ts';
+import { reference } from './columns.ts';
+
+/** What a role grants. `tiered` repeats the permission's, so that the database can hold the level to it. */
+export const RolePermission = defineEntity({
+  name: 'RolePermission',
+  tableName: 'role_permission',
+  properties: {
+    applicationId: reference().primary(),
+    roleId: reference().primary(),
+    permissionId: reference().primary(),
+    tiered: p.boolean(),
+    level: p.smallint().$type<Level>(),
+  },
+});

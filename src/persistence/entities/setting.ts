@@ -1,0 +1,9 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { stamp } from './columns.ts';
+
+/** What this database remembers about itself. `value` is JSON; written as text (settings.ts). */
+export const Setting = defineEntity({
+  name: 'Setting',
+  tableName: 'setting',
+  properties: { key: p.text().primary(), value: p.json<unknown>(), updatedAt: stamp() },
+});

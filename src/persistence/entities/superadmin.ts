@@ -1,0 +1,8 @@
+import { defineEntity } from '@mikro-orm/core';
+import { reference, stamp } from './columns.ts';
+
+export const Superadmin = defineEntity({
+  name: 'Superadmin',
+  tableName: 'superadmin',
+  properties: { personId: reference().primary(), createdAt: stamp() },
+});

@@ -1,0 +1,13 @@
+import { defineEntity } from '@mikro-orm/core';
+import { reference, stamp } from './columns.ts';
+
+export const UserRole = defineEntity({
+  name: 'UserRole',
+  tableName: 'user_role',
+  properties: {
+    personId: reference().primary(),
+    applicationId: reference().primary(),
+    roleId: reference().primary(),
+    createdAt: stamp(),
+  },
+});
