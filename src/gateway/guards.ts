@@ -1,0 +1,174 @@
+/**
+ * Who may call a route, as values. A guard decides before the body is read; it documents itself in OpenAPI and can be
+ * enumerated, so that the authorisation matrix is made from the routes. (Contract 2, 4, 5.)
+ *
+ * Guards ask the cached engine. For reads that is the decision. For administrative writes it is the first gate only:
+ * the write decides again on rows of its own transaction, so a revoked administrator's next write fails.
+ */
+
+import { Level, type Question } from '../engine/types.ts';
+import { type ErrorCode, type Reason, UsherError } from '../errors.ts';
+import { isApplicationCode } from '../grammar.ts';
+import type { KeyHolder, KeyScope } from '../identity/api-keys.ts';
+import type { Caller } from '../identity/tokens.ts';
+import type { Services } from './services.ts';
+
+/** What a guard sees of a request. Parameters are decoded but not yet checked. */
+export interface GuardRequest {
+  header(name: string): string | undefined;
+  readonly params: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+export type GuardKind = 'open' | 'key' | 'signedIn' | 'superAdmin' | 'applicationLevel';
+
+export interface Guard<C> {
+  readonly kind: GuardKind;
+  /** Unique and readable: `key(check)`, `applicationLevel(edit)`. */
+  readonly name: string;
+  /** One sentence for the document. */
+  readonly description: string;
+  /** The OpenAPI security scheme that it takes; null where it takes none. */
+  readonly scheme: 'bearer' | 'internalKey' | null;
+  /** What it refuses with. */
+  readonly errors: readonly (Reason | ErrorCode)[];
+  /** Key surfaces are not for browsers: an `Origin` other than publicUrl's is refused (contract 4). */
+  readonly browsers: boolean;
+  /** Whom the call comes from. Throws 401, 403 or 503. Synchronous where it can be: checks are hot. */
+  authorize(services: Services, request: GuardRequest): C | Promise<C>;
+  /** For audit records and rate limits: `user:<email>`, `key:<name>`; null for nobody in particular. */
+  actor(caller: C): string | null;
+}
+
+const KEY_HEADER = 'x-internal-api-key';
+
+/** Anybody. */
+export const open: Guard<null> = {
+  kind: 'open',
+  name: 'open',
+  description: 'Needs no credentials.',
+  scheme: null,
+  errors: [],
+  browsers: true,
+  authorize: () => null,
+  actor: () => null,
+};
+
+/** A backend with an internal API key of that scope; nobody in particular where none is configured (contract 3). */
+export function key(scope: KeyScope): Guard<KeyHolder | null> {
+  return {
+    kind: 'key',
+    name: `key(${scope})`,
+    description: `Needs an internal API key with the scope \`${scope}\` where keys are configured. Not for browsers.`,
+    scheme: 'internalKey',
+    errors: ['UNAUTHENTICATED', 'KEY_SCOPE', 'BROWSER_NOT_ALLOWED'],
+    browsers: false,
+    authorize: ({ keys }, request) => keys.authorize(request.header(KEY_HEADER), scope),
+    actor: (holder) => (holder === null ? null : `key:${holder.name}`),
+  };
+}
+
+const userActor = (caller: Caller): string => `user:${caller.email}`;
+
+/** A user by bearer token, active or not: only for checks, which answer an inactive user "denied" (contract 2). */
+export const signedInEvenInactive: Guard<Caller> = {
+  kind: 'signedIn',
+  name: 'signedInEvenInactive',
+  description: "Needs a user's bearer token. An inactive user is answered too: everything is denied.",
+  scheme: 'bearer',
+  errors: ['UNAUTHENTICATED', 'EMAIL_NOT_VERIFIED', 'IDENTITY_CONFLICT'],
+  browsers: true,
+  authorize: ({ tokens }, request) => tokens.authenticate(request.header('authorization')),
+  actor: userActor,
+};
+
+/** An active user by bearer token. */
+export const signedIn: Guard<Caller> = {
+  kind: 'signedIn',
+  name: 'signedIn',
+  description: "Needs an active user's bearer token.",
+  scheme: 'bearer',
+  errors: [...signedInEvenInactive.errors, 'USER_INACTIVE'],
+  browsers: true,
+  authorize: async (services, request) => (await activeUser(services, request)).caller,
+  actor: userActor,
+};
+
+/** An active SuperAdmin. */
+export const superAdmin: Guard<Caller> = {
+  kind: 'superAdmin',
+  name: 'superAdmin',
+  description: 'Needs the bearer token of a SuperAdmin.',
+  scheme: 'bearer',
+  errors: [...signedIn.errors, 'FORBIDDEN'],
+  browsers: true,
+  authorize: async (services, request) => {
+    const { caller, superadmin } = await activeUser(services, request);
+    if (superadmin) return caller;
+    throw new UsherError('FORBIDDEN', 'Only a SuperAdmin may do this.');
+  },
+  actor: userActor,
+};
+
+/** The application whose entities, permissions and roles say who may use the panel (specification, "Panel scoping"). */
+const PANEL_APP = 'auth';
+
+/**
+ * Who administers the application that the path names: a SuperAdmin, its AppAdmin, or a user with `panel.access` and
+ * `applications.manage` of that level on it. An unknown application is forbidden like a foreign one; a SuperAdmin
+ * passes, and the handler answers 404. In `auth` itself writes are for SuperAdmins, but for the few routes that say
+ * `delegated` (contract 5): user roles and overrides, which their transaction limits further.
+ */
+export function applicationLevel(
+  level: 'view' | 'edit',
+  { param = 'appCode', delegated = false }: { param?: string; delegated?: boolean } = {},
+): Guard<Caller> {
+  const needed = level === 'edit' ? Level.EDIT : Level.VIEW;
+  return {
+    kind: 'applicationLevel',
+    name: `applicationLevel(${level}${delegated ? ', delegated' : ''})`,
+    description: `Needs the bearer token of a SuperAdmin, an AppAdmin of the application, or a panel user with level \`${level}\` on it.`,
+    scheme: 'bearer',
+    errors: [...signedIn.errors, 'NO_APPLICATION_LEVEL'],
+    browsers: true,
+    authorize: async (services, request) => {
+      const { caller, superadmin } = await activeUser(services, request);
+      if (superadmin) return caller;
+      const app = request.params[param] ?? '';
+      if (await administers(services, request, caller.email, app, needed, delegated)) return caller;
+      throw new UsherError('NO_APPLICATION_LEVEL', `You have no level that allows this on the application.`);
+    },
+    actor: userActor,
+  };
+}
+
+async function activeUser(services: Services, request: GuardRequest): Promise<{ caller: Caller; superadmin: boolean }> {
+  const caller = await services.tokens.authenticate(request.header('authorization'));
+  const { person } = await services.engine.person(caller.email, { signal: request.signal });
+  if (!person.active) throw new UsherError('USER_INACTIVE', 'This account is not active.');
+  return { caller, superadmin: person.superadmin };
+}
+
+async function administers(
+  { engine }: Services,
+  { signal }: GuardRequest,
+  email: string,
+  app: string,
+  needed: Level,
+  delegated: boolean,
+): Promise<boolean> {
+  if (!isApplicationCode(app)) return false;
+  const { member } = await engine.member(app, email, { signal });
+  if (member.appId === null) return false;
+  // Who rules `auth` rules everything: its templates carry reset codes.
+  const closed = app === PANEL_APP && needed === Level.EDIT;
+  if (closed && !delegated) return false;
+  if (member.admin && !closed) return true;
+
+  const entry: Question = { email, app: PANEL_APP, permission: 'panel.access', resourceType: '', resourceId: '' };
+  if (!(await engine.check(entry, { signal })).decision.granted) return false;
+  // In `auth` a delegated write is for holders of the global level, not of a level on `auth`.
+  const resource = closed ? { resourceType: '', resourceId: '' } : { resourceType: 'application', resourceId: app };
+  const manage: Question = { email, app: PANEL_APP, permission: 'applications.manage', ...resource };
+  return (await engine.check(manage, { signal })).decision.level >= needed;
+}

@@ -1,0 +1,74 @@
+/** Paths and queries as checked values, and zod's findings as issues (contract 2: VALIDATION_FAILED). */
+
+import type { z } from 'zod';
+import { type Issue, validationFailed } from '../errors.ts';
+
+type ZodIssue = z.core.$ZodIssue;
+
+/** zod's issues in our shape: every unknown field is one of its own, named by its path. */
+export function zodIssues(issues: readonly ZodIssue[]): Issue[] {
+  return issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => ({ path: dotted([...issue.path, key]), message: 'is not a known field' }));
+    }
+    return [{ path: dotted(issue.path), message: issue.message }];
+  });
+}
+
+function dotted(path: readonly PropertyKey[]): string {
+  return path.map(String).join('.');
+}
+
+/**
+ * The parameters of a query, on an object without a prototype. A parameter given twice, or one that is not
+ * percent-encoded UTF-8, is an issue: whoever reads the first and whoever reads the last must not disagree.
+ */
+export function parseQuery(search: string): { values: Record<string, string>; issues: Issue[] } {
+  const values: Record<string, string> = Object.create(null);
+  const issues: Issue[] = [];
+  for (const pair of search.split('&')) {
+    if (pair === '') continue;
+    const at = pair.indexOf('=');
+    const name = decodeComponent(at < 0 ? pair : pair.slice(0, at));
+    const value = decodeComponent(at < 0 ? '' : pair.slice(at + 1));
+    if (name === null || value === null) {
+      issues.push({ path: name ?? '', message: 'is not percent-encoded UTF-8' });
+    } else if (Object.hasOwn(values, name)) {
+      issues.push({ path: name, message: 'is given twice' });
+    } else if (value.includes('\0') || name.includes('\0')) {
+      issues.push({ path: name.replaceAll('\0', '?'), message: 'holds a NUL character' });
+    } else {
+      values[name] = value;
+    }
+  }
+  return { values, issues };
+}
+
+function decodeComponent(text: string): string | null {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return null;
+  }
+}
+
+/** Collects what is wrong with each part of a request, so that all of it is told at once. */
+export class Findings {
+  #issues: Issue[] = [];
+
+  add(issues: readonly Issue[]): void {
+    this.#issues.push(...issues);
+  }
+
+  /** The checked value; undefined when it does not fit, which `settle` will tell. */
+  check<S extends z.ZodType>(schema: S, value: unknown): z.output<S> | undefined {
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return parsed.data;
+    this.add(zodIssues(parsed.error.issues));
+    return undefined;
+  }
+
+  settle(): void {
+    if (this.#issues.length > 0) throw validationFailed(this.#issues);
+  }
+}

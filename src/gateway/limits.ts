@@ -1,0 +1,34 @@
+/** Every limit of the gateway by name (contract 2, design: node:http's own defaults are unbounded or too generous). */
+
+/** Bytes of a request body, by what the route takes. A body of one byte more is 413. */
+export const BODY_LIMIT = {
+  /** A record or a question. */
+  record: 64 * 1024,
+  /** A list: bulk checks, sends, templates, the e-mail endpoint. */
+  list: 1024 * 1024,
+  manifest: 32 * 1024 * 1024,
+} as const;
+export type BodyLimit = keyof typeof BODY_LIMIT;
+
+/** Milliseconds that a call may take. Past it the caller gets 503 and the handler's signal is aborted. */
+export const DEADLINE_MS = { call: 10_000, manifest: 600_000 } as const;
+
+/** A Connect or gRPC-Web message. */
+export const RPC_MESSAGE_BYTES = 1024 * 1024;
+
+export const HTTP_LIMITS = {
+  /** The whole request has arrived. A manifest of 32 MiB needs 9 Mbit/s. */
+  requestTimeoutMs: 30_000,
+  headersTimeoutMs: 10_000,
+  connectionsCheckingIntervalMs: 5_000,
+  /** Longer than a load balancer keeps idle connections (60 s), so that it is never us who closes one under a request. */
+  keepAliveTimeoutMs: 65_000,
+  maxRequestsPerSocket: 10_000,
+  maxHeaderBytes: 16 * 1024,
+  /** Counted by us: node:http silently drops what exceeds its own limit. */
+  maxHeaders: 100,
+  /** A refused upload may go on for so long before its connection is cut. */
+  lingerMs: 5_000,
+  /** In-flight requests may take so long once the server is closing. */
+  drainMs: 15_000,
+} as const;

@@ -1,0 +1,33 @@
+/** What handlers and guards may use: one line a feature, handed over by app.ts. A new feature adds its line here. */
+
+import type { Engine } from '../engine/engine.ts';
+import type { Revision } from '../engine/types.ts';
+import type { ApiKeys } from '../identity/api-keys.ts';
+import type { Tokens } from '../identity/tokens.ts';
+import type { Registry } from '../telemetry.ts';
+
+/** A refused administrative write of an identified caller, for the audit (contract 5). */
+export interface Refusal {
+  /** `user:<email>` or `key:<name>`. */
+  actor: string;
+  /** Ends in `.refused`. */
+  action: string;
+  /** The application it was about, where the path names one. */
+  appCode: string | null;
+  requestId: string;
+}
+
+export interface Services {
+  readonly engine: Pick<
+    Engine,
+    'revision' | 'peek' | 'check' | 'bulk' | 'effective' | 'person' | 'member' | 'clear' | 'status'
+  >;
+  readonly tokens: Tokens;
+  readonly keys: ApiKeys;
+  /** Makes every instance drop what it holds, through the change log; answers the revision that says so. */
+  clearEverywhere(): Promise<Revision>;
+  /** Whether the database answers and is migrated; rejects with the reason. */
+  ping(): Promise<void>;
+  recordRefusal(refusal: Refusal): Promise<void>;
+  readonly registry: Registry;
+}
