@@ -1,0 +1,181 @@
+/** HPACK (RFC 7541), the receiving side: a load generator must follow the server's dynamic table to read a grpc-status. */
+
+type Header = readonly [name: string, value: string];
+
+const STATIC: readonly Header[] = [
+  [':authority', ''],
+  [':method', 'GET'],
+  [':method', 'POST'],
+  [':path', '/'],
+  [':path', '/index.html'],
+  [':scheme', 'http'],
+  [':scheme', 'https'],
+  [':status', '200'],
+  [':status', '204'],
+  [':status', '206'],
+  [':status', '304'],
+  [':status', '400'],
+  [':status', '404'],
+  [':status', '500'],
+  ...(
+    'accept-charset,accept-encoding,accept-language,accept-ranges,accept,access-control-allow-origin,age,allow,' +
+    'authorization,cache-control,content-disposition,content-encoding,content-language,content-length,' +
+    'content-location,content-range,content-type,cookie,date,etag,expect,expires,from,host,if-match,' +
+    'if-modified-since,if-none-match,if-range,if-unmodified-since,last-modified,link,location,max-forwards,' +
+    'proxy-authenticate,proxy-authorization,range,referer,refresh,retry-after,server,set-cookie,' +
+    'strict-transport-security,transfer-encoding,user-agent,vary,via,www-authenticate'
+  )
+    .split(',')
+    .map((name): Header => [name, name === 'accept-encoding' ? 'gzip, deflate' : '']),
+];
+
+/**
+ * The Huffman code is canonical: symbols by length, then by value. Those longer than 15 bits (`\`, control characters,
+ * bytes above 127) do not occur in the headers of a gRPC answer and end the run.
+ */
+const SYMBOLS_BY_LENGTH: readonly (readonly [bits: number, symbols: string])[] = [
+  [5, '012aceiost'],
+  [6, ' %-./3456789=A_bdfghlmnpru'],
+  [7, ':BCDEFGHIJKLMNOPQRSTUVWYjkqvwxyz'],
+  [8, '&*,;XZ'],
+  [10, '!"()?'],
+  [11, "'+|"],
+  [12, '#>'],
+  [13, '\0$@[]~'],
+  [14, '^}'],
+  [15, '<`{'],
+];
+
+const CODES = new Map<number, string>();
+{
+  let code = 0;
+  let previous = 0;
+  for (const [bits, symbols] of SYMBOLS_BY_LENGTH) {
+    code <<= bits - previous;
+    previous = bits;
+    for (const symbol of symbols) CODES.set((bits << 16) | code++, symbol);
+  }
+}
+
+function decodeHuffman(block: Buffer, start: number, end: number): string {
+  let out = '';
+  let code = 0;
+  let bits = 0;
+  for (let at = start; at < end; at++) {
+    const byte = block[at] as number;
+    for (let bit = 7; bit >= 0; bit--) {
+      code = (code << 1) | ((byte >> bit) & 1);
+      if (++bits > 15) throw new Error('a header with characters that the generator cannot read');
+      const symbol = CODES.get((bits << 16) | code);
+      if (symbol === undefined) continue;
+      out += symbol;
+      code = 0;
+      bits = 0;
+    }
+  }
+  return out;
+}
+
+export class HpackDecoder {
+  /** Newest first. */
+  readonly #dynamic: Header[] = [];
+  #size = 0;
+  #limit = 4096;
+  #at = 0;
+
+  /** Decodes one whole header block and hands over its headers in order. */
+  decode(block: Buffer, start: number, end: number, header: (name: string, value: string) => void): void {
+    this.#at = start;
+    while (this.#at < end) {
+      const byte = block[this.#at] as number;
+      if (byte & 0x80) {
+        const entry = this.#entry(this.#integer(block, 7));
+        header(entry[0], entry[1]);
+      } else if (byte & 0x40) {
+        const entry = this.#literal(block, 6);
+        this.#insert(entry);
+        header(entry[0], entry[1]);
+      } else if (byte & 0x20) {
+        this.#limit = this.#integer(block, 5);
+        this.#evict();
+      } else {
+        const entry = this.#literal(block, 4);
+        header(entry[0], entry[1]);
+      }
+    }
+  }
+
+  #integer(block: Buffer, prefix: number): number {
+    const mask = (1 << prefix) - 1;
+    let value = (block[this.#at++] as number) & mask;
+    if (value < mask) return value;
+    for (let shift = 0; ; shift += 7) {
+      const byte = block[this.#at++] as number;
+      value += (byte & 0x7f) << shift;
+      if (byte < 128) return value;
+    }
+  }
+
+  #string(block: Buffer): string {
+    const huffman = ((block[this.#at] as number) & 0x80) !== 0;
+    const length = this.#integer(block, 7);
+    const start = this.#at;
+    this.#at += length;
+    return huffman ? decodeHuffman(block, start, this.#at) : block.toString('latin1', start, this.#at);
+  }
+
+  #literal(block: Buffer, prefix: number): Header {
+    const index = this.#integer(block, prefix);
+    const name = index === 0 ? this.#string(block) : this.#entry(index)[0];
+    return [name, this.#string(block)];
+  }
+
+  #entry(index: number): Header {
+    const entry = index <= STATIC.length ? STATIC[index - 1] : this.#dynamic[index - STATIC.length - 1];
+    if (!entry) throw new Error(`HPACK index ${index} is not in the table`);
+    return entry;
+  }
+
+  #insert(entry: Header): void {
+    this.#dynamic.unshift(entry);
+    this.#size += entry[0].length + entry[1].length + 32;
+    this.#evict();
+  }
+
+  #evict(): void {
+    while (this.#size > this.#limit) {
+      const gone = this.#dynamic.pop() as Header;
+      this.#size -= gone[0].length + gone[1].length + 32;
+    }
+  }
+}
+
+function literal(prefix: number, index: number, name: string, value: string): Buffer {
+  const bytes = [Buffer.from([prefix | index])];
+  for (const text of index === 0 ? [name, value] : [value]) {
+    if (text.length > 126) throw new RangeError('the generator sends short headers only');
+    bytes.push(Buffer.from([text.length]), Buffer.from(text, 'latin1'));
+  }
+  return Buffer.concat(bytes);
+}
+
+/** The request headers of one call: `first` fills the server's table, `next` are all later ones, an index each. */
+export function requestHeaders(
+  path: string,
+  authority: string,
+  key: string | undefined,
+): { first: Buffer; next: Buffer } {
+  const literals: [index: number, name: string, value: string][] = [
+    [4, ':path', path],
+    [1, ':authority', authority],
+    [0, 'te', 'trailers'],
+    [31, 'content-type', 'application/grpc'],
+    [58, 'user-agent', 'usher-bench'],
+  ];
+  if (key !== undefined) literals.push([0, 'x-internal-api-key', key]);
+  const fixed = Buffer.from([0x83, 0x86]);
+  const first = Buffer.concat([fixed, ...literals.map((l) => literal(0x40, ...l))]);
+  // The newest entry has the lowest index.
+  const next = Buffer.from([...fixed, ...literals.map((_, i) => 0x80 | (STATIC.length + literals.length - i))]);
+  return { first, next };
+}

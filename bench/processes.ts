@@ -1,0 +1,119 @@
+/** Child processes on cores of their own, and what the kernel says they used. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { availableParallelism } from 'node:os';
+
+/** The heap of the service as package.json's "start" shapes it; the bare servers get the same. */
+export const START_FLAGS = ['--max-semi-space-size=4', '--initial-old-space-size=128'] as const;
+
+const CPUS = availableParallelism();
+
+/** The server has core 0 to itself; the generator core 1; PostgreSQL and the orchestrator what is left, or core 1. */
+export const CORES = { server: '0', generator: '1', rest: CPUS > 2 ? `2-${CPUS - 1}` : '1' } as const;
+
+const hasTaskset = (() => {
+  try {
+    execFileSync('taskset', ['-c', CORES.server, 'true'], { stdio: 'ignore' });
+    return CPUS > 1;
+  } catch {
+    return false;
+  }
+})();
+
+export const pinning = hasTaskset ? 'taskset' : 'none';
+
+let niceness = 0;
+
+/** Runs everything started from now on at this priority (negative: before others; needs the right to). */
+export function setNiceness(value: number): void {
+  niceness = value;
+}
+
+/** Moves this process, and with it all that it will start unpinned (PostgreSQL), off the server's core. */
+export function pinSelf(): void {
+  if (hasTaskset) execFileSync('taskset', ['-a', '-c', '-p', CORES.rest, String(process.pid)], { stdio: 'ignore' });
+}
+
+export interface SpawnOptions {
+  ipc?: boolean;
+  env?: NodeJS.ProcessEnv;
+  cwd?: string;
+  /** Where standard output goes: nowhere by default. Errors are always shown. */
+  onOutput?: (text: string) => void;
+}
+
+/** Starts this Node with `args`; `core` null leaves it wherever the kernel puts it, on every core. */
+export function spawnPinned(core: string | null, args: readonly string[], options: SpawnOptions = {}): ChildProcess {
+  const command: string[] = [process.execPath, ...args];
+  if (hasTaskset) command.unshift('taskset', '-c', core ?? `0-${CPUS - 1}`);
+  if (niceness !== 0) command.unshift('nice', '-n', String(niceness));
+  const child = spawn(command[0] as string, command.slice(1), {
+    stdio: ['ignore', options.onOutput ? 'pipe' : 'ignore', 'inherit', ...(options.ipc ? (['ipc'] as const) : [])],
+    ...(options.env ? { env: options.env } : {}),
+    ...(options.cwd ? { cwd: options.cwd } : {}),
+  });
+  child.stdout?.on('data', (chunk: Buffer) => options.onOutput?.(chunk.toString('utf8')));
+  children.add(child);
+  child.once('exit', () => children.delete(child));
+  return child;
+}
+
+const children = new Set<ChildProcess>();
+process.on('exit', () => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
+/** Asks a child to end and waits; kills it after five seconds. */
+export async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), 5000);
+  await exited;
+  clearTimeout(timer);
+}
+
+/** A port that was free a moment ago. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() =>
+        address && typeof address === 'object' ? resolve(address.port) : reject(new Error('no port')),
+      );
+    });
+  });
+}
+
+/** CPU seconds of all threads of a process so far, to the nanosecond where the kernel keeps it; NaN off Linux. */
+export function cpuSeconds(pid: number): number {
+  try {
+    let ns = 0;
+    for (const thread of readdirSync(`/proc/${pid}/task`)) {
+      ns += Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]);
+    }
+    return ns / 1e9;
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** Resident memory of a process in MB, now and at its largest; NaN off Linux. */
+export function memory(pid: number): { rss: number; largest: number } {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const kb = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1] ?? Number.NaN);
+    return { rss: kb('VmRSS') / 1024, largest: kb('VmHWM') / 1024 };
+  } catch {
+    return { rss: Number.NaN, largest: Number.NaN };
+  }
+}
+
+/** A child whose pid is known, or an error: it did not start. */
+export function pidOf(child: ChildProcess): number {
+  if (child.pid === undefined) throw new Error('the process did not start');
+  return child.pid;
+}

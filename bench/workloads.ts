@@ -1,0 +1,157 @@
+/** The workloads by name: what is sent and what must come back, built from the data set. */
+import type { BenchApplication, Dataset, Level } from './dataset.ts';
+import { makeDataset } from './dataset.ts';
+import type { Workload } from './load.ts';
+import { type BenchQuestion, Oracle } from './oracle.ts';
+import { allQuestions, bulkQuestions, effectiveQuestions, hotQuestions } from './questions.ts';
+import {
+  bulkAnswer,
+  CONSTANT_ANSWER,
+  checkAnswer,
+  effectiveAnswer,
+  encodeBulk,
+  encodeCheck,
+  encodeEffective,
+  isAnswer,
+} from './wire.ts';
+
+const SERVICE = '/usher.permission.v1.PermissionService';
+
+/** `constant`: the answers of the bare servers. */
+export type Answers = 'known' | 'constant';
+
+export type WorkloadName =
+  /** Check, 100 questions. */
+  | 'hot'
+  /** Check, 50,000 questions. */
+  | 'all'
+  /** BulkCheck of 50 for 50 users: 2,500 decisions, which the decision cache holds. */
+  | 'bulk-hot'
+  /** BulkCheck of 50 for 2,000 users: 100,000 decisions, which it does not hold. */
+  | 'bulk'
+  /** Effective of 30 permissions for 2,000 users. */
+  | 'effective'
+  /** The hot questions over REST. A level cannot be left out of the answer there, so all are asked without one. */
+  | 'rest';
+
+interface Item {
+  body: Buffer;
+  expected: Buffer;
+  describe: () => string;
+}
+
+function grpcWorkload(method: string, revisionField: number, items: readonly Item[], answers: Answers): Workload {
+  return {
+    size: items.length,
+    path: `${SERVICE}/${method}`,
+    body: (index) => (items[index] as Item).body,
+    isRight:
+      answers === 'constant'
+        ? (_, buffer, start, end) => buffer.compare(CONSTANT_ANSWER, 0, CONSTANT_ANSWER.length, start, end) === 0
+        : (index, buffer, start, end) => isAnswer(buffer, start, end, (items[index] as Item).expected, revisionField),
+    describe: (index) =>
+      `${(items[index] as Item).describe()}, expected ${(items[index] as Item).expected.toString('hex')}`,
+  };
+}
+
+function checkItem(oracle: Oracle, q: BenchQuestion): Item {
+  return { body: encodeCheck(q), expected: checkAnswer(oracle.answer(q)), describe: () => JSON.stringify(q) };
+}
+
+function bulkItems(dataset: Dataset, oracle: Oracle, users: number | undefined): Item[] {
+  return bulkQuestions(dataset, users).map((q) => {
+    const items = q.permissions.map((permission) => ({
+      permission,
+      answer: oracle.answer({ ...q, permission, asked: 0 }),
+    }));
+    return { body: encodeBulk(q), expected: bulkAnswer(items), describe: () => JSON.stringify(q) };
+  });
+}
+
+function effectiveItems(dataset: Dataset, oracle: Oracle): Item[] {
+  return effectiveQuestions(dataset).map((s) => {
+    const app = dataset.applications.get(s.app) as BenchApplication;
+    const lines = inEffectiveOrder(app).map((p) => ({
+      ...p,
+      answer: oracle.answer({ ...s, permission: p.code, asked: 0 as Level }),
+    }));
+    return { body: encodeEffective(s), expected: effectiveAnswer(lines), describe: () => JSON.stringify(s) };
+  });
+}
+
+/** By group, those without one last, then by code; both by UTF-16 code units (contract 3). */
+function inEffectiveOrder(app: BenchApplication): BenchApplication['permissions'] {
+  const group = (name: string | null): string => (name === null ? '\uffff' : name);
+  return [...app.permissions].sort((a, b) => {
+    const [x, y] = a.groupName === b.groupName ? [a.code, b.code] : [group(a.groupName), group(b.groupName)];
+    return x < y ? -1 : x > y ? 1 : 0;
+  });
+}
+
+function restWorkload(oracle: Oracle, questions: readonly BenchQuestion[], answers: Answers): Workload {
+  const items = questions.map((q) => {
+    const { asked: _, ...body } = q;
+    if (body.resourceType === '') {
+      const { email, app, permission } = body;
+      return { body: Buffer.from(JSON.stringify({ email, app, permission })), question: q };
+    }
+    return { body: Buffer.from(JSON.stringify(body)), question: q };
+  });
+  const expected = questions.map((q) => answers === 'constant' || oracle.answer({ ...q, asked: 0 }).allowed);
+  return {
+    size: items.length,
+    path: '/api/check',
+    body: (index) => (items[index] as { body: Buffer }).body,
+    isRight: (index, buffer, start, end) => {
+      const answer = JSON.parse(buffer.toString('utf8', start, end)) as {
+        success?: unknown;
+        data?: { allowed?: unknown };
+      };
+      return answer.success === true && answer.data?.allowed === expected[index];
+    },
+    describe: (index) => `${JSON.stringify(items[index]?.question)}, expected ${expected[index]}`,
+  };
+}
+
+/** Builds workloads on demand over one data set. */
+export class Workloads {
+  readonly #dataset = makeDataset();
+  readonly #oracle = new Oracle(this.#dataset);
+  readonly #all = allQuestions(this.#dataset);
+  readonly #built = new Map<string, Workload>();
+
+  get(name: WorkloadName, answers: Answers): Workload {
+    const key = `${name} ${answers}`;
+    const workload = this.#built.get(key) ?? this.#build(name, answers);
+    this.#built.set(key, workload);
+    return workload;
+  }
+
+  #build(name: WorkloadName, answers: Answers): Workload {
+    const oracle = this.#oracle;
+    switch (name) {
+      case 'hot':
+        return grpcWorkload(
+          'Check',
+          4,
+          hotQuestions(this.#all).map((q) => checkItem(oracle, q)),
+          answers,
+        );
+      case 'all':
+        return grpcWorkload(
+          'Check',
+          4,
+          this.#all.map((q) => checkItem(oracle, q)),
+          answers,
+        );
+      case 'bulk-hot':
+        return grpcWorkload('BulkCheck', 2, bulkItems(this.#dataset, oracle, 50), answers);
+      case 'bulk':
+        return grpcWorkload('BulkCheck', 2, bulkItems(this.#dataset, oracle, undefined), answers);
+      case 'effective':
+        return grpcWorkload('Effective', 2, effectiveItems(this.#dataset, oracle), answers);
+      case 'rest':
+        return restWorkload(oracle, hotQuestions(this.#all), answers);
+    }
+  }
+}
