@@ -1,0 +1,100 @@
+/** A JWT against a key set: signature, algorithm, issuer, audience, times. jose verifies; this chooses keys and words. */
+
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyResult, jwtVerify } from 'jose';
+import { CLOCK_TOLERANCE_S, unauthenticated } from './claims.ts';
+import { ProviderError } from './provider.ts';
+
+export interface Expected {
+  issuer: string;
+  audience: string;
+  algorithms: readonly string[];
+  /** Wall time in milliseconds. */
+  now: number;
+}
+
+/** The keys do not decide: none of them is the one that the token names, which a newer set may hold. */
+export class UnknownKey extends Error {}
+
+const KEY_SETS = new WeakMap<JSONWebKeySet, ReturnType<typeof createLocalJWKSet>>();
+
+/**
+ * Header and claims of a genuine token. Throws UNAUTHENTICATED, UnknownKey, or ProviderError for a key that is none.
+ * Keys come from `keys` alone: the headers jwk, jku, x5u and x5c are never read, an unknown `crit` is refused.
+ */
+export async function verifySignature(token: string, keys: JSONWebKeySet, expected: Expected) {
+  let keySet = KEY_SETS.get(keys);
+  if (keySet === undefined) {
+    keySet = createLocalJWKSet(keys);
+    KEY_SETS.set(keys, keySet);
+  }
+  const options = {
+    issuer: expected.issuer,
+    audience: expected.audience,
+    algorithms: [...expected.algorithms],
+    clockTolerance: CLOCK_TOLERANCE_S,
+    currentDate: new Date(expected.now),
+    requiredClaims: ['exp', 'sub'],
+  };
+  try {
+    return await verifyWithAny(token, keySet, options);
+  } catch (error) {
+    throw toRefusal(error, token);
+  }
+}
+
+type Options = NonNullable<Parameters<typeof jwtVerify>[2]>;
+
+/** Several keys fit a token without `kid`: one of them has to verify it. */
+async function verifyWithAny(token: string, keySet: ReturnType<typeof createLocalJWKSet>, options: Options) {
+  try {
+    return await jwtVerify(token, keySet, options);
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    let failure: unknown = error;
+    for await (const key of error) {
+      try {
+        return (await jwtVerify(token, key, options)) satisfies JWTVerifyResult;
+      } catch (attempt) {
+        if (!(attempt instanceof errors.JWSSignatureVerificationFailed)) throw attempt;
+        failure = attempt;
+      }
+    }
+    throw failure;
+  }
+}
+
+function toRefusal(error: unknown, token: string): Error {
+  if (!(error instanceof errors.JOSEError)) return new ProviderError('A key of the provider cannot be used', error);
+  if (error instanceof errors.JWKSNoMatchingKey) return new UnknownKey();
+  // Without a kid the fitting key may have been replaced by another under the same name, which is none.
+  if (error instanceof errors.JWSSignatureVerificationFailed && !namesKey(token)) return new UnknownKey();
+  return unauthenticated(describe(error), error);
+}
+
+function namesKey(token: string): boolean {
+  const header = Buffer.from(token.slice(0, token.indexOf('.')), 'base64url').toString();
+  return (JSON.parse(header) as { kid?: unknown }).kid !== undefined;
+}
+
+function describe(error: errors.JOSEError): string {
+  if (error instanceof errors.JWTExpired) return 'The access token has expired.';
+  if (error instanceof errors.JWTClaimValidationFailed) return describeClaim(error.claim);
+  if (error instanceof errors.JOSEAlgNotAllowed) return 'The access token is signed by an algorithm that is not taken.';
+  if (error instanceof errors.JWSSignatureVerificationFailed) return "The access token's signature does not fit.";
+  return 'The access token is not well formed.';
+}
+
+function describeClaim(claim: string): string {
+  switch (claim) {
+    case 'iss':
+      return 'The access token is of another issuer.';
+    case 'aud':
+      return 'The access token is for another audience.';
+    case 'nbf':
+      return 'The access token is not valid yet.';
+    case 'exp':
+      return 'The access token does not say when it expires.';
+    default:
+      return `The access token lacks a proper claim ${claim}.`;
+  }
+}
