@@ -1,0 +1,224 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Level } from '../../engine/types.ts';
+import type { Tx } from '../database.ts';
+
+/** What a manifest describes, as the tables hold it, by codes and addresses instead of ids. */
+export interface ApplicationRow {
+  id: number;
+  code: string;
+  name: string;
+  description: string | null;
+  /** In the order in which they were given. */
+  languages: string[];
+}
+export interface EntityRow {
+  code: string;
+  name: string;
+  description: string | null;
+  idLabel: string | null;
+  listEndpoint: string | null;
+}
+export interface PermissionRow {
+  code: string;
+  tiered: boolean;
+  description: string | null;
+  groupName: string | null;
+  parent: string | null;
+  global: boolean;
+}
+export interface RoleRow {
+  code: string;
+  description: string | null;
+}
+export interface RolePermissionRow {
+  role: string;
+  permission: string;
+  level: Level;
+}
+export interface AssignmentRow {
+  email: string;
+  role: string;
+}
+export interface OverrideRow {
+  email: string;
+  resourceType: string;
+  resourceId: string;
+  permission: string;
+  level: Level;
+}
+
+/** Rows of one statement: PGlite runs on this process's event loop, and a page is what it may hold of it at once. */
+export const PAGE = 1000;
+
+/** Tries to become the only one who applies a manifest to `code`, until the transaction ends. Does not wait. */
+export async function tryClaim({ kysely }: Tx, code: string): Promise<boolean> {
+  // Two keys: the change log's lock has one, and the two kinds of key never meet.
+  const { rows } = await sql<{ claimed: boolean }>`
+    select pg_try_advisory_xact_lock(${CLAIM}::int, hashtext(${code})) as claimed`.execute(kysely);
+  return rows[0]?.claimed ?? false;
+}
+
+const CLAIM = 0x6d616e69;
+
+/**
+ * Locks the application, its permissions and its roles against everybody else until the transaction ends: no row that refers to
+ * them can be made meanwhile, so that what is read after this call is what the plan will meet.
+ */
+export async function lockApplication({ kysely }: Tx, code: string): Promise<void> {
+  await sql`select id from application where code = ${code} for update`.execute(kysely);
+  for (const table of ['permission', 'role']) {
+    await sql`
+      select id from ${sql.table(table)} where application_id = (select id from application where code = ${code})
+      order by id for update`.execute(kysely);
+  }
+}
+
+export async function findApplication({ kysely }: Tx, code: string): Promise<ApplicationRow | null> {
+  const { rows } = await sql<ApplicationRow>`
+    select id, code, name, description, array(
+      select language_code from application_language where application_id = application.id order by position
+    ) as languages
+    from application where code = ${code}`.execute(kysely);
+  return rows[0] ?? null;
+}
+
+/** The codes of the language registry. */
+export async function readLanguages({ kysely }: Tx): Promise<string[]> {
+  const { rows } = await sql<{ code: string }>`select code from language`.execute(kysely);
+  return rows.map(({ code }) => code);
+}
+
+export function readEntities(tx: Tx, app: number): AsyncGenerator<EntityRow[]> {
+  return pages(
+    tx,
+    sql<EntityRow>`
+    select code, name, description, id_label as "idLabel", list_endpoint as "listEndpoint"
+    from entity where application_id = ${app}`,
+  );
+}
+
+export function readPermissions(tx: Tx, app: number): AsyncGenerator<PermissionRow[]> {
+  return pages(
+    tx,
+    sql<PermissionRow>`
+    select p.code, p.tiered, p.description, p.group_name as "groupName", parent.code as parent, p.global
+    from permission p left join permission parent on parent.application_id = p.application_id and parent.id = p.parent_id
+    where p.application_id = ${app}`,
+  );
+}
+
+export function readRoles(tx: Tx, app: number): AsyncGenerator<RoleRow[]> {
+  return pages(tx, sql<RoleRow>`select code, description from role where application_id = ${app}`);
+}
+
+export function readRolePermissions(tx: Tx, app: number): AsyncGenerator<RolePermissionRow[]> {
+  return pages(
+    tx,
+    sql<RolePermissionRow>`
+    select r.code as role, p.code as permission, rp.level
+    from role_permission rp
+      join role r on r.application_id = rp.application_id and r.id = rp.role_id
+      join permission p on p.application_id = rp.application_id and p.id = rp.permission_id
+    where rp.application_id = ${app}`,
+  );
+}
+
+/** Whose rows are wanted: everybody's, those of these addresses, or those that go with these roles or permissions. */
+export type Wanted = { all: true } | { emails: readonly string[] } | { with: readonly string[] };
+
+export function readAdmins(tx: Tx, app: number, wanted: Wanted): AsyncGenerator<{ email: string }[]> {
+  return each(
+    tx,
+    wanted,
+    (chosen) => sql<{ email: string }>`
+    select person.email from app_admin x join person on person.id = x.person_id
+    where x.application_id = ${app} and ${chosen ? byEmail(chosen) : sql`true`}`,
+  );
+}
+
+/** `with` names roles. */
+export function readAssignments(tx: Tx, app: number, wanted: Wanted): AsyncGenerator<AssignmentRow[]> {
+  const choose = 'with' in wanted ? (codes: Texts) => sql`r.code = any(${codes}::text[])` : byEmail;
+  return each(
+    tx,
+    wanted,
+    (chosen) => sql<AssignmentRow>`
+    select person.email, r.code as role
+    from user_role x
+      join person on person.id = x.person_id
+      join role r on r.application_id = x.application_id and r.id = x.role_id
+    where x.application_id = ${app} and ${chosen ? choose(chosen) : sql`true`}`,
+  );
+}
+
+/** `with` names permissions. */
+export function readOverrides(tx: Tx, app: number, wanted: Wanted): AsyncGenerator<OverrideRow[]> {
+  const choose = 'with' in wanted ? (codes: Texts) => sql`p.code = any(${codes}::text[])` : byEmail;
+  return each(
+    tx,
+    wanted,
+    (chosen) => sql<OverrideRow>`
+    select person.email, x.resource_type as "resourceType", x.resource_id as "resourceId", p.code as permission, x.level
+    from resource_override x
+      join person on person.id = x.person_id
+      join permission p on p.application_id = x.application_id and p.id = x.permission_id
+    where x.application_id = ${app} and ${chosen ? choose(chosen) : sql`true`}`,
+  );
+}
+
+/** How many overrides there are of these permissions, and of these resource types. Zero is left out. */
+export async function countOverrides(
+  { kysely }: Tx,
+  app: number,
+  permissions: readonly string[],
+  types: readonly string[],
+): Promise<{ ofPermission: Map<string, number>; ofType: Map<string, number> }> {
+  const ofPermission = await sql<{ name: string; count: number }>`
+    select p.code as name, count(*) as count
+    from resource_override x join permission p on p.application_id = x.application_id and p.id = x.permission_id
+    where x.application_id = ${app} and p.code = any(${permissions}::text[]) group by p.code`.execute(kysely);
+  const ofType = await sql<{ name: string; count: number }>`
+    select resource_type as name, count(*) as count from resource_override
+    where application_id = ${app} and resource_type = any(${types}::text[]) group by resource_type`.execute(kysely);
+  const counts = (rows: readonly { name: string; count: number }[]) =>
+    new Map(rows.map((row) => [row.name, row.count]));
+  return { ofPermission: counts(ofPermission.rows), ofType: counts(ofType.rows) };
+}
+
+type Texts = readonly string[];
+
+const byEmail = (emails: Texts) => sql`person.email = any(${emails}::text[])`;
+
+/** The statement once for all, or once for each page of what is chosen. */
+async function* each<T>(
+  tx: Tx,
+  wanted: Wanted,
+  statement: (chosen: Texts | null) => RawBuilder<T>,
+): AsyncGenerator<T[]> {
+  if ('all' in wanted) {
+    yield* pages(tx, statement(null));
+    return;
+  }
+  const chosen = 'emails' in wanted ? wanted.emails : wanted.with;
+  for (let at = 0; at < chosen.length; at += PAGE) yield* pages(tx, statement(chosen.slice(at, at + PAGE)));
+}
+
+/** A statement's rows a page at a time, of one snapshot, with a turn of the event loop between pages. */
+async function* pages<T>({ kysely }: Tx, statement: RawBuilder<T>): AsyncGenerator<T[]> {
+  await sql`declare page no scroll cursor for ${statement}`.execute(kysely);
+  try {
+    for (;;) {
+      const { rows } = await sql<T>`fetch ${sql.lit(PAGE)} from page`.execute(kysely);
+      if (rows.length > 0) yield rows;
+      if (rows.length < PAGE) break;
+      await turn();
+    }
+  } finally {
+    await sql`close page`.execute(kysely);
+  }
+}
+
+/** Lets everything else that waits run: awaiting an answer of PGlite alone never leaves the microtasks. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

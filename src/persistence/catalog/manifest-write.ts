@@ -1,0 +1,256 @@
+import { sql } from 'kysely';
+import type { Level } from '../../engine/types.ts';
+import type { Tx } from '../database.ts';
+import type {
+  AssignmentRow,
+  EntityRow,
+  OverrideRow,
+  PermissionRow,
+  RolePermissionRow,
+  RoleRow,
+} from './manifest-read.ts';
+
+/**
+ * The statements of an apply. Each takes at most a page of rows (manifest-read.ts), names things by code and address, and
+ * throws when fewer rows were touched than given: the plan was made on locked rows, so that would be a mistake of ours.
+ * All run after `lockApplication` in the same transaction.
+ */
+
+interface Touched {
+  readonly numAffectedRows?: bigint;
+}
+
+function expect(touched: Touched, rows: number, what: string): void {
+  if (Number(touched.numAffectedRows ?? -1) !== rows) {
+    throw new Error(`a manifest's ${what} touched ${touched.numAffectedRows} rows instead of ${rows}`);
+  }
+}
+
+/** Makes the application; answers its id. */
+export async function insertApplication(
+  { kysely }: Tx,
+  app: { code: string; name: string; description: string | null },
+): Promise<number> {
+  const { rows } = await sql<{ id: number }>`
+    insert into application (code, name, description) values (${app.code}, ${app.name}, ${app.description})
+    returning id`.execute(kysely);
+  if (rows[0] === undefined) throw new Error('an insert of an application answered no id');
+  return rows[0].id;
+}
+
+export async function updateApplication(
+  { kysely }: Tx,
+  id: number,
+  app: { name: string; description: string | null },
+): Promise<void> {
+  expect(
+    await sql`update application set name = ${app.name}, description = ${app.description}, updated_at = now()
+      where id = ${id}`.execute(kysely),
+    1,
+    'change of the application',
+  );
+}
+
+/** Replaces the set, in this order. */
+export async function replaceLanguages({ kysely }: Tx, app: number, codes: readonly string[]): Promise<void> {
+  await sql`delete from application_language where application_id = ${app}`.execute(kysely);
+  await sql`
+    insert into application_language (application_id, language_code, position)
+    select ${app}, code, position from unnest(${codes}::text[]) with ordinality as t (code, position)`.execute(kysely);
+}
+
+/** Makes entities, or gives those that are there these fields. */
+export async function putEntities({ kysely }: Tx, app: number, rows: readonly EntityRow[]): Promise<void> {
+  expect(
+    await sql`
+      insert into entity (application_id, code, name, description, id_label, list_endpoint)
+      select ${app}, * from unnest(
+        ${rows.map((row) => row.code)}::text[], ${rows.map((row) => row.name)}::text[],
+        ${rows.map((row) => row.description)}::text[], ${rows.map((row) => row.idLabel)}::text[],
+        ${rows.map((row) => row.listEndpoint)}::text[])
+      on conflict (application_id, code) do update set name = excluded.name, description = excluded.description,
+        id_label = excluded.id_label, list_endpoint = excluded.list_endpoint, updated_at = now()`.execute(kysely),
+    rows.length,
+    'entities',
+  );
+}
+
+/** Makes permissions, or gives those that are there these fields; parents are for `putParents`, when all are there. */
+export async function putPermissions({ kysely }: Tx, app: number, rows: readonly PermissionRow[]): Promise<void> {
+  expect(
+    await sql`
+      insert into permission (application_id, code, tiered, description, group_name, global)
+      select ${app}, * from unnest(
+        ${rows.map((row) => row.code)}::text[], ${rows.map((row) => row.tiered)}::boolean[],
+        ${rows.map((row) => row.description)}::text[], ${rows.map((row) => row.groupName)}::text[],
+        ${rows.map((row) => row.global)}::boolean[])
+      on conflict (application_id, code) do update set tiered = excluded.tiered, description = excluded.description,
+        group_name = excluded.group_name, global = excluded.global, updated_at = now()`.execute(kysely),
+    rows.length,
+    'permissions',
+  );
+}
+
+export async function putParents(
+  { kysely }: Tx,
+  app: number,
+  rows: readonly Pick<PermissionRow, 'code' | 'parent'>[],
+): Promise<void> {
+  expect(
+    await sql`
+      update permission set parent_id =
+        (select id from permission other where other.application_id = ${app} and other.code = t.parent)
+      from unnest(${rows.map((row) => row.code)}::text[], ${rows.map((row) => row.parent)}::text[]) as t (code, parent)
+      where permission.application_id = ${app} and permission.code = t.code`.execute(kysely),
+    rows.length,
+    'parents',
+  );
+}
+
+export async function putRoles({ kysely }: Tx, app: number, rows: readonly RoleRow[]): Promise<void> {
+  expect(
+    await sql`
+      insert into role (application_id, code, description)
+      select ${app}, * from unnest(
+        ${rows.map((row) => row.code)}::text[], ${rows.map((row) => row.description)}::text[])
+      on conflict (application_id, code) do update set description = excluded.description, updated_at = now()`.execute(
+      kysely,
+    ),
+    rows.length,
+    'roles',
+  );
+}
+
+export async function putRolePermissions(
+  { kysely }: Tx,
+  app: number,
+  rows: readonly RolePermissionRow[],
+): Promise<void> {
+  expect(
+    await sql`
+      insert into role_permission (application_id, role_id, permission_id, tiered, level)
+      select ${app}, r.id, p.id, p.tiered, t.level
+      from unnest(
+          ${rows.map((row) => row.role)}::text[], ${rows.map((row) => row.permission)}::text[],
+          ${rows.map((row) => row.level as number)}::smallint[]) as t (role, permission, level)
+        join role r on r.application_id = ${app} and r.code = t.role
+        join permission p on p.application_id = ${app} and p.code = t.permission
+      on conflict (application_id, role_id, permission_id) do update set level = excluded.level`.execute(kysely),
+    rows.length,
+    'role permissions',
+  );
+}
+
+export async function deleteRolePermissions(
+  { kysely }: Tx,
+  app: number,
+  rows: readonly Omit<RolePermissionRow, 'level'>[],
+): Promise<void> {
+  expect(
+    await sql`
+      delete from role_permission x
+      using unnest(${rows.map((row) => row.role)}::text[], ${rows.map((row) => row.permission)}::text[])
+          as t (role, permission), role r, permission p
+      where x.application_id = ${app} and r.application_id = ${app} and r.code = t.role and x.role_id = r.id
+        and p.application_id = ${app} and p.code = t.permission and x.permission_id = p.id`.execute(kysely),
+    rows.length,
+    'removal of role permissions',
+  );
+}
+
+/** Removes what an application defines, by code. What hangs on it has gone before. */
+export async function deleteDefinitions(
+  { kysely }: Tx,
+  table: 'entity' | 'permission' | 'role',
+  app: number,
+  codes: readonly string[],
+): Promise<void> {
+  expect(
+    await sql`delete from ${sql.table(table)} where application_id = ${app} and code = any(${codes}::text[])`.execute(
+      kysely,
+    ),
+    codes.length,
+    `removal (${table})`,
+  );
+}
+
+/** The people of these rows have a record already (people.ts). */
+export async function insertAdmins({ kysely }: Tx, app: number, emails: readonly string[]): Promise<void> {
+  expect(
+    await sql`
+      insert into app_admin (person_id, application_id)
+      select person.id, ${app} from person where email = any(${emails}::text[])`.execute(kysely),
+    emails.length,
+    'admins',
+  );
+}
+
+/** Somebody else may have removed one meanwhile: people's rows are not locked. */
+export async function deleteAdmins({ kysely }: Tx, app: number, emails: readonly string[]): Promise<void> {
+  await sql`
+    delete from app_admin x using person
+    where x.application_id = ${app} and person.id = x.person_id and person.email = any(${emails}::text[])`.execute(
+    kysely,
+  );
+}
+
+export async function insertAssignments({ kysely }: Tx, app: number, rows: readonly AssignmentRow[]): Promise<void> {
+  expect(
+    await sql`
+      insert into user_role (person_id, application_id, role_id)
+      select person.id, ${app}, r.id
+      from unnest(${rows.map((row) => row.email)}::text[], ${rows.map((row) => row.role)}::text[]) as t (email, role)
+        join person on person.email = t.email
+        join role r on r.application_id = ${app} and r.code = t.role`.execute(kysely),
+    rows.length,
+    'assignments',
+  );
+}
+
+export async function deleteAssignments({ kysely }: Tx, app: number, rows: readonly AssignmentRow[]): Promise<void> {
+  await sql`
+    delete from user_role x
+    using unnest(${rows.map((row) => row.email)}::text[], ${rows.map((row) => row.role)}::text[]) as t (email, role),
+      person, role r
+    where x.application_id = ${app} and person.email = t.email and x.person_id = person.id
+      and r.application_id = ${app} and r.code = t.role and x.role_id = r.id`.execute(kysely);
+}
+
+/** Makes overrides, or gives those that are there this level. */
+export async function putOverrides({ kysely }: Tx, app: number, rows: readonly OverrideRow[]): Promise<void> {
+  expect(
+    await sql`
+      insert into resource_override (person_id, application_id, resource_type, resource_id, permission_id, tiered, level)
+      select person.id, ${app}, t.type, t.id, p.id, p.tiered, t.level
+      from ${overrideKeys(
+        rows,
+        rows.map((row) => row.level),
+      )}
+        join person on person.email = t.email
+        join permission p on p.application_id = ${app} and p.code = t.permission
+      on conflict (person_id, application_id, resource_type, resource_id, permission_id)
+        do update set level = excluded.level, tiered = excluded.tiered`.execute(kysely),
+    rows.length,
+    'overrides',
+  );
+}
+
+export async function deleteOverrides(
+  { kysely }: Tx,
+  app: number,
+  rows: readonly Omit<OverrideRow, 'level'>[],
+): Promise<void> {
+  await sql`
+    delete from resource_override x
+    using ${overrideKeys(rows, [])}, person, permission p
+    where x.application_id = ${app} and person.email = t.email and x.person_id = person.id
+      and p.application_id = ${app} and p.code = t.permission and x.permission_id = p.id
+      and x.resource_type = t.type and x.resource_id = t.id`.execute(kysely);
+}
+
+function overrideKeys(rows: readonly Omit<OverrideRow, 'level'>[], levels: readonly Level[]) {
+  return sql`unnest(
+    ${rows.map((row) => row.email)}::text[], ${rows.map((row) => row.resourceType)}::text[],
+    ${rows.map((row) => row.resourceId)}::text[], ${rows.map((row) => row.permission)}::text[],
+    ${levels as readonly number[]}::smallint[]) as t (email, type, id, permission, level)`;
+}

@@ -1,0 +1,53 @@
+import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { Refused } from './refused.ts';
+
+const LOCK_FILE = 'usher.lock';
+
+/** A data directory that this process alone works in. */
+export interface HeldDirectory {
+  /** Where the embedded database's files are. */
+  readonly database: string;
+  release(): void;
+}
+
+/**
+ * Makes `dataDir` (mode 0700) where it is missing, and holds it: two processes on one embedded database destroy each
+ * other's data without an error. The lock is the kernel's, on a file: kill -9 frees it, and containers with equal process
+ * ids cannot take each other for themselves. Throws Refused when another process holds it.
+ */
+export function holdDirectory(dataDir: string): HeldDirectory {
+  const database = join(dataDir, 'database');
+  const lockFile = join(dataDir, LOCK_FILE);
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  closeToOthers(dataDir);
+  const lock = takeLock(lockFile, dataDir);
+  mkdirSync(database, { recursive: true, mode: 0o700 });
+  chmodSync(database, 0o700);
+  chmodSync(lockFile, 0o600);
+  return { database, release: () => lock.close() };
+}
+
+/** Takes the group's and others' rights away, but not from a directory that was made for something else as well. */
+function closeToOthers(dataDir: string): void {
+  const loose = (statSync(dataDir).mode & 0o077) !== 0;
+  if (!loose) return;
+  const names = readdirSync(dataDir);
+  if (names.length === 0 || names.includes(LOCK_FILE)) chmodSync(dataDir, 0o700);
+}
+
+function takeLock(path: string, dataDir: string): DatabaseSync {
+  const lock = new DatabaseSync(path, { timeout: 0 });
+  try {
+    lock.exec('pragma locking_mode = exclusive; begin exclusive; create table if not exists held (at text); commit');
+    return lock;
+  } catch (error) {
+    lock.close();
+    throw new Refused(
+      `Another process works with the embedded database in ${dataDir}. ` +
+        'Stop it first, choose another dataDir (DATA_DIR), or give both a PostgreSQL (DATABASE_URL).',
+      error,
+    );
+  }
+}

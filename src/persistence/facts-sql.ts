@@ -1,0 +1,44 @@
+/**
+ * The statements of a miss (docs/freshness.md). Each is one statement, hence one snapshot: the newest revision, the change
+ * log after $1, the nonce of the row at $1, and the facts. Index probes only: a test reads their plans at full size.
+ *
+ * Facts come as JSON, which costs the least to make and to read. Scalar subqueries instead of EXISTS and joins where a
+ * planner might hash a whole table for a batch of needs.
+ */
+
+/** How many log rows one statement brings at most; one more is asked for, to tell that there are more. */
+export const MAX_CHANGES = 1000;
+
+const WINDOW = `
+  (select coalesce(max(revision), 0) from policy_change) as head,
+  (select nonce from policy_change where revision = $1::bigint) as since_nonce,
+  (select json_agg(json_build_array(c.revision, c.nonce, c.scopes) order by c.revision)
+     from (select revision, nonce, scopes from policy_change
+            where revision > $1::bigint order by revision limit ${MAX_CHANGES + 1}) c) as changes`;
+
+/** $1 since. */
+export const CHANGES_SQL = `select ${WINDOW}`;
+
+/** $1 since, $2 to $5 the needs' e-mails, applications, resource types and resource ids, of equal length. */
+export const MEMBERS_SQL = `select ${WINDOW},
+  (select json_agg(json_build_array(
+      coalesce(p.provider_active and not p.blocked, true),
+      (select true from superadmin s where s.person_id = p.id),
+      a.id,
+      (select true from app_admin m where m.person_id = p.id and m.application_id = a.id),
+      (select json_agg(r.role_id) from user_role r where r.person_id = p.id and r.application_id = a.id),
+      case when n.type <> '' then
+        (select json_agg(json_build_array(o.permission_id, o.level)) from resource_override o
+          where o.person_id = p.id and o.application_id = a.id and o.resource_type = n.type and o.resource_id = n.id)
+      end) order by n.position)
+    from unnest($2::text[], $3::text[], $4::text[], $5::text[]) with ordinality as n (email, app, type, id, position)
+    left join person p on p.email = n.email
+    left join application a on a.code = n.app) as answers`;
+
+/** $1 since, $2 the application's code. */
+export const POLICY_SQL = `select ${WINDOW},
+  (select id from application where code = $2) as app_id,
+  (select json_agg(json_build_array(p.id, p.code, p.tiered, p.global, p.group_name) order by p.code)
+     from permission p where p.application_id = (select id from application where code = $2)) as permissions,
+  (select json_agg(json_build_array(r.role_id, r.permission_id, r.level))
+     from role_permission r where r.application_id = (select id from application where code = $2)) as role_permissions`;

@@ -1,0 +1,244 @@
+import pg from 'pg';
+import type { Clock } from '../clock.ts';
+import { type UsherError, unavailable } from '../errors.ts';
+import type { Logger } from '../telemetry.ts';
+import { pruneChangeLog } from './change-log.ts';
+import type { Database } from './database.ts';
+import { createDialect } from './dialect.ts';
+import { holdDirectory } from './directory.ts';
+import { createFactsPool, embeddedFacts, postgresFacts } from './facts-source.ts';
+import { StatementFailed, toDatabaseError } from './failures.ts';
+import {
+  APPLIED_SQL,
+  compare,
+  migrateEmbedded,
+  migratePostgres,
+  migrationState,
+  refuseNewer,
+  refusePending,
+} from './migrator.ts';
+import { connectionOf, type Orm, openOrm } from './orm.ts';
+import { Embedded } from './pglite.ts';
+import { ClientPool, postgresSessions } from './postgresql.ts';
+import { Refused } from './refused.ts';
+import { type Failpoints, Transactions } from './transactions.ts';
+import { Announcer, listen } from './wake.ts';
+
+export { Refused } from './refused.ts';
+export type { Failpoint, Failpoints } from './transactions.ts';
+
+export interface OpenOptions {
+  /** postgresql:// URL; null means the embedded database in `dataDir`. */
+  url: string | null;
+  dataDir: string;
+  /** Connections for reads and writes; checks have their own few (PostgreSQL only). */
+  poolSize: number;
+  /** Apply pending migrations; otherwise a start with pending ones is refused. */
+  migrateOnStart: boolean;
+  clock: Clock;
+  log: Logger;
+  /** Handed in by tests alone. */
+  failpoints?: Failpoints;
+}
+
+/** How often old rows of the change log are looked for. */
+const PRUNE_EVERY_MS = 3_600_000;
+/** What is under way at close gets so long. */
+const CLOSE_MS = 10_000;
+
+/** What differs between the two kinds of database. */
+interface Opened {
+  kind: Database['kind'];
+  orm: Orm;
+  facts: Database['facts'];
+  /** Tells other instances; never rejects. */
+  notify: () => void;
+  /** The names of the applied migrations, read past the ORM's own connections. */
+  applied(): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the database, holding the directory of an embedded one, and makes sure that its migrations are this program's.
+ * Rejects with Refused, whose message is for the operator: away, held by another process, newer, or not migrated.
+ */
+export async function openDatabase(options: OpenOptions): Promise<Database> {
+  const opened = options.url === null ? await openEmbedded(options) : await openPostgres(options, options.url);
+  const { clock, log, failpoints } = options;
+  const connection = connectionOf(opened.orm);
+  const transactions = new Transactions({ connection, clock, log, notify: opened.notify, failpoints });
+  const stopPruning = everyHour(clock, () => prune(opened.orm, log));
+  return {
+    kind: opened.kind,
+    facts: opened.facts,
+    read: (fn) => transactions.read(fn),
+    change: (fn) => transactions.change(fn),
+    follow: (follower) => transactions.follow(follower),
+    ping: () => ping(opened),
+    close: async () => {
+      stopPruning();
+      await within(clock, CLOSE_MS, opened.close());
+    },
+  };
+}
+
+/** Applies pending migrations, for `usher migrate`; answers their names. Rejects with Refused. */
+export async function migrate(options: Omit<OpenOptions, 'poolSize' | 'migrateOnStart'>): Promise<string[]> {
+  if (options.url !== null) return await migrateUrl({ ...options, url: options.url });
+  const { opened, applied } = await openMigratedDirectory(options, true);
+  await opened.close();
+  return applied;
+}
+
+async function openPostgres(options: OpenOptions, url: string): Promise<Opened> {
+  const { clock, log, poolSize } = options;
+  const pool = new ClientPool({ url, clock, log, max: poolSize, statementTimeoutMs: 15_000, lockTimeoutMs: 5000 });
+  const factsPool = createFactsPool({ url, clock, log });
+  const dialect = createDialect(postgresSessions(pool));
+  const orm = await openOrm({ kind: 'postgresql', dialect, name: serverOf(url).database, log });
+  const wake = { url, clock, log };
+  const announcer = new Announcer(pool, wake);
+  const close = async () => {
+    await announcer.idle();
+    await Promise.all([pool.close(), factsPool.close()]);
+    await orm.close();
+  };
+  try {
+    await migrated(orm, url, options);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return {
+    kind: 'postgresql',
+    orm,
+    facts: postgresFacts(factsPool, (onWake) => listen(wake, announcer.self, onWake)),
+    notify: announcer.tell,
+    applied: async () => (await factsPool.query<{ name: string }>({ text: APPLIED_SQL })).rows.map((row) => row.name),
+    close,
+  };
+}
+
+async function migrated(orm: Orm, url: string, { migrateOnStart, ...options }: OpenOptions): Promise<void> {
+  const state = await migrationState(connectionOf(orm).getClient()).catch((error: unknown) => {
+    throw unreachable(url, error);
+  });
+  refuseNewer(state);
+  if (!migrateOnStart) refusePending(state);
+  else if (state.pending.length > 0) {
+    const applied = await migrateUrl({ ...options, url });
+    options.log.info({ migrations: applied }, 'the database was migrated');
+  }
+}
+
+async function migrateUrl(options: { url: string; clock: Clock; log: Logger }): Promise<string[]> {
+  try {
+    return await migratePostgres(options);
+  } catch (error) {
+    throw unreachable(options.url, error);
+  }
+}
+
+async function openEmbedded(options: OpenOptions): Promise<Opened> {
+  return (await openMigratedDirectory(options, options.migrateOnStart)).opened;
+}
+
+async function openMigratedDirectory(
+  { dataDir, clock, log }: Pick<OpenOptions, 'dataDir' | 'clock' | 'log'>,
+  mayMigrate: boolean,
+): Promise<{ opened: Opened; applied: string[] }> {
+  const held = holdDirectory(dataDir);
+  try {
+    const embedded = await Embedded.open(held.database, clock).catch((error: unknown) => {
+      throw new Refused(`The embedded database in ${dataDir} does not open; restore a backup of the directory.`, error);
+    });
+    const dialect = createDialect(embedded.sessions());
+    const orm = await openOrm({ kind: 'pglite', dialect, name: 'postgres', log });
+    const opened: Opened = {
+      kind: 'pglite',
+      orm,
+      facts: embeddedFacts(embedded),
+      notify: () => undefined,
+      applied: async () => (await embedded.query<{ name: string }>(APPLIED_SQL, [])).map((row) => row.name),
+      close: async () => {
+        await embedded.close();
+        await orm.close();
+        held.release();
+      },
+    };
+    try {
+      const state = await migrationState(connectionOf(orm).getClient());
+      refuseNewer(state);
+      if (!mayMigrate) refusePending(state);
+      return { opened, applied: state.pending.length === 0 ? [] : await migrateEmbedded(orm) };
+    } catch (error) {
+      await embedded.close();
+      throw error;
+    }
+  } catch (error) {
+    held.release();
+    throw error;
+  }
+}
+
+async function ping(opened: Opened): Promise<void> {
+  try {
+    const { pending } = compare(await opened.applied());
+    if (pending.length > 0) throw unavailable('The database is not migrated.');
+  } catch (error) {
+    // 42P01: the record itself is missing.
+    if (error instanceof StatementFailed && error.sqlState === '42P01')
+      throw unavailable('The database is not migrated.');
+    throw toDatabaseError(error);
+  }
+}
+
+/** What went wrong while reaching a server, for the operator; never the URL, which may hold a password. */
+function unreachable(url: string, error: unknown): Error {
+  if (error instanceof Refused) return error;
+  const known = toDatabaseError(error) as Error | UsherError;
+  const cause = error instanceof StatementFailed ? error : known.cause;
+  const { host, port, database } = serverOf(url);
+  const why = cause instanceof Error ? ` ${cause.message}.` : '';
+  return new Refused(`The PostgreSQL at ${host}:${port}, database ${database}, cannot be used.${why}`, error);
+}
+
+function serverOf(url: string): { host: string; port: number; database: string } {
+  const { host, port, database } = new pg.Client({ connectionString: url });
+  return { host, port, database: database ?? 'postgres' };
+}
+
+async function prune(orm: Orm, log: Logger): Promise<void> {
+  try {
+    const rows = await pruneChangeLog(connectionOf(orm).getClient());
+    if (rows > 0) log.info({ rows }, 'old rows of the change log were deleted');
+  } catch (error) {
+    log.warn({ err: error }, 'the change log was not pruned; it will be in an hour');
+  }
+}
+
+/** Runs `job` every hour until the answer is called; never two at once. */
+function everyHour(clock: Clock, job: () => Promise<void>): () => void {
+  let stopped = false;
+  let cancel = (): void => undefined;
+  const wait = (): void => {
+    if (stopped) return;
+    cancel = clock.after(PRUNE_EVERY_MS, () => void job().then(wait));
+  };
+  wait();
+  return () => {
+    stopped = true;
+    cancel();
+  };
+}
+
+/** Waits for `work`, but not longer than `ms`. */
+async function within(clock: Clock, ms: number, work: Promise<void>): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const cancel = clock.after(ms, resolve);
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    cancel();
+  }
+}

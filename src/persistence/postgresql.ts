@@ -1,0 +1,218 @@
+import type { CompiledQuery, QueryResult, TransactionSettings } from 'kysely';
+import pg from 'pg';
+import type { Clock } from '../clock.ts';
+import type { Logger } from '../telemetry.ts';
+import type { Session, SessionSource } from './dialect.ts';
+import { isLost, StatementFailed, statementFailed } from './failures.ts';
+import { Gate } from './gate.ts';
+import { OID, readBigint, readBigintArray } from './values.ts';
+
+const types = new pg.TypeOverrides();
+types.setTypeParser(OID.int8, readBigint);
+types.setTypeParser(OID.int8Array, readBigintArray);
+
+/** How long a pool waits for a connection, free or new (design: 1 s, then 503). */
+const POOL_WAIT_MS = 1000;
+/** A statement that the server has not ended this long after its own limit is on a dead line. */
+const GRACE_MS = 500;
+/** BEGIN waits for nobody: later than this, the connection was dead before it was asked. */
+const BEGIN_MS = 2000;
+
+export interface ClientPoolOptions {
+  url: string;
+  max: number;
+  clock: Clock;
+  log: Logger;
+  /** Limits that the server keeps, in milliseconds; 0 for none. */
+  statementTimeoutMs: number;
+  lockTimeoutMs: number;
+  /** Further settings of each session. */
+  settings?: Readonly<Record<string, string>>;
+  /** Keep every connection, however long it is idle. */
+  keep?: boolean;
+}
+
+/**
+ * Connections to one PostgreSQL. Beyond pg's own pool: waiting is bounded in time and number, every statement has an end
+ * even when the network swallows it, and when one connection turns out dead the idle ones are not trusted either.
+ */
+export class ClientPool {
+  readonly #options: ClientPoolOptions;
+  readonly #gate: Gate;
+  #pool: pg.Pool;
+  readonly #ending = new Set<Promise<void>>();
+  #closing: Promise<void> | undefined;
+
+  constructor(options: ClientPoolOptions) {
+    this.#options = options;
+    this.#gate = new Gate({ clock: options.clock, permits: options.max, maxWaiting: 1000, waitMs: POOL_WAIT_MS });
+    this.#pool = this.#create();
+  }
+
+  /** Connections in use. */
+  get inUse(): number {
+    return this.#gate.inside;
+  }
+
+  async acquire(): Promise<Lease> {
+    await this.#gate.enter();
+    const pool = this.#pool;
+    const limit = this.#options.statementTimeoutMs;
+    try {
+      const client = await pool.connect();
+      return new Lease(client, limit === 0 ? 0 : limit + GRACE_MS, (lost) => {
+        client.release(lost);
+        this.#gate.leave();
+        if (lost && pool === this.#pool) this.#renew();
+      });
+    } catch (error) {
+      this.#gate.leave();
+      throw statementFailed(error);
+    }
+  }
+
+  /** One statement on any connection. */
+  async query<R extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<R>> {
+    const lease = await this.acquire();
+    try {
+      return await lease.query<R>(query);
+    } finally {
+      lease.release();
+    }
+  }
+
+  /** Waits for what is under way, then ends every connection. Calling it again waits for the same end. */
+  close(): Promise<void> {
+    this.#closing ??= this.#gate.close().then(async () => {
+      this.#end(this.#pool);
+      await Promise.all(this.#ending);
+    });
+    return this.#closing;
+  }
+
+  #create(): pg.Pool {
+    const { url, max, log, statementTimeoutMs, lockTimeoutMs, settings = {}, keep = false } = this.#options;
+    const pool = new pg.Pool({
+      connectionString: url,
+      application_name: 'usher',
+      max,
+      types,
+      keepAlive: true,
+      connectionTimeoutMillis: POOL_WAIT_MS,
+      idleTimeoutMillis: keep ? 0 : 30_000,
+      statement_timeout: statementTimeoutMs === 0 ? false : statementTimeoutMs,
+      ...(lockTimeoutMs === 0 ? {} : { lock_timeout: lockTimeoutMs }),
+      idle_in_transaction_session_timeout: 10_000,
+      options: Object.entries(settings)
+        .map(([key, value]) => `-c ${key}=${value}`)
+        .join(' '),
+    });
+    // Without a listener an error of an idle connection, or of one in use, would end the process.
+    pool.on('error', (error) => log.warn({ err: statementFailed(error) }, 'an idle database connection was lost'));
+    pool.on('connect', (client) => client.on('error', () => undefined));
+    return pool;
+  }
+
+  #renew(): void {
+    const old = this.#pool;
+    this.#pool = this.#create();
+    this.#end(old);
+  }
+
+  #end(pool: pg.Pool): void {
+    const ending = pool.end().catch((error: unknown) => {
+      this.#options.log.warn({ err: statementFailed(error) }, 'a database connection did not end in good order');
+    });
+    this.#ending.add(ending);
+    void ending.then(() => this.#ending.delete(ending));
+  }
+}
+
+/** One connection in somebody's hands. */
+export class Lease {
+  readonly #client: pg.PoolClient;
+  readonly #limitMs: number;
+  #giveBack: ((lost: boolean) => void) | undefined;
+  #lost = false;
+
+  constructor(client: pg.PoolClient, limitMs: number, giveBack: (lost: boolean) => void) {
+    this.#client = client;
+    this.#limitMs = limitMs;
+    this.#giveBack = giveBack;
+  }
+
+  /** One statement, after `limitMs` ended with its connection. Rejects with StatementFailed. */
+  async query<R extends pg.QueryResultRow>(query: pg.QueryConfig, limitMs = this.#limitMs): Promise<pg.QueryResult<R>> {
+    // pg's own query_timeout leaves the late answer in the connection; destroying the socket ends both.
+    const timer = limitMs === 0 ? undefined : setTimeout(() => this.#client.connection.stream.destroy(), limitMs);
+    try {
+      return await this.#client.query<R>(query);
+    } catch (error) {
+      const failed = statementFailed(error);
+      if (isLost(failed)) this.#lost = true;
+      throw failed;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Throws the connection away instead of giving it back. */
+  discard(): void {
+    this.#lost = true;
+  }
+
+  release(): void {
+    const giveBack = this.#giveBack;
+    this.#giveBack = undefined;
+    giveBack?.(this.#lost);
+  }
+}
+
+/** The pool as Kysely's driver takes it. */
+export function postgresSessions(pool: ClientPool): SessionSource {
+  return { open: async () => new PostgresSession(await pool.acquire()), close: () => pool.close() };
+}
+
+/** Commands whose row count says how many rows they changed. */
+const CHANGING = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
+
+class PostgresSession implements Session {
+  readonly #lease: Lease;
+
+  constructor(lease: Lease) {
+    this.#lease = lease;
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    const { command, rowCount, rows } = await this.#lease.query({ text: query.sql, values: [...query.parameters] });
+    return {
+      rows: (rows ?? []) as R[],
+      ...(CHANGING.has(command) && rowCount !== null ? { numAffectedRows: BigInt(rowCount) } : {}),
+    };
+  }
+
+  // biome-ignore lint/correctness/useYield: Kysely asks for a generator; nothing here streams.
+  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new TypeError('Streaming is not offered; read in pages.');
+  }
+
+  async begin({ isolationLevel, accessMode }: TransactionSettings): Promise<void> {
+    const modes = [isolationLevel ? `isolation level ${isolationLevel}` : '', accessMode ?? ''].filter((m) => m !== '');
+    await this.#lease.query({ text: `begin ${modes.join(' ')}` }, BEGIN_MS);
+  }
+
+  async commit(): Promise<void> {
+    const { command } = await this.#lease.query({ text: 'commit' });
+    // The server answers COMMIT of a failed transaction with ROLLBACK, and with no error.
+    if (command !== 'COMMIT') throw new StatementFailed('25P02', null, false, 'SQLSTATE 25P02, rolled back at commit');
+  }
+
+  async rollback(): Promise<void> {
+    await this.#lease.query({ text: 'rollback' });
+  }
+
+  release(): Promise<void> {
+    this.#lease.release();
+    return Promise.resolve();
+  }
+}
