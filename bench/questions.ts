@@ -62,6 +62,13 @@ export function hotQuestions(all: readonly BenchQuestion[]): BenchQuestion[] {
   return all.filter((_, i) => i % Math.floor(all.length / 100) === 0).slice(0, 100);
 }
 
+/** One question about each user of an application, about the resource of its override: for the manifest's data. */
+export function questionsOf(dataset: Dataset, app: BenchApplication): BenchQuestion[] {
+  const random = new Random(17);
+  const overridden = indexOverrides(dataset);
+  return dataset.users.map(({ email }) => makeQuestion(random, app, email, overridden.get(`${app.code} ${email}`)));
+}
+
 export interface BulkQuestion extends BenchSubject {
   permissions: readonly string[];
 }

@@ -1,9 +1,9 @@
 /** The workloads by name: what is sent and what must come back, built from the data set. */
 import type { BenchApplication, Dataset, Level } from './dataset.ts';
-import { makeDataset } from './dataset.ts';
+import { makeDataset, makeManifestDataset } from './dataset.ts';
 import type { Workload } from './load.ts';
 import { type BenchQuestion, Oracle } from './oracle.ts';
-import { allQuestions, bulkQuestions, effectiveQuestions, hotQuestions } from './questions.ts';
+import { allQuestions, bulkQuestions, effectiveQuestions, hotQuestions, questionsOf } from './questions.ts';
 import {
   bulkAnswer,
   CONSTANT_ANSWER,
@@ -31,6 +31,8 @@ export type WorkloadName =
   | 'bulk'
   /** Effective of 30 permissions for 2,000 users. */
   | 'effective'
+  /** Check, one question about each user of the manifest's application. */
+  | 'manifest'
   /** The hot questions over REST. A level cannot be left out of the answer there, so all are asked without one. */
   | 'rest';
 
@@ -66,6 +68,13 @@ function bulkItems(dataset: Dataset, oracle: Oracle, users: number | undefined):
     }));
     return { body: encodeBulk(q), expected: bulkAnswer(items), describe: () => JSON.stringify(q) };
   });
+}
+
+function manifestItems(): Item[] {
+  const dataset = makeManifestDataset();
+  const oracle = new Oracle(dataset);
+  const [app] = dataset.applications.values();
+  return questionsOf(dataset, app as BenchApplication).map((q) => checkItem(oracle, q));
 }
 
 function effectiveItems(dataset: Dataset, oracle: Oracle): Item[] {
@@ -150,6 +159,8 @@ export class Workloads {
         return grpcWorkload('BulkCheck', 2, bulkItems(this.#dataset, oracle, undefined), answers);
       case 'effective':
         return grpcWorkload('Effective', 2, effectiveItems(this.#dataset, oracle), answers);
+      case 'manifest':
+        return grpcWorkload('Check', 4, manifestItems(), answers);
       case 'rest':
         return restWorkload(oracle, hotQuestions(this.#all), answers);
     }

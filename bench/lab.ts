@@ -1,0 +1,87 @@
+/** What the scenarios share: settings, the PostgreSQL server with the data set in it, and how much to measure. */
+import pg from 'pg';
+import { type PostgresServer, startPostgres } from '../test/support/postgres-server.ts';
+import { makeDataset } from './dataset.ts';
+import { loadDataset } from './load-postgres.ts';
+import type { Row } from './report.ts';
+import { Service } from './service.ts';
+
+export interface Settings {
+  /** Fresh processes of each kind; results are medians over them. */
+  runs: number;
+  /** Measured slices of each server in a run, taken in turns. */
+  slices: number;
+  sliceMs: number;
+  /** Unmeasured load before the first slice, for the compiler. */
+  warmMs: number;
+  inFlight: number;
+  connections: number;
+  /** Trials of `propagation` in each of its modes. */
+  trials: number;
+  quick: boolean;
+}
+
+export const NORMAL: Settings = {
+  runs: 3,
+  slices: 4,
+  sliceMs: 2000,
+  warmMs: 4000,
+  inFlight: 64,
+  connections: 4,
+  trials: 300,
+  quick: false,
+};
+
+export const QUICK: Settings = { ...NORMAL, runs: 1, slices: 2, sliceMs: 1000, warmMs: 2500, trials: 40, quick: true };
+
+export type Scenario = (lab: Lab) => Promise<Row[]>;
+
+export class Lab {
+  readonly settings: Settings;
+  #postgres: Promise<PostgresServer> | null = null;
+  #data: Promise<string> | null = null;
+  #databases = 0;
+
+  constructor(settings: Settings) {
+    this.settings = settings;
+  }
+
+  /** A line about what is going on, beside the results. */
+  say(text: string): void {
+    process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${text}\n`);
+  }
+
+  /** The URL of a migrated database that holds the data set; made on first use, only read by scenarios. */
+  data(): Promise<string> {
+    this.#data ??= this.#makeData();
+    return this.#data;
+  }
+
+  async #makeData(): Promise<string> {
+    this.say('loading the data set into PostgreSQL');
+    const url = await this.emptyDatabase();
+    // The service's own start migrates and seeds it, as it would for anybody.
+    const service = await Service.start({ databaseUrl: url, core: null });
+    await service.stop();
+    await loadDataset(url, makeDataset());
+    return url;
+  }
+
+  /** The URL of a new, empty database. */
+  async emptyDatabase(): Promise<string> {
+    this.#postgres ??= startPostgres();
+    const server = await this.#postgres;
+    const name = `bench_${++this.#databases}`;
+    const client = new pg.Client({ connectionString: server.url });
+    await client.connect();
+    await client.query(`create database ${name}`);
+    await client.end();
+    const url = new URL(server.url);
+    url.pathname = `/${name}`;
+    return url.href;
+  }
+
+  async close(): Promise<void> {
+    if (this.#postgres) await (await this.#postgres).close();
+  }
+}

@@ -1,0 +1,112 @@
+/** `node bench/run.ts SCENARIO… [--quick] [--json]`: see README.md. */
+import { parseArgs } from 'node:util';
+import { Lab, NORMAL, QUICK, type Scenario, type Settings } from './lab.ts';
+import { pinSelf, setNiceness } from './processes.ts';
+import { machine, type Report, type Row, table } from './report.ts';
+import { checkAllWarm, checkHot, rest, single } from './scenarios/checks.ts';
+import { checkCold } from './scenarios/cold.ts';
+import { manifest } from './scenarios/manifest.ts';
+import { propagation } from './scenarios/propagation.ts';
+import { start } from './scenarios/start.ts';
+import { bulk, effective } from './scenarios/wide.ts';
+
+const SCENARIOS = new Map<string, Scenario>([
+  ['check-hot', checkHot],
+  ['check-all-warm', checkAllWarm],
+  ['check-cold', checkCold],
+  ['bulk', bulk],
+  ['effective', effective],
+  ['rest', rest],
+  ['single', single],
+  ['start', start],
+  ['manifest', manifest],
+  ['propagation', propagation],
+]);
+
+const USAGE = `node bench/run.ts SCENARIO… [options]
+Scenarios: ${[...SCENARIOS.keys()].join(', ')}; all
+  --quick            one short run of each: a look, not a measurement
+  --runs N           fresh processes of each kind (default ${NORMAL.runs})
+  --slice-ms N       length of one measured slice (default ${NORMAL.sliceMs})
+  --in-flight N      questions in flight (default ${NORMAL.inFlight})
+  --connections N    over so many connections (default ${NORMAL.connections})
+  --trials N         of propagation, in each mode (default ${NORMAL.trials})
+  --nice N           priority of everything measured, for a machine that others use too (below 0 needs the right to)
+  --json             the results as JSON instead of the table
+Exit code: 0 when every goal is met, 1 when one is missed, 2 on wrong answers or trouble.`;
+
+function readArguments() {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      quick: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+      runs: { type: 'string' },
+      'slice-ms': { type: 'string' },
+      'in-flight': { type: 'string' },
+      connections: { type: 'string' },
+      trials: { type: 'string' },
+      nice: { type: 'string' },
+    },
+  });
+  const base: Settings = values.quick ? QUICK : NORMAL;
+  const number = (text: string | undefined, fallback: number): number => {
+    const given = text === undefined ? fallback : Number(text);
+    if (!Number.isInteger(given)) throw new Error(`${text} is no whole number\n${USAGE}`);
+    return given;
+  };
+  const settings: Settings = {
+    ...base,
+    runs: number(values.runs, base.runs),
+    sliceMs: number(values['slice-ms'], base.sliceMs),
+    inFlight: number(values['in-flight'], base.inFlight),
+    connections: number(values.connections, base.connections),
+    trials: number(values.trials, base.trials),
+  };
+  const names = positionals.includes('all') ? [...SCENARIOS.keys()] : positionals;
+  const unknown = names.filter((name) => !SCENARIOS.has(name));
+  if (unknown.length > 0) throw new Error(`no scenario ${unknown.join(', ')}\n${USAGE}`);
+  return { names, settings, json: values.json, help: values.help, nice: number(values.nice, 0) };
+}
+
+async function main(): Promise<number> {
+  const { names, settings, json, help, nice } = readArguments();
+  if (help || names.length === 0) {
+    console.log(USAGE);
+    return help ? 0 : 2;
+  }
+  pinSelf();
+  setNiceness(nice);
+  const lab = new Lab(settings);
+  const rows: Row[] = [];
+  try {
+    for (const name of names) {
+      lab.say(`${name} begins`);
+      rows.push(...(await (SCENARIOS.get(name) as Scenario)(lab)));
+    }
+  } finally {
+    await lab.close();
+  }
+  const report: Report = { machine: machine(), settings: { ...settings }, rows };
+  if (json) {
+    console.log(JSON.stringify(report, null, 2));
+  } else {
+    console.log(
+      `\n${Object.entries(report.machine)
+        .map((entry) => entry.join(' '))
+        .join(', ')}\n`,
+    );
+    console.log(table(rows));
+  }
+  return rows.some((r) => r.pass === false) ? 1 : 0;
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
+main().then(
+  (code) => process.exit(code),
+  (error: Error) => {
+    console.error(error.message);
+    process.exit(2);
+  },
+);

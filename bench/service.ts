@@ -1,0 +1,174 @@
+/** The service under measurement: the real `serve` command in a process of its own, on ports chosen here. */
+import type { ChildProcess } from 'node:child_process';
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:http2';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { freePort, pidOf, START_FLAGS, spawnPinned, stop } from './processes.ts';
+import { encodeCheck } from './wire.ts';
+
+export const KEY = '0123456789abcdefghijklmnopqrstuvwxyz';
+
+const ROOT = new URL('..', import.meta.url).pathname;
+const MAIN = join(ROOT, 'src', 'main.ts');
+const READY_TIMEOUT_MS = 30_000;
+
+export interface ServiceOptions {
+  /** None: the embedded database in `dataDir`. */
+  databaseUrl?: string;
+  /** None: a new directory, deleted on stop. */
+  dataDir?: string;
+  env?: Record<string, string>;
+  /** Which core; null: all of them. */
+  core: string | null;
+  /** Flags for node beside those of package.json's "start", for a profile. */
+  nodeFlags?: readonly string[];
+}
+
+function environment(
+  options: ServiceOptions,
+  dataDir: string,
+  ports: { grpc: number; http: number },
+): NodeJS.ProcessEnv {
+  // Nothing of the caller's configuration may change what is measured.
+  return {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
+    HTTP_HOST: '127.0.0.1',
+    HTTP_PORT: String(ports.http),
+    GRPC_PORT: String(ports.grpc),
+    INTERNAL_API_KEY: `bench:check:${KEY}`,
+    DATA_DIR: dataDir,
+    ...(options.databaseUrl === undefined ? {} : { DATABASE_URL: options.databaseUrl }),
+    ...options.env,
+  };
+}
+
+export class Service {
+  readonly child: ChildProcess;
+  readonly grpcPort: number;
+  readonly httpPort: number;
+  /** From the spawn to the first good answer to a Check over gRPC. */
+  readonly readyMs: number;
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #deleteOnStop: string | null;
+
+  private constructor(
+    child: ChildProcess,
+    ports: { grpc: number; http: number },
+    readyMs: number,
+    env: NodeJS.ProcessEnv,
+    dir: string | null,
+  ) {
+    this.child = child;
+    this.grpcPort = ports.grpc;
+    this.httpPort = ports.http;
+    this.readyMs = readyMs;
+    this.#env = env;
+    this.#deleteOnStop = dir;
+  }
+
+  /** Starts the service and waits until it answers; rejects with its output when it ends first. */
+  static async start(options: ServiceOptions): Promise<Service> {
+    const ports = { grpc: await freePort(), http: await freePort() };
+    const dir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'usher-bench-'));
+    const env = environment(options, dir, ports);
+    let output = '';
+    const startedAt = performance.now();
+    const child = spawnPinned(options.core, [...START_FLAGS, ...(options.nodeFlags ?? []), MAIN, 'serve'], {
+      env,
+      cwd: ROOT,
+      onOutput: (text) => {
+        output = (output + text).slice(-4000);
+      },
+    });
+    while (!(await answersCheck(ports.grpc))) {
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw new Error(`the service ended at once:\n${output}`);
+      if (performance.now() - startedAt > READY_TIMEOUT_MS) {
+        await stop(child);
+        throw new Error(`the service did not answer in ${READY_TIMEOUT_MS} ms:\n${output}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    const readyMs = performance.now() - startedAt;
+    return new Service(child, ports, readyMs, env, options.dataDir === undefined ? dir : null);
+  }
+
+  get pid(): number {
+    return pidOf(this.child);
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.httpPort}`;
+  }
+
+  /** Forgets every cached fact and decision of this instance. */
+  async clearCaches(): Promise<void> {
+    const response = await fetch(`${this.url}/api/check/cache/clear`, {
+      method: 'POST',
+      headers: { 'x-internal-api-key': KEY },
+    });
+    if (!response.ok) throw new Error(`cache/clear answered ${response.status}: ${await response.text()}`);
+  }
+
+  /** A token of the local issuer for the first SuperAdmin. */
+  async adminToken(): Promise<string> {
+    const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'token', 'admin@example.com'], {
+      env: this.#env,
+      cwd: ROOT,
+    });
+    const token = /[\w-]+\.[\w-]+\.[\w-]+/.exec(stdout)?.[0];
+    if (token === undefined) throw new Error('`usher token` printed no token');
+    return token;
+  }
+
+  async stop(): Promise<void> {
+    await stop(this.child);
+    if (this.#deleteOnStop !== null) rmSync(this.#deleteOnStop, { recursive: true, force: true });
+  }
+}
+
+const PROBE = (() => {
+  const body = encodeCheck({
+    email: 'probe@example.com',
+    app: 'probe',
+    permission: 'probe',
+    resourceType: '',
+    resourceId: '',
+    asked: 0,
+  });
+  const prefix = Buffer.alloc(5);
+  prefix.writeUInt32BE(body.length, 1);
+  return Buffer.concat([prefix, body]);
+})();
+
+/** Asks one question on a new connection. False when nobody listens yet or the answer is an error. */
+function answersCheck(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const session = connect(`http://127.0.0.1:${port}`);
+    const end = (answer: boolean): void => {
+      session.destroy();
+      resolve(answer);
+    };
+    session.on('error', () => end(false));
+    session.on('close', () => resolve(false));
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': '/usher.permission.v1.PermissionService/Check',
+      'content-type': 'application/grpc',
+      te: 'trailers',
+      'x-internal-api-key': KEY,
+    });
+    stream.on('error', () => end(false));
+    stream.on('response', (headers) => {
+      // An error comes in one block, with its status beside the headers.
+      if (headers['grpc-status'] !== undefined) end(false);
+    });
+    stream.on('trailers', (trailers) => end(trailers['grpc-status'] === '0'));
+    stream.resume();
+    stream.end(PROBE);
+  });
+}
