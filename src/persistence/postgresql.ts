@@ -191,8 +191,7 @@ class PostgresSession implements Session {
     };
   }
 
-  // biome-ignore lint/correctness/useYield: Kysely asks for a generator; nothing here streams.
-  async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+  streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
     throw new TypeError('Streaming is not offered; read in pages.');
   }
 

@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { systemClock } from '../../src/clock.ts';
+import { migrate } from '../../src/persistence/open.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { installAnnounceTrigger } from './announce-trigger.ts';
+import type { PostgresServer } from './postgres-server.ts';
+
+export { freePort, type PostgresServer, startPostgres } from './postgres-server.ts';
+
+/** Where the workers find what global-setup.ts started: the server's URL, and a directory for templates. */
+export const SERVER_VARIABLE = 'USHER_TEST_POSTGRES';
+export const TEMPLATES_VARIABLE = 'USHER_TEST_TEMPLATES';
+
+const TEMPLATE = 'usher_template';
+
+/** A database of one test's own, migrated, with the announce trigger. */
+export interface PostgresDatabase {
+  readonly url: string;
+  readonly name: string;
+  /** Ends every connection to it and deletes it. */
+  drop(): Promise<void>;
+}
+
+/** Makes the database that `createDatabase` copies. Once a server. */
+export async function prepareTemplate(server: PostgresServer): Promise<void> {
+  await query(server.url, `create database ${TEMPLATE}`);
+  const url = urlOf(server.url, TEMPLATE);
+  await migrate({ url, dataDir: '', clock: systemClock, log: createLogger('silent') });
+  await installAnnounceTrigger(url);
+}
+
+/**
+ * A new database on the server that jest's global setup started (or on `server`, prepared before). `empty` gives one that
+ * was never migrated.
+ */
+export async function createDatabase(
+  options: { server?: PostgresServer; empty?: boolean } = {},
+): Promise<PostgresDatabase> {
+  const server = options.server?.url ?? process.env[SERVER_VARIABLE];
+  if (server === undefined) throw new Error('There is no PostgreSQL: run under jest, or hand in a server.');
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  await query(server, `create database ${name}${options.empty === true ? '' : ` template ${TEMPLATE}`}`);
+  return { url: urlOf(server, name), name, drop: () => query(server, `drop database if exists ${name} with (force)`) };
+}
+
+function urlOf(server: string, name: string): string {
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+async function query(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,4 @@
+import type { PostgresServer } from './postgres-server.ts';
+
+/** What global-setup.ts hands to global-teardown.ts: both run in jest's own process. */
+export const running: { current: { server: PostgresServer; templates: string } | undefined } = { current: undefined };
