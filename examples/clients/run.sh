@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# Builds the four example clients and asks a running service the same questions through each of them.
+#
+#   run.sh                                   the questions below, about the application of examples/demo.yaml; answers as in expected.txt
+#   run.sh EMAIL APP PERMISSION[,…] [any|view|edit [TYPE:ID]]     one question of yours; the answers need only agree
+#
+# USHER_GRPC, USHER_API_KEY and USHER_CA say where the service is and how to speak to it (README.md).
+# Exits 0 when all four agree, 1 when they do not or a build fails, 2 when a tool is missing.
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+clients='typescript go python java'
+questions=(
+  'anna@example.com billing invoices.approve,invoices.manage any invoice:17'
+)
+
+export USHER_GRPC=${USHER_GRPC:-localhost:50051}
+# The clients' own deadline of 500 ms is meant for a warm process; here each answers its first questions on a machine that has just compiled.
+export USHER_DEADLINE_MS=${USHER_DEADLINE_MS:-5000}
+# The Node.js of the project, where it is installed; buf comes with the TypeScript client.
+export PATH="$here/typescript/node_modules/.bin:$root/node_modules/node/bin:$PATH"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+complain() {
+  printf 'examples/clients/run.sh: %s\n' "$*" >&2
+}
+
+# need COMMAND WHAT TEST…: notes a tool as missing unless the test succeeds.
+missing=0
+need() {
+  local command=$1 what=$2
+  shift 2
+  if ! command -v "$command" >"$work/found" 2>&1; then
+    complain "$command not found: needs $what"
+    missing=1
+  elif ! "$@" >"$work/found" 2>&1; then
+    complain "$(command -v "$command") is too old: needs $what"
+    missing=1
+  fi
+}
+
+check_tools() {
+  need node 'Node.js 24 (npm ci in the root of the project brings it)' node -e 'process.exit(Number(parseInt(process.versions.node) < 24))'
+  need npm 'npm' npm --version
+  need go 'Go 1.26, or any since 1.21 that may download it' go version
+  need python3 'Python 3.10 with venv' python3 -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))'
+  need javac 'a JDK 17' javac --release 17 --version
+  need mvn 'Maven 3.6.3' mvn --version
+  [ "$missing" = 0 ] || exit 2
+}
+
+# Joined by &&: bash ignores `set -e` in whatever a condition runs.
+build_typescript() {
+  # npm writes this file last: one that is older than the lock belongs to an earlier lock.
+  { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund; } &&
+    npm run --silent generate &&
+    npm run --silent typecheck
+}
+
+build_go() {
+  buf generate && go build -o usher-client .
+}
+
+build_python() {
+  { .venv/bin/python --version && cat requirements*.txt | cmp -s - .venv/installed.txt || install_python; } && buf generate
+}
+
+install_python() {
+  python3 -m venv --clear .venv &&
+    .venv/bin/pip install --quiet --disable-pip-version-check -r requirements-dev.txt &&
+    cat requirements*.txt >.venv/installed.txt
+}
+
+build_java() {
+  mvn --quiet --batch-mode package
+}
+
+build() {
+  local client=$1 began=$SECONDS
+  if ! (cd "$here/$client" && "build_$client") >"$work/build" 2>&1; then
+    tail -n 40 "$work/build" >&2
+    complain "the $client client does not build"
+    exit 1
+  fi
+  printf 'built %s in %d s\n' "$client" $((SECONDS - began))
+}
+
+# ask CLIENT ARGUMENT…
+ask() {
+  local client=$1
+  shift
+  case $client in
+    typescript) node "$here/typescript/main.ts" "$@" ;;
+    go) "$here/go/usher-client" "$@" ;;
+    python) "$here/python/.venv/bin/python" "$here/python/main.py" "$@" ;;
+    java) java -jar "$here/java/target/usher-client.jar" "$@" ;;
+  esac
+}
+
+# The same question through all four: shown once, added to the answers.
+compare() {
+  local client
+  for client in $clients; do
+    if ! ask "$client" "$@" >"$work/$client" 2>"$work/$client.err"; then
+      cat "$work/$client" "$work/$client.err" >&2
+      complain "the $client client got no good answer from $USHER_GRPC to: $*"
+      exit 1
+    fi
+    # The revision may move between two clients when somebody writes; the decisions asked for here do not.
+    grep -v '^revision ' "$work/$client" >"$work/$client.decisions"
+    if ! diff -u "$work/typescript.decisions" "$work/$client.decisions" >&2; then
+      complain "the typescript and the $client client disagree about: $*"
+      exit 1
+    fi
+  done
+  { printf '? %s\n' "$*"; cat "$work/typescript.decisions"; echo; } | tee -a "$work/answers"
+}
+
+# refused WHAT REASON: no client takes what the environment says for an answer.
+refused() {
+  local what=$1 reason=$2 client pids=''
+  for client in $clients; do
+    (if ask "$client" >"$work/$client" 2>"$work/$client.err"; then exit 1; fi) &
+    pids="$pids $client:$!"
+  done
+  for client in $pids; do
+    if ! wait "${client#*:}" || grep -q ' allowed ' "$work/${client%:*}" || ! grep -q "$reason" "$work/${client%:*}"{,.err}; then
+      cat "$work/${client%:*}"{,.err} >&2
+      complain "$what: the ${client%:*} client does not say $reason, or takes it for an answer"
+      exit 1
+    fi
+  done
+  printf '%s: denied by all\n' "$what"
+}
+
+check_tools
+for client in $clients; do build "$client"; done
+echo
+if [ $# -gt 0 ]; then
+  compare "$@"
+else
+  for question in "${questions[@]}"; do
+    # Words of a question hold no blanks.
+    # shellcheck disable=SC2086
+    compare $question
+  done
+  if ! diff -u "$here/expected.txt" "$work/answers" >&2; then
+    complain 'the answers are not those of expected.txt: is the application of examples/demo.yaml there, unchanged?'
+    exit 1
+  fi
+fi
+USHER_API_KEY=a-key-that-nobody-has refused 'a wrong key' 'error=UNAUTHENTICATED'
+USHER_GRPC=127.0.0.1:1 refused 'a service that is away' 'no Usher at'
+echo '4 clients agree'
