@@ -6,7 +6,7 @@
  * the write decides again on rows of its own transaction, so a revoked administrator's next write fails.
  */
 
-import { Level, type Question } from '../engine/types.ts';
+import { Level, type PersonFacts, type Question } from '../engine/types.ts';
 import { type ErrorCode, type Reason, UsherError } from '../errors.ts';
 import { isApplicationCode } from '../grammar.ts';
 import type { KeyHolder, KeyScope } from '../identity/api-keys.ts';
@@ -34,8 +34,10 @@ export interface Guard<C> {
   readonly errors: readonly (Reason | ErrorCode)[];
   /** Key surfaces are not for browsers: an `Origin` other than publicUrl's is refused (contract 4). */
   readonly browsers: boolean;
-  /** Whom the call comes from. Throws 401, 403 or 503. Synchronous where it can be: checks are hot. */
-  authorize(services: Services, request: GuardRequest): C | Promise<C>;
+  /** Whom the call comes from; throws 401 (or 503). Synchronous where it can be: checks are hot. */
+  identify(services: Services, request: GuardRequest): C | Promise<C>;
+  /** Whether that caller may; throws 403 (or 503). Left out where whoever is identified may. */
+  permit?(services: Services, request: GuardRequest, caller: C): Promise<void>;
   /** For audit records and rate limits: `user:<email>`, `key:<name>`; null for nobody in particular. */
   actor(caller: C): string | null;
 }
@@ -50,7 +52,7 @@ export const open: Guard<null> = {
   scheme: null,
   errors: [],
   browsers: true,
-  authorize: () => null,
+  identify: () => null,
   actor: () => null,
 };
 
@@ -63,9 +65,13 @@ export function key(scope: KeyScope): Guard<KeyHolder | null> {
     scheme: 'internalKey',
     errors: ['UNAUTHENTICATED', 'KEY_SCOPE', 'BROWSER_NOT_ALLOWED'],
     browsers: false,
-    authorize: ({ keys }, request) => keys.authorize(request.header(KEY_HEADER), scope),
+    identify: ({ keys }, request) => keys.authorize(request.header(KEY_HEADER), scope),
     actor: (holder) => (holder === null ? null : `key:${holder.name}`),
   };
+}
+
+function authenticate({ tokens }: Services, request: GuardRequest): Promise<Caller> {
+  return tokens.authenticate(request.header('authorization'));
 }
 
 const userActor = (caller: Caller): string => `user:${caller.email}`;
@@ -78,7 +84,7 @@ export const signedInEvenInactive: Guard<Caller> = {
   scheme: 'bearer',
   errors: ['UNAUTHENTICATED', 'EMAIL_NOT_VERIFIED', 'IDENTITY_CONFLICT'],
   browsers: true,
-  authorize: ({ tokens }, request) => tokens.authenticate(request.header('authorization')),
+  identify: authenticate,
   actor: userActor,
 };
 
@@ -90,7 +96,10 @@ export const signedIn: Guard<Caller> = {
   scheme: 'bearer',
   errors: [...signedInEvenInactive.errors, 'USER_INACTIVE'],
   browsers: true,
-  authorize: async (services, request) => (await activeUser(services, request)).caller,
+  identify: authenticate,
+  permit: async (services, request, caller) => {
+    await activePerson(services, request, caller);
+  },
   actor: userActor,
 };
 
@@ -102,9 +111,10 @@ export const superAdmin: Guard<Caller> = {
   scheme: 'bearer',
   errors: [...signedIn.errors, 'FORBIDDEN'],
   browsers: true,
-  authorize: async (services, request) => {
-    const { caller, superadmin } = await activeUser(services, request);
-    if (superadmin) return caller;
+  identify: authenticate,
+  permit: async (services, request, caller) => {
+    const { superadmin } = await activePerson(services, request, caller);
+    if (superadmin) return;
     throw new UsherError('FORBIDDEN', 'Only a SuperAdmin may do this.');
   },
   actor: userActor,
@@ -131,22 +141,22 @@ export function applicationLevel(
     scheme: 'bearer',
     errors: [...signedIn.errors, 'NO_APPLICATION_LEVEL'],
     browsers: true,
-    authorize: async (services, request) => {
-      const { caller, superadmin } = await activeUser(services, request);
-      if (superadmin) return caller;
+    identify: authenticate,
+    permit: async (services, request, caller) => {
+      const { superadmin } = await activePerson(services, request, caller);
+      if (superadmin) return;
       const app = request.params[param] ?? '';
-      if (await administers(services, request, caller.email, app, needed, delegated)) return caller;
+      if (await administers(services, request, caller.email, app, needed, delegated)) return;
       throw new UsherError('NO_APPLICATION_LEVEL', `You have no level that allows this on the application.`);
     },
     actor: userActor,
   };
 }
 
-async function activeUser(services: Services, request: GuardRequest): Promise<{ caller: Caller; superadmin: boolean }> {
-  const caller = await services.tokens.authenticate(request.header('authorization'));
+async function activePerson(services: Services, request: GuardRequest, caller: Caller): Promise<PersonFacts> {
   const { person } = await services.engine.person(caller.email, { signal: request.signal });
   if (!person.active) throw new UsherError('USER_INACTIVE', 'This account is not active.');
-  return { caller, superadmin: person.superadmin };
+  return person;
 }
 
 async function administers(

@@ -1,0 +1,207 @@
+/**
+ * Connect and gRPC-Web for usher.permission.v1.PermissionService (contract 9): for languages and networks without HTTP/2. Slower
+ * than the gRPC port by five times. Only POST: as GET the e-mail address would stand in URLs and logs.
+ */
+
+import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
+import {
+  type ContextKey,
+  createConnectRouter,
+  createContextKey,
+  createContextValues,
+  type HandlerContext,
+} from '@connectrpc/connect';
+import type { UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol';
+import { toUsherError, UsherError } from '../errors.ts';
+import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
+import { checkMedia } from './bodies.ts';
+import { refuseBrowser, type Site } from './browsers.ts';
+import { CallerGone, type Exchange } from './exchange.ts';
+import { key } from './guards.ts';
+import { DEADLINE_MS, RPC_MESSAGE_BYTES } from './limits.ts';
+import type { RateLimit } from './rates.ts';
+import { readBytes } from './receive.ts';
+import { logTrouble, type Responder } from './respond.ts';
+import { rpcAnswers } from './rpc-answers.ts';
+import { FRAME_BYTES, RPC_MEDIA, type RpcMedia, readMessage, rpcError, toConnectError } from './rpc-messages.ts';
+import type { Services } from './services.ts';
+import { splitTarget } from './urls.ts';
+
+export interface ConnectDoorOptions {
+  readonly services: Services;
+  readonly site: Site;
+  readonly responder: Responder;
+  readonly rateLimit: RateLimit | null;
+  address(exchange: Exchange): string;
+}
+
+const ALLOW = 'POST, OPTIONS';
+const GUARD = key('check');
+
+/** What was wrong with a call before Connect read it; its handler says it in the protocol of the call. */
+const FAULT: ContextKey<UsherError | null> = createContextKey<UsherError | null>(null, { description: 'fault' });
+const EXCHANGE: ContextKey<Exchange | null> = createContextKey<Exchange | null>(null, { description: 'exchange' });
+
+/** Answers the exchanges whose path is a method of the service; false for any other. */
+export function createConnectDoor(options: ConnectDoorOptions): (exchange: Exchange) => boolean {
+  const { responder } = options;
+  const handlers = createHandlers(options.services);
+
+  return (exchange) => {
+    const path = splitTarget(exchange.req.url ?? '')?.path;
+    const handler = path === undefined ? undefined : handlers.get(path);
+    if (path === undefined || handler === undefined) return false;
+    exchange.pattern = path;
+    exchange.quiet = true;
+    if (exchange.req.method === 'OPTIONS') {
+      exchange.res.writeHead(204, [...responder.common(exchange), 'allow', ALLOW]).end();
+    } else if (exchange.req.method !== 'POST') {
+      const refusal = new UsherError('METHOD_NOT_ALLOWED', `This path takes ${ALLOW}.`);
+      responder.error(exchange, refusal, { browsers: false, allow: ALLOW });
+    } else {
+      serve(options, exchange, handler).catch((error: unknown) => {
+        responder.error(exchange, error, { browsers: false });
+      });
+    }
+    return true;
+  };
+}
+
+/** One call: who asks, what is asked, and Connect in between. */
+async function serve(options: ConnectDoorOptions, exchange: Exchange, handler: UniversalHandler): Promise<void> {
+  let fault = await admit(options, exchange);
+  let media: RpcMedia;
+  try {
+    media = checkMedia(exchange.header('content-type'), Object.keys(RPC_MEDIA)) as RpcMedia;
+  } catch (unsupported) {
+    // In no protocol of the caller's that is known, so in ours.
+    throw fault ?? unsupported;
+  }
+  let body: Buffer = Buffer.alloc(0);
+  try {
+    if (fault === null) body = await receive(exchange, media, handler.method.input);
+  } catch (error) {
+    if (error instanceof CallerGone) return;
+    fault = toUsherError(error);
+  }
+  const response = await handler({
+    httpVersion: exchange.req.httpVersion,
+    method: 'POST',
+    // Connect wants a URL; the host that the caller named plays no part.
+    url: `http://localhost${handler.requestPath}`,
+    header: headersFor(exchange, media),
+    body: oneChunk(body),
+    signal: exchange.signal,
+    contextValues: createContextValues().set(FAULT, fault).set(EXCHANGE, exchange),
+  });
+  await write(options.responder, exchange, response);
+}
+
+/** 401, 429, 403: in the order of the other doors. */
+async function admit(options: ConnectDoorOptions, exchange: Exchange): Promise<UsherError | null> {
+  const { services, rateLimit, site } = options;
+  const address = `ip:${options.address(exchange)}`;
+  let actor: string | null;
+  try {
+    actor = GUARD.actor(
+      await GUARD.identify(services, { header: (name) => exchange.header(name), params: {}, signal: exchange.signal }),
+    );
+    exchange.caller = actor;
+  } catch (error) {
+    await rateLimit?.take(address);
+    return toUsherError(error);
+  }
+  try {
+    await rateLimit?.take(actor ?? address);
+    refuseBrowser(site, exchange);
+    return null;
+  } catch (error) {
+    return toUsherError(error);
+  }
+}
+
+async function receive(exchange: Exchange, media: RpcMedia, input: DescMessage): Promise<Buffer> {
+  const body = await readBytes(exchange, RPC_MESSAGE_BYTES + (RPC_MEDIA[media].framed ? FRAME_BYTES : 0));
+  // Connect refuses every compression by name; what is compressed cannot be read here.
+  const encoding = exchange.header('content-encoding');
+  return encoding === undefined || encoding === 'identity' ? readMessage(body, media, input) : body;
+}
+
+function headersFor(exchange: Exchange, media: RpcMedia): Headers {
+  const headers = new Headers({ 'content-type': media });
+  // Of the rest Connect reads timeout and encodings; nothing else has a meaning here.
+  for (const name of [
+    'connect-timeout-ms',
+    'grpc-timeout',
+    'connect-protocol-version',
+    'content-encoding',
+    'grpc-encoding',
+  ]) {
+    const value = exchange.header(name);
+    if (value !== undefined) headers.set(name, value);
+  }
+  return headers;
+}
+
+async function* oneChunk(body: Buffer): AsyncIterable<Uint8Array> {
+  if (body.length > 0) yield body;
+}
+
+/** Unary answers are small and whole: written with their length, in one piece. */
+async function write(responder: Responder, exchange: Exchange, response: UniversalServerResponse): Promise<void> {
+  const chunks: Uint8Array[] = [];
+  if (response.body) for await (const chunk of response.body) chunks.push(chunk);
+  if (exchange.gone) return;
+  const body = Buffer.concat(chunks);
+  const headers = responder.common(exchange);
+  headers.push('cache-control', 'no-store');
+  for (const [name, value] of response.header ?? []) if (name !== 'content-length') headers.push(name, value);
+  headers.push('content-length', String(body.length));
+  exchange.res.writeHead(response.status, headers);
+  exchange.res.end(body);
+}
+
+function createHandlers(services: Services): ReadonlyMap<string, UniversalHandler> {
+  const answers = rpcAnswers(services.engine);
+  const { method } = PermissionService;
+  const router = createConnectRouter({
+    grpc: false,
+    readMaxBytes: RPC_MESSAGE_BYTES,
+    maxTimeoutMs: DEADLINE_MS.call,
+    acceptCompression: [],
+    jsonOptions: { ignoreUnknownFields: false, alwaysEmitImplicit: true },
+    requestGate: ({ values }) => {
+      const fault = values.get(FAULT);
+      if (fault !== null) throw told(values.get(EXCHANGE), fault);
+    },
+  });
+  router.service(PermissionService, {
+    check: bridged(method.check, answers.check),
+    bulkCheck: bridged(method.bulkCheck, answers.bulkCheck),
+    effective: bridged(method.effective, answers.effective),
+  });
+  return new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+}
+
+/** An answer within the deadline, and every failure as an error of ours. */
+function bridged<I extends DescMessage, O extends DescMessage>(
+  _method: { input: I; output: O },
+  answer: (request: MessageShape<I>, signal: AbortSignal) => Promise<MessageInitShape<O>>,
+): (request: MessageShape<I>, context: HandlerContext) => Promise<MessageInitShape<O>> {
+  return async (request, { signal, values }) => {
+    const exchange = values.get(EXCHANGE);
+    try {
+      const work = answer(request, signal);
+      return await (exchange === null ? work : exchange.within(DEADLINE_MS.call, work));
+    } catch (error) {
+      // The caller's own deadline or departure: Connect knows its code.
+      if (signal.aborted) throw rpcError(signal.reason);
+      throw told(exchange, toUsherError(error));
+    }
+  };
+}
+
+function told(exchange: Exchange | null, error: UsherError): unknown {
+  if (exchange !== null) logTrouble(exchange, error, error.httpStatus);
+  return toConnectError(error);
+}

@@ -1,0 +1,98 @@
+/** One request and its answer, with what every part of the machinery needs of them. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../clock.ts';
+import { UsherError } from '../errors.ts';
+import { type Logger, requestId } from '../telemetry.ts';
+
+/** The caller closed the connection before the answer: there is nobody to tell. */
+export class CallerGone extends Error {
+  constructor() {
+    super('the caller closed the connection');
+    this.name = 'CallerGone';
+  }
+}
+
+export class Exchange {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly requestId: string;
+  readonly startedAt: number;
+  readonly log: Logger;
+  readonly #clock: Clock;
+  #abort: AbortController | null = null;
+  /** The pattern that the path matched, for log and metrics; never the path, which holds addresses. */
+  pattern = 'unmatched';
+  /** Logged at `debug` while it succeeds. */
+  quiet = false;
+  /** `user` or `key:<name>`, for the log. */
+  caller: string | null = null;
+
+  constructor(req: IncomingMessage, res: ServerResponse, clock: Clock, log: Logger) {
+    this.req = req;
+    this.res = res;
+    this.#clock = clock;
+    this.log = log;
+    this.startedAt = clock.monotonic();
+    this.requestId = requestId(this.header('x-request-id'));
+  }
+
+  /** A request header as one string. node:http joins repeated ones with a comma, so a doubled credential fits nothing. */
+  header(name: string): string | undefined {
+    const value = this.req.headers[name];
+    return Array.isArray(value) ? value.join(', ') : value;
+  }
+
+  /** Aborted when the caller is gone or the deadline has passed. Made when first asked for: most checks never do. */
+  get signal(): AbortSignal {
+    if (this.#abort === null) {
+      const abort = new AbortController();
+      this.#abort = abort;
+      this.res.once('close', () => {
+        if (!this.res.writableFinished) abort.abort(new CallerGone());
+      });
+    }
+    return this.#abort.signal;
+  }
+
+  get gone(): boolean {
+    return this.res.destroyed;
+  }
+
+  /** The work's result within `ms`; past that 503, and the signal is aborted. What the work does later is only logged. */
+  within<T>(ms: number, work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      let late = false;
+      const cancel = this.#clock.after(ms, () => {
+        late = true;
+        const error = new UsherError('DEADLINE_EXCEEDED', 'This took too long here and was given up; try again later.');
+        this.#abort?.abort(error);
+        reject(error);
+      });
+      work.then(
+        (value) => {
+          cancel();
+          resolve(value);
+        },
+        (error: unknown) => {
+          cancel();
+          if (late) this.log.warn({ requestId: this.requestId, err: error }, 'failed after its deadline');
+          reject(error);
+        },
+      );
+    });
+  }
+
+  /** Lets what is left of a refused upload trickle in for a moment, so that its sender can read the answer, then cuts it. */
+  cutUploadAfter(ms: number): void {
+    if (this.req.complete) return;
+    const { socket } = this.req;
+    this.res.once('finish', () => {
+      this.req.resume();
+      const cancel = this.#clock.after(ms, () => {
+        if (!this.req.complete) socket.destroy();
+      });
+      this.req.once('close', cancel);
+    });
+  }
+}

@@ -1,0 +1,215 @@
+/**
+ * How a request travels: path, method, caller, permission, body, parameters, handler, answer — in the order in which
+ * contract 2 tells what is wrong: 404, 405, 401, 403, then 413, 415, 400, then whatever the handler does not find.
+ */
+
+import { toUsherError, UsherError } from '../errors.ts';
+import { NO_BODY } from './bodies.ts';
+import { optionsHeaders, refuseBrowser, type Site } from './browsers.ts';
+import { CallerGone, type Exchange } from './exchange.ts';
+import type { Guard, GuardRequest } from './guards.ts';
+import { Findings, parseQuery } from './inputs.ts';
+import { DEADLINE_MS } from './limits.ts';
+import type { RateLimit } from './rates.ts';
+import { receiveBody } from './receive.ts';
+import type { AnswerWriter, ErrorContext, Responder } from './respond.ts';
+import { Answer, type Input, type Method, type RequestHeader, type Route } from './route.ts';
+import type { Services } from './services.ts';
+import { type Match, readParams, splitTarget, UrlTree } from './urls.ts';
+
+export interface MountOptions {
+  readonly routes: readonly Route[];
+  readonly services: Services;
+  readonly site: Site;
+  readonly responder: Responder;
+  readonly rateLimit: RateLimit | null;
+  /** The address that a request came from, as far as proxies are trusted. */
+  address(exchange: Exchange): string;
+  /** Checks every payload against its response schema: for tests, so that document and answers cannot drift. */
+  readonly checkAnswers: boolean;
+}
+
+/** Turns routes into what answers an exchange. It answers every one, and never throws. */
+export function mount(options: MountOptions): (exchange: Exchange) => void {
+  const tree = new UrlTree(options.routes);
+  const { responder, site } = options;
+
+  return (exchange) => {
+    const { method = '' } = exchange.req;
+    const target = splitTarget(exchange.req.url ?? '');
+    const match = target === null ? null : tree.match(target.path);
+    if (target === null || match === null) {
+      responder.error(exchange, new UsherError('NOT_FOUND', 'There is nothing at this path.'), { browsers: true });
+      return;
+    }
+    const { place } = match;
+    exchange.pattern = place.pattern;
+    const route = place.routes.get((method === 'HEAD' ? 'get' : method.toLowerCase()) as Method);
+    if (route !== undefined) {
+      travel(options, exchange, route, match, target.search).catch((error: unknown) => {
+        // Not even the error could be written: a connection that ends is better than one that waits.
+        exchange.log.error({ requestId: exchange.requestId, route: exchange.pattern, err: error }, 'no answer written');
+        exchange.res.destroy();
+      });
+      return;
+    }
+    const browsers = [...place.routes.values()].some(({ guard }) => guard.browsers);
+    if (method === 'OPTIONS') {
+      const headers = optionsHeaders(site, exchange, place.allow, browsers);
+      exchange.res.writeHead(204, [...responder.common(exchange), ...headers]).end();
+      return;
+    }
+    const refusal = new UsherError('METHOD_NOT_ALLOWED', `This path takes ${place.allow}.`);
+    responder.error(exchange, refusal, { browsers, allow: place.allow });
+  };
+}
+
+/** One request of a known route, from its caller to its answer. */
+async function travel(
+  options: MountOptions,
+  exchange: Exchange,
+  route: Route,
+  match: Match,
+  search: string,
+): Promise<void> {
+  const { services, responder } = options;
+  exchange.quiet = route.quiet;
+  const writer = responder.writer(exchange, route);
+  try {
+    const { values, issues } = readParams(match);
+    const caller = await admit(options, exchange, route, values);
+    const body = await receiveBody(exchange, route.body ?? NO_BODY);
+
+    const findings = new Findings();
+    findings.add(issues);
+    const params = route.params === null || issues.length > 0 ? values : findings.check(route.params, values);
+    const query = readQuery(route, search, findings);
+    findings.settle();
+
+    const handled = route.handle(services, new RequestInput(exchange, route, writer, { caller, params, query, body }));
+    const result = handled instanceof Promise ? await exchange.within(route.deadlineMs, handled) : handled;
+    if (options.checkAnswers) checkAnswer(route, result);
+    await responder.answer(exchange, route, result, writer);
+  } catch (thrown) {
+    if (thrown instanceof CallerGone || !writer.fail(toUsherError(thrown))) {
+      responder.error(exchange, thrown, contextOf(route, exchange));
+    }
+  }
+}
+
+/** Who calls, and that he may: 401, then 403. Refused administrative writes are audited (contract 5). */
+async function admit(
+  options: MountOptions,
+  exchange: Exchange,
+  route: Route,
+  params: Record<string, string>,
+): Promise<unknown> {
+  const { services, rateLimit, site } = options;
+  const { guard } = route;
+  const request = new GuardView(exchange, params);
+
+  let caller: unknown;
+  try {
+    const identified = guard.identify(services, request);
+    caller = identified instanceof Promise ? await exchange.within(DEADLINE_MS.call, identified) : identified;
+  } catch (error) {
+    // Guessing credentials counts against the address; over the limit it learns nothing more.
+    await rateLimit?.take(`ip:${options.address(exchange)}`);
+    throw error;
+  }
+  const actor = guard.actor(caller);
+  exchange.caller = actor?.startsWith('user:') ? 'user' : actor;
+  // Probes come from one address, every second, and must not be refused.
+  if (rateLimit !== null && !(route.quiet && guard.kind === 'open')) {
+    await rateLimit.take(actor ?? `ip:${options.address(exchange)}`);
+  }
+  try {
+    if (!guard.browsers) refuseBrowser(site, exchange);
+    if (guard.permit) await exchange.within(DEADLINE_MS.call, guard.permit(services, request, caller));
+  } catch (error) {
+    if (error instanceof UsherError && error.code === 'FORBIDDEN' && route.refusal !== null && actor !== null) {
+      const appCode = params.appCode ?? null;
+      await services.recordRefusal({ actor, action: route.refusal, appCode, requestId: exchange.requestId });
+    }
+    throw error;
+  }
+  return caller;
+}
+
+function readQuery(route: Route, search: string, findings: Findings): unknown {
+  const { values, issues } = parseQuery(search);
+  findings.add(issues);
+  if (route.query !== null) return findings.check(route.query, values);
+  findings.add(Object.keys(values).map((name) => ({ path: name, message: 'is not a known parameter' })));
+  return values;
+}
+
+function contextOf(route: Route, exchange: Exchange): ErrorContext {
+  return {
+    browsers: route.guard.browsers,
+    challenge: challengeOf(route.guard, exchange.header('authorization') !== undefined),
+  };
+}
+
+/** RFC 6750 3: a bearer that came and was refused is an invalid token; one that did not come is just asked for. */
+function challengeOf(guard: Guard<unknown>, tokenSent: boolean): string {
+  if (guard.scheme === 'internalKey') return 'ApiKey realm="usher", header="x-internal-api-key"';
+  return tokenSent ? 'Bearer realm="usher", error="invalid_token"' : 'Bearer realm="usher"';
+}
+
+class GuardView implements GuardRequest {
+  readonly #exchange: Exchange;
+  readonly params: Readonly<Record<string, string>>;
+  constructor(exchange: Exchange, params: Readonly<Record<string, string>>) {
+    this.#exchange = exchange;
+    this.params = params;
+  }
+  header(name: string): string | undefined {
+    return this.#exchange.header(name);
+  }
+  get signal(): AbortSignal {
+    return this.#exchange.signal;
+  }
+}
+
+type Parts = Pick<Input<unknown, unknown, unknown, unknown, RequestHeader>, 'caller' | 'params' | 'query' | 'body'>;
+
+class RequestInput implements Input<unknown, unknown, unknown, unknown, RequestHeader> {
+  readonly #exchange: Exchange;
+  readonly #route: Route;
+  readonly caller: unknown;
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly body: unknown;
+  readonly progress: (done: number, total: number) => void;
+  constructor(exchange: Exchange, route: Route, writer: AnswerWriter, parts: Parts) {
+    this.#exchange = exchange;
+    this.#route = route;
+    this.caller = parts.caller;
+    this.params = parts.params;
+    this.query = parts.query;
+    this.body = parts.body;
+    this.progress = writer.progress;
+  }
+  get actor(): string {
+    return this.#route.guard.actor(this.caller) ?? 'system';
+  }
+  get requestId(): string {
+    return this.#exchange.requestId;
+  }
+  get signal(): AbortSignal {
+    return this.#exchange.signal;
+  }
+  /** A bound function, because handlers take it out of their input. */
+  readonly header = (name: RequestHeader): string | undefined => {
+    return this.#route.headers.includes(name) ? this.#exchange.header(name) : undefined;
+  };
+}
+
+/** Throws what becomes a bare 500 when a handler answered something that the document does not say. */
+function checkAnswer(route: Route, result: unknown): void {
+  const { payload, meta } = result instanceof Answer ? result : { payload: result, meta: {} };
+  const status = 'status' in meta ? meta.status : undefined;
+  if (status !== undefined && !route.statuses.includes(status)) throw new Error(`${route.path}: status ${status}`);
+  if (route.envelope.kind === 'value') route.response?.parse(payload);
+}

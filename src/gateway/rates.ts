@@ -1,0 +1,27 @@
+/** Requests a minute and caller, kept in memory (contract 2: `http.rateLimit`, none by default). */
+
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { UsherError } from '../errors.ts';
+
+export interface RateLimit {
+  /** Counts one request of `caller` (`user:<email>`, `key:<name>`, `ip:<address>`); throws RATE_LIMITED. */
+  take(caller: string): Promise<void>;
+}
+
+export function createRateLimit(requestsPerMinute: number | null): RateLimit | null {
+  if (requestsPerMinute === null) return null;
+  const limiter = new RateLimiterMemory({ points: requestsPerMinute, duration: 60 });
+  return {
+    async take(caller) {
+      try {
+        await limiter.consume(caller);
+      } catch (refusal) {
+        if (!(refusal instanceof RateLimiterRes)) throw refusal;
+        const retryAfter = Math.max(1, Math.ceil(refusal.msBeforeNext / 1000));
+        throw new UsherError('RATE_LIMITED', `More than ${requestsPerMinute} requests in a minute; wait a little.`, {
+          retryAfter,
+        });
+      }
+    },
+  };
+}

@@ -1,0 +1,53 @@
+/** The document of all routes, for programs and for people (contract 9). */
+
+import { z } from 'zod';
+import { docsPage } from '../docs-page.ts';
+import { bare, text } from '../envelopes.ts';
+import { open } from '../guards.ts';
+import { type OpenApiDocument, openApiDocument } from '../openapi.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+/** The version of the interface, not of the build: it moves when the document changes in kind. */
+const API_VERSION = '1.0';
+const CACHE = 'public, max-age=300';
+
+/** Both routes document themselves too. Made when first asked for: a start should not wait for it. */
+export function documentation(routes: readonly Route[]): readonly Route[] {
+  let document: OpenApiDocument | null = null;
+  const made = (): OpenApiDocument => {
+    document ??= openApiDocument([...routes, ...own], API_VERSION);
+    return document;
+  };
+
+  let page: string | null = null;
+  const own: readonly Route[] = [
+    defineRoute({
+      method: 'get',
+      path: '/api/openapi.json',
+      tag: 'Operations',
+      summary: 'This document',
+      guard: open,
+      envelope: bare,
+      status: 200,
+      response: z.looseObject({ openapi: z.string() }),
+      cacheControl: CACHE,
+      handle: () => made() as OpenApiDocument & { openapi: string },
+    }),
+    defineRoute({
+      method: 'get',
+      path: '/api/docs',
+      tag: 'Operations',
+      summary: 'This document as a page',
+      guard: open,
+      envelope: text('text/html; charset=utf-8', docsPage.headers),
+      status: 200,
+      response: z.string(),
+      cacheControl: CACHE,
+      handle: () => {
+        page ??= docsPage.render(made());
+        return page;
+      },
+    }),
+  ];
+  return own;
+}

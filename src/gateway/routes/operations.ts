@@ -1,0 +1,71 @@
+/** What operators and their probes ask (contract 9). */
+
+import { z } from 'zod';
+import { formatRevision } from '../../engine/question.ts';
+import { unavailable } from '../../errors.ts';
+import { bare, text } from '../envelopes.ts';
+import { type Guard, key, open } from '../guards.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+const Health = z.object({ status: z.literal('ok') });
+
+export const healthz = defineRoute({
+  method: 'get',
+  path: '/healthz',
+  tag: 'Operations',
+  summary: 'The process lives',
+  description: 'Says nothing about the database: a process is not restarted because its database is away.',
+  guard: open,
+  envelope: bare,
+  status: 200,
+  response: Health,
+  quiet: true,
+  handle: () => ({ status: 'ok' }) as const,
+});
+
+const Readiness = z.object({
+  status: z.literal('ready'),
+  revision: z.string().meta({ description: 'The newest revision of the permission data seen here.' }),
+});
+
+export const readyz = defineRoute({
+  method: 'get',
+  path: '/readyz',
+  tag: 'Operations',
+  summary: 'The service can answer',
+  description: 'The database answers, its migrations are applied, and the permission engine follows it. Else 503.',
+  guard: open,
+  envelope: bare,
+  status: 200,
+  response: Readiness,
+  errors: ['UNAVAILABLE'],
+  quiet: true,
+  handle: async ({ ping, engine }) => {
+    const status = engine.status();
+    if (!status.ready) throw unavailable('The permission engine has not followed the database lately.');
+    await ping();
+    return { status: 'ready', revision: formatRevision(status.revision) } as const;
+  },
+});
+
+const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+function metricsRoute(guard: Guard<unknown>): Route {
+  return defineRoute({
+    method: 'get',
+    path: '/metrics',
+    tag: 'Operations',
+    summary: 'Metrics for Prometheus',
+    guard,
+    envelope: text(METRICS_TYPE),
+    status: 200,
+    response: z.string(),
+    quiet: true,
+    handle: ({ registry }) => registry.metrics(),
+  });
+}
+
+/** For the operators' own listener, and outside production. */
+export const openMetrics = metricsRoute(open);
+/** For a gateway in production. */
+export const keyedMetrics = metricsRoute(key('metrics'));

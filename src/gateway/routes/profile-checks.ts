@@ -1,0 +1,109 @@
+/**
+ * Permission checks of a signed-in user about himself (specification, "User-scoped permission checks"): the user is taken
+ * from the token only, so `email` is an unknown field. An inactive user is answered: everything is denied.
+ */
+
+import { z } from 'zod';
+import { askBulk, askCheck, askEffective } from '../asking.ts';
+import { bare } from '../envelopes.ts';
+import { signedInEvenInactive } from '../guards.ts';
+import {
+  appField,
+  askedLevel,
+  askedRevision,
+  levelField,
+  MyEffectivePermission,
+  myEffectivePermission,
+  permissionField,
+  permissionsField,
+  rawSubject,
+  resourceFields,
+} from '../questions.ts';
+import { defineRoute } from '../route.ts';
+
+export const myCheck = defineRoute({
+  method: 'post',
+  path: '/api/profile/me/check',
+  tag: 'Checks',
+  summary: 'Check one of my permissions',
+  guard: signedInEvenInactive,
+  headers: ['usher-min-revision'],
+  body: z.strictObject({ app: appField, permission: permissionField, ...resourceFields, accessLevel: levelField }),
+  envelope: bare,
+  status: 200,
+  response: z.object({ allowed: z.boolean() }),
+  errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION'],
+  example: { body: { app: 'crm', permission: 'contacts.export' }, response: { allowed: true } },
+  quiet: true,
+  handle: ({ engine }, input) => {
+    const { body, caller } = input;
+    const raw = { ...rawSubject(caller.email, body), permission: body.permission };
+    return askCheck(engine, raw, askedLevel(body.accessLevel), {
+      minRevision: askedRevision(input.header('usher-min-revision')),
+      get signal() {
+        return input.signal;
+      },
+    });
+  },
+});
+
+export const myBulkCheck = defineRoute({
+  method: 'post',
+  path: '/api/profile/me/check/bulk',
+  tag: 'Checks',
+  summary: 'Check several of my permissions',
+  description: 'One answer for each distinct code, all true of one revision.',
+  guard: signedInEvenInactive,
+  headers: ['usher-min-revision'],
+  body: z.strictObject({ app: appField, permissions: permissionsField, ...resourceFields, accessLevel: levelField }),
+  limit: 'list',
+  envelope: bare,
+  status: 200,
+  response: z.record(z.string(), z.boolean()),
+  errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION'],
+  example: {
+    body: { app: 'crm', permissions: ['contacts.export', 'contacts.delete'] },
+    response: { 'contacts.export': true, 'contacts.delete': false },
+  },
+  quiet: true,
+  handle: ({ engine }, { body, caller, header, signal }) =>
+    askBulk(engine, rawSubject(caller.email, body), body.permissions, askedLevel(body.accessLevel), {
+      minRevision: askedRevision(header('usher-min-revision')),
+      signal,
+    }),
+});
+
+export const myEffective = defineRoute({
+  method: 'post',
+  path: '/api/profile/me/check/effective',
+  tag: 'Checks',
+  summary: 'List what I hold in an application',
+  description: 'Every permission that the application defines, by group (those without one last), then code.',
+  guard: signedInEvenInactive,
+  headers: ['usher-min-revision'],
+  body: z.strictObject({ app: appField, ...resourceFields }),
+  envelope: bare,
+  status: 200,
+  response: z.array(MyEffectivePermission),
+  errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION'],
+  example: {
+    body: { app: 'crm' },
+    response: [
+      {
+        code: 'contacts.export',
+        type: 'binary',
+        groupName: null,
+        global: true,
+        accessLevel: null,
+        granted: false,
+        source: 'none',
+      },
+    ],
+  },
+  quiet: true,
+  handle: ({ engine }, { body, caller, header, signal }) =>
+    askEffective(engine, rawSubject(caller.email, body), myEffectivePermission, {
+      minRevision: askedRevision(header('usher-min-revision')),
+      signal,
+    }),
+});

@@ -1,0 +1,86 @@
+/** RPC messages before Connect sees them, and errors as Connect writes them: one meaning with REST and gRPC (contract 2, 3). */
+
+import { type DescMessage, fromBinary, fromJson, type JsonValue, type Message } from '@bufbuild/protobuf';
+import { Code, ConnectError } from '@connectrpc/connect';
+import { ERROR_DOMAIN, UsherError, validationFailed } from '../errors.ts';
+import { ErrorInfoSchema } from '../gen/google/rpc/error_details_pb.ts';
+import { parseJson } from './bodies.ts';
+
+/** How each media type of Connect and gRPC-Web carries a message. */
+export const RPC_MEDIA = {
+  'application/json': { json: true, framed: false },
+  'application/proto': { json: false, framed: false },
+  'application/grpc-web': { json: false, framed: true },
+  'application/grpc-web+proto': { json: false, framed: true },
+  'application/grpc-web+json': { json: true, framed: true },
+} as const;
+export type RpcMedia = keyof typeof RPC_MEDIA;
+
+/** gRPC-Web: a byte of flags and four of length before the message. */
+export const FRAME_BYTES = 5;
+const COMPRESSED = 1;
+
+/**
+ * A received body as Connect may parse it, after our own reading of it: JSON in strict UTF-8, a member given twice counting as
+ * its last; no unknown field in either encoding. Throws VALIDATION_FAILED. Connect would answer a malformed binary message with
+ * INTERNAL and let unknown fields of it pass.
+ */
+export function readMessage(body: Buffer, media: RpcMedia, input: DescMessage): Buffer {
+  const { json, framed } = RPC_MEDIA[media];
+  if (!framed) return checked(body, json, input);
+  // What is no single uncompressed frame is Connect's to refuse.
+  if (body.length < FRAME_BYTES || (body.readUInt8(0) & COMPRESSED) !== 0) return body;
+  const length = body.readUInt32BE(1);
+  if (body.length !== FRAME_BYTES + length) return body;
+  const message = checked(body.subarray(FRAME_BYTES), json, input);
+  const frame = Buffer.alloc(FRAME_BYTES);
+  frame.writeUInt32BE(message.length, 1);
+  return Buffer.concat([frame, message]);
+}
+
+function checked(bytes: Buffer, json: boolean, input: DescMessage): Buffer {
+  if (json) {
+    const value = parseJson(bytes.length === 0 ? Buffer.from('{}') : bytes) as JsonValue;
+    refuseUnless(() => fromJson(input, value), input);
+    return Buffer.from(JSON.stringify(value));
+  }
+  const message = refuseUnless(() => fromBinary(input, bytes), input);
+  if (holdsUnknownFields(message)) {
+    throw validationFailed([{ path: '', message: `holds a field that ${input.name} does not have` }]);
+  }
+  return bytes;
+}
+
+function refuseUnless<T>(decode: () => T, input: DescMessage): T {
+  try {
+    return decode();
+  } catch (error) {
+    // The parser's own words name the field; they hold nothing but what the caller sent.
+    const why = error instanceof Error ? error.message : 'malformed';
+    throw validationFailed([{ path: '', message: `is no ${input.name}: ${why}` }]);
+  }
+}
+
+function holdsUnknownFields(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(holdsUnknownFields);
+  if (typeof value !== 'object' || value === null || !('$typeName' in value)) return false;
+  const { $unknown, ...fields } = value as Message;
+  return ($unknown?.length ?? 0) > 0 || Object.values(fields).some(holdsUnknownFields);
+}
+
+/** Our error as Connect writes it, with the stable reason that a client branches on. */
+export function toConnectError(error: UsherError): ConnectError {
+  const metadata = new Headers();
+  if (error.retryAfter !== undefined) metadata.set('retry-after', String(error.retryAfter));
+  // Connect's codes are those of gRPC, by number.
+  return new ConnectError(error.message, error.grpcStatus as number as Code, metadata, [
+    { desc: ErrorInfoSchema, value: { reason: error.reason ?? error.code, domain: ERROR_DOMAIN } },
+  ]);
+}
+
+/** A cancelled or late call keeps Connect's own code; everything else is ours. */
+export function rpcError(thrown: unknown): unknown {
+  if (thrown instanceof UsherError) return toConnectError(thrown);
+  if (thrown instanceof ConnectError) return thrown;
+  return new ConnectError('internal error', Code.Internal, undefined, undefined, thrown);
+}

@@ -1,0 +1,233 @@
+/** The gateway's listeners: Express with its middlewares in their order, on node:http with every limit set. */
+
+import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import express from 'express';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import { UsherError } from '../errors.ts';
+import { type Logger, requestId } from '../telemetry.ts';
+import type { Site } from './browsers.ts';
+import { createConnectDoor } from './connect.ts';
+import { Exchange } from './exchange.ts';
+import { HTTP_LIMITS } from './limits.ts';
+import { mount } from './mount.ts';
+import { createObserver, type Observer } from './observe.ts';
+import { createRateLimit, type RateLimit } from './rates.ts';
+import { Responder, rawErrorResponse } from './respond.ts';
+import type { Route } from './route.ts';
+import { gatewayRoutes, opsRoutes } from './routes.ts';
+import type { Services } from './services.ts';
+
+export interface GatewayOptions {
+  readonly config: Pick<Config, 'production' | 'http' | 'ops' | 'cors' | 'publicUrl'>;
+  readonly services: Services;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** For tests: other routes than the service's, and answers checked against their schemas. */
+  readonly routes?: readonly Route[];
+  readonly checkAnswers?: boolean;
+}
+
+export interface Gateway {
+  /** Listens; rejects when a port is taken. `opsPort` is null where metrics are at the gateway. */
+  start(): Promise<{ port: number; opsPort: number | null }>;
+  /** Accepts nothing more, lets what is in flight finish for a bounded time, then cuts it. */
+  close(): Promise<void>;
+}
+
+/** The REST, Connect and gRPC-Web door, and the operators' one where it is configured. */
+export function createGateway(options: GatewayOptions): Gateway {
+  const { config, services, clock } = options;
+  const observer = createObserver(services.registry, clock);
+  const rateLimit = createRateLimit(config.http.rateLimit);
+  const listeners: Listener[] = [];
+
+  return {
+    async start() {
+      const gateway = await listen(options, observer, config.http, (site) => ({
+        routes: options.routes ?? gatewayRoutes(config),
+        rateLimit,
+        rpc: true,
+        site,
+      }));
+      listeners.push(gateway);
+      if (config.ops === null) return { port: gateway.port, opsPort: null };
+      const ops = await listen(options, observer, config.ops, (site) => ({
+        routes: opsRoutes,
+        rateLimit: null,
+        rpc: false,
+        site,
+      }));
+      listeners.push(ops);
+      return { port: gateway.port, opsPort: ops.port };
+    },
+    close: async () => {
+      await Promise.all(listeners.splice(0).map((listener) => listener.close()));
+    },
+  };
+}
+
+interface Surface {
+  readonly routes: readonly Route[];
+  readonly rateLimit: RateLimit | null;
+  readonly rpc: boolean;
+  readonly site: Site;
+}
+
+interface Listener {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Listens first and builds after: the origin that browsers are held to can depend on the port. */
+async function listen(
+  options: GatewayOptions,
+  observer: Observer,
+  at: { host: string; port: number },
+  surfaceOf: (site: Site) => Surface,
+): Promise<Listener> {
+  const { config, clock, log } = options;
+  const server = createHttpServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(at.port, at.host, () => {
+      server.off('error', reject);
+      const { port } = server.address() as AddressInfo;
+      const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
+      const site: Site = { origin: new URL(publicUrl).origin, corsOrigins: new Set(config.cors.origins) };
+      const app = createApp(options, observer, surfaceOf(site));
+      server.on('request', app);
+      // Sent on as it is: who is refused never gets the 100, and never sends the body.
+      server.on('checkContinue', app);
+      server.on('checkExpectation', app);
+      server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => refuseSocket(error, socket, log));
+      server.on('error', (error) => log.error({ err: error }, 'gateway listener failed'));
+      resolve();
+    });
+  });
+  return { port: (server.address() as AddressInfo).port, close: () => drain(server, clock) };
+}
+
+function createHttpServer(): http.Server {
+  const server = http.createServer({
+    requestTimeout: HTTP_LIMITS.requestTimeoutMs,
+    headersTimeout: HTTP_LIMITS.headersTimeoutMs,
+    connectionsCheckingInterval: HTTP_LIMITS.connectionsCheckingIntervalMs,
+    keepAliveTimeout: HTTP_LIMITS.keepAliveTimeoutMs,
+    maxHeaderSize: HTTP_LIMITS.maxHeaderBytes,
+    // A second Authorization is not passed over: it makes the first one wrong.
+    joinDuplicateHeaders: true,
+    // Checked in admission below, so that the refusal has our shape.
+    requireHostHeader: false,
+  });
+  server.maxRequestsPerSocket = HTTP_LIMITS.maxRequestsPerSocket;
+  server.maxHeadersCount = 0;
+  return server;
+}
+
+/** Where the middlewares leave the exchange of a request. */
+interface Carrier extends IncomingMessage {
+  exchange: Exchange;
+}
+
+function createApp(options: GatewayOptions, observer: Observer, surface: Surface): RequestListener {
+  const { config, services, clock, log } = options;
+  const { site, rateLimit } = surface;
+  const responder = new Responder(site);
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.disable('query parser');
+  // One proxy: the address that it saw. Trusting the whole list would let a caller choose his own.
+  if (config.http.trustProxy) app.set('trust proxy', 1);
+  const address = (exchange: Exchange): string => (exchange.req as express.Request).ip ?? 'unknown';
+
+  app.use((req, res, next) => {
+    const exchange = new Exchange(req, res, clock, log);
+    observer.follow(exchange);
+    const fault = faultOf(req);
+    if (fault === null) {
+      (req as unknown as Carrier).exchange = exchange;
+      next();
+      return;
+    }
+    responder.error(exchange, new UsherError('BAD_REQUEST', fault.message), { browsers: false, status: fault.status });
+  });
+  if (surface.rpc) {
+    const door = createConnectDoor({ services, site, responder, rateLimit, address });
+    app.use((req, _res, next) => {
+      if (!door((req as unknown as Carrier).exchange)) next();
+    });
+  }
+  const dispatch = mount({
+    routes: surface.routes,
+    services,
+    site,
+    responder,
+    rateLimit,
+    address,
+    checkAnswers: options.checkAnswers ?? false,
+  });
+  app.use((req) => dispatch((req as unknown as Carrier).exchange));
+  // Nothing above throws; if it ever does, the answer is still ours and not Express's page.
+  app.use((error: unknown, req: express.Request, res: ServerResponse, _next: express.NextFunction) => {
+    const exchange = (req as unknown as Partial<Carrier>).exchange ?? new Exchange(req, res, clock, log);
+    responder.error(exchange, error, { browsers: false });
+  });
+  return app;
+}
+
+/** What is wrong with a request before anybody asks for its path. */
+function faultOf(req: IncomingMessage): { status: number; message: string } | null {
+  if (req.rawHeaders.length > 2 * HTTP_LIMITS.maxHeaders) {
+    return { status: 431, message: `The request has more than ${HTTP_LIMITS.maxHeaders} headers.` };
+  }
+  if (req.headers.host === undefined && req.httpVersion === '1.1') {
+    return { status: 400, message: 'The request has no Host header.' };
+  }
+  const { expect } = req.headers;
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
+    return { status: 417, message: 'Nothing but 100-continue can be expected.' };
+  }
+  return null;
+}
+
+const PARSER_FAULTS: Readonly<Record<string, { status: number; message: string }>> = {
+  HPE_HEADER_OVERFLOW: { status: 431, message: `The headers are larger than ${HTTP_LIMITS.maxHeaderBytes} bytes.` },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: 'The request did not arrive in time.' },
+};
+
+/** Answers what the parser refused, in our shape, and ends the connection: where the next request begins is unknown. */
+function refuseSocket(error: NodeJS.ErrnoException, socket: Socket, log: Logger): void {
+  const id = requestId(undefined);
+  const { status, message } = PARSER_FAULTS[error.code ?? ''] ?? {
+    status: 400,
+    message: 'This is not well-formed HTTP.',
+  };
+  log.info({ requestId: id, status, code: error.code }, 'request refused by the parser');
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  socket.end(rawErrorResponse(status, message, id));
+}
+
+const SWEEP_MS = 50;
+
+/** Connections that become idle while we wait would stay for their keep-alive time, so they are swept up. */
+async function drain(server: http.Server, clock: Clock): Promise<void> {
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => resolve());
+  });
+  let cancelSweep = (): void => {};
+  const sweep = (): void => {
+    server.closeIdleConnections();
+    cancelSweep = clock.after(SWEEP_MS, sweep);
+  };
+  sweep();
+  const cancelCut = clock.after(HTTP_LIMITS.drainMs, () => server.closeAllConnections());
+  await closed;
+  cancelSweep();
+  cancelCut();
+}
