@@ -23,7 +23,7 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
   app: { imports: ['*'] },
 };
 
-const LEAVES = ['errors', 'grammar', 'clock', 'config', 'config-keys', 'config-table', 'telemetry'];
+const LEAVES = ['errors', 'grammar', 'address-kind', 'clock', 'config', 'config-keys', 'config-table', 'telemetry'];
 
 /** Packages that only these rooms may name. */
 const PACKAGES: Record<string, readonly string[]> = {
