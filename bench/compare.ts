@@ -1,9 +1,18 @@
 /** Service and bare server side by side: fresh processes, slices taken in turns, so that a drifting machine hits both. */
-import type { ChildProcess } from 'node:child_process';
 import type { OpenOptions } from './generator.ts';
 import { Generator } from './generator-client.ts';
 import type { Lab } from './lab.ts';
-import { CORES, cpuSeconds, freePort, memory, pidOf, START_FLAGS, spawnPinned, stop } from './processes.ts';
+import {
+  CORES,
+  cpuSeconds,
+  freePort,
+  memory,
+  pidOf,
+  START_FLAGS,
+  spawnPinned,
+  stop,
+  waitForPort,
+} from './processes.ts';
 import { median } from './report.ts';
 import { KEY, Service } from './service.ts';
 import type { SliceResult } from './slice.ts';
@@ -48,21 +57,6 @@ interface Side {
   pid: number;
   slices: { result: SliceResult; cpu: number }[];
   end: () => Promise<void>;
-}
-
-async function waitForPort(port: number, child: ChildProcess): Promise<void> {
-  const { connect } = await import('node:net');
-  for (let i = 0; i < 1000; i++) {
-    const open = await new Promise<boolean>((resolve) => {
-      const socket = connect(port, '127.0.0.1', () => resolve(true));
-      socket.once('error', () => resolve(false));
-      socket.once('connect', () => socket.destroy());
-    });
-    if (open) return;
-    if (child.exitCode !== null) break;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  throw new Error(`no server on port ${port}`);
 }
 
 async function bare(

@@ -1,7 +1,7 @@
 /** Child processes on cores of their own, and what the kernel says they used. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { availableParallelism } from 'node:os';
 
 /** The heap of the service as package.json's "start" shapes it; the bare servers get the same. */
@@ -116,4 +116,19 @@ export function memory(pid: number): { rss: number; largest: number } {
 export function pidOf(child: ChildProcess): number {
   if (child.pid === undefined) throw new Error('the process did not start');
   return child.pid;
+}
+
+/** Resolves when somebody listens on `port`; rejects when `child` ends first or ten seconds pass. */
+export async function waitForPort(port: number, child: ChildProcess): Promise<void> {
+  for (let i = 0; i < 1000; i++) {
+    const open = await new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => resolve(true));
+      socket.once('error', () => resolve(false));
+      socket.once('connect', () => socket.destroy());
+    });
+    if (open) return;
+    if (child.exitCode !== null) break;
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  throw new Error(`no server on port ${port}`);
 }

@@ -93,7 +93,7 @@ export function effectiveAnswer(lines: readonly EffectiveLine[]): Buffer {
 }
 
 /**
- * Whether `message[start, end)` is `expected` followed by a revision, field `revisionField`, and nothing else. Fields are
+ * Whether `message[start, end)` is `expected` followed by a revision, field `revisionField`, and nothing else: an answer without one is wrong. Fields are
  * compared in ascending order and with defaults left out, which is what every proto3 encoder in use writes.
  */
 export function isAnswer(
@@ -107,7 +107,6 @@ export function isAnswer(
   if (end - start < length) return false;
   for (let i = 0; i < length; i++) if (message[start + i] !== expected[i]) return false;
   const at = start + length;
-  if (at === end) return true;
   // A revision is at most 64 bytes long, so its length is one byte.
   return message[at] === revisionField * 8 + 2 && end - at === 2 + (message[at + 1] as number);
 }

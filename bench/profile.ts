@@ -1,0 +1,128 @@
+/** `node bench/profile.ts hot|all|cold|bulk-hot|bulk|effective|rest|bare|bare-rest [seconds]`: where CPU and memory go under that load. */
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Generator } from './generator-client.ts';
+import { Inspector, type Spent } from './inspector.ts';
+import { Lab, NORMAL } from './lab.ts';
+import { CORES, freePort, pinSelf, START_FLAGS, spawnPinned, stop, waitForPort } from './processes.ts';
+import { KEY, Service } from './service.ts';
+import type { SliceOptions, SliceResult } from './slice.ts';
+import type { WorkloadName } from './workloads.ts';
+
+const LINES = 45;
+
+interface Subject {
+  protocol: 'grpc' | 'http1';
+  workload: WorkloadName;
+  bare: boolean;
+  cold: boolean;
+}
+
+const SUBJECTS: Record<string, Subject> = {
+  hot: { protocol: 'grpc', workload: 'hot', bare: false, cold: false },
+  all: { protocol: 'grpc', workload: 'all', bare: false, cold: false },
+  cold: { protocol: 'grpc', workload: 'all', bare: false, cold: true },
+  'bulk-hot': { protocol: 'grpc', workload: 'bulk-hot', bare: false, cold: false },
+  bulk: { protocol: 'grpc', workload: 'bulk', bare: false, cold: false },
+  effective: { protocol: 'grpc', workload: 'effective', bare: false, cold: false },
+  rest: { protocol: 'http1', workload: 'rest', bare: false, cold: false },
+  bare: { protocol: 'grpc', workload: 'hot', bare: true, cold: false },
+  'bare-rest': { protocol: 'http1', workload: 'rest', bare: true, cold: false },
+};
+
+interface Running {
+  port: number;
+  clear: () => Promise<void>;
+  stop: () => Promise<void>;
+}
+
+async function startBare(protocol: 'grpc' | 'http1', inspect: string): Promise<Running> {
+  const port = await freePort();
+  const file = protocol === 'grpc' ? './bare-grpc.ts' : './bare-express.ts';
+  const child = spawnPinned(CORES.server, [
+    ...START_FLAGS,
+    inspect,
+    new URL(file, import.meta.url).pathname,
+    String(port),
+  ]);
+  await waitForPort(port, child);
+  return { port, clear: async () => {}, stop: () => stop(child) };
+}
+
+async function startService(lab: Lab, subject: Subject, inspect: string): Promise<Running> {
+  const service = await Service.start({
+    databaseUrl: await lab.data(),
+    core: CORES.server,
+    nodeFlags: [inspect],
+    env: subject.cold ? {} : { CACHE_MEMBERS: '100000' },
+  });
+  const port = subject.protocol === 'grpc' ? service.grpcPort : service.httpPort;
+  return { port, clear: () => service.clearCaches(), stop: () => service.stop() };
+}
+
+function show(title: string, spent: readonly Spent[], per: number, unit: string): void {
+  const total = spent.reduce((sum, s) => sum + s.amount, 0);
+  console.log(`\n${title}: ${(total / per).toFixed(2)} ${unit} a call`);
+  const line = (name: string, amount: number): string =>
+    `${(amount / per).toFixed(3).padStart(10)} ${((amount / total) * 100).toFixed(1).padStart(5)} %  ${name}`;
+  const files = new Map<string, number>();
+  for (const { file, amount } of spent) files.set(file, (files.get(file) ?? 0) + amount);
+  console.log('by file');
+  for (const [file, amount] of [...files].sort((a, b) => b[1] - a[1]).slice(0, LINES / 2))
+    console.log(line(file, amount));
+  console.log('by function, itself');
+  for (const { name, amount } of [...spent].sort((a, b) => b.amount - a.amount).slice(0, LINES))
+    console.log(line(name, amount));
+}
+
+async function main(): Promise<void> {
+  const name = process.argv[2] ?? 'hot';
+  const subject = SUBJECTS[name];
+  if (!subject) throw new Error(`one of ${Object.keys(SUBJECTS).join(', ')}`);
+  const durationMs = Number(process.argv[3] ?? 5) * 1000;
+  pinSelf();
+  const lab = new Lab({ ...NORMAL, runs: 1 });
+  const generator = new Generator();
+  const inspectPort = await freePort();
+  const inspect = `--inspect=127.0.0.1:${inspectPort}`;
+  const server = subject.bare ? await startBare(subject.protocol, inspect) : await startService(lab, subject, inspect);
+  try {
+    const connections = subject.protocol === 'grpc' ? 4 : 64;
+    const answers = subject.bare ? 'constant' : 'known';
+    const { protocol, workload } = subject;
+    await generator.open({ target: 'it', protocol, workload, port: server.port, answers, connections, key: KEY });
+    const pass: Partial<SliceOptions> = { order: 'once', from: 0, to: 50_000 };
+    const load = async (): Promise<SliceResult> => {
+      if (subject.cold) await server.clear();
+      return generator.slice('it', { inFlight: 64, durationMs, ...(subject.cold ? pass : {}) });
+    };
+    if (workload === 'all') await generator.slice('it', { inFlight: 64, ...pass });
+    await load();
+    const inspector = await Inspector.connect(inspectPort);
+    let answered = 0;
+    const counted = async (): Promise<void> => {
+      const result = await load();
+      answered = result.answers;
+      console.log(`${Math.round(result.perSecond)}/s while profiled, p50 ${result.p50} ms, p99 ${result.p99} ms`);
+    };
+    const { raw, spent } = await inspector.cpu(counted);
+    const file = join(tmpdir(), `usher-${name}.cpuprofile`);
+    writeFileSync(file, JSON.stringify(raw));
+    show(`CPU (${file})`, spent, answered, 'µs');
+    show('Allocations', await inspector.allocations(counted), answered, 'bytes');
+    inspector.close();
+  } finally {
+    await server.stop();
+    await generator.end();
+    await lab.close();
+  }
+}
+
+main().then(
+  () => process.exit(0),
+  (error: Error) => {
+    console.error(error.message);
+    process.exit(2);
+  },
+);
