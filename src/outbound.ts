@@ -6,7 +6,7 @@
 
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { Agent, buildConnector, type Dispatcher } from 'undici';
+import { Agent, buildConnector, type Dispatcher, errors } from 'undici';
 import { type AddressKind, addressKind } from './address-kind.ts';
 import type { Clock } from './clock.ts';
 import { LIMITS } from './grammar.ts';
@@ -277,7 +277,9 @@ function toOutboundError(error: unknown): OutboundError {
   if (code === 'UND_ERR_HEADERS_OVERFLOW') {
     return new OutboundError('too_large', `The answer's headers are larger than ${MAX_HEADER_BYTES} bytes.`, error);
   }
-  if (code.startsWith('HPE_')) return new OutboundError('bad_response', 'The target does not speak HTTP.', error);
+  if (error instanceof errors.HTTPParserError) {
+    return new OutboundError('bad_response', 'The target does not speak HTTP.', error);
+  }
   if (code === 'UND_ERR_INVALID_ARG') return new OutboundError('refused_url', 'The request cannot be sent.', error);
   return new OutboundError('unreachable', 'The target cannot be reached.', error);
 }

@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../../src/clock.ts';
+
+/** A clock that stands still until told. Timers are real: what they limit here is real I/O. */
+export class ManualClock implements Clock {
+  #now: number;
+  #monotonic = 1_000_000;
+
+  constructor(now = Date.now()) {
+    this.#now = now;
+  }
+
+  advance(ms: number): void {
+    this.#now += ms;
+    this.#monotonic += ms;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  monotonic(): number {
+    return this.#monotonic;
+  }
+
+  after(ms: number, fn: () => void): () => void {
+    const timer = setTimeout(fn, ms);
+    timer.unref();
+    return () => clearTimeout(timer);
+  }
+
+  random(): number {
+    return 0.5;
+  }
+
+  bytes(count: number): Buffer {
+    return randomBytes(count);
+  }
+}
