@@ -1,0 +1,84 @@
+import type { Tx } from './database.ts';
+
+/** One thing that somebody did, or was refused (contract 5). */
+export interface AuditEntry {
+  /** `user:EMAIL`, `key:NAME`, `idp`, `cli` or `system`. */
+  actor: string;
+  /** `THING.VERB` in the past (`role.created`); a refused write ends in `.refused`. */
+  action: string;
+  appCode?: string | null;
+  /** Whom or what it was done to: an e-mail, a code, an id. */
+  subject?: string | null;
+  /** Plain data, as JSON can say it; secrets in it are masked here. */
+  before?: unknown;
+  after?: unknown;
+  requestId?: string | null;
+}
+
+export const MASK = '***';
+
+/** Whole words of a field's name that say its value is secret: `smtpPassword`, `api_key`, `x-webhook-secret`. */
+const SECRET_WORDS = new Set([
+  'password',
+  'passwd',
+  'secret',
+  'token',
+  'authorization',
+  'cookie',
+  'credential',
+  'credentials',
+]);
+/** Two words that only together say so. */
+const SECRET_PAIRS = new Set(['api key', 'private key', 'signing key', 'secret key', 'smtp key']);
+/** A signed token, wherever it stands. */
+const JWT = /\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g;
+/** Deeper than this nothing of ours goes; what does is left out. */
+const MAX_DEPTH = 32;
+
+/** Writes the record in the same transaction as what it tells of. */
+export async function record(tx: Tx, entry: AuditEntry): Promise<void> {
+  await tx.kysely
+    .insertInto('audit')
+    .values({
+      actor: entry.actor,
+      action: entry.action,
+      app_code: entry.appCode ?? null,
+      subject: entry.subject ?? null,
+      before: toJson(entry.before),
+      after: toJson(entry.after),
+      request_id: entry.requestId ?? null,
+    })
+    .execute();
+}
+
+function toJson(value: unknown): string | null {
+  return value === undefined || value === null ? null : JSON.stringify(mask(value));
+}
+
+/** A copy of plain data in which secrets are replaced. Whether there is one stays visible: null and '' are kept. */
+export function mask(value: unknown, depth = 0): unknown {
+  if (typeof value === 'string') return value.replace(JWT, MASK);
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth >= MAX_DEPTH) return MASK;
+  if (Array.isArray(value)) return value.map((item) => mask(item, depth + 1));
+  if (value instanceof Date) return value.toISOString();
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, isSecret(name) && hides(item) ? MASK : mask(item, depth + 1)]),
+  );
+}
+
+/** Flags such as `hasPassword: true` say nothing secret. */
+function hides(value: unknown): boolean {
+  return value !== null && value !== undefined && value !== '' && typeof value !== 'boolean';
+}
+
+function isSecret(name: string): boolean {
+  const words = name
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/)
+    .filter((word) => word !== '');
+  if (words.some((word) => SECRET_WORDS.has(word) || SECRET_WORDS.has(word.replace(/s$/, '')))) return true;
+  const text = words.map((word) => word.replace(/^keys$/, 'key')).join(' ');
+  return [...SECRET_PAIRS].some((pair) => text.includes(pair)) || words.includes('apikey') || words.includes('apikeys');
+}

@@ -1,0 +1,49 @@
+import { sql } from 'kysely';
+import type { Tx } from './database.ts';
+
+/** Addresses in one statement at most: PGlite's statements run on the event loop. */
+const BATCH = 1000;
+
+/**
+ * The ids of the addresses, making a row for each that was never mentioned. The same row comes out whoever asks first, also
+ * when several ask at once. E-mails are normalised (grammar.ts) and may be repeated. Not a policy change: an address
+ * without rights decides nothing.
+ */
+export async function ensurePeople(tx: Tx, emails: Iterable<string>): Promise<Map<string, number>> {
+  // In one order for everybody: whoever waits for another's row then holds none that the other waits for.
+  const wanted = [...new Set(emails)].sort();
+  const ids = new Map<string, number>();
+  for (let at = 0; at < wanted.length; at += BATCH) await ensureBatch(tx, wanted.slice(at, at + BATCH), ids);
+  return ids;
+}
+
+async function ensureBatch(tx: Tx, emails: readonly string[], ids: Map<string, number>): Promise<void> {
+  await find(tx, emails, ids);
+  const missing = emails.filter((email) => !ids.has(email));
+  if (missing.length === 0) return;
+  const { rows } = await sql<{ id: number; email: string }>`
+    insert into person (email) select email from unnest(${missing}::text[]) with ordinality as m (email, position)
+    order by position on conflict (email) do nothing returning id, email`.execute(tx.kysely);
+  for (const { id, email } of rows) ids.set(email, id);
+  // Somebody else made these meanwhile, and has committed: the insertion waited for that.
+  await find(
+    tx,
+    missing.filter((email) => !ids.has(email)),
+    ids,
+  );
+}
+
+/** The ids of the addresses that have a row. */
+export async function idsOf(tx: Tx, emails: Iterable<string>): Promise<Map<string, number>> {
+  const wanted = [...new Set(emails)];
+  const ids = new Map<string, number>();
+  for (let at = 0; at < wanted.length; at += BATCH) await find(tx, wanted.slice(at, at + BATCH), ids);
+  return ids;
+}
+
+async function find(tx: Tx, emails: readonly string[], ids: Map<string, number>): Promise<void> {
+  if (emails.length === 0) return;
+  const { rows } = await sql<{ id: number; email: string }>`
+    select id, email from person where email = any(${emails}::text[])`.execute(tx.kysely);
+  for (const { id, email } of rows) ids.set(email, id);
+}

@@ -1,0 +1,32 @@
+import { sql } from 'kysely';
+import type { Tx } from './database.ts';
+
+/** What this database remembers about itself, by key. Values are plain JSON; who reads one checks its shape. */
+export async function getSetting(tx: Tx, key: string): Promise<unknown> {
+  const row = await tx.kysely.selectFrom('setting').select('value').where('key', '=', key).executeTakeFirst();
+  return row?.value;
+}
+
+export async function putSetting(tx: Tx, key: string, value: unknown): Promise<void> {
+  await tx.kysely
+    .insertInto('setting')
+    .values({ key, value: JSON.stringify(value) })
+    .onConflict((oc) =>
+      oc.column('key').doUpdateSet((eb) => ({ value: eb.ref('excluded.value'), updated_at: sql<Date>`now()` })),
+    )
+    .execute();
+}
+
+/**
+ * Keeps `value` where nothing is kept under `key` yet; true when it was kept. Of several at once exactly one is told true,
+ * and the others only after its commit.
+ */
+export async function claimSetting(tx: Tx, key: string, value: unknown): Promise<boolean> {
+  const row = await tx.kysely
+    .insertInto('setting')
+    .values({ key, value: JSON.stringify(value) })
+    .onConflict((oc) => oc.column('key').doNothing())
+    .returning('key')
+    .executeTakeFirst();
+  return row !== undefined;
+}

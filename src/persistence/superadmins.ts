@@ -1,0 +1,100 @@
+import { UsherError } from '../errors.ts';
+import type { Outcome, Scope, Tx } from './database.ts';
+import { ensurePeople } from './people.ts';
+import { claimSetting } from './settings.ts';
+
+/** The configuration's list was taken over once; after that only the endpoints and `usher superadmin` rule (contract 4). */
+const SEEDED = 'superadmins.seeded';
+
+export interface SuperadminRow {
+  email: string;
+  active: boolean;
+  createdAt: Date;
+}
+
+/** Every SuperAdmin, by e-mail. */
+export async function listSuperadmins(tx: Tx): Promise<SuperadminRow[]> {
+  const rows = await tx.kysely
+    .selectFrom('superadmin')
+    .innerJoin('person', 'person.id', 'superadmin.person_id')
+    .select(['person.email', 'person.provider_active', 'person.blocked', 'superadmin.created_at'])
+    .orderBy('person.email')
+    .execute();
+  return rows.map((row) => ({
+    email: row.email,
+    active: row.provider_active && !row.blocked,
+    createdAt: row.created_at,
+  }));
+}
+
+/** Adds one; `result` is false, and nothing is announced, when it was one already. */
+export async function addSuperadmin(tx: Tx, email: string): Promise<Outcome<boolean>> {
+  const added = await add(tx, [email]);
+  return { result: added.length > 0, scopes: scopesOf(added) };
+}
+
+/**
+ * Removes one; `result` is false when it was none. Throws LAST_SUPERADMIN (409) when no active one would be left.
+ * Removing an inactive one is refused only while there is no active one at all.
+ */
+export async function removeSuperadmin(tx: Tx, email: string): Promise<Outcome<boolean>> {
+  if (!(await isSuperadmin(tx, email))) return { result: false, scopes: [] };
+  await refuseLastSuperadmin(tx, email);
+  const { numDeletedRows } = await tx.kysely
+    .deleteFrom('superadmin')
+    .where('person_id', '=', (eb) => eb.selectFrom('person').select('id').where('email', '=', email))
+    .executeTakeFirstOrThrow();
+  const removed = numDeletedRows > 0n;
+  return { result: removed, scopes: removed ? scopesOf([email]) : [] };
+}
+
+/**
+ * Throws LAST_SUPERADMIN (409) when `email` is the only active SuperAdmin: to be called before it is removed or blocked.
+ * Holds all SuperAdmins' rows until the transaction ends, so that of two who remove each other the second sees the first.
+ */
+export async function refuseLastSuperadmin(tx: Tx, email: string): Promise<void> {
+  const held = await tx.kysely.selectFrom('superadmin').select('person_id').orderBy('person_id').forUpdate().execute();
+  if (held.length === 0) return;
+  // A statement of its own, since the one above may have waited for others' changes.
+  const active = (await listSuperadmins(tx)).filter((row) => row.active);
+  const isOne = await isSuperadmin(tx, email);
+  if (isOne && active.every((row) => row.email === email)) {
+    throw new UsherError('LAST_SUPERADMIN', 'This is the last active SuperAdmin; name another one first.');
+  }
+}
+
+async function isSuperadmin(tx: Tx, email: string): Promise<boolean> {
+  const row = await tx.kysely
+    .selectFrom('superadmin')
+    .innerJoin('person', 'person.id', 'superadmin.person_id')
+    .select('person.id')
+    .where('person.email', '=', email)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/**
+ * Takes the configuration's list over, the first time that there is one: a list that was emptied later stays empty.
+ * `result` holds who was added.
+ */
+export async function seedSuperadmins(tx: Tx, emails: readonly string[]): Promise<Outcome<string[]>> {
+  if (emails.length === 0 || !(await claimSetting(tx, SEEDED, true))) return { result: [], scopes: [] };
+  const added = await add(tx, emails);
+  return { result: added, scopes: scopesOf(added) };
+}
+
+async function add(tx: Tx, emails: readonly string[]): Promise<string[]> {
+  const ids = await ensurePeople(tx, emails);
+  const added = await tx.kysely
+    .insertInto('superadmin')
+    .values([...ids.values()].map((person_id) => ({ person_id })))
+    .onConflict((oc) => oc.column('person_id').doNothing())
+    .returning('person_id')
+    .execute();
+  const rows = new Set(added.map((row) => row.person_id));
+  return [...ids].filter(([, id]) => rows.has(id)).map(([email]) => email);
+}
+
+function scopesOf(emails: readonly string[]): Scope[] {
+  return emails.map((email): Scope => `u:${email}`);
+}
