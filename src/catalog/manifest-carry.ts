@@ -1,0 +1,191 @@
+/** Carries a plan out: the statements in an order in which every reference exists, a page of rows at a time. */
+
+import {
+  type OverrideRow,
+  PAGE,
+  type PermissionRow,
+  type RolePermissionRow,
+  turn,
+} from '../persistence/catalog/manifest-read.ts';
+import {
+  deleteAdmins,
+  deleteAssignments,
+  deleteDefinitions,
+  deleteOverrides,
+  deleteRolePermissions,
+  insertAdmins,
+  insertApplication,
+  insertAssignments,
+  putEntities,
+  putOverrides,
+  putParents,
+  putPermissions,
+  putRolePermissions,
+  putRoles,
+  replaceLanguages,
+  updateApplication,
+} from '../persistence/catalog/manifest-write.ts';
+import type { Scope, Tx } from '../persistence/database.ts';
+import { ensurePeople } from '../persistence/people.ts';
+import { byCode, type ManifestPermission } from './manifest-format.ts';
+import { toLevel } from './manifest-load.ts';
+import type { Plan } from './manifest-plan.ts';
+import type { Override } from './manifest-state.ts';
+import type { Kind, RecordOf, StepOf } from './manifest-steps.ts';
+
+/** Told after each statement how many steps are done, of how many. */
+export type Progress = (done: number, total: number) => void;
+
+/** Does everything that the plan says, in the transaction in which it was made. `onProgress` may throw to give up. */
+export async function carryOut(tx: Tx, plan: Plan, onProgress: Progress): Promise<void> {
+  const { steps } = plan;
+  const work = new Work(plan.summary.create + plan.summary.change + plan.summary.remove, onProgress);
+  const app = await carryApplication(tx, plan, work);
+
+  // What refers to something goes before it.
+  await work.each(removed(steps.override), (rows) => deleteOverrides(tx, app, rows));
+  await work.each(removed(steps.assignment), (rows) => deleteAssignments(tx, app, rows));
+  await work.each(removed(steps.admin), (rows) =>
+    deleteAdmins(
+      tx,
+      app,
+      rows.map(({ email }) => email),
+    ),
+  );
+  await work.quietly(lostRolePermissions(steps.role), (rows) => deleteRolePermissions(tx, app, rows));
+  for (const [kind, table] of [
+    ['role', 'role'],
+    ['permission', 'permission'],
+    ['entity', 'entity'],
+  ] as const) {
+    await work.each(removed(steps[kind]), (rows) =>
+      deleteDefinitions(
+        tx,
+        table,
+        app,
+        rows.map(({ code }) => code),
+      ),
+    );
+  }
+
+  await work.each(wanted(steps.entity), (rows) => putEntities(tx, app, rows));
+  await work.each(wanted(steps.permission), (rows) => putPermissions(tx, app, rows.map(permissionRow)));
+  await work.quietly(newParents(steps.permission), (rows) => putParents(tx, app, rows));
+  await work.each(wanted(steps.role), (rows) => putRoles(tx, app, rows));
+  await work.quietly(newRolePermissions(steps.role), (rows) => putRolePermissions(tx, app, rows));
+
+  await work.quietly(newcomers(plan), (emails) => ensurePeople(tx, emails));
+  await work.each(wanted(steps.admin), (rows) =>
+    insertAdmins(
+      tx,
+      app,
+      rows.map(({ email }) => email),
+    ),
+  );
+  await work.each(wanted(steps.assignment), (rows) => insertAssignments(tx, app, rows));
+  await work.each(wanted(steps.override), (rows) => putOverrides(tx, app, rows.map(overrideRow)));
+}
+
+/** Whose facts the plan changes, as the change log names them. */
+export function scopesOf({ code, steps }: Plan): Scope[] {
+  const policy = (['application', 'entity', 'permission', 'role'] as const).some((kind) => steps[kind].length > 0);
+  const people = (['admin', 'assignment', 'override'] as const).flatMap((kind) => steps[kind].map(emailOf));
+  return [
+    ...(policy ? [`p:${code}` as const] : []),
+    ...[...new Set(people)].map((email) => `m:${code}:${email}` as const),
+  ];
+}
+
+class Work {
+  readonly #total: number;
+  readonly #onProgress: Progress;
+  #done = 0;
+
+  constructor(total: number, onProgress: Progress) {
+    this.#total = total;
+    this.#onProgress = onProgress;
+    onProgress(0, total);
+  }
+
+  /** Steps that a person counts. */
+  async each<T>(rows: readonly T[], carry: (page: T[]) => Promise<unknown>): Promise<void> {
+    await this.quietly(rows, async (page) => {
+      await carry(page);
+      this.#done += page.length;
+      this.#onProgress(this.#done, this.#total);
+    });
+  }
+
+  /** What belongs to steps that are counted elsewhere. */
+  async quietly<T>(rows: readonly T[], carry: (page: T[]) => Promise<unknown>): Promise<void> {
+    for (let at = 0; at < rows.length; at += PAGE) {
+      await carry(rows.slice(at, at + PAGE));
+      await turn();
+    }
+  }
+}
+
+async function carryApplication(tx: Tx, { id, steps }: Plan, work: Work): Promise<number> {
+  let app = id;
+  await work.each(wanted(steps.application), async ([application]) => {
+    if (application === undefined) return;
+    if (app === null) app = await insertApplication(tx, application);
+    else await updateApplication(tx, app, application);
+    await replaceLanguages(tx, app, application.supportedLanguages);
+  });
+  if (app === null) throw new Error('a plan for a new application does not make it');
+  return app;
+}
+
+function removed<K extends Kind>(steps: readonly StepOf<K>[]): RecordOf[K][] {
+  return steps.flatMap(({ action, before }) => (action === 'remove' && before !== null ? [before] : []));
+}
+
+function wanted<K extends Kind>(steps: readonly StepOf<K>[]): RecordOf[K][] {
+  return steps.flatMap(({ after }) => (after === null ? [] : [after]));
+}
+
+function permissionRow({ type, ...permission }: ManifestPermission): PermissionRow {
+  return { ...permission, tiered: type === 'tiered' };
+}
+
+function overrideRow({ email, resourceType, resourceId, permission, accessLevel }: Override): OverrideRow {
+  return { email, resourceType, resourceId, permission, level: toLevel(accessLevel) };
+}
+
+function newParents(steps: readonly StepOf<'permission'>[]): ManifestPermission[] {
+  return steps.flatMap(({ before, after }) => (after && after.parent !== (before?.parent ?? null) ? [after] : []));
+}
+
+/** Of roles that go, the database takes the permissions along. */
+function lostRolePermissions(steps: readonly StepOf<'role'>[]): Omit<RolePermissionRow, 'level'>[] {
+  return steps.flatMap(({ before, after }) =>
+    before === null || after === null
+      ? []
+      : [...before.permissions.keys()]
+          .filter((permission) => !after.permissions.has(permission))
+          .map((permission) => ({ role: before.code, permission })),
+  );
+}
+
+function newRolePermissions(steps: readonly StepOf<'role'>[]): RolePermissionRow[] {
+  return steps.flatMap(({ before, after }) =>
+    [...(after?.permissions ?? [])]
+      .filter(([permission, level]) => before?.permissions.get(permission) !== level)
+      .map(([permission, level]) => ({ role: after?.code ?? '', permission, level: toLevel(level) })),
+  );
+}
+
+/** In one order, whoever makes them: two transactions that make the same people then wait for each other in turn. */
+function newcomers({ steps }: Plan): string[] {
+  const people = (['admin', 'assignment', 'override'] as const).flatMap((kind) =>
+    steps[kind].filter(({ action }) => action === 'create').map(emailOf),
+  );
+  return [...new Set(people)].sort(byCode);
+}
+
+/** The key of every kind that is about a person begins with the address, which holds no colon. */
+function emailOf({ key }: { key: string }): string {
+  const end = key.indexOf(':');
+  return end < 0 ? key : key.slice(0, end);
+}

@@ -1,0 +1,267 @@
+/** The plan's first half: entities, permissions and roles. What is wanted, what that changes, what speaks against it. Pure. */
+
+import type { Faults } from './manifest-fields.ts';
+import { byCode, type Manifest, type ManifestPermission, type ManifestRole, type Section } from './manifest-format.ts';
+import { type Catalog, levelFits } from './manifest-state.ts';
+import { Steps } from './manifest-steps.ts';
+
+export interface CatalogPlan {
+  /** What the application defines when the plan has been carried out. */
+  target: Catalog;
+  application: Steps<'application'>;
+  entities: Steps<'entity'>;
+  permissions: Steps<'permission'>;
+  roles: Steps<'role'>;
+  removed: { entities: readonly string[]; permissions: readonly string[]; roles: readonly string[] };
+  /** Codes of permissions whose type changes, with their place in the manifest. */
+  retyped: ReadonlyMap<string, number>;
+  /** Of each of these, the roles that hold it before and after. */
+  holders: ReadonlyMap<string, readonly string[]>;
+}
+
+export interface Given {
+  manifest: Manifest;
+  prune: boolean;
+  /** The language registry. */
+  languages: ReadonlySet<string>;
+}
+
+/** What the service itself needs in the application `auth` (contract 5): prune never takes it. */
+const SYSTEM = {
+  application: 'auth',
+  entities: new Set(['application']),
+  permissions: new Set(['panel.access', 'applications.manage']),
+  roles: new Set(['application_manager', 'panel_admin']),
+} as const;
+
+/** Compares, and notes every fault. With faults the plan serves to find more of them, never to be carried out. */
+export function planCatalog(current: Catalog, given: Given, faults: Faults): CatalogPlan {
+  const { manifest, prune } = given;
+  const entities = wanted(current.entities, manifest.entities, prune);
+  const permissions = wanted(current.permissions, manifest.permissions, prune);
+  const removedPermissions = gone(current.permissions, permissions);
+  const roles = withoutPermissions(wanted(current.roles, manifest.roles, prune), removedPermissions);
+  const application = wantedApplication(current, manifest, faults);
+
+  const changed = retyped(current, manifest);
+  const plan: CatalogPlan = {
+    target: { application, entities, permissions, roles },
+    application: new Steps('application'),
+    entities: compare('entity', current.entities, entities, manifest.entities),
+    permissions: compare('permission', current.permissions, permissions, manifest.permissions),
+    roles: compare('role', current.roles, roles, manifest.roles),
+    removed: {
+      entities: gone(current.entities, entities),
+      permissions: removedPermissions,
+      roles: gone(current.roles, roles),
+    },
+    retyped: changed,
+    holders: new Map([...changed.keys()].map((code) => [code, holders(code, current, roles)])),
+  };
+  plan.application.want(application.code, current.application, application);
+  checkLanguages(given, faults);
+  checkParents(plan.target, manifest, faults);
+  checkLevels(plan.target, manifest, faults);
+  checkSystemRecords(plan, manifest, faults);
+  return plan;
+}
+
+/** What there will be: what is there, unless prune, under what the manifest says. An absent section changes nothing. */
+function wanted<T extends { code: string }>(
+  current: ReadonlyMap<string, T>,
+  named: readonly (T | null)[] | null,
+  prune: boolean,
+): Map<string, T> {
+  const target = new Map(prune && named !== null ? [] : current);
+  for (const record of named ?? []) if (record !== null) target.set(record.code, record);
+  return target;
+}
+
+/** Roles that the manifest does not name lose what is removed; those that it names must not name it. */
+function withoutPermissions(
+  roles: ReadonlyMap<string, ManifestRole>,
+  removed: readonly string[],
+): Map<string, ManifestRole> {
+  const gone = new Set(removed);
+  return new Map(
+    [...roles].map(([code, role]) => {
+      const left = [...role.permissions].filter(([permission]) => !gone.has(permission));
+      return [code, left.length === role.permissions.size ? role : { ...role, permissions: new Map(left) }];
+    }),
+  );
+}
+
+function wantedApplication(
+  current: Catalog,
+  { application }: Manifest,
+  faults: Faults,
+): NonNullable<Catalog['application']> {
+  const name = application.name ?? current.application?.name;
+  if (name === undefined) faults.add(['application'], `name is missing: the application ${application.code} is new`);
+  return { ...application, name: name ?? '' };
+}
+
+/** Steps in the order of the manifest, then what changes unnamed, then removals by code. Only named things count as kept. */
+function compare<K extends 'entity' | 'permission' | 'role'>(
+  kind: K,
+  current: ReadonlyMap<string, Parameters<Steps<K>['want']>[2] & { code: string }>,
+  target: ReadonlyMap<string, Parameters<Steps<K>['want']>[2] & { code: string }>,
+  named: readonly ({ code: string } | null)[] | null,
+): Steps<K> {
+  const steps = new Steps(kind);
+  const codes = new Set((named ?? []).flatMap((record) => (record === null ? [] : [record.code])));
+  for (const code of codes) {
+    const record = target.get(code);
+    if (record) steps.want(code, current.get(code) ?? null, record);
+  }
+  for (const [code, record] of target) {
+    const before = current.get(code);
+    if (!codes.has(code) && before !== undefined && before !== record) steps.want(code, before, record);
+  }
+  for (const code of gone(current, target)) {
+    const before = current.get(code);
+    if (before) steps.remove(code, before);
+  }
+  return steps;
+}
+
+function gone(current: ReadonlyMap<string, unknown>, target: ReadonlyMap<string, unknown>): string[] {
+  return [...current.keys()].filter((code) => !target.has(code)).sort(byCode);
+}
+
+function retyped(current: Catalog, manifest: Manifest): Map<string, number> {
+  const found = new Map<string, number>();
+  (manifest.permissions ?? []).forEach((permission, at) => {
+    const before = permission && current.permissions.get(permission.code);
+    if (before && before.type !== permission.type) found.set(permission.code, at);
+  });
+  return found;
+}
+
+function holders(code: string, current: Catalog, roles: ReadonlyMap<string, ManifestRole>): string[] {
+  const holds = (role: ManifestRole | undefined): boolean => role?.permissions.has(code) ?? false;
+  return [...roles.keys()].filter((role) => holds(roles.get(role)) && holds(current.roles.get(role)));
+}
+
+function checkLanguages({ manifest, languages }: Given, faults: Faults): void {
+  const unknown = manifest.application.supportedLanguages.filter((code) => !languages.has(code));
+  if (unknown.length === 0) return;
+  faults.add(['application', 'supportedLanguages'], `not in the language registry: ${unknown.join(', ')}`, {
+    code: 'UNKNOWN_LANGUAGES',
+    details: { languages: unknown },
+  });
+}
+
+function checkParents({ permissions }: Catalog, manifest: Manifest, faults: Faults): void {
+  const inLoop = loops(permissions);
+  (manifest.permissions ?? []).forEach((permission, at) => {
+    if (permission === null || permission.parent === null) return;
+    const path = ['permissions', at, 'parent'];
+    if (!permissions.has(permission.parent))
+      noteUnknown(manifest, 'permissions', permission.parent, path, permissions, faults);
+    else if (inLoop.has(permission.code)) faults.add(path, `makes a loop of parents through ${permission.parent}`);
+  });
+}
+
+/** The permissions that are their own ancestors. Each is walked once. */
+function loops(permissions: ReadonlyMap<string, ManifestPermission>): Set<string> {
+  const found = new Set<string>();
+  const done = new Set<string>();
+  for (const start of permissions.keys()) {
+    const walked = new Map<string, number>();
+    let code: string | null = start;
+    while (code !== null && !done.has(code) && !walked.has(code)) {
+      walked.set(code, walked.size);
+      code = permissions.get(code)?.parent ?? null;
+    }
+    const entry = code === null ? undefined : walked.get(code);
+    for (const [member, at] of walked) {
+      if (entry !== undefined && at >= entry) found.add(member);
+      done.add(member);
+    }
+  }
+  return found;
+}
+
+function checkLevels({ permissions }: Catalog, manifest: Manifest, faults: Faults): void {
+  (manifest.roles ?? []).forEach((role, at) => {
+    for (const [code, level] of role?.permissions ?? []) {
+      const path = ['roles', at, 'permissions', code];
+      const permission = permissions.get(code);
+      if (!permission) noteUnknown(manifest, 'permissions', code, path, permissions, faults);
+      else if (!levelFits(permission.type, level)) {
+        faults.add(path, `${code} is ${permission.type}: ${levelsOf(permission)}, not ${level}`, {
+          code: 'INVALID_ACCESS_LEVEL',
+        });
+      }
+    }
+  });
+}
+
+export function levelsOf({ type }: ManifestPermission): string {
+  return type === 'tiered' ? 'view or edit' : 'allowed';
+}
+
+/** So many faults may come with a guess at what was meant. */
+const SUGGESTIONS = 50;
+
+/** A reference to what is not there, with the nearest name that is. Silent when the manifest names it but with a fault. */
+export function noteUnknown(
+  manifest: Manifest,
+  section: Section,
+  code: string,
+  path: (string | number)[],
+  known: ReadonlyMap<string, unknown>,
+  faults: Faults,
+): void {
+  if (manifest.spoiled.has(`${section}:${code}`)) return;
+  // Help for a misspelling or two: with hundreds of faults it would only cost time.
+  const near = faults.list.length < SUGGESTIONS ? nearest(code, known.keys()) : null;
+  const hint = near === null ? '' : `; did you mean ${near}?`;
+  const thing = section === 'roles' ? 'role' : 'permission';
+  faults.add(path, `${code} is no ${thing} of ${manifest.application.code}${hint}`, { code: 'UNKNOWN_REFERENCE' });
+}
+
+function checkSystemRecords(plan: CatalogPlan, manifest: Manifest, faults: Faults): void {
+  if (manifest.application.code !== SYSTEM.application) return;
+  for (const section of ['entities', 'permissions', 'roles'] as const) {
+    const needed: ReadonlySet<string> = SYSTEM[section];
+    for (const code of plan.removed[section]) {
+      if (!needed.has(code) || manifest.spoiled.has(`${section}:${code}`)) continue;
+      faults.add([section], `${code} is needed by the service itself and cannot be removed: name it`, {
+        code: 'SYSTEM_RECORD',
+      });
+    }
+  }
+}
+
+/** The known code that a misspelling most likely meant, or null. Looks at a bounded number of codes. */
+function nearest(code: string, known: Iterable<string>): string | null {
+  if (code.length > 48) return null;
+  let best: string | null = null;
+  let least = Math.min(3, Math.ceil(code.length / 3) + 1);
+  let looked = 0;
+  for (const candidate of known) {
+    if (++looked > 500) break;
+    if (Math.abs(candidate.length - code.length) >= least) continue;
+    const distance = editDistance(code.toLowerCase(), candidate.toLowerCase());
+    if (distance < least) {
+      least = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

@@ -1,0 +1,120 @@
+/**
+ * What a manifest says: one application, as plain data. (Contract 11.)
+ *
+ * - A section that is absent is left alone, with `prune` too. An empty one (`admins: []`) names nothing.
+ * - A record that is named is described whole: an optional field that is absent has its default. A role's `permissions`
+ *   and the application's `supportedLanguages` are such fields.
+ * - Without `prune` nothing that is not named is taken away. With it, whatever a present section does not name goes.
+ * - The same thing named twice is refused, also an address in two spellings.
+ */
+
+import type { Reason } from '../errors.ts';
+
+export type PermissionType = 'binary' | 'tiered';
+export type AccessLevel = 'allowed' | 'view' | 'edit';
+
+export interface ManifestApplication {
+  code: string;
+  /** Null where the manifest has none: an existing application keeps its name. */
+  name: string | null;
+  description: string | null;
+  /** In the order given; empty means no restriction. */
+  supportedLanguages: readonly string[];
+}
+
+export interface ManifestEntity {
+  code: string;
+  name: string;
+  description: string | null;
+  idLabel: string | null;
+  listEndpoint: string | null;
+}
+
+export interface ManifestPermission {
+  code: string;
+  type: PermissionType;
+  description: string | null;
+  groupName: string | null;
+  /** The code of the parent in the panel's tree. */
+  parent: string | null;
+  global: boolean;
+}
+
+export interface ManifestRole {
+  code: string;
+  description: string | null;
+  permissions: ReadonlyMap<string, AccessLevel>;
+}
+
+export interface ManifestAssignment {
+  email: string;
+  roles: readonly string[];
+}
+
+export interface ManifestOverride {
+  email: string;
+  resourceType: string;
+  resourceId: string;
+  permission: string;
+  granted: boolean;
+  /** Null beside `granted: false`; null beside `granted: true` means the highest level of the permission's type. */
+  accessLevel: AccessLevel | null;
+}
+
+/** What each section holds. Admins are normalised addresses. */
+export interface Records {
+  entities: ManifestEntity;
+  permissions: ManifestPermission;
+  roles: ManifestRole;
+  admins: string;
+  assignments: ManifestAssignment;
+  overrides: ManifestOverride;
+}
+
+/**
+ * A manifest whose every field has the right form; whether it fits the database is for the plan to say.
+ * A section is null when it is absent; a record is null when it did not fit, so that places stay what they are in the text.
+ */
+export type Manifest = { application: ManifestApplication } & {
+  [Name in Section]: readonly (Records[Name] | null)[] | null;
+} & {
+  /** `section:code` of the records that did not fit: what refers to them is no further fault. */
+  spoiled: ReadonlySet<string>;
+};
+
+/** The sections that hold lists, in the order in which they are shown and carried out. */
+export const SECTIONS = ['entities', 'permissions', 'roles', 'admins', 'assignments', 'overrides'] as const;
+export type Section = (typeof SECTIONS)[number];
+
+/** Bytes of a manifest (contract 2). */
+export const MANIFEST_BYTES = 32 * 1024 * 1024;
+
+/** Lengths of text that no grammar bounds, in code points. */
+export const TEXT_LIMITS = { name: 200, description: 2000, groupName: 200, idLabel: 200 } as const;
+
+/** Where in the manifest: keys and indexes from the root. */
+export type Path = readonly (string | number)[];
+
+/** One thing wrong with a manifest. `code` is the precise reason of contract 2, where there is one. */
+export interface Fault {
+  path: Path;
+  message: string;
+  code?: Reason;
+  /** More for a program, such as `languages` of UNKNOWN_LANGUAGES. */
+  details?: Record<string, unknown>;
+}
+
+/** Thrown inside a transaction with everything found; becomes a UsherError once line and column are known. */
+export class ManifestFaults extends Error {
+  readonly faults: readonly Fault[];
+  constructor(faults: readonly Fault[]) {
+    super('the manifest does not fit');
+    this.name = 'ManifestFaults';
+    this.faults = faults;
+  }
+}
+
+/** By UTF-16 code units: the order of everything that is listed (contract 3). */
+export function byCode(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

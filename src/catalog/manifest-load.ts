@@ -1,0 +1,137 @@
+/** Reads what a plan or an export needs, from rows into the words of a manifest. Everything in pages. */
+
+import { Level } from '../engine/types.ts';
+import {
+  countOverrides,
+  findApplication,
+  readAdmins,
+  readAssignments,
+  readEntities,
+  readLanguages,
+  readOverrides,
+  readPermissions,
+  readRolePermissions,
+  readRoles,
+  type Wanted,
+} from '../persistence/catalog/manifest-read.ts';
+import type { Tx } from '../persistence/database.ts';
+import type { CatalogPlan } from './manifest-catalog.ts';
+import type { AccessLevel, Manifest, ManifestEntity, ManifestPermission, ManifestRole } from './manifest-format.ts';
+import {
+  type Assignment,
+  assignmentKey,
+  type Catalog,
+  type Override,
+  overrideKey,
+  type People,
+  type Usage,
+} from './manifest-state.ts';
+
+const ACCESS_LEVELS: Record<Exclude<Level, 0>, AccessLevel> = {
+  [Level.ALLOWED]: 'allowed',
+  [Level.VIEW]: 'view',
+  [Level.EDIT]: 'edit',
+};
+
+const LEVELS: Record<AccessLevel, Level> = { allowed: Level.ALLOWED, view: Level.VIEW, edit: Level.EDIT };
+
+/** The level of a row as a manifest says it; null is a denial. */
+export function toAccessLevel(level: Level): AccessLevel | null {
+  return level === Level.NONE ? null : ACCESS_LEVELS[level];
+}
+
+export function toLevel(level: AccessLevel | null): Level {
+  return level === null ? Level.NONE : LEVELS[level];
+}
+
+export interface LoadedCatalog extends Catalog {
+  /** The application's id; null when there is none. */
+  id: number | null;
+}
+
+export async function loadCatalog(tx: Tx, code: string): Promise<LoadedCatalog> {
+  const row = await findApplication(tx, code);
+  const entities = new Map<string, ManifestEntity>();
+  const permissions = new Map<string, ManifestPermission>();
+  const roles = new Map<string, ManifestRole & { permissions: Map<string, AccessLevel> }>();
+  if (row === null) return { id: null, application: null, entities, permissions, roles };
+  for await (const page of readEntities(tx, row.id)) for (const entity of page) entities.set(entity.code, entity);
+  for await (const page of readPermissions(tx, row.id)) {
+    for (const { tiered, ...permission } of page) {
+      permissions.set(permission.code, { ...permission, type: tiered ? 'tiered' : 'binary' });
+    }
+  }
+  for await (const page of readRoles(tx, row.id)) {
+    for (const role of page) roles.set(role.code, { ...role, permissions: new Map() });
+  }
+  for await (const page of readRolePermissions(tx, row.id)) {
+    for (const { role, permission, level } of page) {
+      const access = toAccessLevel(level);
+      if (access !== null) roles.get(role)?.permissions.set(permission, access);
+    }
+  }
+  const { id, name, description, languages } = row;
+  const application = { code, name, description, supportedLanguages: languages };
+  return { id, application, entities, permissions, roles };
+}
+
+export async function loadLanguages(tx: Tx): Promise<Set<string>> {
+  return new Set(await readLanguages(tx));
+}
+
+const NOBODY: People = { admins: new Set(), assignments: new Map(), overrides: new Map() };
+
+/** Everybody in the application. */
+export function loadEverybody(tx: Tx, id: number): Promise<People> {
+  return load(tx, id, { admins: { all: true }, assignments: { all: true }, overrides: { all: true } });
+}
+
+/** As much of the people as `planPeople` compares with. */
+export async function loadPeople(
+  tx: Tx,
+  id: number | null,
+  manifest: Manifest,
+  prune: boolean,
+  { removed }: CatalogPlan,
+): Promise<People> {
+  if (id === null) return NOBODY;
+  const wanted = (rows: readonly ({ email: string } | string | null)[] | null, gone: readonly string[]): Wanted => {
+    if (rows === null) return { with: gone };
+    if (prune) return { all: true };
+    const emails = rows.flatMap((row) => (row === null ? [] : [typeof row === 'string' ? row : row.email]));
+    return { emails: [...new Set(emails)] };
+  };
+  return await load(tx, id, {
+    admins: wanted(manifest.admins, []),
+    assignments: wanted(manifest.assignments, removed.roles),
+    overrides: wanted(manifest.overrides, removed.permissions),
+  });
+}
+
+export async function loadUsage(tx: Tx, id: number | null, { removed, retyped }: CatalogPlan): Promise<Usage> {
+  if (id === null || (retyped.size === 0 && removed.entities.length === 0)) {
+    return { ofPermission: new Map(), ofType: new Map() };
+  }
+  return await countOverrides(tx, id, [...retyped.keys()], removed.entities);
+}
+
+async function load(
+  tx: Tx,
+  id: number,
+  wanted: { admins: Wanted; assignments: Wanted; overrides: Wanted },
+): Promise<People> {
+  const admins = new Set<string>();
+  const assignments = new Map<string, Assignment>();
+  const overrides = new Map<string, Override>();
+  for await (const page of readAdmins(tx, id, wanted.admins)) for (const { email } of page) admins.add(email);
+  for await (const page of readAssignments(tx, id, wanted.assignments)) {
+    for (const assignment of page) assignments.set(assignmentKey(assignment), assignment);
+  }
+  for await (const page of readOverrides(tx, id, wanted.overrides)) {
+    for (const { level, ...row } of page) {
+      const override = { ...row, granted: level !== Level.NONE, accessLevel: toAccessLevel(level) };
+      overrides.set(overrideKey(override), override);
+    }
+  }
+  return { admins, assignments, overrides };
+}

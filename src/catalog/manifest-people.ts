@@ -1,0 +1,190 @@
+/** The plan's second half: admins, assignments and overrides, against the catalog that there will be. Pure. */
+
+import { type CatalogPlan, type Given, levelsOf, noteUnknown } from './manifest-catalog.ts';
+import type { Faults } from './manifest-fields.ts';
+import { byCode, type Manifest, type ManifestOverride } from './manifest-format.ts';
+import {
+  type Assignment,
+  assignmentKey,
+  type Catalog,
+  highestLevel,
+  levelFits,
+  type Override,
+  overrideKey,
+  type People,
+  type Usage,
+} from './manifest-state.ts';
+import { Steps } from './manifest-steps.ts';
+
+export interface PeoplePlan {
+  admins: Steps<'admin'>;
+  assignments: Steps<'assignment'>;
+  overrides: Steps<'override'>;
+}
+
+/**
+ * `current` holds: of a section that is absent, what removed roles and permissions take along; of one that is present, the
+ * rows of the people that it names, or with prune all of them. `usage` as the database counts it.
+ */
+export function planPeople(
+  current: People,
+  usage: Usage,
+  catalog: CatalogPlan,
+  given: Given,
+  faults: Faults,
+): PeoplePlan {
+  const plan = {
+    admins: planAdmins(current, given),
+    assignments: planAssignments(current, catalog, given, faults),
+    overrides: planOverrides(current, catalog, given, faults),
+  };
+  checkUse(plan.overrides, usage, catalog, given, faults);
+  return plan;
+}
+
+function planAdmins({ admins }: People, { manifest, prune }: Given): Steps<'admin'> {
+  const steps = new Steps('admin');
+  const named = new Set<string>();
+  for (const email of manifest.admins ?? []) {
+    if (email === null) continue;
+    named.add(email);
+    steps.want(email, admins.has(email) ? { email } : null, { email });
+  }
+  if (prune && manifest.admins !== null) {
+    for (const email of [...admins].sort(byCode)) if (!named.has(email)) steps.remove(email, { email });
+  }
+  return steps;
+}
+
+function planAssignments(current: People, catalog: CatalogPlan, given: Given, faults: Faults): Steps<'assignment'> {
+  const { manifest, prune } = given;
+  const { roles } = catalog.target;
+  const steps = new Steps('assignment');
+  const named = new Set<string>();
+  (manifest.assignments ?? []).forEach((assignment, at) => {
+    assignment?.roles.forEach((role, index) => {
+      if (!roles.has(role)) {
+        noteUnknown(manifest, 'roles', role, ['assignments', at, 'roles', index], roles, faults);
+        return;
+      }
+      const after: Assignment = { email: assignment.email, role };
+      const key = assignmentKey(after);
+      named.add(key);
+      steps.want(key, current.assignments.get(key) ?? null, after);
+    });
+  });
+  const pruned = prune && manifest.assignments !== null;
+  removeRest(steps, current.assignments, named, ({ role }) => pruned || !roles.has(role));
+  return steps;
+}
+
+function planOverrides(current: People, catalog: CatalogPlan, given: Given, faults: Faults): Steps<'override'> {
+  const { manifest, prune } = given;
+  const { target } = catalog;
+  const steps = new Steps('override');
+  const named = new Set<string>();
+  (manifest.overrides ?? []).forEach((override, at) => {
+    if (override === null) return;
+    const key = overrideKey(override);
+    named.add(key);
+    const before = current.overrides.get(key) ?? null;
+    const after = resolve(override, before, at, target, manifest, faults);
+    if (after !== null) steps.want(key, before, after);
+  });
+  const pruned = prune && manifest.overrides !== null;
+  removeRest(steps, current.overrides, named, ({ permission }) => pruned || !target.permissions.has(permission));
+  return steps;
+}
+
+function removeRest<K extends 'assignment' | 'override', T extends Assignment | Override>(
+  steps: Steps<K>,
+  current: ReadonlyMap<string, T & Parameters<Steps<K>['remove']>[1]>,
+  named: ReadonlySet<string>,
+  goes: (record: T) => boolean,
+): void {
+  const rest = [...current].filter(([key, record]) => !named.has(key) && goes(record));
+  for (const [key, record] of rest.sort(([a], [b]) => byCode(a, b))) steps.remove(key, record);
+}
+
+/** The override with its level, or null with the fault noted. What stands unchanged in the database is never refused. */
+function resolve(
+  override: ManifestOverride,
+  before: Override | null,
+  at: number,
+  target: Catalog,
+  manifest: Manifest,
+  faults: Faults,
+): Override | null {
+  const path = ['overrides', at];
+  const permission = target.permissions.get(override.permission);
+  if (!permission) {
+    noteUnknown(manifest, 'permissions', override.permission, [...path, 'permission'], target.permissions, faults);
+    return null;
+  }
+  const level = override.granted ? (override.accessLevel ?? highestLevel(permission.type)) : null;
+  const after: Override = { ...override, accessLevel: level };
+  if (before !== null && before.granted === after.granted && before.accessLevel === level) return after;
+  const known = faults.list.length;
+  if (level !== null && !levelFits(permission.type, level)) {
+    faults.add(
+      [...path, 'accessLevel'],
+      `${permission.code} is ${permission.type}: ${levelsOf(permission)}, not ${level}`,
+      {
+        code: 'INVALID_ACCESS_LEVEL',
+      },
+    );
+  }
+  if (permission.global) {
+    faults.add([...path, 'permission'], `${permission.code} is global: an override of it would never count`, {
+      code: 'GLOBAL_PERMISSION',
+    });
+  }
+  const { resourceType } = override;
+  const listed = target.entities.size === 0 || target.entities.has(resourceType);
+  if (!listed && !manifest.spoiled.has(`entities:${resourceType}`)) {
+    faults.add([...path, 'resourceType'], `${resourceType} is no entity of ${manifest.application.code}`, {
+      code: 'UNKNOWN_RESOURCE_TYPE',
+    });
+  }
+  return faults.list.length === known ? after : null;
+}
+
+/** Nothing that is referred to before and after may change its type or go (contract 2: TYPE_IN_USE, ENTITY_IN_USE). */
+function checkUse(
+  overrides: Steps<'override'>,
+  usage: Usage,
+  catalog: CatalogPlan,
+  given: Given,
+  faults: Faults,
+): void {
+  const ended = { ofPermission: new Map<string, number>(), ofType: new Map<string, number>() };
+  for (const { action, before } of overrides.list) {
+    if (action !== 'remove' || before === null) continue;
+    ended.ofPermission.set(before.permission, (ended.ofPermission.get(before.permission) ?? 0) + 1);
+    ended.ofType.set(before.resourceType, (ended.ofType.get(before.resourceType) ?? 0) + 1);
+  }
+  for (const [code, at] of catalog.retyped) {
+    const left = (usage.ofPermission.get(code) ?? 0) - (ended.ofPermission.get(code) ?? 0);
+    const holders = catalog.holders.get(code) ?? [];
+    if (left === 0 && holders.length === 0) continue;
+    const users = [...holders.map((role) => `role ${role}`), ...(left > 0 ? [count(left, 'override')] : [])];
+    faults.add(['permissions', at, 'type'], `the type of ${code} cannot change while it is used by ${shorten(users)}`, {
+      code: 'TYPE_IN_USE',
+    });
+  }
+  for (const code of catalog.removed.entities) {
+    const left = (usage.ofType.get(code) ?? 0) - (ended.ofType.get(code) ?? 0);
+    if (left === 0 || given.manifest.spoiled.has(`entities:${code}`)) continue;
+    faults.add(['entities'], `${code} cannot be removed while ${count(left, 'override')} of it remain`, {
+      code: 'ENTITY_IN_USE',
+    });
+  }
+}
+
+function count(number: number, thing: string): string {
+  return `${number} ${thing}${number === 1 ? '' : 's'}`;
+}
+
+function shorten(names: readonly string[]): string {
+  return names.length > 5 ? `${names.slice(0, 5).join(', ')} and ${names.length - 5} more` : names.join(', ');
+}

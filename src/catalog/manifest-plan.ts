@@ -1,0 +1,93 @@
+/** The whole plan: made from what the database holds and what a manifest says, and shown to whoever asked. */
+
+import type { Tx } from '../persistence/database.ts';
+import { type CatalogPlan, type Given, planCatalog } from './manifest-catalog.ts';
+import { Faults } from './manifest-fields.ts';
+import { type Manifest, ManifestFaults } from './manifest-format.ts';
+import { loadCatalog, loadLanguages, loadPeople, loadUsage } from './manifest-load.ts';
+import { type PeoplePlan, planPeople } from './manifest-people.ts';
+import { type Change, KINDS, type Kind, type Step, type StepOf, type Summary, show } from './manifest-steps.ts';
+
+export interface Plan {
+  code: string;
+  /** The application's id; null when the plan makes it. */
+  id: number | null;
+  steps: { [K in Kind]: readonly StepOf<K>[] };
+  summary: Summary;
+}
+
+/** What the endpoint answers (contract 11), with what was asked and what a removal of assignments amounts to. */
+export interface ShownPlan {
+  application: string;
+  dryRun: boolean;
+  prune: boolean;
+  summary: Summary;
+  /** How many of the removals end a role that a person holds. */
+  assignmentsEnded: number;
+  /** In the order of the kinds; within one as the manifest lists them, removals last. What is kept is only counted. */
+  changes: readonly Change[];
+}
+
+/**
+ * Compares the manifest with the rows that `tx` shows. Throws ManifestFaults with everything that speaks against it.
+ * To carry it out, the application must have been locked before.
+ */
+export async function makePlan(tx: Tx, manifest: Manifest, prune: boolean): Promise<Plan> {
+  const faults = new Faults();
+  const { code } = manifest.application;
+  const current = await loadCatalog(tx, code);
+  const given: Given = { manifest, prune, languages: await loadLanguages(tx) };
+  const catalog = planCatalog(current, given, faults);
+  const people = await loadPeople(tx, current.id, manifest, prune, catalog);
+  const usage = await loadUsage(tx, current.id, catalog);
+  const plan = planPeople(people, usage, catalog, given, faults);
+  if (faults.list.length > 0) throw new ManifestFaults(faults.list);
+  return assemble(code, current.id, catalog, plan);
+}
+
+function assemble(code: string, id: number | null, catalog: CatalogPlan, people: PeoplePlan): Plan {
+  const all = {
+    application: catalog.application,
+    entity: catalog.entities,
+    permission: catalog.permissions,
+    role: catalog.roles,
+    admin: people.admins,
+    assignment: people.assignments,
+    override: people.overrides,
+  };
+  const summary: Summary = { create: 0, change: 0, remove: 0, keep: 0 };
+  for (const kind of KINDS) {
+    summary.keep += all[kind].keep;
+    for (const { action } of all[kind].list) summary[action]++;
+  }
+  const steps: Plan['steps'] = {
+    application: all.application.list,
+    entity: all.entity.list,
+    permission: all.permission.list,
+    role: all.role.list,
+    admin: all.admin.list,
+    assignment: all.assignment.list,
+    override: all.override.list,
+  };
+  return { code, id, steps, summary };
+}
+
+export function stepsOf(plan: Plan): Step[] {
+  return KINDS.flatMap((kind): readonly Step[] => plan.steps[kind]);
+}
+
+/** Whether there is nothing to do. */
+export function isEmpty({ summary }: Plan): boolean {
+  return summary.create + summary.change + summary.remove === 0;
+}
+
+export function showPlan(plan: Plan, { dryRun, prune }: { dryRun: boolean; prune: boolean }): ShownPlan {
+  return {
+    application: plan.code,
+    dryRun,
+    prune,
+    summary: plan.summary,
+    assignmentsEnded: plan.steps.assignment.filter(({ action }) => action === 'remove').length,
+    changes: stepsOf(plan).map(show),
+  };
+}

@@ -1,0 +1,227 @@
+/** A manifest's plain values as a Manifest, or every fault in it. Knows the form only: nothing of the database. Pure. */
+
+import {
+  isApplicationCode,
+  isLanguageCode,
+  isPermissionCode,
+  isResourceId,
+  isSlug,
+  isStorableUrl,
+  normalizeEmail,
+} from '../grammar.ts';
+import { describe, type Faults, Fields, isMap, type Rule, readText, words } from './manifest-fields.ts';
+import {
+  type AccessLevel,
+  type Manifest,
+  type ManifestApplication,
+  type ManifestAssignment,
+  type ManifestEntity,
+  type ManifestOverride,
+  type ManifestPermission,
+  type ManifestRole,
+  type Path,
+  SECTIONS,
+  type Section,
+  TEXT_LIMITS,
+} from './manifest-format.ts';
+import type { Plain } from './manifest-source.ts';
+import { overrideKey } from './manifest-state.ts';
+
+const SLUG: Rule = {
+  test: isSlug,
+  says: 'is no code: lower-case letters and digits, with single . _ - between them, at most 64 characters',
+};
+const APPLICATION: Rule = { test: isApplicationCode, says: `${SLUG.says}; inbox, stream and preferences are taken` };
+const PERMISSION: Rule = {
+  test: isPermissionCode,
+  says: 'is no permission code: letters and digits, with single . _ - between them, at most 128 characters',
+};
+const RESOURCE_ID: Rule = {
+  test: isResourceId,
+  says: 'is empty, longer than 256 characters, or holds control characters',
+};
+const LANGUAGE: Rule = { test: isLanguageCode, says: 'is no language code such as cs, en or pt-br' };
+const URL: Rule = {
+  test: (text) => isStorableUrl(text, true),
+  says: 'is no absolute http or https URL without credentials, of at most 2048 characters',
+};
+const DESCRIPTION = words(TEXT_LIMITS.description, true);
+const LEVELS = ['allowed', 'view', 'edit'] as const;
+
+/** Sections of later versions: named, so that the refusal says what a person needs to know. */
+const NOT_YET = ['notificationTypes', 'templates'];
+
+/** Reads the whole as far as it fits; null when not even the application is known. */
+export function readManifest(value: Plain, faults: Faults): Manifest | null {
+  if (!isMap(value)) {
+    faults.add([], `a manifest is a map that begins with application:, not ${describe(value)}`);
+    return null;
+  }
+  for (const name of Object.keys(value)) {
+    if (NOT_YET.includes(name)) faults.add([name], `${name} are not supported by this version; leave the section out`);
+    else if (name !== 'application' && !SECTIONS.includes(name as Section)) {
+      faults.add([name], `is no section; known are application, ${SECTIONS.join(', ')}`);
+    }
+  }
+  const sections = Fields.of(value, [], faults, Object.keys(value));
+  if (sections === null) return null;
+  const application = readApplication(value.application, faults);
+  const spoiled = new Set<string>();
+  const each = <T>(section: Section, read: Read<T>, key: (item: T) => string) =>
+    readSection({ sections, section, faults, spoiled }, read, key);
+  const manifest = {
+    entities: each('entities', readEntity, (entity) => entity.code),
+    permissions: each('permissions', readPermission, (permission) => permission.code),
+    roles: each('roles', readRole, (role) => role.code),
+    admins: each('admins', readEmail, (email) => email),
+    assignments: each('assignments', readAssignment, (assignment) => assignment.email),
+    overrides: each('overrides', readOverride, overrideKey),
+  };
+  return application === null ? null : { application, ...manifest, spoiled };
+}
+
+type Read<T> = (item: Plain, path: Path, faults: Faults) => T | null;
+
+function readSection<T>(
+  { sections, section, faults, spoiled }: { sections: Fields; section: Section; faults: Faults; spoiled: Set<string> },
+  read: Read<T>,
+  key: (item: T) => string,
+): (T | null)[] | null {
+  const items = sections.list(section);
+  if (items === null) return null;
+  const first = new Map<string, number>();
+  return items.map((item, at) => {
+    const path = [section, at];
+    const record = read(item, path, faults);
+    if (record === null) {
+      if (isMap(item) && typeof item.code === 'string') spoiled.add(`${section}:${item.code}`);
+      return null;
+    }
+    const name = key(record);
+    const earlier = first.get(name);
+    if (earlier !== undefined) {
+      faults.add(path, `${name} is named before, in ${section}.${earlier}; name each once`);
+      return null;
+    }
+    first.set(name, at);
+    return record;
+  });
+}
+
+function readApplication(value: Plain | undefined, faults: Faults): ManifestApplication | null {
+  if (value === undefined) {
+    faults.add([], 'application is missing: application: {code, name, description?, supportedLanguages?}');
+    return null;
+  }
+  const fields = Fields.of(value, ['application'], faults, ['code', 'name', 'description', 'supportedLanguages']);
+  if (fields === null) return null;
+  const code = fields.text('code', APPLICATION);
+  const name = fields.optional('name', words(TEXT_LIMITS.name));
+  const description = fields.optional('description', DESCRIPTION);
+  const supportedLanguages = readTexts(fields, 'supportedLanguages', LANGUAGE, faults);
+  return code === null ? null : { code, name, description, supportedLanguages };
+}
+
+/** A list of texts, each once. What does not fit is left out and noted. */
+function readTexts(fields: Fields, name: string, rule: Rule, faults: Faults): string[] {
+  const found: string[] = [];
+  (fields.list(name) ?? []).forEach((item, at) => {
+    const path = [...fields.path, name, at];
+    const text = readText(item, path, rule, faults);
+    if (text !== null && found.includes(text)) faults.add(path, `${describe(text)} is listed twice`);
+    else if (text !== null) found.push(text);
+  });
+  return found;
+}
+
+function readEntity(value: Plain, path: Path, faults: Faults): ManifestEntity | null {
+  const fields = Fields.of(value, path, faults, ['code', 'name', 'description', 'idLabel', 'listEndpoint']);
+  if (fields === null) return null;
+  const code = fields.text('code', SLUG);
+  const name = fields.text('name', words(TEXT_LIMITS.name));
+  const description = fields.optional('description', DESCRIPTION);
+  const idLabel = fields.optional('idLabel', words(TEXT_LIMITS.idLabel));
+  const listEndpoint = fields.optional('listEndpoint', URL);
+  return code === null || name === null ? null : { code, name, description, idLabel, listEndpoint };
+}
+
+function readPermission(value: Plain, path: Path, faults: Faults): ManifestPermission | null {
+  const known = ['code', 'type', 'description', 'groupName', 'parent', 'global'];
+  const fields = Fields.of(value, path, faults, known);
+  if (fields === null) return null;
+  const code = fields.text('code', PERMISSION);
+  if (!fields.has('type')) faults.add(path, 'type is missing: binary or tiered');
+  const type = fields.oneOf('type', ['binary', 'tiered']);
+  const description = fields.optional('description', DESCRIPTION);
+  const groupName = fields.optional('groupName', words(TEXT_LIMITS.groupName));
+  const parent = fields.optional('parent', PERMISSION);
+  const global = fields.flag('global') ?? false;
+  return code === null || type === null ? null : { code, type, description, groupName, parent, global };
+}
+
+function readRole(value: Plain, path: Path, faults: Faults): ManifestRole | null {
+  const fields = Fields.of(value, path, faults, ['code', 'description', 'permissions']);
+  if (fields === null) return null;
+  const code = fields.text('code', SLUG);
+  const description = fields.optional('description', DESCRIPTION);
+  const permissions = new Map<string, AccessLevel>();
+  const given = fields.raw('permissions') ?? Object.create(null);
+  if (isMap(given)) {
+    for (const [permission, level] of Object.entries(given)) {
+      const at = [...path, 'permissions', permission];
+      const known = LEVELS.find((name) => name === level);
+      if (readText(permission, at, PERMISSION, faults) === null) continue;
+      if (known) permissions.set(permission, known);
+      else faults.add(at, `must be allowed, view or edit, not ${describe(level)}`, { code: 'INVALID_ACCESS_LEVEL' });
+    }
+  } else faults.add([...path, 'permissions'], `must be a map such as {invoice.read: view}, not ${describe(given)}`);
+  return code === null ? null : { code, description, permissions };
+}
+
+function readEmail(value: Plain | undefined, path: Path, faults: Faults): string | null {
+  if (value === undefined || value === null) {
+    faults.add(path, 'email is missing');
+    return null;
+  }
+  const text = readText(value, path, { test: () => true, says: '' }, faults);
+  if (text === null) return null;
+  const email = normalizeEmail(text);
+  if (email === null) faults.add(path, `${describe(text)} is no e-mail address`);
+  return email;
+}
+
+function readAssignment(value: Plain, path: Path, faults: Faults): ManifestAssignment | null {
+  const fields = Fields.of(value, path, faults, ['email', 'roles']);
+  if (fields === null) return null;
+  const email = readEmail(fields.raw('email'), fields.has('email') ? [...path, 'email'] : path, faults);
+  if (fields.raw('roles') === undefined) faults.add(path, 'roles is missing: a list of role codes');
+  const roles = readTexts(fields, 'roles', SLUG, faults);
+  return email === null ? null : { email, roles };
+}
+
+function readOverride(value: Plain, path: Path, faults: Faults): ManifestOverride | null {
+  const known = ['email', 'resourceType', 'resourceId', 'permission', 'granted', 'accessLevel'];
+  const fields = Fields.of(value, path, faults, known);
+  if (fields === null) return null;
+  const email = readEmail(fields.raw('email'), fields.has('email') ? [...path, 'email'] : path, faults);
+  const resourceType = fields.text('resourceType', SLUG);
+  const resourceId = fields.text('resourceId', RESOURCE_ID);
+  const permission = fields.text('permission', PERMISSION);
+  if (!fields.has('granted')) faults.add(path, 'granted is missing: true or false');
+  const granted = fields.flag('granted');
+  const level = fields.raw('accessLevel') ?? null;
+  const accessLevel = LEVELS.find((name) => name === level) ?? null;
+  if (level !== null && accessLevel === null) {
+    faults.add([...path, 'accessLevel'], `must be allowed, view or edit, not ${describe(level)}`, {
+      code: 'INVALID_ACCESS_LEVEL',
+    });
+  } else if (granted === false && accessLevel !== null) {
+    faults.add([...path, 'accessLevel'], 'a denial has no accessLevel: leave it out beside granted: false', {
+      code: 'INVALID_ACCESS_LEVEL',
+    });
+  }
+  if (email === null || resourceType === null || resourceId === null || permission === null || granted === null) {
+    return null;
+  }
+  return { email, resourceType, resourceId, permission, granted, accessLevel };
+}

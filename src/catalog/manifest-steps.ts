@@ -1,0 +1,98 @@
+/** The steps of a plan: what is made, changed and taken away, and how many things are already so. */
+
+import type { ManifestApplication, ManifestEntity, ManifestPermission, ManifestRole } from './manifest-format.ts';
+import type { Assignment, Override } from './manifest-state.ts';
+
+/** The kinds in the order in which they are shown. */
+export const KINDS = ['application', 'entity', 'permission', 'role', 'admin', 'assignment', 'override'] as const;
+export type Kind = (typeof KINDS)[number];
+
+export interface RecordOf {
+  application: ManifestApplication & { name: string };
+  entity: ManifestEntity;
+  permission: ManifestPermission;
+  role: ManifestRole;
+  admin: { email: string };
+  assignment: Assignment;
+  override: Override;
+}
+
+export type Action = 'create' | 'change' | 'remove';
+
+/** One thing to do. `before` is null for what is made, `after` for what goes. */
+export type StepOf<K extends Kind> = {
+  kind: K;
+  action: Action;
+  key: string;
+  before: RecordOf[K] | null;
+  after: RecordOf[K] | null;
+};
+export type Step = { [K in Kind]: StepOf<K> }[Kind];
+
+export interface Summary {
+  create: number;
+  change: number;
+  remove: number;
+  keep: number;
+}
+
+/** A step as answers and audit records show it (contract 11). */
+export interface Change {
+  action: Action;
+  kind: Kind;
+  key: string;
+  before?: Record<string, unknown>;
+  after?: Record<string, unknown>;
+}
+
+/** Collects the steps of one kind by comparing what is with what is wanted. */
+export class Steps<K extends Kind> {
+  readonly list: StepOf<K>[] = [];
+  /** Things that are wanted and already so. */
+  keep = 0;
+  readonly #kind: K;
+
+  constructor(kind: K) {
+    this.#kind = kind;
+  }
+
+  /** `before` null: there is none yet. */
+  want(key: string, before: RecordOf[K] | null, after: RecordOf[K]): void {
+    if (before === null) this.list.push({ kind: this.#kind, action: 'create', key, before, after });
+    else if (same(before, after)) this.keep++;
+    else this.list.push({ kind: this.#kind, action: 'change', key, before, after });
+  }
+
+  remove(key: string, before: RecordOf[K]): void {
+    this.list.push({ kind: this.#kind, action: 'remove', key, before, after: null });
+  }
+}
+
+export function show(step: Step): Change {
+  const change: Change = { action: step.action, kind: step.kind, key: step.key };
+  if (step.before !== null) change.before = showRecord(step.before);
+  if (step.after !== null) change.after = showRecord(step.after);
+  return change;
+}
+
+function showRecord(record: object): Record<string, unknown> {
+  const shown: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(record)) {
+    shown[name] = value instanceof Map ? Object.fromEntries(value) : value;
+  }
+  return shown;
+}
+
+/** Field by field; lists in their order, maps in any. */
+function same(a: object, b: object): boolean {
+  const fields = b as Record<string, unknown>;
+  return Object.entries(a).every(([name, value]) => sameValue(value, fields[name]));
+}
+
+function sameValue(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, at) => item === b[at]);
+  if (a instanceof Map && b instanceof Map) {
+    return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
+  }
+  return a === b;
+}
