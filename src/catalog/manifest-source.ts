@@ -5,6 +5,7 @@
  */
 
 import {
+  type Alias,
   type Document,
   isAlias,
   isMap,
@@ -60,7 +61,8 @@ export function readSource(text: string): Source {
       stringKeys: true,
       // Checked below with a set: the library compares each key with every other.
       uniqueKeys: false,
-      logLevel: 'silent',
+      // `silent` would pass over a second document.
+      logLevel: 'error',
     });
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
@@ -76,12 +78,12 @@ export function readSource(text: string): Source {
   if (version.explicit && version.version !== '1.2') {
     problems.push({ path: [], message: 'is read as YAML 1.2; leave the %YAML directive out', position: position(0) });
   }
-  const reader = new Reader(document, position);
+  const reader = new Reader(position);
   const value = problems.length === 0 && document.contents ? reader.read(document.contents, [], 0) : null;
   return {
     value: problems.length > 0 || reader.tooMuch ? undefined : value,
     faults: [...problems, ...reader.faults],
-    locate: (path) => position(offsetOf(document, path)),
+    locate: (path) => position(offsetOf(document, path, reader.targets)),
   };
 }
 
@@ -89,13 +91,14 @@ class Reader {
   readonly faults: (Fault & { position: Position })[] = [];
   /** Set when reading was given up, so that no value may be trusted. */
   tooMuch = false;
-  readonly #document: Document.Parsed;
+  /** What each alias stands for. The library's own look-up walks the whole document each time. */
+  readonly targets = new Map<Alias, Node>();
+  readonly #anchors = new Map<string, Node>();
   readonly #position: (offset: number) => Position;
   #aliasDepth = 0;
   #aliased = 0;
 
-  constructor(document: Document.Parsed, position: (offset: number) => Position) {
-    this.#document = document;
+  constructor(position: (offset: number) => Position) {
     this.#position = position;
   }
 
@@ -104,13 +107,15 @@ class Reader {
     if (this.#aliasDepth > 0 && ++this.#aliased > ALIASED_VALUES) return this.#giveUp(node, 'has too many aliases');
     if (depth > LIMITS.jsonNesting) return this.#giveUp(node, `is nested deeper than ${LIMITS.jsonNesting} levels`);
     if (isAlias(node)) {
-      const target = node.resolve(this.#document);
+      const target = this.targets.get(node) ?? this.#anchors.get(node.source);
       if (!target) return this.#giveUp(node, `the anchor *${node.source} is not defined before this line`);
+      this.targets.set(node, target);
       this.#aliasDepth++;
       const value = this.read(target, path, depth + 1);
       this.#aliasDepth--;
       return value;
     }
+    if (node.anchor && this.#aliasDepth === 0) this.#anchors.set(node.anchor, node);
     if (isSeq<Node>(node)) return node.items.map((item, at) => this.read(item, [...path, at], depth + 1));
     if (isMap<Scalar<string>, Node | null>(node)) return this.#readMap(node.items, path, depth);
     return isScalar(node) ? this.#readScalar(node, path) : null;
@@ -151,11 +156,11 @@ class Reader {
 }
 
 /** Where the node at `path` starts; for a key that is there, the key. */
-function offsetOf(document: Document.Parsed, path: Path): number {
+function offsetOf(document: Document.Parsed, path: Path, targets: ReadonlyMap<Alias, Node>): number {
   let node: unknown = document.contents;
   let offset = startOf(node) ?? 0;
   for (const step of path) {
-    if (isAlias(node)) node = node.resolve(document);
+    if (isAlias(node)) node = targets.get(node);
     if (isMap<Scalar<string>, Node | null>(node)) {
       const pair = node.items.findLast(({ key }) => key.value === step);
       if (pair === undefined) break;

@@ -4,6 +4,7 @@ import type { Config } from '../config.ts';
 import type { Route } from './route.ts';
 import { bulkCheck, check, clearCache, effective } from './routes/checks.ts';
 import { documentation } from './routes/documentation.ts';
+import { applyManifest, exportManifest } from './routes/manifests.ts';
 import { healthz, keyedMetrics, openMetrics, readyz } from './routes/operations.ts';
 import { myBulkCheck, myCheck, myEffective } from './routes/profile-checks.ts';
 
@@ -12,6 +13,7 @@ export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Rout
   const routes: Route[] = [
     ...[check, bulkCheck, effective, clearCache], //  /api/check…
     ...[myCheck, myBulkCheck, myEffective], //        /api/profile/me/check…
+    ...[applyManifest, exportManifest], //            /api/manifests/apply, …/manifest
     ...[healthz, readyz], //                          /healthz, /readyz
     config.production ? keyedMetrics : openMetrics, // /metrics
   ];
