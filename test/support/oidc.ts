@@ -7,7 +7,7 @@ import { createHash, generateKeyPairSync, type KeyObject, randomBytes, randomUUI
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createLocalJWKSet, type JWK, jwtVerify, SignJWT } from 'jose';
-import { type Configuration, Provider } from 'oidc-provider';
+import { type Adapter, type AdapterPayload, type Configuration, Provider } from 'oidc-provider';
 
 export const AUDIENCE = 'https://usher.test/api';
 export const CLIENT_ID = 'panel';
@@ -102,6 +102,7 @@ class Double implements OidcDouble {
   tokenClaims: string[] = [];
   keys: SigningKey[];
   readonly #server: Server;
+  readonly #stored = new Map<string, AdapterPayload>();
   #provider: Provider | undefined;
 
   constructor(keys: SigningKey[]) {
@@ -181,6 +182,7 @@ class Double implements OidcDouble {
   #newProvider(): Provider {
     const account = (subject: string) => this.accounts.get(subject) ?? {};
     const configuration: Configuration = {
+      adapter: (model) => memoryAdapter(this.#stored, model),
       clients: [
         {
           client_id: CLIENT_ID,
@@ -314,6 +316,25 @@ class Double implements OidcDouble {
     }) as typeof response.end;
     await this.#current().callback()(request, response);
   }
+}
+
+/** What the provider stores, for as long as a test runs; rotation of keys keeps it. */
+function memoryAdapter(stored: Map<string, AdapterPayload>, model: string): Adapter {
+  const values = () => [...stored].filter(([key]) => key.startsWith(`${model}:`)).map(([, value]) => value);
+  return {
+    upsert: async (id, payload) => void stored.set(`${model}:${id}`, payload),
+    find: async (id) => stored.get(`${model}:${id}`),
+    findByUid: async (uid) => values().find((value) => value.uid === uid),
+    findByUserCode: async (userCode) => values().find((value) => value.userCode === userCode),
+    destroy: async (id) => void stored.delete(`${model}:${id}`),
+    consume: async (id) => {
+      const value = stored.get(`${model}:${id}`);
+      if (value) value.consumed = Math.floor(Date.now() / 1000);
+    },
+    revokeByGrantId: async (grantId) => {
+      for (const [key, value] of stored) if (value.grantId === grantId) stored.delete(key);
+    },
+  };
 }
 
 /** Follows the provider's redirects with its cookies until it sends the browser back with a code. */

@@ -1,0 +1,77 @@
+import { createHmac } from 'node:crypto';
+import { UsherError } from '../../src/errors.ts';
+import { createTokens, type Tokens, type TokensOptions } from '../../src/identity/tokens.ts';
+import { createOutbound } from '../../src/outbound.ts';
+import { AUDIENCE, type OidcDouble } from '../support/oidc.ts';
+import { ManualClock } from './manual-clock.ts';
+
+export interface Harness {
+  tokens: Tokens;
+  clock: ManualClock;
+  warnings: string[];
+  close(): Promise<void>;
+}
+
+/** Tokens that believe in the double, with a clock of their own. */
+export function believe(
+  oidc: OidcDouble,
+  auth: Partial<TokensOptions['auth']> = {},
+  options: { maxTokens?: number } = {},
+): Harness {
+  const clock = new ManualClock();
+  const outbound = createOutbound({ clock });
+  const warnings: string[] = [];
+  const tokens = createTokens({
+    auth: {
+      issuer: oidc.issuer,
+      audience: AUDIENCE,
+      jwksUrl: null,
+      algorithms: ['RS256', 'PS256', 'ES256', 'EdDSA'],
+      requireVerifiedEmail: true,
+      introspectionUrl: null,
+      clientId: null,
+      clientSecret: null,
+      ...auth,
+    },
+    local: null,
+    outbound,
+    clock,
+    log: { warn: (_details, message) => warnings.push(message) },
+    ...options,
+  });
+  return {
+    tokens,
+    clock,
+    warnings,
+    async close() {
+      tokens.close();
+      await outbound.close();
+    },
+  };
+}
+
+/** `email` of the caller, or `<status> <reason or code>: <message>`. */
+export async function outcome(tokens: Tokens, authorization: string | readonly string[] | undefined): Promise<string> {
+  try {
+    return (await tokens.authenticate(authorization)).email;
+  } catch (error) {
+    if (!(error instanceof UsherError)) throw error;
+    return `${error.httpStatus} ${error.reason ?? error.code}: ${error.message}`;
+  }
+}
+
+export function part(value: unknown): string {
+  return Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url');
+}
+
+/** A JWS by hand, for what no library signs. */
+export function rawJws(
+  header: unknown,
+  payload: unknown,
+  sign: (input: string) => Buffer = () => Buffer.alloc(0),
+): string {
+  const input = `${part(header)}.${part(payload)}`;
+  return `${input}.${sign(input).toString('base64url')}`;
+}
+
+export const hmac = (secret: string | Buffer) => (input: string) => createHmac('sha256', secret).update(input).digest();
