@@ -186,16 +186,16 @@ function raw(text: string): Html {
 function html(parts: TemplateStringsArray, ...values: (string | Html | readonly Html[])[]): Html {
   const shown = values.map((value) => {
     if (value instanceof Html) return value.text;
-    return typeof value === 'string' ? escape(value) : value.map(({ text }) => text).join('');
+    return typeof value === 'string' ? escapeHtml(value) : value.map(({ text }) => text).join('');
   });
   return new Html(String.raw({ raw: parts }, ...shown));
 }
 
 /** Descriptions are plain sentences with `code` in them. */
 function prose(text: string): Html {
-  return new Html(escape(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>'));
+  return new Html(escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>'));
 }
 
-function escape(text: string): string {
+function escapeHtml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

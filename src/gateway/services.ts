@@ -1,5 +1,6 @@
 /** What handlers and guards may use: one line a feature, handed over by app.ts. A new feature adds its line here. */
 
+import type { Manifests } from '../catalog/manifests.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Revision } from '../engine/types.ts';
 import type { ApiKeys } from '../identity/api-keys.ts';
@@ -22,6 +23,7 @@ export interface Services {
     Engine,
     'revision' | 'peek' | 'check' | 'bulk' | 'effective' | 'person' | 'member' | 'clear' | 'status'
   >;
+  readonly manifests: Pick<Manifests, 'apply' | 'export'>;
   readonly tokens: Tokens;
   readonly keys: ApiKeys;
   /** Makes every instance drop what it holds, through the change log; answers the revision that says so. */

@@ -1,0 +1,177 @@
+import { z } from 'zod';
+import { UsherError } from '../../src/errors.ts';
+import { rawText } from '../../src/gateway/bodies.ts';
+import type { StreamEnvelope } from '../../src/gateway/envelopes.ts';
+import {
+  bare,
+  codeResponse,
+  noContent,
+  successData,
+  successDataWithProgress,
+  text,
+} from '../../src/gateway/envelopes.ts';
+import { applicationLevel, key, open, signedIn, superAdmin } from '../../src/gateway/guards.ts';
+import { answer, defineRoute, type Route } from '../../src/gateway/route.ts';
+
+/** Set by the route `/t/wait`, so that a test can see what became of its signal. */
+export const waiting: { current: { signal: AbortSignal; release: () => void } | null } = { current: null };
+
+const numbers: StreamEnvelope = {
+  kind: 'stream',
+  name: 'numbers',
+  media: ['application/x-ndjson'],
+  encode: (piece) => `${JSON.stringify(piece)}\n`,
+  describe: (payload) => payload,
+};
+
+const Thing = z.strictObject({ name: z.string(), size: z.int().optional(), tags: z.array(z.string()).optional() });
+
+/** One route of every kind, so that the machinery is tested apart from the service's own. */
+export const exampleRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'get',
+    path: '/t/things/:id',
+    tag: 'Operations',
+    summary: 'A thing',
+    guard: open,
+    params: z.strictObject({ id: z.coerce.number().pipe(z.int().positive()) }),
+    query: z.strictObject({ limit: z.coerce.number().pipe(z.int().min(1).max(200)).default(50) }),
+    envelope: codeResponse,
+    status: 200,
+    response: z.object({ id: z.int(), limit: z.int() }),
+    handle: (_services, { params, query }) => {
+      if (params.id === 404) throw new UsherError('NOT_FOUND', 'There is no such thing.');
+      return answer({ id: params.id, limit: query.limit }, { etag: 'v1' });
+    },
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/t/things',
+    tag: 'Operations',
+    summary: 'Make a thing',
+    guard: key('check'),
+    body: Thing,
+    envelope: successData,
+    status: [201, 200],
+    response: z.object({ name: z.string() }),
+    handle: (_services, { body }) =>
+      body.name === 'again'
+        ? answer({ name: body.name }, { status: 200 })
+        : answer({ name: body.name }, { location: '/t/things/7', revision: 41 }),
+  }),
+  defineRoute({
+    method: 'delete',
+    path: '/t/things/:id',
+    tag: 'Operations',
+    summary: 'Remove a thing',
+    guard: superAdmin,
+    params: z.strictObject({ id: z.string() }),
+    envelope: noContent,
+    status: 204,
+    refusal: 'thing.removed.refused',
+    handle: () => answer(undefined, { revision: 42 }),
+  }),
+  defineRoute({
+    method: 'put',
+    path: '/t/apps/:appCode',
+    tag: 'Operations',
+    summary: 'Change an application',
+    guard: applicationLevel('edit'),
+    params: z.strictObject({ appCode: z.string().regex(/^[a-z]+$/) }),
+    body: z.strictObject({ name: z.string() }),
+    envelope: successData,
+    status: 200,
+    response: z.object({ actor: z.string() }),
+    errors: ['NOT_FOUND'],
+    refusal: 'application.changed.refused',
+    handle: (_services, { actor, params }) => {
+      if (params.appCode === 'nowhere') throw new UsherError('NOT_FOUND', 'There is no such application.');
+      return { actor };
+    },
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/t/me',
+    tag: 'Operations',
+    summary: 'Who am I',
+    guard: signedIn,
+    envelope: bare,
+    status: 200,
+    response: z.string(),
+    handle: (_services, { caller }) => caller.email,
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/t/broken',
+    tag: 'Operations',
+    summary: 'Fails with what nobody should see',
+    guard: open,
+    envelope: bare,
+    status: 200,
+    response: z.null(),
+    handle: () => {
+      throw new Error('select secret from vault at /etc/passwd');
+    },
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/t/wait',
+    tag: 'Operations',
+    summary: 'Waits to be released',
+    guard: open,
+    envelope: bare,
+    status: 200,
+    response: z.string(),
+    deadlineMs: 400,
+    handle: (_services, { signal }) =>
+      new Promise<string>((resolve) => {
+        waiting.current = { signal, release: () => resolve('released') };
+      }),
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/t/text',
+    tag: 'Operations',
+    summary: 'Text',
+    guard: open,
+    envelope: text('text/plain; charset=utf-8', { 'x-own': 'yes' }),
+    status: 200,
+    response: z.string(),
+    cacheControl: 'public, max-age=60',
+    handle: () => 'žluťoučký',
+  }),
+  defineRoute({
+    method: 'get',
+    path: '/t/stream',
+    tag: 'Operations',
+    summary: 'A stream',
+    guard: open,
+    envelope: numbers,
+    status: 200,
+    response: z.int(),
+    handle: async function* () {
+      yield 1;
+      yield 2;
+    },
+  }),
+  defineRoute({
+    method: 'post',
+    path: '/t/long',
+    tag: 'Operations',
+    summary: 'Reports progress',
+    guard: open,
+    query: z.strictObject({ fail: z.string().optional(), late: z.string().optional() }),
+    body: rawText(['application/yaml', 'application/json'], 'manifest'),
+    envelope: successDataWithProgress,
+    status: 200,
+    response: z.object({ bytes: z.int(), media: z.string() }),
+    handle: async (_services, { body, progress, query }) => {
+      if (query.fail !== undefined) throw new UsherError('UNKNOWN_REFERENCE', 'No such role.');
+      progress(1, 2);
+      await Promise.resolve();
+      if (query.late !== undefined) throw new UsherError('UNKNOWN_REFERENCE', 'No such role.');
+      progress(2, 2);
+      return { bytes: body.text.length, media: body.media };
+    },
+  }),
+];
