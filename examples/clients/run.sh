@@ -12,11 +12,16 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 clients='typescript go python java'
 questions=(
-  'anna@example.com billing invoices.approve,invoices.manage any invoice:17'
+  'ben@example.com atelier project.archive,project.access any project:1042'
+  'clara@example.com atelier project.access,invoice.access edit project:1042'
+  'eva@client.example atelier document.access,project.access edit document:contract-77'
+  'nora@example.com atelier report.export,project.archive,no.such.permission'
+  'stranger@example.com atelier project.access any project:1042'
+  'ben@example.com no-such-application project.access'
 )
 
 export USHER_GRPC=${USHER_GRPC:-localhost:50051}
-# The clients' own deadline of 500 ms is meant for a warm process; here each answers its first questions on a machine that has just compiled.
+# The clients' own deadline of 500 ms is meant for a warm process; here each is new, on a machine that has just compiled.
 export USHER_DEADLINE_MS=${USHER_DEADLINE_MS:-5000}
 # The Node.js of the project, where it is installed; buf comes with the TypeScript client.
 export PATH="$here/typescript/node_modules/.bin:$root/node_modules/node/bin:$PATH"
@@ -80,12 +85,24 @@ build_java() {
 
 build() {
   local client=$1 began=$SECONDS
-  if ! (cd "$here/$client" && "build_$client") >"$work/build" 2>&1; then
-    tail -n 40 "$work/build" >&2
+  if ! (cd "$here/$client" && "build_$client") >"$work/$client.build" 2>&1; then
+    tail -n 40 "$work/$client.build" >&2
     complain "the $client client does not build"
-    exit 1
+    return 1
   fi
   printf 'built %s in %d s\n' "$client" $((SECONDS - began))
+}
+
+# TypeScript first: it brings buf. The others wait for the network more than for a processor, so they go side by side.
+build_all() {
+  local client build builds='' failed=0
+  build typescript || exit 1
+  for client in go python java; do
+    build "$client" &
+    builds="$builds $!"
+  done
+  for build in $builds; do wait "$build" || failed=1; done
+  [ "$failed" = 0 ] || exit 1
 }
 
 # ask CLIENT ARGUMENT…
@@ -119,11 +136,12 @@ compare() {
   { printf '? %s\n' "$*"; cat "$work/typescript.decisions"; echo; } | tee -a "$work/answers"
 }
 
-# refused WHAT REASON: no client takes what the environment says for an answer.
+# refused WHAT REASON [ARGUMENT…]: every client is denied, says so by its exit status and names the reason.
 refused() {
   local what=$1 reason=$2 client pids=''
+  shift 2
   for client in $clients; do
-    (if ask "$client" >"$work/$client" 2>"$work/$client.err"; then exit 1; fi) &
+    (if ask "$client" "$@" >"$work/$client" 2>"$work/$client.err"; then exit 1; fi) &
     pids="$pids $client:$!"
   done
   for client in $pids; do
@@ -137,7 +155,7 @@ refused() {
 }
 
 check_tools
-for client in $clients; do build "$client"; done
+build_all
 echo
 if [ $# -gt 0 ]; then
   compare "$@"
@@ -152,6 +170,8 @@ else
     exit 1
   fi
 fi
+# The reason is ErrorInfo's; the gRPC status alone would say INVALID_ARGUMENT.
+refused 'half a resource' 'error=INCOMPLETE_RESOURCE' ben@example.com atelier project.access any project
 USHER_API_KEY=a-key-that-nobody-has refused 'a wrong key' 'error=UNAUTHENTICATED'
 USHER_GRPC=127.0.0.1:1 refused 'a service that is away' 'no Usher at'
 echo '4 clients agree'

@@ -18,7 +18,7 @@ import (
 const usage = "usage: usher-client [EMAIL APP PERMISSION[,PERMISSION...] [any|view|edit [TYPE:ID]]]"
 
 var (
-	demo   = []string{"anna@example.com", "billing", "invoices.approve,invoices.manage", "any", "invoice:17"}
+	demo   = []string{"ben@example.com", "atelier", "project.archive,project.access", "any", "project:1042"}
 	levels = map[string]pb.AccessLevel{
 		"any":  pb.AccessLevel_ACCESS_LEVEL_UNSPECIFIED,
 		"view": pb.AccessLevel_ACCESS_LEVEL_VIEW,

@@ -67,7 +67,10 @@ func Dial(options Options) (*grpc.ClientConn, error) {
 
 // withKeyAndDeadline leaves an earlier deadline of the caller's as it is.
 func withKeyAndDeadline(key string, deadline time.Duration) grpc.UnaryClientInterceptor {
-	return func(ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption) error {
+	return func(
+		ctx context.Context, method string, request, reply any,
+		conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption,
+	) error {
 		ctx, cancel := context.WithTimeout(ctx, deadline)
 		defer cancel()
 		if key != "" {

@@ -23,7 +23,7 @@ from usher.permission.v1.permission_pb2 import (
 from usher_client import Failure, Usher
 
 USAGE = "usage: main.py [EMAIL APP PERMISSION[,PERMISSION...] [any|view|edit [TYPE:ID]]]"
-DEMO = ["anna@example.com", "billing", "invoices.approve,invoices.manage", "any", "invoice:17"]
+DEMO = ["ben@example.com", "atelier", "project.archive,project.access", "any", "project:1042"]
 LEVELS = {"any": ACCESS_LEVEL_UNSPECIFIED, "view": ACCESS_LEVEL_VIEW, "edit": ACCESS_LEVEL_EDIT}
 
 

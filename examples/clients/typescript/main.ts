@@ -8,7 +8,7 @@ import {
 import { type Failure, Usher } from './usher.ts';
 
 const USAGE = 'usage: node main.ts [EMAIL APP PERMISSION[,PERMISSION...] [any|view|edit [TYPE:ID]]]';
-const DEMO = ['anna@example.com', 'billing', 'invoices.approve,invoices.manage', 'any', 'invoice:17'];
+const DEMO = ['ben@example.com', 'atelier', 'project.archive,project.access', 'any', 'project:1042'];
 const LEVELS = new Map([
   ['any', AccessLevel.UNSPECIFIED],
   ['view', AccessLevel.VIEW],

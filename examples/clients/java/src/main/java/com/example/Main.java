@@ -27,7 +27,7 @@ final class Main {
   private static final String USAGE =
       "usage: java -jar usher-client.jar [EMAIL APP PERMISSION[,PERMISSION...] [any|view|edit [TYPE:ID]]]";
   private static final String[] DEMO = {
-    "anna@example.com", "billing", "invoices.approve,invoices.manage", "any", "invoice:17"
+    "ben@example.com", "atelier", "project.archive,project.access", "any", "project:1042"
   };
   private static final Map<String, AccessLevel> LEVELS =
       Map.of(
