@@ -2,8 +2,8 @@
  * The statements of a miss (docs/freshness.md). Each is one statement, hence one snapshot: the newest revision, the change
  * log after $1, the nonce of the row at $1, and the facts. Index probes only: a test reads their plans at full size.
  *
- * Facts come as JSON, which costs the least to make and to read. Scalar subqueries instead of EXISTS and joins where a
- * planner might hash a whole table for a batch of needs.
+ * Facts come as JSON, which costs the least to make and to read. Scalar subqueries and `limit 1` instead of EXISTS and
+ * joins, since for a batch of needs a planner might hash a whole table.
  */
 
 /** How many log rows one statement brings at most; one more is asked for, to tell that there are more. */
@@ -32,8 +32,8 @@ export const MEMBERS_SQL = `select ${WINDOW},
           where o.person_id = p.id and o.application_id = a.id and o.resource_type = n.type and o.resource_id = n.id)
       end) order by n.position)
     from unnest($2::text[], $3::text[], $4::text[], $5::text[]) with ordinality as n (email, app, type, id, position)
-    left join person p on p.email = n.email
-    left join application a on a.code = n.app) as answers`;
+    left join lateral (select id, provider_active, blocked from person where email = n.email limit 1) p on true
+    left join lateral (select id from application where code = n.app limit 1) a on true) as answers`;
 
 /** $1 since, $2 the application's code. */
 export const POLICY_SQL = `select ${WINDOW},

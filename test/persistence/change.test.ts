@@ -1,9 +1,219 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { collapse, pruneChangeLog } from '../../src/persistence/change-log.ts';
+import type { Database, Scope } from '../../src/persistence/database.ts';
 import { forEachDatabase } from '../support/databases.ts';
+import { insertApplication, personId } from '../support/rows.ts';
 
-forEachDatabase('change', (fixture) => {
-  test('commits', async () => {
-    const { revision } = await fixture.database.change(async () => ({ result: 1, scopes: ['*'] }));
-    expect(revision).toBe(1);
+const write = (database: Database, scope: Scope) => database.change(async () => ({ result: scope, scopes: [scope] }));
+
+async function head(database: Database): Promise<number> {
+  return (await database.facts.changes(Number.MAX_SAFE_INTEGER)).head;
+}
+
+forEachDatabase('change', (fixture, kind) => {
+  test('numbers writes without gaps, in commit order, under eight writers', async () => {
+    const { database, storage } = fixture;
+    const other = kind === 'postgresql' ? await storage.open() : database;
+    const start = await head(database);
+    let done = false;
+    const seen: string[] = [];
+    const follow = async () => {
+      for (let cursor = start; !done || cursor < (await head(database)); ) {
+        const window = await other.facts.changes(cursor);
+        expect(window.tooMany).toBe(false);
+        expect(window.changes.map((change) => change.revision)).toEqual(
+          Array.from({ length: window.head - cursor }, (_, i) => cursor + 1 + i),
+        );
+        for (const change of window.changes) seen.push(`${change.revision} ${change.scopes.join()}`);
+        cursor = window.head;
+      }
+    };
+    const acknowledged: string[] = [];
+    const writer = async (name: number) => {
+      for (let i = 0; i < 15; i++) {
+        const by = i % 2 === 0 ? database : other;
+        const { revision, result } = await write(by, `u:w${name}-${i}@example.com`);
+        acknowledged.push(`${revision} ${result}`);
+      }
+    };
+    const following = follow();
+    await Promise.all(Array.from({ length: 8 }, (_, name) => writer(name)));
+    done = true;
+    await following;
+    const byRevision = (a: string, b: string) => Number.parseInt(a, 10) - Number.parseInt(b, 10);
+    expect(seen).toEqual(acknowledged.toSorted(byRevision));
+    expect(acknowledged).toHaveLength(120);
+  });
+
+  test('a write that touched nothing answers with the newest revision that it saw, and makes none', async () => {
+    const { revision } = await write(fixture.database, '*');
+    const nothing = await fixture.database.change(async () => ({ result: 'same', scopes: [] }));
+    expect(nothing).toEqual({ result: 'same', revision });
+    expect(await head(fixture.database)).toBe(revision);
+  });
+
+  test('what is thrown rolls everything back, is rethrown as it is, and leaves no number behind', async () => {
+    const before = await head(fixture.database);
+    const reason = new Error('not like this');
+    const failing = fixture.database.change(async (tx) => {
+      await insertApplication(tx, 'rolled-back');
+      throw reason;
+    });
+    await expect(failing).rejects.toBe(reason);
+    const rows = await fixture.database.read((tx) =>
+      tx.kysely.selectFrom('application').select('id').where('code', '=', 'rolled-back').execute(),
+    );
+    expect(rows).toEqual([]);
+    expect((await write(fixture.database, '*')).revision).toBe(before + 1);
+  });
+
+  test('a commit that touched policy and announces nothing is refused in tests', async () => {
+    const silent = fixture.database.change(async (tx) => ({
+      result: await insertApplication(tx, 'silent'),
+      scopes: [],
+    }));
+    await expect(silent).rejects.toMatchObject({ name: 'StatementFailed', sqlState: '23000' });
+    const said = fixture.database.change(async (tx) => ({
+      result: await insertApplication(tx, 'said'),
+      scopes: ['p:said'],
+    }));
+    await expect(said).resolves.toMatchObject({ revision: expect.any(Number) });
+    // The database goes on after a COMMIT that was refused.
+    await expect(write(fixture.database, '*')).resolves.toMatchObject({ result: '*' });
+  });
+
+  test.each([
+    ['blocks somebody', (id: number) => sql`update person set blocked = true where id = ${id}`],
+    ['deactivates somebody', (id: number) => sql`update person set provider_active = false where id = ${id}`],
+    ['makes a SuperAdmin', (id: number) => sql`insert into superadmin (person_id) values (${id})`],
+    ['deletes somebody', (id: number) => sql`delete from person where id = ${id}`],
+  ])('the trigger sees who %s', async (what, statement) => {
+    const email = `${what.replaceAll(' ', '-')}@example.com`;
+    const silent = fixture.database.change(async (tx) => {
+      await statement(await personId(tx, email)).execute(tx.kysely);
+      return { result: undefined, scopes: [] };
+    });
+    await expect(silent).rejects.toMatchObject({ sqlState: '23000' });
+  });
+
+  test('an address that is merely mentioned is no policy change', async () => {
+    const mention = fixture.database.change(async (tx) => ({
+      result: await personId(tx, 'new@example.com'),
+      scopes: [],
+    }));
+    await expect(mention).resolves.toMatchObject({ result: expect.any(Number) });
+  });
+
+  test('a failed statement that was swallowed cannot be committed as a success', async () => {
+    for (const scopes of [[], ['*']] as const) {
+      const swallowed = fixture.database.change(async (tx) => {
+        await sql`select 1 / 0`.execute(tx.kysely).catch(() => undefined);
+        return { result: 'fine', scopes };
+      });
+      await expect(swallowed).rejects.toMatchObject({ sqlState: '25P02' });
+    }
+  });
+
+  test('a failed statement says which constraint, and none of its words or values', async () => {
+    await fixture.database.change(async (tx) => ({
+      result: await insertApplication(tx, 'zebra-42'),
+      scopes: ['p:zebra-42'],
+    }));
+    const failed: Error = await fixture.database
+      .change(async (tx) => ({ result: await insertApplication(tx, 'zebra-42'), scopes: ['p:zebra-42'] }))
+      .then(
+        () => new Error('it was committed'),
+        (error: Error) => error,
+      );
+    expect(failed).toMatchObject({ sqlState: '23505', constraint: 'application_code_key', lost: false });
+    expect(`${failed.message} ${failed.stack} ${JSON.stringify(failed)}`).not.toMatch(/insert into|zebra|42\)|Key \(/i);
+  });
+
+  test('read is read-only, and one snapshot', async () => {
+    const writing = fixture.database.read((tx) => insertApplication(tx, 'read-only'));
+    await expect(writing).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    if (kind === 'pglite') return;
+    const [first, second] = await fixture.database.read(async (tx) => {
+      const count = () =>
+        tx.kysely
+          .selectFrom('policy_change')
+          .select((s) => s.fn.countAll<number>().as('n'))
+          .executeTakeFirstOrThrow();
+      const before = await count();
+      await write(fixture.database, '*');
+      return [before, await count()];
+    });
+    expect(second).toEqual(first);
+  });
+
+  test('deadlocks are done again, and both writes stand', async () => {
+    if (kind === 'pglite') return;
+    const lock = (key: number) => sql`select pg_advisory_xact_lock(${key})`;
+    const { promise: bothHold, resolve } = Promise.withResolvers<void>();
+    let holding = 0;
+    let runs = 0;
+    const inOrder = (first: number, second: number) =>
+      fixture.database.change(async (tx) => {
+        runs++;
+        await lock(first).execute(tx.kysely);
+        if (++holding === 2) resolve();
+        await bothHold;
+        await lock(second).execute(tx.kysely);
+        return { result: first, scopes: ['*'] };
+      });
+    const results = await Promise.all([inOrder(11, 12), inOrder(12, 11)]);
+    expect(results.map(({ result }) => result)).toEqual([11, 12]);
+    expect(runs).toBeGreaterThan(2);
+  });
+
+  test('acknowledges after its follower has reached the revision; a follower that fails forgets everything', async () => {
+    const database = kind === 'postgresql' ? await fixture.storage.open() : fixture.database;
+    const calls: string[] = [];
+    let fail = false;
+    database.follow({
+      reach: async (revision) => {
+        calls.push(`reach ${revision}`);
+        if (fail) throw new Error('away');
+      },
+      dropAll: () => calls.push('drop'),
+    });
+    const first = await write(database, '*');
+    expect(calls).toEqual([`reach ${first.revision}`]);
+    await database.change(async () => ({ result: 0, scopes: [] }));
+    expect(calls).toEqual([`reach ${first.revision}`, `reach ${first.revision}`]);
+    fail = true;
+    const { revision } = await write(database, '*');
+    expect(calls.slice(2)).toEqual([`reach ${revision}`, 'drop']);
+    expect(() => database.follow({ reach: async () => undefined, dropAll: () => undefined })).toThrow();
+  });
+
+  test('old rows are pruned, never the newest, and who had not seen them is told', async () => {
+    const { database } = fixture;
+    const { revision } = await write(database, '*');
+    await database.change(async (tx) => {
+      await sql`update policy_change set at = at - interval '8 days'`.execute(tx.kysely);
+      return { result: 0, scopes: [] };
+    });
+    await database.change(async (tx) => ({ result: await pruneChangeLog(tx.kysely), scopes: [] }));
+    const left = await database.read((tx) => tx.kysely.selectFrom('policy_change').select('revision').execute());
+    expect(left).toEqual([{ revision }]);
+    expect(await database.facts.changes(revision)).toMatchObject({ head: revision, changes: [], tooMany: false });
+    expect(await database.facts.changes(revision - 2)).toMatchObject({ sinceNonce: null, changes: [], tooMany: true });
+    expect((await write(database, '*')).revision).toBe(revision + 1);
+  });
+});
+
+describe('collapse', () => {
+  const many = (count: number, scope: (i: number) => Scope) => Array.from({ length: count }, (_, i) => scope(i));
+
+  test.each<[string, Scope[], Scope[]]>([
+    ['keeps each scope once', ['p:a', 'u:x@y.z', 'p:a'], ['p:a', 'u:x@y.z']],
+    ['keeps 200', many(200, (i) => `m:a:u${i}@y.z`), many(200, (i) => `m:a:u${i}@y.z`)],
+    ['widens 201 to their applications', [...many(200, (i) => `m:a:u${i}@y.z`), 'p:b'], ['a:a', 'a:b']],
+    ['keeps people beside them', [...many(200, (i) => `m:a:u${i}@y.z`), 'u:x@y.z'], ['a:a', 'u:x@y.z']],
+    ['gives up on more people than that', many(201, (i) => `u:u${i}@y.z`), ['*']],
+  ])('%s', (_, scopes, expected) => {
+    expect(collapse(scopes)).toEqual(expected);
   });
 });

@@ -1,0 +1,286 @@
+import { describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import type { MemberNeed, Revision } from '../../src/engine/types.ts';
+import { Level } from '../../src/engine/types.ts';
+import type { Database, Scope } from '../../src/persistence/database.ts';
+import { readPolicy, readWindow } from '../../src/persistence/facts-rows.ts';
+import { membersIn, policyIn } from '../../src/persistence/facts-source.ts';
+import { forEachDatabase } from '../support/databases.ts';
+import { type AppRows, insertApplication, insertOverride, insertUserRole, personId } from '../support/rows.ts';
+
+const need = (email: string, app: string, resourceType = '', resourceId = ''): MemberNeed => ({
+  email,
+  app,
+  resourceType,
+  resourceId,
+});
+
+const write = (database: Database, ...scopes: Scope[]) => database.change(async () => ({ result: undefined, scopes }));
+
+/** An application `code` with everything that facts tell of, and the people in it. */
+async function fill(database: Database, code: string): Promise<AppRows> {
+  const { result } = await database.change(async (tx) => {
+    const app = await insertApplication(tx, code, {
+      permissions: { view: {}, edit: { tiered: true, groupName: 'Žluté' }, all: { global: true } },
+      roles: { reader: { view: Level.ALLOWED }, writer: { view: Level.ALLOWED, edit: Level.EDIT } },
+    });
+    await insertUserRole(tx, app, `ann@${code}`, 'reader');
+    await insertUserRole(tx, app, `ann@${code}`, 'writer');
+    await insertOverride(tx, app, `ann@${code}`, {
+      type: 'doc',
+      id: 'Č 1"\\{}',
+      permission: 'view',
+      level: Level.NONE,
+    });
+    await insertOverride(tx, app, `ann@${code}`, {
+      type: 'doc',
+      id: '2',
+      permission: 'edit',
+      tiered: true,
+      level: Level.VIEW,
+    });
+    const bob = await personId(tx, `bob@${code}`);
+    await tx.kysely.insertInto('app_admin').values({ person_id: bob, application_id: app.id }).execute();
+    const eve = await personId(tx, `eve@${code}`);
+    await tx.kysely.insertInto('superadmin').values({ person_id: eve }).execute();
+    for (const [email, flag] of [
+      ['blocked', 'blocked = true'],
+      ['left', 'provider_active = false'],
+    ] as const) {
+      const id = await personId(tx, `${email}@${code}`);
+      await sql`update person set ${sql.raw(flag)} where id = ${id}`.execute(tx.kysely);
+    }
+    return { result: app, scopes: ['*'] };
+  });
+  return result;
+}
+
+forEachDatabase('facts', (fixture, kind) => {
+  test('members: person, member and overrides of each need, in the order of the needs', async () => {
+    const app = await fill(fixture.database, 'crm');
+    const { answers } = await fixture.database.facts.members(0, [
+      need('ann@crm', 'crm', 'doc', 'Č 1"\\{}'),
+      need('ann@crm', 'crm', 'doc', '2'),
+      need('ann@crm', 'crm'),
+      need('bob@crm', 'crm', 'doc', '2'),
+      need('eve@crm', 'none', 'doc', '2'),
+      need('blocked@crm', 'crm'),
+      need('left@crm', 'crm'),
+      need('nobody@crm', 'crm', 'doc', '2'),
+      need('ann@crm', 'crm', 'DOC', '2'),
+    ]);
+    const told = answers.map(({ person, member, overrides }) => [
+      `${person.active ? 'active' : 'inactive'}${person.superadmin ? ' super' : ''}`,
+      member.appId === app.id,
+      `${member.admin ? 'admin' : ''}`,
+      member.roleIds.length,
+      overrides === null ? null : overrides.levels.map(({ permissionId, level }) => [permissionId, level]),
+    ]);
+    expect(told).toEqual([
+      ['active', true, '', 2, [[app.permissions.view, Level.NONE]]],
+      ['active', true, '', 2, [[app.permissions.edit, Level.VIEW]]],
+      ['active', true, '', 2, null],
+      ['active', true, 'admin', 0, []],
+      ['active super', false, '', 0, []],
+      ['inactive', true, '', 0, null],
+      ['inactive', true, '', 0, null],
+      ['active', true, '', 0, []],
+      ['active', true, '', 2, []],
+    ]);
+    expect(answers[4]?.member).toEqual({ app: 'none', email: 'eve@crm', appId: null, admin: false, roleIds: [] });
+    expect(answers[3]?.overrides).toMatchObject({ app: 'crm', email: 'bob@crm', resourceType: 'doc', resourceId: '2' });
+  });
+
+  test('members takes 256 needs, each answered for itself', async () => {
+    const needs = Array.from({ length: 256 }, (_, i) => need(i % 2 === 0 ? 'ann@crm' : `n${i}@crm`, 'crm'));
+    const { answers } = await fixture.database.facts.members(0, needs);
+    expect(answers.map(({ person }) => person.email)).toEqual(needs.map(({ email }) => email));
+    expect(answers.map(({ member }) => member.roleIds.length)).toEqual(needs.map((_, i) => (i % 2 === 0 ? 2 : 0)));
+    await expect(fixture.database.facts.members(0, [...needs, need('one@more', 'crm')])).rejects.toThrow(RangeError);
+    await expect(fixture.database.facts.members(0, [])).rejects.toThrow(RangeError);
+  });
+
+  test('policy: permissions and what roles grant; nothing for an application that does not exist', async () => {
+    const app = await fill(fixture.database, 'shop');
+    const { policy } = await fixture.database.facts.policy(0, 'shop');
+    expect(policy).toMatchObject({ app: 'shop', appId: app.id });
+    expect(policy.permissions).toEqual([
+      { id: app.permissions.all, code: 'all', tiered: false, global: true, groupName: null },
+      { id: app.permissions.edit, code: 'edit', tiered: true, global: false, groupName: 'Žluté' },
+      { id: app.permissions.view, code: 'view', tiered: false, global: false, groupName: null },
+    ]);
+    const grants = policy.rolePermissions.map(
+      ({ roleId, permissionId, level }) => `${roleId} ${permissionId} ${level}`,
+    );
+    expect(grants.toSorted()).toEqual(
+      [
+        `${app.roles.reader} ${app.permissions.view} ${Level.ALLOWED}`,
+        `${app.roles.writer} ${app.permissions.view} ${Level.ALLOWED}`,
+        `${app.roles.writer} ${app.permissions.edit} ${Level.EDIT}`,
+      ].toSorted(),
+    );
+    const none = await fixture.database.facts.policy(0, 'none');
+    expect(none.policy).toEqual({ app: 'none', appId: null, permissions: [], rolePermissions: [] });
+  });
+
+  test('every statement brings the log after `since`, and the nonce of the row at it', async () => {
+    const { facts } = fixture.database;
+    const { revision: since } = await write(fixture.database, '*');
+    const nonce = (await facts.changes(since - 1)).changes[0]?.nonce;
+    await write(fixture.database, 'p:crm', 'u:ann@crm');
+    const window = {
+      head: since + 1,
+      sinceNonce: nonce,
+      tooMany: false,
+      changes: [{ revision: since + 1, nonce: expect.any(String), scopes: ['p:crm', 'u:ann@crm'] }],
+    };
+    expect(nonce).toMatch(/^\S{16}$/);
+    expect(await facts.changes(since)).toEqual(window);
+    expect((await facts.members(since, [need('ann@crm', 'crm')])).window).toEqual(window);
+    expect((await facts.policy(since, 'crm')).window).toEqual(window);
+    expect(await facts.changes(since + 1)).toMatchObject({ head: since + 1, changes: [], tooMany: false });
+    expect(await facts.changes(since + 100)).toMatchObject({
+      head: since + 1,
+      sinceNonce: null,
+      changes: [],
+      tooMany: false,
+    });
+    expect(await facts.changes(0)).toMatchObject({ sinceNonce: null });
+  });
+
+  test('brings 1,000 changes, and of more says only that they are too many', async () => {
+    const { revision: since } = await write(fixture.database, '*');
+    const add = (count: number) =>
+      fixture.database.change(async (tx) => {
+        await sql`insert into policy_change (revision, nonce, scopes)
+          select (select max(revision) from policy_change) + i, 'n' || i, '{*}' from generate_series(1, ${count}::int) i`.execute(
+          tx.kysely,
+        );
+        return { result: 0, scopes: ['*'] };
+      });
+    await add(999);
+    const full = await fixture.database.facts.changes(since);
+    expect(full.changes.map(({ revision }) => revision)).toEqual(Array.from({ length: 1000 }, (_, i) => since + 1 + i));
+    await add(0);
+    expect(await fixture.database.facts.changes(since)).toMatchObject({
+      head: since + 1001,
+      changes: [],
+      tooMany: true,
+    });
+  });
+
+  test('facts read while a change is under way show none of it, and do not wait for ever', async () => {
+    const { promise: inside, resolve: isInside } = Promise.withResolvers<void>();
+    const { promise: goOn, resolve: finish } = Promise.withResolvers<void>();
+    const before = (await fixture.database.facts.changes(0)).head;
+    const order: string[] = [];
+    const changing = fixture.database
+      .change(async (tx) => {
+        const app = await insertApplication(tx, 'uncommitted', { permissions: { view: {} } });
+        isInside();
+        await goOn;
+        return { result: app, scopes: ['p:uncommitted'] };
+      })
+      .finally(() => order.push('changed'));
+    await inside;
+    const reading = Promise.all([
+      fixture.database.facts.policy(before, 'uncommitted'),
+      fixture.database.facts.members(before, [need('ann@crm', 'uncommitted')]),
+    ]).finally(() => order.push('read'));
+    // PGlite has one session: the facts wait for the end of the transaction, and then show all of it.
+    if (kind === 'postgresql') await reading;
+    finish();
+    const [{ window, policy }, members] = await reading;
+    const { revision } = await changing;
+    const seen = kind === 'postgresql' ? { head: before, permissions: 0 } : { head: revision, permissions: 1 };
+    expect({ head: window.head, permissions: policy.permissions.length }).toEqual(seen);
+    expect(members.window.head).toBe(seen.head);
+    expect(members.answers[0]?.member.appId === null).toBe(kind === 'postgresql');
+    expect(order).toEqual(kind === 'postgresql' ? ['read', 'changed'] : expect.arrayContaining(['changed', 'read']));
+  });
+
+  test('facts never show a change that is rolled back', async () => {
+    const { promise: inside, resolve: isInside } = Promise.withResolvers<void>();
+    const changing = fixture.database.change<never>(async (tx) => {
+      await insertApplication(tx, 'undone');
+      isInside();
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      throw new Error('undo');
+    });
+    await inside;
+    const reading = fixture.database.facts.policy(0, 'undone');
+    await expect(changing).rejects.toThrow('undo');
+    expect((await reading).policy.appId).toBeNull();
+  });
+
+  test('a guard inside a change sees its own rows', async () => {
+    const { result } = await fixture.database.change(async (tx) => {
+      const app = await insertApplication(tx, 'guarded', { permissions: { view: {} } });
+      const id = await personId(tx, 'gus@guarded');
+      await tx.kysely.insertInto('app_admin').values({ person_id: id, application_id: app.id }).execute();
+      const members = await membersIn(tx, [need('gus@guarded', 'guarded'), need('eve@crm', 'guarded', 'doc', '1')]);
+      return { result: { app, members, policy: await policyIn(tx, 'guarded') }, scopes: ['a:guarded'] };
+    });
+    expect(result.policy).toMatchObject({ appId: result.app.id, permissions: [{ code: 'view' }] });
+    expect(result.members[0]).toMatchObject({ member: { admin: true, appId: result.app.id }, overrides: null });
+    expect(result.members[1]).toMatchObject({ person: { superadmin: true }, overrides: { levels: [] } });
+  });
+});
+
+forEachDatabase('listening', (fixture, kind) => {
+  test('another instance is woken by a write, and finds it', async () => {
+    if (kind === 'pglite') {
+      // One process, one session: there is nobody else to hear of.
+      await expect(fixture.database.facts.listen(() => undefined)).resolves.toEqual(expect.any(Function));
+      return;
+    }
+    const other = await fixture.storage.open();
+    let heard = (_: Revision): void => undefined;
+    const stop = await other.facts.listen(() => void other.facts.changes(0).then(({ head }) => heard(head)));
+    const found = new Promise<Revision>((resolve) => {
+      heard = (head) => head > 0 && resolve(head);
+    });
+    const { revision } = await write(fixture.database, '*');
+    expect(await found).toBe(revision);
+    await stop();
+  });
+
+  test('listens again by itself when its connection is ended', async () => {
+    if (kind === 'pglite') return;
+    let wakes = 0;
+    let woken = (): void => undefined;
+    const stop = await fixture.database.facts.listen(() => {
+      wakes++;
+      woken();
+    });
+    const before = wakes;
+    const again = new Promise<void>((resolve) => {
+      woken = resolve;
+    });
+    await fixture.database.read((tx) =>
+      sql`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and application_name = 'usher-listen'`.execute(tx.kysely),
+    );
+    await again;
+    expect(wakes).toBeGreaterThan(before);
+    await stop();
+  });
+});
+
+describe('what the statements answer', () => {
+  test('a hole in the numbers is too many: what is not shown cannot be followed', () => {
+    const rows: [number, string, string[]][] = [
+      [5, 'a', ['*']],
+      [7, 'b', ['*']],
+    ];
+    expect(readWindow({ head: 7, since_nonce: null, changes: rows }, 4)).toMatchObject({ tooMany: true, changes: [] });
+    expect(readWindow({ head: 7, since_nonce: null, changes: rows.slice(1) }, 6)).toMatchObject({ tooMany: false });
+    expect(readWindow({ head: 7, since_nonce: null, changes: null }, 6)).toMatchObject({ tooMany: true });
+  });
+
+  test('an id beyond 2^53 is refused, not rounded', () => {
+    const row = { head: 0, since_nonce: null, changes: null, app_id: 1, role_permissions: null };
+    const permissions = JSON.parse('[[9007199254740993, "view", false, false, null]]');
+    expect(() => readPolicy({ ...row, permissions }, 'crm')).toThrow(RangeError);
+  });
+});
