@@ -16,9 +16,10 @@ export interface Harness {
 export function believe(
   oidc: OidcDouble,
   auth: Partial<TokensOptions['auth']> = {},
-  options: { maxTokens?: number } = {},
+  options: { maxTokens?: number; speed?: number } = {},
 ): Harness {
-  const clock = new ManualClock();
+  const { speed = 1, ...rest } = options;
+  const clock = new ManualClock({ speed });
   const outbound = createOutbound({ clock });
   const warnings: string[] = [];
   const tokens = createTokens({
@@ -37,7 +38,7 @@ export function believe(
     outbound,
     clock,
     log: { warn: (_details, message) => warnings.push(message) },
-    ...options,
+    ...rest,
   });
   return {
     tokens,

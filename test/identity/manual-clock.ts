@@ -1,13 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../src/clock.ts';
 
-/** A clock that stands still until told. Timers run, fifty times as fast: what they limit here is real I/O. */
+/** A clock that stands still until told. Timers run, as fast as wanted: what they limit here is real I/O. */
 export class ManualClock implements Clock {
   #now: number;
   #monotonic = 1_000_000;
 
-  constructor(now = Date.now()) {
+  readonly #speed: number;
+
+  constructor({ now = Date.now(), speed = 1 } = {}) {
     this.#now = now;
+    this.#speed = speed;
   }
 
   advance(ms: number): void {
@@ -24,7 +27,7 @@ export class ManualClock implements Clock {
   }
 
   after(ms: number, fn: () => void): () => void {
-    const timer = setTimeout(fn, ms / 50);
+    const timer = setTimeout(fn, ms / this.#speed);
     timer.unref();
     return () => clearTimeout(timer);
   }

@@ -88,8 +88,12 @@ export async function mintWith(
     .sign(key.privateKey, 'crit' in protectedHeader ? { crit: { b64: true } } : undefined);
 }
 
+/** Making RSA keys takes longer than most tests: those that do not care share one. */
+let sharedKey: SigningKey | undefined;
+
 export async function startOidc(options: { keys?: SigningKey[] } = {}): Promise<OidcDouble> {
-  const double = new Double(options.keys ?? [newSigningKey()]);
+  sharedKey ??= newSigningKey();
+  const double = new Double(options.keys ?? [sharedKey]);
   await double.start();
   return double;
 }
@@ -196,7 +200,7 @@ class Double implements OidcDouble {
           client_secret: RESOURCE_CLIENT.secret,
           redirect_uris: [],
           response_types: [],
-          grant_types: ['client_credentials'],
+          grant_types: [],
         },
       ],
       jwks: {
@@ -232,7 +236,7 @@ class Double implements OidcDouble {
       features: {
         devInteractions: { enabled: false },
         introspection: { enabled: true, allowedPolicy: () => true },
-        revocation: { enabled: true },
+        revocation: { enabled: true, allowedPolicy: () => true },
         userinfo: { enabled: true },
         resourceIndicators: {
           enabled: true,
