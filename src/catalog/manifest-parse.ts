@@ -2,10 +2,12 @@
 
 import { Worker } from 'node:worker_threads';
 import { UsherError } from '../errors.ts';
-import type { Examined, ManifestIssue } from './manifest-examine.ts';
+import { type Examined, examine, type ManifestIssue } from './manifest-examine.ts';
 import type { Fault, Manifest, Section } from './manifest-format.ts';
 import type { Frame, Reply } from './manifest-worker.ts';
 
+/** Starting a thread takes longer than reading so many characters. */
+const SHORT = 8 * 1024;
 /** Enough for 32 MiB written like any manifest; what needs more is hostile. */
 const LIMITS = { heapMb: 1536, ms: 120_000 } as const;
 
@@ -19,6 +21,11 @@ export async function parseManifest(
   signal?: AbortSignal,
 ): Promise<Examined> {
   signal?.throwIfAborted();
+  if (text.length <= SHORT) return examine(text, more);
+  return await parseInThread(text, more, signal);
+}
+
+async function parseInThread(text: string, more: readonly Fault[], signal: AbortSignal | undefined): Promise<Examined> {
   const file = import.meta.url.endsWith('.ts') ? './manifest-worker.ts' : './manifest-worker.js';
   const worker = new Worker(new URL(file, import.meta.url), {
     workerData: { text, more },

@@ -1,5 +1,6 @@
 /** The steps of a plan: what is made, changed and taken away, and how many things are already so. */
 
+import { types } from 'node:util';
 import type { ManifestApplication, ManifestEntity, ManifestPermission, ManifestRole } from './manifest-format.ts';
 import type { Assignment, Override } from './manifest-state.ts';
 
@@ -78,7 +79,7 @@ export function show(step: Step): Change {
 function showRecord(record: object): Record<string, unknown> {
   const shown: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(record)) {
-    shown[name] = value instanceof Map ? Object.fromEntries(value) : value;
+    shown[name] = types.isMap(value) ? Object.fromEntries(value) : value;
   }
   return shown;
 }
@@ -91,7 +92,7 @@ function same(a: object, b: object): boolean {
 
 function sameValue(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, at) => item === b[at]);
-  if (a instanceof Map && b instanceof Map) {
+  if (types.isMap(a) && types.isMap(b)) {
     return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
   }
   return a === b;

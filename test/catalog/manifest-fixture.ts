@@ -1,0 +1,73 @@
+import { sql } from 'kysely';
+import type { ShownPlan } from '../../src/catalog/manifest-plan.ts';
+import type { ApplyOptions } from '../../src/catalog/manifests.ts';
+import { Manifests } from '../../src/catalog/manifests.ts';
+import { systemClock } from '../../src/clock.ts';
+import { UsherError } from '../../src/errors.ts';
+import type { Database } from '../../src/persistence/database.ts';
+
+/** A small registry of languages, which the manifests of these tests name. */
+export async function addLanguages(database: Database): Promise<void> {
+  await database.change(async ({ kysely }) => {
+    await sql`insert into language (code, name, native_name) values ('en', 'English', 'English'), ('cs', 'Czech', 'Čeština')
+      on conflict do nothing`.execute(kysely);
+    return { result: null, scopes: [] };
+  });
+}
+
+export function manifestsOf(database: Database): Manifests {
+  return new Manifests({ database, clock: systemClock });
+}
+
+/** Applies as the machine's owner; answers the plan and the revision. */
+export async function apply(
+  database: Database,
+  text: string,
+  options: Partial<ApplyOptions> = {},
+): Promise<ShownPlan & { revision: number | undefined }> {
+  const { plan, revision } = await manifestsOf(database).apply(text, { actor: 'cli', ...options });
+  return { ...plan, revision };
+}
+
+/** What an apply is refused with: the reason, and the issues as lines `line:column path: message [code]`. */
+export async function refusal(
+  database: Database,
+  text: string,
+  options: Partial<ApplyOptions> = {},
+): Promise<{ reason: string | undefined; status: number; issues: string[]; error: UsherError }> {
+  try {
+    await apply(database, text, options);
+  } catch (error) {
+    if (!(error instanceof UsherError)) throw error;
+    const issues = (error.details?.issues ?? []) as {
+      path: string;
+      message: string;
+      line: number;
+      column: number;
+      code?: string;
+    }[];
+    return {
+      reason: error.reason,
+      status: error.httpStatus,
+      issues: issues.map(
+        ({ line, column, path, message, code }) => `${line}:${column} ${path}: ${message}${code ? ` [${code}]` : ''}`,
+      ),
+      error,
+    };
+  }
+  throw new Error('the manifest was not refused');
+}
+
+export async function exported(database: Database, code: string): Promise<string> {
+  return (await manifestsOf(database).export(code)).yaml;
+}
+
+/** Steps of a plan, a line each: `+ role reader`. */
+export function lines(plan: ShownPlan): string[] {
+  const signs = { create: '+', change: '~', remove: '-' };
+  return plan.changes.map(({ action, kind, key }) => `${signs[action]} ${kind} ${key}`);
+}
+
+export async function query<T>(database: Database, statement: string): Promise<T[]> {
+  return await database.read(async ({ kysely }) => (await sql.raw<T>(statement).execute(kysely)).rows);
+}

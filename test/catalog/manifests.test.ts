@@ -1,0 +1,527 @@
+import { readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { UsherError } from '../../src/errors.ts';
+import { addSuperadmin, removeSuperadmin } from '../../src/persistence/superadmins.ts';
+import { forEachDatabase } from '../support/databases.ts';
+import { addLanguages, apply, exported, lines, manifestsOf, query, refusal } from './manifest-fixture.ts';
+
+const DEMO = readFileSync(`${import.meta.dirname}/../../examples/demo.yaml`, 'utf8');
+
+/** A manifest of an application with one of everything; each test has its own, by code. */
+function studio(code: string): string {
+  return `application: {code: ${code}, name: Studio}
+entities: [{code: project, name: Project}]
+permissions:
+  - {code: project.access, type: tiered, groupName: Projects}
+  - {code: project.archive, type: binary, parent: project.access}
+  - {code: report, type: binary, global: true}
+roles:
+  - {code: lead, permissions: {project.access: edit, project.archive: allowed}}
+  - {code: guest, permissions: {project.access: view}}
+admins: [nora@example.com]
+assignments:
+  - {email: ada@example.com, roles: [lead, guest]}
+  - {email: ben@example.com, roles: [guest]}
+overrides:
+  - {email: ben@example.com, resourceType: project, resourceId: "1", permission: project.access, granted: false}
+`;
+}
+
+forEachDatabase('manifests', (fixture) => {
+  beforeAll(() => addLanguages(fixture.database));
+
+  describe('apply', () => {
+    test('makes an application; a dry run only says so; a second time changes nothing and makes no revision', async () => {
+      const { database } = fixture;
+      const dry = await apply(database, DEMO, { dryRun: true });
+      expect(dry.summary).toEqual({ create: 24, change: 0, remove: 0, keep: 0 });
+      expect(await query(database, `select 1 from application where code = 'atelier'`)).toEqual([]);
+
+      const first = await apply(database, DEMO);
+      expect({ ...first, dryRun: true, revision: undefined }).toEqual(dry);
+      expect(lines(first)[0]).toBe('+ application atelier');
+
+      const again = await apply(database, DEMO, { prune: true });
+      expect(again.summary).toEqual({ create: 0, change: 0, remove: 0, keep: 24 });
+      expect(again.changes).toEqual([]);
+      expect(again.revision).toBe(first.revision);
+    });
+
+    test('shows what was before and what is after', async () => {
+      const { database } = fixture;
+      await apply(database, studio('shown'));
+      const plan = await apply(
+        database,
+        `application: {code: shown, name: Studio, description: New}
+roles: [{code: guest, description: A guest, permissions: {project.access: edit}}]
+overrides: [{email: ben@example.com, resourceType: project, resourceId: "1", permission: project.access, granted: true, accessLevel: view}]`,
+      );
+      const override = {
+        email: 'ben@example.com',
+        resourceType: 'project',
+        resourceId: '1',
+        permission: 'project.access',
+      };
+      expect(plan.changes).toEqual([
+        {
+          action: 'change',
+          kind: 'application',
+          key: 'shown',
+          before: { code: 'shown', name: 'Studio', description: null, supportedLanguages: [] },
+          after: { code: 'shown', name: 'Studio', description: 'New', supportedLanguages: [] },
+        },
+        {
+          action: 'change',
+          kind: 'role',
+          key: 'guest',
+          before: { code: 'guest', description: null, permissions: { 'project.access': 'view' } },
+          after: { code: 'guest', description: 'A guest', permissions: { 'project.access': 'edit' } },
+        },
+        {
+          action: 'change',
+          kind: 'override',
+          key: 'ben@example.com:project.access:project:1',
+          before: { ...override, granted: false, accessLevel: null },
+          after: { ...override, granted: true, accessLevel: 'view' },
+        },
+      ]);
+    });
+
+    test('without prune nothing unnamed goes; a record that is named is described whole', async () => {
+      const { database } = fixture;
+      await apply(database, studio('kept'));
+      const plan = await apply(
+        database,
+        `application: {code: kept}
+permissions: [{code: project.access, type: tiered}]
+roles: [{code: lead, permissions: {project.access: view}}]
+assignments: [{email: ada@example.com, roles: []}]`,
+      );
+      expect(lines(plan)).toEqual(['~ permission project.access', '~ role lead']);
+      const now = await exported(database, 'kept');
+      expect(now).toContain('project.archive');
+      expect(now).toMatch(/ada@example.com\n {4}roles: \[guest, lead\]/);
+      expect(now).not.toContain('groupName');
+    });
+
+    test('with prune a present section is the whole of it, an absent one is left alone', async () => {
+      const { database } = fixture;
+      await apply(database, studio('pruned'));
+      const plan = await apply(
+        database,
+        `application: {code: pruned}\nassignments: [{email: cy@example.com, roles: [guest]}]\n`,
+        {
+          prune: true,
+        },
+      );
+      expect(lines(plan)).toEqual([
+        '+ assignment cy@example.com:guest',
+        '- assignment ada@example.com:guest',
+        '- assignment ada@example.com:lead',
+        '- assignment ben@example.com:guest',
+      ]);
+      expect(plan.summary).toEqual({ create: 1, change: 0, remove: 3, keep: 1 });
+      expect(plan.assignmentsEnded).toBe(3);
+      expect(await exported(database, 'pruned')).toContain('nora@example.com');
+    });
+
+    test('what a removal takes along is in the plan, also of sections that are absent', async () => {
+      const { database } = fixture;
+      await apply(database, studio('along'));
+      const plan = await apply(
+        database,
+        `application: {code: along}
+permissions: [{code: project.archive, type: binary}, {code: report, type: binary, global: true}]`,
+        { prune: true },
+      );
+      expect(lines(plan)).toEqual([
+        '~ permission project.archive',
+        '- permission project.access',
+        '~ role lead',
+        '~ role guest',
+        '- override ben@example.com:project.access:project:1',
+      ]);
+      const roles = await apply(database, 'application: {code: along}\nroles: [{code: lead}]', { prune: true });
+      expect(lines(roles)).toEqual([
+        '~ role lead',
+        '- role guest',
+        '- assignment ada@example.com:guest',
+        '- assignment ben@example.com:guest',
+      ]);
+      expect(roles.assignmentsEnded).toBe(2);
+      const empty = 'application: {code: along}\nentities: []\npermissions: []\nroles: []\nadmins: []\n';
+      await apply(database, empty, { prune: true });
+      expect(
+        await query(
+          database,
+          `select code from role join user_role on role_id = role.id where code = 'lead'
+        and role.application_id = (select id from application where code = 'along')`,
+        ),
+      ).toEqual([]);
+      expect(await exported(database, 'along')).toBe(
+        'application:\n  code: along\n  name: Studio\n\nentities: []\n\npermissions: []\n\nroles: []\n\nadmins: []\n\nassignments: []\n\noverrides: []\n',
+      );
+    });
+
+    test('JSON, `constructor` as every kind of code, ids with colons and quotes, languages in their order', async () => {
+      const { database } = fixture;
+      const manifest = {
+        application: { code: 'constructor', name: 'C', supportedLanguages: ['en', 'cs'] },
+        entities: [{ code: 'constructor', name: 'C' }],
+        permissions: [{ code: 'constructor', type: 'tiered' }],
+        roles: [{ code: 'constructor', permissions: { constructor: 'view' } }],
+        admins: ['constructor@example.com'],
+        assignments: [{ email: 'constructor@example.com', roles: ['constructor'] }],
+        overrides: ['a:b', '"\\{,}', "it's"].map((resourceId) => ({
+          email: 'constructor@example.com',
+          resourceType: 'constructor',
+          resourceId,
+          permission: 'constructor',
+          granted: true,
+        })),
+      };
+      expect((await apply(database, JSON.stringify(manifest))).summary.create).toBe(9);
+      expect((await apply(database, JSON.stringify(manifest))).summary.keep).toBe(9);
+      const { manifest: back } = await manifestsOf(database).export('constructor');
+      expect(back.application.supportedLanguages).toEqual(['en', 'cs']);
+      expect(back.overrides.map(({ resourceId }) => resourceId).sort()).toEqual(['"\\{,}', 'a:b', "it's"]);
+    });
+  });
+
+  describe('faults', () => {
+    test('of the form and of the database in one answer, each with its place; nothing is applied', async () => {
+      const { database } = fixture;
+      await apply(database, studio('faulty'));
+      const before = await exported(database, 'faulty');
+      const { reason, status, issues, error } = await refusal(
+        database,
+        `application:
+  code: faulty
+  supportedLanguages: [en, xx, yy]
+entities:
+  - {code: other, name: Other}
+  - {code: Broken, name: Broken}
+permissions:
+  - {code: a, type: binary, parent: b}
+  - {code: b, type: binary, parent: a}
+  - {code: c, type: binary, parent: nowhere}
+  - {code: project.access, type: binary}
+  - {code: spoiled, type: other}
+roles:
+  - code: lead
+    permissions: {projct.access: edit, report: view, spoiled: allowed}
+admins: [nobody]
+assignments:
+  - {email: ada@example.com, roles: [led, lead]}
+overrides:
+  - {email: ada@example.com, resourceType: place, resourceId: "1", permission: report, granted: true}
+  - {email: ada@example.com, resourceType: project, resourceId: "1", permission: a, granted: true, accessLevel: edit}
+  - {email: ada@example.com, resourceType: project, resourceId: "1", permission: missing, granted: true}
+`,
+      );
+      expect({ reason, status }).toEqual({ reason: 'VALIDATION_FAILED', status: 400 });
+      expect(issues).toEqual([
+        '3:3 application.supportedLanguages: not in the language registry: xx, yy [UNKNOWN_LANGUAGES]',
+        expect.stringMatching(/^6:6 entities\.1\.code: "Broken" is no code/),
+        '8:29 permissions.0.parent: makes a loop of parents through b',
+        '9:29 permissions.1.parent: makes a loop of parents through a',
+        '10:29 permissions.2.parent: nowhere is no permission of faulty [UNKNOWN_REFERENCE]',
+        '11:28 permissions.3.type: the type of project.access cannot change while it is used by role guest, 1 override [TYPE_IN_USE]',
+        expect.stringMatching(/^12:21 permissions\.4\.type: must be binary or tiered/),
+        '15:19 roles.0.permissions.projct.access: projct.access is no permission of faulty; did you mean project.access? [UNKNOWN_REFERENCE]',
+        '15:40 roles.0.permissions.report: report is binary: allowed, not view [INVALID_ACCESS_LEVEL]',
+        expect.stringMatching(/^16:10 admins\.0: "nobody" is no e-mail address/),
+        '18:38 assignments.0.roles.0: led is no role of faulty; did you mean lead? [UNKNOWN_REFERENCE]',
+        '20:30 overrides.0.resourceType: place is no entity of faulty [UNKNOWN_RESOURCE_TYPE]',
+        '20:68 overrides.0.permission: report is global: an override of it would never count [GLOBAL_PERMISSION]',
+        '21:100 overrides.1.accessLevel: a is binary: allowed, not edit [INVALID_ACCESS_LEVEL]',
+        '22:70 overrides.2.permission: missing is no permission of faulty [UNKNOWN_REFERENCE]',
+      ]);
+      expect(error.message).toMatch(/^line 3, column 3: application\.supportedLanguages: .* \(and 14 more\)$/);
+      expect(await exported(database, 'faulty')).toBe(before);
+    });
+
+    test.each<[string, string, string, number, Record<string, unknown>]>([
+      [
+        'unknown languages',
+        'application: {code: one, supportedLanguages: [xx]}',
+        'UNKNOWN_LANGUAGES',
+        400,
+        { languages: ['xx'] },
+      ],
+      [
+        'an override of a global permission',
+        'application: {code: one}\noverrides: [{email: a@example.com, resourceType: project, resourceId: "1", permission: report, granted: true}]',
+        'GLOBAL_PERMISSION',
+        400,
+        {},
+      ],
+      [
+        'a level that does not fit',
+        'application: {code: one}\nroles: [{code: lead, permissions: {report: edit}}]',
+        'INVALID_ACCESS_LEVEL',
+        400,
+        {},
+      ],
+      [
+        'an unknown type',
+        'application: {code: one}\noverrides: [{email: a@example.com, resourceType: place, resourceId: "1", permission: project.access, granted: true}]',
+        'UNKNOWN_RESOURCE_TYPE',
+        400,
+        {},
+      ],
+      [
+        'an unknown role',
+        'application: {code: one}\nassignments: [{email: a@example.com, roles: [boss]}]',
+        'UNKNOWN_REFERENCE',
+        400,
+        {},
+      ],
+      [
+        'a type that changes while it is used',
+        'application: {code: one}\npermissions: [{code: project.archive, type: tiered}]',
+        'TYPE_IN_USE',
+        409,
+        {},
+      ],
+      ['an entity that goes while it is used', 'application: {code: one}\nentities: []', 'ENTITY_IN_USE', 409, {}],
+    ])('that share their reason have it: %s', async (_, text, reason, status, details) => {
+      const { database } = fixture;
+      await apply(database, studio('one'));
+      const refused = await refusal(database, text, { prune: true });
+      expect(refused).toMatchObject({ reason, status });
+      expect(refused.error.details).toMatchObject({ code: reason, ...details });
+      expect(refused.issues).toHaveLength(1);
+    });
+
+    test('a new application needs a name', async () => {
+      const { issues } = await refusal(fixture.database, 'application: {code: nameless}');
+      expect(issues).toEqual(['1:1 application: name is missing: the application nameless is new']);
+    });
+
+    test('what the service itself needs is not pruned', async () => {
+      const { database } = fixture;
+      const auth = `application: {code: auth, name: Administration}
+entities: [{code: application, name: Application}]
+permissions: [{code: panel.access, type: binary, global: true}, {code: applications.manage, type: tiered}]
+roles: [{code: application_manager}, {code: panel_admin}, {code: own}]`;
+      await apply(database, auth);
+      const { reason, issues } = await refusal(
+        database,
+        'application: {code: auth}\nentities: []\npermissions: []\nroles: [{code: panel_admin}]',
+        { prune: true },
+      );
+      expect(reason).toBe('SYSTEM_RECORD');
+      expect(issues.map((issue) => issue.split(' is needed')[0])).toEqual([
+        '2:1 entities: application',
+        '3:1 permissions: applications.manage',
+        '3:1 permissions: panel.access',
+        '4:1 roles: application_manager',
+      ]);
+    });
+  });
+
+  describe('what is in use', () => {
+    test('a type may change once nothing that stays refers to it, in the same manifest', async () => {
+      const { database } = fixture;
+      await apply(database, studio('retyped'));
+      const plan = await apply(
+        database,
+        `application: {code: retyped}
+permissions: [{code: project.access, type: binary}, {code: project.archive, type: binary}]
+roles: [{code: lead}, {code: guest}, {code: new, permissions: {project.access: allowed}}]
+overrides: []`,
+        { prune: true },
+      );
+      expect(lines(plan)).toEqual([
+        '~ permission project.access',
+        '~ permission project.archive',
+        '- permission report',
+        '~ role lead',
+        '~ role guest',
+        '+ role new',
+        '- override ben@example.com:project.access:project:1',
+      ]);
+      expect(
+        await query(
+          database,
+          `select level, tiered from role_permission where application_id =
+        (select id from application where code = 'retyped')`,
+        ),
+      ).toEqual([{ level: 1, tiered: false }]);
+    });
+
+    test('overrides that became dormant, or whose type left the catalog, stay, are exported and applied again', async () => {
+      const { database } = fixture;
+      await apply(database, studio('dormant'));
+      await apply(
+        database,
+        'application: {code: dormant}\npermissions: [{code: project.access, type: tiered, global: true}]',
+      );
+      await database.change(async ({ kysely }) => {
+        await sql`update entity set code = 'venture' where code = 'project'
+          and application_id = (select id from application where code = 'dormant')`.execute(kysely);
+        return { result: null, scopes: [] };
+      });
+      const text = await exported(database, 'dormant');
+      expect(text).toContain('resourceType: project');
+      expect((await apply(database, text, { prune: true })).changes).toEqual([]);
+      const changed = await refusal(database, text.replace('granted: false', 'granted: true'));
+      expect(changed.issues.map((issue) => issue.replace(/.*\[(.*)\]/, '$1'))).toEqual([
+        'UNKNOWN_RESOURCE_TYPE',
+        'GLOBAL_PERMISSION',
+      ]);
+    });
+  });
+
+  describe('a transaction', () => {
+    test('that fails in the middle leaves nothing behind, nor a revision', async () => {
+      const { database } = fixture;
+      const revision = async () => (await apply(database, DEMO)).revision;
+      await apply(database, DEMO);
+      const before = await revision();
+      const failing = apply(database, studio('halfway'), {
+        onProgress: (done) => {
+          if (done > 8) throw new Error('the disk is on fire');
+        },
+      });
+      await expect(failing).rejects.toThrow('the disk is on fire');
+      await expect(exported(database, 'halfway')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+      expect(await revision()).toBe(before);
+    });
+
+    test('is given up when the caller is gone', async () => {
+      const { database } = fixture;
+      const gone = new AbortController();
+      const applying = apply(database, studio('gone'), {
+        signal: gone.signal,
+        onProgress: () => gone.abort(new Error('gone')),
+      });
+      await expect(applying).rejects.toThrow('gone');
+      await expect(exported(database, 'gone')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    });
+
+    test('two at once, also of a new application: both succeed, one after the other', async () => {
+      const { database } = fixture;
+      // Two instances' worth of features: they share nothing but the database.
+      const [a, b] = [manifestsOf(database), manifestsOf(database)];
+      const other = studio('twice').replace('name: Studio', 'name: Other').replaceAll('ben@', 'zoe@');
+      const results = await Promise.all([
+        a.apply(studio('twice'), { actor: 'cli', prune: true }),
+        b.apply(other, { actor: 'cli', prune: true }),
+        a.apply(studio('twice-more'), { actor: 'cli' }),
+        b.apply(other.replace('twice', 'twice-more'), { actor: 'cli' }),
+      ]);
+      expect(new Set(results.map(({ revision }) => revision)).size).toBe(4);
+      const last = await exported(database, 'twice');
+      const name = last.includes('name: Other') ? 'zoe@example.com' : 'ben@example.com';
+      expect(last.match(/(zoe|ben)@example.com/g)).toEqual([name, name]);
+    });
+
+    test('announces whom and what it touched', async () => {
+      const { database } = fixture;
+      const scopes = async () =>
+        (
+          await query<{ scopes: string[] }>(database, 'select scopes from policy_change order by revision desc limit 1')
+        )[0]?.scopes;
+      await apply(database, studio('announced'));
+      expect((await scopes())?.toSorted()).toEqual([
+        'm:announced:ada@example.com',
+        'm:announced:ben@example.com',
+        'm:announced:nora@example.com',
+        'p:announced',
+      ]);
+      await apply(database, 'application: {code: announced}\nadmins: [ben@example.com]');
+      expect(await scopes()).toEqual(['m:announced:ben@example.com']);
+    });
+  });
+
+  describe('who may', () => {
+    test('only a SuperAdmin at the moment of the write; a refusal leaves its audit record and nothing else', async () => {
+      const { database } = fixture;
+      const actor = { email: 'mallory@example.com' };
+      await database.change((tx) => addSuperadmin(tx, 'root@example.com'));
+      await database.change((tx) => addSuperadmin(tx, actor.email));
+      await apply(database, studio('guarded'), { actor, requestId: 'request-1' });
+      await database.change((tx) => removeSuperadmin(tx, actor.email));
+      for (const dryRun of [true, false]) {
+        await expect(apply(database, studio('guarded-2'), { actor, dryRun })).rejects.toMatchObject({
+          code: 'FORBIDDEN',
+        });
+        await expect(apply(database, 'application: {code: guarded-2, x: y}', { actor, dryRun })).rejects.toMatchObject({
+          code: 'FORBIDDEN',
+        });
+      }
+      await expect(exported(database, 'guarded-2')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+      const audit = await query(
+        database,
+        `select actor, action, app_code, request_id from audit where actor = 'user:mallory@example.com' and action like 'manifest.%' order by id`,
+      );
+      expect(audit).toEqual([
+        { actor: 'user:mallory@example.com', action: 'manifest.applied', app_code: 'guarded', request_id: 'request-1' },
+        {
+          actor: 'user:mallory@example.com',
+          action: 'manifest.applied.refused',
+          app_code: 'guarded-2',
+          request_id: null,
+        },
+      ]);
+    });
+
+    test('an inactive SuperAdmin may not', async () => {
+      const { database } = fixture;
+      const actor = { email: 'blocked@example.com' };
+      await database.change((tx) => addSuperadmin(tx, actor.email));
+      await database.change(async ({ kysely }) => {
+        await sql`update person set blocked = true where email = ${actor.email}`.execute(kysely);
+        return { result: null, scopes: [`u:${actor.email}`] };
+      });
+      await expect(apply(database, studio('blocked'), { actor })).rejects.toMatchObject({ reason: 'USER_INACTIVE' });
+    });
+  });
+
+  describe('the audit', () => {
+    test('of a few steps has each, of many a list; secrets are no matter', async () => {
+      const { database } = fixture;
+      await apply(database, studio('audited').replaceAll('report', 'token.report'));
+      const few = await query<{ action: string; subject: string; after: unknown }>(
+        database,
+        `select action, subject, after from audit where app_code = 'audited' order by id`,
+      );
+      expect(few.map(({ action, subject }) => `${action} ${subject}`)).toEqual([
+        'manifest.applied audited',
+        'application.created audited',
+        'entity.created project',
+        'permission.created project.access',
+        'permission.created project.archive',
+        'permission.created token.report',
+        'role.created lead',
+        'role.created guest',
+        'admin.created nora@example.com',
+        'assignment.created ada@example.com:lead',
+        'assignment.created ada@example.com:guest',
+        'assignment.created ben@example.com:guest',
+        'override.created ben@example.com:project.access:project:1',
+      ]);
+      expect(few[0]?.after).toEqual({ prune: false, create: 12, change: 0, remove: 0, keep: 0 });
+      expect(few[6]?.after).toMatchObject({ permissions: ['project.access: edit', 'project.archive: allowed'] });
+
+      const people = Array.from({ length: 1500 }, (_, at) => `  - {email: p${at}@example.com, roles: [guest]}`);
+      await apply(database, `application: {code: audited}\nassignments:\n${people.join('\n')}\n`);
+      const many = await query<{ action: string; after: { part: number; of: number; changes: unknown[] } }>(
+        database,
+        `select action, after from audit where app_code = 'audited' and action = 'manifest.listed' order by id`,
+      );
+      expect(many.map(({ after }) => [after.part, after.of, after.changes.length])).toEqual([
+        [1, 2, 1000],
+        [2, 2, 500],
+      ]);
+    });
+  });
+
+  test('the export of an unknown application is NOT_FOUND', async () => {
+    await expect(exported(fixture.database, 'nowhere')).rejects.toBeInstanceOf(UsherError);
+    await expect(exported(fixture.database, '../etc')).rejects.toMatchObject({ code: 'NOT_FOUND' });
+  });
+});
