@@ -1,0 +1,88 @@
+import { LRUCache } from 'lru-cache';
+import type { Fact, Lease, ResourceOverrides } from './facts.ts';
+import type { Policy } from './policy.ts';
+import type { Decision, MemberFacts, PersonFacts, Question } from './types.ts';
+
+/** The fields of a question in the order of the key. The free text stands last, so that no two questions share a key. */
+export const KEY_FIELDS = [
+  'email',
+  'app',
+  'permission',
+  'resourceType',
+  'resourceId',
+] as const satisfies readonly (keyof Question)[];
+
+type FieldOutsideTheKey = Exclude<keyof Question, (typeof KEY_FIELDS)[number]>;
+
+/** A question, as long as all its fields are in the key; with a new field nothing that asks for a key compiles. */
+export type KeyedQuestion = [FieldOutsideTheKey] extends [never] ? Question : never;
+
+/** `{email}:{appCode}:{permissionCode}:{resourceType}:{resourceId}` (specification, "Permission cache"). */
+export function questionKey(question: KeyedQuestion): string {
+  return `${question.email}:${question.app}:${question.permission}:${question.resourceType}:${question.resourceId}`;
+}
+
+/** What one decision is made of; `overrides` is null when the question names no resource. */
+export interface Grounds {
+  readonly policy: Fact<Policy>;
+  readonly person: Fact<PersonFacts>;
+  readonly member: Fact<MemberFacts>;
+  readonly overrides: Fact<ResourceOverrides> | null;
+}
+
+interface Held {
+  readonly decision: Decision;
+  /** Monotonic milliseconds: when the first of its facts expires. */
+  readonly expires: number;
+  readonly policy: Lease;
+  readonly person: Lease;
+  readonly member: Lease;
+  readonly overrides: Lease;
+}
+
+/** Stands in where there is no resource, so that all entries have one shape. */
+const ALWAYS: Lease = Object.freeze({ live: true });
+
+/**
+ * Decisions by question. An entry counts as long as all its leases are live and none of its facts has expired; the cache
+ * beneath knows nothing of time.
+ */
+export class Decisions {
+  readonly #entries: LRUCache<string, Held>;
+
+  constructor(maxEntries: number) {
+    this.#entries = new LRUCache({ max: maxEntries });
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: string, now: number): Decision | undefined {
+    const held = this.#entries.get(key);
+    return held !== undefined && this.isValid(held, now) ? held.decision : undefined;
+  }
+
+  protected isValid(held: Held, now: number): boolean {
+    return held.expires > now && held.policy.live && held.person.live && held.member.live && held.overrides.live;
+  }
+
+  put(key: string, decision: Decision, { policy, person, member, overrides }: Grounds): void {
+    let expires = policy.expires;
+    if (person.expires < expires) expires = person.expires;
+    if (member.expires < expires) expires = member.expires;
+    if (overrides !== null && overrides.expires < expires) expires = overrides.expires;
+    this.#entries.set(key, {
+      decision,
+      expires,
+      policy: policy.lease,
+      person: person.lease,
+      member: member.lease,
+      overrides: overrides === null ? ALWAYS : overrides.lease,
+    });
+  }
+
+  clear(): void {
+    this.#entries.clear();
+  }
+}

@@ -1,0 +1,357 @@
+/**
+ * The permission engine: what every door asks (contract 3; docs/freshness.md). Each answer is exactly what the database says
+ * at the revision that comes with it. Trouble is never an answer: UNAVAILABLE, or the caller's DEADLINE_EXCEEDED.
+ */
+
+import type { Clock } from '../clock.ts';
+import { unavailable } from '../errors.ts';
+import { EngineCounters } from './counters.ts';
+import { Decisions, type Grounds, questionKey } from './decisions.ts';
+import { evaluate, type PolicyPermission } from './evaluate.ts';
+import { type Fact, Facts, resourceKey } from './facts.ts';
+import { type EngineLog, Follower } from './follower.ts';
+import { Loader } from './loader.ts';
+import type {
+  Decision,
+  FactsSource,
+  Level,
+  MemberFacts,
+  PersonFacts,
+  Question,
+  Revision,
+  Source,
+  Subject,
+} from './types.ts';
+import { untilAborted } from './waiting.ts';
+
+export type { EngineLog } from './follower.ts';
+
+export interface CacheOptions {
+  /** How long facts, and decisions made from them, may be used; ms. */
+  readonly ttlMs: number;
+  /** Decisions. */
+  readonly maxEntries: number;
+  readonly policies: number;
+  readonly persons: number;
+  readonly members: number;
+}
+
+export interface EngineOptions {
+  source: FactsSource;
+  clock: Clock;
+  cache: CacheOptions;
+  log: EngineLog;
+  /** Runs a function at the end of this turn of the event loop; `setImmediate` unless a test owns time. */
+  defer?: (fn: () => void) => void;
+  /** Other makes of the parts, for tests of the tests. */
+  parts?: Partial<EngineParts>;
+}
+
+export interface EngineParts {
+  Facts: typeof Facts;
+  Follower: typeof Follower;
+  Loader: typeof Loader;
+  Decisions: typeof Decisions;
+}
+
+export interface AskOptions {
+  /** The answer is at least so fresh. UNKNOWN_REVISION when the database never made it. */
+  minRevision?: Revision;
+  /** Ends this caller's wait, not the work. A reason that is a UsherError is thrown as it is. */
+  signal?: AbortSignal;
+}
+
+/** One permission of an application, and what somebody holds of it. */
+export interface EffectiveItem {
+  code: string;
+  tiered: boolean;
+  groupName: string | null;
+  global: boolean;
+  level: Level;
+  granted: boolean;
+  source: Source;
+}
+
+/** A time is compared against a clock that is up to so much behind: a reading would be a fifth of a hot answer. */
+const TICK_MS = 100;
+/** Facts can be overtaken by writes while they are read; then they are read again, so many times in all. */
+const ATTEMPTS = 5;
+
+export class Engine {
+  readonly counters = new EngineCounters();
+  readonly #clock: Clock;
+  readonly #ttlMs: number;
+  readonly #tickMs: number;
+  readonly #facts: Facts;
+  readonly #decisions: Decisions;
+  readonly #follower: Follower;
+  readonly #loader: Loader;
+  #open = false;
+  #now: number;
+  #cancelTick: (() => void) | undefined;
+
+  constructor({ source, clock, cache, log, defer, parts }: EngineOptions) {
+    const counters = this.counters;
+    this.#clock = clock;
+    this.#now = clock.monotonic();
+    this.#ttlMs = cache.ttlMs;
+    this.#tickMs = Math.min(TICK_MS, cache.ttlMs / 10);
+    const facts = new (parts?.Facts ?? Facts)({ clock, counters, ...cache, tickMs: this.#tickMs });
+    const dropped = () => {
+      this.#decisions.clear();
+      this.#loader.forget();
+    };
+    const follower = new (parts?.Follower ?? Follower)({ source, clock, facts, log, counters, dropped });
+    this.#facts = facts;
+    this.#follower = follower;
+    this.#decisions = new (parts?.Decisions ?? Decisions)(cache.maxEntries);
+    this.#loader = new (parts?.Loader ?? Loader)({
+      source,
+      clock,
+      facts,
+      follower,
+      counters,
+      defer: defer ?? ((fn) => void setImmediate(fn)),
+    });
+  }
+
+  /** Reads the change log for the first time, then follows it. Rejects when the database is away. */
+  async start(): Promise<void> {
+    await this.#follower.start();
+    this.#open = true;
+    this.#tick();
+  }
+
+  /** Stops following. Questions from now on, and those that still wait for facts, are UNAVAILABLE. */
+  async close(): Promise<void> {
+    this.#open = false;
+    this.#cancelTick?.();
+    await this.#follower.close();
+    this.#follower.dropAll();
+  }
+
+  #tick(): void {
+    this.#now = this.#clock.monotonic();
+    if (this.#open) this.#cancelTick = this.#clock.after(this.#tickMs, () => this.#tick());
+  }
+
+  /** Every answer given in this turn is true of this revision. */
+  get revision(): Revision {
+    return this.#follower.cursor;
+  }
+
+  /**
+   * The answer if it can be given in this turn, from the cache of decisions or from facts; else null: `check` it.
+   * Synchronous, and nothing is allocated for a cached decision but its key. Its revision is `revision` in the same turn.
+   */
+  peek(question: Question): Decision | null {
+    const key = questionKey(question);
+    const decision = this.#decisions.get(key, this.#now);
+    if (decision !== undefined) {
+      this.counters.decisionHits++;
+      return decision;
+    }
+    const grounds = this.#grounds(question, this.#now, Number.POSITIVE_INFINITY);
+    return grounds === null ? null : this.#decide(key, question.permission, grounds);
+  }
+
+  /** One decision, and the revision that it is true of. */
+  check(question: Question, options: AskOptions = {}): Promise<{ decision: Decision; revision: Revision }> {
+    if (options.minRevision === undefined || options.minRevision <= this.revision) {
+      const decision = this.peek(question);
+      if (decision !== null) return Promise.resolve({ decision, revision: this.revision });
+    }
+    return this.#ask(question, options, (grounds) => {
+      return { decision: this.#decide(questionKey(question), question.permission, grounds), revision: this.revision };
+    });
+  }
+
+  /** A decision for each of the permissions, in their order; all of one revision. Each is cached as if it had been asked alone. */
+  bulk(
+    subject: Subject,
+    permissions: readonly string[],
+    options: AskOptions = {},
+  ): Promise<{ decisions: Decision[]; revision: Revision }> {
+    return this.#ask(subject, options, (grounds) => {
+      const { email, app, resourceType, resourceId } = subject;
+      const decisions = permissions.map((permission) => {
+        const key = questionKey({ email, app, permission, resourceType, resourceId });
+        const held = this.#decisions.get(key, this.#now);
+        if (held === undefined) return this.#decide(key, permission, grounds);
+        this.counters.decisionHits++;
+        return held;
+      });
+      return { decisions, revision: this.revision };
+    });
+  }
+
+  /** Every permission that the application defines, with what the subject holds of it; all of one revision. */
+  effective(subject: Subject, options: AskOptions = {}): Promise<{ items: EffectiveItem[]; revision: Revision }> {
+    return this.#ask(subject, options, (grounds) => {
+      const { policy, person, member, overrides } = grounds;
+      const items = policy.value.ordered.map((permission) =>
+        effectiveItem(
+          permission,
+          evaluate(person.value, member.value, permission, overrides === null ? null : overrides.value.levels),
+        ),
+      );
+      return { items, revision: this.revision };
+    });
+  }
+
+  /** What is known of a person, for guards of reads. */
+  person(email: string, options: AskOptions = {}): Promise<{ person: PersonFacts; revision: Revision }> {
+    return this.#until(
+      options,
+      (now, asked) => {
+        const fact = usable(this.#facts.person(email), now, asked);
+        return fact === undefined ? null : { person: fact.value, revision: this.revision };
+      },
+      () => [this.#loader.member({ email, app: '', resourceType: '', resourceId: '' })],
+    );
+  }
+
+  /** What a person is in an application, for guards of reads. */
+  member(app: string, email: string, options: AskOptions = {}): Promise<{ member: MemberFacts; revision: Revision }> {
+    return this.#ask({ email, app, resourceType: '', resourceId: '' }, options, ({ member }) => {
+      return { member: member.value, revision: this.revision };
+    });
+  }
+
+  /** Forgets everything that is cached. Answers how many decisions were held. */
+  clear(): number {
+    const held = this.#decisions.size;
+    this.dropAll();
+    return held;
+  }
+
+  /** Resolves when answers are at least as fresh as `revision`; rejects with UNKNOWN_REVISION or UNAVAILABLE. */
+  reach(revision: Revision): Promise<void> {
+    return this.#follower.reach(revision);
+  }
+
+  /** Forgets every cached fact and decision, and whatever is on its way. */
+  dropAll(): void {
+    this.#follower.dropAll();
+  }
+
+  /** `ready` while the change log has been read within the TTL (at least within the last second). */
+  status(): { revision: Revision; lastSyncAgeMs: number; ready: boolean } {
+    const lastSyncAgeMs = this.#clock.monotonic() - this.#follower.syncedAt;
+    const ready = this.#open && lastSyncAgeMs <= Math.max(this.#ttlMs, 1000);
+    return { revision: this.revision, lastSyncAgeMs, ready };
+  }
+
+  /** How much is held, for metrics. */
+  sizes(): { decisions: number; policies: number; persons: number; members: number } {
+    return { decisions: this.#decisions.size, ...this.#facts.sizes };
+  }
+
+  #decide(key: string, permission: string, grounds: Grounds): Decision {
+    const { policy, person, member, overrides } = grounds;
+    const decision = evaluate(
+      person.value,
+      member.value,
+      policy.value.permissions.get(permission),
+      overrides === null ? null : overrides.value.levels,
+    );
+    this.counters.decisionMisses++;
+    this.#decisions.put(key, decision, grounds);
+    return decision;
+  }
+
+  /** All that a decision needs, if it is here: live, hence true at the cursor, not expired, of one incarnation of the application. */
+  #grounds(subject: Subject, now: number, asked: number): Grounds | null {
+    const policy = usable(this.#facts.policy(subject.app), now, asked);
+    if (policy === undefined) return null;
+    const person = usable(this.#facts.person(subject.email), now, asked);
+    const found = this.#facts.member(subject.app, subject.email);
+    const member = usable(found?.fact, now, asked);
+    if (person === undefined || member === undefined || !this.isSameApp(policy, member)) return null;
+    if (subject.resourceType === '') return { policy, person, member, overrides: null };
+    const key = resourceKey(subject.resourceType, subject.resourceId);
+    const overrides = usable(found?.overrides?.get(key), now, asked);
+    if (overrides === undefined || !this.isSameApp(policy, overrides)) return null;
+    return { policy, person, member, overrides };
+  }
+
+  /** An application deleted and made again is another one: what was read of the first says nothing of the second. */
+  protected isSameApp(policy: Fact<{ appId: number | null }>, other: Fact<{ appId: number | null }>): boolean {
+    return policy.value.appId === other.value.appId;
+  }
+
+  #ask<T>(subject: Subject, options: AskOptions, answer: (grounds: Grounds) => T): Promise<T> {
+    return this.#until(
+      options,
+      (now, asked) => {
+        const grounds = this.#grounds(subject, now, asked);
+        return grounds === null ? null : answer(grounds);
+      },
+      (now, asked) => this.#load(subject, now, asked),
+    );
+  }
+
+  /** Answers in the turn in which all facts are there; loads what lacks until they are. */
+  async #until<T>(
+    { minRevision, signal }: AskOptions,
+    answer: (now: number, asked: number) => T | null,
+    load: (now: number, asked: number) => Promise<void>[],
+  ): Promise<T> {
+    const asked = this.#clock.monotonic();
+    if (minRevision !== undefined && minRevision > this.revision) {
+      await untilAborted(this.#follower.reach(minRevision), signal);
+    }
+    for (let attempt = 0; ; attempt++) {
+      if (!this.#open) throw unavailable('The service is not running.');
+      const now = this.#clock.monotonic();
+      const answered = answer(now, asked);
+      if (answered !== null) return answered;
+      if (attempt >= ATTEMPTS) throw unavailable('The facts change faster than they can be read.');
+      await untilAborted(Promise.all(load(now, asked)), signal);
+    }
+  }
+
+  /** Begins, or joins, the loads of what a subject lacks; at least one. */
+  #load(subject: Subject, now: number, asked: number): Promise<void>[] {
+    const { email, app, resourceType, resourceId } = subject;
+    this.#dropOtherIncarnations(subject);
+    const loads: Promise<void>[] = [];
+    if (usable(this.#facts.policy(app), now, asked) === undefined) loads.push(this.#loader.policy(app));
+    const person = usable(this.#facts.person(email), now, asked);
+    const member = this.#facts.member(app, email);
+    const overrides = member?.overrides?.get(resourceKey(resourceType, resourceId));
+    const lacking =
+      person === undefined ||
+      usable(member?.fact, now, asked) === undefined ||
+      (resourceType !== '' && usable(overrides, now, asked) === undefined);
+    if (lacking || loads.length === 0) loads.push(this.#loader.member({ email, app, resourceType, resourceId }));
+    return loads;
+  }
+
+  /** Of two facts about different incarnations of an application the one that was read earlier goes. */
+  #dropOtherIncarnations({ email, app, resourceType, resourceId }: Subject): void {
+    const policy = this.#facts.policy(app);
+    const member = this.#facts.member(app, email);
+    if (policy === undefined || member === undefined) return;
+    const overrides = member.overrides?.get(resourceKey(resourceType, resourceId));
+    for (const fact of overrides === undefined ? [member.fact] : [member.fact, overrides]) {
+      if (fact.value.appId === policy.value.appId) continue;
+      if (wasReadBefore(policy, fact)) this.#facts.dropPolicy(app);
+      else this.#facts.dropMember(app, email);
+    }
+  }
+}
+
+/** A fact that has not expired, or that was read for the very question that began at `asked`. */
+function usable<T>(fact: Fact<T> | undefined, now: number, asked: number): Fact<T> | undefined {
+  return fact !== undefined && (fact.expires > now || fact.readAt >= asked) ? fact : undefined;
+}
+
+function wasReadBefore(a: Fact<unknown>, b: Fact<unknown>): boolean {
+  return a.revision < b.revision || (a.revision === b.revision && a.readAt < b.readAt);
+}
+
+function effectiveItem(permission: PolicyPermission, { level, granted, source }: Decision): EffectiveItem {
+  const { code, tiered, groupName, global } = permission;
+  return { code, tiered, groupName, global, level, granted, source };
+}

@@ -1,0 +1,296 @@
+import type { Clock } from '../clock.ts';
+import { unavailable } from '../errors.ts';
+import type { EngineCounters } from './counters.ts';
+import { type Facts, isKnownScope } from './facts.ts';
+import { unknownRevision } from './question.ts';
+import type { Change, FactsSource, LogWindow, Revision } from './types.ts';
+import { toUnavailable, within } from './waiting.ts';
+
+/** What the engine says to an operator; pino's methods fit. */
+export interface EngineLog {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+/** What must be known of the moment when a statement was sent, to make use of its reply. */
+export interface Ticket {
+  readonly since: Revision;
+  readonly fence: number;
+  /** The nonce of the log row at `since`, null when it is not known here. */
+  readonly nonce: string | null;
+  /** Monotonic milliseconds. */
+  readonly sentAt: number;
+}
+
+export interface FollowerOptions {
+  source: FactsSource;
+  clock: Clock;
+  facts: Facts;
+  log: EngineLog;
+  counters: EngineCounters;
+  /** Called whenever everything is forgotten, after the facts are. */
+  dropped: () => void;
+}
+
+/** How many changes are kept for comparison with facts that are late. */
+const RECENT = 1024;
+const POLL_MS = 250;
+/** A statement that took so long counts as failed, whatever the source does about it. */
+export const STATEMENT_MS = 5000;
+/** Replies in a row that a waiting `reach` may see discarded. */
+const DISCARDED = 20;
+
+/**
+ * Follows the change log: `cursor` is the revision that all live facts are true of (docs/freshness.md). Everything between
+ * two awaits is atomic; a reply is applied in one turn.
+ */
+export class Follower {
+  readonly #options: FollowerOptions;
+  #cursor: Revision = 0;
+  #fence = 0;
+  /** The changes applied last, ascending up to the cursor; `#floor` is the revision before the oldest. */
+  #recent: Change[] = [];
+  #floor: Revision = 0;
+  #floorNonce: string | null = null;
+  #syncedAt = Number.NEGATIVE_INFINITY;
+  #running: Promise<Revision | null> | undefined;
+  #next: Promise<Revision | null> | undefined;
+  #away = false;
+  #closed = false;
+  #cancelPoll: (() => void) | undefined;
+  #unlisten: (() => Promise<void>) | undefined;
+
+  constructor(options: FollowerOptions) {
+    this.#options = options;
+  }
+
+  get cursor(): Revision {
+    return this.#cursor;
+  }
+
+  /** Monotonic milliseconds: when the newest statement that was applied was sent. */
+  get syncedAt(): number {
+    return this.#syncedAt;
+  }
+
+  /** The nonce of the log row at the cursor: which history it is a revision of. Null when it is not known. */
+  get nonce(): string | null {
+    return this.#nonceAt(this.#cursor);
+  }
+
+  /** To be taken when a statement is sent, in the same turn. */
+  ticket(): Ticket {
+    return { since: this.#cursor, fence: this.#fence, nonce: this.nonce, sentAt: this.#options.clock.monotonic() };
+  }
+
+  /** Takes over what the reply says of the log. Answers whether the facts beside it may be stored, each after `touched`. */
+  apply(ticket: Ticket, window: LogWindow): boolean {
+    if (this.isStale(ticket)) return false;
+    this.#syncedAt = Math.max(this.#syncedAt, ticket.sentAt);
+    if (this.isOtherHistory(ticket, window)) {
+      this.#rebase(window, ticket);
+      return false;
+    }
+    if (ticket.since === this.#floor) this.#floorNonce ??= window.sinceNonce;
+    if (window.head <= this.#cursor) return true;
+    // Fewer rows than revisions: a hidden one could be the one that matters.
+    if (window.tooMany || window.changes.length !== window.head - ticket.since) {
+      // Without the row at the new cursor, which history the facts beside it are of could not be told later.
+      this.#jump(window.head, null);
+      return false;
+    }
+    this.#advance(window);
+    return true;
+  }
+
+  /** Sent before everything was forgotten: it may have been read before what made that necessary. */
+  protected isStale(ticket: Ticket): boolean {
+    return ticket.fence !== this.#fence;
+  }
+
+  /** A restored database, or a failover that lost commits: revisions known here are missing, or are others by now. */
+  protected isOtherHistory(ticket: Ticket, window: LogWindow): boolean {
+    if (window.head < ticket.since) return true;
+    const known = ticket.nonce ?? this.#nonceAt(ticket.since);
+    if (known !== null && window.sinceNonce !== known) return true;
+    for (const change of window.changes) {
+      if (change.revision > this.#cursor) break;
+      const nonce = this.#nonceAt(change.revision);
+      if (nonce !== null && nonce !== change.nonce) return true;
+    }
+    return false;
+  }
+
+  /** Whether a change newer than `head` may have touched a fact of that snapshot. `app` where `a:APP` concerns it. */
+  touched(head: Revision, scope: string, app: string | null): boolean {
+    if (head < this.#floor) return true;
+    for (let i = this.#recent.length - 1; i >= 0; i--) {
+      const change = this.#recent[i] as Change;
+      if (change.revision <= head) return false;
+      for (const named of change.scopes) {
+        if (named === scope || named === '*' || (app !== null && named === `a:${app}`)) return true;
+      }
+    }
+    return false;
+  }
+
+  #rebase(window: LogWindow, { since }: Ticket): void {
+    const { head } = window;
+    const fields = { revision: head, known: this.#cursor };
+    if (head > since && window.sinceNonce === null) {
+      // After a quiet week the row known here is pruned as soon as there is a newer one.
+      this.#options.log.info(fields, 'the change log has been pruned beyond what is known here: facts are read anew');
+    } else {
+      this.#options.counters.restores++;
+      this.#options.log.warn(
+        fields,
+        'the database has another history than before (restored, or failed over): all cached facts are forgotten',
+      );
+    }
+    this.#jump(head, head === since ? window.sinceNonce : (window.changes.at(-1)?.nonce ?? null));
+  }
+
+  /** The cursor first: facts read from now on must not be taken for older than what was forgotten. */
+  #jump(head: Revision, nonce: string | null): void {
+    this.#cursor = head;
+    this.dropAll();
+    this.#floorNonce = nonce;
+  }
+
+  #advance({ head, changes }: LogWindow): void {
+    const news = changes.filter(({ revision }) => revision > this.#cursor);
+    if (!news.every(({ scopes }) => scopes.every(isKnownScope))) {
+      this.#options.log.info({ revision: head }, 'a newer version wrote what this one does not know');
+      this.#jump(head, news.at(-1)?.nonce ?? null);
+      return;
+    }
+    for (const change of news) {
+      this.kill(change);
+      this.#recent.push(change);
+    }
+    this.#cursor = head;
+    while (this.#recent.length > RECENT) {
+      const { revision, nonce } = this.#recent.shift() as Change;
+      this.#floor = revision;
+      this.#floorNonce = nonce;
+    }
+  }
+
+  protected kill(change: Change): void {
+    for (const scope of change.scopes) this.#options.facts.kill(scope);
+  }
+
+  #nonceAt(revision: Revision): string | null {
+    if (revision === this.#floor) return this.#floorNonce;
+    // Revisions have no gaps.
+    return this.#recent[revision - this.#floor - 1]?.nonce ?? null;
+  }
+
+  /** Forgets every fact, and every reply to a statement that has been sent. */
+  dropAll(): void {
+    const { facts, counters, dropped } = this.#options;
+    this.#floorNonce = this.nonce;
+    this.#floor = this.#cursor;
+    this.#recent = [];
+    this.#fence++;
+    facts.clear();
+    counters.drops++;
+    dropped();
+  }
+
+  /**
+   * Resolves once the cursor is at `revision` or later. Rejects with UNKNOWN_REVISION when the database turns out not to have
+   * it, with UNAVAILABLE when the database is away.
+   */
+  async reach(revision: Revision): Promise<void> {
+    for (let behind = 0, discarded = 0; this.#cursor < revision; ) {
+      const head = await this.sync();
+      if (head === null) {
+        if (++discarded >= DISCARDED) throw unavailable('The service is catching up with the database.');
+      } else if (head < revision && ++behind >= 2) throw unknownRevision();
+    }
+  }
+
+  /**
+   * Reads the log by a statement that begins after this call; calls meanwhile share one. Resolves with the newest revision
+   * that it saw, null when the reply had to be discarded.
+   */
+  sync(): Promise<Revision | null> {
+    if (this.#running === undefined) return this.#sync();
+    if (this.#next === undefined) {
+      const begin = () => {
+        this.#next = undefined;
+        return this.#sync();
+      };
+      this.#next = this.#running.then(begin, begin);
+    }
+    return this.#next;
+  }
+
+  #sync(): Promise<Revision | null> {
+    // Somebody may have begun one between the end of the last and this turn.
+    this.#running ??= this.#read().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #read(): Promise<Revision | null> {
+    if (this.#closed) throw unavailable('The service is shutting down.');
+    const { source, clock, counters, log } = this.#options;
+    const ticket = this.ticket();
+    counters.syncs++;
+    try {
+      const window = await within(clock, STATEMENT_MS, source.changes(ticket.since));
+      if (this.#away) log.info({ revision: window.head }, 'the change log can be read again');
+      this.#away = false;
+      const stale = this.isStale(ticket);
+      this.apply(ticket, window);
+      return stale ? null : window.head;
+    } catch (error) {
+      counters.syncFailures++;
+      if (!this.#away) log.warn({ err: error }, 'the change log cannot be read');
+      this.#away = true;
+      throw toUnavailable(error);
+    }
+  }
+
+  /** Reads the log once, then keeps following it. Rejects when the first reading fails. */
+  async start(): Promise<void> {
+    await this.sync();
+    this.#poll();
+    try {
+      const unlisten = await this.#options.source.listen(() => this.#wake());
+      if (this.#closed) await unlisten();
+      else this.#unlisten = unlisten;
+    } catch (error) {
+      this.#options.log.warn({ err: error }, 'not told of changes; they are found by polling');
+    }
+  }
+
+  #poll(): void {
+    if (this.#closed) return;
+    const { clock } = this.#options;
+    this.#cancelPoll = clock.after(POLL_MS * (0.8 + 0.4 * clock.random()), () => {
+      // A sync under way will do: it is no older than this poll would have been by one interval.
+      (this.#running ?? this.#sync()).then(
+        () => this.#poll(),
+        () => this.#poll(), // #read has logged it
+      );
+    });
+  }
+
+  #wake(): void {
+    if (this.#closed) return;
+    this.sync().catch((error: unknown) =>
+      this.#options.log.debug({ err: error }, 'told of a change, could not read it'),
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#cancelPoll?.();
+    await Promise.allSettled([this.#running, this.#next, this.#unlisten?.()]);
+  }
+}

@@ -1,0 +1,194 @@
+import type { Clock } from '../clock.ts';
+import type { EngineCounters } from './counters.ts';
+import { type Facts, MAX_NEEDS, resourceKey } from './facts.ts';
+import { type Follower, STATEMENT_MS, type Ticket } from './follower.ts';
+import type { FactsSource, LogWindow, MemberAnswer, MemberNeed, PolicyRows, Revision } from './types.ts';
+import { toUnavailable, within } from './waiting.ts';
+
+export interface LoaderOptions {
+  source: FactsSource;
+  clock: Clock;
+  facts: Facts;
+  follower: Follower;
+  counters: EngineCounters;
+  /** Runs `fn` when this turn of the event loop is over, so that the needs of one turn share a statement. */
+  defer: (fn: () => void) => void;
+}
+
+/** Somebody's need, which others may join until its statement has been answered. */
+interface Load<N> {
+  readonly key: string;
+  readonly need: N;
+  readonly done: Promise<void>;
+  readonly settle: { resolve: () => void; reject: (error: unknown) => void };
+}
+
+/**
+ * Reads the facts that are lacking: needs are collected while statements run, and whoever needs what is being read already
+ * waits for it. A load that has ended may have stored nothing (something newer names the fact): then ask again.
+ */
+export class Loader {
+  readonly #options: LoaderOptions;
+  readonly #policies = new Queue<string>();
+  readonly #members = new Queue<MemberNeed>();
+  #inFlight = 0;
+  #deferred = false;
+  #policyIsNext = true;
+
+  constructor(options: LoaderOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the application's policy has been read; rejects with UNAVAILABLE. */
+  policy(app: string): Promise<void> {
+    return this.#ask(this.#policies, app, app);
+  }
+
+  /** The same of a person, a member and, where a resource is named, its overrides. `app` may be '': the person alone. */
+  member(need: MemberNeed): Promise<void> {
+    const { email, app, resourceType, resourceId } = need;
+    return this.#ask(this.#members, `${app}:${email}:${resourceKey(resourceType, resourceId)}`, need);
+  }
+
+  /** Nobody may join what has been sent: its reply will be discarded. */
+  forget(): void {
+    this.#policies.forgetSent();
+    this.#members.forgetSent();
+  }
+
+  #ask<N>(queue: Queue<N>, key: string, need: N): Promise<void> {
+    const joined = queue.find(key);
+    if (joined !== undefined) return joined;
+    if (!this.#deferred) {
+      this.#deferred = true;
+      this.#options.defer(() => {
+        this.#deferred = false;
+        this.#send();
+      });
+    }
+    return queue.add(key, need);
+  }
+
+  /** As many statements as may run at once; policies and members in turns, so that neither starves the other. */
+  #send(): void {
+    const { source } = this.#options;
+    while (this.#inFlight < source.parallelism && this.#policies.waiting + this.#members.waiting > 0) {
+      const policy = this.#members.waiting === 0 || (this.#policyIsNext && this.#policies.waiting > 0);
+      this.#policyIsNext = !policy;
+      if (policy) this.#sendPolicy();
+      else this.#sendMembers();
+    }
+  }
+
+  #sendPolicy(): void {
+    const { source, counters } = this.#options;
+    const loads = this.#policies.take(1);
+    counters.policyLoads++;
+    void this.#run(
+      this.#policies,
+      loads,
+      (since) => source.policy(since, (loads[0] as Load<string>).need),
+      ({ policy }, head, sentAt) => this.#storePolicy(policy, head, sentAt),
+    );
+  }
+
+  #sendMembers(): void {
+    const { source, counters } = this.#options;
+    const loads = this.#members.take(MAX_NEEDS);
+    const needs = loads.map(({ need }) => need);
+    counters.countBatch(needs.length);
+    void this.#run(
+      this.#members,
+      loads,
+      (since) => source.members(since, needs),
+      ({ answers }, head, sentAt) => {
+        if (answers.length !== needs.length) throw new Error('The source answered another number of needs.');
+        for (const answer of answers) this.#storeMember(answer, head, sentAt);
+      },
+    );
+  }
+
+  /** Never rejects: what goes wrong is told to those who wait. */
+  async #run<N, R extends { window: LogWindow }>(
+    queue: Queue<N>,
+    loads: readonly Load<N>[],
+    ask: (since: Revision) => Promise<R>,
+    store: (reply: R, head: Revision, sentAt: number) => void,
+  ): Promise<void> {
+    const { clock, follower, counters } = this.#options;
+    this.#inFlight++;
+    let failure: unknown;
+    try {
+      const ticket: Ticket = follower.ticket();
+      const reply = await within(clock, STATEMENT_MS, ask(ticket.since));
+      if (follower.apply(ticket, reply.window)) store(reply, reply.window.head, ticket.sentAt);
+    } catch (error) {
+      counters.loadFailures++;
+      failure = toUnavailable(error);
+    }
+    this.#inFlight--;
+    queue.settle(loads, failure);
+    this.#send();
+  }
+
+  #storePolicy(policy: PolicyRows, head: Revision, sentAt: number): void {
+    const { follower, facts, counters } = this.#options;
+    if (follower.touched(head, `p:${policy.app}`, policy.app)) counters.factsLeftOut++;
+    else facts.putPolicy(policy, head, sentAt);
+  }
+
+  #storeMember(answer: MemberAnswer, head: Revision, sentAt: number): void {
+    const { follower, facts, counters } = this.#options;
+    const { person, member, overrides } = answer;
+    if (follower.touched(head, `u:${person.email}`, null)) counters.factsLeftOut++;
+    else facts.putPerson(person, head, sentAt);
+    if (member.app === '') return; // only the person was asked for
+    if (follower.touched(head, `m:${member.app}:${member.email}`, member.app)) {
+      counters.factsLeftOut++;
+      return;
+    }
+    facts.putMember(member, head, sentAt);
+    if (overrides !== null) facts.putOverrides(overrides, answer, head, sentAt);
+  }
+}
+
+/** Loads of one kind: those that wait for a statement, in order, and those that may be joined, by key. */
+class Queue<N> {
+  #waiting: Load<N>[] = [];
+  readonly #open = new Map<string, Load<N>>();
+
+  get waiting(): number {
+    return this.#waiting.length;
+  }
+
+  find(key: string): Promise<void> | undefined {
+    return this.#open.get(key)?.done;
+  }
+
+  add(key: string, need: N): Promise<void> {
+    const { promise: done, resolve, reject } = Promise.withResolvers<void>();
+    // All who waited may have left by then; those who have not hear of it by themselves.
+    done.catch(() => undefined);
+    const load: Load<N> = { key, need, done, settle: { resolve, reject } };
+    this.#waiting.push(load);
+    this.#open.set(key, load);
+    return done;
+  }
+
+  take(count: number): Load<N>[] {
+    return this.#waiting.splice(0, count);
+  }
+
+  forgetSent(): void {
+    this.#open.clear();
+    for (const load of this.#waiting) this.#open.set(load.key, load);
+  }
+
+  settle(loads: readonly Load<N>[], failure: unknown): void {
+    for (const load of loads) {
+      if (this.#open.get(load.key) === load) this.#open.delete(load.key);
+      if (failure === undefined) load.settle.resolve();
+      else load.settle.reject(failure);
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import type { PolicyPermission } from './evaluate.ts';
+import type { Level, PolicyRows, RolePermissionRow } from './types.ts';
+
+/** One application's policy, made ready for questions. Codes such as `constructor` are legal, hence Maps. */
+export interface Policy {
+  /** Null when there is no such application; then nothing is defined. */
+  readonly appId: number | null;
+  readonly permissions: ReadonlyMap<string, PolicyPermission>;
+  /** As Effective lists them: by group, those without one last, then by code, both by UTF-16 code units (contract 3). */
+  readonly ordered: readonly PolicyPermission[];
+}
+
+export function compilePolicy(rows: PolicyRows): Policy {
+  const roles = levelsByPermission(rows.rolePermissions);
+  const ordered: PolicyPermission[] = rows.permissions
+    .map(({ id, code, tiered, global, groupName }) => {
+      return { id, code, tiered, global, groupName, levels: roles.get(id) ?? NO_LEVELS };
+    })
+    .sort(inListOrder);
+  return {
+    appId: rows.appId,
+    permissions: new Map(ordered.map((permission) => [permission.code, permission])),
+    ordered,
+  };
+}
+
+const NO_LEVELS: ReadonlyMap<number, Level> = new Map();
+
+function levelsByPermission(rows: readonly RolePermissionRow[]): Map<number, Map<number, Level>> {
+  const all = new Map<number, Map<number, Level>>();
+  for (const { roleId, permissionId, level } of rows) {
+    const levels = all.get(permissionId);
+    if (levels === undefined) all.set(permissionId, new Map([[roleId, level]]));
+    else levels.set(roleId, level);
+  }
+  return all;
+}
+
+function inListOrder(a: PolicyPermission, b: PolicyPermission): number {
+  if (a.groupName !== b.groupName) {
+    if (a.groupName === null) return 1;
+    if (b.groupName === null) return -1;
+    return a.groupName < b.groupName ? -1 : 1;
+  }
+  return a.code < b.code ? -1 : 1;
+}

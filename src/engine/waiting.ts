@@ -1,0 +1,34 @@
+import type { Clock } from '../clock.ts';
+import { UsherError, unavailable } from '../errors.ts';
+
+/**
+ * `work`, or a rejection as soon as the caller no longer waits: its `signal.reason` where that is a UsherError, else
+ * DEADLINE_EXCEEDED. The work itself goes on: others may wait for it.
+ */
+export function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  return new Promise<T>((resolve, reject) => {
+    const abort = () => reject(abortion(signal));
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+function abortion(signal: AbortSignal): UsherError {
+  if (signal.reason instanceof UsherError) return signal.reason;
+  return new UsherError('DEADLINE_EXCEEDED', 'The answer was not there in time.', { cause: signal.reason });
+}
+
+/** `work`, or UNAVAILABLE after `ms`: nothing waits for ever, also for a source that never settles. */
+export function within<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const cancel = clock.after(ms, () => reject(unavailable('The database does not answer.')));
+    work.then(resolve, reject).finally(cancel);
+  });
+}
+
+/** The same error for a caller: what is no UsherError (a defect of the source) is trouble with the database, too. */
+export function toUnavailable(error: unknown): UsherError {
+  return error instanceof UsherError ? error : unavailable('The database does not answer as it should.', error);
+}
