@@ -1,0 +1,65 @@
+/** What `usher serve` does: build, start, show what to try, and end in good order when told to. */
+
+import { type Addresses, type App, buildApp, type Parts } from './app.ts';
+import { applyDemo, demoDecisions } from './app-demo.ts';
+import type { Config } from './config.ts';
+import { createLogger } from './telemetry.ts';
+
+export interface ServeOptions {
+  config: Config;
+  /** Writes text for people; log lines go their own way. */
+  print(text: string): void;
+  /** Settles with a signal's name when the service is to end. */
+  stopped: Promise<string>;
+  version: string;
+  parts?: Parts;
+}
+
+/** Resolves when the service has ended in good order. Rejects when it could not start. */
+export async function serve({ config, print, stopped, version, parts = {} }: ServeOptions): Promise<void> {
+  const log = parts.log ?? createLogger(config.log.level);
+  const app = await buildApp(config, { ...parts, log });
+  try {
+    const addresses = await app.start();
+    const demo = await applyDemo(app);
+    log.info({ version, ...addresses, database: app.database.kind }, 'ready');
+    if (!config.production) print(banner(app, addresses, version, demo ? await demoDecisions(app) : []));
+    const signal = await stopped;
+    log.info({ signal }, 'closing: nothing new is taken, what is in flight is finished');
+  } finally {
+    await app.close();
+  }
+  log.info('closed');
+}
+
+function banner({ config, database, localKey }: App, at: Addresses, version: string, decisions: string[]): string {
+  const rest = at.rest ?? 'http://localhost:8080';
+  const options = rest === 'http://127.0.0.1:8080' ? '' : ` --url ${rest}`;
+  const key = localKey === null ? " -H 'x-internal-api-key: YOUR_KEY'" : '';
+  const where = database.kind === 'pglite' ? `${config.dataDir} (embedded PostgreSQL)` : 'PostgreSQL';
+  const question = '{"email":"clara@example.com","app":"atelier","permission":"project.access"}';
+  const lines = [
+    `Usher ${version}`,
+    '',
+    ...(at.rest ? [`  REST  ${at.rest}    (${at.rest}/api/docs)`] : []),
+    ...(at.grpc ? [`  gRPC  ${at.grpc}    (usher.permission.v1.PermissionService)`] : []),
+    ...(at.ops ? [`  ops   ${at.ops}/metrics`] : []),
+    `  data  ${where}`,
+    '',
+    ...(decisions.length > 0 ? ['Two decisions in the demonstration, examples/demo.yaml:', ''] : []),
+    ...decisions.map((line) => `  ${line}`),
+    ...(decisions.length > 0 ? [''] : []),
+    'Try next, in another terminal:',
+    '',
+    `  curl -s ${rest}/api/check${key} -H 'content-type: application/json' -d '${question}'`,
+    ...(config.auth.issuer === null
+      ? [
+          `  npm run --silent usher -- check clara@example.com atelier invoice.access --level edit${options}`,
+          `  npm run --silent usher -- effective ben@example.com atelier${options}`,
+          `  npm run --silent usher -- apply examples/demo.yaml --dry-run${options}`,
+        ]
+      : []),
+    '',
+  ];
+  return `\n${lines.join('\n')}\n`;
+}

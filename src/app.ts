@@ -1,0 +1,218 @@
+/**
+ * The one place that builds: every part is made here, in the order in which it is needed, and closed in reverse.
+ * Tests hand in other parts (a clock, failpoints); nothing is found by name or by ambient context.
+ */
+
+import { readFile } from 'node:fs/promises';
+import { exposeMetrics } from './app-metrics.ts';
+import { Manifests } from './catalog/manifests.ts';
+import { seed } from './catalog/seed.ts';
+import { type Clock, systemClock } from './clock.ts';
+import type { Config } from './config.ts';
+import { Engine } from './engine/engine.ts';
+import { GrpcMetrics } from './engine/grpc/metrics.ts';
+import { createGrpcServer, type GrpcServer } from './engine/grpc/server.ts';
+import { createGateway, type Gateway } from './gateway/server.ts';
+import type { Services } from './gateway/services.ts';
+import { createApiKeys, keepLocalKey } from './identity/api-keys.ts';
+import { type LocalIssuer, openLocalIssuer } from './identity/local-issuer.ts';
+import { createTokens, type Tokens } from './identity/tokens.ts';
+import { createOutbound, type Outbound } from './outbound.ts';
+import { record } from './persistence/audit.ts';
+import type { Database } from './persistence/database.ts';
+import { type Failpoints, openDatabase } from './persistence/open.ts';
+import { seedSuperadmins } from './persistence/superadmins.ts';
+import { createLogger, createRegistry, type Logger } from './telemetry.ts';
+
+/** What tests replace. */
+export interface Parts {
+  clock?: Clock;
+  log?: Logger;
+  failpoints?: Failpoints;
+}
+
+/** Where the service listens; null for a door that this process does not have. */
+export interface Addresses {
+  rest: string | null;
+  grpc: string | null;
+  ops: string | null;
+}
+
+/** A built service. */
+export interface App {
+  readonly config: Config;
+  readonly database: Database;
+  readonly engine: Engine;
+  readonly manifests: Manifests;
+  /** Null where an identity provider is configured. */
+  readonly localIssuer: LocalIssuer | null;
+  /** The internal key that a start without configured ones made for itself. */
+  readonly localKey: string | null;
+  /** Opens the doors. Rejects when the database is away or a port is taken; `close` must be called then too. */
+  start(): Promise<Addresses>;
+  /** Reports not-serving, lets what is in flight finish for a bounded time, closes everything. Can be called at any time, once. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the database and builds every part on it. Rejects with `Refused` (persistence/refused.ts) when the database cannot
+ * be used as it is.
+ */
+export async function buildApp(config: Config, parts: Parts = {}): Promise<App> {
+  const clock = parts.clock ?? systemClock;
+  const log = parts.log ?? createLogger(config.log.level);
+  const database = await openDatabase({
+    url: config.database.url,
+    dataDir: config.dataDir,
+    poolSize: config.database.poolSize,
+    migrateOnStart: config.database.migrateOnStart,
+    clock,
+    log,
+    ...(parts.failpoints ? { failpoints: parts.failpoints } : {}),
+  });
+  try {
+    return await build(config, { clock, log, database });
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+interface Base {
+  clock: Clock;
+  log: Logger;
+  database: Database;
+}
+
+async function build(config: Config, { clock, log, database }: Base): Promise<App> {
+  const registry = createRegistry();
+  const local = config.auth.issuer === null;
+  const localIssuer = local ? await openLocalIssuer({ dataDir: config.dataDir, clock }) : null;
+  const localKey = config.internal.apiKeys.length === 0 ? keepLocalKey(config.dataDir, clock) : null;
+  const keys = createApiKeys(config, localKey);
+  const outbound = createOutbound({ clock });
+  const tokens = createTokens({ auth: config.auth, local: localIssuer, outbound, clock, log });
+  const engine = new Engine({ source: database.facts, clock, cache: config.cache, log });
+  database.follow(engine);
+  const manifests = new Manifests({ database, clock });
+
+  const services: Services = {
+    engine,
+    tokens,
+    keys,
+    manifests,
+    registry,
+    clearEverywhere: async () => (await database.change(async () => ({ result: null, scopes: ['*'] }))).revision,
+    ping: () => database.ping(),
+    recordRefusal: async (refusal) => {
+      await database.change(async (tx) => {
+        await record(tx, refusal);
+        return { result: null, scopes: [] };
+      });
+    },
+  };
+  const metrics = new GrpcMetrics();
+  const gateway = config.roles.includes('gateway') ? createGateway({ config, services, clock, log }) : null;
+  const grpc = config.roles.includes('rpc') ? await buildGrpc(config, { engine, keys, clock, log, metrics }) : null;
+  exposeMetrics(registry, engine, metrics);
+  const doors = new Doors({ config, database, engine, gateway, grpc });
+  return {
+    config,
+    database,
+    engine,
+    manifests,
+    localIssuer,
+    localKey,
+    start: () => doors.start(),
+    close: async () => {
+      await doors.close();
+      await closeParts({ engine, tokens, outbound, database });
+    },
+  };
+}
+
+interface GrpcParts {
+  engine: Engine;
+  keys: Services['keys'];
+  clock: Clock;
+  log: Logger;
+  metrics: GrpcMetrics;
+}
+
+async function buildGrpc({ grpc }: Config, { keys, ...parts }: GrpcParts): Promise<GrpcServer> {
+  return createGrpcServer({
+    ...parts,
+    authorize: (value) => {
+      keys.authorize(value, 'check');
+    },
+    host: grpc.host,
+    port: grpc.port,
+    tls: grpc.tls === null ? undefined : await readTls(grpc.tls),
+    reflection: grpc.reflection,
+  });
+}
+
+async function readTls({ cert, key, clientCa }: NonNullable<Config['grpc']['tls']>) {
+  return {
+    cert: await readFile(cert, 'utf8'),
+    key: await readFile(key, 'utf8'),
+    clientCa: clientCa === null ? undefined : await readFile(clientCa, 'utf8'),
+  };
+}
+
+interface DoorParts {
+  config: Config;
+  database: Database;
+  engine: Engine;
+  gateway: Gateway | null;
+  grpc: GrpcServer | null;
+}
+
+/** The listeners, opened once everything behind them answers, and closed before anything behind them is. */
+class Doors {
+  readonly #parts: DoorParts;
+
+  constructor(parts: DoorParts) {
+    this.#parts = parts;
+  }
+
+  async start(): Promise<Addresses> {
+    const { config, database, engine, gateway, grpc } = this.#parts;
+    await engine.start();
+    await database.change(seed);
+    await database.change((tx) => seedSuperadmins(tx, config.superadmins));
+    const http = await gateway?.start();
+    const rpc = await grpc?.start();
+    grpc?.setServing(true);
+    return {
+      rest: http ? `http://${authority(config.http.host, http.port)}` : null,
+      grpc: rpc ? authority(config.grpc.host, rpc.port) : null,
+      ops: config.ops && http?.opsPort ? `http://${authority(config.ops.host, http.opsPort)}` : null,
+    };
+  }
+
+  async close(): Promise<void> {
+    const { gateway, grpc } = this.#parts;
+    await Promise.all([grpc?.drain(), gateway?.close()]);
+  }
+}
+
+/** Everything is closed even where one part fails to; the first failure is thrown after that. */
+async function closeParts(parts: {
+  engine: Engine;
+  tokens: Tokens;
+  outbound: Outbound;
+  database: Database;
+}): Promise<void> {
+  parts.tokens.close();
+  const results = await Promise.allSettled([parts.engine.close(), parts.outbound.close()]);
+  await parts.database.close();
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
+}
+
+function authority(host: string, port: number): string {
+  // A wildcard address is where one listens, not where one calls.
+  const reachable = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
+  return `${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}

@@ -1,0 +1,111 @@
+/**
+ * What every installation has from its first start (contract 5): the panel's own application `auth` with its entity,
+ * permissions and roles, and the language registry. Idempotent; what administrators changed is never overwritten.
+ */
+
+import { Level } from '../engine/types.ts';
+import {
+  ensureApplication,
+  ensureEntity,
+  ensurePermission,
+  ensureRole,
+  hasOtherApplications,
+  insertLanguages,
+  type LanguageSeed,
+} from '../persistence/catalog/seed.ts';
+import type { Outcome, Tx } from '../persistence/database.ts';
+import { claimSetting } from '../persistence/settings.ts';
+
+/** The admin panel is itself an application (specification, "Panel scoping per application"). */
+const PANEL = {
+  code: 'auth',
+  name: 'Administration',
+  description: 'The admin panel: who may enter it, and which applications they manage.',
+};
+
+const PERMISSIONS = [
+  { code: 'panel.access', description: 'Enter the admin panel.', tiered: false, global: true, group_name: 'Panel' },
+  {
+    code: 'applications.manage',
+    description: 'See an application and all that belongs to it, or change it.',
+    tiered: true,
+    global: false,
+    group_name: 'Panel',
+  },
+];
+
+const ROLES: readonly { code: string; description: string; permissions: ReadonlyMap<string, Level> }[] = [
+  {
+    code: 'application_manager',
+    description: 'Enters the panel; overrides say which applications are seen there, and how.',
+    permissions: new Map([['panel.access', Level.ALLOWED]]),
+  },
+  {
+    code: 'panel_admin',
+    description: 'Enters the panel and manages every application.',
+    permissions: new Map<string, Level>([
+      ['panel.access', Level.ALLOWED],
+      ['applications.manage', Level.EDIT],
+    ]),
+  },
+];
+
+/** Kept once the languages were made: one that was deleted later stays deleted. */
+const LANGUAGES_SEEDED = 'languages.seeded';
+
+const LANGUAGES: readonly LanguageSeed[] = [
+  { code: 'en', name: 'English', nativeName: 'English', fallback: null },
+  ...[
+    ['cs', 'Czech', 'Čeština'],
+    ['sk', 'Slovak', 'Slovenčina'],
+    ['de', 'German', 'Deutsch'],
+    ['fr', 'French', 'Français'],
+    ['es', 'Spanish', 'Español'],
+    ['it', 'Italian', 'Italiano'],
+    ['pt', 'Portuguese', 'Português'],
+    ['nl', 'Dutch', 'Nederlands'],
+    ['pl', 'Polish', 'Polski'],
+    ['hu', 'Hungarian', 'Magyar'],
+    ['ro', 'Romanian', 'Română'],
+    ['bg', 'Bulgarian', 'Български'],
+    ['el', 'Greek', 'Ελληνικά'],
+    ['hr', 'Croatian', 'Hrvatski'],
+    ['sl', 'Slovenian', 'Slovenščina'],
+    ['sv', 'Swedish', 'Svenska'],
+    ['da', 'Danish', 'Dansk'],
+    ['nb', 'Norwegian Bokmål', 'Norsk bokmål'],
+    ['fi', 'Finnish', 'Suomi'],
+    ['et', 'Estonian', 'Eesti'],
+    ['lv', 'Latvian', 'Latviešu'],
+    ['lt', 'Lithuanian', 'Lietuvių'],
+    ['ga', 'Irish', 'Gaeilge'],
+    ['mt', 'Maltese', 'Malti'],
+    ['uk', 'Ukrainian', 'Українська'],
+  ].map(([code = '', name = '', nativeName = '']) => ({ code, name, nativeName, fallback: 'en' })),
+];
+
+/** Makes what is missing. `result` says whether anything that decides a permission was made. */
+export async function seed(tx: Tx): Promise<Outcome<boolean>> {
+  if (await claimSetting(tx, LANGUAGES_SEEDED, true)) await insertLanguages(tx, LANGUAGES);
+  const { id: application_id, made } = await ensureApplication(tx, PANEL);
+  await ensureEntity(tx, {
+    application_id,
+    code: 'application',
+    name: 'Application',
+    description: 'An application that the panel manages.',
+    id_label: 'Application code',
+  });
+  let changed = made;
+  for (const permission of PERMISSIONS) {
+    if (await ensurePermission(tx, { application_id, ...permission })) changed = true;
+  }
+  for (const { permissions, ...role } of ROLES) {
+    if (await ensureRole(tx, { application_id, ...role }, permissions)) changed = true;
+  }
+  return { result: changed, scopes: changed ? [`p:${PANEL.code}`] : [] };
+}
+
+/** Whether nobody has described an application yet. */
+export async function isRegistryEmpty(tx: Tx): Promise<boolean> {
+  return !(await hasOtherApplications(tx, PANEL.code));
+}

@@ -1,0 +1,104 @@
+import { sql } from 'kysely';
+import type { Tx } from '../database.ts';
+
+/** Statements of the seed. Each inserts what is missing and never touches what is there. */
+
+export interface LanguageSeed {
+  code: string;
+  name: string;
+  nativeName: string;
+  fallback: string | null;
+}
+
+export async function insertLanguages(tx: Tx, languages: readonly LanguageSeed[]): Promise<void> {
+  await tx.kysely
+    .insertInto('language')
+    .values(languages.map(({ nativeName, ...language }) => ({ ...language, native_name: nativeName })))
+    .onConflict((oc) => oc.column('code').doNothing())
+    .execute();
+}
+
+/** The application's id, and whether it was made now. */
+export async function ensureApplication(
+  tx: Tx,
+  application: { code: string; name: string; description: string },
+): Promise<{ id: number; made: boolean }> {
+  const inserted = await tx.kysely
+    .insertInto('application')
+    .values(application)
+    .onConflict((oc) => oc.column('code').doNothing())
+    .returning('id')
+    .executeTakeFirst();
+  if (inserted) return { id: inserted.id, made: true };
+  const { id } = await tx.kysely
+    .selectFrom('application')
+    .select('id')
+    .where('code', '=', application.code)
+    .executeTakeFirstOrThrow();
+  return { id, made: false };
+}
+
+export async function ensureEntity(
+  tx: Tx,
+  entity: { application_id: number; code: string; name: string; description: string; id_label: string },
+): Promise<void> {
+  await tx.kysely
+    .insertInto('entity')
+    .values(entity)
+    .onConflict((oc) => oc.columns(['application_id', 'code']).doNothing())
+    .execute();
+}
+
+/** True when it was made now. */
+export async function ensurePermission(
+  tx: Tx,
+  permission: {
+    application_id: number;
+    code: string;
+    description: string;
+    tiered: boolean;
+    global: boolean;
+    group_name: string;
+  },
+): Promise<boolean> {
+  const made = await tx.kysely
+    .insertInto('permission')
+    .values(permission)
+    .onConflict((oc) => oc.columns(['application_id', 'code']).doNothing())
+    .returning('id')
+    .executeTakeFirst();
+  return made !== undefined;
+}
+
+/** Makes the role with its permissions (code to level); a role that is there keeps what administrators made of it. */
+export async function ensureRole(
+  tx: Tx,
+  role: { application_id: number; code: string; description: string },
+  permissions: ReadonlyMap<string, number>,
+): Promise<boolean> {
+  const made = await tx.kysely
+    .insertInto('role')
+    .values(role)
+    .onConflict((oc) => oc.columns(['application_id', 'code']).doNothing())
+    .returning('id')
+    .executeTakeFirst();
+  if (made === undefined) return false;
+  await sql`
+    insert into role_permission (application_id, role_id, permission_id, tiered, level)
+    select p.application_id, ${made.id}, p.id, p.tiered, wanted.level
+    from unnest(${[...permissions.keys()]}::text[], ${[...permissions.values()]}::smallint[]) as wanted (code, level)
+    join permission p on p.application_id = ${role.application_id} and p.code = wanted.code
+  `.execute(tx.kysely);
+  return true;
+}
+
+/** Whether there is any application but `code`. */
+export async function hasOtherApplications(tx: Tx, code: string): Promise<boolean> {
+  const other = await tx.kysely
+    .selectFrom('application')
+    .select('id')
+    .where('code', '<>', code)
+    .limit(1)
+    .executeTakeFirst();
+  return other !== undefined;
+}

@@ -1,0 +1,60 @@
+import { createClient } from '@connectrpc/connect';
+import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
+import { type Addresses, type App, buildApp, type Parts } from '../../src/app.ts';
+import { toConfig } from '../../src/config.ts';
+import { PermissionService } from '../../src/gen/usher/permission/v1/permission_pb.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import type { TestStorage } from './databases.ts';
+
+/** A whole service, as app.ts builds it, with its doors open on free ports. */
+export interface RunningUsher {
+  readonly app: App;
+  readonly rest: string;
+  readonly grpc: string;
+  /** A bearer token of the local issuer. */
+  token(email: string): Promise<string>;
+  close(): Promise<void>;
+}
+
+/** Starts a service on a storage. `env` is what an operator would set beside the ports. */
+export async function startUsher(
+  storage: Pick<TestStorage, 'url' | 'dataDir'>,
+  { env = {}, parts = {} }: { env?: Record<string, string>; parts?: Parts } = {},
+): Promise<RunningUsher> {
+  const config = toConfig({
+    env: {
+      HTTP_PORT: '0',
+      GRPC_PORT: '0',
+      DATA_DIR: storage.dataDir,
+      ...(storage.url === null ? {} : { DATABASE_URL: storage.url }),
+      ...env,
+    },
+  });
+  const app = await buildApp(config, { log: createLogger('fatal'), ...parts });
+  let addresses: Addresses;
+  try {
+    addresses = await app.start();
+  } catch (error) {
+    await app.close();
+    throw error;
+  }
+  return {
+    app,
+    rest: addresses.rest ?? '',
+    grpc: addresses.grpc ?? '',
+    token: async (email) => {
+      if (app.localIssuer === null) throw new Error('this service has no local issuer');
+      return await app.localIssuer.sign(email);
+    },
+    close: () => app.close(),
+  };
+}
+
+/** Real Connect and gRPC-Web clients of a running gateway. */
+export function connectClients(rest: string) {
+  const options = { baseUrl: rest, httpVersion: '1.1' as const };
+  return {
+    connect: createClient(PermissionService, createConnectTransport(options)),
+    grpcWeb: createClient(PermissionService, createGrpcWebTransport(options)),
+  };
+}
