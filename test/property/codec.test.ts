@@ -5,13 +5,8 @@ import { createValidator } from '@bufbuild/protovalidate';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { readBulk, readCheck, readEffective } from '../../src/engine/grpc/codec.ts';
-import {
-  type BulkLine,
-  CheckAnswers,
-  type EffectiveLine,
-  writeBulk,
-  writeEffective,
-} from '../../src/engine/grpc/codec-answers.ts';
+import { CheckAnswers, type EffectiveLine, writeBulk, writeEffective } from '../../src/engine/grpc/codec-answers.ts';
+import { isAllowed } from '../../src/engine/question.ts';
 import { type Decision, Level, Source } from '../../src/engine/types.ts';
 import { type Issue, UsherError } from '../../src/errors.ts';
 import {
@@ -178,7 +173,7 @@ function same(received: Outcome, wanted: Outcome): void {
 }
 
 const character = fc.oneof(
-  { weight: 12, arbitrary: fc.constantFrom(...'abcXYZ019.-_@: ') },
+  { weight: 12, arbitrary: fc.constantFrom(...'abcXYZ019.-_@: '.split('')) },
   {
     weight: 1,
     arbitrary: fc.constantFrom('\u0000', '\u007f', '\u0080', 'é', 'Ω', '\ufeff', 'ʼ', '漢', '😀', '\u{10ffff}'),
@@ -295,7 +290,9 @@ const record: fc.Arbitrary<number[]> = fc.oneof(
       .tuple(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 9 }), content, fc.boolean())
       .map(([open, close, bytes, closed]) => [
         ...varint(BigInt(open * 8 + 3), 1),
-        ...[0x0a, bytes.length & 0x7f, ...bytes],
+        0x0a,
+        bytes.length & 0x7f,
+        ...bytes,
         ...(closed ? varint(BigInt(close * 8 + 4), 1) : []),
       ]),
   },
@@ -469,21 +466,21 @@ describe('answers', () => {
   });
 
   test('a BulkCheckResponse is what protobuf-es writes', () => {
-    const line: fc.Arbitrary<BulkLine> = fc.record({ permission: textOf(128), allowed: fc.boolean(), decision });
+    const lines = fc.array(fc.tuple(textOf(128), decision), { maxLength: 80 });
     fc.assert(
-      fc.property(fc.array(line, { maxLength: 80 }), revision, (lines, at) => {
-        const results = lines.map(({ permission, allowed, decision: { level, source } }) => ({
+      fc.property(lines, fc.constantFrom(...Object.values(Level)), revision, (all, asked, at) => {
+        const named = all.filter(([permission]) => permission !== '');
+        const results = named.map(([permission, one]) => ({
           permission,
-          allowed,
-          accessLevel: level,
-          source,
+          allowed: isAllowed(one, asked),
+          accessLevel: one.level,
+          source: one.source,
         }));
         const message = create(BulkCheckResponseSchema, { results, revision: at });
-        const written = writeBulk(lines, at);
-        if (lines.every(({ permission }) => permission !== '')) {
-          expect(written.equals(toBinary(BulkCheckResponseSchema, message))).toBe(true);
-        }
-        expect(fromBinary(BulkCheckResponseSchema, written)).toEqual(message);
+        const permissions = named.map(([permission]) => permission);
+        const decisions = named.map(([, one]) => one);
+        const written = writeBulk(permissions, decisions, asked, at);
+        expect(written.equals(toBinary(BulkCheckResponseSchema, message))).toBe(true);
       }),
       { numRuns: ANSWERS },
     );
@@ -517,20 +514,22 @@ describe('answers', () => {
   test('answers larger than the room kept for them, and small ones after', () => {
     const held: Decision = { granted: true, level: Level.EDIT, source: Source.ROLE, tiered: true };
     for (const count of [1, 1000, 1, 5000, 2]) {
-      const lines = Array.from({ length: count }, (_, i) => ({
-        permission: `${'漢'.repeat(128)}${i}`,
-        allowed: true,
-        decision: held,
-      }));
-      const results = lines.map(({ permission }) => ({
+      const permissions = Array.from({ length: count }, (_, i) => `${'漢'.repeat(128)}${i}`);
+      const results = permissions.map((permission) => ({
         permission,
         allowed: true,
         accessLevel: held.level,
         source: held.source,
       }));
       const message = create(BulkCheckResponseSchema, { results, revision: '9' });
-      expect(writeBulk(lines, '9').equals(toBinary(BulkCheckResponseSchema, message))).toBe(true);
+      const decisions = permissions.map(() => held);
+      const written = writeBulk(permissions, decisions, Level.VIEW, '9');
+      expect(written.equals(toBinary(BulkCheckResponseSchema, message))).toBe(true);
     }
-    expect(writeBulk([], '').length).toBe(0);
+    expect(writeBulk([], [], Level.NONE, '').length).toBe(0);
+  });
+
+  test('a decision too few is an error, never another permission answered', () => {
+    expect(() => writeBulk(['a', 'b'], [], Level.NONE, '1')).toThrow();
   });
 });

@@ -1,13 +1,7 @@
 /** Writing the three answers, by hand (docs/adr/0003). Fields that hold their default are left out, as proto3 wants it. */
 
+import { isAllowed } from '../question.ts';
 import { type Decision, Level, type Revision, Source } from '../types.ts';
-
-/** One line of a BulkCheckResponse: the code as it was asked, and what is true of it. */
-export interface BulkLine {
-  permission: string;
-  allowed: boolean;
-  decision: Decision;
-}
 
 /** One line of an EffectiveResponse. */
 export interface EffectiveLine {
@@ -29,9 +23,9 @@ const SOURCES = Source.APP_ADMIN + 1;
  */
 export class CheckAnswers {
   readonly #format: (revision: Revision) => string;
-  #revision: Revision = -1;
+  #revision: Revision | undefined;
   #revisionText = Buffer.alloc(0);
-  readonly #ready: (Buffer | undefined)[] = new Array(2 * LEVELS * SOURCES).fill(undefined);
+  readonly #ready: (Buffer | undefined)[] = Array.from({ length: 2 * LEVELS * SOURCES });
 
   constructor(format: (revision: Revision) => string) {
     this.#format = format;
@@ -63,14 +57,26 @@ export class CheckAnswers {
   }
 }
 
-/** A BulkCheckResponse. The buffer is the caller's. */
-export function writeBulk(lines: readonly BulkLine[], revision: string): Buffer {
+/**
+ * A BulkCheckResponse: `decisions` in the order of `permissions`, each compared with the level asked for. The buffer is the
+ * caller's.
+ */
+export function writeBulk(
+  permissions: readonly string[],
+  decisions: readonly Decision[],
+  asked: Level,
+  revision: string,
+): Buffer {
   at = 0;
-  for (const { permission, allowed, decision } of lines) {
+  for (let index = 0; index < permissions.length; index++) {
+    const permission = permissions[index] as string;
+    // An answer too few would be a defect of the engine; the throw keeps it from reading as one permission's for another.
+    const decision = decisions[index];
+    if (decision === undefined) throw new Error('fewer decisions than permissions');
     reserve(permission.length);
     const inner = openField(0x0a);
     writeText(0x0a, permission);
-    if (allowed) writePair(0x10, 1);
+    if (isAllowed(decision, asked)) writePair(0x10, 1);
     if (decision.level !== Level.NONE) writePair(0x18, decision.level);
     if (decision.source !== Source.NONE) writePair(0x20, decision.source);
     closeField(inner);

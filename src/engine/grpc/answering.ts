@@ -1,0 +1,118 @@
+/** The three methods: a request's bytes in, an answer's bytes out. Every rule about questions is the engine's. */
+
+import {
+  formatRevision,
+  isAllowed,
+  PROTO_FIELDS,
+  parseRevision,
+  readPermission,
+  readQuestion,
+  readSubject,
+} from '../question.ts';
+import { type Decision, Level, type Question, type Revision, Source, type Subject } from '../types.ts';
+import type { Handle } from './bridge.ts';
+import { readBulk, readCheck, readEffective } from './codec.ts';
+import { CheckAnswers, type EffectiveLine, writeBulk, writeEffective } from './codec-answers.ts';
+import type { MethodName } from './metrics.ts';
+
+export interface AskOptions {
+  /** The answer is at least so fresh; 0 asks for nothing. */
+  minRevision: Revision;
+  signal: AbortSignal;
+}
+
+/** What the door asks of the engine. Its `Engine` is one. */
+export interface Asked {
+  /** Every answer given in this turn is true of it. */
+  readonly revision: Revision;
+  /** What is known without waiting; null: call `check`. */
+  peek(question: Question): Decision | null;
+  check(question: Question, options: AskOptions): Promise<{ decision: Decision; revision: Revision }>;
+  bulk(
+    subject: Subject,
+    permissions: readonly string[],
+    options: AskOptions,
+  ): Promise<{ decisions: readonly Decision[]; revision: Revision }>;
+  effective(subject: Subject, options: AskOptions): Promise<{ items: readonly EffectiveLine[]; revision: Revision }>;
+  /** Resolves once `revision` is at least this. Throws UNKNOWN_REVISION where the database has none such. */
+  reach(revision: Revision): Promise<void>;
+}
+
+/** A question about what cannot exist: denied for everybody, before cache and database (contract 3). */
+const DENIED: Decision = Object.freeze({ granted: false, level: Level.NONE, source: Source.NONE, tiered: true });
+
+export function createMethods(engine: Asked): Record<MethodName, Handle> {
+  const answers = new CheckAnswers(formatRevision);
+  return {
+    Check: (request) => {
+      const asked = readCheck(request);
+      const question = readQuestion(asked, PROTO_FIELDS);
+      const minRevision = readMinRevision(asked.minRevision);
+      if (minRevision <= engine.revision) {
+        const decision = question === null ? DENIED : engine.peek(question);
+        if (decision !== null) return answers.get(isAllowed(decision, asked.level), decision, engine.revision);
+      }
+      return async (signal) => {
+        const { decision, revision } =
+          question === null
+            ? { decision: DENIED, revision: await reached(engine, minRevision) }
+            : await engine.check(question, { minRevision, signal });
+        return answers.get(isAllowed(decision, asked.level), decision, revision);
+      };
+    },
+
+    BulkCheck: (request) => {
+      const asked = readBulk(request);
+      const subject = readSubject(asked, PROTO_FIELDS);
+      const codes = asked.permissions.map((code) => readPermission(code, 'permissions'));
+      const known = codes.filter((code) => code !== null);
+      const minRevision = readMinRevision(asked.minRevision);
+      return async (signal) => {
+        if (subject === null || known.length === 0) {
+          const revision = await reached(engine, minRevision);
+          return writeBulk(
+            asked.permissions,
+            codes.map(() => DENIED),
+            asked.level,
+            formatRevision(revision),
+          );
+        }
+        const { decisions, revision } = await engine.bulk(subject, known, { minRevision, signal });
+        const all = known.length === codes.length ? decisions : withDenied(codes, decisions);
+        return writeBulk(asked.permissions, all, asked.level, formatRevision(revision));
+      };
+    },
+
+    Effective: (request) => {
+      const asked = readEffective(request);
+      const subject = readSubject(asked, PROTO_FIELDS);
+      const minRevision = readMinRevision(asked.minRevision);
+      return async (signal) => {
+        if (subject === null) return writeEffective([], formatRevision(await reached(engine, minRevision)));
+        const { items, revision } = await engine.effective(subject, { minRevision, signal });
+        return writeEffective(items, formatRevision(revision));
+      };
+    },
+  };
+}
+
+function readMinRevision(text: string): Revision {
+  return text === '' ? 0 : parseRevision(text);
+}
+
+/** The revision that a denial without a look at the data is given at: never older than what was asked for. */
+async function reached(engine: Asked, minRevision: Revision): Promise<Revision> {
+  if (minRevision > engine.revision) await engine.reach(minRevision);
+  return engine.revision;
+}
+
+/** Decisions for every code asked, of which the engine was asked only those that are not null. */
+function withDenied(codes: readonly (string | null)[], decisions: readonly Decision[]): Decision[] {
+  let next = 0;
+  return codes.map((code) => {
+    if (code === null) return DENIED;
+    const decision = decisions[next++];
+    if (decision === undefined) throw new Error('fewer decisions than permissions');
+    return decision;
+  });
+}

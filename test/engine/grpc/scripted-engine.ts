@@ -1,0 +1,77 @@
+import type { Asked, AskOptions } from '../../../src/engine/grpc/answering.ts';
+import { type Decision, Level, type Question, type Revision, Source, type Subject } from '../../../src/engine/types.ts';
+import { UsherError } from '../../../src/errors.ts';
+
+type Effective = Awaited<ReturnType<Asked['effective']>>['items'];
+
+export const HELD: Record<'edit' | 'view' | 'allowed' | 'overridden' | 'denied', Decision> = {
+  edit: { granted: true, level: Level.EDIT, source: Source.ROLE, tiered: true },
+  view: { granted: true, level: Level.VIEW, source: Source.ROLE, tiered: true },
+  allowed: { granted: true, level: Level.ALLOWED, source: Source.APP_ADMIN, tiered: false },
+  overridden: { granted: false, level: Level.NONE, source: Source.OVERRIDE, tiered: true },
+  denied: { granted: false, level: Level.NONE, source: Source.NONE, tiered: true },
+};
+
+/**
+ * An engine for tests of the door: it answers by permission code, knows at once or after a while, waits until it is told
+ * to go on, and fails as it is told. It writes down what it was asked.
+ */
+export class ScriptedEngine implements Asked {
+  revision: Revision = 7;
+  /** The newest revision there is: `reach` beyond it fails. */
+  head: Revision = 9;
+  decisions = new Map<string, Decision>(Object.entries(HELD));
+  items: Effective = [];
+  /** Whether `peek` knows. */
+  warm = true;
+  /** What `peek` throws, and everything else rejects with. */
+  failure: unknown;
+  /** What everything but `peek` waits for. */
+  gate: Promise<unknown> = Promise.resolve();
+  asked: { method: string; what: Question | Subject; permissions?: readonly string[]; options?: AskOptions }[] = [];
+  signals: AbortSignal[] = [];
+
+  peek(question: Question): Decision | null {
+    this.asked.push({ method: 'peek', what: question });
+    if (this.failure !== undefined) throw this.failure;
+    return this.warm ? this.#decide(question.permission) : null;
+  }
+
+  async check(question: Question, options: AskOptions): Promise<{ decision: Decision; revision: Revision }> {
+    this.asked.push({ method: 'check', what: question, options });
+    await this.#wait(options);
+    return { decision: this.#decide(question.permission), revision: this.revision };
+  }
+
+  async bulk(
+    subject: Subject,
+    permissions: readonly string[],
+    options: AskOptions,
+  ): Promise<{ decisions: Decision[]; revision: Revision }> {
+    this.asked.push({ method: 'bulk', what: subject, permissions, options });
+    await this.#wait(options);
+    return { decisions: permissions.map((code) => this.#decide(code)), revision: this.revision };
+  }
+
+  async effective(subject: Subject, options: AskOptions): Promise<{ items: Effective; revision: Revision }> {
+    this.asked.push({ method: 'effective', what: subject, options });
+    await this.#wait(options);
+    return { items: this.items, revision: this.revision };
+  }
+
+  async reach(revision: Revision): Promise<void> {
+    if (revision > this.head) throw new UsherError('UNKNOWN_REVISION', 'no such revision');
+    this.revision = Math.max(this.revision, revision);
+  }
+
+  #decide(permission: string): Decision {
+    return this.decisions.get(permission) ?? HELD.denied;
+  }
+
+  async #wait({ minRevision, signal }: AskOptions): Promise<void> {
+    this.signals.push(signal);
+    await this.gate;
+    if (this.failure !== undefined) throw this.failure;
+    await this.reach(minRevision);
+  }
+}
