@@ -1,0 +1,46 @@
+import type { Command } from 'commander';
+import { type Context, print } from './io.ts';
+import { askAbout, type Held, readResource } from './questions.ts';
+import { asksService, openService, type ServiceOptions } from './service.ts';
+
+interface Options extends ServiceOptions {
+  resource?: string;
+}
+
+/** `usher effective EMAIL APP`: everything that the application defines, and what of it somebody holds. */
+export function defineEffective(program: Command, context: Context): void {
+  asksService(program.command('effective <email> <app>'))
+    .summary('list what somebody holds in an application')
+    .description('Lists every permission that an application defines, what somebody holds of it, and why.')
+    .option('--resource <type:id>', 'for one record, for example project:1042')
+    .action(async (email: string, app: string, _: Options, command: Command) => {
+      const options = command.optsWithGlobals<Options>();
+      const service = await openService(context.io, options);
+      const subject = { email, app, ...readResource(options.resource) };
+      const { payload, revision } = await askAbout(service, 'effective', subject);
+      const items = payload as readonly Held[];
+      print(context, options, { ...subject, permissions: items, revision }, table(items, app));
+    });
+}
+
+function table(items: readonly Held[], app: string): string {
+  if (items.length === 0) return `${app} defines no permissions, or there is no such application.`;
+  const width = Math.max(...items.map(({ code }) => code.length));
+  const lines: string[] = [];
+  let group: string | null | undefined;
+  for (const item of items) {
+    if (item.groupName !== group && (item.groupName !== null || lines.length > 0)) {
+      lines.push(...(lines.length > 0 ? [''] : []), item.groupName ?? '(no group)');
+    }
+    group = item.groupName;
+    const level = (item.accessLevel ?? '-').padEnd('allowed'.length);
+    lines.push(`  ${item.code.padEnd(width)}  ${level}  ${source(item)}`.trimEnd());
+  }
+  return lines.join('\n');
+}
+
+function source({ source: by, granted }: Held): string {
+  if (by === null || by === 'none') return '';
+  if (by === 'override') return granted ? 'by override' : 'denied by override';
+  return { role: 'by role', superadmin: 'SuperAdmin', app_admin: 'application admin' }[by];
+}

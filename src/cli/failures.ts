@@ -1,0 +1,52 @@
+/** How a failed command ends: one clear line on stderr, what follows from it, and a non-zero exit code. */
+
+import { CommanderError } from 'commander';
+import { ConfigError } from '../config.ts';
+import { UsherError } from '../errors.ts';
+import { Refused } from '../persistence/open.ts';
+import { CommandFailed, type Io } from './io.ts';
+
+/** Writes what went wrong; answers the exit code. */
+export function reportFailure(io: Io, error: unknown, json: boolean): number {
+  // Commander has written its own words: help, the version, or what is wrong with the arguments.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 1;
+  const failure = toFailure(error);
+  if (json) {
+    const { message, code, details } = failure;
+    io.stderr.write(`${JSON.stringify({ success: false, code, message, ...(details ? { details } : {}) })}\n`);
+  } else {
+    io.stderr.write(`${[failure.message, ...failure.lines.map((line) => `  ${line}`)].join('\n')}\n`);
+  }
+  return 1;
+}
+
+function toFailure(error: unknown): CommandFailed {
+  if (error instanceof CommandFailed) return error;
+  if (error instanceof ConfigError) {
+    const lines = error.faults.map(
+      ({ key, variable, problem }) => `${key}${variable ? ` (${variable})` : ''}: ${problem}`,
+    );
+    return new CommandFailed('The configuration does not fit:', {
+      lines,
+      code: 'CONFIGURATION',
+      details: { faults: error.faults },
+    });
+  }
+  if (error instanceof UsherError) {
+    return new CommandFailed(error.message, { code: error.reason ?? error.code, details: error.details });
+  }
+  if (error instanceof Refused) return new CommandFailed(error.message, { code: 'DATABASE' });
+  const code = (error as NodeJS.ErrnoException | null)?.code;
+  if (code === 'EADDRINUSE') return new CommandFailed(portTaken(error as NodeJS.ErrnoException), { code });
+  // A mistake of ours: its stack is the only thing that helps.
+  const shown = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return new CommandFailed('Something went wrong here that should not have.', {
+    lines: shown.split('\n'),
+    code: 'INTERNAL',
+  });
+}
+
+function portTaken(error: NodeJS.ErrnoException & { address?: string; port?: number }): string {
+  const at = error.port === undefined ? '' : ` ${error.address ?? ''}:${error.port}`;
+  return `The address${at} is taken by another process: stop it, or choose another port (HTTP_PORT, GRPC_PORT, OPS_PORT).`;
+}

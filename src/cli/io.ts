@@ -1,0 +1,75 @@
+/** What a command may touch of the process: handed in by main.ts, which alone reads process.*, or by a test. */
+
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config.ts';
+
+export interface Output {
+  write(text: string): unknown;
+  /** Whether a person looks at it. */
+  readonly isTTY?: boolean | undefined;
+  readonly columns?: number | undefined;
+}
+
+/** What `usher serve` runs: app-serve.ts. Resolves when the service has ended in good order. */
+export type Serve = (options: {
+  config: Config;
+  print(text: string): void;
+  stopped: Promise<string>;
+  version: string;
+}) => Promise<void>;
+
+export interface Io {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** What relative paths are relative to. */
+  readonly cwd: string;
+  readonly stdin: AsyncIterable<string | Uint8Array>;
+  readonly stdout: Output;
+  readonly stderr: Output;
+  /** From this call on a signal does not end the process; the promise settles with its name instead. */
+  stopped(): Promise<string>;
+  readonly serve: Serve;
+  readonly version: string;
+  readonly clock: Clock;
+}
+
+/** A failure that a command explains itself: `message` is one line for people, `lines` what follows it. */
+export class CommandFailed extends Error {
+  readonly lines: readonly string[];
+  /** For `--json`. */
+  readonly code: string;
+  readonly details: Record<string, unknown> | undefined;
+
+  constructor(
+    message: string,
+    {
+      lines = [],
+      code = 'FAILED',
+      details,
+    }: { lines?: readonly string[]; code?: string; details?: Record<string, unknown> | undefined } = {},
+  ) {
+    super(message);
+    this.name = 'CommandFailed';
+    this.lines = lines;
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** What every command is defined with. */
+export interface Context {
+  readonly io: Io;
+  /** What the process ends with when nothing fails; 0 unless a command sets it. */
+  exitCode: number;
+}
+
+/** Options that every command has. */
+export interface GlobalOptions {
+  config?: string;
+  json?: boolean;
+}
+
+/** Writes a command's result: `value` as JSON with `--json`, else the text. */
+export function print({ io }: Context, { json }: GlobalOptions, value: unknown, text: string): void {
+  const shown = json ? JSON.stringify(value, null, 2) : text;
+  io.stdout.write(shown.endsWith('\n') ? shown : `${shown}\n`);
+}

@@ -1,0 +1,43 @@
+/** The configuration of a command: `--config` or USHER_CONFIG, under the environment (contract 10). */
+
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { parseDocument } from 'yaml';
+import { type Config, type RawConfig, toConfig } from '../config.ts';
+import { apiKeyFaults } from '../identity/api-keys.ts';
+import { CommandFailed, type GlobalOptions, type Io } from './io.ts';
+
+/** What a feature knows about the grammar of its keys. */
+export const CONFIG_CHECKS = [apiKeyFaults];
+
+/** Reads the file, if one is named, and nothing else. */
+export async function readRawConfig(io: Io, options: GlobalOptions): Promise<RawConfig> {
+  const named = options.config ?? io.env.USHER_CONFIG;
+  if (named === undefined || named === '') return { env: io.env };
+  const path = resolve(io.cwd, named);
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'is not there' : 'cannot be read';
+    throw new CommandFailed(`The configuration file ${path} ${reason}.`);
+  }
+  const document = parseDocument(text, { prettyErrors: true, logLevel: 'error' });
+  const [problem] = [...document.errors, ...document.warnings];
+  if (problem) {
+    const at = problem.linePos?.[0];
+    const where = at ? `:${at.line}:${at.col}` : '';
+    throw new CommandFailed(`The configuration file ${path}${where} is not YAML: ${problem.message.split('\n')[0]}`);
+  }
+  return { env: io.env, file: document.toJS() as unknown };
+}
+
+/** The checked configuration; ConfigError with every fault. */
+export async function loadConfig(io: Io, options: GlobalOptions): Promise<Config> {
+  return toConfig(await readRawConfig(io, options), CONFIG_CHECKS);
+}
+
+/** The data directory as one path, whatever the process's own directory. */
+export function dataDirOf(io: Io, config: Config): string {
+  return resolve(io.cwd, config.dataDir);
+}

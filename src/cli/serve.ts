@@ -1,0 +1,25 @@
+import type { Command } from 'commander';
+import type { Context, GlobalOptions } from './io.ts';
+import { loadConfig } from './load-config.ts';
+
+/** `usher serve`: the service, until a signal ends it. */
+export function defineServe(program: Command, context: Context): void {
+  program
+    .command('serve')
+    .summary('run the service')
+    .description('Runs the service until SIGINT or SIGTERM, then lets what is in flight finish. `npm start` runs this.')
+    .action(async (_: GlobalOptions, command: Command) => {
+      const options = command.optsWithGlobals<GlobalOptions>();
+      const { io } = context;
+      const config = await loadConfig(io, options);
+      await io.serve({
+        config,
+        // Whoever asked for JSON reads the log, which is that already.
+        print: (text) => {
+          if (!options.json) io.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+        },
+        stopped: io.stopped(),
+        version: io.version,
+      });
+    });
+}
