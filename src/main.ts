@@ -1,0 +1,44 @@
+#!/usr/bin/env node
+/** The only reader of the process: arguments, environment, streams, signals, exit code. */
+
+import { readFileSync } from 'node:fs';
+import { serve } from './app-serve.ts';
+import type { Io } from './cli/io.ts';
+import { run } from './cli/program.ts';
+import { systemClock } from './clock.ts';
+
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+/** The first signal asks for an end in good order; the second does not wait for it. */
+function stopped(): Promise<string> {
+  return new Promise((resolve) => {
+    let asked = false;
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.on(signal, () => {
+        if (asked) process.exit(1);
+        asked = true;
+        resolve(signal);
+      });
+    }
+  });
+}
+
+const io: Io = {
+  env: process.env,
+  cwd: process.cwd(),
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  stopped,
+  serve,
+  version,
+  clock: systemClock,
+};
+
+// Who reads our output may leave early (`usher export … | head`); that is no failure of ours.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  process.exit(error.code === 'EPIPE' ? 0 : 1);
+});
+process.exitCode = await run(process.argv.slice(2), io);
