@@ -11,6 +11,8 @@ export class StatementFailed extends Error {
   readonly constraint: string | null;
   /** The connection is of no more use; the fate of the statement is unknown. */
   readonly lost: boolean;
+  /** What happened, in a few words that hold nothing of the statement. */
+  readonly what: string;
 
   constructor(sqlState: string | null, constraint: string | null, lost: boolean, what: string) {
     super(`The database did not carry out a statement: ${what}`);
@@ -18,6 +20,7 @@ export class StatementFailed extends Error {
     this.sqlState = sqlState;
     this.constraint = constraint;
     this.lost = lost;
+    this.what = what;
   }
 }
 

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { Clock } from '../clock.ts';
-import { type UsherError, unavailable } from '../errors.ts';
+import { unavailable } from '../errors.ts';
 import type { Logger } from '../telemetry.ts';
 import { pruneChangeLog } from './change-log.ts';
 import type { Database } from './database.ts';
@@ -196,11 +196,10 @@ async function ping(opened: Opened): Promise<void> {
 /** What went wrong while reaching a server, for the operator; never the URL, which may hold a password. */
 function unreachable(url: string, error: unknown): Error {
   if (error instanceof Refused) return error;
-  const known = toDatabaseError(error) as Error | UsherError;
-  const cause = error instanceof StatementFailed ? error : known.cause;
+  const failed = error instanceof Error && error.cause instanceof StatementFailed ? error.cause : error;
+  const why = failed instanceof StatementFailed ? failed.what : 'see the cause in the log';
   const { host, port, database } = serverOf(url);
-  const why = cause instanceof Error ? ` ${cause.message}.` : '';
-  return new Refused(`The PostgreSQL at ${host}:${port}, database ${database}, cannot be used.${why}`, error);
+  return new Refused(`The PostgreSQL at ${host}:${port}, database ${database}, cannot be used: ${why}.`, error);
 }
 
 function serverOf(url: string): { host: string; port: number; database: string } {

@@ -115,7 +115,7 @@ describe('plans of a miss with 100,000 people and 1,000,000 overrides', () => {
     await restoreIndexes();
     await client.end();
     pool = createFactsPool({ url: database.url, clock: systemClock, log: createLogger('silent') });
-  }, 60_000);
+  }, 180_000);
 
   afterAll(async () => {
     await pool.close();
@@ -151,7 +151,7 @@ describe('plans of a miss with 100,000 people and 1,000,000 overrides', () => {
         await client.connect();
         await client.query('analyze');
         await client.end();
-      }, 60_000);
+      }, 180_000);
 
       test.each(STATEMENTS)('%s probes indexes only', async (name, text, types, parameters) => {
         const plan = await explain(name, text, types, parameters);
@@ -182,7 +182,7 @@ describe('plans of a miss on PGlite', () => {
       await sql`analyze`.execute(tx.kysely);
       return { result: undefined, scopes: ['*'] };
     });
-  }, 60_000);
+  }, 180_000);
 
   test.each(STATEMENTS)('%s probes the indexes of the tables that grow', async (_name, text, _types, parameters) => {
     const grow = ['person', 'user_role', 'resource_override', 'app_admin', 'policy_change'];

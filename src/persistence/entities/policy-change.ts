@@ -5,7 +5,7 @@ export const PolicyChange = defineEntity({
   name: 'PolicyChange',
   tableName: 'policy_change',
   properties: {
-    revision: p.bigint('number').primary(),
+    revision: p.bigint('number').primary().autoincrement(false),
     at: p.datetime(3).defaultRaw('clock_timestamp()'),
     nonce: p.text(),
     scopes: p.array().columnType('text[]'),

@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Database } from '../../src/persistence/database.ts';
+import type { Failpoint } from '../../src/persistence/open.ts';
+import { createStorage, type TestStorage } from '../support/databases.ts';
+import { spawnWriter } from '../support/spawn-writer.ts';
+
+const POINTS: (Failpoint | 'inside')[] = ['inside', 'before-log', 'after-log', 'after-commit', 'after-reach'];
+const ROUNDS = process.env.USHER_LONG === '1' ? 24 : 1;
+/** Each round kills in the third write: two acknowledged ones come before it. */
+const DIE_IN = 2;
+
+/** What there is of one write: its application, permission, audit record and log row. */
+async function traces(database: Database, code: string): Promise<number> {
+  return await database.read(async (tx) => {
+    const applications = await tx.kysely.selectFrom('application').select('id').where('code', '=', code).execute();
+    const permissions = await tx.kysely
+      .selectFrom('permission')
+      .innerJoin('application', 'application.id', 'permission.application_id')
+      .select('permission.id')
+      .where('application.code', '=', code)
+      .execute();
+    const records = await tx.kysely.selectFrom('audit').select('id').where('app_code', '=', code).execute();
+    const log = await tx.kysely.selectFrom('policy_change').select('scopes').execute();
+    const announced = log.filter(({ scopes }) => scopes.includes(`p:${code}`));
+    return applications.length + permissions.length + records.length + announced.length;
+  });
+}
+
+describe.each(['postgresql', 'pglite'] as const)('kill -9 between the statements of a write (%s)', (kind) => {
+  let storage: TestStorage;
+
+  beforeAll(async () => {
+    storage = await createStorage(kind);
+  }, 60_000);
+
+  afterAll(async () => {
+    await storage.remove();
+  });
+
+  test.each(POINTS)(
+    '%s: what was acknowledged is there, and of the last write all or nothing',
+    async (dieAt) => {
+      for (let round = 0; round < ROUNDS; round++) {
+        const prefix = `${dieAt}-${round}-`;
+        const { url, dataDir } = storage;
+        const writer = spawnWriter({ url, dataDir, prefix, writes: DIE_IN + 1, dieAt, dieIn: DIE_IN });
+        expect(await writer.ended).toBe('SIGKILL');
+        expect(writer.lines).toEqual(['open', 'acknowledged 0', 'acknowledged 1']);
+
+        const database = await storage.open();
+        expect(await Promise.all([0, 1].map((i) => traces(database, `${prefix}${i}`)))).toEqual([4, 4]);
+        const committed = dieAt === 'after-commit' || dieAt === 'after-reach';
+        expect(await traces(database, `${prefix}${DIE_IN}`)).toBe(committed ? 4 : 0);
+        // Numbering goes on without a gap.
+        const { head } = await database.facts.changes(0);
+        const next = await database.change(async () => ({ result: 0, scopes: ['*'] }));
+        expect(next.revision).toBe(head + 1);
+        await database.close();
+      }
+    },
+    30_000 + ROUNDS * 10_000,
+  );
+});

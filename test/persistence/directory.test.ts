@@ -1,0 +1,71 @@
+import { chmodSync, mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { holdDirectory } from '../../src/persistence/directory.ts';
+import { createStorage, type TestStorage } from '../support/databases.ts';
+import { spawnWriter } from '../support/spawn-writer.ts';
+
+const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
+
+describe('the directory of an embedded database', () => {
+  let storage: TestStorage;
+  let scratch: string;
+
+  beforeAll(async () => {
+    storage = await createStorage('pglite');
+    scratch = mkdtempSync(join(tmpdir(), 'usher-directory-'));
+  }, 60_000);
+
+  afterAll(async () => {
+    await storage.remove();
+    await rm(scratch, { recursive: true, force: true });
+  });
+
+  test('is refused to a second process, and free again after kill -9 of the first', async () => {
+    const { dataDir } = storage;
+    const writer = spawnWriter({ url: null, dataDir, prefix: 'held', writes: 1, dieAt: null, dieIn: 0 });
+    await writer.says('acknowledged 0');
+
+    const refused = storage.open();
+    await expect(refused).rejects.toMatchObject({ name: 'Refused' });
+    await expect(refused).rejects.toThrow(
+      /^Another process works with the embedded database in .+ \(DATABASE_URL\)\.$/,
+    );
+    const second = spawnWriter({ url: null, dataDir, prefix: 'second', writes: 1, dieAt: null, dieIn: 0 });
+    await expect(second.says('open')).rejects.toThrow('Another process works with the embedded database');
+
+    await writer.kill();
+    const database = await storage.open();
+    const rows = await database.read((tx) => tx.kysely.selectFrom('application').select('code').execute());
+    expect(rows).toEqual([{ code: 'held0' }]);
+    await expect(storage.open()).rejects.toThrow('Another process');
+    await database.close();
+    await (await storage.open()).close();
+  });
+
+  test('is made for its owner alone', () => {
+    const dataDir = join(scratch, 'deep', 'new');
+    const held = holdDirectory(dataDir);
+    expect([mode(dataDir), mode(held.database), mode(join(dataDir, 'usher.lock'))]).toEqual(['700', '700', '600']);
+    held.release();
+    // One that has become looser, or was made empty for it, is closed again.
+    chmodSync(dataDir, 0o755);
+    holdDirectory(dataDir).release();
+    const empty = join(scratch, 'empty');
+    mkdirSync(empty, { mode: 0o755 });
+    holdDirectory(empty).release();
+    expect([mode(dataDir), mode(empty)]).toEqual(['700', '700']);
+  });
+
+  test('a directory that holds other things keeps its mode, and the database in it is closed to others', () => {
+    const shared = join(scratch, 'shared');
+    mkdirSync(shared);
+    chmodSync(shared, 0o755);
+    writeFileSync(join(shared, 'of-somebody'), '');
+    const held = holdDirectory(shared);
+    expect([mode(shared), mode(held.database), mode(join(shared, 'usher.lock'))]).toEqual(['755', '700', '600']);
+    held.release();
+  });
+});

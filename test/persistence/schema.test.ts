@@ -1,0 +1,81 @@
+import { expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { createDialect } from '../../src/persistence/dialect.ts';
+import { openOrm } from '../../src/persistence/orm.ts';
+import { createLogger } from '../../src/telemetry.ts';
+import { forEachDatabase } from '../support/databases.ts';
+
+/** Every column that the entities describe: its table, name, type, whether it may be null, whether it has a default. */
+async function described(): Promise<string[]> {
+  const never = () => Promise.reject(new Error('nothing is asked of a database here'));
+  const dialect = createDialect({ open: never, close: () => Promise.resolve() });
+  const orm = await openOrm({ kind: 'postgresql', dialect, name: 'none', log: createLogger('silent') });
+  return [...orm.getMetadata().getAll().values()].flatMap((meta) =>
+    meta.props.map((prop) => {
+      const hasDefault = prop.autoincrement === true || prop.default !== undefined || prop.defaultRaw !== undefined;
+      const type = (prop.columnTypes[0] ?? '').replace('bigserial', 'bigint');
+      return column(meta.tableName, prop.fieldNames[0] ?? '', type, prop.nullable === true, hasDefault);
+    }),
+  );
+}
+
+function column(table: string, name: string, type: string, nullable: boolean, hasDefault: boolean): string {
+  return `${table}.${name} ${type}${nullable ? ' null' : ''}${hasDefault ? ' default' : ''}`;
+}
+
+interface ColumnRow {
+  table: string;
+  name: string;
+  type: string;
+  nullable: boolean;
+  has_default: boolean;
+}
+
+forEachDatabase('the entities', (fixture) => {
+  test('describe the tables that the migrations make, column by column', async () => {
+    const { rows } = await fixture.database.read((tx) =>
+      sql<ColumnRow>`
+        select c.relname as table, a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
+               not a.attnotnull as nullable, a.atthasdef or a.attidentity <> '' as has_default
+          from pg_attribute a join pg_class c on c.oid = a.attrelid
+         where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relname <> 'mikro_orm_migrations'
+           and a.attnum > 0 and not a.attisdropped`.execute(tx.kysely),
+    );
+    const types: Record<string, string> = { 'timestamp(3) with time zone': 'timestamptz(3)', integer: 'int' };
+    const made = rows.map((row) =>
+      column(row.table, row.name, types[row.type] ?? row.type, row.nullable, row.has_default),
+    );
+    expect((await described()).toSorted()).toEqual(made.toSorted());
+  });
+
+  test('values come as JavaScript says them: numbers, dates, JSON, lists', async () => {
+    const { rows } = await fixture.database.read((tx) =>
+      sql`select 9007199254740991::bigint as big, '{1,2}'::bigint[] as bigs, '{}'::bigint[] as none, 2::smallint as small,
+          timestamptz '2026-01-02 03:04:05.678+00' as at, '{"a": [1]}'::jsonb as json, '{a,"b c"}'::text[] as list,
+          count(*) as counted from person`.execute(tx.kysely),
+    );
+    expect(rows).toEqual([
+      {
+        big: 9007199254740991,
+        bigs: [1, 2],
+        none: [],
+        small: 2,
+        at: new Date('2026-01-02T03:04:05.678Z'),
+        json: { a: [1] },
+        list: ['a', 'b c'],
+        counted: 0,
+      },
+    ]);
+    const beyond = fixture.database.read((tx) => sql`select 9007199254740992::bigint as id`.execute(tx.kysely));
+    await expect(beyond).rejects.toThrow(RangeError);
+  });
+
+  test('dates and lists go in as they come out', async () => {
+    const at = new Date('2026-06-30T22:10:00.123Z');
+    const { rows } = await fixture.database.read((tx) =>
+      sql`select ${at}::timestamptz as at, ${['ž', '"', '\\', 'a,b', '{}', 'null']}::text[] as list, ${[]}::text[] as none,
+          ${JSON.stringify(['x'])}::jsonb as json, ${null}::text as nothing`.execute(tx.kysely),
+    );
+    expect(rows).toEqual([{ at, list: ['ž', '"', '\\', 'a,b', '{}', 'null'], none: [], json: ['x'], nothing: null }]);
+  });
+});

@@ -1,0 +1,47 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import type { WriterOrders } from './writer-process.ts';
+
+export interface Writer {
+  readonly child: ChildProcess;
+  /** Lines that it has said so far. */
+  readonly lines: string[];
+  /** Resolves when it says `line`; rejects when it ends first, with what it wrote to stderr. */
+  says(line: string): Promise<void>;
+  /** The signal or code that ended it. */
+  readonly ended: Promise<NodeJS.Signals | number | null>;
+  kill(): Promise<void>;
+}
+
+export function spawnWriter(orders: WriterOrders): Writer {
+  const script = join(import.meta.dirname, 'writer-process.ts');
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, JSON.stringify(orders)]);
+  const lines: string[] = [];
+  let errors = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString();
+  });
+  const reader = createInterface({ input: child.stdout });
+  reader.on('line', (line) => lines.push(line));
+  // `close`, not `exit`: by then everything that it said has been read.
+  const ended = new Promise<NodeJS.Signals | number | null>((resolve) => {
+    child.once('close', (code, signal) => resolve(signal ?? code));
+  });
+  return {
+    child,
+    lines,
+    ended,
+    async says(line) {
+      while (!lines.includes(line)) {
+        const over = await Promise.race([once(reader, 'line').then(() => false), ended.then(() => true)]);
+        if (over && !lines.includes(line)) throw new Error(`the process ended and never said "${line}": ${errors}`);
+      }
+    },
+    async kill() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
