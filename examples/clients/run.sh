@@ -113,7 +113,8 @@ ask() {
     typescript) node "$here/typescript/main.ts" "$@" ;;
     go) "$here/go/usher-client" "$@" ;;
     python) "$here/python/.venv/bin/python" "$here/python/main.py" "$@" ;;
-    java) java -jar "$here/java/target/usher-client.jar" "$@" ;;
+    # Flags for a process that lives a second; a service wants neither.
+    java) java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -jar "$here/java/target/usher-client.jar" "$@" ;;
   esac
 }
 
