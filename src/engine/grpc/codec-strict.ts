@@ -71,6 +71,8 @@ function readMessage<D extends Subjects>(
 }
 
 const MAX_UNKNOWN_NAMED = 8;
+/** After so many nothing more is read: a megabyte of them would hold up everybody else. */
+const MAX_UNKNOWN_READ = 4096;
 
 /**
  * Refuses fields that the schema does not know, or knows with another wire type: a question must never be answered as a
@@ -81,12 +83,14 @@ function checkWire(schema: DescMessage, bytes: Uint8Array): void {
   const reader = new BinaryReader(bytes);
   const unknown = new Set<number>();
   let listed = 0;
+  let strange = 0;
   while (reader.pos < reader.len) {
     const [number, wireType] = reader.tag();
     const field = schema.fields.find((candidate) => candidate.number === number);
     const expected = field?.fieldKind === 'enum' ? WireType.Varint : WireType.LengthDelimited;
     if (field === undefined || wireType !== expected) {
       if (unknown.size < MAX_UNKNOWN_NAMED) unknown.add(number);
+      if (++strange > MAX_UNKNOWN_READ) break;
     } else if (field.fieldKind === 'list' && ++listed > LIMITS.bulkPermissions) {
       throw validationFailed([{ path: field.name, message: `must hold at most ${LIMITS.bulkPermissions} codes` }]);
     }

@@ -1,5 +1,6 @@
 /** The gRPC door: one server with the permission service, health and, where wanted, reflection. */
 
+import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { logVerbosity, Server, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
 import { type Clock, systemClock } from '../../clock.ts';
@@ -150,7 +151,9 @@ function unheard(message: string, host: string, port: number): string {
 
 function secure({ cert, key, clientCa }: GrpcTls): ServerCredentials {
   try {
-    createSecureContext({ cert, key, ca: clientCa });
+    createSecureContext({ cert, key });
+    // OpenSSL passes over an authority that it cannot read, and then no client is let in.
+    if (clientCa !== undefined) for (const one of certificatesOf(clientCa)) new X509Certificate(one);
   } catch (error) {
     throw new UsherError(
       'UNAVAILABLE',
@@ -161,6 +164,13 @@ function secure({ cert, key, clientCa }: GrpcTls): ServerCredentials {
   const authority = clientCa === undefined ? null : Buffer.from(clientCa);
   const pair = { cert_chain: Buffer.from(cert), private_key: Buffer.from(key) };
   return ServerCredentials.createSsl(authority, [pair], clientCa !== undefined);
+}
+
+/** The certificates of a bundle; throws when there is none. */
+function certificatesOf(pem: string): string[] {
+  const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g);
+  if (found === null) throw new Error('no certificate');
+  return found;
 }
 
 /** Waits for calls in flight, but not for ever. */

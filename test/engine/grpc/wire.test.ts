@@ -1,0 +1,158 @@
+import { randomBytes } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import { status } from '@grpc/grpc-js';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { call, closeDoors, encodeCheck, framed, openClient, openDoor, openRaw, QUESTION, SERVICE } from './support.ts';
+
+afterEach(closeDoors);
+
+const CHECK = `/${SERVICE}/Check`;
+const ROUNDS = process.env.USHER_LONG ? 20_000 : 100;
+const MIB = 1024 * 1024;
+
+/** A CheckRequest of exactly so many bytes: a resource id sent over and over, of which the last counts. */
+function questionOf(size: number): Buffer {
+  const question = Buffer.from(encodeCheck({ ...QUESTION, resourceType: 'invoice', resourceId: '1' }));
+  const filler = Buffer.concat([Buffer.from([0x2a, 0x7e]), Buffer.alloc(126, 'x')]);
+  const parts: Buffer[] = [];
+  let left = size - question.length;
+  for (; left >= 128 + 2; left -= 128) parts.push(filler);
+  const rest = left - 2;
+  parts.push(
+    Buffer.concat([Buffer.from([0x2a, rest & 0x7f, ...(rest > 127 ? [rest >> 7] : [])]), Buffer.alloc(rest, 'x')]),
+  );
+  const all = Buffer.concat([...parts, question]);
+  return all;
+}
+
+describe('what no library would send', () => {
+  test.each<[string, Buffer | null, Record<string, string | undefined>, number]>([
+    ['no message', null, {}, status.UNIMPLEMENTED],
+    ['two messages', Buffer.concat([framed(encodeCheck()), framed(encodeCheck())]), {}, status.UNIMPLEMENTED],
+    ['compression that nobody knows', framed(encodeCheck(), 1), { 'grpc-encoding': 'br' }, status.UNIMPLEMENTED],
+    ['gzip that is none', framed(Buffer.from('not gzip'), 1), { 'grpc-encoding': 'gzip' }, status.INTERNAL],
+    ['a deadline that is none', framed(encodeCheck()), { 'grpc-timeout': 'soon' }, status.INTERNAL],
+    ['a deadline that has passed', framed(encodeCheck()), { 'grpc-timeout': '0n' }, status.DEADLINE_EXCEEDED],
+    ['a message longer than it says', Buffer.concat([framed(encodeCheck()), Buffer.from([1, 2])]), {}, 0],
+  ])('%s', async (_, body, headers, expected) => {
+    const door = await openDoor();
+    const raw = openRaw(door.port);
+    // Held back, so that a deadline of nothing passes before the answer.
+    door.engine.warm = expected !== status.DEADLINE_EXCEEDED;
+    if (!door.engine.warm) door.engine.gate = new Promise(() => {});
+    const answer = await raw.request(CHECK, body, headers);
+    expect(answer.status).toBe(String(expected));
+    door.engine.warm = true;
+    expect((await raw.check(encodeCheck())).status).toBe('0');
+  });
+
+  test('an unknown method or service: UNIMPLEMENTED, whatever its name', async () => {
+    const raw = openRaw((await openDoor()).port);
+    for (const path of [
+      `/${SERVICE}/Explain`,
+      `/${SERVICE}/check`,
+      `/${SERVICE}/Check/`,
+      '/',
+      '/constructor',
+      '/__proto__',
+      `/${'x'.repeat(4000)}`,
+      '/%00%0d%0a',
+      '/\u00e9\u00ff',
+      '/a b',
+    ]) {
+      const answer = await raw.request(path, framed(encodeCheck())).catch(() => ({ status: 'refused' }));
+      expect([String(status.UNIMPLEMENTED), 'refused', undefined]).toContain(answer.status);
+    }
+    expect((await raw.check(encodeCheck())).status).toBe('0');
+  });
+
+  test('another content type is no gRPC: 415', async () => {
+    const raw = openRaw((await openDoor()).port);
+    const answer = await raw.request(CHECK, framed(encodeCheck()), { 'content-type': 'application/json' });
+    expect(answer.headers[':status']).toBe(415);
+  });
+
+  test('a message cut off by the end of the stream is never a question', async () => {
+    const door = await openDoor();
+    const raw = openRaw(door.port);
+    const whole = framed(encodeCheck());
+    for (const length of [1, 4, 5, 6, whole.length - 1]) {
+      const answer = await raw.request(CHECK, whole.subarray(0, length));
+      expect(answer.status).not.toBe('0');
+    }
+    expect(door.engine.asked).toEqual([]);
+  });
+
+  test('gzip is read, and cannot blow up', async () => {
+    const door = await openDoor();
+    const raw = openRaw(door.port);
+    const gzip = { 'grpc-encoding': 'gzip' };
+    expect((await raw.request(CHECK, framed(gzipSync(encodeCheck()), 1), gzip)).status).toBe('0');
+    const bomb = framed(gzipSync(Buffer.alloc(8 * MIB)), 1);
+    expect((await raw.request(CHECK, bomb, gzip)).status).toBe(String(status.RESOURCE_EXHAUSTED));
+    expect((await raw.check(encodeCheck())).status).toBe('0');
+  });
+
+  test('metadata with odd characters is dropped without a word of it on stderr', async () => {
+    const door = await openDoor();
+    const answer = await openRaw(door.port).check(encodeCheck(), { 'x-request-id': 'caf\u00e9-1234' });
+    expect(answer.status).toBe('0');
+  });
+
+  test('random bytes, framed and not: every one refused or answered, the server lives on', async () => {
+    const door = await openDoor();
+    const raw = openRaw(door.port);
+    for (let round = 0; round < ROUNDS; round++) {
+      const bytes = randomBytes(1 + (round % 70));
+      const answers = await Promise.all([
+        raw.check(bytes),
+        raw.request(`/${SERVICE}/BulkCheck`, framed(bytes)),
+        raw.request(`/${SERVICE}/Effective`, framed(bytes)),
+        raw.request('/grpc.health.v1.Health/Check', framed(bytes)),
+        raw.request(CHECK, bytes),
+      ]);
+      for (const { status: code } of answers.slice(0, 3)) expect(code).toBe(String(status.INVALID_ARGUMENT));
+    }
+    expect(door.engine.asked).toEqual([]);
+    expect((await raw.check(encodeCheck())).status).toBe('0');
+  }, 600_000);
+});
+
+describe('limits of size', () => {
+  test('a request of 1 MiB is read, of one byte more it is not', async () => {
+    const door = await openDoor();
+    const client = openClient(door.port);
+    const raw = openRaw(door.port);
+    expect(questionOf(MIB)).toHaveLength(MIB);
+    expect((await raw.check(questionOf(MIB))).status).toBe('0');
+    expect((await raw.check(questionOf(MIB + 1))).status).toBe(String(status.RESOURCE_EXHAUSTED));
+    expect(door.engine.asked).toHaveLength(1);
+    expect(door.engine.asked[0]?.what).toMatchObject({ resourceId: '1' });
+    await call(client, 'Check', QUESTION);
+  });
+
+  test('a length of 4 GiB is refused by its five bytes', async () => {
+    const door = await openDoor();
+    const answer = await openRaw(door.port).request(CHECK, Buffer.from([0, 0xff, 0xff, 0xff, 0xff]));
+    expect(answer.status).toBe(String(status.RESOURCE_EXHAUSTED));
+  });
+
+  test('256 calls at once on a connection, and no more', async () => {
+    const door = await openDoor();
+    const raw = openRaw(door.port);
+    await raw.check(encodeCheck());
+    expect(raw.session.remoteSettings.maxConcurrentStreams).toBe(256);
+  });
+
+  test('half a million unknown fields in a message cost little', async () => {
+    const door = await openDoor();
+    const raw = openRaw(door.port);
+    const many = Buffer.concat([encodeCheck(), Buffer.alloc(MIB - 100, Buffer.from([0x42, 0x00]))]);
+    const before = performance.now();
+    expect((await raw.check(many)).status).toBe(String(status.INVALID_ARGUMENT));
+    expect(
+      (await raw.request(`/${SERVICE}/BulkCheck`, framed(Buffer.alloc(MIB, Buffer.from([0x1a, 0x00]))))).status,
+    ).toBe(String(status.INVALID_ARGUMENT));
+    expect(performance.now() - before).toBeLessThan(2000);
+  });
+});
