@@ -8,9 +8,9 @@ import { unavailable } from '../errors.ts';
 import { EngineCounters } from './counters.ts';
 import { Decisions, type Grounds, questionKey } from './decisions.ts';
 import { evaluate, type PolicyPermission } from './evaluate.ts';
-import { type Fact, Facts, resourceKey } from './facts.ts';
+import { type Fact, Facts } from './facts.ts';
 import { type EngineLog, Follower } from './follower.ts';
-import { Loader } from './loader.ts';
+import { Loader, MAX_NEEDS } from './loader.ts';
 import type {
   Decision,
   FactsSource,
@@ -96,7 +96,15 @@ export class Engine {
     this.#now = clock.monotonic();
     this.#ttlMs = cache.ttlMs;
     this.#tickMs = Math.min(TICK_MS, cache.ttlMs / 10);
-    const facts = new (parts?.Facts ?? Facts)({ clock, counters, ...cache, tickMs: this.#tickMs });
+    const facts = new (parts?.Facts ?? Facts)({
+      clock,
+      counters,
+      ttlMs: cache.ttlMs,
+      tickMs: this.#tickMs,
+      policies: cache.policies,
+      persons: Math.max(cache.persons, MAX_NEEDS),
+      members: Math.max(cache.members, MAX_NEEDS),
+    });
     const dropped = () => {
       this.#decisions.clear();
       this.#loader.forget();
@@ -204,7 +212,7 @@ export class Engine {
     return this.#until(
       options,
       (now, asked) => {
-        const fact = usable(this.#facts.person(email), now, asked);
+        const fact = usable(this.#facts.about(email)?.person, now, asked);
         return fact === undefined ? null : { person: fact.value, revision: this.revision };
       },
       () => [this.#loader.member({ email, app: '', resourceType: '', resourceId: '' })],
@@ -225,7 +233,10 @@ export class Engine {
     return held;
   }
 
-  /** Resolves when answers are at least as fresh as `revision`; rejects with UNKNOWN_REVISION or UNAVAILABLE. */
+  /**
+   * For a write that has been committed: resolves when answers are at least as fresh as `revision`. Reads the log at least
+   * once after the call. Rejects with UNKNOWN_REVISION or UNAVAILABLE; then `dropAll` before the write is acknowledged.
+   */
   reach(revision: Revision): Promise<void> {
     return this.#follower.reach(revision);
   }
@@ -264,13 +275,13 @@ export class Engine {
   #grounds(subject: Subject, now: number, asked: number): Grounds | null {
     const policy = usable(this.#facts.policy(subject.app), now, asked);
     if (policy === undefined) return null;
-    const person = usable(this.#facts.person(subject.email), now, asked);
-    const found = this.#facts.member(subject.app, subject.email);
+    const about = this.#facts.about(subject.email);
+    const found = about?.members.get(subject.app);
+    const person = usable(about?.person, now, asked);
     const member = usable(found?.fact, now, asked);
     if (person === undefined || member === undefined || !this.isSameApp(policy, member)) return null;
     if (subject.resourceType === '') return { policy, person, member, overrides: null };
-    const key = resourceKey(subject.resourceType, subject.resourceId);
-    const overrides = usable(found?.overrides?.get(key), now, asked);
+    const overrides = usable(found?.overrides?.get(subject.resourceType)?.get(subject.resourceId), now, asked);
     if (overrides === undefined || !this.isSameApp(policy, overrides)) return null;
     return { policy, person, member, overrides };
   }
@@ -317,11 +328,11 @@ export class Engine {
     this.#dropOtherIncarnations(subject);
     const loads: Promise<void>[] = [];
     if (usable(this.#facts.policy(app), now, asked) === undefined) loads.push(this.#loader.policy(app));
-    const person = usable(this.#facts.person(email), now, asked);
-    const member = this.#facts.member(app, email);
-    const overrides = member?.overrides?.get(resourceKey(resourceType, resourceId));
+    const about = this.#facts.about(email);
+    const member = about?.members.get(app);
+    const overrides = member?.overrides?.get(resourceType)?.get(resourceId);
     const lacking =
-      person === undefined ||
+      usable(about?.person, now, asked) === undefined ||
       usable(member?.fact, now, asked) === undefined ||
       (resourceType !== '' && usable(overrides, now, asked) === undefined);
     if (lacking || loads.length === 0) loads.push(this.#loader.member({ email, app, resourceType, resourceId }));
@@ -331,9 +342,9 @@ export class Engine {
   /** Of two facts about different incarnations of an application the one that was read earlier goes. */
   #dropOtherIncarnations({ email, app, resourceType, resourceId }: Subject): void {
     const policy = this.#facts.policy(app);
-    const member = this.#facts.member(app, email);
+    const member = this.#facts.about(email)?.members.get(app);
     if (policy === undefined || member === undefined) return;
-    const overrides = member.overrides?.get(resourceKey(resourceType, resourceId));
+    const overrides = member.overrides?.get(resourceType)?.get(resourceId);
     for (const fact of overrides === undefined ? [member.fact] : [member.fact, overrides]) {
       if (fact.value.appId === policy.value.appId) continue;
       if (wasReadBefore(policy, fact)) this.#facts.dropPolicy(app);

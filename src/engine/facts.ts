@@ -32,10 +32,18 @@ export interface ResourceOverrides {
   readonly levels: Overrides;
 }
 
-interface Member {
+export interface Member {
   fact: Fact<MemberFacts>;
-  /** By `{resourceType}:{resourceId}`, the one stored longest ago first. Null as long as there is none. */
-  overrides: Map<string, Fact<ResourceOverrides>> | null;
+  /** By resource type and identifier; at most MAX_RESOURCES in all. Null until there is one: most members have none. */
+  overrides: Map<string, Map<string, Fact<ResourceOverrides>>> | null;
+  resources: number;
+}
+
+/** All that is held about one address. It is found by strings that a question has at hand: making keys costs more than all else. */
+interface Entry {
+  person: Fact<PersonFacts> | undefined;
+  /** By application. */
+  readonly members: Map<string, Member>;
 }
 
 export interface FactsOptions {
@@ -46,54 +54,57 @@ export interface FactsOptions {
   /** Taken off every lifetime, since whoever compares may read a clock that is so much behind. */
   tickMs: number;
   policies: number;
+  /** At least the needs of one statement, or its callers would drive out each other's facts before they can use them. */
   persons: number;
+  /** As `persons`. */
   members: number;
 }
 
-/** A batch of one statement must fit, or its callers would drive out each other's facts before they can use them. */
-export const MAX_NEEDS = 256;
 const MAX_RESOURCES = 256;
 
 export class Facts {
   readonly #options: FactsOptions;
   readonly #policies: LRUCache<string, Fact<Policy>>;
-  readonly #persons: LRUCache<string, Fact<PersonFacts>>;
-  readonly #members: LRUCache<string, Member>;
+  readonly #people: LRUCache<string, Entry>;
+  readonly #maxMembers: number;
+  #members = 0;
 
   constructor(options: FactsOptions) {
     this.#options = options;
-    // Called for whatever leaves, for any reason: deleted, replaced, evicted.
-    const dispose = <T>(fact: Fact<T>, _key: string, reason: LRUCache.DisposeReason) => this.left(fact.lease, reason);
-    this.#policies = new LRUCache({ max: options.policies, dispose });
-    this.#persons = new LRUCache({ max: Math.max(options.persons, MAX_NEEDS), dispose });
-    this.#members = new LRUCache({
-      max: Math.max(options.members, MAX_NEEDS),
-      dispose: (member, _key, reason) => {
-        this.left(member.fact.lease, reason);
-        for (const fact of member.overrides?.values() ?? []) this.left(fact.lease, reason);
+    this.#maxMembers = options.members;
+    // `dispose` is called for whatever leaves, for any reason: deleted, replaced, evicted.
+    this.#policies = new LRUCache({ max: options.policies, dispose: (fact, _app, why) => this.left(fact.lease, why) });
+    this.#people = new LRUCache({
+      max: options.persons,
+      dispose: ({ person, members }, _email, why) => {
+        if (person !== undefined) this.left(person.lease, why);
+        for (const member of members.values()) this.#memberLeft(member, why);
       },
     });
   }
 
   /** Ends what was made from a fact that is here no longer: nobody would tell it of a change. */
-  protected left(lease: Lease, _reason: LRUCache.DisposeReason): void {
+  protected left(lease: Lease, _why: LRUCache.DisposeReason): void {
     lease.live = false;
   }
 
+  #memberLeft({ fact, overrides }: Member, why: LRUCache.DisposeReason): void {
+    this.#members--;
+    this.left(fact.lease, why);
+    for (const byId of overrides?.values() ?? []) for (const { lease } of byId.values()) this.left(lease, why);
+  }
+
   get sizes(): { policies: number; persons: number; members: number } {
-    return { policies: this.#policies.size, persons: this.#persons.size, members: this.#members.size };
+    return { policies: this.#policies.size, persons: this.#people.size, members: this.#members };
   }
 
   policy(app: string): Fact<Policy> | undefined {
     return this.#policies.get(app);
   }
 
-  person(email: string): Fact<PersonFacts> | undefined {
-    return this.#persons.get(email);
-  }
-
-  member(app: string, email: string): Member | undefined {
-    return this.#members.get(memberKey(app, email));
+  /** What is held about an address. */
+  about(email: string): Entry | undefined {
+    return this.#people.get(email);
   }
 
   /** Stores what is true at the cursor: the caller has made sure that nothing newer names it (Follower.touched). */
@@ -106,41 +117,53 @@ export class Facts {
 
   /** As `putPolicy`. What says the same as before keeps its lease: one more resource of a person ends no other decision. */
   putPerson(person: PersonFacts, revision: Revision, sentAt: number): void {
-    const held = this.#persons.get(person.email);
-    if (held === undefined) this.#persons.set(person.email, this.#fact(person, revision, sentAt));
-    else if (isOlder(held, revision, sentAt)) {
-      if (isSamePerson(held.value, person)) this.#renew(held, revision, sentAt);
-      else this.#persons.set(person.email, this.#fact(person, revision, sentAt));
+    const entry = this.#entry(person.email);
+    const held = entry.person;
+    if (held !== undefined) {
+      if (!isOlder(held, revision, sentAt)) return;
+      if (isSamePerson(held.value, person)) {
+        this.#renew(held, revision, sentAt);
+        return;
+      }
+      this.left(held.lease, 'set');
     }
+    entry.person = this.#fact(person, revision, sentAt);
   }
 
   /** As `putPerson`. A member that is said otherwise than before takes its overrides along. */
   putMember(member: MemberFacts, revision: Revision, sentAt: number): void {
-    const key = memberKey(member.app, member.email);
-    const held = this.#members.get(key);
-    if (held !== undefined && !isOlder(held.fact, revision, sentAt)) return;
-    if (held !== undefined && isSameMember(held.fact.value, member)) this.#renew(held.fact, revision, sentAt);
-    else this.#members.set(key, { fact: this.#fact(member, revision, sentAt), overrides: null });
+    const { members } = this.#entry(member.email);
+    const held = members.get(member.app);
+    if (held !== undefined) {
+      if (!isOlder(held.fact, revision, sentAt)) return;
+      if (isSameMember(held.fact.value, member)) {
+        this.#renew(held.fact, revision, sentAt);
+        return;
+      }
+      members.delete(member.app);
+      this.#memberLeft(held, 'set');
+    }
+    this.#makeRoom(members);
+    members.set(member.app, { fact: this.#fact(member, revision, sentAt), overrides: null, resources: 0 });
+    this.#members++;
   }
 
   /** As `putPolicy`, after the member of the same answer: overrides live no longer than their member. */
   putOverrides(overrides: OverrideFacts, { member }: MemberAnswer, revision: Revision, sentAt: number): void {
-    const owner = this.#members.get(memberKey(overrides.app, overrides.email));
+    const owner = this.#people.get(overrides.email)?.members.get(overrides.app);
     if (owner === undefined) return;
-    owner.overrides ??= new Map();
-    const key = resourceKey(overrides.resourceType, overrides.resourceId);
-    const held = owner.overrides.get(key);
-    if (held !== undefined) {
-      if (!isOlder(held, revision, sentAt)) return;
-      this.#drop(owner.overrides, key, held, 'set');
-    } else if (owner.overrides.size >= MAX_RESOURCES) {
-      for (const [oldest, fact] of owner.overrides) {
-        this.#drop(owner.overrides, oldest, fact, 'evict');
-        break;
-      }
-    }
+    const { resourceType, resourceId } = overrides;
+    const held = owner.overrides?.get(resourceType)?.get(resourceId);
+    if (held !== undefined && !isOlder(held, revision, sentAt)) return;
+    if (held !== undefined) this.#overridesLeft(owner, resourceType, resourceId, held, 'set');
+    else if (owner.resources >= MAX_RESOURCES) this.#evictOverrides(owner);
     const levels = new Map(overrides.levels.map(({ permissionId, level }) => [permissionId, level]));
-    owner.overrides.set(key, this.#fact({ appId: member.appId, levels }, revision, sentAt));
+    const fact = this.#fact({ appId: member.appId, levels }, revision, sentAt);
+    owner.overrides ??= new Map();
+    const byId = owner.overrides.get(resourceType);
+    if (byId === undefined) owner.overrides.set(resourceType, new Map([[resourceId, fact]]));
+    else byId.set(resourceId, fact);
+    owner.resources++;
   }
 
   dropPolicy(app: string): void {
@@ -148,66 +171,108 @@ export class Facts {
   }
 
   dropMember(app: string, email: string): void {
-    this.#members.delete(memberKey(app, email));
+    this.#dropMember(this.#people.peek(email), app, 'delete');
   }
 
-  /** Ends all facts that a scope of the change log names. The scope must be of a kind that `isKnownScope` knows. */
+  /** Ends all facts that a scope of the change log names, or more. The scope must be one that `isKnownScope` knows. */
   kill(scope: string): void {
-    const name = scope.slice(2);
-    switch (scope[0]) {
+    const [kind, name = '', email = ''] = scope.split(':');
+    switch (kind) {
       case '*':
         this.clear();
         break;
       case 'p':
-        this.#policies.delete(name);
+        this.dropPolicy(name);
         break;
       case 'u':
-        this.#persons.delete(name);
+        // Its members go along; the statement that reads the person again brings the member that is asked for.
+        this.#people.delete(name);
         break;
       case 'm':
-        this.#members.delete(name);
+        this.dropMember(name, email);
         break;
       case 'a':
-        this.#policies.delete(name);
-        this.#membersOf(name).forEach((key) => void this.#members.delete(key));
+        this.dropPolicy(name);
+        this.#people.forEach((entry) => {
+          this.#dropMember(entry, name, 'delete');
+        });
         break;
     }
   }
 
-  #membersOf(app: string): string[] {
-    return Array.from(this.#members.keys()).filter((key) => key.startsWith(`${app}:`));
-  }
-
   clear(): void {
     this.#policies.clear();
-    this.#persons.clear();
-    this.#members.clear();
+    this.#people.clear();
+  }
+
+  #entry(email: string): Entry {
+    const held = this.#people.get(email);
+    if (held !== undefined) return held;
+    const entry: Entry = { person: undefined, members: new Map() };
+    this.#people.set(email, entry);
+    return entry;
+  }
+
+  /** The person not asked about for longest goes with all members; where there is but one, its member stored longest ago. */
+  #makeRoom(own: ReadonlyMap<string, Member>): void {
+    while (this.#members >= this.#maxMembers) {
+      if (this.#members > own.size) this.#people.pop();
+      else this.#evictMember(own);
+    }
+  }
+
+  #evictMember(members: ReadonlyMap<string, Member>): void {
+    const [oldest] = members.values();
+    if (oldest === undefined) return;
+    const { app, email } = oldest.fact.value;
+    this.#dropMember(this.#people.peek(email), app, 'evict');
+  }
+
+  #dropMember(entry: Entry | undefined, app: string, why: LRUCache.DisposeReason): void {
+    const member = entry?.members.get(app);
+    if (entry === undefined || member === undefined) return;
+    entry.members.delete(app);
+    this.#memberLeft(member, why);
+  }
+
+  #evictOverrides(owner: Member): void {
+    for (const [resourceType, byId] of owner.overrides ?? []) {
+      const [oldest] = byId;
+      if (oldest === undefined) continue;
+      this.#overridesLeft(owner, resourceType, oldest[0], oldest[1], 'evict');
+      break;
+    }
+  }
+
+  #overridesLeft(
+    owner: Member,
+    resourceType: string,
+    resourceId: string,
+    { lease }: Fact<ResourceOverrides>,
+    why: LRUCache.DisposeReason,
+  ): void {
+    const byId = owner.overrides?.get(resourceType);
+    byId?.delete(resourceId);
+    if (byId?.size === 0) owner.overrides?.delete(resourceType);
+    owner.resources--;
+    this.left(lease, why);
   }
 
   #fact<T>(value: T, revision: Revision, readAt: number): Fact<T> {
-    return { value, revision, readAt, expires: this.#expires(readAt), lease: { live: true } };
+    return { value, revision, readAt, expires: this.expiry(readAt), lease: { live: true } };
   }
 
   /** Decisions made from it before keep the expiry that they were given. */
   #renew<T>(fact: Fact<T>, revision: Revision, readAt: number): void {
     fact.revision = revision;
     fact.readAt = readAt;
-    fact.expires = this.#expires(readAt);
+    fact.expires = this.expiry(readAt);
   }
 
-  #expires(readAt: number): number {
+  /** From when the statement was sent, not from when it was answered. */
+  protected expiry(readAt: number): number {
     const { clock, ttlMs, tickMs } = this.#options;
     return readAt + ttlMs * (1 - 0.1 * clock.random()) - tickMs;
-  }
-
-  #drop(
-    from: Map<string, Fact<ResourceOverrides>>,
-    key: string,
-    fact: Fact<ResourceOverrides>,
-    reason: 'set' | 'evict',
-  ) {
-    from.delete(key);
-    this.left(fact.lease, reason);
   }
 }
 
@@ -216,16 +281,6 @@ const SCOPE = /^(?:\*|[pua]:[^:]+|m:[^:]+:[^:]+)$/;
 /** Whether this version knows what the scope names. One that it does not know may name anything. */
 export function isKnownScope(scope: string): boolean {
   return SCOPE.test(scope);
-}
-
-/** Codes and addresses hold no colon; so it is also the name in the scope `m:APP:EMAIL`. */
-export function memberKey(app: string, email: string): string {
-  return `${app}:${email}`;
-}
-
-/** A type holds no colon, and the identifier stands last. */
-export function resourceKey(resourceType: string, resourceId: string): string {
-  return `${resourceType}:${resourceId}`;
 }
 
 function isOlder(held: Fact<unknown>, revision: Revision, sentAt: number): boolean {

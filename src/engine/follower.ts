@@ -29,11 +29,12 @@ export interface FollowerOptions {
   facts: Facts;
   log: EngineLog;
   counters: EngineCounters;
+  /** How many changes are kept for comparison with facts that are late. */
+  recent?: number;
   /** Called whenever everything is forgotten, after the facts are. */
   dropped: () => void;
 }
 
-/** How many changes are kept for comparison with facts that are late. */
 const RECENT = 1024;
 const POLL_MS = 250;
 /** A statement that took so long counts as failed, whatever the source does about it. */
@@ -124,7 +125,7 @@ export class Follower {
 
   /** Whether a change newer than `head` may have touched a fact of that snapshot. `app` where `a:APP` concerns it. */
   touched(head: Revision, scope: string, app: string | null): boolean {
-    if (head < this.#floor) return true;
+    if (this.isTooOld(head)) return true;
     for (let i = this.#recent.length - 1; i >= 0; i--) {
       const change = this.#recent[i] as Change;
       if (change.revision <= head) return false;
@@ -133,6 +134,11 @@ export class Follower {
       }
     }
     return false;
+  }
+
+  /** Changes after that snapshot are remembered no longer. */
+  protected isTooOld(head: Revision): boolean {
+    return head < this.#floor;
   }
 
   #rebase(window: LogWindow, { since }: Ticket): void {
@@ -170,7 +176,7 @@ export class Follower {
       this.#recent.push(change);
     }
     this.#cursor = head;
-    while (this.#recent.length > RECENT) {
+    while (this.#recent.length > (this.#options.recent ?? RECENT)) {
       const { revision, nonce } = this.#recent.shift() as Change;
       this.#floor = revision;
       this.#floorNonce = nonce;
@@ -200,16 +206,19 @@ export class Follower {
   }
 
   /**
-   * Resolves once the cursor is at `revision` or later. Rejects with UNKNOWN_REVISION when the database turns out not to have
-   * it, with UNAVAILABLE when the database is away.
+   * Resolves once the cursor is at `revision` or later, by a reading that began after this call: after a failover that lost
+   * commits a cursor may be past a revision that it has not seen. Rejects with UNKNOWN_REVISION when the database turns out
+   * not to have it, with UNAVAILABLE when the database is away.
    */
   async reach(revision: Revision): Promise<void> {
-    for (let behind = 0, discarded = 0; this.#cursor < revision; ) {
+    let behind = 0;
+    for (let discarded = 0; discarded < DISCARDED; ) {
       const head = await this.sync();
-      if (head === null) {
-        if (++discarded >= DISCARDED) throw unavailable('The service is catching up with the database.');
-      } else if (head < revision && ++behind >= 2) throw unknownRevision();
+      if (head === null) discarded++;
+      else if (this.#cursor >= revision) return;
+      else if (head < revision && ++behind >= 2) throw unknownRevision();
     }
+    throw unavailable('The service is catching up with the database.');
   }
 
   /**

@@ -1,9 +1,12 @@
 import type { Clock } from '../clock.ts';
 import type { EngineCounters } from './counters.ts';
-import { type Facts, MAX_NEEDS, resourceKey } from './facts.ts';
+import type { Facts } from './facts.ts';
 import { type Follower, STATEMENT_MS, type Ticket } from './follower.ts';
 import type { FactsSource, LogWindow, MemberAnswer, MemberNeed, PolicyRows, Revision } from './types.ts';
 import { toUnavailable, within } from './waiting.ts';
+
+/** Needs in one statement at most. */
+export const MAX_NEEDS = 256;
 
 export interface LoaderOptions {
   source: FactsSource;
@@ -47,7 +50,7 @@ export class Loader {
   /** The same of a person, a member and, where a resource is named, its overrides. `app` may be '': the person alone. */
   member(need: MemberNeed): Promise<void> {
     const { email, app, resourceType, resourceId } = need;
-    return this.#ask(this.#members, `${app}:${email}:${resourceKey(resourceType, resourceId)}`, need);
+    return this.#ask(this.#members, `${app}:${email}:${resourceType}:${resourceId}`, need);
   }
 
   /** Nobody may join what has been sent: its reply will be discarded. */
