@@ -44,11 +44,11 @@ export async function askBulk(
   const subject = readSubject(raw);
   const allowed: Record<string, boolean> = Object.create(null);
   const asking: string[] = [];
-  for (const permission of permissions) {
-    if (Object.hasOwn(allowed, permission)) continue;
+  permissions.forEach((permission, index) => {
+    if (Object.hasOwn(allowed, permission)) return;
     allowed[permission] = false;
-    if (readPermission(permission) !== null) asking.push(permission);
-  }
+    if (readPermission(permission, `permissions.${index}`) !== null) asking.push(permission);
+  });
   if (subject === null || asking.length === 0) return answer(allowed, { revision: engine.revision });
   const { decisions, revision } = await engine.bulk(subject, asking, options(terms));
   asking.forEach((permission, index) => {

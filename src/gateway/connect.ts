@@ -123,7 +123,7 @@ async function admit(options: ConnectDoorOptions, exchange: Exchange): Promise<U
 async function receive(exchange: Exchange, media: RpcMedia, input: DescMessage): Promise<Buffer> {
   const body = await readBytes(exchange, RPC_MESSAGE_BYTES + (RPC_MEDIA[media].framed ? FRAME_BYTES : 0));
   // Connect refuses every compression by name; what is compressed cannot be read here.
-  const encoding = exchange.header('content-encoding');
+  const encoding = exchange.header('content-encoding') ?? exchange.header('grpc-encoding');
   return encoding === undefined || encoding === 'identity' ? readMessage(body, media, input) : body;
 }
 

@@ -4,6 +4,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import {
   formatRevision,
   isAllowed,
+  PROTO_FIELDS,
   parseRevision,
   readPermission,
   readQuestion,
@@ -37,7 +38,7 @@ export function rpcAnswers(engine: Engine): RpcAnswers {
     async check(request, signal) {
       const asked = askedLevel(request.accessLevel);
       const terms = termsOf(request, signal);
-      const question = readQuestion(request);
+      const question = readQuestion(request, PROTO_FIELDS);
       if (question === null) return { allowed: false, revision: formatRevision(engine.revision) };
       const { decision, revision } = await engine.check(question, terms);
       return { ...shown(decision, asked), revision: formatRevision(revision) };
@@ -46,9 +47,9 @@ export function rpcAnswers(engine: Engine): RpcAnswers {
     async bulkCheck(request, signal) {
       const asked = askedLevel(request.accessLevel);
       const terms = termsOf(request, signal);
-      const subject = readSubject(request);
+      const subject = readSubject(request, PROTO_FIELDS);
       const permissions = distinct(request.permissions);
-      const known = permissions.filter((permission) => readPermission(permission) !== null);
+      const known = permissions.filter((code, index) => readPermission(code, `permissions[${index}]`) !== null);
       const { decisions, revision } = await bulk(engine, subject, known, terms);
       const byCode = new Map(known.map((permission, index) => [permission, decisions[index]]));
       const results = permissions.map((permission) => {
@@ -60,7 +61,7 @@ export function rpcAnswers(engine: Engine): RpcAnswers {
 
     async effective(request, signal) {
       const terms = termsOf(request, signal);
-      const subject = readSubject(request);
+      const subject = readSubject(request, PROTO_FIELDS);
       if (subject === null) return { permissions: [], revision: formatRevision(engine.revision) };
       const { items, revision } = await engine.effective(subject, terms);
       const permissions = items.map((item) => ({

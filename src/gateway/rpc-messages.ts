@@ -1,6 +1,7 @@
 /** RPC messages before Connect sees them, and errors as Connect writes them: one meaning with REST and gRPC (contract 2, 3). */
 
-import { type DescMessage, fromBinary, fromJson, type JsonValue, type Message } from '@bufbuild/protobuf';
+import { type DescField, type DescMessage, fromBinary, fromJson, type JsonValue, ScalarType } from '@bufbuild/protobuf';
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { ERROR_DOMAIN, UsherError, validationFailed } from '../errors.ts';
 import { ErrorInfoSchema } from '../gen/google/rpc/error_details_pb.ts';
@@ -18,7 +19,6 @@ export type RpcMedia = keyof typeof RPC_MEDIA;
 
 /** gRPC-Web: a byte of flags and four of length before the message. */
 export const FRAME_BYTES = 5;
-const COMPRESSED = 1;
 
 /**
  * A received body as Connect may parse it, after our own reading of it: JSON in strict UTF-8, a member given twice counting as
@@ -28,10 +28,9 @@ const COMPRESSED = 1;
 export function readMessage(body: Buffer, media: RpcMedia, input: DescMessage): Buffer {
   const { json, framed } = RPC_MEDIA[media];
   if (!framed) return checked(body, json, input);
-  // What is no single uncompressed frame is Connect's to refuse.
-  if (body.length < FRAME_BYTES || (body.readUInt8(0) & COMPRESSED) !== 0) return body;
-  const length = body.readUInt32BE(1);
-  if (body.length !== FRAME_BYTES + length) return body;
+  if (body.length < FRAME_BYTES || body.readUInt8(0) !== 0 || body.readUInt32BE(1) !== body.length - FRAME_BYTES) {
+    throw validationFailed([{ path: '', message: 'must be one whole uncompressed frame' }]);
+  }
   const message = checked(body.subarray(FRAME_BYTES), json, input);
   const frame = Buffer.alloc(FRAME_BYTES);
   frame.writeUInt32BE(message.length, 1);
@@ -44,10 +43,10 @@ function checked(bytes: Buffer, json: boolean, input: DescMessage): Buffer {
     refuseUnless(() => fromJson(input, value), input);
     return Buffer.from(JSON.stringify(value));
   }
-  const message = refuseUnless(() => fromBinary(input, bytes), input);
-  if (holdsUnknownFields(message)) {
-    throw validationFailed([{ path: '', message: `holds a field that ${input.name} does not have` }]);
-  }
+  refuseUnless(() => {
+    checkWire(input, new BinaryReader(bytes));
+    fromBinary(input, bytes);
+  }, input);
   return bytes;
 }
 
@@ -55,17 +54,36 @@ function refuseUnless<T>(decode: () => T, input: DescMessage): T {
   try {
     return decode();
   } catch (error) {
+    if (error instanceof UsherError) throw error;
     // The parser's own words name the field; they hold nothing but what the caller sent.
     const why = error instanceof Error ? error.message : 'malformed';
     throw validationFailed([{ path: '', message: `is no ${input.name}: ${why}` }]);
   }
 }
 
-function holdsUnknownFields(value: unknown): boolean {
-  if (Array.isArray(value)) return value.some(holdsUnknownFields);
-  if (typeof value !== 'object' || value === null || !('$typeName' in value)) return false;
-  const { $unknown, ...fields } = value as Message;
-  return ($unknown?.length ?? 0) > 0 || Object.values(fields).some(holdsUnknownFields);
+/**
+ * Refuses a field that the message does not have, or has with another wire type: generated code keeps the first aside and
+ * takes the second for one of the right type.
+ */
+function checkWire(desc: DescMessage, reader: BinaryReader): void {
+  while (reader.pos < reader.len) {
+    const [number, wireType] = reader.tag();
+    const field = desc.fields.find((one) => one.number === number);
+    if (field === undefined) throw validationFailed([{ path: '', message: `field ${number} is not known` }]);
+    if (!wireTypesOf(field).includes(wireType)) {
+      throw validationFailed([{ path: field.name, message: 'is of another type on the wire' }]);
+    }
+    if (field.message) checkWire(field.message, new BinaryReader(reader.bytes()));
+    else reader.skip(wireType, number);
+  }
+}
+
+/** The service's requests hold strings, enums and lists of strings; what comes new must come here. */
+function wireTypesOf(field: DescField): readonly WireType[] {
+  if (field.message) return [WireType.LengthDelimited];
+  if (field.enum) return field.fieldKind === 'list' ? [WireType.Varint, WireType.LengthDelimited] : [WireType.Varint];
+  if (field.scalar === ScalarType.STRING || field.scalar === ScalarType.BYTES) return [WireType.LengthDelimited];
+  throw new Error(`${field.parent.name}.${field.name}: its wire type is not known here`);
 }
 
 /** Our error as Connect writes it, with the stable reason that a client branches on. */

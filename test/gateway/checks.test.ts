@@ -1,25 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Level } from '../../src/engine/types.ts';
 import { ask, CHECK_KEY, errorShape, NOTIFY_KEY, type Reply, useWorld } from './fixture.ts';
-import type { MemoryFacts } from './memory-facts.ts';
-
-/** A small application with every kind of answer in it. */
-export function fillShop(facts: MemoryFacts): void {
-  facts.application('shop');
-  facts.permission('shop', 'reports.read', { global: true, groupName: 'Reports' });
-  facts.permission('shop', 'pages', { tiered: true, groupName: 'Pages' });
-  facts.permission('shop', 'constructor');
-  facts.permission('shop', 'unheld', { tiered: true });
-  const editor = facts.role('shop', { 'reports.read': Level.ALLOWED, pages: Level.VIEW, constructor: Level.ALLOWED });
-  facts.assign('shop', 'jana@example.com', editor);
-  facts.assign('shop', 'gone@example.com', editor);
-  facts.override('shop', 'jana@example.com', ['page', '7'], 'pages', Level.NONE);
-  facts.override('shop', 'jana@example.com', ['page', '8'], 'pages', Level.EDIT);
-  facts.admin('shop', 'boss@example.com');
-  facts.superadmin('root@example.com');
-  facts.superadmin('gone@example.com');
-  facts.deactivate('gone@example.com');
-}
+import { fillShop } from './memory-facts.ts';
 
 const world = useWorld({ fill: fillShop });
 const keyed = { 'x-internal-api-key': CHECK_KEY };

@@ -1,12 +1,12 @@
-import type {
-  Change,
-  FactsSource,
+import {
+  type Change,
+  type FactsSource,
   Level,
-  LogWindow,
-  MemberAnswer,
-  MemberNeed,
-  PolicyRows,
-  Revision,
+  type LogWindow,
+  type MemberAnswer,
+  type MemberNeed,
+  type PolicyRows,
+  type Revision,
 } from '../../src/engine/types.ts';
 import { unavailable } from '../../src/errors.ts';
 
@@ -182,4 +182,22 @@ export class MemoryFacts implements FactsSource {
   listen(): Promise<() => Promise<void>> {
     return Promise.resolve(() => Promise.resolve());
   }
+}
+
+/** A small application with every kind of answer in it. */
+export function fillShop(facts: MemoryFacts): void {
+  facts.application('shop');
+  facts.permission('shop', 'reports.read', { global: true, groupName: 'Reports' });
+  facts.permission('shop', 'pages', { tiered: true, groupName: 'Pages' });
+  facts.permission('shop', 'constructor');
+  facts.permission('shop', 'unheld', { tiered: true });
+  const editor = facts.role('shop', { 'reports.read': Level.ALLOWED, pages: Level.VIEW, constructor: Level.ALLOWED });
+  facts.assign('shop', 'jana@example.com', editor);
+  facts.assign('shop', 'gone@example.com', editor);
+  facts.override('shop', 'jana@example.com', ['page', '7'], 'pages', Level.NONE);
+  facts.override('shop', 'jana@example.com', ['page', '8'], 'pages', Level.EDIT);
+  facts.admin('shop', 'boss@example.com');
+  facts.superadmin('root@example.com');
+  facts.superadmin('gone@example.com');
+  facts.deactivate('gone@example.com');
 }
