@@ -25,7 +25,7 @@ describe('migrations of a PostgreSQL', () => {
     await database.drop();
   });
 
-  test('pending ones refuse a start, unless it may apply them; `ping` tells as well', async () => {
+  test('pending ones refuse a start that may not apply them', async () => {
     const opening = openDatabase({ ...options, url: database.url, migrateOnStart: false });
     await expect(opening).rejects.toMatchObject({ name: 'Refused' });
     await expect(opening).rejects.toThrow(/lacks 1 migration\(s\) \(0001-policy\)\. Run `usher migrate`/);
@@ -42,6 +42,21 @@ describe('migrations of a PostgreSQL', () => {
     const { rows } = await client.query('select name from mikro_orm_migrations');
     await client.end();
     expect(rows).toEqual([{ name: '0001-policy' }]);
+  });
+
+  test('ping tells when the database is not migrated any more', async () => {
+    const instance = await openDatabase({ ...options, url: database.url, migrateOnStart: false });
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    await client.query('begin; alter table mikro_orm_migrations rename to hidden; commit');
+    await expect(instance.ping()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await client.query('alter table hidden rename to mikro_orm_migrations');
+    await expect(instance.ping()).resolves.toBeUndefined();
+    await client.query(`update mikro_orm_migrations set name = 'other'`);
+    await expect(instance.ping()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await client.query(`update mikro_orm_migrations set name = '0001-policy'`);
+    await client.end();
+    await instance.close();
   });
 
   test('a database of a newer version is refused, whatever a start may do', async () => {

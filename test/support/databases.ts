@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { createHash, randomUUID } from 'node:crypto';
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe } from '@jest/globals';
 import { systemClock } from '../../src/clock.ts';
 import type { Database } from '../../src/persistence/database.ts';
@@ -103,41 +102,37 @@ function templates(): string {
   return path;
 }
 
-/** A migrated embedded database to copy. The first worker that asks makes it, the others wait. */
+/**
+ * A migrated embedded database to copy: to make one takes seconds, so it is kept between runs, under a name that changes
+ * with everything that it is made of. Several that make it at once each make one; the first to be ready is kept.
+ */
 async function embeddedTemplate(): Promise<string> {
-  const template = join(templates(), 'pglite');
-  const ready = `${template}.ready`;
-  while (!existsSync(ready)) {
-    if (!tryMkdir(`${template}.making`)) {
-      await sleep(50);
-      continue;
-    }
-    try {
-      if (!existsSync(ready)) await makeTemplate(template);
-      writeFileSync(ready, '');
-    } finally {
-      rmdirSync(`${template}.making`);
-    }
-  }
-  return template;
-}
-
-async function makeTemplate(dataDir: string): Promise<void> {
-  await rm(dataDir, { recursive: true, force: true });
-  const database = await openDatabase({ ...defaults(null, dataDir), migrateOnStart: true });
+  const kept = join(ROOT, 'node_modules/.cache/usher-test', `pglite-${ingredients()}`);
+  if (existsSync(kept)) return kept;
+  const made = join(dirname(kept), randomUUID());
+  mkdirSync(dirname(kept), { recursive: true });
+  const database = await openDatabase({ ...defaults(null, made), migrateOnStart: true });
   try {
     await installAnnounceTrigger(database);
   } finally {
     await database.close();
   }
+  try {
+    renameSync(made, kept);
+  } catch (error) {
+    if (!existsSync(kept)) throw error;
+    await rm(made, { recursive: true, force: true });
+  }
+  return kept;
 }
 
-function tryMkdir(path: string): boolean {
-  try {
-    mkdirSync(path);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw error;
+const ROOT = resolve(import.meta.dirname, '../..');
+
+function ingredients(): string {
+  const hash = createHash('sha256');
+  for (const pattern of ['src/persistence/migrations/*.ts', 'test/support/announce-trigger.ts']) {
+    for (const file of globSync(pattern, { cwd: ROOT }).toSorted()) hash.update(readFileSync(join(ROOT, file)));
   }
+  hash.update(readFileSync(join(ROOT, 'node_modules/@electric-sql/pglite/package.json')));
+  return hash.digest('hex').slice(0, 16);
 }

@@ -1,0 +1,155 @@
+import { expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { record } from '../../src/persistence/audit.ts';
+import type { Tx } from '../../src/persistence/database.ts';
+import { ensurePeople, idsOf } from '../../src/persistence/people.ts';
+import { claimSetting, getSetting, putSetting } from '../../src/persistence/settings.ts';
+import {
+  addSuperadmin,
+  listSuperadmins,
+  refuseLastSuperadmin,
+  removeSuperadmin,
+  seedSuperadmins,
+} from '../../src/persistence/superadmins.ts';
+import { forEachDatabase } from '../support/databases.ts';
+import { personId } from '../support/rows.ts';
+
+forEachDatabase('people', (fixture, kind) => {
+  const quietly = <T>(fn: (tx: Tx) => Promise<T>) =>
+    fixture.database.change(async (tx) => ({ result: await fn(tx), scopes: [] })).then(({ result }) => result);
+
+  test('every address has one row, whoever asks, in whatever order', async () => {
+    const emails = Array.from({ length: 40 }, (_, i) => `p${i}@example.com`);
+    const orders = [emails, emails.toReversed(), [...emails.slice(20), ...emails.slice(0, 20)], ['p1@example.com']];
+    const answers = await Promise.all(orders.map((order) => quietly((tx) => ensurePeople(tx, order))));
+    const [first] = answers;
+    expect(first?.size).toBe(40);
+    for (const [index, answer] of answers.entries()) {
+      expect([...answer.keys()].toSorted()).toEqual(orders[index]?.toSorted());
+      for (const [email, id] of answer) expect(id).toBe(first?.get(email));
+    }
+  });
+
+  test('more than a thousand at once, with repetitions, old and new ones', async () => {
+    const emails = Array.from({ length: 2500 }, (_, i) => `many${i % 2300}@example.com`);
+    await quietly((tx) => ensurePeople(tx, emails.slice(0, 50)));
+    const ids = await quietly((tx) => ensurePeople(tx, emails));
+    expect(ids.size).toBe(2300);
+    expect(new Set(ids.values()).size).toBe(2300);
+    expect(await fixture.database.read((tx) => idsOf(tx, [...emails, 'nobody@example.com']))).toEqual(ids);
+    expect(await quietly((tx) => ensurePeople(tx, []))).toEqual(new Map());
+  });
+
+  test('a setting is kept, replaced, and claimed by one only', async () => {
+    await quietly((tx) => putSetting(tx, 'colour', ['red', { deep: null }]));
+    await quietly((tx) => putSetting(tx, 'colour', 'blue "\\ ž'));
+    expect(await fixture.database.read((tx) => getSetting(tx, 'colour'))).toBe('blue "\\ ž');
+    expect(await fixture.database.read((tx) => getSetting(tx, 'none'))).toBeUndefined();
+    const claims = await Promise.all([1, 2, 3].map((i) => quietly((tx) => claimSetting(tx, 'claimed', i))));
+    expect(claims.filter((claimed) => claimed)).toHaveLength(1);
+    expect(await fixture.database.read((tx) => getSetting(tx, 'claimed'))).toBe(claims.indexOf(true) + 1);
+  });
+
+  test('an audit record says who did what, hides secrets, and cannot be changed', async () => {
+    await quietly((tx) =>
+      record(tx, {
+        actor: 'user:ann@example.com',
+        action: 'brand.updated',
+        appCode: 'crm',
+        subject: 'acme',
+        before: { smtp: { host: 'mail', password: 'canary-1', hasPassword: true } },
+        after: [{ apiKey: 'canary-2', name: 'x' }],
+        requestId: 'request-1',
+      }),
+    );
+    await quietly((tx) => record(tx, { actor: 'system', action: 'thing.happened' }));
+    const rows = await fixture.database.read((tx) => tx.kysely.selectFrom('audit').selectAll().orderBy('id').execute());
+    expect(rows).toMatchObject([
+      {
+        at: expect.any(Date),
+        actor: 'user:ann@example.com',
+        action: 'brand.updated',
+        app_code: 'crm',
+        subject: 'acme',
+        before: { smtp: { host: 'mail', password: '***', hasPassword: true } },
+        after: [{ apiKey: '***', name: 'x' }],
+        request_id: 'request-1',
+      },
+      { actor: 'system', app_code: null, subject: null, before: null, after: null, request_id: null },
+    ]);
+    for (const statement of [sql`update audit set actor = 'cli'`, sql`delete from audit`]) {
+      await expect(quietly((tx) => statement.execute(tx.kysely))).rejects.toMatchObject({ sqlState: '23001' });
+    }
+  });
+
+  test('SuperAdmins: the configuration seeds once, and an emptied list stays empty', async () => {
+    const { database } = fixture;
+    const none = await database.change((tx) => seedSuperadmins(tx, []));
+    expect(none.result).toEqual([]);
+    const seeded = await Promise.all(
+      [1, 2].map(() => database.change((tx) => seedSuperadmins(tx, ['a@x.cz', 'b@x.cz']))),
+    );
+    expect(seeded.map(({ result }) => result).toSorted()).toEqual([[], ['a@x.cz', 'b@x.cz']]);
+    await database.change(async (tx) => {
+      await tx.kysely.deleteFrom('superadmin').execute();
+      return { result: 0, scopes: ['*'] };
+    });
+    await database.change((tx) => seedSuperadmins(tx, ['a@x.cz', 'c@x.cz']));
+    expect(await database.read(listSuperadmins)).toEqual([]);
+  });
+
+  test('SuperAdmins: added, listed, removed; doing it again changes nothing and makes no revision', async () => {
+    const { database } = fixture;
+    const first = await database.change((tx) => addSuperadmin(tx, 'zoe@x.cz'));
+    const again = await database.change((tx) => addSuperadmin(tx, 'zoe@x.cz'));
+    const { changes } = await database.facts.changes(first.revision - 1);
+    expect([first.result, again.result, again.revision]).toEqual([true, false, first.revision]);
+    expect(changes).toMatchObject([{ revision: first.revision, scopes: ['u:zoe@x.cz'] }]);
+    await database.change((tx) => addSuperadmin(tx, 'adam@x.cz'));
+    const listed = await database.read(listSuperadmins);
+    expect(listed).toEqual([
+      { email: 'adam@x.cz', active: true, createdAt: expect.any(Date) },
+      { email: 'zoe@x.cz', active: true, createdAt: expect.any(Date) },
+    ]);
+    expect((await database.change((tx) => removeSuperadmin(tx, 'nobody@x.cz'))).result).toBe(false);
+    expect((await database.change((tx) => removeSuperadmin(tx, 'zoe@x.cz'))).result).toBe(true);
+    expect((await database.change((tx) => removeSuperadmin(tx, 'zoe@x.cz'))).result).toBe(false);
+  });
+
+  test('SuperAdmins: the last active one stays, whoever takes the others away', async () => {
+    const { database } = fixture;
+    await expect(database.change((tx) => removeSuperadmin(tx, 'adam@x.cz'))).rejects.toMatchObject({
+      reason: 'LAST_SUPERADMIN',
+      httpStatus: 409,
+    });
+    // An inactive second one does not count, and may go.
+    await database.change(async (tx) => {
+      const { scopes } = await addSuperadmin(tx, 'away@x.cz');
+      const id = await personId(tx, 'away@x.cz');
+      await tx.kysely.updateTable('person').set({ blocked: true }).where('id', '=', id).execute();
+      return { result: 0, scopes };
+    });
+    const refused = (email: string) =>
+      database.change(async (tx) => ({ result: await refuseLastSuperadmin(tx, email), scopes: [] }));
+    await expect(refused('adam@x.cz')).rejects.toMatchObject({ reason: 'LAST_SUPERADMIN' });
+    await expect(refused('away@x.cz')).resolves.toMatchObject({ result: undefined });
+    await expect(refused('nobody@x.cz')).resolves.toMatchObject({ result: undefined });
+    await database.change((tx) => removeSuperadmin(tx, 'away@x.cz'));
+    expect(await database.read(listSuperadmins)).toMatchObject([{ email: 'adam@x.cz' }]);
+  });
+
+  test('SuperAdmins: of two who remove each other at once, one stays', async () => {
+    const { database, storage } = fixture;
+    const other = kind === 'postgresql' ? await storage.open() : database;
+    for (let round = 0; round < 5; round++) {
+      await database.change((tx) => addSuperadmin(tx, 'eve@x.cz'));
+      const outcomes = await Promise.allSettled([
+        database.change((tx) => removeSuperadmin(tx, 'adam@x.cz')),
+        other.change((tx) => removeSuperadmin(tx, 'eve@x.cz')),
+      ]);
+      expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+      expect(await database.read(listSuperadmins)).toHaveLength(1);
+      await database.change((tx) => addSuperadmin(tx, 'adam@x.cz'));
+    }
+  });
+});
