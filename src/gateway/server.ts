@@ -89,6 +89,11 @@ async function listen(
 ): Promise<Listener> {
   const { config, clock, log } = options;
   const server = createHttpServer();
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(at.port, at.host, () => {
@@ -106,7 +111,7 @@ async function listen(
       resolve();
     });
   });
-  return { port: (server.address() as AddressInfo).port, close: () => drain(server, clock) };
+  return { port: (server.address() as AddressInfo).port, close: () => drain(server, sockets, clock) };
 }
 
 function createHttpServer(): http.Server {
@@ -215,18 +220,24 @@ function refuseSocket(error: NodeJS.ErrnoException, socket: Socket, log: Logger)
 
 const SWEEP_MS = 50;
 
-/** Connections that become idle while we wait would stay for their keep-alive time, so they are swept up. */
-async function drain(server: http.Server, clock: Clock): Promise<void> {
+/**
+ * Ends a server: in-flight requests may finish, within bounds. Connections that become idle meanwhile would stay for their
+ * keep-alive time, and node:http does not count those that never sent a byte among the idle: both are swept up.
+ */
+async function drain(server: http.Server, sockets: ReadonlySet<Socket>, clock: Clock): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
   let cancelSweep = (): void => {};
   const sweep = (): void => {
     server.closeIdleConnections();
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
     cancelSweep = clock.after(SWEEP_MS, sweep);
   };
   sweep();
-  const cancelCut = clock.after(HTTP_LIMITS.drainMs, () => server.closeAllConnections());
+  const cancelCut = clock.after(HTTP_LIMITS.drainMs, () => {
+    for (const socket of sockets) socket.destroy();
+  });
   await closed;
   cancelSweep();
   cancelCut();

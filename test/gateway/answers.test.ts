@@ -126,8 +126,7 @@ describe('answers', () => {
     waiting.current = null;
     const leave = new AbortController();
     const gone = fetch(`${world.url}/t/wait`, { signal: leave.signal }).catch((error: Error) => error.name);
-    while (waiting.current === null) await new Promise((resolve) => setImmediate(resolve));
-    const { signal, release } = waiting.current as { signal: AbortSignal; release: () => void };
+    const { signal, release } = await waiting.arrived();
     const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve));
     leave.abort();
     expect(await gone).toBe('AbortError');

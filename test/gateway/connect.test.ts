@@ -208,7 +208,7 @@ describe('on the wire', () => {
     ['an array', '[]'],
     ['malformed JSON', '{"email":'],
     ['half a surrogate pair', `${text.slice(0, -1)},"resourceType":"page","resourceId":"\\ud800"}`],
-    ['33 levels', '{"email":'.repeat(33) + '1' + '}'.repeat(33)],
+    ['33 levels', `${'{"email":'.repeat(33)}1${'}'.repeat(33)}`],
     ['an enum of nobody', JSON.stringify({ ...question, accessLevel: 'ACCESS_LEVEL_OWNER' })],
   ])('JSON: %s is invalid_argument', async (_what, body) => {
     const reply = await json(body);

@@ -13,8 +13,20 @@ import {
 import { applicationLevel, key, open, signedIn, superAdmin } from '../../src/gateway/guards.ts';
 import { answer, defineRoute, type Route } from '../../src/gateway/route.ts';
 
-/** Set by the route `/t/wait`, so that a test can see what became of its signal. */
-export const waiting: { current: { signal: AbortSignal; release: () => void } | null } = { current: null };
+interface Waiter {
+  signal: AbortSignal;
+  release: () => void;
+}
+
+/** Who waits at the route `/t/wait`, so that a test can let go of it and see what became of its signal. */
+export const waiting = {
+  current: null as Waiter | null,
+  /** Resolves as soon as somebody waits there. */
+  async arrived(): Promise<Waiter> {
+    while (this.current === null) await new Promise((resolve) => setImmediate(resolve));
+    return this.current;
+  },
+};
 
 const numbers: StreamEnvelope = {
   kind: 'stream',

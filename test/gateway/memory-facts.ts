@@ -106,6 +106,11 @@ export class MemoryFacts implements FactsSource {
     this.#changed(`m:${app}:${email}`);
   }
 
+  dismiss(app: string, email: string): void {
+    this.#of(app).admins.delete(email);
+    this.#changed(`m:${app}:${email}`);
+  }
+
   superadmin(email: string): void {
     this.#superadmins.add(email);
     this.#changed(`u:${email}`);

@@ -1,0 +1,55 @@
+/** Fields that many bodies and paths share, by the grammar that all doors use (contract 1). */
+
+import { z } from 'zod';
+import { isApplicationCode, isLongerThan, isPermissionCode, isSlug, LIMITS, normalizeEmail } from '../grammar.ts';
+
+/** A number in a path: an id, at most 2^53. */
+export const idParam = z
+  .string()
+  .regex(/^[1-9][0-9]{0,15}$/, 'must be the number of a record')
+  .transform(Number)
+  .refine(Number.isSafeInteger, 'must be the number of a record')
+  .meta({ description: 'The number of the record.' });
+
+/** An id in a body. */
+export const id = z.int().positive();
+
+export const slug = z
+  .string()
+  .refine(isSlug, `must be lower-case letters and digits, with single . _ or - between, at most ${LIMITS.slug}`);
+
+export const permissionCode = z
+  .string()
+  .refine(isPermissionCode, `must be letters and digits, with single . _ or - between, at most ${LIMITS.permission}`);
+
+/** The application that a path names. What cannot be a code names none: 404, as for an unknown one. */
+export const AppParams = z.strictObject({ appCode: z.string().meta({ description: "The application's code." }) });
+
+export const applicationCode = z.string().refine(isApplicationCode, 'must be a code that can name an application');
+
+/** Normalised: what comes out is the address that everything else knows. */
+export const email = z
+  .string()
+  .transform((text, context) => {
+    const normal = normalizeEmail(text);
+    if (normal !== null) return normal;
+    context.addIssue({ code: 'custom', message: 'must be an ASCII e-mail address' });
+    return z.NEVER;
+  })
+  .meta({ description: 'An e-mail address; upper and lower case are one.' });
+
+/** Text for people: no NUL, no lone surrogates, at most `max` code points. */
+export function text(max: number) {
+  return z
+    .string()
+    .refine((value) => !isLongerThan(value, max), `must be at most ${max} characters`)
+    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must not hold NUL or lone surrogates');
+}
+
+export const name = text(200).refine((value) => value.trim() !== '', 'must not be empty');
+export const description = text(2000).nullable();
+
+/** A read-only field of a record: it may come back in a PUT, and is ignored (contract 2). */
+export const readOnly = z.unknown().optional();
+
+export const timestamp = z.iso.datetime();

@@ -1,0 +1,211 @@
+import { describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { ERROR_TABLE } from '../../src/errors.ts';
+import { bare, noContent, successData } from '../../src/gateway/envelopes.ts';
+import { key, open, signedIn } from '../../src/gateway/guards.ts';
+import { type OpenApiDocument, openApiDocument } from '../../src/gateway/openapi.ts';
+import { defineRoute, type Route } from '../../src/gateway/route.ts';
+import { gatewayRoutes } from '../../src/gateway/routes.ts';
+import { ask, useWorld } from './fixture.ts';
+
+const world = useWorld();
+const routes = gatewayRoutes({ production: true });
+const document = openApiDocument(routes, '1.0');
+
+const pathOf = (route: Route): string => route.path.replaceAll(/:(\w+)/g, '{$1}');
+
+/** Every value of the document, with where it stands. */
+function* walk(value: unknown, at = '#'): Generator<[string, unknown]> {
+  yield [at, value];
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, member] of Object.entries(value)) yield* walk(member, `${at}/${name}`);
+}
+
+function resolve(reference: string): unknown {
+  return reference
+    .slice(2)
+    .split('/')
+    .reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], document);
+}
+
+describe('the document', () => {
+  test('holds every mounted route, and nothing else', () => {
+    const mounted = routes.map((route) => `${route.method} ${pathOf(route)}`).sort();
+    const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method} ${path}`),
+    );
+    expect(documented.sort()).toEqual(mounted);
+  });
+
+  test('is served as it is made, and is the one of the routes mounted', async () => {
+    const reply = await ask(`${world.url}/api/openapi.json`);
+    expect(reply.status).toBe(200);
+    expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(reply.json).toEqual(
+      JSON.parse(JSON.stringify(openApiDocument(gatewayRoutes({ production: false }), '1.0'))),
+    );
+    for (const [path, methods] of Object.entries((reply.json as OpenApiDocument).paths)) {
+      for (const method of Object.keys(methods)) {
+        const { status } = await ask(world.url + path.replaceAll(/\{\w+\}/g, 'x'), { method: method.toUpperCase() });
+        expect([path, method, status]).not.toEqual([path, method, 404]);
+        expect([path, method, status]).not.toEqual([path, method, 405]);
+      }
+    }
+  });
+
+  test('is sound OpenAPI 3.1: references resolve, parameters are of the path, responses are described', () => {
+    expect(document).toMatchObject({ openapi: '3.1.0', info: { title: 'Usher', version: '1.0' } });
+    for (const [at, value] of walk(document)) {
+      if (at.endsWith('/$ref')) expect([at, typeof resolve(String(value))]).toEqual([at, 'object']);
+      expect(at).not.toMatch(/\/\$(schema|defs)$/);
+    }
+    const ids = new Set<string>();
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const operation of Object.values(methods)) {
+        expect(ids.has(operation.operationId)).toBe(false);
+        ids.add(operation.operationId);
+        expect(operation.summary).toMatch(/^[A-Z].*[^.]$/);
+        expect(operation.description).toMatch(/\.$/);
+        const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+        const declared = operation.parameters.filter((parameter) => parameter.in === 'path');
+        expect(declared.map(({ name, required }) => [name, required])).toEqual(inPath.map((name) => [name, true]));
+        for (const response of Object.values(operation.responses)) {
+          const described = (typeof response.$ref === 'string' ? resolve(response.$ref) : response) as object;
+          expect(described).toHaveProperty('description', expect.stringMatching(/./));
+        }
+      }
+    }
+  });
+
+  test('names every security scheme it uses, and documents what each guard refuses', () => {
+    const { securitySchemes } = document.components as { securitySchemes: Record<string, unknown> };
+    for (const route of routes) {
+      const operation = document.paths[pathOf(route)]?.[route.method];
+      const used = (operation?.security ?? []).flatMap((one) => Object.keys(one));
+      expect(used).toEqual(route.guard.scheme === null ? [] : [route.guard.scheme]);
+      for (const scheme of used) expect(securitySchemes).toHaveProperty(scheme);
+      const statuses = Object.keys(operation?.responses ?? {});
+      if (route.guard.kind !== 'open') expect(statuses).toEqual(expect.arrayContaining(['401', '403']));
+      expect(statuses).toEqual(expect.arrayContaining(['400', '429', '500', '503', ...route.statuses.map(String)]));
+      if (route.method !== 'get') expect(statuses).toEqual(expect.arrayContaining(['413', '415']));
+    }
+  });
+
+  test('has the one error shape, with every code and reason', () => {
+    const { Error: error } = (document.components as { schemas: Record<string, never> }).schemas as never as {
+      Error: { properties: { code: { enum: string[] }; details: { properties: { code: { enum: string[] } } } } };
+    };
+    // 503 is UNAVAILABLE on this door, whatever made it.
+    expect(error.properties.code.enum).toEqual(
+      Object.keys(ERROR_TABLE.codes).filter((code) => code !== 'DEADLINE_EXCEEDED'),
+    );
+    expect(error.properties.details.properties.code.enum).toEqual(Object.keys(ERROR_TABLE.reasons));
+  });
+
+  test('examples fit the schemas that validate', () => {
+    let seen = 0;
+    for (const { path, body, response, example, envelope } of routes) {
+      if (example.body !== undefined) {
+        seen++;
+        expect([path, body?.schema?.safeParse(example.body).success]).toEqual([path, true]);
+      }
+      if (example.response !== undefined && envelope.kind === 'value') {
+        seen++;
+        expect([path, response?.safeParse(example.response).success]).toEqual([path, true]);
+      }
+    }
+    expect(seen).toBeGreaterThan(10);
+  });
+
+  test('bodies refuse unknown fields in the document too', () => {
+    for (const { path, body } of routes) {
+      if (body?.schema) expect([path, body.describe().additionalProperties]).toEqual([path, false]);
+    }
+  });
+});
+
+describe('what documentation is made of', () => {
+  const base = { method: 'post', tag: 'Operations', summary: 'Try', guard: open, status: 200 } as const;
+
+  test('shared schemas become components; two under one name are a fault', () => {
+    const named = (id: string, more: object = {}) => z.object({ id: z.int(), ...more }).meta({ id });
+    const route = (path: `/${string}`, schema: z.ZodType): Route =>
+      defineRoute({ ...base, path, envelope: successData, response: z.array(schema), handle: () => [] });
+    const Thing = named('TestThing');
+    const made = openApiDocument([route('/a', Thing), route('/b', Thing)], '1');
+    const { schemas } = made.components as { schemas: Record<string, unknown> };
+    expect(schemas.TestThing).toMatchObject({ type: 'object', properties: { id: { type: 'integer' } } });
+    const text = JSON.stringify(made.paths);
+    expect(text.match(/#\/components\/schemas\/TestThing/g)).toHaveLength(2);
+    z.globalRegistry.remove(Thing);
+    const other = openApiDocument.bind(
+      null,
+      [route('/a', Thing.meta({ id: 'TestThing' })), route('/b', z.object({ x: z.string() }))],
+      '1',
+    );
+    expect(other).not.toThrow();
+  });
+
+  test('a route that contradicts itself does not load', () => {
+    const empty = { ...base, envelope: noContent, handle: () => undefined };
+    expect(() => defineRoute({ ...empty, path: '/a/:b' })).toThrow('name different parameters');
+    expect(() => defineRoute({ ...empty, path: '/a', limit: 'list' })).toThrow('belongs to a JSON body');
+    expect(() => defineRoute({ ...empty, path: '/a', method: 'get', body: z.strictObject({}) })).toThrow(
+      'takes no body',
+    );
+    expect(() => defineRoute({ ...base, path: '/a', envelope: bare, handle: () => undefined })).toThrow(
+      'response schema',
+    );
+  });
+
+  test('a route without a guard does not compile', () => {
+    const { guard: _guard, ...unguarded } = base;
+    // @ts-expect-error: `guard` is not optional.
+    defineRoute({ ...unguarded, path: '/a', envelope: noContent, handle: () => undefined });
+    defineRoute({
+      ...base,
+      path: '/a',
+      guard: signedIn,
+      envelope: bare,
+      response: z.string(),
+      // @ts-expect-error: the caller is a person, who has no `name` of a key that is certain.
+      handle: (_services, { caller }) => caller.name,
+    });
+    defineRoute({
+      ...base,
+      path: '/a',
+      guard: key('check'),
+      envelope: bare,
+      response: z.object({ n: z.int() }),
+      // @ts-expect-error: the answer is not what the document says.
+      handle: () => ({ m: 1 }),
+    });
+    expect(Object.keys(unguarded)).not.toContain('guard');
+  });
+});
+
+describe('the page for people', () => {
+  test('stands alone: no script, nothing loaded, its own style allowed by hash', async () => {
+    const page = await ask(`${world.url}/api/docs`);
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    const policy = page.headers.get('content-security-policy') ?? '';
+    expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/=]{44}';/);
+    expect(policy).not.toContain('unsafe');
+    expect(page.text).not.toMatch(/<script|<link|<img|\son\w+=|style="|src=|https?:\/\//);
+    const { createHash } = await import('node:crypto');
+    const style = /<style>([\s\S]*?)<\/style>/.exec(page.text)?.[1] ?? '';
+    expect(policy).toContain(createHash('sha256').update(style).digest('base64'));
+  });
+
+  test('shows every operation, escaped', async () => {
+    const { text } = await ask(`${world.url}/api/docs`);
+    for (const route of gatewayRoutes({ production: false })) {
+      expect(text).toContain(`<code>${pathOf(route)}</code>`);
+      expect(text).toContain(route.summary.replaceAll('&', '&amp;'));
+    }
+    expect(text).toContain('&quot;success&quot;: true');
+    expect(text).not.toContain('undefined');
+    expect(text).not.toContain('[object Object]');
+  });
+});
