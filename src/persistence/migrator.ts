@@ -74,7 +74,12 @@ export async function migrateEmbedded(orm: Orm): Promise<string[]> {
  * instances: the others wait, and then find nothing to do. Sessions of its own, since building an index may take long.
  */
 export async function migratePostgres(options: { url: string; clock: Clock; log: Logger }): Promise<string[]> {
-  const guard = new pg.Client({ connectionString: options.url, application_name: 'usher-migrate', keepAlive: true });
+  const guard = new pg.Client({
+    connectionString: options.url,
+    application_name: 'usher-migrate',
+    connectionTimeoutMillis: 5000,
+    keepAlive: true,
+  });
   // Losing it means losing the lock only; its next statement says so.
   guard.on('error', () => undefined);
   await guard.connect().catch((error: unknown) => {

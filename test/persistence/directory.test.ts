@@ -1,7 +1,8 @@
-import { chmodSync, mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { holdDirectory } from '../../src/persistence/directory.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
@@ -44,6 +45,22 @@ describe('the directory of an embedded database', () => {
     await database.close();
     await (await storage.open()).close();
   });
+
+  test('a first start that was killed half way is begun again by the next', async () => {
+    const dataDir = join(scratch, 'first');
+    const orders = { url: null, dataDir, prefix: 'first', writes: 1, dieAt: null, dieIn: 0, migrateOnStart: true };
+    const first = spawnWriter(orders);
+    const half = join(dataDir, 'database', 'PG_VERSION');
+    while (!existsSync(half)) await sleep(5);
+    await first.kill();
+    expect(first.lines).toEqual([]);
+    expect(existsSync(join(dataDir, 'database.unfinished'))).toBe(true);
+
+    const second = spawnWriter(orders);
+    await second.says('acknowledged 0');
+    expect(existsSync(join(dataDir, 'database.unfinished'))).toBe(false);
+    await second.kill();
+  }, 60_000);
 
   test('is made for its owner alone', () => {
     const dataDir = join(scratch, 'deep', 'new');

@@ -235,7 +235,7 @@ forEachDatabase('listening', (fixture, kind) => {
       return;
     }
     const other = await fixture.storage.open();
-    let heard = (_: Revision): void => undefined;
+    let heard: (head: Revision) => void = () => undefined;
     const stop = await other.facts.listen(() => void other.facts.changes(0).then(({ head }) => heard(head)));
     const found = new Promise<Revision>((resolve) => {
       heard = (head) => head > 0 && resolve(head);

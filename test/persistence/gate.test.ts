@@ -12,7 +12,7 @@ function handClock(): { clock: Clock; elapse: () => void; pending: () => number 
   return {
     clock: { ...systemClock, after },
     elapse: () => {
-      for (const fn of [...timers]) fn();
+      for (const fn of timers) fn();
       timers.clear();
     },
     pending: () => timers.size,

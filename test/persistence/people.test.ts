@@ -89,7 +89,7 @@ forEachDatabase('people', (fixture, kind) => {
     const seeded = await Promise.all(
       [1, 2].map(() => database.change((tx) => seedSuperadmins(tx, ['a@x.cz', 'b@x.cz']))),
     );
-    expect(seeded.map(({ result }) => result).toSorted()).toEqual([[], ['a@x.cz', 'b@x.cz']]);
+    expect(seeded.flatMap(({ result }) => result)).toEqual(['a@x.cz', 'b@x.cz']);
     await database.change(async (tx) => {
       await tx.kysely.deleteFrom('superadmin').execute();
       return { result: 0, scopes: ['*'] };

@@ -19,6 +19,8 @@ export interface WriterOrders {
   dieAt: Failpoint | 'inside' | null;
   /** Counted from 0. */
   dieIn: number;
+  /** Default false. */
+  migrateOnStart?: boolean;
 }
 
 function die(): void {
@@ -34,7 +36,15 @@ async function write(database: Database, code: string, inside: () => void): Prom
   });
 }
 
-async function main({ url, dataDir, prefix, writes, dieAt, dieIn }: WriterOrders): Promise<void> {
+async function main({
+  url,
+  dataDir,
+  prefix,
+  writes,
+  dieAt,
+  dieIn,
+  migrateOnStart = false,
+}: WriterOrders): Promise<void> {
   let writing = -1;
   const dieHere = (point: string): void => {
     if (point === dieAt && writing === dieIn) die();
@@ -43,7 +53,7 @@ async function main({ url, dataDir, prefix, writes, dieAt, dieIn }: WriterOrders
     url,
     dataDir,
     poolSize: 2,
-    migrateOnStart: false,
+    migrateOnStart,
     clock: systemClock,
     log: createLogger('silent'),
     failpoints: { hit: dieHere },
