@@ -23,13 +23,6 @@ const hasTaskset = (() => {
 
 export const pinning = hasTaskset ? 'taskset' : 'none';
 
-let niceness = 0;
-
-/** Runs everything started from now on at this priority (negative: before others; needs the right to). */
-export function setNiceness(value: number): void {
-  niceness = value;
-}
-
 /** Moves this process, and with it all that it will start unpinned (PostgreSQL), off the server's core. */
 export function pinSelf(): void {
   if (hasTaskset) execFileSync('taskset', ['-a', '-c', '-p', CORES.rest, String(process.pid)], { stdio: 'ignore' });
@@ -47,7 +40,6 @@ export interface SpawnOptions {
 export function spawnPinned(core: string | null, args: readonly string[], options: SpawnOptions = {}): ChildProcess {
   const command: string[] = [process.execPath, ...args];
   if (hasTaskset) command.unshift('taskset', '-c', core ?? `0-${CPUS - 1}`);
-  if (niceness !== 0) command.unshift('nice', '-n', String(niceness));
   const child = spawn(command[0] as string, command.slice(1), {
     stdio: ['ignore', options.onOutput ? 'pipe' : 'ignore', 'inherit', ...(options.ipc ? (['ipc'] as const) : [])],
     ...(options.env ? { env: options.env } : {}),

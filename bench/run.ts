@@ -1,7 +1,7 @@
 /** `node bench/run.ts SCENARIO… [--quick] [--json]`: see README.md. */
 import { parseArgs } from 'node:util';
 import { Lab, NORMAL, QUICK, type Scenario, type Settings } from './lab.ts';
-import { pinSelf, setNiceness } from './processes.ts';
+import { pinSelf } from './processes.ts';
 import { machine, type Report, type Row, table } from './report.ts';
 import { checkAllWarm, checkHot, rest, single } from './scenarios/checks.ts';
 import { checkCold } from './scenarios/cold.ts';
@@ -31,7 +31,6 @@ Scenarios: ${[...SCENARIOS.keys()].join(', ')}; all
   --in-flight N      questions in flight (default ${NORMAL.inFlight})
   --connections N    over so many connections (default ${NORMAL.connections})
   --trials N         of propagation, in each mode (default ${NORMAL.trials})
-  --nice N           priority of everything measured, for a machine that others use too (below 0 needs the right to)
   --json             the results as JSON instead of the table
 Exit code: 0 when every goal is met, 1 when one is missed, 2 on wrong answers or trouble.`;
 
@@ -47,7 +46,6 @@ function readArguments() {
       'in-flight': { type: 'string' },
       connections: { type: 'string' },
       trials: { type: 'string' },
-      nice: { type: 'string' },
     },
   });
   const base: Settings = values.quick ? QUICK : NORMAL;
@@ -67,17 +65,16 @@ function readArguments() {
   const names = positionals.includes('all') ? [...SCENARIOS.keys()] : positionals;
   const unknown = names.filter((name) => !SCENARIOS.has(name));
   if (unknown.length > 0) throw new Error(`no scenario ${unknown.join(', ')}\n${USAGE}`);
-  return { names, settings, json: values.json, help: values.help, nice: number(values.nice, 0) };
+  return { names, settings, json: values.json, help: values.help };
 }
 
 async function main(): Promise<number> {
-  const { names, settings, json, help, nice } = readArguments();
+  const { names, settings, json, help } = readArguments();
   if (help || names.length === 0) {
     console.log(USAGE);
     return help ? 0 : 2;
   }
   pinSelf();
-  setNiceness(nice);
   const lab = new Lab(settings);
   const rows: Row[] = [];
   try {
