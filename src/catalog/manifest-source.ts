@@ -18,6 +18,7 @@ import {
 } from 'yaml';
 import { LIMITS } from '../grammar.ts';
 import type { Fault, Path } from './manifest-format.ts';
+import { readQuickly } from './manifest-quick.ts';
 
 export interface Position {
   line: number;
@@ -44,6 +45,22 @@ const ALIASED_VALUES = 100_000;
 
 /** Reads a text. Never throws for what the text holds. */
 export function readSource(text: string): Source {
+  const value = readQuickly(text);
+  if (value === undefined) return readThoroughly(text);
+  let thorough: Source | undefined;
+  return {
+    value,
+    faults: [],
+    // Positions are wanted only when something is wrong: then the text is read again.
+    locate: (path) => {
+      thorough ??= readThoroughly(text);
+      return thorough.locate(path);
+    },
+  };
+}
+
+/** The same with the YAML library alone. */
+export function readThoroughly(text: string): Source {
   const lines = new LineCounter();
   const position = (offset: number): Position => {
     const { line, col } = lines.linePos(offset);

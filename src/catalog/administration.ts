@@ -1,0 +1,108 @@
+/**
+ * What every administrative write has in common (contract 4, 5): its guard is decided on rows of its own transaction, its
+ * audit record is written in it, and a refused one leaves a record too.
+ */
+
+import { evaluateRows } from '../engine/evaluate.ts';
+import { Level, type MemberAnswer } from '../engine/types.ts';
+import { UsherError } from '../errors.ts';
+import { type AuditEntry, record } from '../persistence/audit.ts';
+import { holdApplication } from '../persistence/catalog/applications.ts';
+import type { Committed, Database, Outcome, Tx } from '../persistence/database.ts';
+import { membersIn, policyIn } from '../persistence/facts-source.ts';
+
+/** Who writes: a signed-in administrator, by a request. What a route's handler is given fits. */
+export interface By {
+  readonly caller: { readonly email: string };
+  readonly requestId: string;
+}
+
+/** The application whose permissions say who may use the panel (specification, "Panel scoping"). */
+const PANEL_APP = 'auth';
+
+/** Decides on fresh rows; answers why not, or null. */
+export type WriteGuard = (tx: Tx, email: string) => Promise<UsherError | null>;
+
+/** An active SuperAdmin. */
+export const superAdmin: WriteGuard = async (tx, email) => {
+  const person = (await who(tx, email, '')).person;
+  if (!person.active) return inactive();
+  return person.superadmin ? null : new UsherError('FORBIDDEN', 'Only a SuperAdmin may do this.');
+};
+
+/**
+ * A SuperAdmin, an AppAdmin of `app`, or a panel user with level `edit` on it. In `auth` only SuperAdmins: who rules `auth`
+ * rules everything. An application that does not exist is like a foreign one.
+ */
+export function editorOf(app: string): WriteGuard {
+  return async (tx, email) => {
+    const { person, member } = await who(tx, email, app);
+    if (!person.active) return inactive();
+    if (person.superadmin) return null;
+    const may = app !== PANEL_APP && member.appId !== null && (member.admin || (await managesByPanel(tx, email, app)));
+    return may
+      ? null
+      : new UsherError('NO_APPLICATION_LEVEL', 'You have no level that allows this on the application.');
+  };
+}
+
+/** `panel.access`, and `applications.manage: edit` on (`application`, app). */
+async function managesByPanel(tx: Tx, email: string, app: string): Promise<boolean> {
+  const policy = await policyIn(tx, PANEL_APP);
+  const entry = await who(tx, email, PANEL_APP);
+  if (!evaluateRows(policy, entry, 'panel.access').granted) return false;
+  const [managed] = await membersIn(tx, [{ email, app: PANEL_APP, resourceType: 'application', resourceId: app }]);
+  return managed !== undefined && evaluateRows(policy, managed, 'applications.manage').level >= Level.EDIT;
+}
+
+async function who(tx: Tx, email: string, app: string): Promise<MemberAnswer> {
+  const [answer] = await membersIn(tx, [{ email, app, resourceType: '', resourceId: '' }]);
+  if (answer === undefined) throw new Error('one need has one answer');
+  return answer;
+}
+
+function inactive(): UsherError {
+  return new UsherError('USER_INACTIVE', 'This account is not active.');
+}
+
+/** What a write hands its audit record, beside who, where and by which request. */
+export type Change = Pick<AuditEntry, 'action' | 'subject' | 'before' | 'after'>;
+
+/** What a write inside `administer` gets: the transaction, and the audit of this very write. */
+export interface Administration {
+  readonly tx: Tx;
+  audit(change: Change): Promise<void>;
+}
+
+/**
+ * Runs `write` when `guard` lets `by` do it. `about.action` names the write for the audit of a refusal; `about.app` is the
+ * application it concerns. Throws what the guard says (after its record is committed) or what `write` throws.
+ */
+export async function administer<T>(
+  database: Database,
+  by: By,
+  about: { app: string | null; action: string; guard: WriteGuard },
+  write: (administration: Administration) => Promise<Outcome<T>>,
+): Promise<Committed<T>> {
+  const committed = await database.change(async (tx): Promise<Outcome<T | UsherError>> => {
+    const named = { actor: `user:${by.caller.email}`, appCode: about.app, requestId: by.requestId };
+    const refused = await about.guard(tx, by.caller.email);
+    if (refused !== null) {
+      await record(tx, { ...named, action: `${about.action}.refused` });
+      return { result: refused, scopes: [] };
+    }
+    return await write({ tx, audit: (change) => record(tx, { ...named, ...change }) });
+  });
+  if (committed.result instanceof UsherError) throw committed.result;
+  return { result: committed.result, revision: committed.revision };
+}
+
+/**
+ * The id of an application that a write concerns, held against deletion until the transaction ends. NOT_FOUND when there is none:
+ * only SuperAdmins get so far.
+ */
+export async function applicationOf(tx: Tx, code: string): Promise<number> {
+  const id = await holdApplication(tx, code);
+  if (id === null) throw new UsherError('NOT_FOUND', `There is no application ${code}.`);
+  return id;
+}

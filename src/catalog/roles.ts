@@ -1,0 +1,208 @@
+/** Roles of an application and what they give. (Specification, "Role and role permission"; contract 5.) */
+
+import { Level } from '../engine/types.ts';
+import { UsherError } from '../errors.ts';
+import { findApplicationId } from '../persistence/catalog/applications.ts';
+import { findPermissions } from '../persistence/catalog/permissions.ts';
+import {
+  deleteRole,
+  insertRole,
+  listRoles,
+  lockRole,
+  type RolePermission,
+  type RoleRow,
+  readRolePermissions,
+  replaceRolePermissions,
+  updateRole,
+} from '../persistence/catalog/roles.ts';
+import type { Committed, Database, Tx } from '../persistence/database.ts';
+import { administer, applicationOf, type By, editorOf } from './administration.ts';
+import { refuseImmutable, refuseStale, refuseSystem, tagOf } from './records.ts';
+
+export type { RolePermission, RoleRow } from '../persistence/catalog/roles.ts';
+
+/** What a role gives, and the tag that a replacement may insist on. */
+export interface RolePermissions {
+  permissions: readonly RolePermission[];
+  etag: string;
+}
+
+/** One permission wanted in a role; `level` as it was asked, checked against the permission's type here. */
+export interface WantedPermission {
+  permissionId: number;
+  level: Level;
+}
+
+/** Roles that the service itself needs (contract 5): they cannot be deleted. */
+const SYSTEM_ROLES: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['auth', new Set(['application_manager', 'panel_admin'])],
+]);
+
+export class Roles {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** All roles, by code; NOT_FOUND for an unknown application. */
+  list(app: string): Promise<RoleRow[]> {
+    return this.#database.read(async (tx) => await listRoles(tx, await known(tx, app)));
+  }
+
+  /** ALREADY_EXISTS when the code is taken. */
+  create(
+    app: string,
+    { code, description = null }: { code: string; description?: string | null | undefined },
+    by: By,
+  ): Promise<Committed<RoleRow>> {
+    return administer(
+      this.#database,
+      by,
+      { app, action: 'role.created', guard: editorOf(app) },
+      async ({ tx, audit }) => {
+        const made = await insertRole(tx, await applicationOf(tx, app), { code, description });
+        if (made === undefined) throw new UsherError('ALREADY_EXISTS', `There is a role ${code} already.`);
+        await audit({ action: 'role.created', subject: code, after: { code, description } });
+        return { result: made, scopes: [`p:${app}`] };
+      },
+    );
+  }
+
+  /** Changes the fields sent. IMMUTABLE_FIELD for another code. */
+  change(
+    app: string,
+    id: number,
+    change: { code?: string | undefined; description?: string | null | undefined },
+    by: By,
+  ): Promise<Committed<RoleRow>> {
+    return administer(
+      this.#database,
+      by,
+      { app, action: 'role.changed', guard: editorOf(app) },
+      async ({ tx, audit }) => {
+        const role = await locked(tx, await applicationOf(tx, app), id);
+        refuseImmutable('code', role.code, change.code);
+        const description = change.description === undefined ? role.description : change.description;
+        if (description === role.description) return { result: role, scopes: [] };
+        const changed = await updateRole(tx, id, { description });
+        await audit({
+          action: 'role.changed',
+          subject: role.code,
+          before: { description: role.description },
+          after: { description },
+        });
+        // A description decides nothing.
+        return { result: changed, scopes: [] };
+      },
+    );
+  }
+
+  /** Takes its assignments along. SYSTEM_RECORD for what the panel needs. */
+  delete(app: string, id: number, by: By): Promise<Committed<null>> {
+    return administer(
+      this.#database,
+      by,
+      { app, action: 'role.deleted', guard: editorOf(app) },
+      async ({ tx, audit }) => {
+        const appId = await applicationOf(tx, app);
+        const role = await locked(tx, appId, id);
+        refuseSystem(SYSTEM_ROLES.get(app)?.has(role.code), `role ${role.code}`);
+        const permissions = (await readRolePermissions(tx, appId, id)) ?? [];
+        await deleteRole(tx, id);
+        await audit({
+          action: 'role.deleted',
+          subject: role.code,
+          before: { code: role.code, description: role.description, permissions: permissions.map(words) },
+        });
+        // Members keep the ids of roles that are no more; a policy without the role gives nothing for them.
+        return { result: null, scopes: [`p:${app}`] };
+      },
+    );
+  }
+
+  /** What the role gives, by permission code. */
+  permissions(app: string, id: number): Promise<RolePermissions> {
+    return this.#database.read(async (tx) => {
+      const permissions = await readRolePermissions(tx, await known(tx, app), id);
+      if (permissions === undefined) throw unknownRole();
+      return { permissions, etag: tagOf(permissions) };
+    });
+  }
+
+  /**
+   * Replaces the set. UNKNOWN_REFERENCE for a permission that is not the application's, INVALID_ACCESS_LEVEL for a level that does
+   * not fit its type, STALE when `ifMatch` names an older set.
+   */
+  replacePermissions(
+    app: string,
+    id: number,
+    wanted: readonly WantedPermission[],
+    ifMatch: string | undefined,
+    by: By,
+  ): Promise<Committed<RolePermissions>> {
+    const about = { app, action: 'role_permissions.replaced', guard: editorOf(app) };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      const appId = await applicationOf(tx, app);
+      const role = await locked(tx, appId, id);
+      const before = (await readRolePermissions(tx, appId, id)) ?? [];
+      refuseStale(ifMatch, tagOf(before));
+      await refuseUnfit(tx, appId, wanted);
+      await replaceRolePermissions(tx, appId, id, wanted);
+      const after = (await readRolePermissions(tx, appId, id)) ?? [];
+      const etag = tagOf(after);
+      if (etag === tagOf(before)) return { result: { permissions: after, etag }, scopes: [] };
+      await audit({
+        action: about.action,
+        subject: role.code,
+        before: { permissions: before.map(words) },
+        after: { permissions: after.map(words) },
+      });
+      return { result: { permissions: after, etag }, scopes: [`p:${app}`] };
+    });
+  }
+}
+
+/** As audit records say it: an object with codes as names would have `token.read` taken for a secret. */
+function words({ code, level }: RolePermission): string {
+  return `${code}: ${['', 'allowed', 'view', 'edit'][level]}`;
+}
+
+async function refuseUnfit(tx: Tx, app: number, wanted: readonly WantedPermission[]): Promise<void> {
+  const found = await findPermissions(
+    tx,
+    app,
+    wanted.map(({ permissionId }) => permissionId),
+  );
+  wanted.forEach(({ permissionId, level }, index) => {
+    const permission = found.get(permissionId);
+    const path = `permissions.${index}`;
+    if (permission === undefined) {
+      throw new UsherError('UNKNOWN_REFERENCE', `${path}.permissionId names no permission of the application.`, {
+        details: { path: `${path}.permissionId` },
+      });
+    }
+    if (permission.tiered === (level === Level.ALLOWED)) {
+      const fit = permission.tiered ? 'view or edit' : 'allowed';
+      throw new UsherError('INVALID_ACCESS_LEVEL', `${path}.accessLevel of ${permission.code} must be ${fit}.`, {
+        details: { path: `${path}.accessLevel` },
+      });
+    }
+  });
+}
+
+async function known(tx: Tx, app: string): Promise<number> {
+  const id = await findApplicationId(tx, app);
+  if (id === null) throw new UsherError('NOT_FOUND', `There is no application ${app}.`);
+  return id;
+}
+
+async function locked(tx: Tx, app: number, id: number): Promise<RoleRow> {
+  const role = await lockRole(tx, app, id);
+  if (role === undefined) throw unknownRole();
+  return role;
+}
+
+function unknownRole(): UsherError {
+  return new UsherError('NOT_FOUND', 'The application has no such role.');
+}
