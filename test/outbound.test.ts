@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from '@jest/globals';
@@ -533,6 +534,46 @@ describe('answers', () => {
     controller.abort();
     await expect(sent).rejects.toMatchObject({ reason: 'aborted' });
   });
+});
+
+/** Signed by itself for localhost, and used nowhere else. */
+const SELF_SIGNED = {
+  key: `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgBvzF04fvOS3z7/0z
+Gf043jQ3E0/d75h0W5p5IoayrH2hRANCAAQDeJlMA+7EJlQBBolsFxvGSe2eQb3a
+PWhDMje8bBfi68jGdowNykx320vXJkhrrhmHzCxInwZalyDI8GWwg/T4
+-----END PRIVATE KEY-----
+`,
+  cert: `-----BEGIN CERTIFICATE-----
+MIIBmjCCAUGgAwIBAgIUUhBVCGWkjHxzJjA0o5aIJS7z6YkwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTEwNDIxMFoYDzIxMjYxMDI4
+MTA0MjEwWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAAQDeJlMA+7EJlQBBolsFxvGSe2eQb3aPWhDMje8bBfi68jGdowNykx3
+20vXJkhrrhmHzCxInwZalyDI8GWwg/T4o28wbTAdBgNVHQ4EFgQUCE+GZVrZZWgn
+a1JRDU8vuDRjoUMwHwYDVR0jBBgwFoAUCE+GZVrZZWgna1JRDU8vuDRjoUMwDwYD
+VR0TAQH/BAUwAwEB/zAaBgNVHREEEzARgglsb2NhbGhvc3SHBH8AAAEwCgYIKoZI
+zj0EAwIDRwAwRAIgfrIb5qIBNSSZjxijvRup04Btgj2i4iHft1olItEOnroCIGnP
+nNZ0+1L5g7gs8VCtKEeBWhMaTEwix6ry3pGYhJbY
+-----END CERTIFICATE-----
+`,
+};
+
+test('a certificate that nobody vouches for is refused, also where the environment would not mind', async () => {
+  let requests = 0;
+  const server = createTlsServer(SELF_SIGNED, (_request, response) => {
+    requests++;
+    response.end('{}');
+  });
+  const port = await listen(server, '127.0.0.1');
+  const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+  try {
+    expect(await reasonOf(outboundWith(), `https://127.0.0.1:${port}/`)).toBe('unreachable');
+  } finally {
+    if (before === undefined) delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+    else process.env.NODE_TLS_REJECT_UNAUTHORIZED = before;
+  }
+  expect(requests).toBe(0);
 });
 
 describe('what is sent', () => {

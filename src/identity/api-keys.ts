@@ -158,9 +158,8 @@ function isScope(text: string): text is KeyScope {
  * branch on what it compares.
  */
 function matcher(keys: readonly string[]): (value: string) => number {
-  const longest = Math.max(0, ...keys.map((key) => key.length));
-  // Room for one more character of UTF-8, so that a foreign one is never cut off into a match.
-  const words = Math.ceil((longest + 4) / 4);
+  // What does not fit is cut off, or left out where it would be half a character; the lengths differ then.
+  const words = Math.ceil(Math.max(0, ...keys.map((key) => key.length)) / 4);
   const scratch = Buffer.alloc(words * 4);
   const given = new Int32Array(scratch.buffer, scratch.byteOffset, words);
   const blocks = keys.map((key) => {

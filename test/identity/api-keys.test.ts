@@ -112,6 +112,17 @@ describe('authorize, keys configured', () => {
     });
   });
 
+  test.each(['é', '€', '😀', '\ud800', '\0', 'x'])(
+    'a key and %j after it, cut off by the width of the longest',
+    (end) => {
+      for (let length = 24; length <= 32; length++) {
+        const known = keys([`a:check:${'k'.repeat(length)}`, `b:check:${'z'.repeat(32)}`]);
+        expect(outcome(() => known.authorize(`${'k'.repeat(length)}${end}`, 'check'))).toBe('UNAUTHENTICATED');
+        expect(outcome(() => known.authorize(`${'k'.repeat(length - 1)}${end}`, 'check'))).toBe('UNAUTHENTICATED');
+      }
+    },
+  );
+
   test('an error names the scope and never a value', () => {
     const error = (() => {
       try {

@@ -448,6 +448,11 @@ describe('the key set', () => {
     expect(await ask(old)).toBe(UNKNOWN_KEY);
   });
 
+  test('an unknown key in the first token ever: a set read for it is not read again', async () => {
+    expect(await ask(await mint({}, { kid: 'x' }))).toBe(UNKNOWN_KEY);
+    expect(count(PATHS.jwks)).toBe(1);
+  });
+
   test('a flood of unknown keys reads the set once in 30 s', async () => {
     expect(await ask(await mint())).toBe(JANE);
     const reads: number[] = [];
