@@ -6,13 +6,28 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { holdDirectory } from '../../src/persistence/directory.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
-import { spawnWriter } from '../support/spawn-writer.ts';
+import { spawnWriter as spawn, type Writer } from '../support/spawn-writer.ts';
+import type { WriterOrders } from '../support/writer-process.ts';
 
 const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
 describe('the directory of an embedded database', () => {
   let storage: TestStorage;
   let scratch: string;
+  const writers: Writer[] = [];
+  const spawnWriter = (orders: Partial<WriterOrders>): Writer => {
+    const writer = spawn({
+      url: null,
+      dataDir: storage.dataDir,
+      prefix: 'w',
+      writes: 1,
+      dieAt: null,
+      dieIn: 0,
+      ...orders,
+    });
+    writers.push(writer);
+    return writer;
+  };
 
   beforeAll(async () => {
     storage = await createStorage('pglite');
@@ -20,13 +35,13 @@ describe('the directory of an embedded database', () => {
   }, 60_000);
 
   afterAll(async () => {
+    for (const writer of writers) await writer.kill();
     await storage.remove();
     await rm(scratch, { recursive: true, force: true });
   });
 
   test('is refused to a second process, and free again after kill -9 of the first', async () => {
-    const { dataDir } = storage;
-    const writer = spawnWriter({ url: null, dataDir, prefix: 'held', writes: 1, dieAt: null, dieIn: 0 });
+    const writer = spawnWriter({ prefix: 'held' });
     await writer.says('acknowledged 0');
 
     const refused = storage.open();
@@ -34,7 +49,7 @@ describe('the directory of an embedded database', () => {
     await expect(refused).rejects.toThrow(
       /^Another process works with the embedded database in .+ \(DATABASE_URL\)\.$/,
     );
-    const second = spawnWriter({ url: null, dataDir, prefix: 'second', writes: 1, dieAt: null, dieIn: 0 });
+    const second = spawnWriter({ prefix: 'second' });
     await expect(second.says('open')).rejects.toThrow('Another process works with the embedded database');
 
     await writer.kill();
@@ -48,7 +63,7 @@ describe('the directory of an embedded database', () => {
 
   test('a first start that was killed half way is begun again by the next', async () => {
     const dataDir = join(scratch, 'first');
-    const orders = { url: null, dataDir, prefix: 'first', writes: 1, dieAt: null, dieIn: 0, migrateOnStart: true };
+    const orders = { dataDir, prefix: 'first', migrateOnStart: true };
     const first = spawnWriter(orders);
     const half = join(dataDir, 'database', 'PG_VERSION');
     while (!existsSync(half)) await sleep(5);
@@ -60,7 +75,7 @@ describe('the directory of an embedded database', () => {
     await second.says('acknowledged 0');
     expect(existsSync(join(dataDir, 'database.unfinished'))).toBe(false);
     await second.kill();
-  }, 60_000);
+  }, 240_000);
 
   test('is made for its owner alone', () => {
     const dataDir = join(scratch, 'deep', 'new');

@@ -12,6 +12,7 @@ export interface Writer {
   says(line: string): Promise<void>;
   /** The signal or code that ended it. */
   readonly ended: Promise<NodeJS.Signals | number | null>;
+  /** Kills it with -9, where it still lives. */
   kill(): Promise<void>;
 }
 
