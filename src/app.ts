@@ -6,6 +6,7 @@
 import { readFile } from 'node:fs/promises';
 import { exposeMetrics } from './app-metrics.ts';
 import { Manifests } from './catalog/manifests.ts';
+import { Roles } from './catalog/roles.ts';
 import { seed } from './catalog/seed.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
@@ -101,6 +102,7 @@ async function build(config: Config, { clock, log, database }: Base): Promise<Ap
     tokens,
     keys,
     manifests,
+    roles: new Roles(database),
     registry,
     clearEverywhere: async () => (await database.change(async () => ({ result: null, scopes: ['*'] }))).revision,
     ping: () => database.ping(),

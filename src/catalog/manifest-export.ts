@@ -110,8 +110,8 @@ export async function toYaml(manifest: ExportedManifest): Promise<string> {
     const rows: readonly unknown[] = manifest[section];
     parts.push(rows.length === 0 ? `\n${section}: []\n` : `\n${section}:\n`);
     for (let at = 0; at < rows.length; at += SLICE) {
-      // Deeper by one step: what YAML counts is only relative.
-      parts.push(write(rows.slice(at, at + SLICE)).replace(/^(?=.)/gm, '  '));
+      // Deeper by one step: what YAML counts is only relative. (The flag m would see a line end in U+2028 as well.)
+      parts.push(write(rows.slice(at, at + SLICE)).replace(/(^|\n)(?=[^\n])/g, '$1  '));
       await turn();
     }
   }

@@ -18,6 +18,7 @@ export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 export const TAGS = {
   Checks: 'Is it allowed? Asked by backends with an internal key, and by signed-in users about themselves.',
   Applications: 'The registry of applications and what each defines.',
+  Roles: 'Bundles of permissions, and what each gives.',
   Manifests: 'A whole application as one file.',
   Operations: 'Health, readiness, metrics and this document.',
 } as const;

@@ -7,6 +7,14 @@ import { documentation } from './routes/documentation.ts';
 import { applyManifest, exportManifest } from './routes/manifests.ts';
 import { healthz, keyedMetrics, openMetrics, readyz } from './routes/operations.ts';
 import { myBulkCheck, myCheck, myEffective } from './routes/profile-checks.ts';
+import {
+  changeRole,
+  createRole,
+  deleteRole,
+  listRoles,
+  readRolePermissions,
+  replaceRolePermissions,
+} from './routes/roles.ts';
 
 /** What the gateway serves. */
 export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Route[] {
@@ -14,6 +22,7 @@ export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Rout
     ...[check, bulkCheck, effective, clearCache], //  /api/check…
     ...[myCheck, myBulkCheck, myEffective], //        /api/profile/me/check…
     ...[applyManifest, exportManifest], //            /api/manifests/apply, …/manifest
+    ...[listRoles, createRole, changeRole, deleteRole, readRolePermissions, replaceRolePermissions], // …/roles…
     ...[healthz, readyz], //                          /healthz, /readyz
     config.production ? keyedMetrics : openMetrics, // /metrics
   ];

@@ -1,6 +1,7 @@
 /** What handlers and guards may use: one line a feature, handed over by app.ts. A new feature adds its line here. */
 
 import type { Manifests } from '../catalog/manifests.ts';
+import type { Roles } from '../catalog/roles.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Revision } from '../engine/types.ts';
 import type { ApiKeys } from '../identity/api-keys.ts';
@@ -24,6 +25,7 @@ export interface Services {
     'revision' | 'peek' | 'check' | 'bulk' | 'effective' | 'person' | 'member' | 'clear' | 'status'
   >;
   readonly manifests: Pick<Manifests, 'apply' | 'export'>;
+  readonly roles: Roles;
   readonly tokens: Tokens;
   readonly keys: ApiKeys;
   /** Makes every instance drop what it holds, through the change log; answers the revision that says so. */

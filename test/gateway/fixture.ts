@@ -97,7 +97,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     recordRefusal: async (refusal) => {
       refusals.push(refusal);
     },
-    // Manifests have tests of their own, on databases.
+    // What reads and writes the database has tests of its own, on databases.
+    roles: {} as Services['roles'],
     manifests: {
       apply: () => Promise.reject(new Error('not in this world')),
       export: () => Promise.reject(new Error('not in this world')),

@@ -1,0 +1,179 @@
+/** Roles of an application (contract 5). */
+
+import { z } from 'zod';
+import type { RolePermission, RoleRow } from '../../catalog/roles.ts';
+import { Level } from '../../engine/types.ts';
+import { noContent, successData } from '../envelopes.ts';
+import { AppParams, description, id, idParam, readOnly, slug, timestamp } from '../fields.ts';
+import { applicationLevel } from '../guards.ts';
+import { answer, defineRoute } from '../route.ts';
+
+const Role = z.strictObject({
+  id,
+  code: z.string(),
+  description: z.string().nullable(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+
+const RoleParams = z.strictObject({ ...AppParams.shape, roleId: idParam });
+
+function shown({ createdAt, updatedAt, ...role }: RoleRow): z.output<typeof Role> {
+  return { ...role, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+}
+
+export const listRoles = defineRoute({
+  method: 'get',
+  path: '/api/applications/:appCode/roles',
+  tag: 'Roles',
+  summary: 'All roles of an application',
+  guard: applicationLevel('view'),
+  params: AppParams,
+  envelope: successData,
+  status: 200,
+  response: z.array(Role),
+  errors: ['NOT_FOUND'],
+  handle: async ({ roles }, { params }) => (await roles.list(params.appCode)).map(shown),
+});
+
+export const createRole = defineRoute({
+  method: 'post',
+  path: '/api/applications/:appCode/roles',
+  tag: 'Roles',
+  summary: 'Create a role',
+  guard: applicationLevel('edit'),
+  refusal: 'role.created.refused',
+  params: AppParams,
+  body: z.strictObject({ code: slug, description: description.optional() }),
+  envelope: successData,
+  status: 201,
+  response: Role,
+  errors: ['NOT_FOUND', 'ALREADY_EXISTS'],
+  example: { body: { code: 'accountant', description: 'Writes invoices.' } },
+  handle: async ({ roles }, input) => {
+    const { result, revision } = await roles.create(input.params.appCode, input.body, input);
+    return answer(shown(result), {
+      revision,
+      location: `/api/applications/${input.params.appCode}/roles/${result.id}`,
+    });
+  },
+});
+
+export const changeRole = defineRoute({
+  method: 'put',
+  path: '/api/applications/:appCode/roles/:roleId',
+  tag: 'Roles',
+  summary: 'Change a role',
+  guard: applicationLevel('edit'),
+  refusal: 'role.changed.refused',
+  params: RoleParams,
+  body: z.strictObject({
+    description: description.optional(),
+    code: slug.optional().meta({ description: 'Cannot be changed; only the present one may be sent.' }),
+    id: readOnly,
+    createdAt: readOnly,
+    updatedAt: readOnly,
+  }),
+  envelope: successData,
+  status: 200,
+  response: Role,
+  errors: ['NOT_FOUND', 'IMMUTABLE_FIELD'],
+  handle: async ({ roles }, input) => {
+    const { appCode, roleId } = input.params;
+    const { result, revision } = await roles.change(appCode, roleId, input.body, input);
+    return answer(shown(result), { revision });
+  },
+});
+
+export const deleteRole = defineRoute({
+  method: 'delete',
+  path: '/api/applications/:appCode/roles/:roleId',
+  tag: 'Roles',
+  summary: 'Delete a role',
+  description: 'Whoever holds it holds it no longer.',
+  guard: applicationLevel('edit'),
+  refusal: 'role.deleted.refused',
+  params: RoleParams,
+  envelope: noContent,
+  status: 204,
+  errors: ['NOT_FOUND', 'SYSTEM_RECORD'],
+  handle: async ({ roles }, input) => {
+    const { revision } = await roles.delete(input.params.appCode, input.params.roleId, input);
+    return answer(undefined, { revision });
+  },
+});
+
+const accessLevel = z.enum(['allowed', 'view', 'edit']);
+const LEVELS = { allowed: Level.ALLOWED, view: Level.VIEW, edit: Level.EDIT } as const;
+const LEVEL_NAMES = ['allowed', 'allowed', 'view', 'edit'] as const;
+
+const RolePermissionAnswer = z.strictObject({
+  permissions: z.array(z.strictObject({ permissionId: id, code: z.string(), accessLevel })),
+});
+
+function shownPermissions(permissions: readonly RolePermission[]): z.output<typeof RolePermissionAnswer> {
+  return {
+    permissions: permissions.map(({ permissionId, code, level }) => ({
+      permissionId,
+      code,
+      accessLevel: LEVEL_NAMES[level],
+    })),
+  };
+}
+
+export const readRolePermissions = defineRoute({
+  method: 'get',
+  path: '/api/applications/:appCode/roles/:roleId/permissions',
+  tag: 'Roles',
+  summary: 'What a role gives',
+  guard: applicationLevel('view'),
+  params: RoleParams,
+  envelope: successData,
+  status: 200,
+  response: RolePermissionAnswer,
+  errors: ['NOT_FOUND'],
+  handle: async ({ roles }, { params }) => {
+    const { permissions, etag } = await roles.permissions(params.appCode, params.roleId);
+    return answer(shownPermissions(permissions), { etag });
+  },
+});
+
+export const replaceRolePermissions = defineRoute({
+  method: 'put',
+  path: '/api/applications/:appCode/roles/:roleId/permissions',
+  tag: 'Roles',
+  summary: 'Replace what a role gives',
+  guard: applicationLevel('edit'),
+  refusal: 'role_permissions.replaced.refused',
+  params: RoleParams,
+  headers: ['if-match'],
+  body: z.strictObject({
+    permissions: z
+      .array(z.strictObject({ permissionId: id, accessLevel, code: readOnly }))
+      .max(1000)
+      .refine((all) => new Set(all.map(({ permissionId }) => permissionId)).size === all.length, {
+        message: 'must name each permission once',
+      }),
+  }),
+  limit: 'list',
+  envelope: successData,
+  status: 200,
+  response: RolePermissionAnswer,
+  errors: ['NOT_FOUND', 'UNKNOWN_REFERENCE', 'INVALID_ACCESS_LEVEL', 'STALE'],
+  example: { body: { permissions: [{ permissionId: 7, accessLevel: 'edit' }] } },
+  handle: async ({ roles }, input) => {
+    const { appCode, roleId } = input.params;
+    const wanted = input.body.permissions.map(({ permissionId, accessLevel: level }) => ({
+      permissionId,
+      level: LEVELS[level],
+    }));
+    const { result, revision } = await roles.replacePermissions(
+      appCode,
+      roleId,
+      wanted,
+      input.header('if-match'),
+      input,
+    );
+    return answer(shownPermissions(result.permissions), { etag: result.etag, revision });
+  },
+});

@@ -1,0 +1,107 @@
+import { sql } from 'kysely';
+import type { Level } from '../../engine/types.ts';
+import type { Tx } from '../database.ts';
+
+export interface RoleRow {
+  id: number;
+  code: string;
+  description: string | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** What a role gives of one permission. */
+export interface RolePermission {
+  permissionId: number;
+  code: string;
+  tiered: boolean;
+  level: Level;
+}
+
+const COLUMNS = ['id', 'code', 'description', 'created_at as createdAt', 'updated_at as updatedAt'] as const;
+
+/** An application's roles, by code. */
+export async function listRoles(tx: Tx, app: number): Promise<RoleRow[]> {
+  return await tx.kysely.selectFrom('role').select(COLUMNS).where('application_id', '=', app).orderBy('code').execute();
+}
+
+/** One role of the application, locked against other writes until the transaction ends. */
+export async function lockRole(tx: Tx, app: number, id: number): Promise<RoleRow | undefined> {
+  return await tx.kysely
+    .selectFrom('role')
+    .select(COLUMNS)
+    .where('application_id', '=', app)
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+/** Undefined when the code is taken. */
+export async function insertRole(
+  tx: Tx,
+  app: number,
+  role: { code: string; description: string | null },
+): Promise<RoleRow | undefined> {
+  return await tx.kysely
+    .insertInto('role')
+    .values({ application_id: app, ...role })
+    .onConflict((oc) => oc.columns(['application_id', 'code']).doNothing())
+    .returning(COLUMNS)
+    .executeTakeFirst();
+}
+
+export async function updateRole(tx: Tx, id: number, change: { description: string | null }): Promise<RoleRow> {
+  return await tx.kysely
+    .updateTable('role')
+    .set({ ...change, updated_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .returning(COLUMNS)
+    .executeTakeFirstOrThrow();
+}
+
+/** Takes its permissions and assignments along. */
+export async function deleteRole(tx: Tx, id: number): Promise<void> {
+  await tx.kysely.deleteFrom('role').where('id', '=', id).execute();
+}
+
+/** What the role gives, by permission code; undefined when the application has no such role. */
+export async function readRolePermissions(tx: Tx, app: number, id: number): Promise<RolePermission[] | undefined> {
+  const role = await tx.kysely
+    .selectFrom('role')
+    .select('id')
+    .where('application_id', '=', app)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  if (role === undefined) return undefined;
+  const rows = await tx.kysely
+    .selectFrom('role_permission as rp')
+    .innerJoin('permission as p', 'p.id', 'rp.permission_id')
+    .select(['rp.permission_id as permissionId', 'p.code', 'rp.tiered', 'rp.level'])
+    .where('rp.application_id', '=', app)
+    .where('rp.role_id', '=', id)
+    .orderBy('p.code')
+    .execute();
+  return rows.map((row) => ({ ...row, level: row.level as Level }));
+}
+
+/** Makes the set exactly this, in two statements. The levels must fit; the permissions must be the application's. */
+export async function replaceRolePermissions(
+  tx: Tx,
+  app: number,
+  id: number,
+  wanted: readonly { permissionId: number; level: Level }[],
+): Promise<void> {
+  const ids = wanted.map(({ permissionId }) => permissionId);
+  const levels = wanted.map(({ level }) => level);
+  await sql`
+    delete from role_permission
+    where application_id = ${app} and role_id = ${id} and permission_id <> all (${ids}::bigint[])`.execute(tx.kysely);
+  await sql`
+    insert into role_permission (application_id, role_id, permission_id, tiered, level)
+    select p.application_id, ${id}, p.id, p.tiered, w.level
+    from unnest(${ids}::bigint[], ${levels}::smallint[]) as w (id, level)
+    join permission p on p.id = w.id and p.application_id = ${app}
+    order by p.id
+    on conflict (application_id, role_id, permission_id) do update set level = excluded.level
+    where role_permission.level <> excluded.level`.execute(tx.kysely);
+}

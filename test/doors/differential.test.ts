@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { answerOf, effectiveOf, isAllowedByOracle, type OracleQuestion } from '../oracle/oracle.ts';
+import type { Rows } from '../oracle/rows.ts';
+import { History, NAMES, pick, type Random, randomOperation, seeded } from '../oracle/world.ts';
+import { carryOut } from '../support/carry-out.ts';
+import { createStorage, type Kind, type TestStorage } from '../support/databases.ts';
+import { type RunningUsher, startUsher } from '../support/usher.ts';
+import { type Door, openDoors, type Reply, type Said } from './doors.ts';
+
+/**
+ * Random questions through every door while writers change everything, each answer compared with the oracle replayed to the
+ * revision that came with it. (docs/freshness.md: I1, I2.)
+ */
+const LONG = process.env.USHER_LONG !== undefined;
+const DECISIONS = { postgresql: LONG ? 5_000_000 : 150_000, pglite: LONG ? 500_000 : 30_000 };
+const ASKERS = 24;
+const WRITERS = 8;
+
+interface Asked {
+  door: Door;
+  question: OracleQuestion;
+  permissions: readonly string[];
+  level: 'view' | 'edit' | null;
+  reply: Reply;
+}
+
+interface Instance {
+  usher: RunningUsher;
+  doors: Door[];
+  close(): void;
+  /** The newest write that this instance has acknowledged. */
+  acknowledged: number;
+}
+
+for (const kind of ['postgresql', 'pglite'] as const) {
+  describe(`every door against the oracle while writers run (${kind})`, () => {
+    let storage: TestStorage;
+    let instances: Instance[];
+
+    beforeAll(async () => {
+      storage = await createStorage(kind);
+      instances = [];
+      for (let i = 0; i < (kind === 'postgresql' ? 2 : 1); i++) {
+        const usher = await startUsher(storage);
+        instances.push({ usher, ...(await openDoors(usher, NAMES.emails)), acknowledged: 0 });
+      }
+    }, 60_000);
+
+    afterAll(async () => {
+      for (const { usher, close } of instances ?? []) {
+        close();
+        await usher.close();
+      }
+      await storage?.remove();
+    }, 60_000);
+
+    test(
+      `${DECISIONS[kind]} decisions, none wrong, none older than what was acknowledged`,
+      async () => {
+        const result = await run(instances, kind, seeded(Number(process.env.USHER_SEED ?? 20_261)));
+        expect(result.wrong).toEqual([]);
+        expect(result.decisions).toBeGreaterThanOrEqual(DECISIONS[kind]);
+        expect([...result.doors.keys()].sort()).toEqual(instances[0]?.doors.map(({ name }) => name).sort());
+        // Neither a frozen world nor one that denies everything would prove anything.
+        expect(result.revisions).toBeGreaterThan(50);
+        expect(result.allowed / result.decisions).toBeGreaterThan(0.1);
+        expect(result.allowed / result.decisions).toBeLessThan(0.9);
+      },
+      LONG ? 7_200_000 : 240_000,
+    );
+  });
+}
+
+async function run(instances: Instance[], kind: Kind, random: Random) {
+  const [first] = instances as [Instance];
+  await Promise.all(instances.map(({ usher }) => usher.app.engine.reach(first.usher.app.engine.revision)));
+  const history = new History(first.usher.app.engine.revision);
+  const tally = { decisions: 0, allowed: 0, revisions: 0, wrong: [] as string[], doors: new Map<string, number>() };
+  let pending: Asked[] = [];
+  let done = false;
+
+  const settle = () => {
+    const ready = pending.filter(({ reply }) => reply.revision <= history.head);
+    pending = pending.filter(({ reply }) => reply.revision > history.head);
+    for (const asked of ready) judge(asked, history.at(asked.reply.revision), tally);
+  };
+  const write = async () => {
+    while (!done) {
+      const instance = pick(random, instances);
+      const operation = randomOperation(random, history.newest, NAMES);
+      const written = await unlessAway(instance.usher.app.database.change((tx) => carryOut(tx, operation)));
+      if (written === null) continue;
+      if (written.result !== null) history.record(written.revision, written.result);
+      instance.acknowledged = Math.max(instance.acknowledged, written.revision);
+      tally.revisions = history.head;
+      await new Promise((resolve) => setTimeout(resolve, kind === 'pglite' ? 20 : 5));
+    }
+  };
+  const ask = async () => {
+    while (!done) {
+      const instance = pick(random, instances);
+      const door = pick(random, instance.doors);
+      const asked = { door, ...randomQuestion(random) };
+      const { acknowledged } = instance;
+      const reply = await unlessAway(door.ask(asked.question, asked.permissions, asked.level));
+      if (reply === null) continue;
+      if (reply.revision < acknowledged)
+        tally.wrong.push(`${door.name}: ${reply.revision}, acknowledged ${acknowledged}`);
+      pending.push({ ...asked, reply });
+      if (pending.length > 500) settle();
+      if (tally.decisions >= DECISIONS[kind] || tally.wrong.length > 10) done = true;
+    }
+  };
+  try {
+    await Promise.all([
+      ...Array.from({ length: kind === 'pglite' ? 2 : WRITERS }, write),
+      ...Array.from({ length: ASKERS }, ask),
+    ]);
+  } finally {
+    done = true;
+  }
+  settle();
+  expect(pending).toEqual([]);
+  return tally;
+}
+
+/** On a machine that is too busy trouble may come, and is no answer; a write that was not done is in no history. */
+async function unlessAway<T>(work: Promise<T>): Promise<T | null> {
+  try {
+    return await work;
+  } catch (error) {
+    const { code, message } = error as { code?: unknown; message: string };
+    if (code === 'UNAVAILABLE' || code === 14 || message.includes(': 503 ')) return null;
+    throw error;
+  }
+}
+
+function randomQuestion(random: Random): Pick<Asked, 'question' | 'permissions' | 'level'> {
+  const resource = random(2) === 0 ? { resourceType: '', resourceId: '' } : pick(random, NAMES.resources);
+  const permissions = [...NAMES.permissions, 'undefined.permission'].sort(() => random(3) - 1).slice(0, 1 + random(5));
+  const question = {
+    email: pick(random, NAMES.emails),
+    app: pick(random, [...NAMES.apps, 'unknown']),
+    permission: '',
+    ...resource,
+  };
+  return { question, permissions, level: pick(random, [null, 'view', 'edit'] as const) };
+}
+
+type Tally = Awaited<ReturnType<typeof run>>;
+
+function judge({ door, question, permissions, level, reply }: Asked, rows: Rows, tally: Tally): void {
+  tally.doors.set(door.name, (tally.doors.get(door.name) ?? 0) + 1);
+  const expected = expectation(door, question, permissions, level, rows);
+  tally.decisions += Math.max(1, reply.said.length);
+  tally.allowed += reply.said.filter(({ allowed }) => allowed).length;
+  const said = reply.said.map((one, index) => only(one, expected[index]));
+  if (JSON.stringify(said) === JSON.stringify(expected.map((one, index) => only(one, reply.said[index])))) return;
+  tally.wrong.push(
+    `${door.name} at ${reply.revision} about ${JSON.stringify({ ...question, permissions, level })}: said ${JSON.stringify(reply.said)}, right is ${JSON.stringify(expected)}`,
+  );
+}
+
+/** The fields that both sides tell, in one order. */
+function only(one: Said, other: Said | undefined): unknown {
+  return Object.keys(one)
+    .sort()
+    .filter(
+      (field) =>
+        other === undefined || (other[field as keyof Said] !== undefined && one[field as keyof Said] !== undefined),
+    )
+    .map((field) => [field, one[field as keyof Said]]);
+}
+
+function expectation(
+  door: Door,
+  question: OracleQuestion,
+  permissions: readonly string[],
+  level: 'view' | 'edit' | null,
+  rows: Rows,
+): Said[] {
+  const shown = (source: string | null, granted: boolean) => (door.userScoped ? (granted ? source : 'none') : source);
+  if (door.kind === 'effective') {
+    return effectiveOf(rows, question).map(({ code, granted, source, ...item }) => {
+      return { permission: code, allowed: granted, source: shown(source, granted), ...item };
+    });
+  }
+  return (door.kind === 'one' ? permissions.slice(0, 1) : permissions).map((permission) => {
+    const asked = { ...question, permission };
+    const { granted, accessLevel, source } = answerOf(rows, asked);
+    return { permission, allowed: isAllowedByOracle(rows, asked, level), accessLevel, source: shown(source, granted) };
+  });
+}

@@ -1,0 +1,198 @@
+import { createClient } from '@connectrpc/connect';
+import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
+import { Client, credentials } from '@grpc/grpc-js';
+import {
+  AccessLevel,
+  type DecisionSource,
+  PermissionService,
+  PermissionType,
+} from '../../src/gen/usher/permission/v1/permission_pb.ts';
+import { call } from '../engine/grpc/support.ts';
+import type { OracleQuestion } from '../oracle/oracle.ts';
+import type { RunningUsher } from '../support/usher.ts';
+
+/** What a door says of one permission; a field is undefined where the door does not tell it. */
+export interface Said {
+  permission: string;
+  allowed: boolean;
+  accessLevel?: 'allowed' | 'view' | 'edit' | null;
+  source?: string | null;
+  /** Of effective answers. */
+  type?: 'binary' | 'tiered';
+  groupName?: string | null;
+  global?: boolean;
+}
+
+export interface Reply {
+  said: Said[];
+  revision: number;
+}
+
+/** A way to ask: `permissions` are asked about in one call, or one by one where a door takes one. */
+export interface Door {
+  name: string;
+  /** 'one': the first permission only; 'effective': all that the application defines, whatever was asked. */
+  kind: 'one' | 'bulk' | 'effective';
+  /** Whether `none` stands for everything not granted (the user-scoped surface). */
+  userScoped: boolean;
+  ask(question: OracleQuestion, permissions: readonly string[], level: 'view' | 'edit' | null): Promise<Reply>;
+}
+
+const LEVELS = [null, 'allowed', 'view', 'edit'] as const;
+const SOURCES = [null, 'role', 'override', 'superadmin', 'app_admin'] as const;
+const levelOf = (level: AccessLevel) => LEVELS[level] ?? null;
+const sourceOf = (source: DecisionSource) => SOURCES[source] ?? null;
+const ASKED = { view: AccessLevel.VIEW, edit: AccessLevel.EDIT } as const;
+
+/** Every door of a running service, and what closes them. */
+export async function openDoors(
+  usher: RunningUsher,
+  emails: readonly string[],
+): Promise<{ doors: Door[]; close(): void }> {
+  const grpc = new Client(usher.grpc, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
+  const base = { baseUrl: usher.rest, httpVersion: '1.1' as const };
+  const connect = createClient(PermissionService, createConnectTransport(base));
+  const binary = createClient(PermissionService, createConnectTransport({ ...base, useBinaryFormat: true }));
+  const web = createClient(PermissionService, createGrpcWebTransport(base));
+  const tokens = new Map(await Promise.all(emails.map(async (email) => [email, await usher.token(email)] as const)));
+  const doors = [
+    ...rpcDoors('gRPC', {
+      check: async (request) => (await call(grpc, 'Check', request)).message,
+      bulkCheck: async (request) => (await call(grpc, 'BulkCheck', request)).message,
+      effective: async (request) => (await call(grpc, 'Effective', request)).message,
+    }),
+    ...rpcDoors('Connect JSON', connect),
+    ...rpcDoors('Connect binary', binary),
+    ...rpcDoors('gRPC-Web', web),
+    ...restDoors('REST', '/api/check', usher.rest, (email) => ({ fields: { email }, headers: {} })),
+    ...restDoors('REST user-scoped', '/api/profile/me/check', usher.rest, (email) => ({
+      fields: {},
+      headers: { authorization: `Bearer ${tokens.get(email)}` },
+    })),
+  ];
+  return { doors, close: () => grpc.close() };
+}
+
+type Rpc = Pick<ReturnType<typeof createClient<typeof PermissionService>>, 'check' | 'bulkCheck' | 'effective'>;
+
+function rpcDoors(name: string, rpc: Rpc): Door[] {
+  const asked = ({ email, app, resourceType, resourceId }: OracleQuestion) => ({
+    email,
+    app,
+    resourceType,
+    resourceId,
+  });
+  const least = (level: 'view' | 'edit' | null) => (level === null ? {} : { accessLevel: ASKED[level] });
+  return [
+    {
+      name: `${name} Check`,
+      kind: 'one',
+      userScoped: false,
+      ask: async (question, [permission = ''], level) => {
+        const answer = await rpc.check({ ...asked(question), permission, ...least(level) });
+        const said = {
+          permission,
+          allowed: answer.allowed,
+          accessLevel: levelOf(answer.accessLevel),
+          source: sourceOf(answer.source),
+        };
+        return { said: [said], revision: Number(answer.revision) };
+      },
+    },
+    {
+      name: `${name} BulkCheck`,
+      kind: 'bulk',
+      userScoped: false,
+      ask: async (question, permissions, level) => {
+        const answer = await rpc.bulkCheck({ ...asked(question), permissions: [...permissions], ...least(level) });
+        const said = answer.results.map(({ permission, allowed, accessLevel, source }) => {
+          return { permission, allowed, accessLevel: levelOf(accessLevel), source: sourceOf(source) };
+        });
+        return { said, revision: Number(answer.revision) };
+      },
+    },
+    {
+      name: `${name} Effective`,
+      kind: 'effective',
+      userScoped: false,
+      ask: async (question) => {
+        const answer = await rpc.effective(asked(question));
+        const said = answer.permissions.map((item) => ({
+          permission: item.code,
+          allowed: item.granted,
+          accessLevel: levelOf(item.accessLevel),
+          source: sourceOf(item.source),
+          type: item.type === PermissionType.TIERED ? ('tiered' as const) : ('binary' as const),
+          groupName: item.groupName ?? null,
+          global: item.global,
+        }));
+        return { said, revision: Number(answer.revision) };
+      },
+    },
+  ];
+}
+
+interface EffectiveItem extends Required<Omit<Said, 'permission' | 'allowed'>> {
+  code: string;
+  granted: boolean;
+}
+
+function restDoors(
+  name: string,
+  path: string,
+  rest: string,
+  who: (email: string) => { fields: Record<string, string>; headers: Record<string, string> },
+): Door[] {
+  const userScoped = name !== 'REST';
+  const post = async (at: string, { email, app, resourceType, resourceId }: OracleQuestion, more: object) => {
+    const { fields, headers } = who(email);
+    const resource = resourceType === '' ? {} : { resourceType, resourceId };
+    const response = await fetch(rest + at, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify({ ...fields, app, ...resource, ...more }),
+    });
+    const body = (await response.json()) as { data: unknown };
+    if (response.status !== 200) throw new Error(`${at}: ${response.status} ${JSON.stringify(body)}`);
+    return { payload: userScoped ? body : body.data, revision: Number(response.headers.get('usher-revision')) };
+  };
+  const least = (level: 'view' | 'edit' | null) => (level === null ? {} : { accessLevel: level });
+  return [
+    {
+      name: `${name} check`,
+      kind: 'one',
+      userScoped,
+      ask: async (question, [permission = ''], level) => {
+        const { payload, revision } = await post(path, question, { permission, ...least(level) });
+        return { said: [{ permission, allowed: (payload as { allowed: boolean }).allowed }], revision };
+      },
+    },
+    {
+      name: `${name} bulk`,
+      kind: 'bulk',
+      userScoped,
+      ask: async (question, permissions, level) => {
+        const { payload, revision } = await post(`${path}/bulk`, question, { permissions, ...least(level) });
+        const said = Object.entries(payload as Record<string, boolean>).map(([permission, allowed]) => ({
+          permission,
+          allowed,
+        }));
+        return { said, revision };
+      },
+    },
+    {
+      name: `${name} effective`,
+      kind: 'effective',
+      userScoped,
+      ask: async (question) => {
+        const { payload, revision } = await post(`${path}/effective`, question, {});
+        const said = (payload as EffectiveItem[]).map(({ code, granted, ...item }) => ({
+          permission: code,
+          allowed: granted,
+          ...item,
+        }));
+        return { said, revision };
+      },
+    },
+  ];
+}
