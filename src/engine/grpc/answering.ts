@@ -1,5 +1,6 @@
 /** The three methods: a request's bytes in, an answer's bytes out. Every rule about questions is the engine's. */
 
+import type { Engine } from '../engine.ts';
 import {
   formatRevision,
   isAllowed,
@@ -9,34 +10,14 @@ import {
   readQuestion,
   readSubject,
 } from '../question.ts';
-import { type Decision, Level, type Question, type Revision, Source, type Subject } from '../types.ts';
+import { type Decision, Level, type Revision, Source } from '../types.ts';
 import type { Handle } from './bridge.ts';
 import { readBulk, readCheck, readEffective } from './codec.ts';
-import { CheckAnswers, type EffectiveLine, writeBulk, writeEffective } from './codec-answers.ts';
+import { CheckAnswers, writeBulk, writeEffective } from './codec-answers.ts';
 import type { MethodName } from './metrics.ts';
 
-export interface AskOptions {
-  /** The answer is at least so fresh; 0 asks for nothing. */
-  minRevision: Revision;
-  signal: AbortSignal;
-}
-
-/** What the door asks of the engine. Its `Engine` is one. */
-export interface Asked {
-  /** Every answer given in this turn is true of it. */
-  readonly revision: Revision;
-  /** What is known without waiting; null: call `check`. */
-  peek(question: Question): Decision | null;
-  check(question: Question, options: AskOptions): Promise<{ decision: Decision; revision: Revision }>;
-  bulk(
-    subject: Subject,
-    permissions: readonly string[],
-    options: AskOptions,
-  ): Promise<{ decisions: readonly Decision[]; revision: Revision }>;
-  effective(subject: Subject, options: AskOptions): Promise<{ items: readonly EffectiveLine[]; revision: Revision }>;
-  /** Resolves once `revision` is at least this. Throws UNKNOWN_REVISION where the database has none such. */
-  reach(revision: Revision): Promise<void>;
-}
+/** What the door asks of the engine. */
+export type Asked = Pick<Engine, 'revision' | 'peek' | 'check' | 'bulk' | 'effective' | 'reach'>;
 
 /** A question about what cannot exist: denied for everybody, before cache and database (contract 3). */
 const DENIED: Decision = Object.freeze({ granted: false, level: Level.NONE, source: Source.NONE, tiered: true });

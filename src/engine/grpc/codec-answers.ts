@@ -1,18 +1,8 @@
 /** Writing the three answers, by hand (docs/adr/0003). Fields that hold their default are left out, as proto3 wants it. */
 
+import type { EffectiveItem } from '../engine.ts';
 import { isAllowed } from '../question.ts';
 import { type Decision, Level, type Revision, Source } from '../types.ts';
-
-/** One line of an EffectiveResponse. */
-export interface EffectiveLine {
-  code: string;
-  tiered: boolean;
-  groupName: string | null;
-  global: boolean;
-  level: Level;
-  granted: boolean;
-  source: Source;
-}
 
 const LEVELS = Level.EDIT + 1;
 const SOURCES = Source.APP_ADMIN + 1;
@@ -87,19 +77,19 @@ export function writeBulk(
 }
 
 /** An EffectiveResponse. The buffer is the caller's. */
-export function writeEffective(lines: readonly EffectiveLine[], revision: string): Buffer {
+export function writeEffective(items: readonly EffectiveItem[], revision: string): Buffer {
   at = 0;
-  for (const line of lines) {
-    reserve(line.code.length + (line.groupName?.length ?? 0));
+  for (const item of items) {
+    reserve(item.code.length + (item.groupName?.length ?? 0));
     const inner = openField(0x0a);
-    if (line.code !== '') writeText(0x0a, line.code);
-    writePair(0x10, line.tiered ? 2 : 1);
+    if (item.code !== '') writeText(0x0a, item.code);
+    writePair(0x10, item.tiered ? 2 : 1);
     // Explicit presence: an empty name is not the same as none.
-    if (line.groupName !== null) writeText(0x1a, line.groupName);
-    if (line.global) writePair(0x20, 1);
-    if (line.level !== Level.NONE) writePair(0x28, line.level);
-    if (line.granted) writePair(0x30, 1);
-    if (line.source !== Source.NONE) writePair(0x38, line.source);
+    if (item.groupName !== null) writeText(0x1a, item.groupName);
+    if (item.global) writePair(0x20, 1);
+    if (item.level !== Level.NONE) writePair(0x28, item.level);
+    if (item.granted) writePair(0x30, 1);
+    if (item.source !== Source.NONE) writePair(0x38, item.source);
     closeField(inner);
   }
   reserve(revision.length);

@@ -56,7 +56,7 @@ class OracleSource implements FactsSource {
   }
 }
 
-const CHECKS = process.env.USHER_LONG ? 100_000 : 3000;
+const CHECKS = process.env.USHER_LONG ? 100_000 : 2000;
 const random = seeded(20_240_607);
 const source = new OracleSource();
 const engine = new Engine({
@@ -140,7 +140,8 @@ describe('while writes go on, answers are the oracle’s at their revision', () 
         const { code, type, groupName, global } = item;
         return { code, type, groupName, global, granted, accessLevel: accessLevelHeld, source: by };
       });
-      const got = effective.message.permissions.map(({ $typeName: _, type, groupName, ...item }) => {
+      const got = effective.message.permissions.map(({ $typeName, type, groupName, ...item }) => {
+        expect($typeName).toBe('usher.permission.v1.EffectivePermission');
         return { ...item, type: type === 2 ? 'tiered' : 'binary', groupName: groupName ?? null };
       });
       expect(got).toEqual(items);

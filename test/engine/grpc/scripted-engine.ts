@@ -1,8 +1,7 @@
-import type { Asked, AskOptions } from '../../../src/engine/grpc/answering.ts';
+import type { AskOptions, EffectiveItem } from '../../../src/engine/engine.ts';
+import type { Asked } from '../../../src/engine/grpc/answering.ts';
 import { type Decision, Level, type Question, type Revision, Source, type Subject } from '../../../src/engine/types.ts';
 import { UsherError } from '../../../src/errors.ts';
-
-type Effective = Awaited<ReturnType<Asked['effective']>>['items'];
 
 export const HELD: Record<'edit' | 'view' | 'allowed' | 'overridden' | 'denied', Decision> = {
   edit: { granted: true, level: Level.EDIT, source: Source.ROLE, tiered: true },
@@ -21,7 +20,7 @@ export class ScriptedEngine implements Asked {
   /** The newest revision there is: `reach` beyond it fails. */
   head: Revision = 9;
   decisions = new Map<string, Decision>(Object.entries(HELD));
-  items: Effective = [];
+  items: EffectiveItem[] = [];
   /** Whether `peek` knows. */
   warm = true;
   /** What `peek` throws, and everything else rejects with. */
@@ -37,7 +36,7 @@ export class ScriptedEngine implements Asked {
     return this.warm ? this.#decide(question.permission) : null;
   }
 
-  async check(question: Question, options: AskOptions): Promise<{ decision: Decision; revision: Revision }> {
+  async check(question: Question, options: AskOptions = {}): Promise<{ decision: Decision; revision: Revision }> {
     this.asked.push({ method: 'check', what: question, options });
     await this.#wait(options);
     return { decision: this.#decide(question.permission), revision: this.revision };
@@ -46,14 +45,14 @@ export class ScriptedEngine implements Asked {
   async bulk(
     subject: Subject,
     permissions: readonly string[],
-    options: AskOptions,
+    options: AskOptions = {},
   ): Promise<{ decisions: Decision[]; revision: Revision }> {
     this.asked.push({ method: 'bulk', what: subject, permissions, options });
     await this.#wait(options);
     return { decisions: permissions.map((code) => this.#decide(code)), revision: this.revision };
   }
 
-  async effective(subject: Subject, options: AskOptions): Promise<{ items: Effective; revision: Revision }> {
+  async effective(subject: Subject, options: AskOptions = {}): Promise<{ items: EffectiveItem[]; revision: Revision }> {
     this.asked.push({ method: 'effective', what: subject, options });
     await this.#wait(options);
     return { items: this.items, revision: this.revision };
@@ -69,9 +68,9 @@ export class ScriptedEngine implements Asked {
   }
 
   async #wait({ minRevision, signal }: AskOptions): Promise<void> {
-    this.signals.push(signal);
+    if (signal) this.signals.push(signal);
     await this.gate;
     if (this.failure !== undefined) throw this.failure;
-    await this.reach(minRevision);
+    await this.reach(minRevision ?? 0);
   }
 }
