@@ -1,0 +1,48 @@
+import { describe, expect, test } from '@jest/globals';
+import { MODEL_MUTANTS } from './mutants.ts';
+import { type Make, Simulation } from './simulation.ts';
+
+const LONG = process.env.USHER_LONG === '1';
+const SCHEDULES = LONG ? 6000 : 300;
+const STEPS = 400;
+/** A mutant must be noticed within so many schedules; most are within ten. */
+const PATIENCE = 1000;
+
+async function broken(seed: number, make: Make): Promise<string | null> {
+  try {
+    await new Simulation(seed, make).run(STEPS);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+describe('random schedules of the engine', () => {
+  test(
+    'every answer is the database’s at its revision, and fresh enough',
+    async () => {
+      const failed: string[] = [];
+      let answers = 0;
+      for (let seed = 1; seed <= SCHEDULES; seed++) {
+        const simulation = new Simulation(seed, {});
+        await simulation.run(STEPS).catch((error: Error) => failed.push(`schedule ${seed}: ${error.message}`));
+        answers += simulation.answers;
+      }
+      expect(failed).toEqual([]);
+      // That most questions are answered: an engine that answers nothing has no wrong answers.
+      expect(answers).toBeGreaterThan(SCHEDULES * STEPS * 0.6);
+    },
+    LONG ? 900_000 : 120_000,
+  );
+
+  test.each(Object.keys(MODEL_MUTANTS))(
+    'noticed: %s',
+    async (name) => {
+      let seen: string | null = null;
+      for (let seed = 1; seed <= PATIENCE && seen === null; seed++)
+        seen = await broken(seed, MODEL_MUTANTS[name] as Make);
+      expect(seen).toMatch(/^A[123]: /);
+    },
+    120_000,
+  );
+});

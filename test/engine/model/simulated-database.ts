@@ -1,0 +1,114 @@
+/**
+ * A database that keeps every state it ever had, in every history that it ever had: commits are atomic and get the next
+ * revision, a restore goes back to an earlier one, and what is committed after that is another history under the same numbers.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Change, LogWindow, Revision } from '../../../src/engine/types.ts';
+import { applyTo, NO_ROWS, type Operation, type Rows } from '../../oracle/rows.ts';
+import { scopesOf } from '../../oracle/storage.ts';
+import { NAMES, type Random, randomOperation } from '../../oracle/world.ts';
+
+export interface State {
+  readonly revision: Revision;
+  /** Which state of that revision it is; null for revision 0, of which there is one. */
+  readonly nonce: string | null;
+  readonly rows: Rows;
+  readonly scopes: readonly string[];
+  /** When it ceased to be the newest; Infinity as long as it is. */
+  supersededAt: number;
+}
+
+export class SimulatedDatabase {
+  readonly #random: Random;
+  readonly #all = new Map<string | null, State>();
+  #states: State[];
+  /** Rows of the log up to this revision are gone. */
+  #pruned = 0;
+
+  constructor(random: Random) {
+    this.#random = random;
+    // Most of what can be asked about is there from the beginning.
+    let rows = NO_ROWS;
+    for (let left = 120; left > 0; left--) rows = applyTo(rows, randomOperation(random, rows, NAMES));
+    const first = { revision: 0, nonce: null, rows, scopes: [], supersededAt: Number.POSITIVE_INFINITY };
+    this.#states = [first];
+    this.#all.set(null, first);
+  }
+
+  get newest(): State {
+    return this.#states.at(-1) as State;
+  }
+
+  get head(): Revision {
+    return this.newest.revision;
+  }
+
+  /** The state that the log row with this nonce made. */
+  byNonce(nonce: string | null): State | undefined {
+    return this.#all.get(nonce);
+  }
+
+  /** Every state that was ever called that revision. */
+  called(revision: Revision): State[] {
+    return [...this.#all.values()].filter((state) => state.revision === revision);
+  }
+
+  /** One to three writes in one commit. Answers its revision. */
+  commit(now: number): Revision {
+    let rows = this.newest.rows;
+    const operations: Operation[] = [];
+    for (let left = 1 + this.#random(3); left > 0; left--) {
+      const operation = randomOperation(this.#random, rows, NAMES);
+      rows = applyTo(rows, operation);
+      operations.push(operation);
+    }
+    this.append(now, rows, this.#widened(operations.flatMap(scopesOf)));
+    return this.head;
+  }
+
+  protected append(now: number, rows: Rows, scopes: readonly string[]): void {
+    const nonce = randomUUID();
+    this.newest.supersededAt = now;
+    const state: State = { revision: this.head + 1, nonce, rows, scopes, supersededAt: Number.POSITIVE_INFINITY };
+    this.#states.push(state);
+    this.#all.set(nonce, state);
+  }
+
+  /** Now and then as a write with very many scopes would, or as a newer version might. */
+  #widened(scopes: readonly string[]): string[] {
+    switch (this.#random(20)) {
+      case 0:
+        return ['*'];
+      case 1:
+        return [`x:${scopes.join('+')}`];
+      case 2:
+        return [...new Set(scopes.map((scope) => (/^[pm]:/.test(scope) ? `a:${scope.split(':')[1]}` : scope)))];
+      default:
+        return [...new Set(scopes)];
+    }
+  }
+
+  /** As after a failover that lost the newest commits, or a restored backup. Answers the revision that is the newest now. */
+  restore(now: number): Revision {
+    const revision = Math.max(this.#pruned, this.head - 1 - this.#random(4), 0);
+    this.newest.supersededAt = now;
+    this.#states = this.#states.slice(0, revision + 1);
+    this.newest.supersededAt = Number.POSITIVE_INFINITY;
+    return revision;
+  }
+
+  /** Forgets the older half of the log, though never its newest row. */
+  prune(): void {
+    this.#pruned = Math.max(this.#pruned, Math.min(this.head - 1, Math.floor((this.#pruned + this.head) / 2)));
+  }
+
+  /** The log as the present snapshot shows it. `limit` as MAX_CHANGES of persistence. */
+  window(since: Revision, limit: number): LogWindow {
+    const rows = this.#states.filter(({ revision }) => revision > since && revision > this.#pruned);
+    const expected = Math.max(0, this.head - since);
+    const tooMany = expected > limit || rows.length !== expected;
+    const changes: Change[] = rows.map(({ revision, nonce, scopes }) => ({ revision, nonce: nonce as string, scopes }));
+    const known = since > this.#pruned ? this.#states[since] : undefined;
+    return { head: this.head, sinceNonce: known?.nonce ?? null, changes: tooMany ? [] : changes, tooMany };
+  }
+}

@@ -1,0 +1,389 @@
+/**
+ * Random schedules of the real engine (docs/freshness.md): instances, writers, lost wake-ups, reordered replies, evictions,
+ * partitions, restores, in simulated time. After each step every promise has run as far as it can.
+ *
+ * A1: every answer equals the database's at the revision that comes with it, in the history that the instance follows.
+ * A2: that revision is at least every write acknowledged there before the question, and at least the caller's token.
+ * A3: no answer was overtaken longer ago than the TTL, nor, while the database answers, than a poll and its round trips.
+ */
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Clock } from '../../../src/clock.ts';
+import { Engine, type EngineParts } from '../../../src/engine/engine.ts';
+import { Facts } from '../../../src/engine/facts.ts';
+import { Follower } from '../../../src/engine/follower.ts';
+import type { Decision, FactsSource, LogWindow, Question, Revision } from '../../../src/engine/types.ts';
+import { UsherError, unavailable } from '../../../src/errors.ts';
+import { answerOf, effectiveOf } from '../../oracle/oracle.ts';
+import type { Rows } from '../../oracle/rows.ts';
+import { asDecision, memberOf, policyOf } from '../../oracle/storage.ts';
+import { NAMES, pick, type Random, seeded } from '../../oracle/world.ts';
+import { SimulatedDatabase, type State } from './simulated-database.ts';
+
+export const TTL = 900;
+/** The time of the schedule that runs, for parts that are told none. */
+export const simulated = { now: 0 };
+/** One way of a statement takes at most so long. */
+const LEG = 60;
+const STEP = 16;
+/** From a snapshot to the end of the next poll: 300 ms, two round trips, and what a step rounds up. */
+const BEHIND = 300 + 4 * LEG + 6 * STEP;
+
+/** What a mutant replaces: parts of the engine, the engine, the database, or how a writer acknowledges. */
+export interface Make {
+  parts?: Partial<EngineParts>;
+  Engine?: typeof Engine;
+  Database?: typeof SimulatedDatabase;
+  acknowledge?: 'before-reach';
+}
+
+/** What a schedule is rich in; the chances are in a thousand steps. */
+const TEMPERS = [
+  { writes: 60, log: 4, late: 0.1, cuts: 3, heals: 12, breaks: 12, small: true },
+  { writes: 30, log: 4, late: 0, cuts: 4, heals: 3, breaks: 2, small: false },
+  { writes: 60, log: 1000, late: 0, cuts: 0, heals: 0, breaks: 0, small: false },
+  { writes: 300, log: 1000, late: 0.3, cuts: 2, heals: 20, breaks: 6, small: false },
+] as const;
+
+/** Small enough that facts are driven out now and then; half of the schedules make them so small that it happens all the time. */
+export class SmallFacts extends Facts {
+  static small = false;
+
+  constructor(options: ConstructorParameters<typeof Facts>[0]) {
+    const sizes = SmallFacts.small ? { policies: 2, persons: 2, members: 4 } : { policies: 9, persons: 9, members: 9 };
+    super({ ...options, ...sizes });
+  }
+}
+
+/** Remembers few changes, and which history each revision was of. */
+export class SmallFollower extends Follower {
+  readonly histories = new Map<Revision, string | null>();
+
+  constructor(options: ConstructorParameters<typeof Follower>[0]) {
+    super({ ...options, recent: 2 });
+    SmallFollower.made.push(this);
+  }
+
+  override apply(...reply: Parameters<Follower['apply']>): boolean {
+    const stored = super.apply(...reply);
+    this.histories.set(this.cursor, this.nonce);
+    return stored;
+  }
+
+  /** The newest last: an engine makes its own, and whoever made the engine takes it from here. */
+  static readonly made: SmallFollower[] = [];
+}
+
+interface Asked {
+  at: number;
+  acknowledged: Revision;
+  token: Revision;
+}
+
+export class Simulation {
+  readonly random: Random;
+  readonly database: SimulatedDatabase;
+  readonly instances: Instance[];
+  readonly temper: (typeof TEMPERS)[number];
+  /** Asked again and again, so that questions meet cached decisions. */
+  readonly questions: readonly Question[];
+  now = 0;
+  answers = 0;
+  refusals = 0;
+  #timers: { at: number; fn: () => void }[] = [];
+  #jobs: { by: number; fn: () => void }[] = [];
+  #failure: Error | undefined;
+
+  constructor(seed: number, make: Make) {
+    this.random = seeded(seed);
+    this.database = new (make.Database ?? SimulatedDatabase)(this.random);
+    this.temper = TEMPERS[seed % TEMPERS.length] as (typeof TEMPERS)[number];
+    this.questions = Array.from({ length: 16 }, () => randomQuestion(this.random));
+    SmallFacts.small = this.temper.small;
+    this.instances = [new Instance(this, make), new Instance(this, make)];
+  }
+
+  /** Runs `fn` after a while of its own, in any order with others. */
+  job(fn: () => void, longest = LEG): void {
+    this.#jobs.push({ by: this.now + 1 + this.random(longest), fn });
+  }
+
+  readonly clock: Clock = {
+    now: () => this.now,
+    monotonic: () => this.now,
+    after: (ms, fn) => {
+      const timer = { at: this.now + ms, fn };
+      this.#timers.push(timer);
+      return () => {
+        this.#timers = this.#timers.filter((other) => other !== timer);
+      };
+    },
+    random: () => this.random(1000) / 1000,
+    bytes: () => Buffer.alloc(0),
+  };
+
+  fail(message: string): void {
+    this.#failure ??= new Error(message);
+  }
+
+  /** Throws what broke a property. */
+  async run(steps: number): Promise<void> {
+    const started = this.instances.map(({ engine }) => engine.start());
+    for (let step = 0; step < 40; step++) await this.#pass();
+    await Promise.all(started);
+    for (let step = 0; step < steps && this.#failure === undefined; step++) {
+      await this.#pass();
+      this.#act();
+    }
+    for (let step = 0; step < 60; step++) await this.#pass();
+    const closed = this.instances.map(({ engine }) => engine.close());
+    for (let step = 0; step < 40; step++) await this.#pass();
+    await Promise.all(closed);
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  async #pass(): Promise<void> {
+    this.now += 1 + this.random(STEP);
+    simulated.now = this.now;
+    const due = [...this.#timers.filter(({ at }) => at <= this.now), ...this.#jobs.filter(({ by }) => by <= this.now)];
+    this.#timers = this.#timers.filter(({ at }) => at > this.now);
+    this.#jobs = this.#jobs.filter(({ by }) => by > this.now);
+    while (due.length > 0) {
+      due.splice(this.random(due.length), 1)[0]?.fn();
+      await turn();
+    }
+  }
+
+  #act(): void {
+    const instance = pick(this.random, this.instances);
+    const { writes, cuts, heals, breaks } = this.temper;
+    const chance = this.random(1000);
+    const happens = (chances: readonly (readonly [number, () => void])[]) => {
+      let sum = 0;
+      for (const [of, act] of chances) {
+        sum += of;
+        if (chance < sum) return act();
+      }
+      instance.check();
+    };
+    happens([
+      [writes, () => instance.write()],
+      [writes / 4, () => instance.writeNothing()],
+      [instance.isCut ? heals : cuts, () => instance.cutOrHeal()],
+      [breaks / 3, () => this.#restore()],
+      [breaks / 3, () => this.database.prune()],
+      [breaks / 3, () => void instance.engine.clear()],
+      [60, () => instance.effective()],
+      [60, () => instance.bulk()],
+    ]);
+  }
+
+  #restore(): void {
+    const revision = this.database.restore(this.now);
+    // What was acknowledged beyond it is lost by the database, not by the instances.
+    for (const instance of this.instances) instance.lose(revision);
+  }
+}
+
+class Instance {
+  readonly engine: Engine;
+  readonly #world: Simulation;
+  readonly #make: Make;
+  readonly #follower: SmallFollower;
+  #acknowledged: Revision = 0;
+  #cut = false;
+  #healedAt = 0;
+  readonly #asking = new Set<Asked>();
+
+  constructor(world: Simulation, make: Make) {
+    this.#world = world;
+    this.#make = make;
+    this.engine = new (make.Engine ?? Engine)({
+      source: this.#source(),
+      clock: world.clock,
+      cache: { ttlMs: TTL, maxEntries: world.temper.small ? 20 : 200, policies: 9, persons: 9, members: 9 },
+      log: { debug: () => undefined, info: () => undefined, warn: () => undefined },
+      defer: (fn) => world.job(fn),
+      parts: { Facts: SmallFacts, Follower: SmallFollower, ...make.parts },
+    });
+    this.#follower = SmallFollower.made.at(-1) as SmallFollower;
+  }
+
+  #source(): FactsSource {
+    const { database } = this.#world;
+    const statement = <T>(since: Revision, read: (rows: Rows) => T, slow = false): Promise<{ window: LogWindow } & T> =>
+      new Promise((resolve, reject) => {
+        const answer = (reply: ({ window: LogWindow } & T) | null) =>
+          this.#world.job(
+            () => (reply === null || this.#cut ? reject(unavailable('cut off')) : resolve(reply)),
+            slow && this.#world.random(8) === 0 ? 5 * LEG : LEG,
+          );
+        this.#world.job(() =>
+          answer(
+            this.#cut
+              ? null
+              : { window: database.window(since, this.#world.temper.log), ...read(database.newest.rows) },
+          ),
+        );
+      });
+    return {
+      parallelism: 1 + this.#world.random(4),
+      members: (since, needs) =>
+        statement(since, (rows) => ({ answers: needs.map((need) => memberOf(rows, need)) }), true),
+      policy: (since, app) => statement(since, (rows) => ({ policy: policyOf(rows, app) }), true),
+      changes: async (since) => (await statement(since, () => ({ log: true }))).window,
+      listen: (wake) => {
+        this.wake = wake;
+        return Promise.resolve(() => Promise.resolve());
+      },
+    };
+  }
+
+  wake: () => void = () => undefined;
+
+  lose(revision: Revision): void {
+    this.#acknowledged = Math.min(this.#acknowledged, revision);
+    for (const asked of this.#asking) {
+      asked.acknowledged = Math.min(asked.acknowledged, revision);
+      asked.token = Math.min(asked.token, revision);
+    }
+  }
+
+  get isCut(): boolean {
+    return this.#cut;
+  }
+
+  cutOrHeal(): void {
+    this.#cut = !this.#cut;
+    this.#healedAt = this.#world.now;
+  }
+
+  write(): void {
+    this.#change(() => this.#world.database.commit(this.#world.now));
+  }
+
+  /** A repeated revocation: nothing to change, no revision of its own, yet as good as the first. */
+  writeNothing(): void {
+    this.#change(() => this.#world.database.head);
+  }
+
+  /** As `database.change`: commit, reach, failing that forget everything, then acknowledge and tell the others. */
+  #change(commit: () => Revision): void {
+    if (this.#cut) return;
+    this.#world.job(() => {
+      const revision = commit();
+      const made = this.#world.database.newest;
+      this.#world.job(async () => {
+        if (this.#make.acknowledge !== 'before-reach') {
+          // Sometimes too late: then what is cached is forgotten instead.
+          if (this.#world.random(100) < 100 * this.#world.temper.late) this.engine.dropAll();
+          else await this.engine.reach(revision).catch(() => this.engine.dropAll());
+        }
+        // The database may have been restored meanwhile: then there is nothing to acknowledge.
+        if (this.#world.database.called(revision).at(-1) !== made || this.#world.database.head < revision) return;
+        this.#acknowledged = Math.max(this.#acknowledged, revision);
+        for (const { wake } of this.#world.instances) if (this.#world.random(3) > 0) this.#world.job(() => wake());
+      });
+    });
+  }
+
+  #question(): Question {
+    const { random, questions } = this.#world;
+    return random(8) === 0 ? randomQuestion(random) : pick(random, questions);
+  }
+
+  #asked(): Asked {
+    const token =
+      this.#world.random(4) === 0 ? Math.max(...this.#world.instances.map((other) => other.#acknowledged)) : 0;
+    const asked = { at: this.#world.now, acknowledged: this.#acknowledged, token };
+    this.#asking.add(asked);
+    return asked;
+  }
+
+  check(): void {
+    const question = this.#question();
+    const asked = this.#asked();
+    this.#judgeLater(asked, this.engine.check(question, { minRevision: asked.token }), ({ decision }, rows) =>
+      isSame(decision, answerOf(rows, question)),
+    );
+  }
+
+  bulk(): void {
+    const { permission: _, ...subject } = this.#question();
+    const asked = this.#asked();
+    const permissions = [...NAMES.permissions, 'no.such', ...NAMES.permissions];
+    this.#judgeLater(
+      asked,
+      this.engine.bulk(subject, permissions, { minRevision: asked.token }),
+      ({ decisions }, rows) =>
+        permissions.every((permission, index) => {
+          return isSame(decisions[index] as Decision, answerOf(rows, { ...subject, permission }));
+        }),
+    );
+  }
+
+  effective(): void {
+    const { permission: _, ...subject } = this.#question();
+    const asked = this.#asked();
+    this.#judgeLater(asked, this.engine.effective(subject, { minRevision: asked.token }), ({ items }, rows) => {
+      const expected = effectiveOf(rows, subject);
+      return (
+        items.length === expected.length &&
+        items.every((item, index) => {
+          const row = expected[index];
+          return (
+            row !== undefined &&
+            item.code === row.code &&
+            item.tiered === (row.type === 'tiered') &&
+            item.groupName === row.groupName &&
+            item.global === row.global &&
+            isSame({ ...item, tiered: true }, row)
+          );
+        })
+      );
+    });
+  }
+
+  #judgeLater<T extends { revision: Revision }>(
+    asked: Asked,
+    answer: Promise<T>,
+    isRight: (answer: T, rows: Rows) => boolean,
+  ) {
+    answer.then(
+      (given) => {
+        this.#asking.delete(asked);
+        this.#world.answers++;
+        this.#judge(asked, given.revision, (rows) => isRight(given, rows));
+      },
+      (error: unknown) => {
+        this.#asking.delete(asked);
+        this.#world.refusals++;
+        if (!(error instanceof UsherError)) this.#world.fail(`no error of ours: ${String(error)}`);
+      },
+    );
+  }
+
+  #judge(asked: Asked, revision: Revision, isRight: (rows: Rows) => boolean): void {
+    const { database, now } = this.#world;
+    if (revision < asked.acknowledged) this.#world.fail('A2: older than a write acknowledged here');
+    if (revision < asked.token) this.#world.fail('A2: older than the token');
+    const nonce = this.#follower.histories.get(revision) ?? null;
+    const states = nonce === null ? database.called(revision) : [database.byNonce(nonce) as State];
+    const right = states.filter(({ rows }) => isRight(rows));
+    if (right.length === 0) this.#world.fail('A1: not the answer at its revision');
+    const newest = Math.max(...right.map(({ supersededAt }) => supersededAt));
+    if (newest < asked.at - TTL) this.#world.fail('A3: older than the TTL');
+    const answering = !this.#cut && now - this.#healedAt > BEHIND;
+    if (answering && newest < asked.at - BEHIND) this.#world.fail('A3: behind by more than a poll');
+  }
+}
+
+function randomQuestion(random: Random): Question {
+  const resource = pick(random, [{ resourceType: '', resourceId: '' }, ...NAMES.resources]);
+  const [email, app] = [pick(random, NAMES.emails), random(12) === 0 ? 'nowhere' : pick(random, NAMES.apps)];
+  return { email, app, permission: pick(random, NAMES.permissions), ...resource };
+}
+
+function isSame(decision: Decision, expected: Parameters<typeof asDecision>[0]): boolean {
+  const { granted, level, source } = asDecision(expected);
+  return decision.granted === granted && decision.level === level && decision.source === source;
+}

@@ -1,0 +1,97 @@
+/** The oracle's rows as storage would give them to the engine, and the scopes that a write of them announces. */
+import {
+  type Decision,
+  Level,
+  type MemberAnswer,
+  type MemberNeed,
+  type PolicyRows,
+  Source,
+} from '../../src/engine/types.ts';
+import type { OracleAnswer } from './oracle.ts';
+import type { AccessLevel, Operation, Rows } from './rows.ts';
+
+const LEVELS: Record<AccessLevel, Level> = { allowed: Level.ALLOWED, view: Level.VIEW, edit: Level.EDIT };
+const SOURCES = {
+  role: Source.ROLE,
+  override: Source.OVERRIDE,
+  superadmin: Source.SUPERADMIN,
+  app_admin: Source.APP_ADMIN,
+} as const;
+
+/** What the oracle says, in the engine's words; without `tiered`, of which the oracle knows nothing. */
+export function asDecision({ granted, accessLevel, source }: OracleAnswer): Omit<Decision, 'tiered'> {
+  return {
+    granted,
+    level: accessLevel === null ? Level.NONE : LEVELS[accessLevel],
+    source: source === null ? Source.NONE : SOURCES[source],
+  };
+}
+
+export function policyOf(rows: Rows, app: string): PolicyRows {
+  const roles = new Map(rows.roles.filter((row) => row.app === app).map(({ role, id }) => [role, id]));
+  const permissions = rows.permissions.filter((row) => row.app === app);
+  const ids = new Map(permissions.map(({ permission, id }) => [permission, id]));
+  return {
+    app,
+    appId: appId(rows, app),
+    permissions: permissions.map(({ id, permission, type, global, groupName }) => {
+      return { id, code: permission, tiered: type === 'tiered', global, groupName };
+    }),
+    rolePermissions: rows.rolePermissions
+      .filter((row) => row.app === app)
+      .map(({ role, permission, accessLevel }) => {
+        return { roleId: known(roles, role), permissionId: known(ids, permission), level: LEVELS[accessLevel] };
+      }),
+  };
+}
+
+export function memberOf(rows: Rows, { email, app, resourceType, resourceId }: MemberNeed): MemberAnswer {
+  const own = (row: { app: string; email: string }) => row.app === app && row.email === email;
+  const roles = new Map(rows.roles.filter((row) => row.app === app).map(({ role, id }) => [role, id]));
+  const ids = new Map(rows.permissions.filter((row) => row.app === app).map(({ permission, id }) => [permission, id]));
+  const levels = rows.overrides
+    .filter((row) => own(row) && row.resourceType === resourceType && row.resourceId === resourceId)
+    .map(({ permission, accessLevel }) => {
+      return { permissionId: known(ids, permission), level: accessLevel === null ? Level.NONE : LEVELS[accessLevel] };
+    });
+  return {
+    person: {
+      email,
+      active: rows.users.find((row) => row.email === email)?.active ?? true,
+      superadmin: rows.superadmins.some((row) => row.email === email),
+    },
+    member: {
+      app,
+      email,
+      appId: appId(rows, app),
+      admin: rows.appAdmins.some(own),
+      roleIds: rows.assignments.filter(own).map(({ role }) => known(roles, role)),
+    },
+    overrides: resourceType === '' ? null : { app, email, resourceType, resourceId, levels },
+  };
+}
+
+/** What `database.change` would announce. */
+export function scopesOf(operation: Operation): string[] {
+  switch (operation.kind) {
+    case 'user':
+    case 'superadmin':
+      return [`u:${operation.email}`];
+    case 'app-admin':
+    case 'roles-of-user':
+    case 'overrides-of-user':
+      return [`m:${operation.app}:${operation.email}`];
+    default:
+      return [`p:${operation.app}`];
+  }
+}
+
+function appId(rows: Rows, app: string): number | null {
+  return rows.applications.find((row) => row.app === app)?.id ?? null;
+}
+
+function known(ids: ReadonlyMap<string, number>, code: string): number {
+  const id = ids.get(code);
+  if (id === undefined) throw new Error(`${code} is not defined`);
+  return id;
+}
