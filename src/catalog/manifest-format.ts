@@ -86,9 +86,6 @@ export type Manifest = { application: ManifestApplication } & {
 export const SECTIONS = ['entities', 'permissions', 'roles', 'admins', 'assignments', 'overrides'] as const;
 export type Section = (typeof SECTIONS)[number];
 
-/** Bytes of a manifest (contract 2). */
-export const MANIFEST_BYTES = 32 * 1024 * 1024;
-
 /** Lengths of text that no grammar bounds, in code points. */
 export const TEXT_LIMITS = { name: 200, description: 2000, groupName: 200, idLabel: 200 } as const;
 

@@ -27,10 +27,10 @@ export function defineApply(program: Command, context: Context): void {
     .summary('make applications what manifests say')
     .description(
       [
-        'Makes each application what its manifest says, in one transaction, and shows what was done. - reads standard input.',
-        'Of several files none is applied unless all of them can be. Ends with 0 when done or when there is nothing to do;',
-        'with --dry-run with 2 when there is something to do.',
-      ].join('\n'),
+        'Makes each application what its manifest says, in one transaction, and shows what was done. The file - is standard input.',
+        'Of several files none is applied unless all of them can be.',
+        'Exit codes: 0 done, or nothing to do; 1 failed; with --dry-run 2 when there is something to do.',
+      ].join('\n\n'),
     )
     .option('--dry-run', 'show what would be done, and do nothing')
     .option('--prune', 'remove what a section of the manifest does not name')

@@ -22,7 +22,7 @@ export function defineCheck(program: Command, context: Context): void {
   asksService(program.command('check <email> <app> <permission>'))
     .summary('ask whether somebody holds a permission, and why')
     .description(
-      'Asks a running service whether somebody holds a permission, and says why.\nAn answer is a success, also when it is a denial; with --json `allowed` says which.',
+      'Asks a running service whether somebody holds a permission, and says why.\n\nAn answer is a success, also when it is a denial; with --json `allowed` says which.',
     )
     .option('--resource <type:id>', 'for one record, for example project:1042')
     .option('--level <level>', 'the level that is needed: view or edit')

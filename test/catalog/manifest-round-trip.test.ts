@@ -1,0 +1,70 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { examine } from '../../src/catalog/manifest-examine.ts';
+import { type ExportedManifest, toYaml } from '../../src/catalog/manifest-export.ts';
+import { readThoroughly } from '../../src/catalog/manifest-source.ts';
+import { UsherError } from '../../src/errors.ts';
+import { forEachDatabase } from '../support/databases.ts';
+import { canonical, manifestArbitrary } from './manifest-arbitrary.ts';
+import { addLanguages, manifestsOf } from './manifest-fixture.ts';
+
+const LONG = process.env.USHER_LONG !== undefined;
+
+describe('the text of a manifest', () => {
+  test('says what was written, in YAML and in JSON', async () => {
+    await fc.assert(
+      fc.asyncProperty(manifestArbitrary('studio'), async (manifest) => {
+        const yaml = await toYaml(manifest);
+        expect(JSON.parse(JSON.stringify(readThoroughly(yaml).value))).toEqual(manifest);
+        const read = examine(yaml);
+        expect(read.issues).toEqual([]);
+        expect(read).toEqual(examine(JSON.stringify(manifest)));
+      }),
+      { numRuns: LONG ? 20_000 : 300 },
+    );
+  });
+});
+
+/** Refusals that depend on what was there before; everything else would be a mistake of the test. */
+const IN_USE = new Set(['TYPE_IN_USE', 'ENTITY_IN_USE', 'VALIDATION_FAILED']);
+
+forEachDatabase('apply and export', (fixture, kind) => {
+  beforeAll(() => addLanguages(fixture.database));
+
+  test('are each other’s inverse, from any state to any other', async () => {
+    const manifests = manifestsOf(fixture.database);
+    const state = async (code: string): Promise<ExportedManifest> => (await manifests.export(code)).manifest;
+    let refused = 0;
+    let applied = 0;
+    let round = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(manifestArbitrary('studio'), { minLength: 1, maxLength: 4 }), async (history) => {
+        const code = `studio-${round++}`;
+        let expected: ExportedManifest | undefined;
+        for (const template of history) {
+          const manifest = { ...template, application: { ...template.application, code } };
+          try {
+            await manifests.apply(JSON.stringify(manifest), { actor: 'cli', prune: true });
+            expected = canonical(manifest);
+            applied++;
+          } catch (error) {
+            // What is used may not change its type or go; then everything stays as it was.
+            if (!(error instanceof UsherError) || !IN_USE.has(error.reason ?? '') || expected === undefined)
+              throw error;
+            refused++;
+          }
+          expect(await state(code)).toEqual(expected);
+          const { yaml } = await manifests.export(code);
+          expect((await manifests.apply(yaml, { actor: 'cli', prune: true })).plan.changes).toEqual([]);
+        }
+        // In an empty place the export makes the same again.
+        const copy = `${code}-copy`;
+        const text = JSON.stringify({ ...expected, application: { ...expected?.application, code: copy } });
+        await manifests.apply(text, { actor: 'cli' });
+        expect({ ...(await state(copy)), application: null }).toEqual({ ...expected, application: null });
+      }),
+      { numRuns: LONG ? 300 : kind === 'pglite' ? 12 : 25 },
+    );
+    expect(applied).toBeGreaterThan(refused);
+  }, 300_000);
+});

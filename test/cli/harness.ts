@@ -1,0 +1,125 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Io, Serve } from '../../src/cli/io.ts';
+import { run } from '../../src/cli/program.ts';
+import { systemClock } from '../../src/clock.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const MAIN = join(ROOT, 'src/main.ts');
+
+export interface Outcome {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** What a test sets of the process around a command. */
+export interface Around {
+  env?: Record<string, string | undefined>;
+  stdin?: string;
+  cwd?: string;
+  tty?: boolean;
+  serve?: Serve;
+}
+
+/** Runs a command line in this process. */
+export async function usher(argv: readonly string[], around: Around = {}): Promise<Outcome> {
+  const written = { stdout: '', stderr: '' };
+  const output = (name: 'stdout' | 'stderr') => ({
+    isTTY: around.tty ?? false,
+    write: (text: string) => {
+      written[name] += text;
+    },
+  });
+  const io: Io = {
+    env: around.env ?? {},
+    cwd: around.cwd ?? ROOT,
+    stdin: (async function* () {
+      yield around.stdin ?? '';
+    })(),
+    stdout: output('stdout'),
+    stderr: output('stderr'),
+    stopped: () => Promise.resolve('SIGTERM'),
+    serve: around.serve ?? (() => Promise.reject(new Error('serve was not expected'))),
+    version: '1.2.3',
+    clock: systemClock,
+  };
+  const code = await run(argv, io);
+  return { code, ...written };
+}
+
+/** The environment of a child: nothing of the developer's own configuration. */
+function childEnv(env: Record<string, string>): NodeJS.ProcessEnv {
+  return { PATH: process.env.PATH, NODE_OPTIONS: '', ...env };
+}
+
+/** Runs a command line as a user does: a process of its own. */
+export async function usherProcess(argv: readonly string[], env: Record<string, string>, stdin = ''): Promise<Outcome> {
+  const child = spawn(process.execPath, [MAIN, ...argv], { cwd: ROOT, env: childEnv(env) });
+  const outcome = { code: -1, stdout: '', stderr: '' };
+  child.stdout.on('data', (chunk: Buffer) => {
+    outcome.stdout += chunk.toString('utf8');
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    outcome.stderr += chunk.toString('utf8');
+  });
+  child.stdin.end(stdin);
+  outcome.code = await new Promise<number>((resolve) => child.on('close', (code) => resolve(code ?? -1)));
+  return outcome;
+}
+
+export interface RunningService {
+  readonly url: string;
+  readonly dataDir: string;
+  /** What a command beside it needs in its environment. */
+  readonly env: Record<string, string>;
+  /** Ends it by SIGTERM; answers its exit code. The directory stays. */
+  stop(): Promise<number>;
+  remove(): Promise<void>;
+}
+
+/** Starts `usher serve` on a new embedded database, as a development start, and waits until it is ready. */
+export async function startService(env: Record<string, string> = {}): Promise<RunningService> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'usher-cli-'));
+  const child = spawn(process.execPath, [MAIN, 'serve'], {
+    cwd: ROOT,
+    env: childEnv({ DATA_DIR: dataDir, HTTP_PORT: '0', GRPC_PORT: '0', ...env }),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exited = new Promise<number>((resolve) => child.on('close', (code) => resolve(code ?? -1)));
+  const url = await readyAt(child, exited);
+  return {
+    url,
+    dataDir,
+    env: { DATA_DIR: dataDir, USHER_URL: url },
+    stop: async () => {
+      child.kill('SIGTERM');
+      return await exited;
+    },
+    remove: async () => {
+      child.kill('SIGKILL');
+      await exited;
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function readyAt(child: ChildProcess, exited: Promise<number>): Promise<string> {
+  let output = '';
+  const ready = new Promise<string>((resolve) => {
+    const read = (chunk: Buffer): void => {
+      output += chunk.toString('utf8');
+      const found = /"rest":"([^"]+)".*"msg":"ready"/.exec(output);
+      if (found?.[1]) resolve(found[1]);
+    };
+    child.stdout?.on('data', read);
+    child.stderr?.on('data', read);
+  });
+  const failed = exited.then((code) => {
+    throw new Error(`the service ended with ${code} before it was ready:\n${output}`);
+  });
+  return await Promise.race([ready, failed]);
+}

@@ -1,0 +1,213 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type RunningService, startService, usher, usherProcess } from './harness.ts';
+
+const DEMO = 'examples/demo.yaml';
+const folder = mkdtempSync(join(tmpdir(), 'usher-cli-'));
+
+function file(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+describe('beside a development start on an embedded database', () => {
+  let service: RunningService;
+  beforeAll(async () => {
+    service = await startService();
+  }, 120_000);
+  afterAll(() => service.remove(), 30_000);
+
+  test.each([
+    [
+      ['clara@example.com', 'atelier', 'invoice.access', '--level', 'edit'],
+      'allowed: clara@example.com, invoice.access in atelier: a role grants edit',
+    ],
+    [
+      ['ada@example.com', 'atelier', 'invoice.access', '--level', 'edit'],
+      'denied: ada@example.com, invoice.access in atelier: a role grants view, edit is needed',
+    ],
+    [
+      ['clara@example.com', 'atelier', 'project.access', '--resource', 'project:1042'],
+      'denied: clara@example.com, project.access in atelier for project:1042: an override denies it',
+    ],
+    [
+      ['eva@client.example', 'atelier', 'document.access', '--resource', 'document:contract-77'],
+      'allowed: eva@client.example, document.access in atelier for document:contract-77: an override grants view',
+    ],
+    [
+      ['nora@example.com', 'atelier', 'invoice.approve'],
+      'allowed: nora@example.com, invoice.approve in atelier: an administrator of the application may everything in it',
+    ],
+    [
+      ['admin@example.com', 'nowhere', 'x'],
+      'allowed: admin@example.com, x in nowhere: a SuperAdmin may everything (nowhere defines no permission x)',
+    ],
+    [
+      ['ben@example.com', 'atelier', 'invoice.access'],
+      'denied: ben@example.com, invoice.access in atelier: no rule grants it',
+    ],
+    [
+      ['ben@example.com', 'atelier', 'nothing'],
+      'denied: ben@example.com, nothing in atelier: atelier defines no permission nothing',
+    ],
+  ])('check %j', async (argv, answer) => {
+    expect(await usher(['check', ...argv], { env: service.env })).toEqual({
+      code: 0,
+      stdout: `${answer}\n`,
+      stderr: '',
+    });
+  });
+
+  test('check --json', async () => {
+    const { stdout } = await usher(['check', 'eva@client.example', 'atelier', 'project.access', '--json'], {
+      env: service.env,
+    });
+    expect(JSON.parse(stdout)).toEqual({
+      email: 'eva@client.example',
+      app: 'atelier',
+      permission: 'project.access',
+      allowed: true,
+      accessLevel: 'view',
+      source: 'role',
+      reason: 'a role grants view',
+      revision: expect.stringMatching(/^\d+$/),
+    });
+  });
+
+  test('effective', async () => {
+    const { stdout } = await usher(['effective', 'clara@example.com', 'atelier', '--resource', 'project:1042'], {
+      env: service.env,
+    });
+    expect(stdout).toBe(`Finance
+  invoice.access      edit     by role
+  invoice.approve     -
+  report.export       allowed  by role
+
+Projects
+  document.access     -
+  project.access      -        denied by override
+  project.archive     -
+
+Workspace
+  workspace.settings  -
+`);
+  });
+
+  test('apply, export and apply again, as processes of their own', async () => {
+    const dry = await usherProcess(['apply', DEMO, '--dry-run'], service.env);
+    expect(dry).toEqual({
+      code: 0,
+      stdout: 'Application atelier\nNothing to do: all 24 are as the manifest says.\n',
+      stderr: '',
+    });
+
+    const exported = await usherProcess(['export', 'atelier'], service.env);
+    expect(exported.code).toBe(0);
+    const other = exported.stdout.replace('code: atelier', 'code: atelier-two');
+    const todo = await usherProcess(['apply', '-', '--dry-run'], service.env, other);
+    expect(todo.code).toBe(2);
+    expect(todo.stdout).toContain('+ application atelier-two');
+    const done = await usherProcess(['apply', '-', '--json'], service.env, other);
+    expect(done.code).toBe(0);
+    expect(JSON.parse(done.stdout)).toMatchObject({ application: 'atelier-two', summary: { create: 24, keep: 0 } });
+    const check = await usherProcess(['check', 'ada@example.com', 'atelier-two', 'project.access'], service.env);
+    expect(check.stdout).toMatch(/^allowed: /);
+    expect((await usherProcess(['apply', '-', '--dry-run', '--prune'], service.env, other)).code).toBe(0);
+  }, 120_000);
+
+  test('apply with faults: each with file, line and column; nothing is applied', async () => {
+    const path = file(
+      'faulty.yaml',
+      'application: {code: faulty, name: Faulty}\nroles: [{code: a, permissions: {b: edit}}]\nadmins: [nobody]\n',
+    );
+    const { code, stdout, stderr } = await usher(['apply', path], { env: service.env });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toBe(`${path} has 2 faults; nothing was applied.
+  ${path}:2:32: roles.0.permissions.b: b is no permission of faulty
+  ${path}:3:10: admins.0: "nobody" is no e-mail address
+`);
+    expect((await usher(['export', 'faulty'], { env: service.env })).stderr).toBe('There is no application faulty.\n');
+    const json = await usher(['apply', path, '--json'], { env: service.env });
+    expect(JSON.parse(json.stderr)).toMatchObject({
+      code: 'VALIDATION_FAILED',
+      details: { issues: [{ line: 2, column: 32 }, { line: 3 }] },
+    });
+  });
+
+  test('of several manifests none is applied when one cannot be', async () => {
+    const good = file('good.yaml', 'application: {code: good, name: Good}\n');
+    const bad = file('bad.yaml', 'application: {code: bad}\n');
+    const { code, stderr } = await usher(['apply', good, bad], { env: service.env });
+    expect(code).toBe(1);
+    expect(stderr).toContain(`${bad}:1:1: application: name is missing`);
+    expect((await usher(['export', 'good'], { env: service.env })).code).toBe(1);
+  });
+
+  test('a token serves its user, and only him', async () => {
+    const made = await usher(['token', 'Ben@example.com'], { env: service.env });
+    expect(made.code).toBe(0);
+    const token = made.stdout.trim();
+    const own = await usher(['check', 'ben@example.com', 'atelier', 'project.access', '--token', token], {
+      env: service.env,
+    });
+    expect(own.stdout).toMatch(/^allowed: /);
+    const { code, stderr } = await usher(['apply', DEMO, '--token', token], { env: service.env });
+    expect(code).toBe(1);
+    expect(stderr).toBe('Only a SuperAdmin may do this.\n');
+    const json = await usher(['token', 'ben@example.com', '--json'], { env: service.env });
+    expect(Date.parse((JSON.parse(json.stdout) as { expiresAt: string }).expiresAt)).toBeGreaterThan(
+      Date.now() + 11 * 3_600_000,
+    );
+  });
+
+  test('the database is the service’s alone while it runs; afterwards superadmin and migrate work on it', async () => {
+    for (const argv of [['superadmin', 'list'], ['migrate'], ['serve']]) {
+      const held = await usherProcess(argv, { ...service.env, HTTP_PORT: '0', GRPC_PORT: '0' });
+      expect(held).toMatchObject({ code: 1, stdout: '' });
+      expect(held.stderr.split('\n').filter((line) => line !== '')).toEqual([
+        expect.stringMatching(/^Another process works with the embedded database in .*DATABASE_URL\)\.$/),
+      ]);
+    }
+    expect(await service.stop()).toBe(0);
+
+    const { env } = service;
+    expect(await usher(['superadmin', 'list'], { env })).toEqual({
+      code: 0,
+      stdout: 'admin@example.com\n',
+      stderr: '',
+    });
+    expect((await usher(['superadmin', 'remove', 'admin@example.com'], { env })).stderr).toBe(
+      'This is the last active SuperAdmin; name another one first.\n',
+    );
+    expect((await usher(['superadmin', 'add', ' Ada@Example.com'], { env })).stdout).toBe(
+      'ada@example.com is a SuperAdmin now.\n',
+    );
+    expect((await usher(['superadmin', 'add', 'ada@example.com'], { env })).stdout).toBe(
+      'ada@example.com was one already.\n',
+    );
+    expect((await usher(['superadmin', 'remove', 'admin@example.com'], { env })).code).toBe(0);
+    expect((await usher(['superadmin', 'remove', 'admin@example.com'], { env })).stderr).toBe(
+      'admin@example.com is no SuperAdmin.\n',
+    );
+    const list = await usher(['superadmin', 'list', '--json'], { env });
+    expect(JSON.parse(list.stdout)).toMatchObject([{ email: 'ada@example.com', active: true }]);
+    expect((await usher(['migrate'], { env })).stdout).toBe('Nothing to do: every migration is applied.\n');
+    expect((await usher(['export', 'atelier'], { env })).stderr).toMatch(/^No service answers at /);
+  }, 120_000);
+});
+
+describe('token', () => {
+  test('needs a local issuer, and its data directory', async () => {
+    const provider = { AUTH_ISSUER: 'https://idp.example.com', AUTH_AUDIENCE: 'usher' };
+    expect((await usher(['token', 'a@example.com'], { env: provider })).stderr).toMatch(
+      /^Tokens come from https:\/\/idp\.example\.com: /,
+    );
+    const nowhere = join(folder, 'nowhere');
+    expect((await usher(['token', 'a@example.com'], { env: { DATA_DIR: nowhere } })).stderr).toBe(
+      `There is no ${nowhere}: start the service once, or name its data directory with DATA_DIR.\n`,
+    );
+  });
+});
