@@ -89,6 +89,12 @@ export type Section = (typeof SECTIONS)[number];
 /** Lengths of text that no grammar bounds, in code points. */
 export const TEXT_LIMITS = { name: 200, description: 2000, groupName: 200, idLabel: 200 } as const;
 
+/** A value of a manifest's text. Maps are objects without a prototype: `constructor` is a key like any other. */
+export type Plain = string | number | boolean | null | readonly Plain[] | PlainMap;
+export interface PlainMap {
+  readonly [key: string]: Plain;
+}
+
 /** Where in the manifest: keys and indexes from the root. */
 export type Path = readonly (string | number)[];
 

@@ -5,7 +5,7 @@
  */
 
 import { LIMITS } from '../grammar.ts';
-import type { Plain, PlainMap } from './manifest-source.ts';
+import type { Plain, PlainMap } from './manifest-format.ts';
 
 export function readQuickly(text: string): Plain | undefined {
   const value = /^\s*\{/.test(text) ? readJson(text) : new Block(text).read();

@@ -20,11 +20,11 @@ import {
   type ManifestPermission,
   type ManifestRole,
   type Path,
+  type Plain,
   SECTIONS,
   type Section,
   TEXT_LIMITS,
 } from './manifest-format.ts';
-import type { Plain } from './manifest-source.ts';
 import { overrideKey } from './manifest-state.ts';
 
 const SLUG: Rule = {

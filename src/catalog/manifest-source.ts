@@ -17,18 +17,12 @@ import {
   type Scalar,
 } from 'yaml';
 import { LIMITS } from '../grammar.ts';
-import type { Fault, Path } from './manifest-format.ts';
+import type { Fault, Path, Plain, PlainMap } from './manifest-format.ts';
 import { readQuickly } from './manifest-quick.ts';
 
 export interface Position {
   line: number;
   column: number;
-}
-
-/** A value of a manifest. Maps are objects without a prototype: `constructor` is a key like any other. */
-export type Plain = string | number | boolean | null | readonly Plain[] | PlainMap;
-export interface PlainMap {
-  readonly [key: string]: Plain;
 }
 
 export interface Source {
