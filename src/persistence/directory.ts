@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Refused } from './refused.ts';
@@ -9,8 +9,6 @@ const LOCK_FILE = 'usher.lock';
 export interface HeldDirectory {
   /** Where the embedded database's files are. */
   readonly database: string;
-  /** Opens the database, or makes it: a making that was cut short is cleared away and begun again. */
-  opening<T>(open: () => Promise<T>): Promise<T>;
   release(): void;
 }
 
@@ -28,20 +26,7 @@ export function holdDirectory(dataDir: string): HeldDirectory {
   mkdirSync(database, { recursive: true, mode: 0o700 });
   chmodSync(database, 0o700);
   chmodSync(lockFile, 0o600);
-  return { database, opening: (open) => opening(database, open), release: () => lock.close() };
-}
-
-/**
- * A new database is made in seconds, of hundreds of files, and half of them do not open. The mark beside them says that
- * nothing in them was ever in use; it goes before anything is written by anybody.
- */
-async function opening<T>(database: string, open: () => Promise<T>): Promise<T> {
-  const mark = `${database}.unfinished`;
-  if (existsSync(mark)) for (const name of readdirSync(database)) rmSync(join(database, name), { recursive: true });
-  if (readdirSync(database).length === 0) writeFileSync(mark, '', { mode: 0o600 });
-  const opened = await open();
-  rmSync(mark, { force: true });
-  return opened;
+  return { database, release: () => lock.close() };
 }
 
 /** Takes the group's and others' rights away, but not from a directory that was made for something else as well. */
