@@ -1,7 +1,14 @@
 /** The three questions as the REST surfaces ask them: internal and user-scoped differ only in who names the user. */
 
 import type { EffectiveItem } from '../engine/engine.ts';
-import { isAllowed, type RawQuestion, readPermission, readQuestion, readSubject } from '../engine/question.ts';
+import {
+  isAllowed,
+  parseRevision,
+  type RawQuestion,
+  readPermission,
+  readQuestion,
+  readSubject,
+} from '../engine/question.ts';
 import type { Level, Revision } from '../engine/types.ts';
 import { type Answer, answer } from './route.ts';
 import type { Services } from './services.ts';
@@ -9,9 +16,12 @@ import type { Services } from './services.ts';
 type Engine = Services['engine'];
 type RawSubject = Omit<RawQuestion, 'permission'>;
 
-/** How fresh the answer must be, and until when the caller waits. `signal` is a getter: most checks never make one. */
-export interface Terms {
-  readonly minRevision: Revision | undefined;
+/**
+ * What a question needs of its request beside the body: how fresh the answer must be, and until when the caller waits.
+ * A handler's input as it is; an object with a getter made for each check costs half of the whole in garbage collection.
+ */
+export interface Asking {
+  header(name: 'usher-min-revision'): string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -20,16 +30,17 @@ export function askCheck(
   engine: Engine,
   raw: RawQuestion,
   asked: Level,
-  terms: Terms,
+  asking: Asking,
 ): Answer<{ allowed: boolean }> | Promise<Answer<{ allowed: boolean }>> {
+  const minRevision = askedRevision(asking);
   const question = readQuestion(raw);
   if (question === null) return answer({ allowed: false }, { revision: engine.revision });
-  if (terms.minRevision === undefined || terms.minRevision <= engine.revision) {
+  if (minRevision === undefined || minRevision <= engine.revision) {
     const decision = engine.peek(question);
     if (decision !== null) return answer({ allowed: isAllowed(decision, asked) }, { revision: engine.revision });
   }
   return engine
-    .check(question, options(terms))
+    .check(question, options(minRevision, asking))
     .then(({ decision, revision }) => answer({ allowed: isAllowed(decision, asked) }, { revision }));
 }
 
@@ -39,19 +50,20 @@ export async function askBulk(
   raw: RawSubject,
   permissions: readonly string[],
   asked: Level,
-  terms: Terms,
+  asking: Asking,
 ): Promise<Answer<Record<string, boolean>>> {
+  const minRevision = askedRevision(asking);
   const subject = readSubject(raw);
   const allowed: Record<string, boolean> = Object.create(null);
-  const asking: string[] = [];
+  const known: string[] = [];
   permissions.forEach((permission, index) => {
     if (Object.hasOwn(allowed, permission)) return;
     allowed[permission] = false;
-    if (readPermission(permission, `permissions.${index}`) !== null) asking.push(permission);
+    if (readPermission(permission, `permissions.${index}`) !== null) known.push(permission);
   });
-  if (subject === null || asking.length === 0) return answer(allowed, { revision: engine.revision });
-  const { decisions, revision } = await engine.bulk(subject, asking, options(terms));
-  asking.forEach((permission, index) => {
+  if (subject === null || known.length === 0) return answer(allowed, { revision: engine.revision });
+  const { decisions, revision } = await engine.bulk(subject, known, options(minRevision, asking));
+  known.forEach((permission, index) => {
     const decision = decisions[index];
     if (decision !== undefined) allowed[permission] = isAllowed(decision, asked);
   });
@@ -63,15 +75,24 @@ export async function askEffective<T>(
   engine: Engine,
   raw: RawSubject,
   view: (item: EffectiveItem) => T,
-  terms: Terms,
+  asking: Asking,
 ): Promise<Answer<T[]>> {
+  const minRevision = askedRevision(asking);
   const subject = readSubject(raw);
   if (subject === null) return answer([], { revision: engine.revision });
-  const { items, revision } = await engine.effective(subject, options(terms));
+  const { items, revision } = await engine.effective(subject, options(minRevision, asking));
   return answer(items.map(view), { revision });
 }
 
-function options(terms: Terms): { signal: AbortSignal; minRevision?: Revision } {
-  const { minRevision, signal } = terms;
+/** What `usher-min-revision` asks for. Throws UNKNOWN_REVISION for what is no revision of ours. */
+function askedRevision(asking: Asking): Revision | undefined {
+  const header = asking.header('usher-min-revision');
+  return header === undefined ? undefined : parseRevision(header);
+}
+
+function options(
+  minRevision: Revision | undefined,
+  { signal }: Asking,
+): { signal: AbortSignal; minRevision?: Revision } {
   return minRevision === undefined ? { signal } : { signal, minRevision };
 }

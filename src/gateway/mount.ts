@@ -83,7 +83,7 @@ async function travel(
     const findings = new Findings();
     findings.add(issues);
     const params = route.params === null || issues.length > 0 ? values : findings.check(route.params, values);
-    const query = readQuery(route, search, findings);
+    const query = route.query === null && search === '' ? NO_VALUES : readQuery(route, search, findings);
     findings.settle();
 
     const handled = route.handle(services, new RequestInput(exchange, route, writer, { caller, params, query, body }));
@@ -136,6 +136,8 @@ async function admit(
   return caller;
 }
 
+const NO_VALUES: unknown = Object.freeze(Object.create(null));
+
 function readQuery(route: Route, search: string, findings: Findings): unknown {
   const { values, issues } = parseQuery(search);
   findings.add(issues);
@@ -174,22 +176,23 @@ class GuardView implements GuardRequest {
 
 type Parts = Pick<Input<unknown, unknown, unknown, unknown, RequestHeader>, 'caller' | 'params' | 'query' | 'body'>;
 
+/** Getters for all that most handlers do not ask for; what they take out of it stays bound. */
 class RequestInput implements Input<unknown, unknown, unknown, unknown, RequestHeader> {
   readonly #exchange: Exchange;
   readonly #route: Route;
+  readonly #writer: AnswerWriter;
   readonly caller: unknown;
   readonly params: unknown;
   readonly query: unknown;
   readonly body: unknown;
-  readonly progress: (done: number, total: number) => void;
   constructor(exchange: Exchange, route: Route, writer: AnswerWriter, parts: Parts) {
     this.#exchange = exchange;
     this.#route = route;
+    this.#writer = writer;
     this.caller = parts.caller;
     this.params = parts.params;
     this.query = parts.query;
     this.body = parts.body;
-    this.progress = writer.progress;
   }
   get actor(): string {
     return this.#route.guard.actor(this.caller) ?? 'system';
@@ -200,10 +203,12 @@ class RequestInput implements Input<unknown, unknown, unknown, unknown, RequestH
   get signal(): AbortSignal {
     return this.#exchange.signal;
   }
-  /** A bound function, because handlers take it out of their input. */
-  readonly header = (name: RequestHeader): string | undefined => {
-    return this.#route.headers.includes(name) ? this.#exchange.header(name) : undefined;
-  };
+  get header(): (name: RequestHeader) => string | undefined {
+    return (name) => (this.#route.headers.includes(name) ? this.#exchange.header(name) : undefined);
+  }
+  get progress(): (done: number, total: number) => void {
+    return (done, total) => this.#writer.progress(done, total);
+  }
 }
 
 /** Throws what becomes a bare 500 when a handler answered something that the document does not say. */

@@ -2,8 +2,8 @@
 
 import { z } from 'zod';
 import type { EffectiveItem } from '../engine/engine.ts';
-import { parseRevision, type RawQuestion } from '../engine/question.ts';
-import { Level, type Revision, Source } from '../engine/types.ts';
+import type { RawQuestion } from '../engine/question.ts';
+import { Level, Source } from '../engine/types.ts';
 import { LIMITS } from '../grammar.ts';
 
 // Only what JSON itself can get wrong is said here; what an address or a code may be, engine/question.ts says for all doors.
@@ -44,11 +44,6 @@ export function rawSubject(email: string, body: { app: string } & ResourceFields
 export function askedLevel(level: 'view' | 'edit' | null | undefined): Level {
   if (level === 'edit') return Level.EDIT;
   return level === 'view' ? Level.VIEW : Level.NONE;
-}
-
-/** What `usher-min-revision` asks for. Throws UNKNOWN_REVISION for what is no revision of ours. */
-export function askedRevision(header: string | undefined): Revision | undefined {
-  return header === undefined ? undefined : parseRevision(header);
 }
 
 const LEVEL_NAMES = { [Level.ALLOWED]: 'allowed', [Level.VIEW]: 'view', [Level.EDIT]: 'edit' } as const;

@@ -5,7 +5,7 @@ import { STATUS_CODES } from 'node:http';
 import { formatRevision } from '../engine/question.ts';
 import { toUsherError, type UsherError } from '../errors.ts';
 import { corsHeaders, type HeaderList, type Site, securityHeaders } from './browsers.ts';
-import { type Envelope, type ErrorBody, negotiate, type StreamEnvelope } from './envelopes.ts';
+import { type ErrorBody, negotiate, type ProgressLines, type StreamEnvelope } from './envelopes.ts';
 import { CallerGone, type Exchange } from './exchange.ts';
 import { HTTP_LIMITS } from './limits.ts';
 import { Answer, type AnswerMeta, type Route } from './route.ts';
@@ -61,38 +61,7 @@ export class Responder {
 
   /** What writes the one body of an answer, with lines of progress before it where the caller takes them. */
   writer(exchange: Exchange, route: Route): AnswerWriter {
-    const { envelope } = route;
-    const media = envelope.kind === 'empty' ? '' : negotiate(exchange.header('accept'), envelope.media);
-    const { res } = exchange;
-    let lastLine = Number.NEGATIVE_INFINITY;
-    const lines = envelope.kind === 'value' && envelope.progress?.media === media ? envelope.progress : null;
-
-    return {
-      media,
-      progress: (done, total) => {
-        if (lines === null || exchange.gone || exchange.req.method === 'HEAD') return;
-        const now = performance.now();
-        if (now - lastLine < PROGRESS_INTERVAL_MS && done < total) return;
-        lastLine = now;
-        if (!res.headersSent) res.writeHead(route.statuses[0], this.#headers(exchange, route, NO_META, media));
-        res.write(lines.line(done, total));
-      },
-      finish: (body, meta) => {
-        if (res.headersSent) {
-          res.end(body);
-          return;
-        }
-        const headers = this.#headers(exchange, route, meta, media);
-        headers.push('content-length', String(Buffer.byteLength(body)));
-        res.writeHead(meta.status ?? route.statuses[0], headers);
-        res.end(body);
-      },
-      fail: (error) => {
-        if (lines === null || !res.headersSent) return false;
-        res.end(lines.failure(errorBody(error, exchange.requestId)));
-        return true;
-      },
-    };
+    return new AnswerWriter(exchange, route, (meta, media) => this.#headers(exchange, route, meta, media));
   }
 
   async #stream(
@@ -120,9 +89,11 @@ export class Responder {
     const headers = this.common(exchange);
     headers.push('cache-control', route.cacheControl);
     if (media !== undefined) headers.push('content-type', media);
-    const own = headersOf(route.envelope);
-    headers.push('content-security-policy', own['content-security-policy'] ?? this.#policy);
-    for (const [name, value] of Object.entries(own)) if (name !== 'content-security-policy') headers.push(name, value);
+    const own = route.envelope.kind === 'empty' ? undefined : route.envelope.headers;
+    if (own === undefined) headers.push('content-security-policy', this.#policy);
+    else
+      for (const [name, value] of Object.entries({ 'content-security-policy': this.#policy, ...own }))
+        headers.push(name, value);
     if (meta.revision !== undefined) headers.push('usher-revision', formatRevision(meta.revision));
     if (meta.etag !== undefined) headers.push('etag', `"${meta.etag}"`);
     if (meta.location !== undefined) headers.push('location', meta.location);
@@ -156,13 +127,53 @@ export class Responder {
   }
 }
 
-export interface AnswerWriter {
+/** One body, begun by progress or written whole. */
+export class AnswerWriter {
   /** What the caller and the envelope agreed on; '' where there is no body. */
   readonly media: string;
-  progress(done: number, total: number): void;
-  finish(body: string | Buffer, meta: AnswerMeta): void;
+  readonly #exchange: Exchange;
+  readonly #route: Route;
+  readonly #headers: (meta: AnswerMeta, media: string) => HeaderList;
+  readonly #lines: ProgressLines | null;
+  #lastLine = Number.NEGATIVE_INFINITY;
+
+  constructor(exchange: Exchange, route: Route, headers: (meta: AnswerMeta, media: string) => HeaderList) {
+    const { envelope } = route;
+    this.#exchange = exchange;
+    this.#route = route;
+    this.#headers = headers;
+    this.media = envelope.kind === 'empty' ? '' : negotiate(exchange.header('accept'), envelope.media);
+    const takesLines = envelope.kind === 'value' && envelope.progress?.media === this.media;
+    this.#lines = takesLines && exchange.req.method !== 'HEAD' ? (envelope.progress ?? null) : null;
+  }
+
+  progress(done: number, total: number): void {
+    if (this.#lines === null || this.#exchange.gone) return;
+    const now = performance.now();
+    if (now - this.#lastLine < PROGRESS_INTERVAL_MS && done < total) return;
+    this.#lastLine = now;
+    const { res } = this.#exchange;
+    if (!res.headersSent) res.writeHead(this.#route.statuses[0], this.#headers(NO_META, this.media));
+    res.write(this.#lines.line(done, total));
+  }
+
+  finish(body: string | Buffer, meta: AnswerMeta): void {
+    const { res } = this.#exchange;
+    if (!res.headersSent) {
+      const headers = this.#headers(meta, this.media);
+      headers.push('content-length', String(Buffer.byteLength(body)));
+      res.writeHead(meta.status ?? this.#route.statuses[0], headers);
+    }
+    res.end(body);
+  }
+
   /** Writes the error as the last line of a body that has begun; false when it has not. */
-  fail(error: UsherError): boolean;
+  fail(error: UsherError): boolean {
+    const { res, requestId } = this.#exchange;
+    if (this.#lines === null || !res.headersSent) return false;
+    res.end(this.#lines.failure(errorBody(error, requestId)));
+    return true;
+  }
 }
 
 /** The body of an error. 503 is UNAVAILABLE on this door, also for a deadline (contract 2: code by status). */
@@ -190,10 +201,6 @@ export function rawErrorResponse(status: number, message: string, requestId: str
     '',
     body,
   ].join('\r\n');
-}
-
-function headersOf(envelope: Envelope): Readonly<Record<string, string>> {
-  return envelope.kind === 'empty' ? {} : (envelope.headers ?? {});
 }
 
 export function logTrouble(exchange: Exchange, error: UsherError, status: number): void {

@@ -7,7 +7,6 @@ import { key } from '../guards.ts';
 import {
   appField,
   askedLevel,
-  askedRevision,
   EffectivePermission,
   effectivePermission,
   emailField,
@@ -55,12 +54,7 @@ export const check = defineRoute({
       resourceType: body.resourceType ?? '',
       resourceId: body.resourceId ?? '',
     };
-    return askCheck(engine, raw, askedLevel(body.accessLevel), {
-      minRevision: askedRevision(input.header('usher-min-revision')),
-      get signal() {
-        return input.signal;
-      },
-    });
+    return askCheck(engine, raw, askedLevel(body.accessLevel), input);
   },
 });
 
@@ -91,11 +85,14 @@ export const bulkCheck = defineRoute({
     response: { 'contacts.export': true, 'contacts.delete': false },
   },
   quiet: true,
-  handle: ({ engine }, { body, header, signal }) =>
-    askBulk(engine, rawSubject(body.email, body), body.permissions, askedLevel(body.accessLevel), {
-      minRevision: askedRevision(header('usher-min-revision')),
-      signal,
-    }),
+  handle: ({ engine }, input) =>
+    askBulk(
+      engine,
+      rawSubject(input.body.email, input.body),
+      input.body.permissions,
+      askedLevel(input.body.accessLevel),
+      input,
+    ),
 });
 
 const EffectiveQuestion = z.strictObject({ email: emailField, app: appField, ...resourceFields });
@@ -129,11 +126,8 @@ export const effective = defineRoute({
     ],
   },
   quiet: true,
-  handle: ({ engine }, { body, header, signal }) =>
-    askEffective(engine, rawSubject(body.email, body), effectivePermission, {
-      minRevision: askedRevision(header('usher-min-revision')),
-      signal,
-    }),
+  handle: ({ engine }, input) =>
+    askEffective(engine, rawSubject(input.body.email, input.body), effectivePermission, input),
 });
 
 export const clearCache = defineRoute({

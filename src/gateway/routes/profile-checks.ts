@@ -10,7 +10,6 @@ import { signedInEvenInactive } from '../guards.ts';
 import {
   appField,
   askedLevel,
-  askedRevision,
   levelField,
   MyEffectivePermission,
   myEffectivePermission,
@@ -38,12 +37,7 @@ export const myCheck = defineRoute({
   handle: ({ engine }, input) => {
     const { body, caller } = input;
     const raw = { ...rawSubject(caller.email, body), permission: body.permission };
-    return askCheck(engine, raw, askedLevel(body.accessLevel), {
-      minRevision: askedRevision(input.header('usher-min-revision')),
-      get signal() {
-        return input.signal;
-      },
-    });
+    return askCheck(engine, raw, askedLevel(body.accessLevel), input);
   },
 });
 
@@ -66,11 +60,14 @@ export const myBulkCheck = defineRoute({
     response: { 'contacts.export': true, 'contacts.delete': false },
   },
   quiet: true,
-  handle: ({ engine }, { body, caller, header, signal }) =>
-    askBulk(engine, rawSubject(caller.email, body), body.permissions, askedLevel(body.accessLevel), {
-      minRevision: askedRevision(header('usher-min-revision')),
-      signal,
-    }),
+  handle: ({ engine }, input) =>
+    askBulk(
+      engine,
+      rawSubject(input.caller.email, input.body),
+      input.body.permissions,
+      askedLevel(input.body.accessLevel),
+      input,
+    ),
 });
 
 export const myEffective = defineRoute({
@@ -101,9 +98,6 @@ export const myEffective = defineRoute({
     ],
   },
   quiet: true,
-  handle: ({ engine }, { body, caller, header, signal }) =>
-    askEffective(engine, rawSubject(caller.email, body), myEffectivePermission, {
-      minRevision: askedRevision(header('usher-min-revision')),
-      signal,
-    }),
+  handle: ({ engine }, input) =>
+    askEffective(engine, rawSubject(input.caller.email, input.body), myEffectivePermission, input),
 });
