@@ -1,5 +1,9 @@
-/** The plan's second half: admins, assignments and overrides, against the catalog that there will be. Pure. */
+/**
+ * The plan's second half: admins, assignments and overrides, against the catalog that there will be. Pure, but for giving
+ * way to others between a thousand records and the next.
+ */
 
+import { PAGE, turn } from '../persistence/catalog/manifest-read.ts';
 import { type CatalogPlan, type Given, levelsOf, noteUnknown } from './manifest-catalog.ts';
 import type { Faults } from './manifest-fields.ts';
 import { byCode, type Manifest, type ManifestOverride } from './manifest-format.ts';
@@ -26,20 +30,27 @@ export interface PeoplePlan {
  * `current` holds: of a section that is absent, what removed roles and permissions take along; of one that is present, the
  * rows of the people that it names, or with prune all of them. `usage` as the database counts it.
  */
-export function planPeople(
+export async function planPeople(
   current: People,
   usage: Usage,
   catalog: CatalogPlan,
   given: Given,
   faults: Faults,
-): PeoplePlan {
+): Promise<PeoplePlan> {
   const plan = {
     admins: planAdmins(current, given),
-    assignments: planAssignments(current, catalog, given, faults),
-    overrides: planOverrides(current, catalog, given, faults),
+    assignments: await planAssignments(current, catalog, given, faults),
+    overrides: await planOverrides(current, catalog, given, faults),
   };
   checkUse(plan.overrides, usage, catalog, given, faults);
   return plan;
+}
+
+async function inSlices<T>(rows: readonly T[], each: (row: T, at: number) => void): Promise<void> {
+  for (const [at, row] of rows.entries()) {
+    each(row, at);
+    if (at % PAGE === PAGE - 1) await turn();
+  }
 }
 
 function planAdmins({ admins }: People, { manifest, prune }: Given): Steps<'admin'> {
@@ -56,12 +67,17 @@ function planAdmins({ admins }: People, { manifest, prune }: Given): Steps<'admi
   return steps;
 }
 
-function planAssignments(current: People, catalog: CatalogPlan, given: Given, faults: Faults): Steps<'assignment'> {
+async function planAssignments(
+  current: People,
+  catalog: CatalogPlan,
+  given: Given,
+  faults: Faults,
+): Promise<Steps<'assignment'>> {
   const { manifest, prune } = given;
   const { roles } = catalog.target;
   const steps = new Steps('assignment');
   const named = new Set<string>();
-  (manifest.assignments ?? []).forEach((assignment, at) => {
+  await inSlices(manifest.assignments ?? [], (assignment, at) => {
     assignment?.roles.forEach((role, index) => {
       if (!roles.has(role)) {
         noteUnknown(manifest, 'roles', role, ['assignments', at, 'roles', index], roles, faults);
@@ -78,12 +94,17 @@ function planAssignments(current: People, catalog: CatalogPlan, given: Given, fa
   return steps;
 }
 
-function planOverrides(current: People, catalog: CatalogPlan, given: Given, faults: Faults): Steps<'override'> {
+async function planOverrides(
+  current: People,
+  catalog: CatalogPlan,
+  given: Given,
+  faults: Faults,
+): Promise<Steps<'override'>> {
   const { manifest, prune } = given;
   const { target } = catalog;
   const steps = new Steps('override');
   const named = new Set<string>();
-  (manifest.overrides ?? []).forEach((override, at) => {
+  await inSlices(manifest.overrides ?? [], (override, at) => {
     if (override === null) return;
     const key = overrideKey(override);
     named.add(key);

@@ -40,7 +40,7 @@ export async function makePlan(tx: Tx, manifest: Manifest, prune: boolean): Prom
   const catalog = planCatalog(current, given, faults);
   const people = await loadPeople(tx, current.id, manifest, prune, catalog);
   const usage = await loadUsage(tx, current.id, catalog);
-  const plan = planPeople(people, usage, catalog, given, faults);
+  const plan = await planPeople(people, usage, catalog, given, faults);
   if (faults.list.length > 0) throw new ManifestFaults(faults.list);
   return assemble(code, current.id, catalog, plan);
 }

@@ -1,0 +1,236 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createStorage, type TestStorage } from '../support/databases.ts';
+import { Rest } from '../support/rest.ts';
+import { type RunningUsher, startUsher } from '../support/usher.ts';
+
+const MANIFEST = `
+application: { code: billing, name: Billing }
+permissions:
+  - { code: invoice.read, type: tiered }
+  - { code: invoice.approve, type: binary }
+roles:
+  - { code: reader, permissions: { invoice.read: view } }
+admins: [nora@example.com]
+assignments:
+  - { email: ben@example.com, roles: [reader] }
+`;
+const OTHER = `
+application: { code: shop, name: Shop }
+permissions: [{ code: order.read, type: binary }]
+roles: [{ code: clerk, permissions: { order.read: allowed } }]
+admins: [olga@example.com]
+`;
+const ROLES = '/api/applications/billing/roles';
+
+for (const kind of ['postgresql', 'pglite'] as const) {
+  describe(`roles of an application (${kind}; contract 5)`, () => {
+    let storage: TestStorage;
+    let usher: RunningUsher;
+    let root: Rest;
+    let nora: Rest;
+
+    beforeAll(async () => {
+      storage = await createStorage(kind);
+      usher = await startUsher(storage);
+      root = await Rest.as(usher, 'admin@example.com');
+      nora = await Rest.as(usher, 'nora@example.com');
+      for (const text of [MANIFEST, OTHER]) await usher.app.manifests.apply(text, { actor: 'cli' });
+    }, 60_000);
+    afterAll(async () => {
+      await usher?.close();
+      await storage?.remove();
+    }, 60_000);
+
+    const roleId = async (code: string, rest = root, path = ROLES): Promise<number> => {
+      const { body } = await rest.get(path);
+      return body.data.find((role: { code: string }) => role.code === code).id;
+    };
+    const permissionIds = async (app: string): Promise<Map<string, number>> => {
+      const rows = await usher.app.database.read(
+        async (tx) =>
+          await tx.kysely
+            .selectFrom('permission as p')
+            .innerJoin('application as a', 'a.id', 'p.application_id')
+            .select(['p.id', 'p.code'])
+            .where('a.code', '=', app)
+            .execute(),
+      );
+      return new Map(rows.map(({ code, id }) => [code, id]));
+    };
+    const audits = async (action: string) =>
+      await usher.app.database.read(
+        async (tx) =>
+          await tx.kysely.selectFrom('audit').selectAll().where('action', '=', action).orderBy('id').execute(),
+      );
+    const allowed = async (permission: string): Promise<boolean> =>
+      (await root.post('/api/check', { email: 'ben@example.com', app: 'billing', permission })).body.data.allowed;
+
+    test('are created, listed by code, changed and deleted, each with its audit record', async () => {
+      const made = await nora.post(ROLES, { code: 'constructor', description: 'Builds.' });
+      expect(made.status).toBe(201);
+      expect(made.body.data).toMatchObject({ code: 'constructor', description: 'Builds.' });
+      expect(made.headers.get('location')).toBe(`${ROLES}/${made.body.data.id}`);
+      expect(made.headers.get('usher-revision')).toMatch(/^\d+$/);
+      expect((await nora.get(ROLES)).body.data.map((role: { code: string }) => role.code)).toEqual([
+        'constructor',
+        'reader',
+      ]);
+
+      // Get, change, put.
+      const put = await nora.put(`${ROLES}/${made.body.data.id}`, { ...made.body.data, description: null });
+      expect([put.status, put.body.data.description]).toEqual([200, null]);
+      const other = await nora.put(`${ROLES}/${made.body.data.id}`, { code: 'builder' });
+      expect([other.status, other.body.details.code]).toEqual([400, 'IMMUTABLE_FIELD']);
+
+      expect((await nora.delete(`${ROLES}/${made.body.data.id}`)).status).toBe(204);
+      expect((await nora.delete(`${ROLES}/${made.body.data.id}`)).status).toBe(404);
+      for (const action of ['role.created', 'role.changed', 'role.deleted']) {
+        const records = (await audits(action)).filter(({ subject }) => subject === 'constructor');
+        expect(records).toMatchObject([{ actor: 'user:nora@example.com', app_code: 'billing' }]);
+      }
+    });
+
+    test('a code that is taken is 409, also for two at once', async () => {
+      const answers = await Promise.all([1, 2, 3, 4].map(() => root.post(ROLES, { code: 'twice' })));
+      expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);
+      expect(answers.find(({ status }) => status === 409)?.body.details.code).toBe('ALREADY_EXISTS');
+    });
+
+    test.each([
+      [{ code: 'Not A Slug' }, 'code'],
+      [{ code: 'x', description: 7 }, 'description'],
+      [{ code: 'x', descripton: '' }, 'descripton'],
+      [{}, 'code'],
+      [{ code: null }, 'code'],
+      [{ code: 'x', description: 'a\u0000b' }, 'description'],
+      [{ code: 'x', description: 'x'.repeat(2001) }, 'description'],
+    ])('%j is refused, naming the field, and changes nothing', async (body, field) => {
+      const before = (await root.get(ROLES)).body.data;
+      const answer = await root.post(ROLES, body);
+      expect([answer.status, answer.body.details.code]).toEqual([400, 'VALIDATION_FAILED']);
+      expect(answer.body.details.issues.map(({ path }: { path: string }) => path)).toContain(field);
+      expect((await root.get(ROLES)).body.data).toEqual(before);
+    });
+
+    test('who may: SuperAdmins and administrators of this application; the others learn nothing', async () => {
+      const [nobody, plain, foreign] = [
+        await Rest.as(usher),
+        await Rest.as(usher, 'ben@example.com'),
+        await Rest.as(usher, 'olga@example.com'),
+      ];
+      const id = await roleId('reader');
+      const calls = (rest: Rest, app: string) => [
+        rest.get(`/api/applications/${app}/roles`),
+        rest.post(`/api/applications/${app}/roles`, { code: 'sneaked' }),
+        rest.put(`/api/applications/${app}/roles/${id}`, { description: 'sneaked' }),
+        rest.delete(`/api/applications/${app}/roles/${id}`),
+        rest.get(`/api/applications/${app}/roles/${id}/permissions`),
+        rest.put(`/api/applications/${app}/roles/${id}/permissions`, { permissions: [] }),
+      ];
+      for (const answer of await Promise.all(calls(nobody, 'billing'))) expect(answer.status).toBe(401);
+      for (const rest of [plain, foreign]) {
+        for (const app of ['billing', 'unknown']) {
+          for (const answer of await Promise.all(calls(rest, app))) {
+            expect([answer.status, answer.body.details.code]).toEqual([403, 'NO_APPLICATION_LEVEL']);
+          }
+        }
+      }
+      // An id of another application is unknown in one's own.
+      for (const answer of await Promise.all(calls(foreign, 'shop').slice(2))) expect(answer.status).toBe(404);
+      expect((await root.get('/api/applications/unknown/roles')).status).toBe(404);
+      expect((await root.post('/api/applications/unknown/roles', { code: 'x' })).status).toBe(404);
+      expect((await root.get(`${ROLES}/abc/permissions`)).status).toBe(400);
+      expect((await root.get(ROLES)).body.data.find((role: { id: number }) => role.id === id).description).toBeNull();
+      expect((await audits('role.deleted.refused')).map(({ actor }) => actor)).toEqual(
+        expect.arrayContaining(['user:ben@example.com', 'user:olga@example.com']),
+      );
+    });
+
+    test('in `auth` only SuperAdmins write, and what the panel needs stays', async () => {
+      const roles = '/api/applications/auth/roles';
+      await usher.app.manifests.apply('application: { code: auth, name: Administration }\nadmins: [nora@example.com]', {
+        actor: 'cli',
+      });
+      expect((await nora.get(roles)).status).toBe(200);
+      expect((await nora.post(roles, { code: 'mine' })).body.details.code).toBe('NO_APPLICATION_LEVEL');
+      const answer = await root.delete(`${roles}/${await roleId('panel_admin', root, roles)}`);
+      expect([answer.status, answer.body.details.code]).toEqual([409, 'SYSTEM_RECORD']);
+    });
+
+    test('what a role gives is replaced as a set, and decides the next check', async () => {
+      const [id, ids] = [await roleId('reader'), await permissionIds('billing')];
+      const path = `${ROLES}/${id}/permissions`;
+      expect((await nora.get(path)).body.data.permissions).toMatchObject([
+        { code: 'invoice.read', accessLevel: 'view' },
+      ]);
+      const wanted = { permissions: [{ permissionId: ids.get('invoice.approve'), accessLevel: 'allowed' }] };
+      expect([await allowed('invoice.read'), await allowed('invoice.approve')]).toEqual([true, false]);
+      const put = await nora.put(path, wanted);
+      expect([put.status, put.body.data.permissions]).toMatchObject([
+        200,
+        [{ code: 'invoice.approve', accessLevel: 'allowed' }],
+      ]);
+      expect([await allowed('invoice.read'), await allowed('invoice.approve')]).toEqual([false, true]);
+
+      // The same again makes no revision, but names one.
+      const again = await nora.put(path, wanted);
+      expect(again.headers.get('usher-revision')).toBe(put.headers.get('usher-revision'));
+      expect(again.headers.get('etag')).toBe(put.headers.get('etag'));
+    });
+
+    test('If-Match of an older set is 412, and of two writers with the same one wins', async () => {
+      const [id, ids] = [await roleId('twice'), await permissionIds('billing')];
+      const path = `${ROLES}/${id}/permissions`;
+      const etag = (await root.get(path)).headers.get('etag') as string;
+      const wanted = (level: string) => ({
+        permissions: [{ permissionId: ids.get('invoice.read'), accessLevel: level }],
+      });
+      const both = await Promise.all(
+        ['view', 'edit'].map((level) => root.put(path, wanted(level), { 'if-match': etag })),
+      );
+      expect(both.map(({ status }) => status).sort()).toEqual([200, 412]);
+      expect(both.find(({ status }) => status === 412)?.body.details.code).toBe('STALE');
+      const fresh = (await root.get(path)).headers.get('etag') as string;
+      expect((await root.put(path, { permissions: [] }, { 'if-match': fresh })).status).toBe(200);
+    });
+
+    test('foreign and unfit permissions are refused, and nothing of the set is kept', async () => {
+      const [id, own, foreign] = [await roleId('reader'), await permissionIds('billing'), await permissionIds('shop')];
+      const path = `${ROLES}/${id}/permissions`;
+      const before = (await root.get(path)).body.data;
+      const read = own.get('invoice.read');
+      for (const [permissions, code] of [
+        [[{ permissionId: foreign.get('order.read'), accessLevel: 'allowed' }], 'UNKNOWN_REFERENCE'],
+        [[{ permissionId: 999_999, accessLevel: 'view' }], 'UNKNOWN_REFERENCE'],
+        [[{ permissionId: read, accessLevel: 'allowed' }], 'INVALID_ACCESS_LEVEL'],
+        [[{ permissionId: own.get('invoice.approve'), accessLevel: 'edit' }], 'INVALID_ACCESS_LEVEL'],
+        [
+          [
+            { permissionId: read, accessLevel: 'view' },
+            { permissionId: read, accessLevel: 'edit' },
+          ],
+          'VALIDATION_FAILED',
+        ],
+        [[{ permissionId: read, accessLevel: 'own' }], 'VALIDATION_FAILED'],
+        [[{ permissionId: `${read}`, accessLevel: 'view' }], 'VALIDATION_FAILED'],
+      ] as const) {
+        const answer = await root.put(path, { permissions });
+        expect([answer.status, answer.body.details.code]).toEqual([400, code]);
+      }
+      expect((await root.get(path)).body.data).toEqual(before);
+    });
+
+    test('a revoked administrator’s next write fails, whatever is cached', async () => {
+      await usher.app.manifests.apply('application: { code: billing, name: Billing }\nadmins: [vera@example.com]', {
+        actor: 'cli',
+      });
+      const vera = await Rest.as(usher, 'vera@example.com');
+      expect((await vera.post(ROLES, { code: 'one' })).status).toBe(201);
+      await usher.app.manifests.apply('application: { code: billing, name: Billing }\nadmins: [nora@example.com]', {
+        actor: 'cli',
+        prune: true,
+      });
+      expect((await vera.post(ROLES, { code: 'two' })).body.details.code).toBe('NO_APPLICATION_LEVEL');
+    });
+  });
+}
