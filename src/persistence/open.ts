@@ -149,14 +149,9 @@ async function openMigratedDirectory(
 ): Promise<{ opened: Opened; applied: string[] }> {
   const held = holdDirectory(dataDir);
   try {
-    const embedded = await held
-      .opening(() => Embedded.open(held.database, clock))
-      .catch((error: unknown) => {
-        throw new Refused(
-          `The embedded database in ${dataDir} does not open; restore a backup of the directory.`,
-          error,
-        );
-      });
+    const embedded = await Embedded.open(held.database, clock).catch((error: unknown) => {
+      throw new Refused(`The embedded database in ${dataDir} does not open; restore a backup of the directory.`, error);
+    });
     const dialect = createDialect(embedded.sessions());
     const orm = await openOrm({ kind: 'pglite', dialect, name: 'postgres', log });
     const opened: Opened = {

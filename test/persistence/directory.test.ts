@@ -66,7 +66,8 @@ describe('the directory of an embedded database', () => {
     const orders = { dataDir, prefix: 'first', migrateOnStart: true };
     const first = spawnWriter(orders);
     // PGlite writes its files one after the other, the one that says that all are there at the end.
-    while (!existsSync(join(dataDir, 'database', 'base'))) await sleep(5);
+    const { child } = first;
+    while (child.exitCode === null && !existsSync(join(dataDir, 'database', 'base'))) await sleep(5);
     await first.kill();
     expect(first.lines).toEqual([]);
 
