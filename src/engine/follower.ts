@@ -113,7 +113,7 @@ export class Follower {
   /** A restored database, or a failover that lost commits: revisions known here are missing, or are others by now. */
   protected isOtherHistory(ticket: Ticket, window: LogWindow): boolean {
     if (window.head < ticket.since) return true;
-    const known = ticket.nonce ?? this.#nonceAt(ticket.since);
+    const known = this.#nonceAtSince(ticket);
     if (known !== null && window.sinceNonce !== known) return true;
     for (const change of window.changes) {
       if (change.revision > this.#cursor) break;
@@ -136,15 +136,20 @@ export class Follower {
     return false;
   }
 
+  #nonceAtSince({ nonce, since }: Ticket): string | null {
+    return nonce ?? this.#nonceAt(since);
+  }
+
   /** Changes after that snapshot are remembered no longer. */
   protected isTooOld(head: Revision): boolean {
     return head < this.#floor;
   }
 
-  #rebase(window: LogWindow, { since }: Ticket): void {
+  #rebase(window: LogWindow, ticket: Ticket): void {
     const { head } = window;
+    const { since } = ticket;
     const fields = { revision: head, known: this.#cursor };
-    if (head > since && window.sinceNonce === null) {
+    if (head > since && window.sinceNonce === null && this.#nonceAtSince(ticket) !== null) {
       // After a quiet week the row known here is pruned as soon as there is a newer one.
       this.#options.log.info(fields, 'the change log has been pruned beyond what is known here: facts are read anew');
     } else {

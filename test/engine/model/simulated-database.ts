@@ -25,11 +25,8 @@ export class SimulatedDatabase {
   /** Rows of the log up to this revision are gone. */
   #pruned = 0;
 
-  constructor(random: Random) {
+  constructor(random: Random, rows: Rows = someRows(random)) {
     this.#random = random;
-    // Most of what can be asked about is there from the beginning.
-    let rows = NO_ROWS;
-    for (let left = 120; left > 0; left--) rows = applyTo(rows, randomOperation(random, rows, NAMES));
     const first = { revision: 0, nonce: null, rows, scopes: [], supersededAt: Number.POSITIVE_INFINITY };
     this.#states = [first];
     this.#all.set(null, first);
@@ -74,6 +71,12 @@ export class SimulatedDatabase {
     this.#all.set(nonce, state);
   }
 
+  /** These writes in one commit, announced as they are or otherwise. Answers its revision. */
+  write(operations: readonly Operation[], scopes: readonly string[] = operations.flatMap(scopesOf)): Revision {
+    this.append(0, operations.reduce(applyTo, this.newest.rows), scopes);
+    return this.head;
+  }
+
   /** Now and then as a write with very many scopes would, or as a newer version might. */
   #widened(scopes: readonly string[]): string[] {
     switch (this.#random(20)) {
@@ -89,8 +92,8 @@ export class SimulatedDatabase {
   }
 
   /** As after a failover that lost the newest commits, or a restored backup. Answers the revision that is the newest now. */
-  restore(now: number): Revision {
-    const revision = Math.max(this.#pruned, this.head - 1 - this.#random(4), 0);
+  restore(now: number, to = this.head - 1 - this.#random(4)): Revision {
+    const revision = Math.max(this.#pruned, to, 0);
     this.newest.supersededAt = now;
     this.#states = this.#states.slice(0, revision + 1);
     this.newest.supersededAt = Number.POSITIVE_INFINITY;
@@ -98,8 +101,8 @@ export class SimulatedDatabase {
   }
 
   /** Forgets the older half of the log, though never its newest row. */
-  prune(): void {
-    this.#pruned = Math.max(this.#pruned, Math.min(this.head - 1, Math.floor((this.#pruned + this.head) / 2)));
+  prune(to = Math.floor((this.#pruned + this.head) / 2)): void {
+    this.#pruned = Math.max(this.#pruned, Math.min(this.head - 1, to));
   }
 
   /** The log as the present snapshot shows it. `limit` as MAX_CHANGES of persistence. */
@@ -111,4 +114,11 @@ export class SimulatedDatabase {
     const known = since > this.#pruned ? this.#states[since] : undefined;
     return { head: this.head, sinceNonce: known?.nonce ?? null, changes: tooMany ? [] : changes, tooMany };
   }
+}
+
+/** Most of what can be asked about is there from the beginning. */
+function someRows(random: Random): Rows {
+  let rows = NO_ROWS;
+  for (let left = 120; left > 0; left--) rows = applyTo(rows, randomOperation(random, rows, NAMES));
+  return rows;
 }

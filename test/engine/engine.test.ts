@@ -1,0 +1,445 @@
+import { describe, expect, test } from '@jest/globals';
+import { Level, Source } from '../../src/engine/types.ts';
+import { UsherError, unavailable } from '../../src/errors.ts';
+import { ADA, ask, BOB, CACHE, ELSEWHERE, fixture, GRANT, REVOKE, settled } from './fakes.ts';
+
+const VIEW = { granted: true, level: Level.VIEW, source: Source.ROLE, tiered: true };
+const DENIED = { granted: false, level: Level.NONE, source: Source.NONE, tiered: true };
+
+describe('answers', () => {
+  test('the first question reads policy and member; the second answers in its own turn', async () => {
+    const { engine, source } = await fixture();
+    expect(engine.peek(ask())).toBeNull();
+    expect(await engine.check(ask())).toEqual({ decision: VIEW, revision: 0 });
+    expect(engine.peek(ask())).toEqual(VIEW);
+    expect(source.of('members')).toHaveLength(1);
+    expect(source.of('policy')).toHaveLength(1);
+    expect(engine.counters).toMatchObject({ decisionHits: 1, decisionMisses: 1, policyLoads: 1, memberLoads: 1 });
+  });
+
+  test('another permission, and the roles of one who holds none, come from the facts at hand', async () => {
+    const { engine, source } = await fixture();
+    await engine.check(ask());
+    expect(engine.peek(ask({ permission: 'pay' }))).toEqual(DENIED);
+    expect(engine.peek(ask({ permission: 'constructor' }))).toEqual(DENIED);
+    expect(source.of('members')).toHaveLength(1);
+  });
+
+  test('an unknown application is denied, and effective of it is empty', async () => {
+    const { engine } = await fixture();
+    expect((await engine.check(ask({ app: 'constructor' }))).decision).toEqual(DENIED);
+    expect((await engine.effective({ email: ADA, app: '__proto__', resourceType: '', resourceId: '' })).items).toEqual(
+      [],
+    );
+  });
+
+  test('bulk answers in the order asked, caches each decision, and takes cached ones', async () => {
+    const { engine, source } = await fixture();
+    const subject = { email: ADA, app: 'shop', resourceType: '', resourceId: '' };
+    const { decisions, revision } = await engine.bulk(subject, ['pay', 'read', 'unknown', 'read']);
+    expect(decisions).toEqual([DENIED, VIEW, DENIED, VIEW]);
+    expect(revision).toBe(0);
+    expect(engine.sizes().decisions).toBe(3);
+    expect(engine.counters).toMatchObject({ decisionHits: 1, decisionMisses: 3 });
+    await engine.bulk(subject, ['pay', 'read']);
+    expect(engine.counters).toMatchObject({ decisionHits: 3, decisionMisses: 3 });
+    expect(source.of('members')).toHaveLength(1);
+  });
+
+  test('effective lists by group, nulls last, then code, and caches no decisions', async () => {
+    const { engine } = await fixture();
+    const { items, revision } = await engine.effective({ email: ADA, app: 'shop', resourceType: '', resourceId: '' });
+    expect(items).toEqual([
+      { code: 'pay', tiered: false, groupName: 'money', global: true, level: 0, granted: false, source: 0 },
+      { code: 'read', tiered: true, groupName: null, global: false, level: 2, granted: true, source: 1 },
+    ]);
+    expect(revision).toBe(0);
+    expect(engine.sizes().decisions).toBe(0);
+  });
+
+  test('an override is of the resource asked about, and is loaded for it', async () => {
+    const { engine, source } = await fixture();
+    const order = { resourceType: 'order', resourceId: '7' };
+    const overrides = [{ permission: 'read', granted: false, accessLevel: null }];
+    source.database.write([{ kind: 'overrides-of-user', app: 'shop', email: ADA, ...order, overrides }]);
+    await engine.reach(1);
+    expect((await engine.check(ask(order))).decision).toMatchObject({ granted: false, source: Source.OVERRIDE });
+    expect((await engine.check(ask({ ...order, resourceId: '8' }))).decision).toEqual(VIEW);
+    expect((await engine.check(ask())).decision).toEqual(VIEW);
+    expect(source.of('members').map(({ needs }) => needs[0]?.resourceId)).toEqual(['7', '8']);
+  });
+
+  test('guards of reads: a person, a member', async () => {
+    const { engine, source } = await fixture();
+    source.database.write([
+      { kind: 'superadmin', email: BOB, is: true },
+      { kind: 'app-admin', app: 'shop', email: BOB, is: true },
+    ]);
+    expect(await engine.person(BOB, { minRevision: 1 })).toEqual({
+      person: { email: BOB, active: true, superadmin: true },
+      revision: 1,
+    });
+    expect((await engine.member('shop', BOB)).member).toMatchObject({ admin: true, appId: 1 });
+    expect((await engine.member('shop', ADA)).member.admin).toBe(false);
+  });
+
+  test('an administrator of an application deleted and made again is none of the new one', async () => {
+    const { engine, source } = await fixture();
+    source.database.write([{ kind: 'app-admin', app: 'shop', email: ADA, is: true }]);
+    await engine.reach(1);
+    expect((await engine.member('shop', ADA)).member.admin).toBe(true);
+    source.database.write([
+      { kind: 'delete-app', app: 'shop' },
+      { kind: 'create-app', app: 'shop' },
+    ]);
+    await engine.reach(2);
+    expect(engine.peek(ask())).toBeNull();
+    expect((await engine.member('shop', ADA)).member.admin).toBe(false);
+    expect((await engine.check(ask())).decision).toEqual(DENIED);
+  });
+
+  test('overrides of an application deleted and made again are not of the new one', async () => {
+    const { engine, source } = await fixture();
+    const order = { resourceType: 'order', resourceId: '7' };
+    await engine.check(ask(order));
+    source.database.write([
+      { kind: 'delete-app', app: 'shop' },
+      { kind: 'create-app', app: 'shop' },
+    ]);
+    await engine.reach(1);
+    // The member alone is read anew; what is held of the order is older than the application.
+    await engine.check(ask());
+    expect(engine.peek(ask(order))).toBeNull();
+    expect((await engine.check(ask(order))).decision).toEqual(DENIED);
+  });
+});
+
+describe('freshness', () => {
+  test('a write that has been reached is in the next answer', async () => {
+    const { engine, source } = await fixture();
+    await engine.check(ask());
+    source.database.write([REVOKE]);
+    expect(engine.peek(ask())).toEqual(VIEW); // nobody has been told yet
+    await engine.reach(1);
+    expect(engine.revision).toBe(1);
+    expect(engine.peek(ask())).toBeNull();
+    expect(await engine.check(ask())).toEqual({ decision: DENIED, revision: 1 });
+  });
+
+  test('polling finds a write within 300 ms, NOTIFY or not', async () => {
+    const { engine, source, clock } = await fixture();
+    clock.fraction = 0.999;
+    await engine.check(ask());
+    source.database.write([REVOKE]);
+    await clock.advance(300);
+    expect((await engine.check(ask())).decision).toEqual(DENIED);
+  });
+
+  test('being told finds it at once', async () => {
+    const { engine, source } = await fixture();
+    await engine.check(ask());
+    source.database.write([REVOKE]);
+    source.wake();
+    await settled();
+    expect(engine.revision).toBe(1);
+  });
+
+  test('minRevision waits for that revision; one that the database never made is refused', async () => {
+    const { engine, source } = await fixture();
+    await engine.check(ask());
+    source.database.write([REVOKE]);
+    expect(await engine.check(ask(), { minRevision: 1 })).toEqual({ decision: DENIED, revision: 1 });
+    const syncs = source.of('changes').length;
+    await expect(engine.check(ask(), { minRevision: 2 })).rejects.toMatchObject({ reason: 'UNKNOWN_REVISION' });
+    expect(source.of('changes')).toHaveLength(syncs + 2);
+  });
+
+  test('an answer that was read before a commit and comes after it is not taken', async () => {
+    const { engine, source } = await fixture();
+    source.held = true;
+    const answer = engine.check(ask());
+    await settled();
+    for (const call of source.calls.slice(1)) call.read();
+    source.database.write([REVOKE]);
+    const reached = engine.reach(1);
+    await source.of('changes')[1]?.deliver();
+    await reached;
+    await source.of('policy')[0]?.deliver();
+    await source.of('members')[0]?.deliver();
+    expect(engine.counters.factsLeftOut).toBe(1);
+    expect(source.of('members')).toHaveLength(2);
+    await source.of('members')[1]?.deliver();
+    expect(await answer).toEqual({ decision: DENIED, revision: 1 });
+  });
+
+  test('a question after a known write does not take over from a load begun before it', async () => {
+    const { engine, source } = await fixture();
+    await engine.check(ask({ email: BOB })); // the policy is there
+    source.held = true;
+    const early = engine.check(ask());
+    await settled();
+    source.calls.at(-1)?.read();
+    source.database.write([REVOKE]);
+    const reached = engine.reach(1);
+    await source.calls.at(-1)?.deliver();
+    await reached;
+    const late = engine.check(ask());
+    await settled();
+    const [, joined] = source.of('members');
+    await joined?.deliver();
+    await source.of('members')[2]?.deliver();
+    expect(await late).toEqual({ decision: DENIED, revision: 1 });
+    expect(await early).toEqual({ decision: DENIED, revision: 1 });
+    expect(source.of('members')).toHaveLength(3);
+  });
+
+  test('bulk and effective are of one revision, whatever happens between their loads', async () => {
+    const { engine, source } = await fixture();
+    source.held = true;
+    const subject = { email: ADA, app: 'shop', resourceType: '', resourceId: '' };
+    const bulk = engine.bulk(subject, ['read', 'pay']);
+    const effective = engine.effective(subject);
+    await settled();
+    await source.of('policy')[0]?.deliver();
+    source.of('members')[0]?.read();
+    source.database.write([
+      {
+        kind: 'permissions-of-role',
+        app: 'shop',
+        role: 'reader',
+        permissions: [{ permission: 'pay', accessLevel: 'allowed' }],
+      },
+    ]);
+    source.wake();
+    await source.of('changes').at(-1)?.deliver(); // the policy is gone again
+    await source.of('members')[0]?.deliver();
+    await source.of('policy')[1]?.deliver();
+    const { decisions, revision } = await bulk;
+    expect(revision).toBe(1);
+    expect(decisions.map(({ granted }) => granted)).toEqual([false, true]);
+    expect((await effective).items.map(({ granted }) => granted)).toEqual([true, false]);
+  });
+
+  test('facts that change faster than they can be read are no answer', async () => {
+    const { engine, source } = await fixture();
+    await engine.check(ask({ email: BOB }));
+    source.held = true;
+    const answer = engine.check(ask()).catch((error: unknown) => error);
+    for (let attempt = 1; attempt <= 6; attempt++) {
+      await settled();
+      const load = source.of('members').at(-1);
+      load?.read();
+      const revision = source.database.write([attempt % 2 ? REVOKE : GRANT]);
+      const reached = engine.reach(revision);
+      await source.calls.at(-1)?.deliver();
+      await reached;
+      await load?.deliver();
+    }
+    expect(await answer).toMatchObject({ code: 'UNAVAILABLE' });
+    expect(source.of('members')).toHaveLength(6);
+  });
+});
+
+describe('time', () => {
+  test('facts live for the TTL from when their statement was sent', async () => {
+    const { engine, source, clock } = await fixture({ cache: { ...CACHE, ttlMs: 10_000 } });
+    source.held = true;
+    const answer = engine.check(ask());
+    await settled();
+    clock.time += 4000; // sent 4 s before it is answered
+    for (const call of source.calls) await call.deliver();
+    await answer;
+    source.held = false;
+    await clock.advance(5800);
+    expect(engine.peek(ask())).toEqual(VIEW);
+    await clock.advance(200);
+    expect(engine.peek(ask())).toBeNull();
+  });
+
+  test('a decision expires with the first of its facts', async () => {
+    const { engine, clock } = await fixture({ cache: { ...CACHE, ttlMs: 10_000 } });
+    await engine.check(ask({ email: BOB })); // reads the policy
+    await clock.advance(6000);
+    await engine.check(ask()); // and now the member
+    await clock.advance(3800);
+    expect(engine.peek(ask())).toEqual(VIEW);
+    await clock.advance(200);
+    expect(engine.peek(ask())).toBeNull();
+  });
+
+  test('up to a tenth less at random, so that not all expires at once', async () => {
+    const { engine, clock } = await fixture({ cache: { ...CACHE, ttlMs: 10_000 } });
+    clock.fraction = 0.9;
+    await engine.check(ask());
+    await clock.advance(9100);
+    expect(engine.peek(ask())).toBeNull();
+  });
+
+  test('a TTL shorter than a round trip caches nothing, and still answers', async () => {
+    const { engine, source, clock } = await fixture({ cache: { ...CACHE, ttlMs: 1 } });
+    for (let i = 0; i < 3; i++) {
+      expect((await engine.check(ask())).decision).toEqual(VIEW);
+      await clock.advance(5);
+    }
+    expect(source.of('members')).toHaveLength(3);
+  });
+});
+
+describe('trouble is never an answer', () => {
+  const away = unavailable('the database is away');
+
+  test('start fails when the database is away', async () => {
+    const { engine, source } = await fixture({ start: false });
+    source.failing = away;
+    await expect(engine.start()).rejects.toBe(away);
+    expect(engine.status()).toMatchObject({ ready: false });
+  });
+
+  test('before the start, and after the end, nothing is answered', async () => {
+    const { engine, source, clock } = await fixture({ start: false });
+    await expect(engine.check(ask())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await engine.start();
+    await engine.check(ask());
+    await engine.close();
+    expect(engine.peek(ask())).toBeNull();
+    await expect(engine.check(ask())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(source.unlistened).toBe(1);
+    expect(clock.timers).toBe(0);
+    expect(engine.status().ready).toBe(false);
+  });
+
+  test('a failed load is UNAVAILABLE for all who wait, is not kept, and the next one is asked anew', async () => {
+    const { engine, source } = await fixture();
+    source.failing = away;
+    const answers = await Promise.allSettled([engine.check(ask()), engine.check(ask()), engine.person(ADA)]);
+    expect(answers.map((answer) => answer.status === 'rejected' && answer.reason)).toEqual([away, away, away]);
+    expect(engine.sizes()).toEqual({ decisions: 0, policies: 0, persons: 0, members: 0 });
+    source.failing = undefined;
+    expect((await engine.check(ask())).decision).toEqual(VIEW);
+  });
+
+  test('what is no error of ours is UNAVAILABLE, too', async () => {
+    const { engine, source } = await fixture();
+    source.failing = new TypeError('a defect of the source');
+    const error = await engine.check(ask()).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(UsherError);
+    expect(error).toMatchObject({ code: 'UNAVAILABLE', cause: source.failing });
+  });
+
+  test('a source that never settles is given up after five seconds; its late reply does no harm', async () => {
+    const { engine, source, clock } = await fixture();
+    source.held = true;
+    const answer = engine.check(ask()).catch((error: unknown) => error);
+    await settled();
+    await clock.advance(5000);
+    expect(await answer).toMatchObject({ code: 'UNAVAILABLE' });
+    for (const call of source.calls) await call.deliver();
+    source.held = false;
+    expect((await engine.check(ask())).decision).toEqual(VIEW);
+  });
+
+  test('an answer of the wrong length is no answer', async () => {
+    const { engine, source } = await fixture();
+    const members = source.members.bind(source);
+    source.members = async (...args) => ({ ...(await members(...args)), answers: [] });
+    await expect(engine.check(ask())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  });
+
+  test('with the database away answers go on for the TTL, then are UNAVAILABLE, and come back with it', async () => {
+    const { engine, source, clock, logged } = await fixture();
+    await engine.check(ask());
+    source.failing = away;
+    await clock.advance(29_000);
+    expect(engine.peek(ask())).toEqual(VIEW);
+    expect(engine.status().ready).toBe(true);
+    await clock.advance(1100);
+    expect(engine.peek(ask())).toBeNull();
+    await expect(engine.check(ask())).rejects.toBe(away);
+    expect(engine.status().ready).toBe(false);
+    expect(engine.status().lastSyncAgeMs).toBeGreaterThan(30_000);
+    source.failing = undefined;
+    source.database.write([REVOKE]);
+    await clock.advance(300);
+    expect(engine.status().ready).toBe(true);
+    expect((await engine.check(ask())).decision).toEqual(DENIED);
+    expect(logged).toEqual([
+      ['warn', 'the change log cannot be read'],
+      ['info', 'the change log can be read again'],
+    ]);
+  });
+
+  test('a source that cannot listen is polled', async () => {
+    const { engine, source, clock, logged } = await fixture({ start: false });
+    source.listen = () => Promise.reject(new Error('no LISTEN through this pooler'));
+    await engine.start();
+    source.database.write([ELSEWHERE]);
+    await clock.advance(300);
+    expect(engine.revision).toBe(1);
+    expect(logged).toContainEqual(['warn', 'not told of changes; they are found by polling']);
+  });
+});
+
+describe('callers who leave', () => {
+  test('a deadline ends the wait, not the load', async () => {
+    const { engine, source } = await fixture();
+    source.held = true;
+    const leaving = new AbortController();
+    const left = engine.check(ask(), { signal: leaving.signal }).catch((error: unknown) => error);
+    const stays = engine.check(ask());
+    await settled();
+    leaving.abort();
+    expect(await left).toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    for (const call of source.calls) await call.deliver();
+    expect((await stays).decision).toEqual(VIEW);
+    expect(source.of('members')).toHaveLength(1);
+  });
+
+  test('all may leave: the load ends by itself, even in failure, and nothing of it is kept', async () => {
+    const { engine, source } = await fixture();
+    source.held = true;
+    const reason = new UsherError('RATE_LIMITED', 'no more for you');
+    const left = engine.check(ask(), { signal: AbortSignal.abort(reason) });
+    await expect(left).rejects.toBe(reason);
+    await settled();
+    for (const call of source.calls) await call.fail(unavailable('gone'));
+    expect(engine.sizes().decisions).toBe(0);
+    expect(engine.peek(ask())).toBeNull();
+  });
+
+  test('a wait for a revision ends, too', async () => {
+    const { engine, source } = await fixture();
+    source.held = true;
+    const leaving = new AbortController();
+    const left = engine.check(ask(), { minRevision: 7, signal: leaving.signal });
+    leaving.abort();
+    await expect(left).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+  });
+});
+
+describe('clear', () => {
+  test('answers how many decisions were held; all is read anew', async () => {
+    const { engine, source } = await fixture();
+    await engine.bulk({ email: ADA, app: 'shop', resourceType: '', resourceId: '' }, ['read', 'pay']);
+    expect(engine.clear()).toBe(2);
+    expect(engine.clear()).toBe(0);
+    expect(engine.sizes()).toEqual({ decisions: 0, policies: 0, persons: 0, members: 0 });
+    await engine.check(ask());
+    expect(source.of('members')).toHaveLength(2);
+  });
+
+  test('what was on its way is not taken, and nobody joins it', async () => {
+    const { engine, source } = await fixture();
+    source.held = true;
+    const early = engine.check(ask());
+    await settled();
+    for (const call of source.calls) call.read();
+    engine.dropAll();
+    const late = engine.check(ask());
+    await settled();
+    expect(source.of('members')).toHaveLength(2);
+    for (const call of [...source.calls]) await call.deliver();
+    expect((await late).decision).toEqual(VIEW);
+    expect((await early).decision).toEqual(VIEW);
+    expect(source.of('members')).toHaveLength(2);
+  });
+});

@@ -1,0 +1,302 @@
+import { describe, expect, test } from '@jest/globals';
+import { Follower } from '../../src/engine/follower.ts';
+import { unavailable } from '../../src/errors.ts';
+import { ADA, ask, BOB, ELSEWHERE, fixture, GRANT, REVOKE, settled } from './fakes.ts';
+
+describe('the log', () => {
+  test('a write elsewhere moves the cursor and leaves facts and decisions alone', async () => {
+    const { engine, source } = await fixture();
+    await engine.check(ask());
+    source.database.write([ELSEWHERE]);
+    await engine.reach(1);
+    expect(engine.peek(ask())).not.toBeNull();
+    expect(engine.revision).toBe(1);
+  });
+
+  test.each([
+    ['u:ada@example.com', true],
+    ['u:bob@example.com', false],
+    ['p:shop', true],
+    ['p:other', false],
+    ['m:shop:ada@example.com', true],
+    ['m:shop:bob@example.com', false],
+    ['m:other:ada@example.com', false],
+    ['a:shop', true],
+    ['a:sho', false],
+    ['a:other', false],
+    ['*', true],
+    ['x:something new', true],
+    ['p:shop:read', true],
+    ['m:shop', true],
+    ['p:', true],
+    ['', true],
+    ['ADA', true],
+  ])('the scope %s: ends what Ada may do in the shop: %s', async (scope, ends) => {
+    const { engine, source } = await fixture();
+    await engine.check(ask());
+    source.database.write([], [scope]);
+    await engine.reach(1);
+    expect(engine.peek(ask()) === null).toBe(ends);
+    expect(engine.revision).toBe(1);
+  });
+
+  test('the same scopes keep out facts that were read before', async () => {
+    for (const scope of ['m:shop:ada@example.com', 'a:shop', '*']) {
+      const { engine, source } = await fixture();
+      await engine.check(ask({ email: BOB }));
+      source.held = true;
+      const answer = engine.check(ask());
+      await settled();
+      const load = source.calls.at(-1);
+      load?.read();
+      source.database.write([], [scope]);
+      const reached = engine.reach(1);
+      await source.calls.at(-1)?.deliver();
+      await reached;
+      source.held = false;
+      await load?.deliver();
+      await answer;
+      expect([scope, engine.counters.factsLeftOut > 0]).toEqual([scope, true]);
+    }
+  });
+
+  test('a load brings the log along: it needs no other reading', async () => {
+    const { engine, source } = await fixture();
+    await engine.check(ask());
+    source.database.write([REVOKE]);
+    await engine.check(ask({ email: BOB }));
+    expect(engine.revision).toBe(1);
+    expect(engine.peek(ask())).toBeNull();
+  });
+
+  test('more changes than a statement brings: everything is forgotten, then goes on', async () => {
+    const { engine, source } = await fixture();
+    await engine.check(ask());
+    for (let i = 0; i < 1001; i++) source.database.write([ELSEWHERE]);
+    await engine.reach(1001);
+    expect(engine.revision).toBe(1001);
+    expect(engine.peek(ask())).toBeNull();
+    expect(engine.counters).toMatchObject({ drops: 1, restores: 0 });
+    await engine.check(ask());
+    source.database.write([REVOKE]);
+    expect((await engine.check(ask(), { minRevision: 1002 })).decision.granted).toBe(false);
+  });
+
+  test('a gap in the log is no log', async () => {
+    const { engine, source } = await fixture();
+    await engine.check(ask());
+    source.database.write([REVOKE]);
+    source.database.write([ELSEWHERE]);
+    source.window = (_since, window) => ({
+      ...window,
+      changes: window.changes.filter(({ revision }) => revision !== 1),
+    });
+    await engine.reach(2);
+    expect(engine.counters.drops).toBe(1);
+    expect(engine.peek(ask())).toBeNull();
+  });
+
+  test('changes beyond what is remembered keep out what was read before them', async () => {
+    class Forgetful extends Follower {
+      constructor(options: ConstructorParameters<typeof Follower>[0]) {
+        super({ ...options, recent: 2 });
+      }
+    }
+    const { engine, source } = await fixture({ parts: { Follower: Forgetful } });
+    await engine.check(ask({ email: BOB }));
+    source.held = true;
+    const answer = engine.check(ask());
+    await settled();
+    const load = source.calls.at(-1);
+    load?.read();
+    for (const operation of [REVOKE, ELSEWHERE, ELSEWHERE]) source.database.write([operation]);
+    const reached = engine.reach(3);
+    await source.calls.at(-1)?.deliver();
+    await reached;
+    source.held = false;
+    await load?.deliver();
+    expect(await answer).toMatchObject({ decision: { granted: false }, revision: 3 });
+    expect(engine.counters.factsLeftOut).toBe(2);
+  });
+});
+
+describe('another history', () => {
+  test('a head that went back: the cursor goes back with it, and answers are given at once', async () => {
+    const { engine, source, logged } = await fixture();
+    for (const operation of [GRANT, ELSEWHERE, REVOKE]) source.database.write([operation]);
+    await engine.reach(3);
+    expect((await engine.check(ask())).decision.granted).toBe(false);
+    source.database.restore(0, 1);
+    await engine.reach(1);
+    expect(engine.revision).toBe(1);
+    expect(await engine.check(ask())).toMatchObject({ decision: { granted: true }, revision: 1 });
+    expect(engine.counters.restores).toBe(1);
+    expect(logged.map(([level]) => level)).toEqual(['warn']);
+  });
+
+  test('new writes have caught up: the row at the cursor is another one', async () => {
+    const { engine, source } = await fixture();
+    source.database.write([GRANT]);
+    source.database.write([ELSEWHERE]);
+    await engine.reach(2);
+    expect((await engine.check(ask())).decision.granted).toBe(true);
+    source.database.restore(0, 1);
+    source.database.write([REVOKE]);
+    source.database.write([ELSEWHERE]);
+    source.wake();
+    await settled();
+    expect(engine.peek(ask())).toBeNull();
+    expect(await engine.check(ask())).toMatchObject({ decision: { granted: false }, revision: 3 });
+    expect(engine.counters.restores).toBe(1);
+  });
+
+  test('a write is not acknowledged by a cursor that is past it in another history', async () => {
+    const { engine, source } = await fixture();
+    for (let i = 0; i < 5; i++) source.database.write([ELSEWHERE]);
+    await engine.reach(5);
+    expect((await engine.check(ask())).decision.granted).toBe(true);
+    source.database.restore(0, 1);
+    await engine.reach(source.database.write([REVOKE]));
+    expect(engine.revision).toBe(2);
+    expect((await engine.check(ask())).decision.granted).toBe(false);
+  });
+
+  test('a reply that was sent for before the cursor moved shows it by the rows in between', async () => {
+    const { engine, source } = await fixture();
+    await engine.check(ask({ email: BOB }));
+    source.held = true;
+    const answer = engine.check(ask());
+    await settled();
+    const load = source.calls.at(-1); // since 0
+    source.database.write([GRANT]);
+    const reached = engine.reach(1);
+    await source.calls.at(-1)?.deliver();
+    await reached;
+    source.database.restore(0, 0);
+    source.database.write([REVOKE]);
+    source.held = false;
+    await load?.deliver(); // head 1, as known, but another row 1
+    expect(engine.counters.restores).toBe(1);
+    expect((await answer).decision.granted).toBe(false);
+  });
+
+  test('after more changes than fit, facts wait until it is known which history they are of', async () => {
+    const { engine, source } = await fixture();
+    await engine.check(ask());
+    for (let i = 0; i < 1001; i++) source.database.write([ELSEWHERE]);
+    source.held = true;
+    const answer = engine.check(ask({ email: BOB }));
+    await settled();
+    await source.of('members').at(-1)?.deliver(); // too many: forgotten, and not taken
+    expect(engine.sizes()).toMatchObject({ policies: 0, persons: 0 });
+    source.held = false;
+    for (const kind of ['policy', 'members'] as const) await source.of(kind).at(-1)?.deliver();
+    expect(await answer).toMatchObject({ revision: 1001 });
+  });
+
+  test('a row pruned after a quiet week is no restore', async () => {
+    const { engine, source, logged } = await fixture();
+    source.database.write([GRANT]);
+    await engine.reach(1);
+    await engine.check(ask());
+    source.database.write([REVOKE]);
+    source.database.prune(1);
+    await engine.reach(2);
+    expect(engine.peek(ask())).toBeNull();
+    expect(engine.counters.restores).toBe(0);
+    expect(logged.map(([level]) => level)).toEqual(['info']);
+    expect((await engine.check(ask())).decision.granted).toBe(false);
+  });
+});
+
+describe('reach and sync', () => {
+  test('what is forgotten while the log is read is read again', async () => {
+    const { engine, source } = await fixture();
+    source.database.write([REVOKE]);
+    source.held = true;
+    const reached = engine.reach(1);
+    await settled();
+    engine.dropAll();
+    await source.calls.at(-1)?.deliver();
+    expect(engine.revision).toBe(0); // discarded
+    await source.calls.at(-1)?.deliver();
+    await reached;
+    expect(engine.revision).toBe(1);
+  });
+
+  test('a reply from before a drop is discarded: a write that was acknowledged by it is in the next answer', async () => {
+    const { engine, source } = await fixture();
+    await engine.check(ask({ email: BOB }));
+    source.held = true;
+    const early = engine.check(ask());
+    await settled();
+    const load = source.of('members').at(-1);
+    load?.read();
+    source.database.write([REVOKE]);
+    engine.dropAll(); // reach failed; the write is acknowledged all the same
+    source.held = false;
+    await load?.deliver();
+    expect(await early).toMatchObject({ decision: { granted: false }, revision: 1 });
+  });
+
+  test('any number of callers share the reading that begins after they call', async () => {
+    const { engine, source } = await fixture();
+    source.held = true;
+    const first = engine.reach(0);
+    source.database.write([REVOKE]);
+    const others = Array.from({ length: 50 }, () => engine.reach(1));
+    await source.calls.at(-1)?.deliver();
+    await first;
+    await source.calls.at(-1)?.deliver();
+    await Promise.all(others);
+    expect(source.of('changes')).toHaveLength(3); // start, first, the others
+  });
+
+  test('a failed reading fails those who wait for it, and not the next', async () => {
+    const { engine, source } = await fixture();
+    source.held = true;
+    const first = engine.reach(1).catch((error: unknown) => error);
+    const second = engine.reach(0);
+    const away = unavailable('away');
+    await source.calls.at(-1)?.fail(away);
+    await source.calls.at(-1)?.deliver();
+    expect(await first).toBe(away);
+    await second;
+  });
+
+  test('polls do not pile up while a reading hangs, and go on after it', async () => {
+    const { engine, source, clock } = await fixture();
+    source.held = true;
+    await clock.advance(4000);
+    expect(source.of('changes')).toHaveLength(2);
+    await clock.advance(1500); // given up after five seconds
+    expect(source.of('changes').length).toBeGreaterThan(2);
+    expect(engine.counters.syncFailures).toBe(1);
+  });
+
+  test('reading the log again and again discards nothing for ever', async () => {
+    const { engine, source } = await fixture();
+    const changes = source.changes.bind(source);
+    source.changes = async (since) => {
+      const window = await changes(since);
+      engine.dropAll();
+      return window;
+    };
+    await expect(engine.reach(0)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  });
+
+  test('closing waits for what is under way and then reads no more', async () => {
+    const { engine, source, clock } = await fixture();
+    source.held = true;
+    const reached = engine.reach(0).catch((error: unknown) => error);
+    const closed = engine.close();
+    await source.calls.at(-1)?.deliver();
+    await closed;
+    await reached;
+    source.wake();
+    await clock.advance(1000);
+    expect(source.of('changes')).toHaveLength(2);
+    await expect(engine.reach(0)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(engine.person(ADA)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  });
+});
