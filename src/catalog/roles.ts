@@ -92,8 +92,8 @@ export class Roles {
           before: { description: role.description },
           after: { description },
         });
-        // A description decides nothing.
-        return { result: changed, scopes: [] };
+        // A description decides nothing, but whoever touches the table announces: one rule, without exceptions to forget.
+        return { result: changed, scopes: [`p:${app}`] };
       },
     );
   }

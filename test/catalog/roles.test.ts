@@ -78,7 +78,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
 
       // Get, change, put.
       const put = await nora.put(`${ROLES}/${made.body.data.id}`, { ...made.body.data, description: null });
-      expect([put.status, put.body.data.description]).toEqual([200, null]);
+      expect([put.status, put.body]).toMatchObject([200, { data: { description: null } }]);
       const other = await nora.put(`${ROLES}/${made.body.data.id}`, { code: 'builder' });
       expect([other.status, other.body.details.code]).toEqual([400, 'IMMUTABLE_FIELD']);
 
@@ -103,8 +103,8 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       [{}, 'code'],
       [{ code: null }, 'code'],
       [{ code: 'x', description: 'a\u0000b' }, 'description'],
-      [{ code: 'x', description: 'x'.repeat(2001) }, 'description'],
-    ])('%j is refused, naming the field, and changes nothing', async (body, field) => {
+      [{ code: 'x', description: 'y'.repeat(2001) }, 'description'],
+    ])('%# is refused, naming the field, and changes nothing', async (body, field) => {
       const before = (await root.get(ROLES)).body.data;
       const answer = await root.post(ROLES, body);
       expect([answer.status, answer.body.details.code]).toEqual([400, 'VALIDATION_FAILED']);
