@@ -1,0 +1,55 @@
+import { systemClock as clock } from '../src/clock.ts';
+import { Engine } from '../src/engine/engine.ts';
+import { createMethods } from '../src/engine/grpc/answering.ts';
+import { readCheck, readBulk } from '../src/engine/grpc/codec.ts';
+import { readQuestion, readSubject, PROTO_FIELDS } from '../src/engine/question.ts';
+import { questionKey } from '../src/engine/decisions.ts';
+import { unary } from '../src/engine/grpc/bridge.ts';
+import { GrpcMetrics } from '../src/engine/grpc/metrics.ts';
+import { createApiKeys } from '../src/identity/api-keys.ts';
+import { Metadata } from '@grpc/grpc-js';
+import { makeDataset } from './dataset.ts';
+import { Workloads } from './workloads.ts';
+const d = makeDataset(); const us = new Map(d.users.map((u) => [u.email, u]));
+const apps = new Map([...d.applications.values()].map((a, k) => [a.code, { id: k + 1, a, pid: new Map(a.permissions.map((p, i) => [p.code, i + 1])), rid: new Map(a.roles.map((r, i) => [r.code, i + 1])) }]));
+const ov = new Map<string, any[]>(); for (const a of d.applications.values()) for (const x of a.overrides) { const k = [a.code, x.email, x.resourceType, x.resourceId].join(); ov.set(k, [...(ov.get(k) ?? []), { permissionId: apps.get(a.code)!.pid.get(x.permission)!, level: x.level }]); }
+const window = { head: 1, sinceNonce: 'x', changes: [] as any[], tooMany: false };
+const win = (s: number): any => s === 0 ? { head: 1, sinceNonce: null, changes: [{ revision: 1, nonce: 'x', scopes: ['*'] }], tooMany: false } : window;
+const source: any = { parallelism: 4, listen: async () => async () => {}, changes: async (s: number) => win(s),
+  policy: async (s: number, app: string) => { const A = apps.get(app); return { window: win(s), policy: !A ? { app, appId: null, permissions: [], rolePermissions: [] } : { app, appId: A.id, permissions: A.a.permissions.map((p) => ({ id: A.pid.get(p.code), ...p })), rolePermissions: A.a.roles.flatMap((r) => [...r.levels].map(([c, l]) => ({ roleId: A.rid.get(r.code), permissionId: A.pid.get(c), level: l }))) } }; },
+  members: async (s: number, needs: any[]) => ({ window: win(s), answers: needs.map((n) => { const u = us.get(n.email); const A = apps.get(n.app); return { person: { email: n.email, active: !u || (u.providerActive && !u.blocked), superadmin: !!u?.superadmin }, member: { app: n.app, email: n.email, appId: A?.id ?? null, admin: !!A?.a.admins.has(n.email), roleIds: (A?.a.assignments.get(n.email) ?? []).map((r) => A!.rid.get(r)) }, overrides: n.resourceType ? { ...n, levels: ov.get([n.app, n.email, n.resourceType, n.resourceId].join()) ?? [] } : null }; }) }) };
+const log: any = new Proxy({}, { get: () => () => {} });
+const make = (members: number) => new Engine({ source, clock, log, cache: { ttlMs: 3e6, maxEntries: 5000, policies: 1000, persons: 20000, members } });
+const engine = make(100000); await engine.start();
+const keys = createApiKeys({ production: false, internal: { apiKeys: ['bench:check:0123456789abcdefghijklmnopqrstuvwxyz'] } } as any, null);
+const m = createMethods(engine as any);
+const w = new Workloads();
+const hot = w.get('hot', 'known'), all = w.get('all', 'known'), bulk = w.get('bulk', 'known'), bulkHot = w.get('bulk-hot', 'known'), eff = w.get('effective', 'known');
+const sig = new AbortController().signal;
+const bodies = (x: any) => Array.from({ length: x.size }, (_, i) => x.body(i) as Buffer);
+async function min(name: string, per: number, fn: () => unknown, batches = 60) { let best = 1e9; for (let i = 0; i < batches; i++) { const t = performance.now(); const r = fn(); if (r instanceof Promise) await r; best = Math.min(best, (performance.now() - t) / per * 1e6); if (i % 10 === 9) await new Promise((r) => setTimeout(r, 20)); } console.log(name.padEnd(52), best.toFixed(0), 'ns'); }
+const H = bodies(hot), A = bodies(all), B = bodies(bulk), BH = bodies(bulkHot), E = bodies(eff);
+const run = async (h: any, body: Buffer) => { const r = h(body); return typeof r === 'function' ? await r(sig) : r; };
+for (const b of [...A, ...H]) await run(m.Check, b); for (const b of [...B, ...BH]) await run(m.BulkCheck, b); for (const b of E) await run(m.Effective, b);
+let bad = 0; for (const [x, bs, h] of [[hot, H, m.Check], [all, A, m.Check], [bulk, B, m.BulkCheck], [eff, E, m.Effective]] as any) for (let i = 0; i < bs.length; i++) { const r = await run(h, bs[i]); if (!x.isRight(i, r, 0, r.length)) bad++; } console.log('wrong answers', bad);
+const md = new Metadata(); md.set('x-internal-api-key', '0123456789abcdefghijklmnopqrstuvwxyz');
+const opt: any = { authorize: (k: any) => { keys.authorize(k, 'check'); }, log, metrics: new GrpcMetrics(), clock, deadlineMs: 10000 };
+const handler: any = unary('Check', m.Check as any, opt); const calls = H.map((request) => ({ request, metadata: md, once() {}, cancelled: false, getDeadline: () => Infinity })); const cb = () => {};
+await min('hot: handler whole (key, decode, cache, answer)', H.length * 20, () => { for (let k = 0; k < 20; k++) for (const c of calls) handler(c, cb); });
+await min('  authorize', 2000, () => { for (let k = 0; k < 2000; k++) opt.authorize('0123456789abcdefghijklmnopqrstuvwxyz'); });
+await min('  metadata.get', 2000, () => { for (let k = 0; k < 2000; k++) md.get('x-internal-api-key'); });
+await min('  readCheck', 2000, () => { for (let k = 0; k < 20; k++) for (const b of H) readCheck(b); });
+const asked = H.map((b) => readCheck(b)); await min('  readQuestion', 2000, () => { for (let k = 0; k < 20; k++) for (const a of asked) readQuestion(a, PROTO_FIELDS); });
+const qs = asked.map((a) => readQuestion(a, PROTO_FIELDS)!); await min('  peek (hot)', 2000, () => { for (let k = 0; k < 20; k++) for (const q of qs) engine.peek(q); });
+let sink = 0; await min('  questionKey alone (not flattened)', 2000, () => { for (let k = 0; k < 20; k++) for (const q of qs) sink += questionKey(q).length; });
+await min('all, facts warm, decision mostly cold: Check', A.length, () => { for (const b of A) m.Check(b); }, 12);
+await min('bulk of 50, 2,000 users', 500, async () => { for (let i = 0; i < 500; i++) await run(m.BulkCheck, B[i]!); }, 12);
+await min('bulk of 50, 50 users', BH.length * 4, async () => { for (let k = 0; k < 4; k++) for (const b of BH) await run(m.BulkCheck, b); }, 40);
+await min('  readBulk', BH.length, () => { for (const b of BH) readBulk(b); }, 100);
+await min('  readSubject+codes', BH.length, () => { for (const b of BH) readSubject(readBulk(b), PROTO_FIELDS); }, 100);
+const bulkCall: any = unary('BulkCheck', m.BulkCheck as any, opt); const { EventEmitter } = await import('node:events');
+await min('bulk of 50, 50 users, through the bridge', BH.length * 4, async () => { for (let k = 0; k < 4; k++) for (const request of BH) await new Promise<void>((r) => bulkCall(Object.assign(new EventEmitter(), { request, metadata: md, cancelled: false, getDeadline: () => Infinity }), () => r())); }, 40);
+await min('effective of 30, 2,000 users', E.length, async () => { for (const b of E) await run(m.Effective, b); }, 12);
+await min('cold check (in-memory source, batches of 64)', 5000, async () => { engine.clear(); for (let i = 0; i < 5000; i += 64) await Promise.all(A.slice(i, i + 64).map((b) => run(m.Check, b))); }, 12);
+await min('cold check through the bridge', 5000, async () => { engine.clear(); for (let i = 0; i < 5000; i += 64) await Promise.all(A.slice(i, i + 64).map((request) => new Promise<void>((r) => handler(Object.assign(new EventEmitter(), { request, metadata: md, cancelled: false, getDeadline: () => Infinity }), () => r())))); }, 12);
+process.exit(0);

@@ -1,0 +1,18 @@
+import { systemClock as clock } from '../src/clock.ts';
+import { openDatabase } from '../src/persistence/open.ts';
+import { Engine } from '../src/engine/engine.ts';
+import { createGrpcServer } from '../src/engine/grpc/server.ts';
+import { createApiKeys } from '../src/identity/api-keys.ts';
+import { createServer } from 'node:http';
+const e = process.env;
+const log: any = new Proxy({}, { get: (_t, k) => (k === 'error' || k === 'warn' ? (...a: unknown[]) => console.error(...a) : () => {}) });
+const database = await openDatabase({ url: e.DATABASE_URL!, dataDir: e.DATA_DIR!, poolSize: 10, migrateOnStart: true, clock, log });
+const n = (k: string, d: number) => Number(e[k] ?? d);
+const engine = new Engine({ source: database.facts, clock, log, cache: { ttlMs: n('CACHE_TTL_MS', 30000), maxEntries: n('CACHE_MAX_ENTRIES', 5000), policies: 1000, persons: n('CACHE_PERSONS', 20000), members: n('CACHE_MEMBERS', 20000) } });
+database.follow(engine);
+await engine.start();
+const keys = createApiKeys({ production: false, internal: { apiKeys: [e.INTERNAL_API_KEY!] } } as any, null);
+const grpc = createGrpcServer({ engine, authorize: (k) => { keys.authorize(k, 'check'); }, host: '127.0.0.1', port: Number(e.GRPC_PORT), reflection: false, log });
+await grpc.start(); grpc.setServing(true);
+createServer((_q, r) => { engine.clear(); console.error('batches', [...engine.counters.batchSizes].join()); r.end('{}'); }).listen(Number(e.HTTP_PORT), '127.0.0.1');
+process.on('SIGTERM', () => process.exit(0));
