@@ -96,8 +96,8 @@ ${parameters(operation)}${body('Body', operation.requestBody)}
 function parameters(operation: Operation): Html {
   if (operation.parameters.length === 0) return html``;
   const rows = operation.parameters.map(({ name, in: place, required, description, schema }) => {
-    const note = `${String(place)}${required === true ? ', required' : ''}`;
-    return html`<tr><td><code>${String(name)}</code></td><td class="soft">${note}</td><td><code>${typeOf(schema)}</code> ${prose(String(description ?? ''))}</td></tr>`;
+    const note = `${textOf(place)}${required === true ? ', required' : ''}`;
+    return html`<tr><td><code>${textOf(name)}</code></td><td class="soft">${note}</td><td><code>${typeOf(schema)}</code> ${prose(textOf(description))}</td></tr>`;
   });
   return html`<h4>Parameters</h4><table><tbody>${rows}</tbody></table>`;
 }
@@ -146,8 +146,12 @@ function fieldsOf(schema: JsonSchema | undefined): Field[] {
     name,
     type: typeOf(property),
     required: required.includes(name),
-    description: String(property.description ?? ''),
+    description: textOf(property.description),
   }));
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
 
 /** A schema in a few words: `string | null`, `"view" | "edit"`, `{code, granted}[]`. */
@@ -160,7 +164,7 @@ function typeOf(schema: unknown): string {
   if (Array.isArray(anyOf)) return anyOf.map(typeOf).join(' | ');
   if (type === 'array') return `${typeOf(items)}[]`;
   if (properties !== undefined) return `{${Object.keys(properties as object).join(', ')}}`;
-  return Array.isArray(type) ? type.join(' | ') : String(type ?? 'any');
+  return Array.isArray(type) ? type.join(' | ') : textOf(type) || 'any';
 }
 
 function resolve(document: OpenApiDocument, value: JsonSchema): unknown {

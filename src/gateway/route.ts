@@ -67,12 +67,12 @@ export interface Input<C, P, Q, B, H extends RequestHeader> {
   readonly query: Q;
   readonly body: B;
   /** A header that the route declares in `headers`; undefined when absent. */
-  header(name: H): string | undefined;
+  readonly header: (name: H) => string | undefined;
   readonly requestId: string;
   /** Aborted when the caller is gone or the deadline has passed. */
   readonly signal: AbortSignal;
   /** Reports how far a long operation is. Costs nothing where the caller did not ask for it. */
-  progress(done: number, total: number): void;
+  readonly progress: (done: number, total: number) => void;
 }
 
 /** What the handler of an envelope returns, for a response schema of type T. */
@@ -128,10 +128,10 @@ export interface RouteSpec<
   readonly refusal?: `${string}.refused`;
   /** Logged at `debug` while it succeeds: asked thousands of times a second, or by probes. */
   readonly quiet?: boolean;
-  handle(
+  readonly handle: (
     services: Services,
     input: Input<C, z.output<P>, z.output<Q>, BodyOf<B>, H>,
-  ): Handled<Payload<E, z.output<R>>> | Promise<Handled<Payload<E, z.output<R>>>>;
+  ) => Handled<Payload<E, z.output<R>>> | Promise<Handled<Payload<E, z.output<R>>>>;
 }
 
 /** A route as the machinery sees it: the types of its parts have done their work. */
@@ -155,7 +155,7 @@ export interface Route {
   readonly cacheControl: string;
   readonly refusal: string | null;
   readonly quiet: boolean;
-  handle(services: Services, input: Input<unknown, unknown, unknown, unknown, RequestHeader>): unknown;
+  readonly handle: (services: Services, input: Input<unknown, unknown, unknown, unknown, RequestHeader>) => unknown;
 }
 
 /** Checks what types cannot, and gives the route its defaults. Throws at load when a route contradicts itself. */

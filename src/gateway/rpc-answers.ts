@@ -28,9 +28,15 @@ import type { Services } from './services.ts';
 type Engine = Services['engine'];
 
 export interface RpcAnswers {
-  check(request: CheckRequest, signal: AbortSignal): Promise<MessageInitShape<typeof CheckResponseSchema>>;
-  bulkCheck(request: BulkCheckRequest, signal: AbortSignal): Promise<MessageInitShape<typeof BulkCheckResponseSchema>>;
-  effective(request: EffectiveRequest, signal: AbortSignal): Promise<MessageInitShape<typeof EffectiveResponseSchema>>;
+  readonly check: (request: CheckRequest, signal: AbortSignal) => Promise<MessageInitShape<typeof CheckResponseSchema>>;
+  readonly bulkCheck: (
+    request: BulkCheckRequest,
+    signal: AbortSignal,
+  ) => Promise<MessageInitShape<typeof BulkCheckResponseSchema>>;
+  readonly effective: (
+    request: EffectiveRequest,
+    signal: AbortSignal,
+  ) => Promise<MessageInitShape<typeof EffectiveResponseSchema>>;
 }
 
 export function rpcAnswers(engine: Engine): RpcAnswers {

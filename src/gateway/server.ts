@@ -16,7 +16,8 @@ import { createObserver, type Observer } from './observe.ts';
 import { createRateLimit, type RateLimit } from './rates.ts';
 import { Responder, rawErrorResponse } from './respond.ts';
 import type { Route } from './route.ts';
-import { gatewayRoutes, opsRoutes } from './routes.ts';
+import { opsRoutes } from './routes/operations.ts';
+import { gatewayRoutes } from './routes.ts';
 import type { Services } from './services.ts';
 
 export interface GatewayOptions {

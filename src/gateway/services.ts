@@ -29,9 +29,9 @@ export interface Services {
   readonly tokens: Tokens;
   readonly keys: ApiKeys;
   /** Makes every instance drop what it holds, through the change log; answers the revision that says so. */
-  clearEverywhere(): Promise<Revision>;
+  readonly clearEverywhere: () => Promise<Revision>;
   /** Whether the database answers and is migrated; rejects with the reason. */
-  ping(): Promise<void>;
-  recordRefusal(refusal: Refusal): Promise<void>;
+  readonly ping: () => Promise<void>;
+  readonly recordRefusal: (refusal: Refusal) => Promise<void>;
   readonly registry: Registry;
 }

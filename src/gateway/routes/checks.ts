@@ -16,7 +16,7 @@ import {
   rawSubject,
   resourceFields,
 } from '../questions.ts';
-import { answer, defineRoute } from '../route.ts';
+import { answer, defineRoute, type Route } from '../route.ts';
 
 const CheckQuestion = z.strictObject({
   email: emailField,
@@ -26,7 +26,7 @@ const CheckQuestion = z.strictObject({
   accessLevel: levelField,
 });
 
-export const check = defineRoute({
+const check = defineRoute({
   method: 'post',
   path: '/api/check',
   tag: 'Checks',
@@ -66,7 +66,7 @@ const BulkQuestion = z.strictObject({
   accessLevel: levelField,
 });
 
-export const bulkCheck = defineRoute({
+const bulkCheck = defineRoute({
   method: 'post',
   path: '/api/check/bulk',
   tag: 'Checks',
@@ -97,7 +97,7 @@ export const bulkCheck = defineRoute({
 
 const EffectiveQuestion = z.strictObject({ email: emailField, app: appField, ...resourceFields });
 
-export const effective = defineRoute({
+const effective = defineRoute({
   method: 'post',
   path: '/api/check/effective',
   tag: 'Checks',
@@ -130,7 +130,7 @@ export const effective = defineRoute({
     askEffective(engine, rawSubject(input.body.email, input.body), effectivePermission, input),
 });
 
-export const clearCache = defineRoute({
+const clearCache = defineRoute({
   method: 'post',
   path: '/api/check/cache/clear',
   tag: 'Checks',
@@ -158,3 +158,5 @@ export const clearCache = defineRoute({
     return answer({ cleared: true, message, entries } as const, { revision });
   },
 });
+
+export const checkRoutes: readonly Route[] = [check, bulkCheck, effective, clearCache];

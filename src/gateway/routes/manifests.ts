@@ -7,7 +7,7 @@ import { rawText } from '../bodies.ts';
 import { type JsonSchema, successData, successDataWithProgress, type ValueEnvelope } from '../envelopes.ts';
 import { applicationLevel, superAdmin } from '../guards.ts';
 import { DEADLINE_MS } from '../limits.ts';
-import { answer, defineRoute } from '../route.ts';
+import { answer, defineRoute, type Route } from '../route.ts';
 
 const YAML_TYPES = ['application/yaml', 'text/yaml', 'application/x-yaml'] as const;
 
@@ -37,7 +37,7 @@ const PlanAnswer = z.strictObject({
 
 const flag = z.enum(['true', 'false']).default('false');
 
-export const applyManifest = defineRoute({
+const applyManifest = defineRoute({
   method: 'post',
   path: '/api/manifests/apply',
   tag: 'Manifests',
@@ -141,7 +141,7 @@ const ManifestAnswer = z.strictObject({
 
 const ExportAnswer = z.strictObject({ manifest: ManifestAnswer, yaml: z.string() });
 
-export const exportManifest = defineRoute({
+const exportManifest = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/manifest',
   tag: 'Manifests',
@@ -160,3 +160,5 @@ export const exportManifest = defineRoute({
     return (await manifests.export(params.appCode)) as z.output<typeof ExportAnswer>;
   },
 });
+
+export const manifestRoutes: readonly Route[] = [applyManifest, exportManifest];

@@ -9,7 +9,7 @@ import { defineRoute, type Route } from '../route.ts';
 
 const Health = z.object({ status: z.literal('ok') });
 
-export const healthz = defineRoute({
+const healthz = defineRoute({
   method: 'get',
   path: '/healthz',
   tag: 'Operations',
@@ -28,7 +28,7 @@ const Readiness = z.object({
   revision: z.string().meta({ description: 'The newest revision of the permission data seen here.' }),
 });
 
-export const readyz = defineRoute({
+const readyz = defineRoute({
   method: 'get',
   path: '/readyz',
   tag: 'Operations',
@@ -65,7 +65,13 @@ function metricsRoute(guard: Guard<unknown>): Route {
   });
 }
 
-/** For the operators' own listener, and outside production. */
-export const openMetrics = metricsRoute(open);
-/** For a gateway in production. */
-export const keyedMetrics = metricsRoute(key('metrics'));
+const openMetrics = metricsRoute(open);
+const keyedMetrics = metricsRoute(key('metrics'));
+
+/** At the gateway: outside production metrics are open, in it they take a key of the scope `metrics`. */
+export function operationRoutes(production: boolean): readonly Route[] {
+  return [healthz, readyz, production ? keyedMetrics : openMetrics];
+}
+
+/** At the operators' own listener, which only they can reach. */
+export const opsRoutes: readonly Route[] = [healthz, readyz, openMetrics];

@@ -18,9 +18,9 @@ import {
   rawSubject,
   resourceFields,
 } from '../questions.ts';
-import { defineRoute } from '../route.ts';
+import { defineRoute, type Route } from '../route.ts';
 
-export const myCheck = defineRoute({
+const myCheck = defineRoute({
   method: 'post',
   path: '/api/profile/me/check',
   tag: 'Checks',
@@ -41,7 +41,7 @@ export const myCheck = defineRoute({
   },
 });
 
-export const myBulkCheck = defineRoute({
+const myBulkCheck = defineRoute({
   method: 'post',
   path: '/api/profile/me/check/bulk',
   tag: 'Checks',
@@ -70,7 +70,7 @@ export const myBulkCheck = defineRoute({
     ),
 });
 
-export const myEffective = defineRoute({
+const myEffective = defineRoute({
   method: 'post',
   path: '/api/profile/me/check/effective',
   tag: 'Checks',
@@ -101,3 +101,5 @@ export const myEffective = defineRoute({
   handle: ({ engine }, input) =>
     askEffective(engine, rawSubject(input.caller.email, input.body), myEffectivePermission, input),
 });
+
+export const profileCheckRoutes: readonly Route[] = [myCheck, myBulkCheck, myEffective];

@@ -6,7 +6,7 @@ import { Level } from '../../engine/types.ts';
 import { noContent, successData } from '../envelopes.ts';
 import { AppParams, description, id, idParam, readOnly, slug, timestamp } from '../fields.ts';
 import { applicationLevel } from '../guards.ts';
-import { answer, defineRoute } from '../route.ts';
+import { answer, defineRoute, type Route } from '../route.ts';
 
 const Role = z.strictObject({
   id,
@@ -22,7 +22,7 @@ function shown({ createdAt, updatedAt, ...role }: RoleRow): z.output<typeof Role
   return { ...role, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
 }
 
-export const listRoles = defineRoute({
+const listRoles = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/roles',
   tag: 'Roles',
@@ -36,7 +36,7 @@ export const listRoles = defineRoute({
   handle: async ({ roles }, { params }) => (await roles.list(params.appCode)).map(shown),
 });
 
-export const createRole = defineRoute({
+const createRole = defineRoute({
   method: 'post',
   path: '/api/applications/:appCode/roles',
   tag: 'Roles',
@@ -59,7 +59,7 @@ export const createRole = defineRoute({
   },
 });
 
-export const changeRole = defineRoute({
+const changeRole = defineRoute({
   method: 'put',
   path: '/api/applications/:appCode/roles/:roleId',
   tag: 'Roles',
@@ -85,7 +85,7 @@ export const changeRole = defineRoute({
   },
 });
 
-export const deleteRole = defineRoute({
+const deleteRole = defineRoute({
   method: 'delete',
   path: '/api/applications/:appCode/roles/:roleId',
   tag: 'Roles',
@@ -121,7 +121,7 @@ function shownPermissions(permissions: readonly RolePermission[]): z.output<type
   };
 }
 
-export const readRolePermissions = defineRoute({
+const readRolePermissions = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/roles/:roleId/permissions',
   tag: 'Roles',
@@ -138,7 +138,7 @@ export const readRolePermissions = defineRoute({
   },
 });
 
-export const replaceRolePermissions = defineRoute({
+const replaceRolePermissions = defineRoute({
   method: 'put',
   path: '/api/applications/:appCode/roles/:roleId/permissions',
   tag: 'Roles',
@@ -177,3 +177,12 @@ export const replaceRolePermissions = defineRoute({
     return answer(shownPermissions(result.permissions), { etag: result.etag, revision });
   },
 });
+
+export const roleRoutes: readonly Route[] = [
+  listRoles,
+  createRole,
+  changeRole,
+  deleteRole,
+  readRolePermissions,
+  replaceRolePermissions,
+];
