@@ -28,17 +28,19 @@ export function examine(text: string, more: readonly Fault[] = []): Examined {
   const faults = new Faults();
   const manifest = source.value === undefined ? null : readManifest(source.value, faults);
   for (const fault of more) faults.list.push(fault);
+  const positions = faults.list.length === 0 ? [] : source.locate(faults.list.map(({ path }) => path));
   const issues = [
     ...source.faults.map((fault) => issue(fault, fault.position)),
-    ...faults.list.map((fault) => issue(fault, source.locate(fault.path))),
+    ...faults.list.map((fault, at) => issue(fault, positions[at] ?? START)),
   ];
   issues.sort((a, b) => a.line - b.line || a.column - b.column || byCode(a.path, b.path));
   if (faults.dropped > 0) {
-    const { line, column } = source.locate([]);
-    issues.push({ path: '', message: `and ${faults.dropped} more faults that are not listed`, line, column });
+    issues.push({ path: '', message: `and ${faults.dropped} more faults that are not listed`, ...START });
   }
   return { manifest, issues };
 }
+
+const START = { line: 1, column: 1 };
 
 function issue(fault: Fault, { line, column }: { line: number; column: number }): ManifestIssue {
   const { path, message, code } = fault;

@@ -5,15 +5,129 @@
  */
 
 import { LIMITS } from '../grammar.ts';
-import type { Plain, PlainMap } from './manifest-format.ts';
+import { Block, DOUBT, type Doubtful, type Watch } from './manifest-block.ts';
+import type { Path, Plain } from './manifest-format.ts';
 
 export function readQuickly(text: string): Plain | undefined {
-  const value = /^\s*\{/.test(text) ? readJson(text) : new Block(text).read();
+  const value = isJson(text) ? readJson(text) : new Block(text).read();
   return value === DOUBT ? undefined : value;
 }
 
-const DOUBT = Symbol('doubt');
-type Doubtful = Plain | typeof DOUBT;
+/**
+ * The offsets of `paths` in a text that `readQuickly` could read; of a path that is not there, the nearest above it.
+ * Reads the text once more, whatever the number of paths.
+ */
+export function locateQuickly(text: string, paths: readonly Path[]): number[] {
+  const watch = new PathWatch(paths, text);
+  if (isJson(text)) new JsonScanner(text, watch).scan();
+  else new Block(text, watch).read();
+  return paths.map((path) => watch.offsetOf(path));
+}
+
+function isJson(text: string): boolean {
+  return /^\s*\{/.test(text);
+}
+
+/** Steps joined by what no key holds. */
+const JOINT = '\u0000';
+
+class PathWatch implements Watch {
+  readonly #wanted = new Set<string>();
+  readonly #found = new Map<string, number>();
+  readonly #open = [''];
+  /** Where the whole begins: in YAML with its first key. */
+  #first: number | undefined;
+
+  constructor(paths: readonly Path[], text: string) {
+    if (isJson(text)) this.#first = text.indexOf('{');
+    for (const path of paths) {
+      let key = '';
+      for (const step of path) {
+        key += `${JOINT}${step}`;
+        this.#wanted.add(key);
+      }
+    }
+  }
+
+  enter(step: string | number, offset: number): void {
+    this.#first ??= offset;
+    const key = `${this.#open.at(-1)}${JOINT}${step}`;
+    this.#open.push(key);
+    if (this.#wanted.has(key)) this.#found.set(key, offset);
+  }
+
+  leave(): void {
+    this.#open.pop();
+  }
+
+  offsetOf(path: Path): number {
+    let key = '';
+    let offset = this.#first ?? 0;
+    for (const step of path) {
+      key += `${JOINT}${step}`;
+      const found = this.#found.get(key);
+      if (found === undefined) break;
+      offset = found;
+    }
+    return offset;
+  }
+}
+
+/** Walks a JSON text that is known to be well-formed and not deep. */
+class JsonScanner {
+  readonly #text: string;
+  readonly #watch: Watch;
+  #at = 0;
+
+  constructor(text: string, watch: Watch) {
+    this.#text = text;
+    this.#watch = watch;
+  }
+
+  scan(): void {
+    this.#space();
+    const start = this.#text[this.#at];
+    if (start === '{' || start === '[') this.#collection(start === '{');
+    else if (start === '"') this.#string();
+    else while (this.#at < this.#text.length && !/[\s,\]}]/.test(this.#text[this.#at] ?? '')) this.#at++;
+  }
+
+  #collection(isMap: boolean): void {
+    this.#at++;
+    for (let index = 0; ; index++) {
+      this.#space();
+      const next = this.#text[this.#at];
+      if (next === '}' || next === ']' || next === undefined) break;
+      const offset = this.#at;
+      this.#watch.enter(isMap ? this.#key() : index, offset);
+      this.scan();
+      this.#watch.leave();
+      this.#space();
+      if (this.#text[this.#at] === ',') this.#at++;
+    }
+    this.#at++;
+  }
+
+  #key(): string {
+    const start = this.#at;
+    this.#string();
+    const key = JSON.parse(this.#text.slice(start, this.#at)) as string;
+    this.#space();
+    this.#at++;
+    return key;
+  }
+
+  #string(): void {
+    this.#at++;
+    while (this.#at < this.#text.length && this.#text[this.#at] !== '"')
+      this.#at += this.#text[this.#at] === '\\' ? 2 : 1;
+    this.#at++;
+  }
+
+  #space(): void {
+    while (/\s/.test(this.#text[this.#at] ?? '')) this.#at++;
+  }
+}
 
 /** JSON.parse keeps the last of a key given twice; as many keys in the value as in the text means that there was none. */
 function readJson(text: string): Doubtful {
@@ -62,123 +176,4 @@ function copy(value: unknown, depth: number, counted: { keys: number }): Doubtfu
     map[key] = copied;
   }
   return map;
-}
-
-/** A line's content: an optional dash, an optional key, an optional value; a comment at most after white space. */
-const LINE =
-  /^( *)(- )?(?:([A-Za-z0-9][A-Za-z0-9._-]*):(?= |$))?(?: *("[^"\\]*"|'[^']*'|\[[^[\]{}"'#:]*\]|[A-Za-z0-9](?:[^\s:#]|:(?=[^\s:#])| (?=[^\s:#]))*))?(?: +#.*)?$/;
-const BLANK = /^ *(?:#[\x20-\x7e]*)?$/;
-/** What may stand in a scalar here: printable, and no character that YAML gives a meaning in the middle of one. */
-const PRINTABLE = /^[\x20-\x7e\u00a1-\u2027\u2030-\ud7ff]*$/;
-const NUMBER =
-  /^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+|[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$/;
-const WORDS = new Map<string, Plain>([
-  ...['null', 'Null', 'NULL'].map((word) => [word, null] as const),
-  ...['true', 'True', 'TRUE'].map((word) => [word, true] as const),
-  ...['false', 'False', 'FALSE'].map((word) => [word, false] as const),
-]);
-
-interface Line {
-  indent: number;
-  dash: boolean;
-  key: string | undefined;
-  value: string | undefined;
-}
-
-class Block {
-  readonly #text: string;
-  #at = 0;
-  /** The line that is being read; null at the end. */
-  #line: Line | null = null;
-  #doubt = false;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  read(): Doubtful {
-    this.#next();
-    const value = this.#line?.indent === 0 && !this.#line.dash ? this.#map(0, 0) : null;
-    return this.#doubt || this.#line !== null || value === null ? DOUBT : value;
-  }
-
-  /** Moves to the next line that says something. */
-  #next(): void {
-    this.#line = null;
-    while (!this.#doubt && this.#at < this.#text.length) {
-      const end = this.#text.indexOf('\n', this.#at);
-      const line = this.#text.slice(this.#at, end < 0 ? this.#text.length : end);
-      this.#at = end < 0 ? this.#text.length : end + 1;
-      if (BLANK.test(line)) continue;
-      const match = PRINTABLE.test(line) ? LINE.exec(line) : null;
-      const [, indent = '', dash, key, value] = match ?? [];
-      if (key === undefined && value === undefined) {
-        this.#doubt = true;
-        return;
-      }
-      this.#line = { indent: indent.length, dash: dash !== undefined, key, value };
-      return;
-    }
-  }
-
-  #map(indent: number, depth: number): PlainMap {
-    const map: Record<string, Plain> = Object.create(null);
-    for (let line = this.#line; line !== null && line.indent === indent && !line.dash; line = this.#line) {
-      if (line.key === undefined || line.key in map) return this.#giveUp(map);
-      map[line.key] = this.#value(line, indent, depth);
-    }
-    return map;
-  }
-
-  /** What stands after a key: on its line, or below it. */
-  #value({ value }: Line, indent: number, depth: number): Plain {
-    this.#next();
-    if (value !== undefined) return this.#scalar(value);
-    const below = this.#line;
-    if (below === null || below.indent < indent || (below.indent === indent && !below.dash)) return null;
-    if (depth >= LIMITS.jsonNesting) return this.#giveUp(null);
-    return below.dash ? this.#list(below.indent, depth + 1) : this.#map(below.indent, depth + 1);
-  }
-
-  #list(indent: number, depth: number): readonly Plain[] {
-    const items: Plain[] = [];
-    for (let line = this.#line; line !== null && line.indent === indent && line.dash; line = this.#line) {
-      if (line.key === undefined) {
-        this.#next();
-        items.push(this.#scalar(line.value ?? ''));
-      } else {
-        // The map in an item begins behind the dash.
-        this.#line = { ...line, indent: indent + 2, dash: false };
-        items.push(this.#map(indent + 2, depth + 1));
-      }
-    }
-    return items;
-  }
-
-  #scalar(text: string): Plain {
-    const first = text[0];
-    if (first === '"' || first === "'") return text.slice(1, -1);
-    if (first === '[') {
-      const inside = text.slice(1, -1).trim();
-      return inside === '' ? [] : inside.split(',').map((item) => this.#word(item.trim()));
-    }
-    return this.#plain(text);
-  }
-
-  /** An item of a list in one line. */
-  #word(text: string): Plain {
-    return /^[A-Za-z0-9][A-Za-z0-9@._+-]*$/.test(text) ? this.#plain(text) : this.#giveUp(null);
-  }
-
-  #plain(text: string): Plain {
-    if (NUMBER.test(text)) return this.#giveUp(null);
-    const word = WORDS.get(text);
-    return word === undefined ? text : word;
-  }
-
-  #giveUp<T>(value: T): T {
-    this.#doubt = true;
-    this.#line = null;
-    return value;
-  }
 }

@@ -18,7 +18,7 @@ import {
 } from 'yaml';
 import { LIMITS } from '../grammar.ts';
 import type { Fault, Path, Plain, PlainMap } from './manifest-format.ts';
-import { readQuickly } from './manifest-quick.ts';
+import { locateQuickly, readQuickly } from './manifest-quick.ts';
 
 export interface Position {
   line: number;
@@ -30,8 +30,8 @@ export interface Source {
   value: Plain | undefined;
   /** What is wrong with the text as YAML. */
   faults: readonly (Fault & { position: Position })[];
-  /** The position of what stands at `path`, or of the nearest thing above it that is there. */
-  locate(path: Path): Position;
+  /** The position of what stands at each path, or of the nearest thing above it that is there. */
+  locate(paths: readonly Path[]): Position[];
 }
 
 /** Values that aliases may add, over all. An honest manifest shares a few lists; a hostile one multiplies. */
@@ -41,15 +41,28 @@ const ALIASED_VALUES = 100_000;
 export function readSource(text: string): Source {
   const value = readQuickly(text);
   if (value === undefined) return readThoroughly(text);
-  let thorough: Source | undefined;
   return {
     value,
     faults: [],
-    // Positions are wanted only when something is wrong: then the text is read again.
-    locate: (path) => {
-      thorough ??= readThoroughly(text);
-      return thorough.locate(path);
+    locate: (paths) => {
+      const position = positionsIn(text);
+      return locateQuickly(text, paths).map(position);
     },
+  };
+}
+
+/** From an offset to its line and column. */
+function positionsIn(text: string): (offset: number) => Position {
+  const starts = [0];
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
+  return (offset) => {
+    let low = 0;
+    for (let high = starts.length; high - low > 1; ) {
+      const middle = (low + high) >> 1;
+      if ((starts[middle] ?? 0) <= offset) low = middle;
+      else high = middle;
+    }
+    return { line: low + 1, column: offset - (starts[low] ?? 0) + 1 };
   };
 }
 
@@ -78,7 +91,7 @@ export function readThoroughly(text: string): Source {
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     const fault = { path: [], message: `is nested deeper than ${LIMITS.jsonNesting} levels`, position: position(0) };
-    return { value: undefined, faults: [fault], locate: () => position(0) };
+    return { value: undefined, faults: [fault], locate: (paths) => paths.map(() => position(0)) };
   }
   const problems = [...document.errors, ...document.warnings].map((problem) => ({
     path: [],
@@ -94,7 +107,7 @@ export function readThoroughly(text: string): Source {
   return {
     value: problems.length > 0 || reader.tooMuch ? undefined : value,
     faults: [...problems, ...reader.faults],
-    locate: (path) => position(offsetOf(document, path, reader.targets)),
+    locate: (paths) => paths.map((path) => position(offsetOf(document, path, reader.targets))),
   };
 }
 

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import type { Path, Plain } from '../../src/catalog/manifest-format.ts';
 import { readQuickly } from '../../src/catalog/manifest-quick.ts';
-import { readThoroughly } from '../../src/catalog/manifest-source.ts';
+import { readSource, readThoroughly } from '../../src/catalog/manifest-source.ts';
 
 const RUNS = process.env.USHER_LONG ? 200_000 : 5000;
 
@@ -10,9 +11,20 @@ const RUNS = process.env.USHER_LONG ? 200_000 : 5000;
 function agrees(text: string): boolean {
   const quick = readQuickly(text);
   if (quick === undefined) return false;
-  const { value, faults } = readThoroughly(text);
+  const library = readThoroughly(text);
+  const { value, faults } = library;
   expect({ text, value: quick, faults }).toEqual({ text, value, faults: [] });
+  const paths = [...pathsIn(quick, []), ['not', 'there']];
+  expect({ text, paths, at: readSource(text).locate(paths) }).toEqual({ text, paths, at: library.locate(paths) });
   return true;
+}
+
+function pathsIn(value: Plain, path: Path): Path[] {
+  if (typeof value !== 'object' || value === null) return [path];
+  const below = Array.isArray(value)
+    ? value.map((item: Plain, at) => pathsIn(item, [...path, at]))
+    : Object.entries(value).map(([key, item]) => pathsIn(item as Plain, [...path, key]));
+  return [path, ...below.flat(), [...path, 'missing']];
 }
 
 describe('the quick reader', () => {
@@ -70,54 +82,56 @@ describe('the quick reader', () => {
   test('agrees with the library on mutated manifests', () => {
     const demo = readFileSync(`${import.meta.dirname}/../../examples/demo.yaml`, 'utf8').split('\n');
     const piece = fc.constantFrom(
-      ...[
-        ' ',
-        '  ',
-        '- ',
-        '-',
-        ': ',
-        ':',
-        '#',
-        ' # ',
-        '"',
-        "'",
-        '[',
-        ']',
-        ', ',
-        ',',
-        '{',
-        '}',
-        '&a',
-        '*a',
-        '!x',
-        '|',
-        '>',
-        '%',
-        '@',
-      ],
-      ...[
-        'null',
-        '~',
-        'true',
-        'No',
-        '12',
-        '1.',
-        '.5',
-        '0x1',
-        '1e3',
-        '+1',
-        '-1',
-        '.inf',
-        '\t',
-        '\r',
-        '\u00a0',
-        '\u2028',
-        'é',
-        '\n',
-        '\n  ',
-        '---',
-      ],
-      ...['a', 'code: x', '- code: x', 'roles: [a, b]', '? a', '<<: a'],
+      ' ',
+      '  ',
+      '- ',
+      '-',
+      ': ',
+      ':',
+      '#',
+      ' # ',
+      '"',
+      "'",
+      '[',
+      ']',
+      ', ',
+      ',',
+      '{',
+      '}',
+      '&a',
+      '*a',
+      '!x',
+      '|',
+      '>',
+      '%',
+      '@',
+
+      'null',
+      '~',
+      'true',
+      'No',
+      '12',
+      '1.',
+      '.5',
+      '0x1',
+      '1e3',
+      '+1',
+      '-1',
+      '.inf',
+      '\t',
+      '\r',
+      '\u00a0',
+      '\u2028',
+      'é',
+      '\n',
+      '\n  ',
+      '---',
+      'a',
+      'code: x',
+      '- code: x',
+      'roles: [a, b]',
+      '? a',
+      '<<: a',
     );
     const edit = fc.record({
       line: fc.nat({ max: 12 }),
