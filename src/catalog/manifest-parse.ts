@@ -9,7 +9,7 @@ import type { Frame, Reply } from './manifest-worker.ts';
 /** Starting a thread takes longer than reading so many characters. */
 const SHORT = 8 * 1024;
 /** Enough for 32 MiB written like any manifest; what needs more is hostile. */
-const LIMITS = { heapMb: 1536, ms: 120_000 } as const;
+const LIMITS = { heapMb: 1024, ms: 120_000 } as const;
 
 /**
  * Reads `text`, and places `more` (faults found in the database) in it. Rejects with PAYLOAD_TOO_LARGE when it takes more
