@@ -127,20 +127,27 @@ async function receive(exchange: Exchange, media: RpcMedia, input: DescMessage):
   return encoding === undefined || encoding === 'identity' ? readMessage(body, media, input) : body;
 }
 
+/** What Connect reads of a request's headers: its encodings, and how long the caller waits. */
 function headersFor(exchange: Exchange, media: RpcMedia): Headers {
   const headers = new Headers({ 'content-type': media });
-  // Of the rest Connect reads timeout and encodings; nothing else has a meaning here.
-  for (const name of [
-    'connect-timeout-ms',
-    'grpc-timeout',
-    'connect-protocol-version',
-    'content-encoding',
-    'grpc-encoding',
-  ]) {
+  for (const name of ['connect-protocol-version', 'content-encoding', 'grpc-encoding']) {
     const value = exchange.header(name);
     if (value !== undefined) headers.set(name, value);
   }
+  for (const name of ['connect-timeout-ms', 'grpc-timeout']) {
+    const value = exchange.header(name);
+    // Connect would refuse a caller who is ready to wait longer than we let him; our own deadline holds for him too.
+    if (value !== undefined && !exceeds(value, DEADLINE_MS.call)) headers.set(name, value);
+  }
   return headers;
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6, '': 1 };
+
+/** Whether a well-formed timeout (`5000`, `5S`) is longer than `ms`. What is malformed is Connect's to refuse. */
+function exceeds(timeout: string, ms: number): boolean {
+  const [, amount = '0', unit = ''] = /^(\d{1,10})([HMSmun]?)$/.exec(timeout) ?? [];
+  return Number(amount) * (UNIT_MS[unit] ?? 0) > ms;
 }
 
 async function* oneChunk(body: Buffer): AsyncIterable<Uint8Array> {

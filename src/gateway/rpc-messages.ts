@@ -3,8 +3,9 @@
 import { type DescField, type DescMessage, fromBinary, fromJson, type JsonValue, ScalarType } from '@bufbuild/protobuf';
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { ERROR_DOMAIN, UsherError, validationFailed } from '../errors.ts';
-import { ErrorInfoSchema } from '../gen/google/rpc/error_details_pb.ts';
+import { clip, errorDetails } from '../engine/error-details.ts';
+import { UsherError, validationFailed } from '../errors.ts';
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../gen/google/rpc/error_details_pb.ts';
 import { parseJson } from './bodies.ts';
 
 /** How each media type of Connect and gRPC-Web carries a message. */
@@ -86,13 +87,16 @@ function wireTypesOf(field: DescField): readonly WireType[] {
   throw new Error(`${field.parent.name}.${field.name}: its wire type is not known here`);
 }
 
-/** Our error as Connect writes it, with the stable reason that a client branches on. */
+/** Our error as Connect writes it, with the details of the gRPC door. */
 export function toConnectError(error: UsherError): ConnectError {
+  const { info, badRequest, retry } = errorDetails(error);
   const metadata = new Headers();
   if (error.retryAfter !== undefined) metadata.set('retry-after', String(error.retryAfter));
   // Connect's codes are those of gRPC, by number.
-  return new ConnectError(error.message, error.grpcStatus as number as Code, metadata, [
-    { desc: ErrorInfoSchema, value: { reason: error.reason ?? error.code, domain: ERROR_DOMAIN } },
+  return new ConnectError(clip(error.message), error.grpcStatus as number as Code, metadata, [
+    { desc: ErrorInfoSchema, value: info },
+    ...(badRequest === null ? [] : [{ desc: BadRequestSchema, value: badRequest }]),
+    ...(retry === null ? [] : [{ desc: RetryInfoSchema, value: retry }]),
   ]);
 }
 

@@ -2,7 +2,7 @@ import { create, toBinary, toJson } from '@bufbuild/protobuf';
 import { type Client, Code, ConnectError, createClient, type Transport } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { describe, expect, test } from '@jest/globals';
-import { ErrorInfoSchema } from '../../src/gen/google/rpc/error_details_pb.ts';
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../src/gen/google/rpc/error_details_pb.ts';
 import {
   AccessLevel,
   BulkCheckRequestSchema,
@@ -214,7 +214,10 @@ describe('on the wire', () => {
     const reply = await json(body);
     expect(reply).toMatchObject({
       status: 400,
-      json: { code: 'invalid_argument', details: [{ type: 'google.rpc.ErrorInfo' }] },
+      json: {
+        code: 'invalid_argument',
+        details: [{ type: 'google.rpc.ErrorInfo' }, { type: 'google.rpc.BadRequest' }],
+      },
     });
     expect(reply.headers.get('x-request-id')).toMatch(/^[\w-]{8,64}$/);
   });
@@ -329,6 +332,35 @@ describe('on the wire', () => {
   test('a method of nobody is 404, whatever is sent', async () => {
     expect(await json('{}', 'Forget')).toMatchObject(errorShape(404, 'NOT_FOUND'));
     expect((await json('{}', 'check')).status).toBe(404);
+  });
+
+  test('a caller may be ready to wait longer than he is let', async () => {
+    for (const [type, name, value] of [
+      ['application/json', 'connect-timeout-ms', '3600000'],
+      ['application/grpc-web+json', 'grpc-timeout', '1H'],
+    ] as const) {
+      const frame = Buffer.alloc(type === 'application/json' ? 0 : 5);
+      if (frame.length > 0) frame.writeUInt32BE(text.length, 1);
+      const reply = await post('Check', type, Buffer.concat([frame, Buffer.from(text)]), { [name]: value });
+      expect(reply.text).toContain('"allowed":true');
+    }
+    const malformed = await post('Check', 'application/json', text, { 'connect-timeout-ms': 'soon' });
+    expect(malformed).toMatchObject({ status: 400, json: { code: 'invalid_argument' } });
+  });
+
+  test('every field that does not fit is named, and trouble says when to ask again', async () => {
+    const client = clientOf(createConnectTransport, true);
+    const fields = await client.check({}, { headers }).catch((error: unknown) => ConnectError.from(error));
+    const [badRequest] = (fields as ConnectError).findDetails(BadRequestSchema);
+    expect(badRequest?.fieldViolations.map(({ field }) => field)).toEqual(['email', 'app', 'permission']);
+    world.facts.away = true;
+    try {
+      const asked = client.check({ ...question, email: 'later@example.com' }, { headers });
+      const away = (await asked.catch((error: unknown) => ConnectError.from(error))) as ConnectError;
+      expect(away.findDetails(RetryInfoSchema)[0]?.retryDelay?.seconds).toBeGreaterThan(0n);
+    } finally {
+      world.facts.away = false;
+    }
   });
 
   test('a request id is kept', async () => {
