@@ -437,7 +437,7 @@ describe('clear', () => {
     const late = engine.check(ask());
     await settled();
     expect(source.of('members')).toHaveLength(2);
-    for (const call of [...source.calls]) await call.deliver();
+    for (const call of source.calls.slice()) await call.deliver();
     expect((await late).decision).toEqual(VIEW);
     expect((await early).decision).toEqual(VIEW);
     expect(source.of('members')).toHaveLength(2);
