@@ -12,7 +12,7 @@ import { encodeCheck } from './wire.ts';
 export const KEY = '0123456789abcdefghijklmnopqrstuvwxyz';
 
 const ROOT = new URL('..', import.meta.url).pathname;
-const MAIN = process.env.BENCH_MAIN ?? join(ROOT, 'src', 'main.ts');
+const MAIN = join(ROOT, 'src', 'main.ts');
 const READY_TIMEOUT_MS = 30_000;
 
 export interface ServiceOptions {
