@@ -115,7 +115,10 @@ describe('whatever arrives', () => {
   test(
     'targets, methods and headers',
     async () => {
-      const token = fc.string({ unit: fc.constantFrom(...'abcZ09%/?&=.~:;@-_+*#[]{}|^\\"<>'), maxLength: 30 });
+      const token = fc.string({
+        unit: fc.constantFrom(...'abcZ09%/?&=.~:;@-_+*#[]{}|^\\"<>'.split('')),
+        maxLength: 30,
+      });
       const target = fc.oneof(
         token.map((text) => `/${text}`),
         token.map((text) => `/api/check${text}`),
@@ -136,7 +139,7 @@ describe('whatever arrives', () => {
           'Expect',
           'Access-Control-Request-Method',
         ),
-        fc.string({ unit: fc.constantFrom(...'abcXYZ019 ;,=/*"-.:ÿ\t'), maxLength: 40 }),
+        fc.string({ unit: fc.constantFrom(...'abcXYZ019 ;,=/*"-.:ÿ\t'.split('')), maxLength: 40 }),
       );
       await fc.assert(
         fc.asyncProperty(method, target, fc.array(header, { maxLength: 4 }), async (verb, path, headers) => {
