@@ -3,7 +3,7 @@ import { forEachDatabase } from '../support/databases.ts';
 import { manifestsOf } from './manifest-fixture.ts';
 
 /** 10,000 assignments and 10,000 overrides where it counts (`test:long`, the benchmarks); else enough for several pages. */
-const PEOPLE = process.env.USHER_LONG ? 10_000 : 2500;
+const PEOPLE = process.env.USHER_LONG ? 10_000 : 1200;
 
 function large(): string {
   const people = Array.from({ length: PEOPLE }, (_, at) => `person-${at}@example.com`);

@@ -110,12 +110,13 @@ Workspace
     const todo = await usherProcess(['apply', '-', '--dry-run'], service.env, other);
     expect(todo.code).toBe(2);
     expect(todo.stdout).toContain('+ application atelier-two');
-    const done = await usherProcess(['apply', '-', '--json'], service.env, other);
+    const around = { ...service, stdin: other };
+    const done = await usher(['apply', '-', '--json'], around);
     expect(done.code).toBe(0);
     expect(JSON.parse(done.stdout)).toMatchObject({ application: 'atelier-two', summary: { create: 24, keep: 0 } });
-    const check = await usherProcess(['check', 'ada@example.com', 'atelier-two', 'project.access'], service.env);
+    const check = await usher(['check', 'ada@example.com', 'atelier-two', 'project.access'], service);
     expect(check.stdout).toMatch(/^allowed: /);
-    expect((await usherProcess(['apply', '-', '--dry-run', '--prune'], service.env, other)).code).toBe(0);
+    expect((await usher(['apply', '-', '--dry-run', '--prune'], around)).code).toBe(0);
   }, 120_000);
 
   test('apply with faults: each with file, line and column; nothing is applied', async () => {
@@ -126,14 +127,14 @@ Workspace
     const { code, stdout, stderr } = await usher(['apply', path], { env: service.env });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toBe(`${path} has 2 faults; nothing was applied.
-  ${path}:2:32: roles.0.permissions.b: b is no permission of faulty
+  ${path}:2:33: roles.0.permissions.b: b is no permission of faulty
   ${path}:3:10: admins.0: "nobody" is no e-mail address
 `);
     expect((await usher(['export', 'faulty'], { env: service.env })).stderr).toBe('There is no application faulty.\n');
     const json = await usher(['apply', path, '--json'], { env: service.env });
     expect(JSON.parse(json.stderr)).toMatchObject({
       code: 'VALIDATION_FAILED',
-      details: { issues: [{ line: 2, column: 32 }, { line: 3 }] },
+      details: { issues: [{ line: 2, column: 33 }, { line: 3 }] },
     });
   });
 
@@ -164,8 +165,12 @@ Workspace
   });
 
   test('the database is the service’s alone while it runs; afterwards superadmin and migrate work on it', async () => {
-    for (const argv of [['superadmin', 'list'], ['migrate'], ['serve']]) {
-      const held = await usherProcess(argv, { ...service.env, HTTP_PORT: '0', GRPC_PORT: '0' });
+    const ports = { HTTP_PORT: '0', GRPC_PORT: '0' };
+    for (const held of [
+      await usher(['superadmin', 'list'], service),
+      await usher(['migrate'], service),
+      await usherProcess(['serve'], { ...service.env, ...ports }),
+    ]) {
       expect(held).toMatchObject({ code: 1, stdout: '' });
       expect(held.stderr.split('\n').filter((line) => line !== '')).toEqual([
         expect.stringMatching(/^Another process works with the embedded database in .*DATABASE_URL\)\.$/),
