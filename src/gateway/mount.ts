@@ -29,6 +29,11 @@ export interface MountOptions {
   readonly checkAnswers: boolean;
 }
 
+/** 404 of a path; of an unknown record handlers say what is unknown. */
+export function nothingHere(): UsherError {
+  return new UsherError('NOT_FOUND', 'There is nothing at this path.');
+}
+
 /** Turns routes into what answers an exchange. It answers every one, and never throws. */
 export function mount(options: MountOptions): (exchange: Exchange) => void {
   const tree = new UrlTree(options.routes);
@@ -39,7 +44,7 @@ export function mount(options: MountOptions): (exchange: Exchange) => void {
     const target = splitTarget(exchange.req.url ?? '');
     const match = target === null ? null : tree.match(target.path);
     if (target === null || match === null) {
-      responder.error(exchange, new UsherError('NOT_FOUND', 'There is nothing at this path.'), { browsers: true });
+      responder.error(exchange, nothingHere(), { browsers: true });
       return;
     }
     const { place } = match;

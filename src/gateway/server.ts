@@ -11,7 +11,7 @@ import type { Site } from './browsers.ts';
 import { createConnectDoor } from './connect.ts';
 import { Exchange } from './exchange.ts';
 import { HTTP_LIMITS } from './limits.ts';
-import { mount } from './mount.ts';
+import { mount, nothingHere } from './mount.ts';
 import { createObserver, type Observer } from './observe.ts';
 import { createRateLimit, type RateLimit } from './rates.ts';
 import { Responder, rawErrorResponse } from './respond.ts';
@@ -176,12 +176,18 @@ function createApp(options: GatewayOptions, observer: Observer, surface: Surface
     checkAnswers: options.checkAnswers ?? false,
   });
   app.use((req) => dispatch((req as unknown as Carrier).exchange));
-  // Nothing above throws; if it ever does, the answer is still ours and not Express's page.
-  app.use((error: unknown, req: express.Request, res: ServerResponse, _next: express.NextFunction) => {
-    const exchange = (req as unknown as Partial<Carrier>).exchange ?? new Exchange(req, res, clock, log);
-    responder.error(exchange, error, { browsers: false });
-  });
-  return app;
+  // Express reads the target before any middleware and gives up on some; its own answer would be a page.
+  const unanswered = (req: IncomingMessage, res: ServerResponse, error: unknown): void => {
+    let { exchange } = req as Partial<Carrier>;
+    if (exchange === undefined) {
+      exchange = new Exchange(req, res, clock, log);
+      observer.follow(exchange);
+    }
+    responder.error(exchange, error ?? nothingHere(), { browsers: true });
+  };
+  return (req, res) => {
+    app(req as express.Request, res as express.Response, (error?: unknown) => unanswered(req, res, error));
+  };
 }
 
 /** What is wrong with a request before anybody asks for its path. */

@@ -313,6 +313,17 @@ describe('requests that are none', () => {
     expect(upgrade.status).toBe(200);
   });
 
+  // Express gives up on some of these before any middleware, and would answer with a page.
+  test.each(['/\\a@#', '/\\', '//', '/#', '/a b', 'http://', 'http://[', '/%', '?', '#'])(
+    'the target %p is 404 or 400, in the one shape',
+    async (target) => {
+      const reply = await raw(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      expect([400, 404]).toContain(reply.status);
+      expect(JSON.parse(reply.body)).toEqual(shape(reply.status === 404 ? 'NOT_FOUND' : 'BAD_REQUEST'));
+      expect(reply.headers['x-request-id']).toBe(JSON.parse(reply.body).requestId);
+    },
+  );
+
   test('what was smuggled behind a refused request is not served', async () => {
     const inner = `POST /t/things HTTP/1.1\r\nHost: x\r\nX-Internal-Api-Key: ${CHECK_KEY}\r\nContent-Length: 0\r\n\r\n`;
     const outer = `POST /t/things HTTP/1.1\r\nHost: x\r\nContent-Length: ${inner.length}\r\nConnection: close\r\n\r\n${inner}`;
