@@ -23,8 +23,8 @@ export interface Settings {
 
 export const NORMAL: Settings = {
   runs: 3,
-  slices: 4,
-  sliceMs: 2000,
+  slices: 10,
+  sliceMs: 600,
   warmMs: 4000,
   inFlight: 64,
   connections: 4,
@@ -32,7 +32,7 @@ export const NORMAL: Settings = {
   quick: false,
 };
 
-export const QUICK: Settings = { ...NORMAL, runs: 1, slices: 2, sliceMs: 1000, warmMs: 2500, trials: 40, quick: true };
+export const QUICK: Settings = { ...NORMAL, runs: 1, slices: 6, sliceMs: 300, warmMs: 2500, trials: 40, quick: true };
 
 export type Scenario = (lab: Lab) => Promise<Row[]>;
 

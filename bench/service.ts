@@ -6,7 +6,7 @@ import { connect } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { freePort, pidOf, START_FLAGS, spawnPinned, stop } from './processes.ts';
+import { cpuSeconds, freePort, pidOf, START_FLAGS, spawnPinned, stop } from './processes.ts';
 import { encodeCheck } from './wire.ts';
 
 export const KEY = '0123456789abcdefghijklmnopqrstuvwxyz';
@@ -52,6 +52,8 @@ export class Service {
   readonly httpPort: number;
   /** From the spawn to the first good answer to a Check over gRPC. */
   readonly readyMs: number;
+  /** CPU used until then, in ms: what a start costs where others use the machine too. */
+  readonly readyCpuMs: number;
   readonly #env: NodeJS.ProcessEnv;
   readonly #deleteOnStop: string | null;
 
@@ -66,6 +68,7 @@ export class Service {
     this.grpcPort = ports.grpc;
     this.httpPort = ports.http;
     this.readyMs = readyMs;
+    this.readyCpuMs = cpuSeconds(pidOf(child)) * 1000;
     this.#env = env;
     this.#deleteOnStop = dir;
   }

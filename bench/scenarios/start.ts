@@ -7,18 +7,24 @@ import { memory } from '../processes.ts';
 import { type Row, row } from '../report.ts';
 import { Service, type ServiceOptions } from '../service.ts';
 
-async function readyIn(options: Omit<ServiceOptions, 'core'>): Promise<{ ms: number; rss: number }> {
+interface Start {
+  ms: number;
+  cpu: number;
+  rss: number;
+}
+
+async function readyIn(options: Omit<ServiceOptions, 'core'>): Promise<Start> {
   const service = await Service.start({ ...options, core: null });
   const { rss } = memory(service.pid);
   await service.stop();
-  return { ms: service.readyMs, rss };
+  return { ms: service.readyMs, cpu: service.readyCpuMs, rss };
 }
 
 export async function start(lab: Lab): Promise<Row[]> {
   const databaseUrl = await lab.data();
-  const postgres: { ms: number; rss: number }[] = [];
-  const created: typeof postgres = [];
-  const existing: typeof postgres = [];
+  const postgres: Start[] = [];
+  const created: Start[] = [];
+  const existing: Start[] = [];
   // A start is short and its time varies: twice as many as of the longer runs.
   for (let run = 1; run <= lab.settings.runs * 2; run++) {
     postgres.push(await readyIn({ databaseUrl }));
@@ -53,6 +59,24 @@ export async function start(lab: Lab): Promise<Row[]> {
       'ms',
       created.map((s) => s.ms),
       { atMost: 4000 },
+    ),
+    row(
+      'start',
+      'CPU until ready, existing PostgreSQL',
+      'ms',
+      postgres.map((s) => s.cpu),
+    ),
+    row(
+      'start',
+      'CPU until ready, existing embedded',
+      'ms',
+      existing.map((s) => s.cpu),
+    ),
+    row(
+      'start',
+      'CPU until ready, new embedded',
+      'ms',
+      created.map((s) => s.cpu),
     ),
     row(
       'start',
