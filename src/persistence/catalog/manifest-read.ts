@@ -185,6 +185,17 @@ export async function countOverrides(
   return { ofPermission: counts(ofPermission.rows), ofType: counts(ofType.rows) };
 }
 
+/** How many rows the application has in a table of people. */
+export async function countRows(
+  { kysely }: Tx,
+  app: number,
+  table: 'app_admin' | 'user_role' | 'resource_override',
+): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select count(*) as count from ${sql.table(table)} where application_id = ${app}`.execute(kysely);
+  return rows[0]?.count ?? 0;
+}
+
 type Texts = readonly string[];
 
 const byEmail = (emails: Texts) => sql`person.email = any(${emails}::text[])`;
