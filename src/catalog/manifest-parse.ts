@@ -6,7 +6,7 @@ import { type Examined, examine, type ManifestIssue } from './manifest-examine.t
 import type { Fault, Manifest, Section } from './manifest-format.ts';
 import type { Frame, Reply } from './manifest-worker.ts';
 
-/** Starting a thread takes longer than reading so many characters. */
+/** Starting a thread takes longer than reading so many characters (but for what aliases can multiply). */
 const SHORT = 8 * 1024;
 /** Enough for 32 MiB written like any manifest; what needs more is hostile. */
 const LIMITS = { heapMb: 1024, ms: 120_000 } as const;
@@ -21,7 +21,7 @@ export async function parseManifest(
   signal?: AbortSignal,
 ): Promise<Examined> {
   signal?.throwIfAborted();
-  if (text.length <= SHORT) return examine(text, more);
+  if (text.length <= SHORT && !text.includes('*')) return examine(text, more);
   return await parseInThread(text, more, signal);
 }
 

@@ -5,8 +5,8 @@ import { manifestsOf } from './manifest-fixture.ts';
 /** 10,000 assignments and 10,000 overrides where it counts (`test:long`, the benchmarks); else enough for several pages. */
 const PEOPLE = process.env.USHER_LONG ? 10_000 : 1200;
 
-function large(): string {
-  const people = Array.from({ length: PEOPLE }, (_, at) => `person-${at}@example.com`);
+function large(count = PEOPLE): string {
+  const people = Array.from({ length: count }, (_, at) => `person-${at}@example.com`);
   const assignments = people.map(
     (email, at) => `  - email: ${email}\n    roles: [${at % 2 ? 'reader' : 'reader, writer'}]\n`,
   );
@@ -41,6 +41,13 @@ forEachDatabase('a large manifest', (fixture) => {
     const again = await manifests.apply(text, { actor: 'cli', prune: true });
     expect(again.plan).toMatchObject({ summary: { create: 0, change: 0, remove: 0, keep: steps }, changes: [] });
     expect(again.revision).toBe(revision);
+
+    const most = PEOPLE - 100;
+    const some = await manifests.apply(large(most), { actor: 'cli' });
+    expect(some.plan).toMatchObject({
+      summary: { create: 0, change: 0, remove: 0, keep: 5 + 2.5 * most },
+      changes: [],
+    });
 
     const { yaml, manifest } = await manifests.export('large');
     for (const copy of [yaml, JSON.stringify(manifest)]) {
