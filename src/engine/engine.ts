@@ -72,7 +72,10 @@ export interface EffectiveItem {
   source: Source;
 }
 
-/** A time is compared against a clock that is up to so much behind: a reading would be a fifth of a hot answer. */
+/**
+ * A time is compared against a clock that is up to so much behind (more only as long as the event loop itself is held up):
+ * a reading would be a fifth of a hot answer. Facts live that much shorter.
+ */
 const TICK_MS = 100;
 /** Facts can be overtaken by writes while they are read; then they are read again, so many times in all. */
 const ATTEMPTS = 5;
@@ -98,7 +101,6 @@ export class Engine {
     this.#tickMs = Math.min(TICK_MS, cache.ttlMs / 10);
     const facts = new (parts?.Facts ?? Facts)({
       clock,
-      counters,
       ttlMs: cache.ttlMs,
       tickMs: this.#tickMs,
       policies: cache.policies,
@@ -315,6 +317,7 @@ export class Engine {
     for (let attempt = 0; ; attempt++) {
       if (!this.#open) throw unavailable('The service is not running.');
       const now = this.#clock.monotonic();
+      this.#now = now;
       const answered = answer(now, asked);
       if (answered !== null) return answered;
       if (attempt >= ATTEMPTS) throw unavailable('The facts change faster than they can be read.');

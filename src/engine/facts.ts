@@ -5,7 +5,6 @@
 
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../clock.ts';
-import type { EngineCounters } from './counters.ts';
 import type { Overrides } from './evaluate.ts';
 import { compilePolicy, type Policy } from './policy.ts';
 import type { MemberAnswer, MemberFacts, OverrideFacts, PersonFacts, PolicyRows, Revision } from './types.ts';
@@ -48,7 +47,6 @@ interface Entry {
 
 export interface FactsOptions {
   clock: Clock;
-  counters: EngineCounters;
   /** How long a fact may be used, in ms from when its statement was sent; up to a tenth less at random. */
   ttlMs: number;
   /** Taken off every lifetime, since whoever compares may read a clock that is so much behind. */

@@ -1,11 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { EngineCounters } from '../../src/engine/counters.ts';
 import { Facts, isKnownScope } from '../../src/engine/facts.ts';
 import type { MemberFacts, PersonFacts } from '../../src/engine/types.ts';
 import { FakeClock } from './fakes.ts';
 
 function make(sizes: { policies?: number; persons?: number; members?: number } = {}): Facts {
-  const options = { clock: new FakeClock(), counters: new EngineCounters(), ttlMs: 1000, tickMs: 0 };
+  const options = { clock: new FakeClock(), ttlMs: 1000, tickMs: 0 };
   return new Facts({ ...options, policies: 2, persons: 3, members: 4, ...sizes });
 }
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { EngineCounters } from '../../src/engine/counters.ts';
 import { KEY_FIELDS, type KeyedQuestion, questionKey } from '../../src/engine/decisions.ts';
 import { Facts } from '../../src/engine/facts.ts';
 import { type RawQuestion, readPermission, readQuestion, readSubject } from '../../src/engine/question.ts';
@@ -30,7 +29,7 @@ const LOOK_ALIKES = [
   '😀',
 ];
 const character = fc.oneof(
-  { weight: 8, arbitrary: fc.constantFrom(...'abkszKS019._-@+:') },
+  { weight: 8, arbitrary: fc.constantFrom(...'abkszKS019._-@+:'.split('')) },
   { weight: 1, arbitrary: fc.constantFrom(...LOOK_ALIKES) },
   { weight: 1, arbitrary: fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }) },
 );
@@ -92,9 +91,11 @@ function expected(raw: RawQuestion): Question | null | 'refused' {
     resourceType: LIMITS.slug,
     resourceId: LIMITS.resourceId,
   };
-  const wrong = (value: string, max: number) =>
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
-    [...value].length > max || /[\u0000-\u001f\u007f-\u009f]/.test(value) || !value.isWellFormed();
+  const wrong = (value: string, max: number) => {
+    const points = Array.from(value, (one) => one.codePointAt(0) ?? 0);
+    const forbidden = (at: number) => at < 0x20 || (at >= 0x7f && at < 0xa0) || (at >= 0xd800 && at < 0xe000);
+    return points.length > max || points.some(forbidden);
+  };
   if (trimmed === '' || raw.app === '' || raw.permission === '') return 'refused';
   if (wrong(trimmed, LIMITS.email)) return 'refused';
   for (const [field, max] of Object.entries(limits))
@@ -241,10 +242,9 @@ describe('keys', () => {
   });
 
   test('prototype names are ordinary names in facts', () => {
-    const counters = new EngineCounters();
     const sizes = { policies: 9, persons: 9, members: 9, ttlMs: 1000, tickMs: 0 };
     for (const name of PROTOTYPES) {
-      const facts = new Facts({ clock: new FakeClock(), counters, ...sizes });
+      const facts = new Facts({ clock: new FakeClock(), ...sizes });
       expect(facts.policy(name)).toBeUndefined();
       expect(facts.about(name)).toBeUndefined();
       facts.putPerson({ email: name, active: true, superadmin: false }, 1, 0);
