@@ -2,10 +2,16 @@
 /** The only reader of the process: arguments, environment, streams, signals, exit code. */
 
 import { readFileSync } from 'node:fs';
-import { serve } from './app-serve.ts';
+import { enableCompileCache } from 'node:module';
+import { fileURLToPath } from 'node:url';
 import type { Io } from './cli/io.ts';
-import { run } from './cli/program.ts';
-import { systemClock } from './clock.ts';
+
+// Compiled code and stripped types of the last start: half of what a start costs. Beside the packages, not in a shared
+// temporary folder, where others could put code. Where it cannot be written it is left out.
+enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/usher', import.meta.url)));
+const { serve } = await import('./app-serve.ts');
+const { run } = await import('./cli/program.ts');
+const { systemClock } = await import('./clock.ts');
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;

@@ -176,6 +176,20 @@ export class Engine {
     });
   }
 
+  /**
+   * What `bulk` would answer, if all facts are here; else null: `bulk` it. Synchronous, as `peek`. Neither looks decisions up
+   * nor stores them: with the facts at hand, making one costs a tenth of its key.
+   */
+  peekBulk(subject: Subject, permissions: readonly string[]): Decision[] | null {
+    const grounds = this.#grounds(subject, this.#now, Number.POSITIVE_INFINITY);
+    if (grounds === null) return null;
+    const { person, member } = grounds;
+    const defined = grounds.policy.value.permissions;
+    const overrides = grounds.overrides === null ? null : grounds.overrides.value.levels;
+    this.counters.decisionMisses += permissions.length;
+    return permissions.map((code) => evaluate(person.value, member.value, defined.get(code), overrides));
+  }
+
   /** A decision for each of the permissions, in their order; all of one revision. Each is cached as if it had been asked alone. */
   bulk(
     subject: Subject,

@@ -17,7 +17,7 @@ import { CheckAnswers, writeBulk, writeEffective } from './codec-answers.ts';
 import type { MethodName } from './metrics.ts';
 
 /** What the door asks of the engine. */
-export type Asked = Pick<Engine, 'revision' | 'peek' | 'check' | 'bulk' | 'effective' | 'reach'>;
+export type Asked = Pick<Engine, 'revision' | 'peek' | 'check' | 'peekBulk' | 'bulk' | 'effective' | 'reach'>;
 
 /** A question about what cannot exist: denied for everybody, before cache and database (contract 3). */
 const DENIED: Decision = Object.freeze({ granted: false, level: Level.NONE, source: Source.NONE, tiered: true });
@@ -48,6 +48,14 @@ export function createMethods(engine: Asked): Record<MethodName, Handle> {
       const codes = asked.permissions.map((code) => readPermission(code, 'permissions'));
       const known = codes.filter((code) => code !== null);
       const minRevision = readMinRevision(asked.minRevision);
+      const answer = (decisions: readonly Decision[], revision: Revision): Buffer => {
+        const all = known.length === codes.length ? decisions : withDenied(codes, decisions);
+        return writeBulk(asked.permissions, all, asked.level, formatRevision(revision));
+      };
+      if (subject !== null && minRevision <= engine.revision) {
+        const decisions = engine.peekBulk(subject, known);
+        if (decisions !== null) return answer(decisions, engine.revision);
+      }
       return async (signal) => {
         if (subject === null || known.length === 0) {
           const revision = await reached(engine, minRevision);
@@ -59,8 +67,7 @@ export function createMethods(engine: Asked): Record<MethodName, Handle> {
           );
         }
         const { decisions, revision } = await engine.bulk(subject, known, { minRevision, signal });
-        const all = known.length === codes.length ? decisions : withDenied(codes, decisions);
-        return writeBulk(asked.permissions, all, asked.level, formatRevision(revision));
+        return answer(decisions, revision);
       };
     },
 
