@@ -37,7 +37,12 @@ try {
     if (output === null) return;
     const printed = readFileSync(join(folder, String(i)), 'utf8').trimEnd();
     const expected = output
-      .map((line) => here(line).split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('[\\s\\S]*'))
+      .map((line) =>
+        here(line)
+          .split('…')
+          .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+          .join('[\\s\\S]*'),
+      )
       .join('\\n');
     if (new RegExp(`^${expected}$`).test(printed)) return;
     wrong++;
