@@ -40,8 +40,7 @@ const counter = (registry: Registry, name: string, help: string, read: Read) =>
  */
 function exposeProcess(registry: Registry): void {
   const startedAt = Date.now() / 1000 - process.uptime();
-  const { eventLoopUtilization } = performance;
-  let last = eventLoopUtilization();
+  let last = performance.eventLoopUtilization();
   counter(registry, 'process_cpu_user_seconds_total', 'CPU time in user code.', () => process.cpuUsage().user / 1e6);
   counter(
     registry,
@@ -63,8 +62,8 @@ function exposeProcess(registry: Registry): void {
     'nodejs_eventloop_utilization',
     'Share of time that the event loop was busy since the last scrape.',
     () => {
-      const now = eventLoopUtilization();
-      const { utilization } = eventLoopUtilization(now, last);
+      const now = performance.eventLoopUtilization();
+      const { utilization } = performance.eventLoopUtilization(now, last);
       last = now;
       return utilization;
     },

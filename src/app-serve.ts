@@ -8,7 +8,7 @@ import { createLogger } from './telemetry.ts';
 export interface ServeOptions {
   config: Config;
   /** Writes text for people; log lines go their own way. */
-  print(text: string): void;
+  readonly print: (text: string) => void;
   /** Settles with a signal's name when the service is to end. */
   stopped: Promise<string>;
   version: string;

@@ -232,7 +232,7 @@ function superadmins(v: Values): string[] {
 /** What one key says about another. Reads no clock, file or network. */
 function crossChecks(config: Config, v: Values): Fault[] {
   const faults: Fault[] = [];
-  const fault = (key: keyof Values & string, problem: string) =>
+  const fault = (key: keyof typeof KEYS, problem: string) =>
     faults.push({ key, variable: KEYS[key].variable, problem: `${problem}; for example ${KEYS[key].example}` });
 
   const open = !config.production && everyListenerIsLoopback(config);

@@ -24,8 +24,7 @@ const HOST =
 const SLUG = /^[a-z0-9]+(?:[._-][a-z0-9]+)*$/;
 const PERMISSION = /^[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*$/;
 const LANGUAGE = /^[a-z]{2,3}(?:-(?:[a-z]{2}|[0-9]{3}))?$/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
+const CONTROL = /\p{Cc}/u;
 const ASCII_SPACE_AROUND = /^[\t\n\v\f\r ]+|[\t\n\v\f\r ]+$/g;
 const UPPER = /[A-Z]/g;
 

@@ -71,7 +71,7 @@ export type Change = Pick<AuditEntry, 'action' | 'subject' | 'before' | 'after'>
 /** What a write inside `administer` gets: the transaction, and the audit of this very write. */
 export interface Administration {
   readonly tx: Tx;
-  audit(change: Change): Promise<void>;
+  readonly audit: (change: Change) => Promise<void>;
 }
 
 /**

@@ -92,7 +92,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
 
     test('a code that is taken is 409, also for two at once', async () => {
       const answers = await Promise.all([1, 2, 3, 4].map(() => root.post(ROLES, { code: 'twice' })));
-      expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);
+      expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409, 409, 409]);
       expect(answers.find(({ status }) => status === 409)?.body.details.code).toBe('ALREADY_EXISTS');
     });
 
@@ -188,7 +188,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       const both = await Promise.all(
         ['view', 'edit'].map((level) => root.put(path, wanted(level), { 'if-match': etag })),
       );
-      expect(both.map(({ status }) => status).sort()).toEqual([200, 412]);
+      expect(both.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 412]);
       expect(both.find(({ status }) => status === 412)?.body.details.code).toBe('STALE');
       const fresh = (await root.get(path)).headers.get('etag') as string;
       expect((await root.put(path, { permissions: [] }, { 'if-match': fresh })).status).toBe(200);

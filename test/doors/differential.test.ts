@@ -30,7 +30,7 @@ interface Asked {
 interface Instance {
   usher: RunningUsher;
   doors: Door[];
-  close(): void;
+  close: () => void;
   /** The newest write that this instance has acknowledged. */
   acknowledged: number;
 }

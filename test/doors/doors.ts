@@ -48,7 +48,7 @@ const ASKED = { view: AccessLevel.VIEW, edit: AccessLevel.EDIT } as const;
 export async function openDoors(
   usher: RunningUsher,
   emails: readonly string[],
-): Promise<{ doors: Door[]; close(): void }> {
+): Promise<{ doors: Door[]; close: () => void }> {
   const grpc = new Client(usher.grpc, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
   const base = { baseUrl: usher.rest, httpVersion: '1.1' as const };
   const connect = createClient(PermissionService, createConnectTransport(base));
