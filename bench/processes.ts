@@ -5,7 +5,11 @@ import { connect, createServer } from 'node:net';
 import { availableParallelism } from 'node:os';
 
 /** The heap of the service as package.json's "start" shapes it; the bare servers get the same. */
-export const START_FLAGS = ['--max-semi-space-size=4', '--initial-old-space-size=128'] as const;
+export const START_FLAGS = [
+  '--max-semi-space-size=4',
+  '--initial-old-space-size=128',
+  '--heap-growing-percent=100',
+] as const;
 
 const CPUS = availableParallelism();
 
