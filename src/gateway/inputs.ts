@@ -11,8 +11,16 @@ export function zodIssues(issues: readonly ZodIssue[]): Issue[] {
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({ path: dotted([...issue.path, key]), message: 'is not a known field' }));
     }
-    return [{ path: dotted(issue.path), message: issue.message }];
+    return [{ path: dotted(issue.path), message: inWords(issue) }];
   });
+}
+
+/** zod's own words for a missing or mistyped field are about its types, not about what to send. */
+function inWords(issue: ZodIssue): string {
+  if (issue.code !== 'invalid_type') return issue.message;
+  if (issue.message.endsWith('received undefined')) return 'is required';
+  const article = /^[aeiou]/.test(issue.expected) ? 'an' : 'a';
+  return `must be ${article} ${issue.expected}`;
 }
 
 function dotted(path: readonly PropertyKey[]): string {
