@@ -51,7 +51,7 @@ export async function openDoors(
 ): Promise<{ doors: Door[]; close: () => void }> {
   const grpc = new Client(usher.grpc, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
   const base = { baseUrl: usher.rest, httpVersion: '1.1' as const };
-  const connect = createClient(PermissionService, createConnectTransport(base));
+  const connect = createClient(PermissionService, createConnectTransport({ ...base, useBinaryFormat: false }));
   const binary = createClient(PermissionService, createConnectTransport({ ...base, useBinaryFormat: true }));
   const web = createClient(PermissionService, createGrpcWebTransport(base));
   const tokens = new Map(await Promise.all(emails.map(async (email) => [email, await usher.token(email)] as const)));
