@@ -23,12 +23,14 @@ const PANEL_APP = 'auth';
 /** Decides on fresh rows; answers why not, or null. */
 export type WriteGuard = (tx: Tx, email: string) => Promise<UsherError | null>;
 
-/** An active SuperAdmin. */
-export const superAdmin: WriteGuard = async (tx, email) => {
-  const person = (await who(tx, email, '')).person;
-  if (!person.active) return inactive();
-  return person.superadmin ? null : new UsherError('FORBIDDEN', 'Only a SuperAdmin may do this.');
-};
+/** An active SuperAdmin; `act` completes "Only a SuperAdmin may …". */
+export function superAdmin(act: string): WriteGuard {
+  return async (tx, email) => {
+    const { person } = await who(tx, email, '');
+    if (!person.active) return inactive();
+    return person.superadmin ? null : new UsherError('FORBIDDEN', `Only a SuperAdmin may ${act}.`);
+  };
+}
 
 /**
  * A SuperAdmin, an AppAdmin of `app`, or a panel user with level `edit` on it. In `auth` only SuperAdmins: who rules `auth`

@@ -8,7 +8,7 @@ import { UsherError, unavailable } from '../errors.ts';
 import { isApplicationCode } from '../grammar.ts';
 import { lockApplication, tryClaim } from '../persistence/catalog/manifest-read.ts';
 import type { Committed, Database, Outcome, Tx } from '../persistence/database.ts';
-import { membersIn } from '../persistence/facts-source.ts';
+import { superAdmin } from './administration.ts';
 import { type Actor, recordApplied, recordRefused } from './manifest-audit.ts';
 import { carryOut, type Progress, scopesOf } from './manifest-carry.ts';
 import type { ManifestIssue } from './manifest-examine.ts';
@@ -40,6 +40,8 @@ export interface Exported {
   manifest: ExportedManifest;
   yaml: string;
 }
+
+const mayApply = superAdmin('apply a manifest');
 
 /** Applies wait for each other: on PGlite the second would not get its turn, and each holds a whole plan in memory. */
 const MAX_WAITING = 16;
@@ -168,10 +170,7 @@ async function load(tx: Tx, code: string): Promise<ExportedManifest | null> {
 
 /** Rules 1 and 2 on rows of this very transaction: a revoked SuperAdmin's next apply fails (contract 4). */
 async function judge(tx: Tx, actor: Actor): Promise<UsherError | null> {
-  if (typeof actor === 'string') return null;
-  const [answer] = await membersIn(tx, [{ email: actor.email, app: '', resourceType: '', resourceId: '' }]);
-  if (!answer?.person.active) return new UsherError('USER_INACTIVE', 'This account is not active.');
-  return answer.person.superadmin ? null : new UsherError('FORBIDDEN', 'Only a SuperAdmin may apply a manifest.');
+  return typeof actor === 'string' ? null : await mayApply(tx, actor.email);
 }
 
 /** All faults as one error: the reason that they share, else VALIDATION_FAILED. */

@@ -46,7 +46,8 @@ export function askedLevel(level: 'view' | 'edit' | null | undefined): Level {
   return level === 'view' ? Level.VIEW : Level.NONE;
 }
 
-const LEVEL_NAMES = { [Level.ALLOWED]: 'allowed', [Level.VIEW]: 'view', [Level.EDIT]: 'edit' } as const;
+/** What is held, in answers; nothing held has no name. */
+export const LEVEL_NAMES = { [Level.ALLOWED]: 'allowed', [Level.VIEW]: 'view', [Level.EDIT]: 'edit' } as const;
 const SOURCE_NAMES = {
   [Source.ROLE]: 'role',
   [Source.OVERRIDE]: 'override',

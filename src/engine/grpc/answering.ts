@@ -1,6 +1,7 @@
 /** The three methods: a request's bytes in, an answer's bytes out. Every rule about questions is the engine's. */
 
 import type { Engine } from '../engine.ts';
+import { DENIED } from '../evaluate.ts';
 import {
   formatRevision,
   isAllowed,
@@ -10,7 +11,7 @@ import {
   readQuestion,
   readSubject,
 } from '../question.ts';
-import { type Decision, Level, type Revision, Source } from '../types.ts';
+import type { Decision, Revision } from '../types.ts';
 import type { Handle } from './bridge.ts';
 import { readBulk, readCheck, readEffective } from './codec.ts';
 import { CheckAnswers, writeBulk, writeEffective } from './codec-answers.ts';
@@ -18,9 +19,6 @@ import type { MethodName } from './metrics.ts';
 
 /** What the door asks of the engine. */
 export type Asked = Pick<Engine, 'revision' | 'peek' | 'check' | 'peekBulk' | 'bulk' | 'effective' | 'reach'>;
-
-/** A question about what cannot exist: denied for everybody, before cache and database (contract 3). */
-const DENIED: Decision = Object.freeze({ granted: false, level: Level.NONE, source: Source.NONE, tiered: true });
 
 export function createMethods(engine: Asked): Record<MethodName, Handle> {
   const answers = new CheckAnswers(formatRevision);

@@ -6,6 +6,7 @@ import { Level } from '../../engine/types.ts';
 import { noContent, successData } from '../envelopes.ts';
 import { AppParams, description, id, idParam, readOnly, slug, timestamp } from '../fields.ts';
 import { applicationLevel } from '../guards.ts';
+import { LEVEL_NAMES } from '../questions.ts';
 import { answer, defineRoute, type Route } from '../route.ts';
 
 const Role = z.strictObject({
@@ -105,7 +106,6 @@ const deleteRole = defineRoute({
 
 const accessLevel = z.enum(['allowed', 'view', 'edit']);
 const LEVELS = { allowed: Level.ALLOWED, view: Level.VIEW, edit: Level.EDIT } as const;
-const LEVEL_NAMES = ['allowed', 'allowed', 'view', 'edit'] as const;
 
 const RolePermissionAnswer = z.strictObject({
   permissions: z.array(z.strictObject({ permissionId: id, code: z.string(), accessLevel })),

@@ -2,6 +2,9 @@ import { sql } from 'kysely';
 import type { Level } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
 
+/** A role gives something or has no row: the database takes no other level. */
+type Given = Exclude<Level, 0>;
+
 export interface RoleRow {
   id: number;
   code: string;
@@ -15,7 +18,7 @@ export interface RolePermission {
   permissionId: number;
   code: string;
   tiered: boolean;
-  level: Level;
+  level: Given;
 }
 
 const COLUMNS = ['id', 'code', 'description', 'created_at as createdAt', 'updated_at as updatedAt'] as const;
@@ -81,7 +84,7 @@ export async function readRolePermissions(tx: Tx, app: number, id: number): Prom
     .where('rp.role_id', '=', id)
     .orderBy('p.code')
     .execute();
-  return rows.map((row) => ({ ...row, level: row.level as Level }));
+  return rows.map((row) => ({ ...row, level: row.level as Given }));
 }
 
 /** Makes the set exactly this, in two statements. The levels must fit; the permissions must be the application's. */
