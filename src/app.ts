@@ -5,7 +5,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { exposeMetrics } from './app-metrics.ts';
-import { Manifests } from './catalog/manifests.ts';
+import { Manifests } from './catalog/manifest/manifests.ts';
 import { Roles } from './catalog/roles.ts';
 import { seed } from './catalog/seed.ts';
 import { type Clock, systemClock } from './clock.ts';

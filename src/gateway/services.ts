@@ -1,6 +1,6 @@
 /** What handlers and guards may use: one line a feature, handed over by app.ts. A new feature adds its line here. */
 
-import type { Manifests } from '../catalog/manifests.ts';
+import type { Manifests } from '../catalog/manifest/manifests.ts';
 import type { Roles } from '../catalog/roles.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Revision } from '../engine/types.ts';

@@ -1,7 +1,7 @@
-/** The quick reader of block YAML (manifest-quick.ts): lines of `key: value` and `- item`, nothing that spans lines. */
+/** The quick reader of block YAML (quick.ts): lines of `key: value` and `- item`, nothing that spans lines. */
 
-import { LIMITS } from '../grammar.ts';
-import type { Plain, PlainMap } from './manifest-format.ts';
+import { LIMITS } from '../../grammar.ts';
+import type { Plain, PlainMap } from './format.ts';
 
 /** What is answered instead of a value when only the library can tell. */
 export const DOUBT = Symbol('doubt');

@@ -1,10 +1,10 @@
-/** Runs manifest-worker.ts: the manifest of a text, read beside the event loop. */
+/** Runs worker.ts: the manifest of a text, read beside the event loop. */
 
 import { Worker } from 'node:worker_threads';
-import { UsherError } from '../errors.ts';
-import { type Examined, examine, type ManifestIssue } from './manifest-examine.ts';
-import type { Fault, Manifest, Section } from './manifest-format.ts';
-import type { Frame, Reply } from './manifest-worker.ts';
+import { UsherError } from '../../errors.ts';
+import { type Examined, examine, type ManifestIssue } from './examine.ts';
+import type { Fault, Manifest, Section } from './format.ts';
+import type { Frame, Reply } from './worker.ts';
 
 /** Starting a thread takes longer than reading so many characters (but for what aliases can multiply). */
 const SHORT = 8 * 1024;
@@ -26,7 +26,7 @@ export async function parseManifest(
 }
 
 async function parseInThread(text: string, more: readonly Fault[], signal: AbortSignal | undefined): Promise<Examined> {
-  const file = import.meta.url.endsWith('.ts') ? './manifest-worker.ts' : './manifest-worker.js';
+  const file = import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js';
   const worker = new Worker(new URL(file, import.meta.url), {
     workerData: { text, more },
     resourceLimits: { maxOldGenerationSizeMb: LIMITS.heapMb },

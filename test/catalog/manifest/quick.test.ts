@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Path, Plain } from '../../src/catalog/manifest-format.ts';
-import { readQuickly } from '../../src/catalog/manifest-quick.ts';
-import { readSource, readThoroughly } from '../../src/catalog/manifest-source.ts';
+import type { Path, Plain } from '../../../src/catalog/manifest/format.ts';
+import { readQuickly } from '../../../src/catalog/manifest/quick.ts';
+import { readSource, readThoroughly } from '../../../src/catalog/manifest/source.ts';
 
 const RUNS = process.env.USHER_LONG ? 200_000 : 5000;
 
@@ -80,7 +80,7 @@ describe('the quick reader', () => {
   });
 
   test('agrees with the library on mutated manifests', () => {
-    const demo = readFileSync(`${import.meta.dirname}/../../examples/demo.yaml`, 'utf8').split('\n');
+    const demo = readFileSync(`${import.meta.dirname}/../../../examples/demo.yaml`, 'utf8').split('\n');
     const piece = fc.constantFrom(
       ' ',
       '  ',

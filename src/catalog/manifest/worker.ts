@@ -5,8 +5,8 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { examine, type ManifestIssue } from './manifest-examine.ts';
-import { type Fault, type Manifest, SECTIONS, type Section } from './manifest-format.ts';
+import { examine, type ManifestIssue } from './examine.ts';
+import { type Fault, type Manifest, SECTIONS, type Section } from './format.ts';
 
 /** What the thread is started with. */
 export interface Job {

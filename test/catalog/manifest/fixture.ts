@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
-import type { ShownPlan } from '../../src/catalog/manifest-plan.ts';
-import type { ApplyOptions } from '../../src/catalog/manifests.ts';
-import { Manifests } from '../../src/catalog/manifests.ts';
-import { systemClock } from '../../src/clock.ts';
-import { UsherError } from '../../src/errors.ts';
-import type { Database } from '../../src/persistence/database.ts';
+import type { ApplyOptions } from '../../../src/catalog/manifest/manifests.ts';
+import { Manifests } from '../../../src/catalog/manifest/manifests.ts';
+import type { ShownPlan } from '../../../src/catalog/manifest/plan.ts';
+import { systemClock } from '../../../src/clock.ts';
+import { UsherError } from '../../../src/errors.ts';
+import type { Database } from '../../../src/persistence/database.ts';
 
 /** A small registry of languages, which the manifests of these tests name. */
 export async function addLanguages(database: Database): Promise<void> {

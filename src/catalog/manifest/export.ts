@@ -5,9 +5,9 @@
  */
 
 import { Document, isScalar, isSeq, visit } from 'yaml';
-import { turn } from '../persistence/catalog/manifest-read.ts';
-import { type AccessLevel, byCode, type ManifestPermission, SECTIONS } from './manifest-format.ts';
-import type { Catalog, People } from './manifest-state.ts';
+import { turn } from '../../persistence/catalog/manifest-read.ts';
+import { type AccessLevel, byCode, type ManifestPermission, SECTIONS } from './format.ts';
+import type { Catalog, People } from './state.ts';
 
 /** A manifest as JSON has it: exactly what `apply` takes as `application/json`. */
 export interface ExportedManifest {

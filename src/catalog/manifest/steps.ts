@@ -1,8 +1,8 @@
 /** The steps of a plan: what is made, changed and taken away, and how many things are already so. */
 
 import { types } from 'node:util';
-import type { ManifestApplication, ManifestEntity, ManifestPermission, ManifestRole } from './manifest-format.ts';
-import type { Assignment, Override } from './manifest-state.ts';
+import type { ManifestApplication, ManifestEntity, ManifestPermission, ManifestRole } from './format.ts';
+import type { Assignment, Override } from './state.ts';
 
 /** The kinds in the order in which they are shown. */
 export const KINDS = ['application', 'entity', 'permission', 'role', 'admin', 'assignment', 'override'] as const;

@@ -1,12 +1,12 @@
 /** The whole plan: made from what the database holds and what a manifest says, and shown to whoever asked. */
 
-import type { Tx } from '../persistence/database.ts';
-import { type CatalogPlan, type Given, planCatalog } from './manifest-catalog.ts';
-import { Faults } from './manifest-fields.ts';
-import { type Manifest, ManifestFaults } from './manifest-format.ts';
-import { loadCatalog, loadLanguages, loadPeople, loadUsage } from './manifest-load.ts';
-import { type PeoplePlan, planPeople } from './manifest-people.ts';
-import { type Change, KINDS, type Kind, type Step, type StepOf, type Summary, show } from './manifest-steps.ts';
+import type { Tx } from '../../persistence/database.ts';
+import { type CatalogPlan, type Given, planCatalog } from './catalog.ts';
+import { Faults } from './fields.ts';
+import { type Manifest, ManifestFaults } from './format.ts';
+import { loadCatalog, loadLanguages, loadPeople, loadUsage } from './load.ts';
+import { type PeoplePlan, planPeople } from './people.ts';
+import { type Change, KINDS, type Kind, type Step, type StepOf, type Summary, show } from './steps.ts';
 
 export interface Plan {
   code: string;

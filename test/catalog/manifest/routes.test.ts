@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type App, buildApp } from '../../src/app.ts';
-import { toConfig } from '../../src/config.ts';
-import { addSuperadmin, removeSuperadmin } from '../../src/persistence/superadmins.ts';
-import { createStorage, type TestStorage } from '../support/databases.ts';
-import { query } from './manifest-fixture.ts';
+import { type App, buildApp } from '../../../src/app.ts';
+import { toConfig } from '../../../src/config.ts';
+import { addSuperadmin, removeSuperadmin } from '../../../src/persistence/superadmins.ts';
+import { createStorage, type TestStorage } from '../../support/databases.ts';
+import { query } from './fixture.ts';
 
 const STUDIO = `application: {code: studio, name: Studio}
 permissions: [{code: a, type: tiered}]

@@ -2,21 +2,21 @@
  * Manifests: a whole application as one text, applied in one transaction, and written out again. (Contract 11.)
  */
 
-import type { Clock } from '../clock.ts';
-import type { Revision } from '../engine/types.ts';
-import { UsherError, unavailable } from '../errors.ts';
-import { isApplicationCode } from '../grammar.ts';
-import { lockApplication, tryClaim } from '../persistence/catalog/manifest-read.ts';
-import type { Committed, Database, Outcome, Tx } from '../persistence/database.ts';
-import { superAdmin } from './administration.ts';
-import { type Actor, recordApplied, recordRefused } from './manifest-audit.ts';
-import { carryOut, type Progress, scopesOf } from './manifest-carry.ts';
-import type { ManifestIssue } from './manifest-examine.ts';
-import { type ExportedManifest, toManifest, toYaml } from './manifest-export.ts';
-import { type Fault, type Manifest, ManifestFaults } from './manifest-format.ts';
-import { loadCatalog, loadEverybody } from './manifest-load.ts';
-import { parseManifest } from './manifest-parse.ts';
-import { isEmpty, makePlan, type Plan, type ShownPlan, showPlan } from './manifest-plan.ts';
+import type { Clock } from '../../clock.ts';
+import type { Revision } from '../../engine/types.ts';
+import { UsherError, unavailable } from '../../errors.ts';
+import { isApplicationCode } from '../../grammar.ts';
+import { lockApplication, tryClaim } from '../../persistence/catalog/manifest-read.ts';
+import type { Committed, Database, Outcome, Tx } from '../../persistence/database.ts';
+import { superAdmin } from '../administration.ts';
+import { type Actor, recordApplied, recordRefused } from './audit.ts';
+import { carryOut, type Progress, scopesOf } from './carry.ts';
+import type { ManifestIssue } from './examine.ts';
+import { type ExportedManifest, toManifest, toYaml } from './export.ts';
+import { type Fault, type Manifest, ManifestFaults } from './format.ts';
+import { loadCatalog, loadEverybody } from './load.ts';
+import { parseManifest } from './parse.ts';
+import { isEmpty, makePlan, type Plan, type ShownPlan, showPlan } from './plan.ts';
 
 export interface ApplyOptions {
   actor: Actor;

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { examine } from '../../src/catalog/manifest-examine.ts';
-import { type ExportedManifest, toYaml } from '../../src/catalog/manifest-export.ts';
-import { readThoroughly } from '../../src/catalog/manifest-source.ts';
-import { UsherError } from '../../src/errors.ts';
-import { forEachDatabase } from '../support/databases.ts';
-import { canonical, manifestArbitrary } from './manifest-arbitrary.ts';
-import { addLanguages, manifestsOf } from './manifest-fixture.ts';
+import { examine } from '../../../src/catalog/manifest/examine.ts';
+import { type ExportedManifest, toYaml } from '../../../src/catalog/manifest/export.ts';
+import { readThoroughly } from '../../../src/catalog/manifest/source.ts';
+import { UsherError } from '../../../src/errors.ts';
+import { forEachDatabase } from '../../support/databases.ts';
+import { canonical, manifestArbitrary } from './arbitrary.ts';
+import { addLanguages, manifestsOf } from './fixture.ts';
 
 const LONG = process.env.USHER_LONG !== undefined;
 

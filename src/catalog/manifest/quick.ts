@@ -4,9 +4,9 @@
  * it. What it does answer is what the library would (a property in the tests); it never finds a fault.
  */
 
-import { LIMITS } from '../grammar.ts';
-import { Block, DOUBT, type Doubtful, type Watch } from './manifest-block.ts';
-import type { Path, Plain } from './manifest-format.ts';
+import { LIMITS } from '../../grammar.ts';
+import { Block, DOUBT, type Doubtful, type Watch } from './block.ts';
+import type { Path, Plain } from './format.ts';
 
 export function readQuickly(text: string): Plain | undefined {
   const value = isJson(text) ? readJson(text) : new Block(text).read();

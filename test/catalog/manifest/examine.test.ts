@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { examine } from '../../src/catalog/manifest-examine.ts';
+import { examine } from '../../../src/catalog/manifest/examine.ts';
 
 /** What is wrong with a text, a line each: `line:column path: message`. */
 function faults(text: string): string[] {
@@ -69,7 +69,7 @@ overrides: [{email: ben@example.com, resourceType: project, resourceId: "1", per
   });
 
   test('the demo', () => {
-    expect(faults(readFileSync(`${import.meta.dirname}/../../examples/demo.yaml`, 'utf8'))).toEqual([]);
+    expect(faults(readFileSync(`${import.meta.dirname}/../../../examples/demo.yaml`, 'utf8'))).toEqual([]);
   });
 });
 

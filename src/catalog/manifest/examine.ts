@@ -1,10 +1,10 @@
-/** From a text to a Manifest and to everything wrong with it, each with line and column. Pure; manifest-worker.ts runs it. */
+/** From a text to a Manifest and to everything wrong with it, each with line and column. Pure; worker.ts runs it. */
 
-import type { Reason } from '../errors.ts';
-import { Faults } from './manifest-fields.ts';
-import { byCode, type Fault, type Manifest } from './manifest-format.ts';
-import { readManifest } from './manifest-read.ts';
-import { readSource } from './manifest-source.ts';
+import type { Reason } from '../../errors.ts';
+import { Faults } from './fields.ts';
+import { byCode, type Fault, type Manifest } from './format.ts';
+import { readManifest } from './read.ts';
+import { readSource } from './source.ts';
 
 /** One thing wrong, as the answer lists it (contract 2, `details.issues`), with its place in the text. */
 export interface ManifestIssue {

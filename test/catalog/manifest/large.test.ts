@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { forEachDatabase } from '../support/databases.ts';
-import { manifestsOf } from './manifest-fixture.ts';
+import { forEachDatabase } from '../../support/databases.ts';
+import { manifestsOf } from './fixture.ts';
 
 /** 10,000 assignments and 10,000 overrides where it counts (`test:long`, the benchmarks); else enough for several pages. */
 const PEOPLE = process.env.USHER_LONG ? 10_000 : 1200;

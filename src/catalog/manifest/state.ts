@@ -8,7 +8,7 @@ import type {
   ManifestPermission,
   ManifestRole,
   PermissionType,
-} from './manifest-format.ts';
+} from './format.ts';
 
 /** A role that a person holds. */
 export interface Assignment {

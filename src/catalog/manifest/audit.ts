@@ -4,11 +4,11 @@
  * are listed in `manifest.listed` records, a thousand steps each. Nothing is left out either way.
  */
 
-import { type AuditEntry, record } from '../persistence/audit.ts';
-import { PAGE, turn } from '../persistence/catalog/manifest-read.ts';
-import type { Tx } from '../persistence/database.ts';
-import { type Plan, stepsOf } from './manifest-plan.ts';
-import { type Action, type Change, type Step, show } from './manifest-steps.ts';
+import { type AuditEntry, record } from '../../persistence/audit.ts';
+import { PAGE, turn } from '../../persistence/catalog/manifest-read.ts';
+import type { Tx } from '../../persistence/database.ts';
+import { type Plan, stepsOf } from './plan.ts';
+import { type Action, type Change, type Step, show } from './steps.ts';
 
 const SINGLE_RECORDS = 100;
 

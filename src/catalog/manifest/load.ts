@@ -1,6 +1,6 @@
 /** Reads what a plan or an export needs, from rows into the words of a manifest. Everything in pages. */
 
-import { Level } from '../engine/types.ts';
+import { Level } from '../../engine/types.ts';
 import {
   countOverrides,
   countRows,
@@ -15,10 +15,10 @@ import {
   readRolePermissions,
   readRoles,
   type Wanted,
-} from '../persistence/catalog/manifest-read.ts';
-import type { Tx } from '../persistence/database.ts';
-import type { CatalogPlan } from './manifest-catalog.ts';
-import type { AccessLevel, Manifest, ManifestEntity, ManifestPermission, ManifestRole } from './manifest-format.ts';
+} from '../../persistence/catalog/manifest-read.ts';
+import type { Tx } from '../../persistence/database.ts';
+import type { CatalogPlan } from './catalog.ts';
+import type { AccessLevel, Manifest, ManifestEntity, ManifestPermission, ManifestRole } from './format.ts';
 import {
   type Assignment,
   assignmentKey,
@@ -27,7 +27,7 @@ import {
   overrideKey,
   type People,
   type Usage,
-} from './manifest-state.ts';
+} from './state.ts';
 
 const ACCESS_LEVELS: Record<Exclude<Level, 0>, AccessLevel> = {
   [Level.ALLOWED]: 'allowed',

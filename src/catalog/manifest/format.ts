@@ -8,7 +8,7 @@
  * - The same thing named twice is refused, also an address in two spellings.
  */
 
-import type { Reason } from '../errors.ts';
+import type { Reason } from '../../errors.ts';
 
 export type PermissionType = 'binary' | 'tiered';
 export type AccessLevel = 'allowed' | 'view' | 'edit';

@@ -6,7 +6,7 @@ import {
   type PermissionRow,
   type RolePermissionRow,
   turn,
-} from '../persistence/catalog/manifest-read.ts';
+} from '../../persistence/catalog/manifest-read.ts';
 import {
   deleteAdmins,
   deleteAssignments,
@@ -24,14 +24,14 @@ import {
   putRoles,
   replaceLanguages,
   updateApplication,
-} from '../persistence/catalog/manifest-write.ts';
-import type { Scope, Tx } from '../persistence/database.ts';
-import { ensurePeople } from '../persistence/people.ts';
-import { byCode, type ManifestPermission } from './manifest-format.ts';
-import { toLevel } from './manifest-load.ts';
-import type { Plan } from './manifest-plan.ts';
-import type { Override } from './manifest-state.ts';
-import type { Kind, RecordOf, StepOf } from './manifest-steps.ts';
+} from '../../persistence/catalog/manifest-write.ts';
+import type { Scope, Tx } from '../../persistence/database.ts';
+import { ensurePeople } from '../../persistence/people.ts';
+import { byCode, type ManifestPermission } from './format.ts';
+import { toLevel } from './load.ts';
+import type { Plan } from './plan.ts';
+import type { Override } from './state.ts';
+import type { Kind, RecordOf, StepOf } from './steps.ts';
 
 /** Told after each statement how many steps are done, of how many. */
 export type Progress = (done: number, total: number) => void;

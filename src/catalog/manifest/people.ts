@@ -3,10 +3,10 @@
  * way to others between a thousand records and the next.
  */
 
-import { PAGE, turn } from '../persistence/catalog/manifest-read.ts';
-import { type CatalogPlan, type Given, levelsOf, noteUnknown } from './manifest-catalog.ts';
-import type { Faults } from './manifest-fields.ts';
-import { byCode, type Manifest, type ManifestOverride } from './manifest-format.ts';
+import { PAGE, turn } from '../../persistence/catalog/manifest-read.ts';
+import { type CatalogPlan, type Given, levelsOf, noteUnknown } from './catalog.ts';
+import type { Faults } from './fields.ts';
+import { byCode, type Manifest, type ManifestOverride } from './format.ts';
 import {
   type Assignment,
   assignmentKey,
@@ -17,8 +17,8 @@ import {
   overrideKey,
   type People,
   type Usage,
-} from './manifest-state.ts';
-import { Steps } from './manifest-steps.ts';
+} from './state.ts';
+import { Steps } from './steps.ts';
 
 export interface PeoplePlan {
   admins: Steps<'admin'>;

@@ -8,8 +8,8 @@ import {
   isSlug,
   isStorableUrl,
   normalizeEmail,
-} from '../grammar.ts';
-import { describe, type Faults, Fields, isMap, type Rule, readText, words } from './manifest-fields.ts';
+} from '../../grammar.ts';
+import { describe, type Faults, Fields, isMap, type Rule, readText, words } from './fields.ts';
 import {
   type AccessLevel,
   type Manifest,
@@ -24,8 +24,8 @@ import {
   SECTIONS,
   type Section,
   TEXT_LIMITS,
-} from './manifest-format.ts';
-import { overrideKey } from './manifest-state.ts';
+} from './format.ts';
+import { overrideKey } from './state.ts';
 
 const SLUG: Rule = {
   test: isSlug,

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { ExportedManifest } from '../../src/catalog/manifest-export.ts';
+import type { ExportedManifest } from '../../../src/catalog/manifest/export.ts';
 
 /** Manifests that fit, by construction: few codes, so that any two of them overlap; texts of every kind. */
 

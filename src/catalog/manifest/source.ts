@@ -16,9 +16,9 @@ import {
   parseDocument,
   type Scalar,
 } from 'yaml';
-import { LIMITS } from '../grammar.ts';
-import type { Fault, Path, Plain, PlainMap } from './manifest-format.ts';
-import { locateQuickly, readQuickly } from './manifest-quick.ts';
+import { LIMITS } from '../../grammar.ts';
+import type { Fault, Path, Plain, PlainMap } from './format.ts';
+import { locateQuickly, readQuickly } from './quick.ts';
 
 export interface Position {
   line: number;

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { UsherError } from '../../src/errors.ts';
-import { addSuperadmin, removeSuperadmin } from '../../src/persistence/superadmins.ts';
-import { forEachDatabase } from '../support/databases.ts';
-import { addLanguages, apply, exported, lines, manifestsOf, query, refusal } from './manifest-fixture.ts';
+import { UsherError } from '../../../src/errors.ts';
+import { addSuperadmin, removeSuperadmin } from '../../../src/persistence/superadmins.ts';
+import { forEachDatabase } from '../../support/databases.ts';
+import { addLanguages, apply, exported, lines, manifestsOf, query, refusal } from './fixture.ts';
 
-const DEMO = readFileSync(`${import.meta.dirname}/../../examples/demo.yaml`, 'utf8');
+const DEMO = readFileSync(`${import.meta.dirname}/../../../examples/demo.yaml`, 'utf8');
 
 /** A manifest of an application with one of everything; each test has its own, by code. */
 function studio(code: string): string {

@@ -1,9 +1,9 @@
 /** The plan's first half: entities, permissions and roles. What is wanted, what that changes, what speaks against it. Pure. */
 
-import type { Faults } from './manifest-fields.ts';
-import { byCode, type Manifest, type ManifestPermission, type ManifestRole, type Section } from './manifest-format.ts';
-import { type Catalog, levelFits } from './manifest-state.ts';
-import { Steps } from './manifest-steps.ts';
+import type { Faults } from './fields.ts';
+import { byCode, type Manifest, type ManifestPermission, type ManifestRole, type Section } from './format.ts';
+import { type Catalog, levelFits } from './state.ts';
+import { Steps } from './steps.ts';
 
 export interface CatalogPlan {
   /** What the application defines when the plan has been carried out. */
