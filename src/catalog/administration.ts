@@ -10,15 +10,13 @@ import { type AuditEntry, record } from '../persistence/audit.ts';
 import { holdApplication } from '../persistence/catalog/applications.ts';
 import type { Committed, Database, Outcome, Tx } from '../persistence/database.ts';
 import { membersIn, policyIn } from '../persistence/facts-source.ts';
+import { managedResource, PANEL_APP, PANEL_ENTRY, PANEL_MANAGE } from './panel.ts';
 
 /** Who writes: a signed-in administrator, by a request. What a route's handler is given fits. */
 export interface By {
   readonly caller: { readonly email: string };
   readonly requestId: string;
 }
-
-/** The application whose permissions say who may use the panel (specification, "Panel scoping"). */
-const PANEL_APP = 'auth';
 
 /** Decides on fresh rows; answers why not, or null. */
 export type WriteGuard = (tx: Tx, email: string) => Promise<UsherError | null>;
@@ -29,6 +27,16 @@ export function superAdmin(act: string): WriteGuard {
     const { person } = await who(tx, email, '');
     if (!person.active) return inactive();
     return person.superadmin ? null : new UsherError('FORBIDDEN', `Only a SuperAdmin may ${act}.`);
+  };
+}
+
+/** A SuperAdmin, or a panel user who manages all applications: who creates and deletes them (contract 5). */
+export function managerOfAll(act: string): WriteGuard {
+  return async (tx, email) => {
+    const { person } = await who(tx, email, '');
+    if (!person.active) return inactive();
+    if (person.superadmin || (await managesByPanel(tx, email, null))) return null;
+    return new UsherError('FORBIDDEN', `Only who manages every application may ${act}.`);
   };
 }
 
@@ -48,13 +56,13 @@ export function editorOf(app: string): WriteGuard {
   };
 }
 
-/** `panel.access`, and `applications.manage: edit` on (`application`, app). */
-async function managesByPanel(tx: Tx, email: string, app: string): Promise<boolean> {
+/** Whether somebody who may enter the panel holds `edit` on an application there; of all of them where `app` is null. */
+export async function managesByPanel(tx: Tx, email: string, app: string | null): Promise<boolean> {
   const policy = await policyIn(tx, PANEL_APP);
   const entry = await who(tx, email, PANEL_APP);
-  if (!evaluateRows(policy, entry, 'panel.access').granted) return false;
-  const [managed] = await membersIn(tx, [{ email, app: PANEL_APP, resourceType: 'application', resourceId: app }]);
-  return managed !== undefined && evaluateRows(policy, managed, 'applications.manage').level >= Level.EDIT;
+  if (!evaluateRows(policy, entry, PANEL_ENTRY).granted) return false;
+  const [managed] = await membersIn(tx, [{ email, app: PANEL_APP, ...managedResource(app) }]);
+  return managed !== undefined && evaluateRows(policy, managed, PANEL_MANAGE).level >= Level.EDIT;
 }
 
 async function who(tx: Tx, email: string, app: string): Promise<MemberAnswer> {

@@ -58,7 +58,8 @@ export type Envelope = ValueEnvelope | StreamEnvelope | EmptyEnvelope;
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-function jsonEnvelope(
+/** One JSON body, made of the payload by `wrap`; `describe` gives its schema. */
+export function valueEnvelope(
   name: string,
   wrap: (payload: unknown) => unknown,
   describe: (payload: JsonSchema) => JsonSchema,
@@ -66,26 +67,27 @@ function jsonEnvelope(
   return { kind: 'value', name, media: [JSON_TYPE], encode: (payload) => JSON.stringify(wrap(payload)), describe };
 }
 
-function objectSchema(properties: Record<string, JsonSchema>): JsonSchema {
+/** An object of which every member is always there. */
+export function objectSchema(properties: Record<string, JsonSchema>): JsonSchema {
   return { type: 'object', properties, required: Object.keys(properties) };
 }
 
 /** `{success: true, data: <payload>}` */
-export const successData = jsonEnvelope(
+export const successData = valueEnvelope(
   'successData',
   (data) => ({ success: true, data }),
   (payload) => objectSchema({ success: { const: true }, data: payload }),
 );
 
 /** `{code: "OK", response: <payload>}` */
-export const codeResponse = jsonEnvelope(
+export const codeResponse = valueEnvelope(
   'codeResponse',
   (response) => ({ code: 'OK', response }),
   (payload) => objectSchema({ code: { const: 'OK' }, response: payload }),
 );
 
 /** The payload as it is. */
-export const bare = jsonEnvelope(
+export const bare = valueEnvelope(
   'bare',
   (payload) => payload,
   (payload) => payload,

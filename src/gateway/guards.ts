@@ -6,6 +6,7 @@
  * the write decides again on rows of its own transaction, so a revoked administrator's next write fails.
  */
 
+import { managedResource, PANEL_APP, PANEL_ENTRY, PANEL_MANAGE } from '../catalog/panel.ts';
 import { Level, type PersonFacts, type Question } from '../engine/types.ts';
 import { type ErrorCode, type Reason, UsherError } from '../errors.ts';
 import { isApplicationCode } from '../grammar.ts';
@@ -120,9 +121,6 @@ export const superAdmin: Guard<Caller> = {
   actor: userActor,
 };
 
-/** The application whose entities, permissions and roles say who may use the panel (specification, "Panel scoping"). */
-const PANEL_APP = 'auth';
-
 /**
  * Who administers the application that the path names: a SuperAdmin, its AppAdmin, or a user with `panel.access` and
  * `applications.manage` of that level on it. An unknown application is forbidden like a foreign one; a SuperAdmin
@@ -175,10 +173,10 @@ async function administers(
   if (closed && !delegated) return false;
   if (member.admin && !closed) return true;
 
-  const entry: Question = { email, app: PANEL_APP, permission: 'panel.access', resourceType: '', resourceId: '' };
+  const entry: Question = { email, app: PANEL_APP, permission: PANEL_ENTRY, ...managedResource(null) };
   if (!(await engine.check(entry, { signal })).decision.granted) return false;
   // In `auth` a delegated write is for holders of the global level, not of a level on `auth`.
-  const resource = closed ? { resourceType: '', resourceId: '' } : { resourceType: 'application', resourceId: app };
-  const manage: Question = { email, app: PANEL_APP, permission: 'applications.manage', ...resource };
+  const resource = managedResource(closed ? null : app);
+  const manage: Question = { email, app: PANEL_APP, permission: PANEL_MANAGE, ...resource };
   return (await engine.check(manage, { signal })).decision.level >= needed;
 }

@@ -1,4 +1,5 @@
 import { Migration } from '@mikro-orm/migrations';
+import { STAMPS } from './stamps.ts';
 
 /**
  * People, applications and what decides a permission; the change log; settings and audit.
@@ -13,8 +14,6 @@ export class Migration0001Policy extends Migration {
     for (const statement of STATEMENTS) this.addSql(statement);
   }
 }
-
-const STAMPS = `created_at timestamptz(3) not null default now(), updated_at timestamptz(3) not null default now()`;
 
 const STATEMENTS = [
   // A row as soon as an address is first mentioned; a user's record once registered_at is set.

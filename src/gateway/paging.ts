@@ -1,0 +1,110 @@
+/**
+ * Pages of long lists (contract 2): `?limit=` and an opaque `?cursor=`, and `page: {nextCursor}` beside the payload. A cursor
+ * names the list that it is of and the id it goes on behind; both are checked, and the id is only ever bound as a parameter.
+ */
+
+import { z } from 'zod';
+import { type Envelope, type JsonSchema, objectSchema, valueEnvelope } from './envelopes.ts';
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 200;
+
+/** One page as a feature answers it: at most the limit's items, and whether there are more. */
+export interface PageOf<T> {
+  readonly items: readonly T[];
+  /** The id that the next page begins behind; null on the last page. */
+  readonly next: number | null;
+}
+
+/** What a feature is asked for. */
+export interface PageQuery {
+  readonly limit: number;
+  /** Only what comes behind this id in the list's order; null for the first page. */
+  readonly after: number | null;
+}
+
+/** A payload with its page, as `pagedData` and `pagedResponse` take it. */
+export interface Paged<T> {
+  readonly items: T[];
+  readonly nextCursor: string | null;
+}
+
+/** A number of a query. */
+const wholeNumber = z
+  .string()
+  .regex(/^\d{1,9}$/, 'must be a whole number')
+  .transform(Number);
+
+/**
+ * The query parameters of a paged list, to be spread into its schema. `list` is the list's own name: a cursor of another one is
+ * refused (400).
+ */
+export function pageParams(list: string) {
+  return {
+    limit: wholeNumber
+      .refine((value) => value >= 1 && value <= MAX_LIMIT, `must be from 1 to ${MAX_LIMIT}`)
+      .default(DEFAULT_LIMIT)
+      .meta({ description: `At most so many, 1 to ${MAX_LIMIT}; ${DEFAULT_LIMIT} without it.` }),
+    cursor: z
+      .string()
+      .transform((text, context) => {
+        const after = readCursor(list, text);
+        if (after !== null) return after;
+        context.addIssue({ code: 'custom', message: 'is no cursor of this list' });
+        return z.NEVER;
+      })
+      .optional()
+      .meta({ description: 'The `nextCursor` of the page before.' }),
+  };
+}
+
+/** What a feature is asked for, from the checked query. */
+export function pageOf(query: { limit: number; cursor?: number | undefined }): PageQuery {
+  return { limit: query.limit, after: query.cursor ?? null };
+}
+
+/** A feature's page as the payload of `pagedData` or `pagedResponse`. */
+export function paged<R, T>(list: string, page: PageOf<R>, show: (item: R) => T): Paged<T> {
+  return { items: page.items.map(show), nextCursor: page.next === null ? null : writeCursor(list, page.next) };
+}
+
+/** The response schema of a paged route. */
+export function pageSchema<T extends z.ZodType>(item: T) {
+  return z.strictObject({ items: z.array(item), nextCursor: z.string().nullable() });
+}
+
+function writeCursor(list: string, after: number): string {
+  return Buffer.from(`${list}:${after}`).toString('base64url');
+}
+
+function readCursor(list: string, text: string): number | null {
+  if (text.length > 128) return null;
+  const [, id] =
+    new RegExp(`^${list}:([1-9][0-9]{0,15})$`).exec(Buffer.from(text, 'base64url').toString('latin1')) ?? [];
+  if (id === undefined || !Number.isSafeInteger(Number(id))) return null;
+  // One spelling only: what another decoder would read differently is refused.
+  return writeCursor(list, Number(id)) === text ? Number(id) : null;
+}
+
+const PAGE: JsonSchema = objectSchema({ nextCursor: { type: ['string', 'null'] } });
+
+function pagedEnvelope(name: string, member: 'data' | 'response', mark: Record<string, unknown>): Envelope {
+  return valueEnvelope(
+    name,
+    (payload) => {
+      const { items, nextCursor } = payload as Paged<unknown>;
+      return { ...mark, [member]: items, page: { nextCursor } };
+    },
+    (payload) => {
+      const { items } = payload.properties as Record<string, JsonSchema>;
+      const constants = Object.entries(mark).map(([key, value]) => [key, { const: value }]);
+      return objectSchema({ ...Object.fromEntries(constants), [member]: items ?? {}, page: PAGE });
+    },
+  );
+}
+
+/** `{success: true, data: [<item>], page: {nextCursor}}` */
+export const pagedData = pagedEnvelope('pagedData', 'data', { success: true });
+
+/** `{code: "OK", response: [<item>], page: {nextCursor}}` */
+export const pagedResponse = pagedEnvelope('pagedResponse', 'response', { code: 'OK' });

@@ -1,0 +1,14 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { stamp } from './columns.ts';
+
+/** The hash of an e-mail of the identity provider that went out, so that an identical call sends nothing. */
+export const AuthMail = defineEntity({
+  name: 'AuthMail',
+  tableName: 'auth_mail',
+  properties: {
+    hash: p.text().primary(),
+    status: p.text().$type<'sending' | 'sent'>(),
+    templateSource: p.text().nullable(),
+    at: stamp(),
+  },
+});

@@ -1,0 +1,31 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { identity, stamp } from './columns.ts';
+
+/** A brand: look, sender, SMTP, and the provider's organization it stands for (contract 7). `smtpPassword` is sealed; `smtpKey` names the key that sealed it. */
+export const Brand = defineEntity({
+  name: 'Brand',
+  tableName: 'brand',
+  properties: {
+    id: identity(),
+    slug: p.text(),
+    name: p.text(),
+    isDefault: p.boolean().default(false),
+    primaryColor: p.text().nullable(),
+    backgroundColor: p.text().nullable(),
+    logoUrl: p.text().nullable(),
+    iconUrl: p.text().nullable(),
+    footerText: p.text().nullable(),
+    emailFrom: p.text().nullable(),
+    emailFromName: p.text().nullable(),
+    smtpHost: p.text().nullable(),
+    smtpPort: p.integer().nullable(),
+    smtpSecure: p.boolean().default(false),
+    smtpAllowInsecure: p.boolean().default(false),
+    smtpUser: p.text().nullable(),
+    smtpPassword: p.text().nullable(),
+    smtpKey: p.text().nullable(),
+    idpOrgId: p.text().nullable(),
+    createdAt: stamp(),
+    updatedAt: stamp(),
+  },
+});

@@ -1,0 +1,22 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { identity, reference, stamp } from './columns.ts';
+
+/** One notification by one channel: the truth of what is still to be sent. */
+export const Delivery = defineEntity({
+  name: 'Delivery',
+  tableName: 'delivery',
+  properties: {
+    id: identity(),
+    notificationId: reference(),
+    channel: p.text().$type<'email' | 'push'>(),
+    status: p.text().$type<'queued' | 'sending' | 'sent' | 'failed'>().default('queued'),
+    brandId: reference().nullable(),
+    content: p.json<unknown>(),
+    attempts: p.integer().default(0),
+    error: p.text().nullable(),
+    dueAt: stamp(),
+    claimedUntil: p.datetime(3).nullable(),
+    sentAt: p.datetime(3).nullable(),
+    createdAt: stamp(),
+  },
+});

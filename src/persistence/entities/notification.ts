@@ -1,0 +1,21 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { identity, reference, stamp } from './columns.ts';
+
+/** One notification of one person: an item of the inbox and a line of the send log (contract 6). */
+export const Notification = defineEntity({
+  name: 'Notification',
+  tableName: 'notification',
+  properties: {
+    id: identity(),
+    applicationId: reference(),
+    notificationTypeId: reference(),
+    personId: reference(),
+    subject: p.text(),
+    payload: p.json<unknown>(),
+    status: p.text().$type<'queued' | 'sent' | 'partial' | 'failed' | 'suppressed'>(),
+    statusReason: p.text().nullable(),
+    locale: p.text(),
+    readAt: p.datetime(3).nullable(),
+    createdAt: stamp(),
+  },
+});

@@ -1,0 +1,14 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { reference, stamp } from './columns.ts';
+
+/** The application that an organization of the identity provider belongs to, beside `idp.orgToApp`. */
+export const Organization = defineEntity({
+  name: 'Organization',
+  tableName: 'organization',
+  properties: {
+    orgId: p.text().primary(),
+    applicationId: reference(),
+    createdAt: stamp(),
+    updatedAt: stamp(),
+  },
+});

@@ -1,0 +1,25 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { reference, stamp } from './columns.ts';
+
+/** A user's record beside `person` (specification, "User profile"). `brandId` null: the default brand. */
+export const Profile = defineEntity({
+  name: 'Profile',
+  tableName: 'profile',
+  properties: {
+    personId: reference().primary().autoincrement(false),
+    firstName: p.text().nullable(),
+    lastName: p.text().nullable(),
+    displayName: p.text().nullable(),
+    namesChangedAt: p.datetime(3).nullable(),
+    avatarUrl: p.text().nullable(),
+    locale: p.text().nullable(),
+    theme: p.text().$type<'light' | 'dark' | 'system'>().default('system'),
+    timezone: p.text().nullable(),
+    brandId: reference().nullable(),
+    issuer: p.text().nullable(),
+    subject: p.text().nullable(),
+    stateChangedAt: p.datetime(3).nullable(),
+    createdAt: stamp(),
+    updatedAt: stamp(),
+  },
+});

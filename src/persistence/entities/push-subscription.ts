@@ -1,0 +1,20 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { identity, reference, stamp } from './columns.ts';
+
+/** A browser that takes pushes. `vapidKey` is the public key that it subscribed with. */
+export const PushSubscription = defineEntity({
+  name: 'PushSubscription',
+  tableName: 'push_subscription',
+  properties: {
+    id: identity(),
+    personId: reference(),
+    endpoint: p.text(),
+    p256dh: p.text(),
+    auth: p.text(),
+    deviceLabel: p.text(),
+    vapidKey: p.text(),
+    lastUsedAt: p.datetime(3).nullable(),
+    createdAt: stamp(),
+    updatedAt: stamp(),
+  },
+});

@@ -1,0 +1,14 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { stamp } from './columns.ts';
+
+/** The language in which somebody registers who has no record yet; kept 24 hours (contract 8). */
+export const RegistrationLocale = defineEntity({
+  name: 'RegistrationLocale',
+  tableName: 'registration_locale',
+  properties: {
+    email: p.text().primary(),
+    orgId: p.text().primary(),
+    locale: p.text(),
+    at: stamp(),
+  },
+});

@@ -1,0 +1,13 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { stamp } from './columns.ts';
+
+/** An event that was told already: the same `eventId` again changes nothing. */
+export const SeenEvent = defineEntity({
+  name: 'SeenEvent',
+  tableName: 'seen_event',
+  properties: {
+    source: p.text().primary(),
+    key: p.text().primary(),
+    at: stamp(),
+  },
+});
