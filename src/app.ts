@@ -4,9 +4,9 @@
  */
 
 import { readFile } from 'node:fs/promises';
+import { buildFeatures } from './app-features.ts';
 import { exposeMetrics } from './app-metrics.ts';
-import { Manifests } from './catalog/manifest/manifests.ts';
-import { Roles } from './catalog/roles.ts';
+import type { Manifests } from './catalog/manifest/manifests.ts';
 import { seed } from './catalog/seed.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
@@ -95,14 +95,13 @@ async function build(config: Config, { clock, log, database }: Base): Promise<Ap
   const tokens = createTokens({ auth: config.auth, local: localIssuer, outbound, clock, log });
   const engine = new Engine({ source: database.facts, clock, cache: config.cache, log });
   database.follow(engine);
-  const manifests = new Manifests({ database, clock });
+  const features = buildFeatures({ config, database, clock, log, outbound });
 
   const services: Services = {
     engine,
     tokens,
     keys,
-    manifests,
-    roles: new Roles(database),
+    ...features,
     registry,
     clearEverywhere: async () => (await database.change(async () => ({ result: null, scopes: ['*'] }))).revision,
     ping: () => database.ping(),
@@ -122,7 +121,7 @@ async function build(config: Config, { clock, log, database }: Base): Promise<Ap
     config,
     database,
     engine,
-    manifests,
+    manifests: features.manifests,
     localIssuer,
     localKey,
     start: () => doors.start(),

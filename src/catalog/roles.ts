@@ -1,5 +1,7 @@
 /** Roles of an application and what they give. (Specification, "Role and role permission"; contract 5.) */
 
+import { administer, applicationOf, type By, editorOf } from '../administration/administer.ts';
+import { refuseImmutable, refuseStale, refuseSystem, tagOf } from '../administration/records.ts';
 import { Level } from '../engine/types.ts';
 import { UsherError } from '../errors.ts';
 import { findApplicationId } from '../persistence/catalog/applications.ts';
@@ -16,8 +18,6 @@ import {
   updateRole,
 } from '../persistence/catalog/roles.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
-import { administer, applicationOf, type By, editorOf } from './administration.ts';
-import { refuseImmutable, refuseStale, refuseSystem, tagOf } from './records.ts';
 
 export type { RolePermission, RoleRow } from '../persistence/catalog/roles.ts';
 

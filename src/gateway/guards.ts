@@ -6,7 +6,7 @@
  * the write decides again on rows of its own transaction, so a revoked administrator's next write fails.
  */
 
-import { managedResource, PANEL_APP, PANEL_ENTRY, PANEL_MANAGE } from '../catalog/panel.ts';
+import { managedResource, PANEL_APP, PANEL_ENTRY, PANEL_MANAGE } from '../administration/panel.ts';
 import { Level, type PersonFacts, type Question } from '../engine/types.ts';
 import { type ErrorCode, type Reason, UsherError } from '../errors.ts';
 import { isApplicationCode } from '../grammar.ts';

@@ -17,9 +17,21 @@ export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 /** The groups of the document, in its order. */
 export const TAGS = {
   Checks: 'Is it allowed? Asked by backends with an internal key, and by signed-in users about themselves.',
+  Profile: 'Who somebody is, and what they prefer in each application.',
+  Inbox: 'Notifications of a signed-in user, and what they want to be notified about.',
+  Push: 'Browsers that take pushes for a signed-in user.',
   Applications: 'The registry of applications and what each defines.',
+  Permissions: 'What an application can allow.',
   Roles: 'Bundles of permissions, and what each gives.',
+  Users: 'People as administrators see them: state, roles, overrides, preferences.',
+  Administrators: 'SuperAdmins, and administrators of single applications.',
+  Notifications: 'Types, templates, sends and their log.',
+  Languages: 'The registry of languages and what each falls back to.',
+  Brands: 'Look, sender and mail server.',
+  Audit: 'Who changed what.',
   Manifests: 'A whole application as one file.',
+  'Identity provider': 'Webhook, e-mail provider, health, login for development, organizations.',
+  Internal: 'For backends and the identity provider, with an internal key.',
   Operations: 'Health, readiness, metrics and this document.',
 } as const;
 export type Tag = keyof typeof TAGS;

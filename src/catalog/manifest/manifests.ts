@@ -2,13 +2,13 @@
  * Manifests: a whole application as one text, applied in one transaction, and written out again. (Contract 11.)
  */
 
+import { superAdmin } from '../../administration/administer.ts';
 import type { Clock } from '../../clock.ts';
 import type { Revision } from '../../engine/types.ts';
 import { UsherError, unavailable } from '../../errors.ts';
 import { isApplicationCode } from '../../grammar.ts';
 import { lockApplication, tryClaim } from '../../persistence/catalog/manifest-read.ts';
 import type { Committed, Database, Outcome, Tx } from '../../persistence/database.ts';
-import { superAdmin } from '../administration.ts';
 import { type Actor, recordApplied, recordRefused } from './audit.ts';
 import { carryOut, type Progress, scopesOf } from './carry.ts';
 import type { ManifestIssue } from './examine.ts';
