@@ -4,6 +4,7 @@ import { Manifests } from './catalog/manifest/manifests.ts';
 import { Roles } from './catalog/roles.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
+import { Administrators } from './directory/administrators.ts';
 import type { Services } from './gateway/services.ts';
 import type { Outbound } from './outbound.ts';
 import type { Database } from './persistence/database.ts';
@@ -20,11 +21,12 @@ export interface Ground {
 }
 
 /** What of the services is a feature: a line each. */
-export type Features = Pick<Services, 'roles'> & { readonly manifests: Manifests };
+export type Features = Pick<Services, 'roles' | 'administrators'> & { readonly manifests: Manifests };
 
 export function buildFeatures({ database, clock }: Ground): Features {
   return {
     manifests: new Manifests({ database, clock }),
     roles: new Roles(database),
+    administrators: new Administrators(database),
   };
 }

@@ -21,7 +21,7 @@ export interface GuardRequest {
   readonly signal: AbortSignal;
 }
 
-export type GuardKind = 'open' | 'key' | 'signedIn' | 'superAdmin' | 'applicationLevel';
+export type GuardKind = 'open' | 'key' | 'signedIn' | 'superAdmin' | 'anyAdministrator' | 'applicationLevel';
 
 export interface Guard<C> {
   readonly kind: GuardKind;
@@ -122,6 +122,27 @@ export const superAdmin: Guard<Caller> = {
 };
 
 /**
+ * Who administers anything: a SuperAdmin, an AppAdmin of any application, or a user who may enter the panel (contract 5). What
+ * the answer may hold beyond that is the handler's to decide.
+ */
+export const anyAdministrator: Guard<Caller> = {
+  kind: 'anyAdministrator',
+  name: 'anyAdministrator',
+  description: 'Needs the bearer token of a SuperAdmin, an AppAdmin of any application, or a user of the panel.',
+  scheme: 'bearer',
+  errors: [...signedIn.errors, 'FORBIDDEN'],
+  browsers: true,
+  identify: authenticate,
+  permit: async (services, request, caller) => {
+    const { superadmin } = await activePerson(services, request, caller);
+    if (superadmin || (await entersPanel(services, request, caller.email))) return;
+    if (await services.administrators.isAppAdmin(caller.email)) return;
+    throw new UsherError('FORBIDDEN', 'Only administrators may do this.');
+  },
+  actor: userActor,
+};
+
+/**
  * Who administers the application that the path names: a SuperAdmin, its AppAdmin, or a user with `panel.access` and
  * `applications.manage` of that level on it. An unknown application is forbidden like a foreign one; a SuperAdmin
  * passes, and the handler answers 404. In `auth` itself writes are for SuperAdmins, but for the few routes that say
@@ -157,6 +178,15 @@ async function activePerson(services: Services, request: GuardRequest, caller: C
   return person;
 }
 
+async function entersPanel(
+  { engine }: Pick<Services, 'engine'>,
+  { signal }: Pick<GuardRequest, 'signal'>,
+  email: string,
+): Promise<boolean> {
+  const entry: Question = { email, app: PANEL_APP, permission: PANEL_ENTRY, ...managedResource(null) };
+  return (await engine.check(entry, { signal })).decision.granted;
+}
+
 async function administers(
   { engine }: Services,
   { signal }: GuardRequest,
@@ -173,8 +203,7 @@ async function administers(
   if (closed && !delegated) return false;
   if (member.admin && !closed) return true;
 
-  const entry: Question = { email, app: PANEL_APP, permission: PANEL_ENTRY, ...managedResource(null) };
-  if (!(await engine.check(entry, { signal })).decision.granted) return false;
+  if (!(await entersPanel({ engine }, { signal }, email))) return false;
   // In `auth` a delegated write is for holders of the global level, not of a level on `auth`.
   const resource = managedResource(closed ? null : app);
   const manage: Question = { email, app: PANEL_APP, permission: PANEL_MANAGE, ...resource };
