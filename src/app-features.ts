@@ -1,10 +1,17 @@
 /** The features behind the gateway's routes, built in one visible place; app.ts hands them what they stand on. */
 
+import { AuditLog } from './administration/audit-log.ts';
+import { AppAdmins } from './catalog/app-admins.ts';
+import { Assignments } from './catalog/assignments.ts';
 import { Manifests } from './catalog/manifest/manifests.ts';
+import { ResourceOverrides } from './catalog/overrides.ts';
 import { Roles } from './catalog/roles.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
+import { AdminStatuses } from './directory/admin-status.ts';
 import { Administrators } from './directory/administrators.ts';
+import { Superadmins } from './directory/superadmins.ts';
+import { Users } from './directory/users.ts';
 import type { Services } from './gateway/services.ts';
 import type { Outbound } from './outbound.ts';
 import type { Database } from './persistence/database.ts';
@@ -21,12 +28,30 @@ export interface Ground {
 }
 
 /** What of the services is a feature: a line each. */
-export type Features = Pick<Services, 'roles' | 'administrators'> & { readonly manifests: Manifests };
+export type Features = Pick<
+  Services,
+  | 'roles'
+  | 'assignments'
+  | 'overrides'
+  | 'appAdmins'
+  | 'superadmins'
+  | 'users'
+  | 'adminStatuses'
+  | 'auditLog'
+  | 'administrators'
+> & { readonly manifests: Manifests };
 
-export function buildFeatures({ database, clock }: Ground): Features {
+export function buildFeatures({ config, database, clock }: Ground): Features {
   return {
     manifests: new Manifests({ database, clock }),
     roles: new Roles(database),
+    assignments: new Assignments(database),
+    overrides: new ResourceOverrides(database),
+    appAdmins: new AppAdmins(database),
+    superadmins: new Superadmins(database),
+    users: new Users(database, config.idp.publicUrl),
+    adminStatuses: new AdminStatuses(database),
+    auditLog: new AuditLog(database),
     administrators: new Administrators(database),
   };
 }

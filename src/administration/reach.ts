@@ -5,8 +5,8 @@
 
 import { evaluate, type PolicyPermission, permissionIn } from '../engine/evaluate.ts';
 import { Level, type MemberAnswer, type PolicyRows } from '../engine/types.ts';
-import { applicationsOf, isAppAdminAnywhere, levelsByResource } from '../persistence/catalog/panel-levels.ts';
-import type { Database, Tx } from '../persistence/database.ts';
+import { applicationsOf, levelsByResource } from '../persistence/catalog/panel-levels.ts';
+import type { Tx } from '../persistence/database.ts';
 import { membersIn, policyIn } from '../persistence/facts-source.ts';
 import { managedResource, PANEL_APP, PANEL_ENTRY, PANEL_MANAGE } from './panel.ts';
 
@@ -43,7 +43,10 @@ export async function reachIn(tx: Tx, email: string): Promise<Reach> {
     }),
     panelPermissions: panelist.policy.permissions
       .map(({ code }) => code)
-      .filter((code) => evaluate(panelist.answer.person, panelist.answer.member, permissionIn(panelist.policy, code), null).granted)
+      .filter(
+        (code) =>
+          evaluate(panelist.answer.person, panelist.answer.member, permissionIn(panelist.policy, code), null).granted,
+      )
       .sort(),
   };
 }
@@ -90,18 +93,4 @@ export async function panelistIn(tx: Tx, email: string): Promise<Panelist> {
   if (answer === undefined) throw new Error('one need has one answer');
   const of = { email, app: PANEL_APP, permission: PANEL_MANAGE, resourceType };
   return new Panelist(policy, answer, await levelsByResource(tx, of));
-}
-
-/** What guards ask of rows that the cached engine does not hold. */
-export class Administrators {
-  readonly #database: Database;
-
-  constructor(database: Database) {
-    this.#database = database;
-  }
-
-  /** Whether somebody is an AppAdmin of any application. */
-  isAppAdmin(email: string): Promise<boolean> {
-    return this.#database.read((tx) => isAppAdminAnywhere(tx, email));
-  }
 }

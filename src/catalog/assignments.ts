@@ -113,11 +113,7 @@ export class Assignments {
   }
 }
 
-async function heldBy(
-  tx: Tx,
-  app: number,
-  email: string,
-): Promise<Held | { person: null; roles: readonly [] }> {
+async function heldBy(tx: Tx, app: number, email: string): Promise<Held | { person: null; roles: readonly [] }> {
   const person = await holdPerson(tx, email);
   return person === null ? { person, roles: [] } : { person, roles: await readUserRoles(tx, app, person) };
 }

@@ -180,9 +180,13 @@ async function refuseNew(
   const global = wanted.findIndex((one) => isNew(one) && permissions.get(one.permissionId)?.global);
   if (global >= 0) {
     const path = `permissions.${global}.permissionId`;
-    throw new UsherError('GLOBAL_PERMISSION', `${path} names a global permission: an override of it would never count.`, {
-      details: { path },
-    });
+    throw new UsherError(
+      'GLOBAL_PERMISSION',
+      `${path} names a global permission: an override of it would never count.`,
+      {
+        details: { path },
+      },
+    );
   }
   if (wanted.some(isNew) && !(await holdResourceType(tx, app, resourceType))) {
     throw new UsherError('UNKNOWN_RESOURCE_TYPE', `${resourceType} is no entity of the application.`, {

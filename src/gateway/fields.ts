@@ -1,7 +1,15 @@
 /** Fields that many bodies and paths share, by the grammar that all doors use (contract 1). */
 
 import { z } from 'zod';
-import { isApplicationCode, isLongerThan, isPermissionCode, isSlug, LIMITS, normalizeEmail } from '../grammar.ts';
+import {
+  isApplicationCode,
+  isLongerThan,
+  isPermissionCode,
+  isResourceId,
+  isSlug,
+  LIMITS,
+  normalizeEmail,
+} from '../grammar.ts';
 
 /** A number in a path: an id, at most 2^53. */
 export const idParam = z
@@ -56,3 +64,17 @@ export const description = text(2000).nullable();
 export const readOnly = z.unknown().optional();
 
 export const timestamp = z.iso.datetime();
+
+/** The identifier of a record of an application's entity, as its owner writes it. */
+export const resourceId = z
+  .string()
+  .refine(isResourceId, `must be 1 to ${LIMITS.resourceId} characters, without control characters`);
+
+/** `?q=`: text to look for, compared as text; null where nothing is asked for. */
+export const search = text(200)
+  .optional()
+  .transform((value) => (value === undefined || value === '' ? null : value))
+  .meta({ description: 'Text to look for; nothing in it is a pattern.' });
+
+/** A boolean in a query. */
+export const flagParam = z.enum(['true', 'false']).transform((value) => value === 'true');

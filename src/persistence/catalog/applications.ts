@@ -16,3 +16,13 @@ export async function findApplicationId(tx: Tx, code: string): Promise<number | 
   const row = await tx.kysely.selectFrom('application').select('id').where('code', '=', code).executeTakeFirst();
   return row?.id ?? null;
 }
+
+/** When the application was made; undefined when there is none. */
+export async function findApplicationBirth(tx: Tx, code: string): Promise<Date | undefined> {
+  const row = await tx.kysely
+    .selectFrom('application')
+    .select('created_at')
+    .where('code', '=', code)
+    .executeTakeFirst();
+  return row?.created_at;
+}

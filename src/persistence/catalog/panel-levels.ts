@@ -19,13 +19,6 @@ export async function applicationsOf(tx: Tx, email: string): Promise<Application
   return rows;
 }
 
-/** Whether `email` is an administrator of any application. */
-export async function isAppAdminAnywhere(tx: Tx, email: string): Promise<boolean> {
-  const { rows } = await sql`
-    select from app_admin where person_id = (select id from person where email = ${email}) limit 1`.execute(tx.kysely);
-  return rows.length > 0;
-}
-
 /** The levels that a person's overrides of one permission say, by the resource's identifier; level 0 denies. */
 export async function levelsByResource(
   tx: Tx,
