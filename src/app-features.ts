@@ -5,6 +5,11 @@ import { Roles } from './catalog/roles.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import { Administrators } from './directory/administrators.ts';
+import { AppPreferences } from './directory/app-preferences.ts';
+import { ApplicationEvents } from './directory/application-events.ts';
+import { Profiles } from './directory/profiles.ts';
+import { Subjects } from './directory/subjects.ts';
+import { Turns } from './directory/turns.ts';
 import type { Services } from './gateway/services.ts';
 import type { Outbound } from './outbound.ts';
 import type { Database } from './persistence/database.ts';
@@ -21,12 +26,22 @@ export interface Ground {
 }
 
 /** What of the services is a feature: a line each. */
-export type Features = Pick<Services, 'roles' | 'administrators'> & { readonly manifests: Manifests };
+export type Features = Pick<
+  Services,
+  'roles' | 'administrators' | 'profiles' | 'appPreferences' | 'applicationEvents' | 'subjects'
+> & { readonly manifests: Manifests };
 
-export function buildFeatures({ database, clock }: Ground): Features {
+export function buildFeatures({ config, database, clock }: Ground): Features {
+  const policy = { bindSubject: config.auth.bindSubject, allowHttp: !config.production };
+  const connections = database.kind === 'pglite' ? 1 : config.database.poolSize;
+  const turns = new Turns({ connections, clock });
   return {
     manifests: new Manifests({ database, clock }),
     roles: new Roles(database),
     administrators: new Administrators(database),
+    profiles: new Profiles({ database, clock, policy, turns, names: null, idpPublicUrl: config.idp.publicUrl }),
+    appPreferences: new AppPreferences({ database, clock, policy, turns }),
+    applicationEvents: new ApplicationEvents({ database, turns }),
+    subjects: new Subjects({ database, policy }),
   };
 }
