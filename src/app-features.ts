@@ -10,13 +10,13 @@ import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import { AdminStatuses } from './directory/admin-status.ts';
 import { Administrators } from './directory/administrators.ts';
-import { Superadmins } from './directory/superadmins.ts';
-import { Users } from './directory/users.ts';
 import { AppPreferences } from './directory/app-preferences.ts';
 import { ApplicationEvents } from './directory/application-events.ts';
 import { Profiles } from './directory/profiles.ts';
 import { Subjects } from './directory/subjects.ts';
+import { Superadmins } from './directory/superadmins.ts';
 import { Turns } from './directory/turns.ts';
+import { Users } from './directory/users.ts';
 import type { Services } from './gateway/services.ts';
 import type { Outbound } from './outbound.ts';
 import type { Database } from './persistence/database.ts';
@@ -44,10 +44,10 @@ export type Features = Pick<
   | 'adminStatuses'
   | 'auditLog'
   | 'administrators'
-> & { readonly manifests: Manifests };
-
-export function buildFeatures({ config, database, clock }: Ground): Features {
-  'roles' | 'administrators' | 'profiles' | 'appPreferences' | 'applicationEvents' | 'subjects'
+  | 'profiles'
+  | 'appPreferences'
+  | 'applicationEvents'
+  | 'subjects'
 > & { readonly manifests: Manifests };
 
 export function buildFeatures({ config, database, clock }: Ground): Features {

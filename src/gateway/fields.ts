@@ -2,16 +2,12 @@
 
 import { z } from 'zod';
 import {
-  isApplicationCode,
-  isLongerThan,
-  isPermissionCode,
-  isResourceId,
-  isSlug,
   hasForbiddenCharacters,
   isApplicationCode,
   isLanguageCode,
   isLongerThan,
   isPermissionCode,
+  isResourceId,
   isSlug,
   isStorableUrl,
   isTimeZone,

@@ -12,13 +12,11 @@ import { manifestRoutes } from './routes/manifests.ts';
 import { myAppRoutes } from './routes/my-apps.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { overrideRoutes } from './routes/overrides.ts';
-import { profileCheckRoutes } from './routes/profile-checks.ts';
-import { roleRoutes } from './routes/roles.ts';
-import { userRoutes } from './routes/users.ts';
 import { profileRoutes } from './routes/profile.ts';
 import { profileCheckRoutes } from './routes/profile-checks.ts';
 import { roleRoutes } from './routes/roles.ts';
 import { userAppRoutes } from './routes/user-apps.ts';
+import { userRoutes } from './routes/users.ts';
 
 /** What the gateway serves. */
 export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Route[] {
