@@ -1,6 +1,11 @@
 /** The features behind the gateway's routes, built in one visible place; app.ts hands them what they stand on. */
 
+import { Applications } from './catalog/applications.ts';
+import { Entities } from './catalog/entities.ts';
+import { EntityCatalogItems } from './catalog/entity-items.ts';
+import { Languages } from './catalog/languages.ts';
 import { Manifests } from './catalog/manifest/manifests.ts';
+import { Permissions } from './catalog/permissions.ts';
 import { Roles } from './catalog/roles.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
@@ -20,10 +25,20 @@ export interface Ground {
 }
 
 /** What of the services is a feature: a line each. */
-export type Features = Pick<Services, 'roles'> & { readonly manifests: Manifests };
+export type Features = Pick<
+  Services,
+  'applications' | 'entities' | 'entityItems' | 'permissions' | 'languages' | 'roles'
+> & { readonly manifests: Manifests };
 
-export function buildFeatures({ database, clock }: Ground): Features {
+export function buildFeatures({ config, database, clock, outbound }: Ground): Features {
+  const entities = new Entities(database);
+  const { allowedOrigins } = config.entities;
   return {
+    applications: new Applications(database),
+    entities,
+    entityItems: new EntityCatalogItems({ entities, outbound, allowedOrigins, production: config.production }),
+    permissions: new Permissions(database),
+    languages: new Languages(database),
     manifests: new Manifests({ database, clock }),
     roles: new Roles(database),
   };

@@ -1,7 +1,16 @@
 /** Fields that many bodies and paths share, by the grammar that all doors use (contract 1). */
 
 import { z } from 'zod';
-import { isApplicationCode, isLongerThan, isPermissionCode, isSlug, LIMITS, normalizeEmail } from '../grammar.ts';
+import {
+  hasForbiddenCharacters,
+  isApplicationCode,
+  isLanguageCode,
+  isLongerThan,
+  isPermissionCode,
+  isSlug,
+  LIMITS,
+  normalizeEmail,
+} from '../grammar.ts';
 
 /** A number in a path: an id, at most 2^53. */
 export const idParam = z
@@ -38,15 +47,27 @@ export const email = z
   })
   .meta({ description: 'An e-mail address; upper and lower case are one.' });
 
-/** Text for people: no NUL, no lone surrogates, at most `max` code points. */
+/** Text for people: line breaks and tabs, no other control characters, no lone surrogates, at most `max` code points. */
 export function text(max: number) {
   return z
     .string()
     .refine((value) => !isLongerThan(value, max), `must be at most ${max} characters`)
-    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must not hold NUL or lone surrogates');
+    .refine(
+      (value) => !hasForbiddenCharacters(value.replace(/[\n\r\t]/g, ' ')),
+      'must not hold control characters or lone surrogates',
+    );
 }
 
-export const name = text(200).refine((value) => value.trim() !== '', 'must not be empty');
+/** The same in one line, not empty. */
+export function line(max: number) {
+  return text(max)
+    .refine((value) => value.trim() !== '', 'must not be empty')
+    .refine((value) => !/[\n\r\t]/.test(value), 'must be one line');
+}
+
+export const languageCode = z.string().refine(isLanguageCode, 'must be a language code such as cs, en or pt-br');
+
+export const name = line(200);
 export const description = text(2000).nullable();
 
 /** A read-only field of a record: it may come back in a PUT, and is ignored (contract 2). */

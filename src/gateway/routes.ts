@@ -2,10 +2,14 @@
 
 import type { Config } from '../config.ts';
 import type { Route } from './route.ts';
+import { applicationRoutes } from './routes/applications.ts';
 import { checkRoutes } from './routes/checks.ts';
 import { documentation } from './routes/documentation.ts';
+import { entityRoutes } from './routes/entities.ts';
+import { languageRoutes } from './routes/languages.ts';
 import { manifestRoutes } from './routes/manifests.ts';
 import { operationRoutes } from './routes/operations.ts';
+import { permissionRoutes } from './routes/permissions.ts';
 import { profileCheckRoutes } from './routes/profile-checks.ts';
 import { roleRoutes } from './routes/roles.ts';
 
@@ -14,7 +18,11 @@ export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Rout
   const routes: readonly Route[] = [
     ...checkRoutes, //        /api/check…
     ...profileCheckRoutes, // /api/profile/me/check…
+    ...applicationRoutes, //  /api/applications, /api/applications/:appCode, …/i18n/:locale
+    ...entityRoutes, //       /api/applications/:appCode/entities…
+    ...permissionRoutes, //   /api/applications/:appCode/permissions…
     ...roleRoutes, //         /api/applications/:appCode/roles…
+    ...languageRoutes, //     /api/languages…
     ...manifestRoutes, //     /api/manifests/apply, /api/applications/:appCode/manifest
     ...operationRoutes(config.production), // /healthz, /readyz, /metrics
   ];

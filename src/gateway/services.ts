@@ -1,6 +1,11 @@
 /** What handlers and guards may use: one line a feature, handed over by app.ts. A new feature adds its line here. */
 
+import type { Applications } from '../catalog/applications.ts';
+import type { Entities } from '../catalog/entities.ts';
+import type { EntityCatalogItems } from '../catalog/entity-items.ts';
+import type { Languages } from '../catalog/languages.ts';
 import type { Manifests } from '../catalog/manifest/manifests.ts';
+import type { Permissions } from '../catalog/permissions.ts';
 import type { Roles } from '../catalog/roles.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Revision } from '../engine/types.ts';
@@ -25,6 +30,11 @@ export interface Services {
     'revision' | 'peek' | 'check' | 'bulk' | 'effective' | 'person' | 'member' | 'clear' | 'status'
   >;
   readonly manifests: Pick<Manifests, 'apply' | 'export'>;
+  readonly applications: Applications;
+  readonly entities: Entities;
+  readonly entityItems: EntityCatalogItems;
+  readonly permissions: Permissions;
+  readonly languages: Languages;
   readonly roles: Roles;
   readonly tokens: Tokens;
   readonly keys: ApiKeys;
