@@ -69,7 +69,6 @@ const createEntity = defineRoute({
       code: 'invoice',
       name: 'Invoice',
       idLabel: 'Invoice number',
-      listEndpoint: 'https://billing.example.com/api/invoices',
     },
   },
   handle: async ({ entities }, input) => {
