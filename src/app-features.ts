@@ -1,14 +1,22 @@
 /** The features behind the gateway's routes, built in one visible place; app.ts hands them what they stand on. */
 
+import { AuditLog } from './administration/audit-log.ts';
+import { AppAdmins } from './catalog/app-admins.ts';
 import { Applications } from './catalog/applications.ts';
+import { Assignments } from './catalog/assignments.ts';
 import { Entities } from './catalog/entities.ts';
 import { EntityCatalogItems } from './catalog/entity-items.ts';
 import { Languages } from './catalog/languages.ts';
 import { Manifests } from './catalog/manifest/manifests.ts';
+import { ResourceOverrides } from './catalog/overrides.ts';
 import { Permissions } from './catalog/permissions.ts';
 import { Roles } from './catalog/roles.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
+import { AdminStatuses } from './directory/admin-status.ts';
+import { Administrators } from './directory/administrators.ts';
+import { Superadmins } from './directory/superadmins.ts';
+import { Users } from './directory/users.ts';
 import type { Services } from './gateway/services.ts';
 import type { Outbound } from './outbound.ts';
 import type { Database } from './persistence/database.ts';
@@ -27,7 +35,20 @@ export interface Ground {
 /** What of the services is a feature: a line each. */
 export type Features = Pick<
   Services,
-  'applications' | 'entities' | 'entityItems' | 'permissions' | 'languages' | 'roles'
+  | 'applications'
+  | 'entities'
+  | 'entityItems'
+  | 'permissions'
+  | 'languages'
+  | 'roles'
+  | 'assignments'
+  | 'overrides'
+  | 'appAdmins'
+  | 'superadmins'
+  | 'users'
+  | 'adminStatuses'
+  | 'auditLog'
+  | 'administrators'
 > & { readonly manifests: Manifests };
 
 export function buildFeatures({ config, database, clock, outbound }: Ground): Features {
@@ -41,5 +62,13 @@ export function buildFeatures({ config, database, clock, outbound }: Ground): Fe
     languages: new Languages(database),
     manifests: new Manifests({ database, clock }),
     roles: new Roles(database),
+    assignments: new Assignments(database),
+    overrides: new ResourceOverrides(database),
+    appAdmins: new AppAdmins(database),
+    superadmins: new Superadmins(database),
+    users: new Users(database, config.idp.publicUrl),
+    adminStatuses: new AdminStatuses(database),
+    auditLog: new AuditLog(database),
+    administrators: new Administrators(database),
   };
 }

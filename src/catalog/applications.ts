@@ -1,15 +1,22 @@
 /** The registry of applications. (Specification, "Application", "Applications"; contract 5.) */
 
-import { administer, allOf, applicationAlone, type By, editorOf, managerOfAll } from '../administration/administer.ts';
-import { administeredBy } from '../administration/levels.ts';
-import { managedResource, PANEL_APP } from '../administration/panel.ts';
+import {
+  administer,
+  allOf,
+  applicationAlone,
+  type By,
+  editorOf,
+  knownApplication,
+  managerOfAll,
+} from '../administration/administer.ts';
+import { managedResource, PANEL_APP, PANEL_MANAGE } from '../administration/panel.ts';
+import { reachIn } from '../administration/reach.ts';
 import { refuseImmutable, refuseStale, refuseSystem, tagOf } from '../administration/records.ts';
 import { UsherError } from '../errors.ts';
 import {
   type ApplicationRecord,
   deleteApplication,
   deleteOverridesOfResource,
-  findApplicationId,
   insertApplication,
   listApplications,
   readApplication,
@@ -45,16 +52,17 @@ export class Applications {
   /** Those that `email` may view, by code. */
   list(email: string): Promise<ApplicationRecord[]> {
     return this.#database.read(async (tx) => {
-      const { levels } = await administeredBy(tx, email);
-      return (await listApplications(tx)).filter(({ code }) => levels.has(code));
+      const { applications } = await reachIn(tx, email);
+      const reached = new Set(applications.map(({ id }) => id));
+      return (await listApplications(tx)).filter(({ id }) => reached.has(id));
     });
   }
 
   /** Whether `email` administers anything: an application, or the making of them. */
   administersAny(email: string): Promise<boolean> {
     return this.#database.read(async (tx) => {
-      const { levels, managesAll } = await administeredBy(tx, email);
-      return managesAll || levels.size > 0;
+      const { applications, panelPermissions } = await reachIn(tx, email);
+      return applications.length > 0 || panelPermissions.includes(PANEL_MANAGE);
     });
   }
 
@@ -135,9 +143,7 @@ export class Applications {
    */
   texts(code: string): Promise<Record<string, string>> {
     return this.#database.read(async (tx) => {
-      const id = await findApplicationId(tx, code);
-      if (id === null) throw unknown(code);
-      const types = await readTypeTexts(tx, id);
+      const types = await readTypeTexts(tx, await knownApplication(tx, code));
       return Object.fromEntries(
         types.flatMap((type): [string, string][] => {
           const key = `notifications.types.${type.code}`;
@@ -170,10 +176,6 @@ function tagged(application: ApplicationRecord): TaggedApplication {
 
 async function existing(tx: Tx, code: string): Promise<ApplicationRecord> {
   const application = await readApplication(tx, code);
-  if (application === undefined) throw unknown(code);
+  if (application === undefined) throw new UsherError('NOT_FOUND', `There is no application ${code}.`);
   return application;
-}
-
-function unknown(code: string): UsherError {
-  return new UsherError('NOT_FOUND', `There is no application ${code}.`);
 }

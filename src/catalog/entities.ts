@@ -1,10 +1,16 @@
 /** The catalog of what an application's overrides can be about. (Specification, "Application entity"; contract 5.) */
 
-import { administer, applicationAlone, applicationOf, type By, editorOf } from '../administration/administer.ts';
+import {
+  administer,
+  applicationAlone,
+  applicationOf,
+  type By,
+  editorOf,
+  knownApplication,
+} from '../administration/administer.ts';
 import { PANEL_APP } from '../administration/panel.ts';
 import { refuseSystem } from '../administration/records.ts';
 import { UsherError } from '../errors.ts';
-import { findApplicationId } from '../persistence/catalog/applications.ts';
 import {
   deleteEntity,
   type EntityFields,
@@ -34,11 +40,7 @@ export class Entities {
 
   /** All entities, by code; NOT_FOUND for an unknown application. */
   list(app: string): Promise<EntityRecord[]> {
-    return this.#database.read(async (tx) => {
-      const id = await findApplicationId(tx, app);
-      if (id === null) throw new UsherError('NOT_FOUND', `There is no application ${app}.`);
-      return await listEntities(tx, id);
-    });
+    return this.#database.read(async (tx) => await listEntities(tx, await knownApplication(tx, app)));
   }
 
   /** One by its code; NOT_FOUND. */

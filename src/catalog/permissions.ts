@@ -1,10 +1,9 @@
 /** What an application can allow. (Specification, "Permission"; contract 5.) */
 
-import { administer, applicationAlone, type By, editorOf } from '../administration/administer.ts';
+import { administer, applicationAlone, type By, editorOf, knownApplication } from '../administration/administer.ts';
 import { PANEL_APP, PANEL_ENTRY, PANEL_MANAGE } from '../administration/panel.ts';
 import { refuseField, refuseImmutable, refuseSystem } from '../administration/records.ts';
 import { UsherError } from '../errors.ts';
-import { findApplicationId } from '../persistence/catalog/applications.ts';
 import {
   deletePermission,
   findPermissions,
@@ -40,11 +39,7 @@ export class Permissions {
 
   /** All permissions, by code; NOT_FOUND for an unknown application. */
   list(app: string): Promise<PermissionRecord[]> {
-    return this.#database.read(async (tx) => {
-      const id = await findApplicationId(tx, app);
-      if (id === null) throw new UsherError('NOT_FOUND', `There is no application ${app}.`);
-      return await listPermissions(tx, id);
-    });
+    return this.#database.read(async (tx) => await listPermissions(tx, await knownApplication(tx, app)));
   }
 
   /** ALREADY_EXISTS; UNKNOWN_REFERENCE for a parent that is not the application's. */

@@ -7,6 +7,7 @@ import {
   isLanguageCode,
   isLongerThan,
   isPermissionCode,
+  isResourceId,
   isSlug,
   LIMITS,
   normalizeEmail,
@@ -47,6 +48,9 @@ export const email = z
   })
   .meta({ description: 'An e-mail address; upper and lower case are one.' });
 
+/** The person that a path names; the address is normalised as everywhere. */
+export const EmailParams = z.strictObject({ email });
+
 /** Text for people: line breaks and tabs, no other control characters, no lone surrogates, at most `max` code points. */
 export function text(max: number) {
   return z
@@ -74,3 +78,17 @@ export const description = text(2000).nullable();
 export const readOnly = z.unknown().optional();
 
 export const timestamp = z.iso.datetime();
+
+/** The identifier of a record of an application's entity, as its owner writes it. */
+export const resourceId = z
+  .string()
+  .refine(isResourceId, `must be 1 to ${LIMITS.resourceId} characters, without control characters`);
+
+/** `?q=`: text to look for, compared as text; null where nothing is asked for. */
+export const search = text(200)
+  .optional()
+  .transform((value) => (value === undefined || value === '' ? null : value))
+  .meta({ description: 'Text to look for; nothing in it is a pattern.' });
+
+/** A boolean in a query. */
+export const flagParam = z.enum(['true', 'false']).transform((value) => value === 'true');

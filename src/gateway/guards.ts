@@ -28,7 +28,8 @@ export type GuardKind =
   | 'superAdmin'
   | 'applicationLevel'
   | 'managerOfAll'
-  | 'anyApplication';
+  | 'anyApplication'
+  | 'anyAdministrator';
 
 export interface Guard<C> {
   readonly kind: GuardKind;
@@ -129,6 +130,27 @@ export const superAdmin: Guard<Caller> = {
 };
 
 /**
+ * Who administers anything: a SuperAdmin, an AppAdmin of any application, or a user who may enter the panel (contract 5). What
+ * the answer may hold beyond that is the handler's to decide.
+ */
+export const anyAdministrator: Guard<Caller> = {
+  kind: 'anyAdministrator',
+  name: 'anyAdministrator',
+  description: 'Needs the bearer token of a SuperAdmin, an AppAdmin of any application, or a user of the panel.',
+  scheme: 'bearer',
+  errors: [...signedIn.errors, 'FORBIDDEN'],
+  browsers: true,
+  identify: authenticate,
+  permit: async (services, request, caller) => {
+    const { superadmin } = await activePerson(services, request, caller);
+    if (superadmin || (await entersPanel(services, request, caller.email))) return;
+    if (await services.administrators.isAppAdmin(caller.email)) return;
+    throw new UsherError('FORBIDDEN', 'Only administrators may do this.');
+  },
+  actor: userActor,
+};
+
+/**
  * Who administers the application that the path names: a SuperAdmin, its AppAdmin, or a user with `panel.access` and
  * `applications.manage` of that level on it. An unknown application is forbidden like a foreign one; a SuperAdmin
  * passes, and the handler answers 404. In `auth` itself writes are for SuperAdmins, but for the few routes that say
@@ -205,6 +227,15 @@ async function activePerson(services: Services, request: GuardRequest, caller: C
   return person;
 }
 
+async function entersPanel(
+  { engine }: Pick<Services, 'engine'>,
+  { signal }: Pick<GuardRequest, 'signal'>,
+  email: string,
+): Promise<boolean> {
+  const entry: Question = { email, app: PANEL_APP, permission: PANEL_ENTRY, ...managedResource(null) };
+  return (await engine.check(entry, { signal })).decision.granted;
+}
+
 async function administers(
   services: Services,
   request: GuardRequest,
@@ -232,8 +263,7 @@ async function holdsPanelLevel(
   app: string | null,
   needed: Level,
 ): Promise<boolean> {
-  const entry: Question = { email, app: PANEL_APP, permission: PANEL_ENTRY, ...managedResource(null) };
-  if (!(await engine.check(entry, { signal })).decision.granted) return false;
+  if (!(await entersPanel({ engine }, { signal }, email))) return false;
   const manage: Question = { email, app: PANEL_APP, permission: PANEL_MANAGE, ...managedResource(app) };
   return (await engine.check(manage, { signal })).decision.level >= needed;
 }

@@ -2,16 +2,21 @@
 
 import type { Config } from '../config.ts';
 import type { Route } from './route.ts';
+import { administratorRoutes } from './routes/administrators.ts';
 import { applicationRoutes } from './routes/applications.ts';
+import { assignmentRoutes } from './routes/assignments.ts';
+import { auditRoutes } from './routes/audit.ts';
 import { checkRoutes } from './routes/checks.ts';
 import { documentation } from './routes/documentation.ts';
 import { entityRoutes } from './routes/entities.ts';
 import { languageRoutes } from './routes/languages.ts';
 import { manifestRoutes } from './routes/manifests.ts';
 import { operationRoutes } from './routes/operations.ts';
+import { overrideRoutes } from './routes/overrides.ts';
 import { permissionRoutes } from './routes/permissions.ts';
 import { profileCheckRoutes } from './routes/profile-checks.ts';
 import { roleRoutes } from './routes/roles.ts';
+import { userRoutes } from './routes/users.ts';
 
 /** What the gateway serves. */
 export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Route[] {
@@ -23,6 +28,11 @@ export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Rout
     ...permissionRoutes, //   /api/applications/:appCode/permissions…
     ...roleRoutes, //         /api/applications/:appCode/roles…
     ...languageRoutes, //     /api/languages…
+    ...assignmentRoutes, //   /api/users/:email/apps/:appCode/roles, /api/applications/:appCode/roles/:roleId/users
+    ...overrideRoutes, //     /api/users/:email/apps/:appCode/resources…
+    ...administratorRoutes, // /api/users/admins…
+    ...userRoutes, //         /api/users…, /api/profile/me/admin-status
+    ...auditRoutes, //        /api/admin/audit, /api/applications/:appCode/audit
     ...manifestRoutes, //     /api/manifests/apply, /api/applications/:appCode/manifest
     ...operationRoutes(config.production), // /healthz, /readyz, /metrics
   ];

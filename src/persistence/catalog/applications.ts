@@ -117,3 +117,13 @@ export async function deleteOverridesOfResource(
     select distinct email from gone join person on person.id = gone.person_id order by email`.execute(tx.kysely);
   return rows.map(({ email }) => email);
 }
+
+/** When the application was made; undefined when there is none. */
+export async function findApplicationBirth(tx: Tx, code: string): Promise<Date | undefined> {
+  const row = await tx.kysely
+    .selectFrom('application')
+    .select('created_at')
+    .where('code', '=', code)
+    .executeTakeFirst();
+  return row?.created_at;
+}
