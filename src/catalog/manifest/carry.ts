@@ -24,7 +24,7 @@ import {
   putRolePermissions,
   putRoles,
 } from '../../persistence/catalog/manifest-write.ts';
-import { ensureGenericType } from '../../persistence/catalog/notification-types.ts';
+import { ensureGenericType, putNotificationTypes } from '../../persistence/catalog/notification-types.ts';
 import type { Scope, Tx } from '../../persistence/database.ts';
 import { ensurePeople } from '../../persistence/people.ts';
 import { byCode, type ManifestPermission } from './format.ts';
@@ -57,6 +57,7 @@ export async function carryOut(tx: Tx, plan: Plan, onProgress: Progress): Promis
     ['role', 'role'],
     ['permission', 'permission'],
     ['entity', 'entity'],
+    ['notificationType', 'notification_type'],
   ] as const) {
     await work.each(removed(steps[kind]), (rows) =>
       deleteDefinitions(
@@ -73,6 +74,8 @@ export async function carryOut(tx: Tx, plan: Plan, onProgress: Progress): Promis
   await work.quietly(newParents(steps.permission), (rows) => putParents(tx, app, rows));
   await work.each(wanted(steps.role), (rows) => putRoles(tx, app, rows));
   await work.quietly(newRolePermissions(steps.role), (rows) => putRolePermissions(tx, app, rows));
+
+  await work.each(wanted(steps.notificationType), (rows) => putNotificationTypes(tx, app, rows));
 
   await work.quietly(newcomers(plan), (emails) => ensurePeople(tx, emails));
   await work.each(wanted(steps.admin), (rows) =>

@@ -128,7 +128,7 @@ export async function deleteRolePermissions(
 /** Removes what an application defines, by code. What hangs on it has gone before. */
 export async function deleteDefinitions(
   { kysely }: Tx,
-  table: 'entity' | 'permission' | 'role',
+  table: 'entity' | 'permission' | 'role' | 'notification_type',
   app: number,
   codes: readonly string[],
 ): Promise<void> {
