@@ -267,7 +267,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
           [[override('order.read', true)], 'UNKNOWN_REFERENCE'],
           [[{ permissionId: 999_999, granted: true }], 'UNKNOWN_REFERENCE'],
           [[override('invoice.read', true), override('invoice.read', false)], 'VALIDATION_FAILED'],
-          [[{ permissionId: permissions.get('invoice.read') }], 'VALIDATION_FAILED'],
+          [[{ permissionId: override('invoice.read', true).permissionId }], 'VALIDATION_FAILED'],
           [[{ ...override('invoice.read', true), granted: 'true' }], 'VALIDATION_FAILED'],
           [[{ ...override('invoice.read', true), acessLevel: 'view' }], 'VALIDATION_FAILED'],
           [[override('invoice.read', true, '')], 'VALIDATION_FAILED'],
