@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { successData } from '../envelopes.ts';
-import { email, personName, text } from '../fields.ts';
+import { email, name, text } from '../fields.ts';
 import { key } from '../guards.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { Recorded } from './my-apps.ts';
@@ -43,9 +43,9 @@ const profileSync = defineRoute({
   guard: key('profile'),
   body: z.strictObject({
     email,
-    firstName: personName.optional(),
-    lastName: personName.optional(),
-    displayName: personName.optional(),
+    firstName: name.optional(),
+    lastName: name.optional(),
+    displayName: name.optional(),
     changedAt: z.iso
       .datetime({ offset: true })
       .transform((moment) => new Date(moment))
