@@ -10,6 +10,7 @@ import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import { createMailer } from './delivery/mail.ts';
 import { Mailbox } from './delivery/mailbox.ts';
+import { Administrators } from './directory/administrators.ts';
 import type { Services } from './gateway/services.ts';
 import type { Outbound } from './outbound.ts';
 import type { Database } from './persistence/database.ts';
@@ -26,7 +27,9 @@ export interface Ground {
 }
 
 /** What of the services is a feature: a line each. */
-export type Features = Pick<Services, 'brands' | 'mailbox' | 'roles'> & { readonly manifests: Manifests };
+export type Features = Pick<Services, 'administrators' | 'brands' | 'mailbox' | 'roles'> & {
+  readonly manifests: Manifests;
+};
 
 /** The features, and what they need of a start and of an end. */
 export interface BuiltFeatures {
@@ -44,6 +47,7 @@ export function buildFeatures({ config, database, clock }: Ground): BuiltFeature
   const mailer = createMailer({ mailbox, clock });
   return {
     features: {
+      administrators: new Administrators(database),
       brands: new Brands({ database, sealing, senders, mailer }),
       mailbox,
       manifests: new Manifests({ database, clock }),

@@ -47,6 +47,9 @@ export const email = z
   })
   .meta({ description: 'An e-mail address; upper and lower case are one.' });
 
+/** The person that a path names; the address is normalised as everywhere. */
+export const EmailParams = z.strictObject({ email });
+
 /** Text for people: no NUL, no lone surrogates, at most `max` code points. */
 export function text(max: number) {
   return z

@@ -21,7 +21,14 @@ export interface GuardRequest {
   readonly signal: AbortSignal;
 }
 
-export type GuardKind = 'open' | 'key' | 'signedIn' | 'superAdmin' | 'panelEntry' | 'applicationLevel';
+export type GuardKind =
+  | 'open'
+  | 'key'
+  | 'signedIn'
+  | 'superAdmin'
+  | 'panelEntry'
+  | 'anyAdministrator'
+  | 'applicationLevel';
 
 export interface Guard<C> {
   readonly kind: GuardKind;
@@ -139,6 +146,27 @@ export const panelEntry: Guard<Caller> = {
 };
 
 /**
+ * Who administers anything: a SuperAdmin, an AppAdmin of any application, or a user who may enter the panel (contract 5). What
+ * the answer may hold beyond that is the handler's to decide.
+ */
+export const anyAdministrator: Guard<Caller> = {
+  kind: 'anyAdministrator',
+  name: 'anyAdministrator',
+  description: 'Needs the bearer token of a SuperAdmin, an AppAdmin of any application, or a user of the panel.',
+  scheme: 'bearer',
+  errors: [...signedIn.errors, 'FORBIDDEN'],
+  browsers: true,
+  identify: authenticate,
+  permit: async (services, request, caller) => {
+    const { superadmin } = await activePerson(services, request, caller);
+    if (superadmin || (await entersPanel(services, request, caller.email))) return;
+    if (await services.administrators.isAppAdmin(caller.email)) return;
+    throw new UsherError('FORBIDDEN', 'Only administrators may do this.');
+  },
+  actor: userActor,
+};
+
+/**
  * Who administers the application that the path names: a SuperAdmin, its AppAdmin, or a user with `panel.access` and
  * `applications.manage` of that level on it. An unknown application is forbidden like a foreign one; a SuperAdmin
  * passes, and the handler answers 404. In `auth` itself writes are for SuperAdmins, but for the few routes that say
@@ -174,21 +202,23 @@ async function activePerson(services: Services, request: GuardRequest, caller: C
   return person;
 }
 
-async function entersPanel({ engine }: Services, { signal }: GuardRequest, email: string): Promise<boolean> {
+async function entersPanel(
+  { engine }: Pick<Services, 'engine'>,
+  { signal }: Pick<GuardRequest, 'signal'>,
+  email: string,
+): Promise<boolean> {
   const entry: Question = { email, app: PANEL_APP, permission: PANEL_ENTRY, ...managedResource(null) };
   return (await engine.check(entry, { signal })).decision.granted;
 }
 
 async function administers(
-  services: Services,
-  request: GuardRequest,
+  { engine }: Services,
+  { signal }: GuardRequest,
   email: string,
   app: string,
   needed: Level,
   delegated: boolean,
 ): Promise<boolean> {
-  const { engine } = services;
-  const { signal } = request;
   if (!isApplicationCode(app)) return false;
   const { member } = await engine.member(app, email, { signal });
   if (member.appId === null) return false;
@@ -197,7 +227,7 @@ async function administers(
   if (closed && !delegated) return false;
   if (member.admin && !closed) return true;
 
-  if (!(await entersPanel(services, request, email))) return false;
+  if (!(await entersPanel({ engine }, { signal }, email))) return false;
   // In `auth` a delegated write is for holders of the global level, not of a level on `auth`.
   const resource = managedResource(closed ? null : app);
   const manage: Question = { email, app: PANEL_APP, permission: PANEL_MANAGE, ...resource };

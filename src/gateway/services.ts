@@ -4,6 +4,7 @@ import type { Brands } from '../brands/brands.ts';
 import type { Manifests } from '../catalog/manifest/manifests.ts';
 import type { Roles } from '../catalog/roles.ts';
 import type { Mailbox } from '../delivery/mailbox.ts';
+import type { Administrators } from '../directory/administrators.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Revision } from '../engine/types.ts';
 import type { ApiKeys } from '../identity/api-keys.ts';
@@ -31,6 +32,7 @@ export interface Services {
   readonly mailbox: Mailbox | null;
   readonly manifests: Pick<Manifests, 'apply' | 'export'>;
   readonly roles: Roles;
+  readonly administrators: Administrators;
   readonly tokens: Tokens;
   readonly keys: ApiKeys;
   /** Makes every instance drop what it holds, through the change log; answers the revision that says so. */
