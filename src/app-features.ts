@@ -12,8 +12,10 @@ import { createMailer } from './delivery/mail.ts';
 import { Mailbox } from './delivery/mailbox.ts';
 import { Administrators } from './directory/administrators.ts';
 import type { Services } from './gateway/services.ts';
+import { SecretKey } from './identity/secret-key.ts';
 import type { Outbound } from './outbound.ts';
 import type { Database } from './persistence/database.ts';
+import { keepSecretKey } from './persistence/settings.ts';
 import type { Logger } from './telemetry.ts';
 
 /** What features are built on. */
@@ -59,4 +61,12 @@ export function buildFeatures({ config, database, clock }: Ground): BuiltFeature
     },
     close: () => mailer.close(),
   };
+}
+
+/** What links and cookies are signed with; kept in the database where the configuration names none. */
+export function openSecretKey({ config, database, clock }: Pick<Ground, 'config' | 'database' | 'clock'>): SecretKey {
+  return new SecretKey(config.secretKey, clock, async (proposed) => {
+    const kept = await database.change(async (tx) => ({ result: await keepSecretKey(tx, proposed), scopes: [] }));
+    return kept.result;
+  });
 }

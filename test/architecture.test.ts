@@ -58,7 +58,6 @@ const PACKAGES: Record<string, readonly string[]> = {
   jose: ['identity'],
   nodemailer: ['delivery'],
   'web-push': ['delivery'],
-  'pg-boss': ['persistence'],
   liquidjs: ['notifications'],
   'html-to-text': ['notifications'],
   'better-sse': ['gateway'],
