@@ -13,9 +13,12 @@ import { Mailbox } from './delivery/mailbox.ts';
 import { Administrators } from './directory/administrators.ts';
 import type { Services } from './gateway/services.ts';
 import { SecretKey } from './identity/secret-key.ts';
+import { Renderer } from './notifications/render.ts';
 import type { Outbound } from './outbound.ts';
 import type { Database } from './persistence/database.ts';
 import { keepSecretKey } from './persistence/settings.ts';
+import { AuthMails } from './provider/mail/auth-mails.ts';
+import { seedAuthMails } from './provider/mail/seed.ts';
 import type { Logger } from './telemetry.ts';
 
 /** What features are built on. */
@@ -29,7 +32,7 @@ export interface Ground {
 }
 
 /** What of the services is a feature: a line each. */
-export type Features = Pick<Services, 'administrators' | 'brands' | 'mailbox' | 'roles'> & {
+export type Features = Pick<Services, 'administrators' | 'authMails' | 'brands' | 'mailbox' | 'roles'> & {
   readonly manifests: Manifests;
 };
 
@@ -42,24 +45,30 @@ export interface BuiltFeatures {
   close(): Promise<void>;
 }
 
-export function buildFeatures({ config, database, clock }: Ground): BuiltFeatures {
+export function buildFeatures({ config, database, clock, log }: Ground): BuiltFeatures {
   const sealing = new Sealing(config.brandSmtpKeys, clock);
   const senders = new Senders({ database, sealing, publicUrl: config.publicUrl });
   const mailbox = config.production ? null : new Mailbox(config.dataDir, clock);
   const mailer = createMailer({ mailbox, clock });
+  const renderer = new Renderer(clock);
   return {
     features: {
       administrators: new Administrators(database),
+      authMails: new AuthMails({ config, database, clock, log, sealing, senders, mailer, renderer }),
       brands: new Brands({ database, sealing, senders, mailer }),
       mailbox,
       manifests: new Manifests({ database, clock }),
       roles: new Roles(database),
     },
     prepare: async () => {
+      await database.change(seedAuthMails);
       await database.change(seedBrands);
       await database.change((tx) => checkSealing(tx, sealing));
     },
-    close: () => mailer.close(),
+    close: async () => {
+      await mailer.close();
+      renderer.close();
+    },
   };
 }
 

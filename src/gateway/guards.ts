@@ -24,6 +24,7 @@ export interface GuardRequest {
 export type GuardKind =
   | 'open'
   | 'key'
+  | 'signature'
   | 'signedIn'
   | 'superAdmin'
   | 'panelEntry'

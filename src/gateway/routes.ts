@@ -9,6 +9,7 @@ import { documentation } from './routes/documentation.ts';
 import { manifestRoutes } from './routes/manifests.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { profileCheckRoutes } from './routes/profile-checks.ts';
+import { providerMailRoutes } from './routes/provider-mail.ts';
 import { roleRoutes } from './routes/roles.ts';
 
 /** What the gateway serves. */
@@ -19,6 +20,7 @@ export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Rout
     ...roleRoutes, //         /api/applications/:appCode/roles…
     ...manifestRoutes, //     /api/manifests/apply, /api/applications/:appCode/manifest
     ...brandRoutes(config.production), //     /api/admin/brands…
+    ...providerMailRoutes, // /api/idp/notifications/email
     ...devMailRoutes(config.production), //   /dev/mail
     ...operationRoutes(config.production), // /healthz, /readyz, /metrics
   ];

@@ -9,6 +9,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Revision } from '../engine/types.ts';
 import type { ApiKeys } from '../identity/api-keys.ts';
 import type { Tokens } from '../identity/tokens.ts';
+import type { AuthMails } from '../provider/mail/auth-mails.ts';
 import type { Registry } from '../telemetry.ts';
 
 /** A refused administrative write of an identified caller, for the audit (contract 5). */
@@ -27,6 +28,7 @@ export interface Services {
     Engine,
     'revision' | 'peek' | 'check' | 'bulk' | 'effective' | 'person' | 'member' | 'clear' | 'status'
   >;
+  readonly authMails: Pick<AuthMails, 'signatureHeader' | 'verify' | 'deliver'>;
   readonly brands: Brands;
   /** Null in production. */
   readonly mailbox: Mailbox | null;

@@ -12,9 +12,9 @@ export function unescapeHtml(text: string): string {
   });
 }
 
+const LINK = /\b(?:(?:https?|ftp):\/\/|(?:javascript|data|file):(?=\S)|www\.)[^\s<>"'`]*/gi;
+
 /** The text without links that `keep` does not want. Mail programs make a link of whatever looks like one. */
 export function scrub(text: string, keep: (link: string) => boolean): string {
-  return text.replace(/\b(?:https?|ftp|javascript|data|file):[^\s<>"'`]*|\bwww\.[^\s<>"'`]+/gi, (link) =>
-    keep(link.replace(/[).,;:!?]+$/, '')) ? link : '',
-  );
+  return text.replace(LINK, (link) => (keep(link.replace(/[).,;:!?]+$/, '')) ? link : ''));
 }
