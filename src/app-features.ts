@@ -1,31 +1,42 @@
 /** The features behind the gateway's routes, built in one visible place; app.ts hands them what they stand on. */
 
-import { AuditLog } from './administration/audit-log.ts';
-import { AppAdmins } from './catalog/app-admins.ts';
-import { Applications } from './catalog/applications.ts';
-import { Assignments } from './catalog/assignments.ts';
-import { Entities } from './catalog/entities.ts';
-import { EntityCatalogItems } from './catalog/entity-items.ts';
-import { Languages } from './catalog/languages.ts';
-import { Manifests } from './catalog/manifest/manifests.ts';
-import { ResourceOverrides } from './catalog/overrides.ts';
-import { Permissions } from './catalog/permissions.ts';
-import { Roles } from './catalog/roles.ts';
-import type { Clock } from './clock.ts';
-import type { Config } from './config.ts';
-import { AdminStatuses } from './directory/admin-status.ts';
-import { Administrators } from './directory/administrators.ts';
-import { AppPreferences } from './directory/app-preferences.ts';
-import { ApplicationEvents } from './directory/application-events.ts';
-import { Profiles } from './directory/profiles.ts';
-import { Subjects } from './directory/subjects.ts';
-import { Superadmins } from './directory/superadmins.ts';
-import { Turns } from './directory/turns.ts';
-import { Users } from './directory/users.ts';
-import type { Services } from './gateway/services.ts';
-import type { Outbound } from './outbound.ts';
-import type { Database } from './persistence/database.ts';
-import type { Logger } from './telemetry.ts';
+import {AuditLog} from './administration/audit-log.ts';
+import {AppAdmins} from './catalog/app-admins.ts';
+import {Applications} from './catalog/applications.ts';
+import {Assignments} from './catalog/assignments.ts';
+import {Entities} from './catalog/entities.ts';
+import {EntityCatalogItems} from './catalog/entity-items.ts';
+import {Languages} from './catalog/languages.ts';
+import {Brands} from './brands/brands.ts';
+import {checkSealing, seedBrands} from './brands/prepare.ts';
+import {Sealing} from './brands/sealing.ts';
+import {Senders} from './brands/senders.ts';
+import {Manifests} from './catalog/manifest/manifests.ts';
+import {ResourceOverrides} from './catalog/overrides.ts';
+import {Permissions} from './catalog/permissions.ts';
+import {Roles} from './catalog/roles.ts';
+import type {Clock} from './clock.ts';
+import type {Config} from './config.ts';
+import {AdminStatuses} from './directory/admin-status.ts';
+import {createMailer} from './delivery/mail.ts';
+import {Mailbox} from './delivery/mailbox.ts';
+import {Administrators} from './directory/administrators.ts';
+import {AppPreferences} from './directory/app-preferences.ts';
+import {ApplicationEvents} from './directory/application-events.ts';
+import {Profiles} from './directory/profiles.ts';
+import {Subjects} from './directory/subjects.ts';
+import {Superadmins} from './directory/superadmins.ts';
+import {Turns} from './directory/turns.ts';
+import {Users} from './directory/users.ts';
+import type {Services} from './gateway/services.ts';
+import {SecretKey} from './identity/secret-key.ts';
+import {Renderer} from './notifications/render.ts';
+import type {Outbound} from './outbound.ts';
+import type {Database} from './persistence/database.ts';
+import {keepSecretKey} from './persistence/settings.ts';
+import {AuthMails} from './provider/mail/auth-mails.ts';
+import {seedAuthMails} from './provider/mail/seed.ts';
+import type {Logger} from './telemetry.ts';
 
 /** What features are built on. */
 export interface Ground {
@@ -86,5 +97,50 @@ export function buildFeatures({ config, database, clock, outbound }: Ground): Fe
     appPreferences: new AppPreferences({ database, clock, policy, turns }),
     applicationEvents: new ApplicationEvents({ database, turns }),
     subjects: new Subjects({ database, policy }),
+export type Features = Pick<Services, 'administrators' | 'authMails' | 'brands' | 'mailbox' | 'roles'> & {
+  readonly manifests: Manifests;
+};
+
+/** The features, and what they need of a start and of an end. */
+export interface BuiltFeatures {
+  readonly features: Features;
+  /** Brings the database to what they need, before the doors open; idempotent. Rejects with ConfigError when a key is missing. */
+  prepare(): Promise<void>;
+  /** Lets what is on its way go out, for a bounded time. */
+  close(): Promise<void>;
+}
+
+export function buildFeatures({ config, database, clock, log }: Ground): BuiltFeatures {
+  const sealing = new Sealing(config.brandSmtpKeys, clock);
+  const senders = new Senders({ database, sealing, publicUrl: config.publicUrl });
+  const mailbox = config.production ? null : new Mailbox(config.dataDir, clock);
+  const mailer = createMailer({ mailbox, clock });
+  const renderer = new Renderer(clock);
+  return {
+    features: {
+      administrators: new Administrators(database),
+      authMails: new AuthMails({ config, database, clock, log, sealing, senders, mailer, renderer }),
+      brands: new Brands({ database, sealing, senders, mailer }),
+      mailbox,
+      manifests: new Manifests({ database, clock }),
+      roles: new Roles(database),
+    },
+    prepare: async () => {
+      await database.change(seedAuthMails);
+      await database.change(seedBrands);
+      await database.change((tx) => checkSealing(tx, sealing));
+    },
+    close: async () => {
+      await mailer.close();
+      renderer.close();
+    },
   };
+}
+
+/** What links and cookies are signed with; kept in the database where the configuration names none. */
+export function openSecretKey({ config, database, clock }: Pick<Ground, 'config' | 'database' | 'clock'>): SecretKey {
+  return new SecretKey(config.secretKey, clock, async (proposed) => {
+    const kept = await database.change(async (tx) => ({ result: await keepSecretKey(tx, proposed), scopes: [] }));
+    return kept.result;
+  });
 }

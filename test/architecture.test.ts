@@ -33,6 +33,9 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
     ],
   },
   brands: { imports: [...FEATURE, 'persistence/brands', 'delivery/mail'] },
+  // Superadmins are people, and the command line changes them on the database.
+  directory: { imports: [...FEATURE, 'persistence/directory', 'persistence/superadmins'] },
+  brands: { imports: [...FEATURE, 'persistence/brands', 'delivery/mail', 'delivery/layout'] },
   delivery: { imports: [...FEATURE, 'persistence/delivery'] },
   notifications: { imports: [...FEATURE, 'persistence/notifications', 'delivery', 'brands', 'directory'] },
   provider: {
@@ -64,7 +67,6 @@ const PACKAGES: Record<string, readonly string[]> = {
   jose: ['identity'],
   nodemailer: ['delivery'],
   'web-push': ['delivery'],
-  'pg-boss': ['persistence'],
   liquidjs: ['notifications'],
   'html-to-text': ['notifications'],
   'better-sse': ['gateway'],

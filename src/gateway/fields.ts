@@ -1,19 +1,7 @@
 /** Fields that many bodies and paths share, by the grammar that all doors use (contract 1). */
 
-import { z } from 'zod';
-import {
-  hasForbiddenCharacters,
-  isApplicationCode,
-  isLanguageCode,
-  isLongerThan,
-  isPermissionCode,
-  isResourceId,
-  isSlug,
-  isStorableUrl,
-  isTimeZone,
-  LIMITS,
-  normalizeEmail,
-} from '../grammar.ts';
+import {z} from 'zod';
+import {hasForbiddenCharacters, isApplicationCode, isLanguageCode, isLongerThan, isPermissionCode, isResourceId, isSlug, isStorableUrl, isTimeZone, LIMITS, normalizeEmail} from '../grammar.ts';
 
 /** A number in a path: an id, at most 2^53. */
 export const idParam = z
@@ -72,6 +60,23 @@ export function line(max: number) {
 }
 
 export const name = line(200);
+/** Text for people that can stand in a header of a mail: one line, no control characters. */
+export function line(max: number) {
+  return text(max).refine((value) => !hasForbiddenCharacters(value), 'must not hold line breaks or control characters');
+}
+
+/** A URL that may be stored; `http` outside production only (contract 1). */
+export function storableUrl(allowHttp: boolean) {
+  const scheme = allowHttp ? 'an http or https URL' : 'an https URL';
+  return z
+    .string()
+    .refine(
+      (value) => isStorableUrl(value, allowHttp),
+      `must be ${scheme} without credentials, at most ${LIMITS.url} characters`,
+    );
+}
+
+export const name = text(200).refine((value) => value.trim() !== '', 'must not be empty');
 export const description = text(2000).nullable();
 
 export const languageCode = z.string().refine(isLanguageCode, 'must be a language code such as cs, en or pt-br');

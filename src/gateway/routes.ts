@@ -1,26 +1,29 @@
 /** The URL tree at a glance: a line for each resource, whose routes stand together in its file. */
 
-import type { Config } from '../config.ts';
-import type { Route } from './route.ts';
-import { administratorRoutes } from './routes/administrators.ts';
-import { applicationRoutes } from './routes/applications.ts';
-import { assignmentRoutes } from './routes/assignments.ts';
-import { auditRoutes } from './routes/audit.ts';
-import { checkRoutes } from './routes/checks.ts';
-import { documentation } from './routes/documentation.ts';
-import { entityRoutes } from './routes/entities.ts';
-import { internalAuthRoutes } from './routes/internal-auth.ts';
-import { languageRoutes } from './routes/languages.ts';
-import { manifestRoutes } from './routes/manifests.ts';
-import { myAppRoutes } from './routes/my-apps.ts';
-import { operationRoutes } from './routes/operations.ts';
-import { overrideRoutes } from './routes/overrides.ts';
-import { permissionRoutes } from './routes/permissions.ts';
-import { profileRoutes } from './routes/profile.ts';
-import { profileCheckRoutes } from './routes/profile-checks.ts';
-import { roleRoutes } from './routes/roles.ts';
-import { userAppRoutes } from './routes/user-apps.ts';
-import { userRoutes } from './routes/users.ts';
+import type {Config} from '../config.ts';
+import type {Route} from './route.ts';
+import {administratorRoutes} from './routes/administrators.ts';
+import {applicationRoutes} from './routes/applications.ts';
+import {assignmentRoutes} from './routes/assignments.ts';
+import {auditRoutes} from './routes/audit.ts';
+import {brandRoutes} from './routes/brands.ts';
+import {checkRoutes} from './routes/checks.ts';
+import {devMailRoutes} from './routes/dev-mail.ts';
+import {documentation} from './routes/documentation.ts';
+import {entityRoutes} from './routes/entities.ts';
+import {internalAuthRoutes} from './routes/internal-auth.ts';
+import {languageRoutes} from './routes/languages.ts';
+import {manifestRoutes} from './routes/manifests.ts';
+import {myAppRoutes} from './routes/my-apps.ts';
+import {operationRoutes} from './routes/operations.ts';
+import {overrideRoutes} from './routes/overrides.ts';
+import {permissionRoutes} from './routes/permissions.ts';
+import {profileRoutes} from './routes/profile.ts';
+import {profileCheckRoutes} from './routes/profile-checks.ts';
+import {providerMailRoutes} from './routes/provider-mail.ts';
+import {roleRoutes} from './routes/roles.ts';
+import {userAppRoutes} from './routes/user-apps.ts';
+import {userRoutes} from './routes/users.ts';
 
 /** What the gateway serves. */
 export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Route[] {
@@ -42,6 +45,9 @@ export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Rout
     ...userRoutes, //         /api/users…, /api/profile/me/admin-status
     ...auditRoutes, //        /api/admin/audit, /api/applications/:appCode/audit
     ...manifestRoutes, //     /api/manifests/apply, /api/applications/:appCode/manifest
+    ...brandRoutes(config.production), //     /api/admin/brands…
+    ...providerMailRoutes, // /api/idp/notifications/email
+    ...devMailRoutes(config.production), //   /dev/mail
     ...operationRoutes(config.production), // /healthz, /readyz, /metrics
   ];
   return [...routes, ...documentation(routes)]; // /api/openapi.json, /api/docs

@@ -1,29 +1,32 @@
 /** What handlers and guards may use: one line a feature, handed over by app.ts. A new feature adds its line here. */
 
-import type { AuditLog } from '../administration/audit-log.ts';
-import type { AppAdmins } from '../catalog/app-admins.ts';
-import type { Applications } from '../catalog/applications.ts';
-import type { Assignments } from '../catalog/assignments.ts';
-import type { Entities } from '../catalog/entities.ts';
-import type { EntityCatalogItems } from '../catalog/entity-items.ts';
-import type { Languages } from '../catalog/languages.ts';
-import type { Manifests } from '../catalog/manifest/manifests.ts';
-import type { ResourceOverrides } from '../catalog/overrides.ts';
-import type { Permissions } from '../catalog/permissions.ts';
-import type { Roles } from '../catalog/roles.ts';
-import type { AdminStatuses } from '../directory/admin-status.ts';
-import type { Administrators } from '../directory/administrators.ts';
-import type { AppPreferences } from '../directory/app-preferences.ts';
-import type { ApplicationEvents } from '../directory/application-events.ts';
-import type { Profiles } from '../directory/profiles.ts';
-import type { Subjects } from '../directory/subjects.ts';
-import type { Superadmins } from '../directory/superadmins.ts';
-import type { Users } from '../directory/users.ts';
-import type { Engine } from '../engine/engine.ts';
-import type { Revision } from '../engine/types.ts';
-import type { ApiKeys } from '../identity/api-keys.ts';
-import type { Tokens } from '../identity/tokens.ts';
-import type { Registry } from '../telemetry.ts';
+import type {AuditLog} from '../administration/audit-log.ts';
+import type {AppAdmins} from '../catalog/app-admins.ts';
+import type {Applications} from '../catalog/applications.ts';
+import type {Assignments} from '../catalog/assignments.ts';
+import type {Entities} from '../catalog/entities.ts';
+import type {EntityCatalogItems} from '../catalog/entity-items.ts';
+import type {Languages} from '../catalog/languages.ts';
+import type {Brands} from '../brands/brands.ts';
+import type {Manifests} from '../catalog/manifest/manifests.ts';
+import type {ResourceOverrides} from '../catalog/overrides.ts';
+import type {Permissions} from '../catalog/permissions.ts';
+import type {Roles} from '../catalog/roles.ts';
+import type {AdminStatuses} from '../directory/admin-status.ts';
+import type {Mailbox} from '../delivery/mailbox.ts';
+import type {Administrators} from '../directory/administrators.ts';
+import type {AppPreferences} from '../directory/app-preferences.ts';
+import type {ApplicationEvents} from '../directory/application-events.ts';
+import type {Profiles} from '../directory/profiles.ts';
+import type {Subjects} from '../directory/subjects.ts';
+import type {Superadmins} from '../directory/superadmins.ts';
+import type {Users} from '../directory/users.ts';
+import type {Engine} from '../engine/engine.ts';
+import type {Revision} from '../engine/types.ts';
+import type {ApiKeys} from '../identity/api-keys.ts';
+import type {Tokens} from '../identity/tokens.ts';
+import type {AuthMails} from '../provider/mail/auth-mails.ts';
+import type {Registry} from '../telemetry.ts';
 
 /** A refused administrative write of an identified caller, for the audit (contract 5). */
 export interface Refusal {
@@ -41,6 +44,10 @@ export interface Services {
     Engine,
     'revision' | 'peek' | 'check' | 'bulk' | 'effective' | 'person' | 'member' | 'clear' | 'status'
   >;
+  readonly authMails: Pick<AuthMails, 'signatureHeader' | 'verify' | 'deliver'>;
+  readonly brands: Brands;
+  /** Null in production. */
+  readonly mailbox: Mailbox | null;
   readonly manifests: Pick<Manifests, 'apply' | 'export'>;
   readonly applications: Applications;
   readonly entities: Entities;
