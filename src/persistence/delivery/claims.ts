@@ -18,13 +18,14 @@ export interface Claimed {
   expired: boolean;
   /** Push subscriptions that need no more tries. */
   pushDone: number[];
+  createdAt: Date;
 }
 
 export interface ClaimRequest {
   /** Deliveries in all. */
   limit: number;
-  /** Of one lane, where `free` does not name it. */
-  perLane: number;
+  /** Of one lane of that channel, where `free` does not name it. */
+  perLane: Readonly<Record<'email' | 'push', number>>;
   /** How many of a lane may still be claimed. */
   free: ReadonlyMap<string, number>;
   leaseMs: number;
@@ -48,7 +49,9 @@ export async function claimDue(tx: Tx, { limit, perLane, free, leaseMs }: ClaimR
        cross join lateral (
          select id, due_at from delivery
           where lane = l.lane and due_at is not null and due_at <= now()
-          order by due_at, id limit coalesce(f.free, ${perLane}::int) for update skip locked
+          order by due_at, id
+          limit coalesce(f.free, case when l.lane like 'push:%' then ${perLane.push}::int else ${perLane.email}::int end)
+            for update skip locked
        ) d
     )
     update delivery d
@@ -58,7 +61,8 @@ export async function claimDue(tx: Tx, { limit, perLane, free, leaseMs }: ClaimR
      where d.id = c.id and n.id = d.notification_id and p.id = n.person_id
     returning d.id, d.notification_id as "notificationId", d.channel, d.lane, d.brand_id as "brandId", d.content,
               d.attempts, n.person_id as "personId", p.provider_active and not p.blocked as active,
-              d.give_up_at <= now() as expired, d.push_done as "pushDone"`.execute(tx.kysely);
+              d.give_up_at <= now() as expired, d.push_done as "pushDone",
+              d.created_at as "createdAt"`.execute(tx.kysely);
   return rows.toSorted((a, b) => a.id - b.id);
 }
 
@@ -94,8 +98,7 @@ export async function readBacklog(tx: Tx): Promise<{ channel: 'email' | 'push'; 
        select count(*)::int as waiting,
               coalesce(greatest(0, extract(epoch from now() - min(due_at))), 0)::float8 as overdue
          from (select due_at from delivery
-                where due_at is not null and case c.channel when 'push' then lane = 'push' else lane <> 'push' end
-                limit 10000) d
+                where due_at is not null and channel = c.channel limit 10000) d
      ) w`.execute(tx.kysely);
   return rows;
 }
