@@ -1,9 +1,15 @@
 /** The features behind the gateway's routes, built in one visible place; app.ts hands them what they stand on. */
 
+import { Brands } from './brands/brands.ts';
+import { checkSealing, seedBrands } from './brands/prepare.ts';
+import { Sealing } from './brands/sealing.ts';
+import { Senders } from './brands/senders.ts';
 import { Manifests } from './catalog/manifest/manifests.ts';
 import { Roles } from './catalog/roles.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
+import { createMailer } from './delivery/mail.ts';
+import { Mailbox } from './delivery/mailbox.ts';
 import type { Services } from './gateway/services.ts';
 import type { Outbound } from './outbound.ts';
 import type { Database } from './persistence/database.ts';
@@ -20,11 +26,33 @@ export interface Ground {
 }
 
 /** What of the services is a feature: a line each. */
-export type Features = Pick<Services, 'roles'> & { readonly manifests: Manifests };
+export type Features = Pick<Services, 'brands' | 'mailbox' | 'roles'> & { readonly manifests: Manifests };
 
-export function buildFeatures({ database, clock }: Ground): Features {
+/** The features, and what they need of a start and of an end. */
+export interface BuiltFeatures {
+  readonly features: Features;
+  /** Brings the database to what they need, before the doors open; idempotent. Rejects with ConfigError when a key is missing. */
+  prepare(): Promise<void>;
+  /** Lets what is on its way go out, for a bounded time. */
+  close(): Promise<void>;
+}
+
+export function buildFeatures({ config, database, clock }: Ground): BuiltFeatures {
+  const sealing = new Sealing(config.brandSmtpKeys, clock);
+  const senders = new Senders({ database, sealing, publicUrl: config.publicUrl });
+  const mailbox = config.production ? null : new Mailbox(config.dataDir, clock);
+  const mailer = createMailer({ mailbox, clock });
   return {
-    manifests: new Manifests({ database, clock }),
-    roles: new Roles(database),
+    features: {
+      brands: new Brands({ database, sealing, senders, mailer }),
+      mailbox,
+      manifests: new Manifests({ database, clock }),
+      roles: new Roles(database),
+    },
+    prepare: async () => {
+      await database.change(seedBrands);
+      await database.change((tx) => checkSealing(tx, sealing));
+    },
+    close: () => mailer.close(),
   };
 }

@@ -4,7 +4,7 @@
  */
 
 import { readFile } from 'node:fs/promises';
-import { buildFeatures } from './app-features.ts';
+import { type BuiltFeatures, buildFeatures } from './app-features.ts';
 import { exposeMetrics } from './app-metrics.ts';
 import type { Manifests } from './catalog/manifest/manifests.ts';
 import { seed } from './catalog/seed.ts';
@@ -95,7 +95,8 @@ async function build(config: Config, { clock, log, database }: Base): Promise<Ap
   const tokens = createTokens({ auth: config.auth, local: localIssuer, outbound, clock, log });
   const engine = new Engine({ source: database.facts, clock, cache: config.cache, log });
   database.follow(engine);
-  const features = buildFeatures({ config, database, clock, log, outbound });
+  const built = buildFeatures({ config, database, clock, log, outbound });
+  const { features } = built;
 
   const services: Services = {
     engine,
@@ -116,7 +117,7 @@ async function build(config: Config, { clock, log, database }: Base): Promise<Ap
   const gateway = config.roles.includes('gateway') ? createGateway({ config, services, clock, log }) : null;
   const grpc = config.roles.includes('rpc') ? await buildGrpc(config, { engine, keys, clock, log, metrics }) : null;
   exposeMetrics(registry, engine, metrics);
-  const doors = new Doors({ config, database, engine, gateway, grpc });
+  const doors = new Doors({ config, database, engine, gateway, grpc, prepare: () => built.prepare() });
   return {
     config,
     database,
@@ -127,7 +128,7 @@ async function build(config: Config, { clock, log, database }: Base): Promise<Ap
     start: () => doors.start(),
     close: async () => {
       await doors.close();
-      await closeParts({ engine, tokens, outbound, database });
+      await closeParts({ engine, tokens, outbound, database, features: built });
     },
   };
 }
@@ -167,6 +168,8 @@ interface DoorParts {
   engine: Engine;
   gateway: Gateway | null;
   grpc: GrpcServer | null;
+  /** What features need of the database before anybody calls. */
+  prepare: () => Promise<void>;
 }
 
 /** The listeners, opened once everything behind them answers, and closed before anything behind them is. */
@@ -178,10 +181,11 @@ class Doors {
   }
 
   async start(): Promise<Addresses> {
-    const { config, database, engine, gateway, grpc } = this.#parts;
+    const { config, database, engine, gateway, grpc, prepare } = this.#parts;
     await engine.start();
     await database.change(seed);
     await database.change((tx) => seedSuperadmins(tx, config.superadmins));
+    await prepare();
     const http = await gateway?.start();
     const rpc = await grpc?.start();
     grpc?.setServing(true);
@@ -204,9 +208,10 @@ async function closeParts(parts: {
   tokens: Tokens;
   outbound: Outbound;
   database: Database;
+  features: Pick<BuiltFeatures, 'close'>;
 }): Promise<void> {
   parts.tokens.close();
-  const results = await Promise.allSettled([parts.engine.close(), parts.outbound.close()]);
+  const results = await Promise.allSettled([parts.features.close(), parts.engine.close(), parts.outbound.close()]);
   await parts.database.close();
   const failed = results.find((result) => result.status === 'rejected');
   if (failed) throw failed.reason;

@@ -2,7 +2,9 @@
 
 import type { Config } from '../config.ts';
 import type { Route } from './route.ts';
+import { brandRoutes } from './routes/brands.ts';
 import { checkRoutes } from './routes/checks.ts';
+import { devMailRoutes } from './routes/dev-mail.ts';
 import { documentation } from './routes/documentation.ts';
 import { manifestRoutes } from './routes/manifests.ts';
 import { operationRoutes } from './routes/operations.ts';
@@ -16,6 +18,8 @@ export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Rout
     ...profileCheckRoutes, // /api/profile/me/check…
     ...roleRoutes, //         /api/applications/:appCode/roles…
     ...manifestRoutes, //     /api/manifests/apply, /api/applications/:appCode/manifest
+    ...brandRoutes(config.production), //     /api/admin/brands…
+    ...devMailRoutes(config.production), //   /dev/mail
     ...operationRoutes(config.production), // /healthz, /readyz, /metrics
   ];
   return [...routes, ...documentation(routes)]; // /api/openapi.json, /api/docs
