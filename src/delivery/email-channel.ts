@@ -6,7 +6,8 @@ import type { Logger } from '../telemetry.ts';
 import { type Attempt, type Channel, failed, postponed } from './attempt.ts';
 import { nextAttemptIn } from './backoff.ts';
 import type { Holds } from './holds.ts';
-import type { Mailer, MailMessage, MailOutcome, MailSender } from './mail.ts';
+import type { Mailer } from './mail.ts';
+import type { MailMessage, MailOutcome, MailSender } from './message.ts';
 import type { EmailContent } from './queue.ts';
 
 export interface EmailChannelParts {

@@ -11,7 +11,7 @@ import {
 } from '../persistence/delivery/push-subscriptions.ts';
 import { ensurePeople } from '../persistence/people.ts';
 import type { EndpointRules } from './endpoints.ts';
-import { readBytes, readP256Point } from './push-keys.ts';
+import { readBytes, readP256Point } from './p256.ts';
 
 export type { PushSubscriptionRow } from '../persistence/delivery/push-subscriptions.ts';
 
@@ -50,7 +50,10 @@ export class PushSubscriptions {
    * Stores a subscription of the user, or updates the one with that endpoint. VALIDATION_FAILED for an endpoint that is not to be
    * pushed to and for keys that are none; ENDPOINT_TAKEN when it is another user's and the keys are not the same.
    */
-  async subscribe(email: string, { subscription, deviceLabel }: Subscribe): Promise<PushSubscriptionRow & { created: boolean }> {
+  async subscribe(
+    email: string,
+    { subscription, deviceLabel }: Subscribe,
+  ): Promise<PushSubscriptionRow & { created: boolean }> {
     const vapidKey = this.vapidKey();
     const { endpoint } = subscription;
     const problem = this.#parts.rules.problemOf(endpoint);

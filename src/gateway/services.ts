@@ -4,6 +4,7 @@ import type { Brands } from '../brands/brands.ts';
 import type { Manifests } from '../catalog/manifest/manifests.ts';
 import type { Roles } from '../catalog/roles.ts';
 import type { Mailbox } from '../delivery/mailbox.ts';
+import type { PushSubscriptions } from '../delivery/subscriptions.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Revision } from '../engine/types.ts';
 import type { ApiKeys } from '../identity/api-keys.ts';
@@ -30,6 +31,7 @@ export interface Services {
   /** Null in production. */
   readonly mailbox: Mailbox | null;
   readonly manifests: Pick<Manifests, 'apply' | 'export'>;
+  readonly pushSubscriptions: PushSubscriptions;
   readonly roles: Roles;
   readonly tokens: Tokens;
   readonly keys: ApiKeys;
