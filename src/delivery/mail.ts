@@ -6,6 +6,7 @@
 import { renderLayout, renderText } from './layout.ts';
 import { fold, isSafeHeader } from './mail-headers.ts';
 import type { Mailbox } from './mailbox.ts';
+import type { ComposedMail, MailMessage, MailOutcome, MailSender } from './message.ts';
 import { failureOf } from './smtp-failure.ts';
 import { type SmtpPoolOptions, SmtpPools } from './smtp-pools.ts';
 
