@@ -11,6 +11,7 @@ import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import { createMailer } from './delivery/mail.ts';
 import { Mailbox } from './delivery/mailbox.ts';
+import type { DeliveryBell } from './delivery/queue.ts';
 import type { DeliveryFailpoints, DeliveryWorker } from './delivery/worker.ts';
 import type { Services } from './gateway/services.ts';
 import type { Outbound } from './outbound.ts';
@@ -38,6 +39,8 @@ export type Features = Pick<Services, 'brands' | 'mailbox' | 'pushSubscriptions'
 /** The features, and what they need of a start and of an end. */
 export interface BuiltFeatures {
   readonly features: Features;
+  /** To be rung after a commit that enqueued deliveries. */
+  readonly bell: DeliveryBell;
   /** What sends; null where this process is no worker. */
   readonly worker: DeliveryWorker | null;
   /** Brings the database to what they need, before the doors open; idempotent. Rejects with ConfigError when a key is missing. */
@@ -52,7 +55,7 @@ export function buildFeatures(ground: Ground): BuiltFeatures {
   const senders = new Senders({ database, sealing, publicUrl: config.publicUrl });
   const mailbox = config.production ? null : new Mailbox(config.dataDir, clock);
   const mailer = createMailer({ mailbox, clock });
-  const { pushSubscriptions, worker } = buildDelivery({ ...ground, mailer, senders });
+  const { pushSubscriptions, bell, worker } = buildDelivery({ ...ground, mailer, senders });
   return {
     features: {
       brands: new Brands({ database, sealing, senders, mailer }),
@@ -61,6 +64,7 @@ export function buildFeatures(ground: Ground): BuiltFeatures {
       pushSubscriptions,
       roles: new Roles(database),
     },
+    bell,
     worker,
     prepare: async () => {
       await database.change(seedBrands);

@@ -10,6 +10,7 @@ import type { Manifests } from './catalog/manifest/manifests.ts';
 import { seed } from './catalog/seed.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
+import type { DeliveryBell } from './delivery/queue.ts';
 import type { DeliveryFailpoints, DeliveryWorker } from './delivery/worker.ts';
 import { Engine } from './engine/engine.ts';
 import { GrpcMetrics } from './engine/grpc/metrics.ts';
@@ -47,6 +48,8 @@ export interface App {
   readonly database: Database;
   readonly engine: Engine;
   readonly manifests: Manifests;
+  /** To be rung after a commit that enqueued deliveries past the features. */
+  readonly bell: DeliveryBell;
   /** Null where an identity provider is configured. */
   readonly localIssuer: LocalIssuer | null;
   /** The internal key that a start without configured ones made for itself. */
@@ -126,6 +129,7 @@ async function build(config: Config, { clock, log, database, deliveryFailpoints 
     database,
     engine,
     manifests: features.manifests,
+    bell: built.bell,
     localIssuer,
     localKey,
     start: () => doors.start(),

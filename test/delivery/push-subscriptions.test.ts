@@ -1,5 +1,9 @@
 import { createECDH, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { toConfig } from '../../src/config.ts';
+import { createEndpointRules } from '../../src/delivery/endpoints.ts';
+import { openVapidKeys } from '../../src/delivery/push-keys.ts';
+import { PushSubscriptions } from '../../src/delivery/subscriptions.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
@@ -204,11 +208,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
 describe('push in production without keys (contract 6)', () => {
   test('is refused with a sentence that says what to set; what is there can be listed', async () => {
     const storage = await createStorage('postgresql');
-    // Everything that makes a start a production start also closes the local issuer; the feature itself is asked.
-    const { toConfig } = await import('../../src/config.ts');
-    const { openVapidKeys } = await import('../../src/delivery/push-keys.ts');
-    const { PushSubscriptions } = await import('../../src/delivery/subscriptions.ts');
-    const { createEndpointRules } = await import('../../src/delivery/endpoints.ts');
+    // A production start has no local issuer to ask in whose name; the feature itself is asked.
     const config = { ...toConfig({ env: {} }), production: true };
     const keep = () => {
       throw new Error('production keeps no pair');
