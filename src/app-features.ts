@@ -37,6 +37,23 @@ import {keepSecretKey} from './persistence/settings.ts';
 import {AuthMails} from './provider/mail/auth-mails.ts';
 import {seedAuthMails} from './provider/mail/seed.ts';
 import type {Logger} from './telemetry.ts';
+import { buildDelivery } from './app-delivery.ts';
+import { Brands } from './brands/brands.ts';
+import { checkSealing, seedBrands } from './brands/prepare.ts';
+import { Sealing } from './brands/sealing.ts';
+import { Senders } from './brands/senders.ts';
+import { Manifests } from './catalog/manifest/manifests.ts';
+import { Roles } from './catalog/roles.ts';
+import type { Clock } from './clock.ts';
+import type { Config } from './config.ts';
+import { createMailer } from './delivery/mail.ts';
+import { Mailbox } from './delivery/mailbox.ts';
+import type { DeliveryBell } from './delivery/queue.ts';
+import type { DeliveryFailpoints, DeliveryWorker } from './delivery/worker.ts';
+import type { Services } from './gateway/services.ts';
+import type { Outbound } from './outbound.ts';
+import type { Database } from './persistence/database.ts';
+import type { Logger, Registry } from './telemetry.ts';
 
 /** What features are built on. */
 export interface Ground {
@@ -46,6 +63,9 @@ export interface Ground {
   readonly log: Logger;
   /** For requests that leave the process. */
   readonly outbound: Outbound;
+  readonly registry: Registry;
+  /** Handed in by tests alone. */
+  readonly deliveryFailpoints?: DeliveryFailpoints | undefined;
 }
 
 /** What of the services is a feature: a line each. */
@@ -98,12 +118,17 @@ export function buildFeatures({ config, database, clock, outbound }: Ground): Fe
     applicationEvents: new ApplicationEvents({ database, turns }),
     subjects: new Subjects({ database, policy }),
 export type Features = Pick<Services, 'administrators' | 'authMails' | 'brands' | 'mailbox' | 'roles'> & {
+export type Features = Pick<Services, 'brands' | 'mailbox' | 'pushSubscriptions' | 'roles'> & {
   readonly manifests: Manifests;
 };
 
 /** The features, and what they need of a start and of an end. */
 export interface BuiltFeatures {
   readonly features: Features;
+  /** To be rung after a commit that enqueued deliveries. */
+  readonly bell: DeliveryBell;
+  /** What sends; null where this process is no worker. */
+  readonly worker: DeliveryWorker | null;
   /** Brings the database to what they need, before the doors open; idempotent. Rejects with ConfigError when a key is missing. */
   prepare(): Promise<void>;
   /** Lets what is on its way go out, for a bounded time. */
@@ -111,11 +136,14 @@ export interface BuiltFeatures {
 }
 
 export function buildFeatures({ config, database, clock, log }: Ground): BuiltFeatures {
+export function buildFeatures(ground: Ground): BuiltFeatures {
+  const { config, database, clock } = ground;
   const sealing = new Sealing(config.brandSmtpKeys, clock);
   const senders = new Senders({ database, sealing, publicUrl: config.publicUrl });
   const mailbox = config.production ? null : new Mailbox(config.dataDir, clock);
   const mailer = createMailer({ mailbox, clock });
   const renderer = new Renderer(clock);
+  const { pushSubscriptions, bell, worker } = buildDelivery({ ...ground, mailer, senders });
   return {
     features: {
       administrators: new Administrators(database),
@@ -123,8 +151,11 @@ export function buildFeatures({ config, database, clock, log }: Ground): BuiltFe
       brands: new Brands({ database, sealing, senders, mailer }),
       mailbox,
       manifests: new Manifests({ database, clock }),
+      pushSubscriptions,
       roles: new Roles(database),
     },
+    bell,
+    worker,
     prepare: async () => {
       await database.change(seedAuthMails);
       await database.change(seedBrands);

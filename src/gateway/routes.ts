@@ -24,6 +24,17 @@ import {providerMailRoutes} from './routes/provider-mail.ts';
 import {roleRoutes} from './routes/roles.ts';
 import {userAppRoutes} from './routes/user-apps.ts';
 import {userRoutes} from './routes/users.ts';
+import type { Config } from '../config.ts';
+import type { Route } from './route.ts';
+import { brandRoutes } from './routes/brands.ts';
+import { checkRoutes } from './routes/checks.ts';
+import { devMailRoutes } from './routes/dev-mail.ts';
+import { documentation } from './routes/documentation.ts';
+import { manifestRoutes } from './routes/manifests.ts';
+import { operationRoutes } from './routes/operations.ts';
+import { profileCheckRoutes } from './routes/profile-checks.ts';
+import { pushRoutes } from './routes/push.ts';
+import { roleRoutes } from './routes/roles.ts';
 
 /** What the gateway serves. */
 export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Route[] {
@@ -37,6 +48,7 @@ export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Rout
     ...applicationRoutes, //  /api/applications, /api/applications/:appCode, …/i18n/:locale
     ...entityRoutes, //       /api/applications/:appCode/entities…
     ...permissionRoutes, //   /api/applications/:appCode/permissions…
+    ...pushRoutes, //         /api/profile/me/push…
     ...roleRoutes, //         /api/applications/:appCode/roles…
     ...languageRoutes, //     /api/languages…
     ...assignmentRoutes, //   /api/users/:email/apps/:appCode/roles, /api/applications/:appCode/roles/:roleId/users

@@ -27,6 +27,16 @@ import type {ApiKeys} from '../identity/api-keys.ts';
 import type {Tokens} from '../identity/tokens.ts';
 import type {AuthMails} from '../provider/mail/auth-mails.ts';
 import type {Registry} from '../telemetry.ts';
+import type { Brands } from '../brands/brands.ts';
+import type { Manifests } from '../catalog/manifest/manifests.ts';
+import type { Roles } from '../catalog/roles.ts';
+import type { Mailbox } from '../delivery/mailbox.ts';
+import type { PushSubscriptions } from '../delivery/subscriptions.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { Revision } from '../engine/types.ts';
+import type { ApiKeys } from '../identity/api-keys.ts';
+import type { Tokens } from '../identity/tokens.ts';
+import type { Registry } from '../telemetry.ts';
 
 /** A refused administrative write of an identified caller, for the audit (contract 5). */
 export interface Refusal {
@@ -54,6 +64,7 @@ export interface Services {
   readonly entityItems: EntityCatalogItems;
   readonly permissions: Permissions;
   readonly languages: Languages;
+  readonly pushSubscriptions: PushSubscriptions;
   readonly roles: Roles;
   readonly assignments: Assignments;
   readonly overrides: ResourceOverrides;
