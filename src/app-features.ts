@@ -1,15 +1,23 @@
 /** The features behind the gateway's routes, built in one visible place; app.ts hands them what they stand on. */
 
+import { buildDelivery } from './app-delivery.ts';
+import { Brands } from './brands/brands.ts';
+import { checkSealing, seedBrands } from './brands/prepare.ts';
+import { Sealing } from './brands/sealing.ts';
+import { Senders } from './brands/senders.ts';
 import { Manifests } from './catalog/manifest/manifests.ts';
 import { Roles } from './catalog/roles.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
+import { createMailer } from './delivery/mail.ts';
+import { Mailbox } from './delivery/mailbox.ts';
+import type { DeliveryFailpoints, DeliveryWorker } from './delivery/worker.ts';
 import type { Services } from './gateway/services.ts';
 import { SecretKey } from './identity/secret-key.ts';
 import type { Outbound } from './outbound.ts';
 import type { Database } from './persistence/database.ts';
 import { keepSecretKey } from './persistence/settings.ts';
-import type { Logger } from './telemetry.ts';
+import type { Logger, Registry } from './telemetry.ts';
 
 /** What features are built on. */
 export interface Ground {
@@ -19,15 +27,48 @@ export interface Ground {
   readonly log: Logger;
   /** For requests that leave the process. */
   readonly outbound: Outbound;
+  readonly registry: Registry;
+  /** Handed in by tests alone. */
+  readonly deliveryFailpoints?: DeliveryFailpoints | undefined;
 }
 
 /** What of the services is a feature: a line each. */
-export type Features = Pick<Services, 'roles'> & { readonly manifests: Manifests };
+export type Features = Pick<Services, 'brands' | 'mailbox' | 'pushSubscriptions' | 'roles'> & {
+  readonly manifests: Manifests;
+};
 
-export function buildFeatures({ database, clock }: Ground): Features {
+/** The features, and what they need of a start and of an end. */
+export interface BuiltFeatures {
+  readonly features: Features;
+  /** What sends; null where this process is no worker. */
+  readonly worker: DeliveryWorker | null;
+  /** Brings the database to what they need, before the doors open; idempotent. Rejects with ConfigError when a key is missing. */
+  prepare(): Promise<void>;
+  /** Lets what is on its way go out, for a bounded time. */
+  close(): Promise<void>;
+}
+
+export function buildFeatures(ground: Ground): BuiltFeatures {
+  const { config, database, clock } = ground;
+  const sealing = new Sealing(config.brandSmtpKeys, clock);
+  const senders = new Senders({ database, sealing, publicUrl: config.publicUrl });
+  const mailbox = config.production ? null : new Mailbox(config.dataDir, clock);
+  const mailer = createMailer({ mailbox, clock });
+  const { pushSubscriptions, worker } = buildDelivery({ ...ground, mailer, senders });
   return {
-    manifests: new Manifests({ database, clock }),
-    roles: new Roles(database),
+    features: {
+      brands: new Brands({ database, sealing, senders, mailer }),
+      mailbox,
+      manifests: new Manifests({ database, clock }),
+      pushSubscriptions,
+      roles: new Roles(database),
+    },
+    worker,
+    prepare: async () => {
+      await database.change(seedBrands);
+      await database.change((tx) => checkSealing(tx, sealing));
+    },
+    close: () => mailer.close(),
   };
 }
 

@@ -4,12 +4,13 @@
  */
 
 import { readFile } from 'node:fs/promises';
-import { buildFeatures } from './app-features.ts';
+import { type BuiltFeatures, buildFeatures } from './app-features.ts';
 import { exposeMetrics } from './app-metrics.ts';
 import type { Manifests } from './catalog/manifest/manifests.ts';
 import { seed } from './catalog/seed.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
+import type { DeliveryFailpoints, DeliveryWorker } from './delivery/worker.ts';
 import { Engine } from './engine/engine.ts';
 import { GrpcMetrics } from './engine/grpc/metrics.ts';
 import { createGrpcServer, type GrpcServer } from './engine/grpc/server.ts';
@@ -30,6 +31,7 @@ export interface Parts {
   clock?: Clock;
   log?: Logger;
   failpoints?: Failpoints;
+  deliveryFailpoints?: DeliveryFailpoints;
 }
 
 /** Where the service listens; null for a door that this process does not have. */
@@ -72,7 +74,7 @@ export async function buildApp(config: Config, parts: Parts = {}): Promise<App> 
     ...(parts.failpoints ? { failpoints: parts.failpoints } : {}),
   });
   try {
-    return await build(config, { clock, log, database });
+    return await build(config, { clock, log, database, deliveryFailpoints: parts.deliveryFailpoints });
   } catch (error) {
     await database.close();
     throw error;
@@ -83,9 +85,10 @@ interface Base {
   clock: Clock;
   log: Logger;
   database: Database;
+  deliveryFailpoints: DeliveryFailpoints | undefined;
 }
 
-async function build(config: Config, { clock, log, database }: Base): Promise<App> {
+async function build(config: Config, { clock, log, database, deliveryFailpoints }: Base): Promise<App> {
   const registry = createRegistry();
   const local = config.auth.issuer === null;
   const localIssuer = local ? await openLocalIssuer({ dataDir: config.dataDir, clock }) : null;
@@ -95,7 +98,8 @@ async function build(config: Config, { clock, log, database }: Base): Promise<Ap
   const tokens = createTokens({ auth: config.auth, local: localIssuer, outbound, clock, log });
   const engine = new Engine({ source: database.facts, clock, cache: config.cache, log });
   database.follow(engine);
-  const features = buildFeatures({ config, database, clock, log, outbound });
+  const built = buildFeatures({ config, database, clock, log, outbound, registry, deliveryFailpoints });
+  const { features, worker } = built;
 
   const services: Services = {
     engine,
@@ -116,7 +120,7 @@ async function build(config: Config, { clock, log, database }: Base): Promise<Ap
   const gateway = config.roles.includes('gateway') ? createGateway({ config, services, clock, log }) : null;
   const grpc = config.roles.includes('rpc') ? await buildGrpc(config, { engine, keys, clock, log, metrics }) : null;
   exposeMetrics(registry, engine, metrics);
-  const doors = new Doors({ config, database, engine, gateway, grpc });
+  const doors = new Doors({ config, database, engine, gateway, grpc, worker, prepare: () => built.prepare() });
   return {
     config,
     database,
@@ -127,7 +131,7 @@ async function build(config: Config, { clock, log, database }: Base): Promise<Ap
     start: () => doors.start(),
     close: async () => {
       await doors.close();
-      await closeParts({ engine, tokens, outbound, database });
+      await closeParts({ engine, tokens, outbound, database, features: built });
     },
   };
 }
@@ -167,9 +171,12 @@ interface DoorParts {
   engine: Engine;
   gateway: Gateway | null;
   grpc: GrpcServer | null;
+  worker: DeliveryWorker | null;
+  /** What features need of the database before anybody calls. */
+  prepare: () => Promise<void>;
 }
 
-/** The listeners, opened once everything behind them answers, and closed before anything behind them is. */
+/** The listeners and the worker, opened once everything behind them answers, and closed before anything behind them is. */
 class Doors {
   readonly #parts: DoorParts;
 
@@ -178,13 +185,15 @@ class Doors {
   }
 
   async start(): Promise<Addresses> {
-    const { config, database, engine, gateway, grpc } = this.#parts;
+    const { config, database, engine, gateway, grpc, worker, prepare } = this.#parts;
     await engine.start();
     await database.change(seed);
     await database.change((tx) => seedSuperadmins(tx, config.superadmins));
+    await prepare();
     const http = await gateway?.start();
     const rpc = await grpc?.start();
     grpc?.setServing(true);
+    await worker?.start();
     return {
       rest: http ? `http://${authority(config.http.host, http.port)}` : null,
       grpc: rpc ? authority(config.grpc.host, rpc.port) : null,
@@ -193,8 +202,8 @@ class Doors {
   }
 
   async close(): Promise<void> {
-    const { gateway, grpc } = this.#parts;
-    await Promise.all([grpc?.drain(), gateway?.close()]);
+    const { gateway, grpc, worker } = this.#parts;
+    await Promise.all([grpc?.drain(), gateway?.close(), worker?.close()]);
   }
 }
 
@@ -204,9 +213,10 @@ async function closeParts(parts: {
   tokens: Tokens;
   outbound: Outbound;
   database: Database;
+  features: Pick<BuiltFeatures, 'close'>;
 }): Promise<void> {
   parts.tokens.close();
-  const results = await Promise.allSettled([parts.engine.close(), parts.outbound.close()]);
+  const results = await Promise.allSettled([parts.features.close(), parts.engine.close(), parts.outbound.close()]);
   await parts.database.close();
   const failed = results.find((result) => result.status === 'rejected');
   if (failed) throw failed.reason;

@@ -26,7 +26,7 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
   catalog: { imports: [...FEATURE, 'persistence/catalog'] },
   // Superadmins are people, and the command line changes them on the database.
   directory: { imports: [...FEATURE, 'persistence/directory', 'persistence/superadmins'] },
-  brands: { imports: [...FEATURE, 'persistence/brands', 'delivery/mail'] },
+  brands: { imports: [...FEATURE, 'persistence/brands', 'delivery/mail', 'delivery/layout'] },
   delivery: { imports: [...FEATURE, 'persistence/delivery'] },
   notifications: { imports: [...FEATURE, 'persistence/notifications', 'delivery', 'brands', 'directory'] },
   provider: {
@@ -38,7 +38,8 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
       ...['catalog', 'directory', 'brands', 'notifications', 'delivery', 'provider'],
     ],
   },
-  cli: { imports: ['leaf', 'identity', 'persistence', 'app'] },
+  // A VAPID pair is checked with the configuration, before anything starts.
+  cli: { imports: ['leaf', 'identity', 'persistence', 'delivery/p256', 'app'] },
   app: { imports: ['*'] },
 };
 

@@ -1,7 +1,16 @@
 /** Fields that many bodies and paths share, by the grammar that all doors use (contract 1). */
 
 import { z } from 'zod';
-import { isApplicationCode, isLongerThan, isPermissionCode, isSlug, LIMITS, normalizeEmail } from '../grammar.ts';
+import {
+  hasForbiddenCharacters,
+  isApplicationCode,
+  isLongerThan,
+  isPermissionCode,
+  isSlug,
+  isStorableUrl,
+  LIMITS,
+  normalizeEmail,
+} from '../grammar.ts';
 
 /** A number in a path: an id, at most 2^53. */
 export const idParam = z
@@ -44,6 +53,22 @@ export function text(max: number) {
     .string()
     .refine((value) => !isLongerThan(value, max), `must be at most ${max} characters`)
     .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must not hold NUL or lone surrogates');
+}
+
+/** Text for people that can stand in a header of a mail: one line, no control characters. */
+export function line(max: number) {
+  return text(max).refine((value) => !hasForbiddenCharacters(value), 'must not hold line breaks or control characters');
+}
+
+/** A URL that may be stored; `http` outside production only (contract 1). */
+export function storableUrl(allowHttp: boolean) {
+  const scheme = allowHttp ? 'an http or https URL' : 'an https URL';
+  return z
+    .string()
+    .refine(
+      (value) => isStorableUrl(value, allowHttp),
+      `must be ${scheme} without credentials, at most ${LIMITS.url} characters`,
+    );
 }
 
 export const name = text(200).refine((value) => value.trim() !== '', 'must not be empty');

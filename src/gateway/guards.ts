@@ -21,7 +21,7 @@ export interface GuardRequest {
   readonly signal: AbortSignal;
 }
 
-export type GuardKind = 'open' | 'key' | 'signedIn' | 'superAdmin' | 'applicationLevel';
+export type GuardKind = 'open' | 'key' | 'signedIn' | 'superAdmin' | 'panelEntry' | 'applicationLevel';
 
 export interface Guard<C> {
   readonly kind: GuardKind;
@@ -121,6 +121,23 @@ export const superAdmin: Guard<Caller> = {
   actor: userActor,
 };
 
+/** A SuperAdmin, or an active user who may enter the panel: reads what the panel's users share (contract 5, brands). */
+export const panelEntry: Guard<Caller> = {
+  kind: 'panelEntry',
+  name: 'panelEntry',
+  description: 'Needs the bearer token of a SuperAdmin, or of a user with `panel.access`.',
+  scheme: 'bearer',
+  errors: [...signedIn.errors, 'FORBIDDEN'],
+  browsers: true,
+  identify: authenticate,
+  permit: async (services, request, caller) => {
+    const { superadmin } = await activePerson(services, request, caller);
+    if (superadmin || (await entersPanel(services, request, caller.email))) return;
+    throw new UsherError('FORBIDDEN', 'Only who may enter the panel may do this.');
+  },
+  actor: userActor,
+};
+
 /**
  * Who administers the application that the path names: a SuperAdmin, its AppAdmin, or a user with `panel.access` and
  * `applications.manage` of that level on it. An unknown application is forbidden like a foreign one; a SuperAdmin
@@ -157,14 +174,21 @@ async function activePerson(services: Services, request: GuardRequest, caller: C
   return person;
 }
 
+async function entersPanel({ engine }: Services, { signal }: GuardRequest, email: string): Promise<boolean> {
+  const entry: Question = { email, app: PANEL_APP, permission: PANEL_ENTRY, ...managedResource(null) };
+  return (await engine.check(entry, { signal })).decision.granted;
+}
+
 async function administers(
-  { engine }: Services,
-  { signal }: GuardRequest,
+  services: Services,
+  request: GuardRequest,
   email: string,
   app: string,
   needed: Level,
   delegated: boolean,
 ): Promise<boolean> {
+  const { engine } = services;
+  const { signal } = request;
   if (!isApplicationCode(app)) return false;
   const { member } = await engine.member(app, email, { signal });
   if (member.appId === null) return false;
@@ -173,8 +197,7 @@ async function administers(
   if (closed && !delegated) return false;
   if (member.admin && !closed) return true;
 
-  const entry: Question = { email, app: PANEL_APP, permission: PANEL_ENTRY, ...managedResource(null) };
-  if (!(await engine.check(entry, { signal })).decision.granted) return false;
+  if (!(await entersPanel(services, request, email))) return false;
   // In `auth` a delegated write is for holders of the global level, not of a level on `auth`.
   const resource = managedResource(closed ? null : app);
   const manage: Question = { email, app: PANEL_APP, permission: PANEL_MANAGE, ...resource };

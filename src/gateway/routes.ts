@@ -2,11 +2,14 @@
 
 import type { Config } from '../config.ts';
 import type { Route } from './route.ts';
+import { brandRoutes } from './routes/brands.ts';
 import { checkRoutes } from './routes/checks.ts';
+import { devMailRoutes } from './routes/dev-mail.ts';
 import { documentation } from './routes/documentation.ts';
 import { manifestRoutes } from './routes/manifests.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { profileCheckRoutes } from './routes/profile-checks.ts';
+import { pushRoutes } from './routes/push.ts';
 import { roleRoutes } from './routes/roles.ts';
 
 /** What the gateway serves. */
@@ -14,8 +17,11 @@ export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Rout
   const routes: readonly Route[] = [
     ...checkRoutes, //        /api/check…
     ...profileCheckRoutes, // /api/profile/me/check…
+    ...pushRoutes, //         /api/profile/me/push…
     ...roleRoutes, //         /api/applications/:appCode/roles…
     ...manifestRoutes, //     /api/manifests/apply, /api/applications/:appCode/manifest
+    ...brandRoutes(config.production), //     /api/admin/brands…
+    ...devMailRoutes(config.production), //   /dev/mail
     ...operationRoutes(config.production), // /healthz, /readyz, /metrics
   ];
   return [...routes, ...documentation(routes)]; // /api/openapi.json, /api/docs

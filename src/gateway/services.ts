@@ -1,7 +1,10 @@
 /** What handlers and guards may use: one line a feature, handed over by app.ts. A new feature adds its line here. */
 
+import type { Brands } from '../brands/brands.ts';
 import type { Manifests } from '../catalog/manifest/manifests.ts';
 import type { Roles } from '../catalog/roles.ts';
+import type { Mailbox } from '../delivery/mailbox.ts';
+import type { PushSubscriptions } from '../delivery/subscriptions.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Revision } from '../engine/types.ts';
 import type { ApiKeys } from '../identity/api-keys.ts';
@@ -24,7 +27,11 @@ export interface Services {
     Engine,
     'revision' | 'peek' | 'check' | 'bulk' | 'effective' | 'person' | 'member' | 'clear' | 'status'
   >;
+  readonly brands: Brands;
+  /** Null in production. */
+  readonly mailbox: Mailbox | null;
   readonly manifests: Pick<Manifests, 'apply' | 'export'>;
+  readonly pushSubscriptions: PushSubscriptions;
   readonly roles: Roles;
   readonly tokens: Tokens;
   readonly keys: ApiKeys;
