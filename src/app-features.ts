@@ -1,6 +1,7 @@
 /** The features behind the gateway's routes, built in one visible place; app.ts hands them what they stand on. */
 
 import { buildDelivery } from './app-delivery.ts';
+import { type BuiltNotifications, buildNotifications } from './app-notifications.ts';
 import { Brands } from './brands/brands.ts';
 import { checkSealing, seedBrands } from './brands/prepare.ts';
 import { Sealing } from './brands/sealing.ts';
@@ -28,14 +29,17 @@ export interface Ground {
   /** For requests that leave the process. */
   readonly outbound: Outbound;
   readonly registry: Registry;
+  /** Where this service is reached; known once it listens. */
+  readonly publicUrl: () => string;
+  /** Whether a person is active, as the engine knows it. */
+  readonly isActive: (email: string) => Promise<boolean>;
   /** Handed in by tests alone. */
   readonly deliveryFailpoints?: DeliveryFailpoints | undefined;
 }
 
 /** What of the services is a feature: a line each. */
-export type Features = Pick<Services, 'brands' | 'mailbox' | 'pushSubscriptions' | 'roles'> & {
-  readonly manifests: Manifests;
-};
+export type Features = Pick<Services, 'brands' | 'mailbox' | 'pushSubscriptions' | 'roles'> &
+  BuiltNotifications['services'] & { readonly manifests: Manifests };
 
 /** The features, and what they need of a start and of an end. */
 export interface BuiltFeatures {
@@ -44,6 +48,8 @@ export interface BuiltFeatures {
   readonly worker: DeliveryWorker | null;
   /** Brings the database to what they need, before the doors open; idempotent. Rejects with ConfigError when a key is missing. */
   prepare(): Promise<void>;
+  /** Ends what would keep the doors open: streams. */
+  endStreams(): Promise<void>;
   /** Lets what is on its way go out, for a bounded time. */
   close(): Promise<void>;
 }
@@ -54,9 +60,11 @@ export function buildFeatures(ground: Ground): BuiltFeatures {
   const senders = new Senders({ database, sealing, publicUrl: config.publicUrl });
   const mailbox = config.production ? null : new Mailbox(config.dataDir, clock);
   const mailer = createMailer({ mailbox, clock });
-  const { pushSubscriptions, worker } = buildDelivery({ ...ground, mailer, senders });
+  const { pushSubscriptions, bell, worker } = buildDelivery({ ...ground, mailer, senders });
+  const { services, renderer, streams } = buildNotifications({ ...ground, secret: openSecretKey(ground), bell });
   return {
     features: {
+      ...services,
       brands: new Brands({ database, sealing, senders, mailer }),
       mailbox,
       manifests: new Manifests({ database, clock }),
@@ -68,7 +76,11 @@ export function buildFeatures(ground: Ground): BuiltFeatures {
       await database.change(seedBrands);
       await database.change((tx) => checkSealing(tx, sealing));
     },
-    close: () => mailer.close(),
+    endStreams: () => streams.close(),
+    close: async () => {
+      renderer.close();
+      await mailer.close();
+    },
   };
 }
 

@@ -1,16 +1,6 @@
 /** Plain text as HTML. */
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&#34;',
-  "'": '&#39;',
-};
-
-export function escapeHtml(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ESCAPES[character] as string);
-}
+import { escapeHtml } from '../delivery/layout.ts';
 
 /** Paragraphs where there is an empty line, breaks where there is none. */
 export function plainHtml(text: string): string {
