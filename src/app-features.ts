@@ -38,6 +38,7 @@ import {AuthMails} from './provider/mail/auth-mails.ts';
 import {seedAuthMails} from './provider/mail/seed.ts';
 import type {Logger} from './telemetry.ts';
 import { buildDelivery } from './app-delivery.ts';
+import { type BuiltNotifications, buildNotifications } from './app-notifications.ts';
 import { Brands } from './brands/brands.ts';
 import { checkSealing, seedBrands } from './brands/prepare.ts';
 import { Sealing } from './brands/sealing.ts';
@@ -53,6 +54,7 @@ import type { DeliveryFailpoints, DeliveryWorker } from './delivery/worker.ts';
 import type { Services } from './gateway/services.ts';
 import type { Outbound } from './outbound.ts';
 import type { Database } from './persistence/database.ts';
+import { keepSecretKey } from './persistence/settings.ts';
 import type { Logger, Registry } from './telemetry.ts';
 
 /** What features are built on. */
@@ -64,6 +66,10 @@ export interface Ground {
   /** For requests that leave the process. */
   readonly outbound: Outbound;
   readonly registry: Registry;
+  /** Where this service is reached; known once it listens. */
+  readonly publicUrl: () => string;
+  /** Whether a person is active, as the engine knows it. */
+  readonly isActive: (email: string) => Promise<boolean>;
   /** Handed in by tests alone. */
   readonly deliveryFailpoints?: DeliveryFailpoints | undefined;
 }
@@ -121,6 +127,8 @@ export type Features = Pick<Services, 'administrators' | 'authMails' | 'brands' 
 export type Features = Pick<Services, 'brands' | 'mailbox' | 'pushSubscriptions' | 'roles'> & {
   readonly manifests: Manifests;
 };
+export type Features = Pick<Services, 'brands' | 'mailbox' | 'pushSubscriptions' | 'roles'> &
+  BuiltNotifications['services'] & { readonly manifests: Manifests };
 
 /** The features, and what they need of a start and of an end. */
 export interface BuiltFeatures {
@@ -131,6 +139,8 @@ export interface BuiltFeatures {
   readonly worker: DeliveryWorker | null;
   /** Brings the database to what they need, before the doors open; idempotent. Rejects with ConfigError when a key is missing. */
   prepare(): Promise<void>;
+  /** Ends what would keep the doors open: streams. */
+  endStreams(): Promise<void>;
   /** Lets what is on its way go out, for a bounded time. */
   close(): Promise<void>;
 }
@@ -148,6 +158,11 @@ export function buildFeatures(ground: Ground): BuiltFeatures {
     features: {
       administrators: new Administrators(database),
       authMails: new AuthMails({ config, database, clock, log, sealing, senders, mailer, renderer }),
+  const { pushSubscriptions, bell, worker } = buildDelivery({ ...ground, mailer, senders });
+  const { services, renderer, streams } = buildNotifications({ ...ground, secret: openSecretKey(ground), bell });
+  return {
+    features: {
+      ...services,
       brands: new Brands({ database, sealing, senders, mailer }),
       mailbox,
       manifests: new Manifests({ database, clock }),
@@ -164,6 +179,10 @@ export function buildFeatures(ground: Ground): BuiltFeatures {
     close: async () => {
       await mailer.close();
       renderer.close();
+    endStreams: () => streams.close(),
+    close: async () => {
+      renderer.close();
+      await mailer.close();
     },
   };
 }

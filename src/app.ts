@@ -101,7 +101,12 @@ async function build(config: Config, { clock, log, database, deliveryFailpoints 
   const tokens = createTokens({ auth: config.auth, local: localIssuer, outbound, clock, log });
   const engine = new Engine({ source: database.facts, clock, cache: config.cache, log });
   database.follow(engine);
-  const built = buildFeatures({ config, database, clock, log, outbound, registry, deliveryFailpoints });
+  const reached = new Reached(config.publicUrl);
+  const built = buildFeatures({
+    ...{ config, database, clock, log, outbound, registry, deliveryFailpoints },
+    publicUrl: () => reached.url,
+    isActive: async (email) => (await engine.person(email)).person.active,
+  });
   const { features, worker } = built;
 
   const services: Services = {
@@ -123,7 +128,7 @@ async function build(config: Config, { clock, log, database, deliveryFailpoints 
   const gateway = config.roles.includes('gateway') ? createGateway({ config, services, clock, log }) : null;
   const grpc = config.roles.includes('rpc') ? await buildGrpc(config, { engine, keys, clock, log, metrics }) : null;
   exposeMetrics(registry, engine, metrics);
-  const doors = new Doors({ config, database, engine, gateway, grpc, worker, prepare: () => built.prepare() });
+  const doors = new Doors({ config, database, engine, gateway, grpc, worker, reached, prepare: () => built.prepare() });
   return {
     config,
     database,
@@ -134,6 +139,7 @@ async function build(config: Config, { clock, log, database, deliveryFailpoints 
     localKey,
     start: () => doors.start(),
     close: async () => {
+      await built.endStreams();
       await doors.close();
       await closeParts({ engine, tokens, outbound, database, features: built });
     },
@@ -169,6 +175,15 @@ async function readTls({ cert, key, clientCa }: NonNullable<Config['grpc']['tls'
   };
 }
 
+/** The base of the links that this service makes. Without a configured one it is where the gateway turned out to listen. */
+class Reached {
+  url: string;
+
+  constructor(publicUrl: string | null) {
+    this.url = publicUrl ?? 'http://localhost';
+  }
+}
+
 interface DoorParts {
   config: Config;
   database: Database;
@@ -176,6 +191,7 @@ interface DoorParts {
   gateway: Gateway | null;
   grpc: GrpcServer | null;
   worker: DeliveryWorker | null;
+  reached: Reached;
   /** What features need of the database before anybody calls. */
   prepare: () => Promise<void>;
 }
@@ -189,12 +205,13 @@ class Doors {
   }
 
   async start(): Promise<Addresses> {
-    const { config, database, engine, gateway, grpc, worker, prepare } = this.#parts;
+    const { config, database, engine, gateway, grpc, worker, reached, prepare } = this.#parts;
     await engine.start();
     await database.change(seed);
     await database.change((tx) => seedSuperadmins(tx, config.superadmins));
     await prepare();
     const http = await gateway?.start();
+    if (http && config.publicUrl === null) reached.url = `http://localhost:${http.port}`;
     const rpc = await grpc?.start();
     grpc?.setServing(true);
     await worker?.start();

@@ -2,6 +2,18 @@
 
 import {z} from 'zod';
 import {hasForbiddenCharacters, isApplicationCode, isLanguageCode, isLongerThan, isPermissionCode, isResourceId, isSlug, isStorableUrl, isTimeZone, LIMITS, normalizeEmail} from '../grammar.ts';
+import { z } from 'zod';
+import {
+  hasForbiddenCharacters,
+  isApplicationCode,
+  isLanguageCode,
+  isLongerThan,
+  isPermissionCode,
+  isSlug,
+  isStorableUrl,
+  LIMITS,
+  normalizeEmail,
+} from '../grammar.ts';
 
 /** A number in a path: an id, at most 2^53. */
 export const idParam = z
@@ -75,6 +87,12 @@ export function storableUrl(allowHttp: boolean) {
       `must be ${scheme} without credentials, at most ${LIMITS.url} characters`,
     );
 }
+
+/** A language as the registry knows it: a lower-case primary tag, optionally with a region. */
+export const languageCode = z.string().refine(isLanguageCode, 'must be a language code such as cs or pt-br');
+
+/** An object of whatever its sender puts into it. */
+export const freeObject = z.record(z.string(), z.unknown());
 
 export const name = text(200).refine((value) => value.trim() !== '', 'must not be empty');
 export const description = text(2000).nullable();

@@ -30,11 +30,17 @@ import { brandRoutes } from './routes/brands.ts';
 import { checkRoutes } from './routes/checks.ts';
 import { devMailRoutes } from './routes/dev-mail.ts';
 import { documentation } from './routes/documentation.ts';
+import { inboxRoutes } from './routes/inbox.ts';
 import { manifestRoutes } from './routes/manifests.ts';
+import { notificationPreferenceRoutes } from './routes/notification-preferences.ts';
+import { notificationTypeRoutes } from './routes/notification-types.ts';
+import { notificationRoutes } from './routes/notifications.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { profileCheckRoutes } from './routes/profile-checks.ts';
 import { pushRoutes } from './routes/push.ts';
 import { roleRoutes } from './routes/roles.ts';
+import { templateRoutes } from './routes/templates.ts';
+import { unsubscribeRoutes } from './routes/unsubscribe.ts';
 
 /** What the gateway serves. */
 export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Route[] {
@@ -60,6 +66,12 @@ export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Rout
     ...brandRoutes(config.production), //     /api/admin/brands…
     ...providerMailRoutes, // /api/idp/notifications/email
     ...devMailRoutes(config.production), //   /dev/mail
+    ...notificationTypeRoutes, // /api/applications/:appCode/notification-types…
+    ...templateRoutes, //     /api/applications/:appCode/templates…
+    ...notificationRoutes, // /api/internal/notifications, /api/applications/:appCode/notifications…
+    ...notificationPreferenceRoutes, // /api/profile/me/notifications/:appCode, …/preferences/…
+    ...inboxRoutes, //        /api/profile/me/notifications/{inbox,stream}…
+    ...unsubscribeRoutes, //  /api/notifications/unsubscribe
     ...operationRoutes(config.production), // /healthz, /readyz, /metrics
   ];
   return [...routes, ...documentation(routes)]; // /api/openapi.json, /api/docs

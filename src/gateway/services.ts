@@ -36,6 +36,14 @@ import type { Engine } from '../engine/engine.ts';
 import type { Revision } from '../engine/types.ts';
 import type { ApiKeys } from '../identity/api-keys.ts';
 import type { Tokens } from '../identity/tokens.ts';
+import type { Inbox } from '../notifications/inbox.ts';
+import type { SendLog } from '../notifications/log.ts';
+import type { Preferences } from '../notifications/preferences.ts';
+import type { Sends } from '../notifications/send.ts';
+import type { InboxStreams } from '../notifications/stream.ts';
+import type { Templates } from '../notifications/templates.ts';
+import type { NotificationTypes } from '../notifications/types.ts';
+import type { Unsubscriptions } from '../notifications/unsubscribe.ts';
 import type { Registry } from '../telemetry.ts';
 
 /** A refused administrative write of an identified caller, for the audit (contract 5). */
@@ -56,6 +64,8 @@ export interface Services {
   >;
   readonly authMails: Pick<AuthMails, 'signatureHeader' | 'verify' | 'deliver'>;
   readonly brands: Brands;
+  readonly inbox: Inbox;
+  readonly inboxStreams: InboxStreams;
   /** Null in production. */
   readonly mailbox: Mailbox | null;
   readonly manifests: Pick<Manifests, 'apply' | 'export'>;
@@ -79,8 +89,16 @@ export interface Services {
   readonly applicationEvents: ApplicationEvents;
   /** Guards ask it whether an address is still the same account's. */
   readonly subjects: Pick<Subjects, 'admit' | 'refuseOther'>;
+  readonly notificationPreferences: Preferences;
+  readonly notificationTypes: NotificationTypes;
+  readonly pushSubscriptions: PushSubscriptions;
+  readonly roles: Roles;
+  readonly sendLog: SendLog;
+  readonly sends: Sends;
+  readonly templates: Templates;
   readonly tokens: Tokens;
   readonly keys: ApiKeys;
+  readonly unsubscriptions: Unsubscriptions;
   /** Makes every instance drop what it holds, through the change log; answers the revision that says so. */
   readonly clearEverywhere: () => Promise<Revision>;
   /** Whether the database answers and is migrated; rejects with the reason. */
