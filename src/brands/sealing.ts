@@ -1,0 +1,97 @@
+/**
+ * Secrets at rest under BRAND_SMTP_KEY: AES-256-GCM with a random nonce; what a secret belongs to is bound to it as additional
+ * data, so that a row copied to another place does not open there. (Contract 7.)
+ */
+
+import { createCipheriv, createDecipheriv, hash } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+
+/** A sealed secret, and the name of the key that sealed it. */
+export interface Sealed {
+  key: string;
+  text: string;
+}
+
+interface Key {
+  readonly id: string;
+  readonly secret: Buffer;
+}
+
+const NONCE = 12;
+const TAG = 16;
+
+export class Sealing {
+  readonly #keys: readonly Key[];
+  readonly #clock: Pick<Clock, 'bytes'>;
+
+  /** Keys are base64 of 32 bytes: the first seals, all open. */
+  constructor(keys: readonly string[], clock: Pick<Clock, 'bytes'>) {
+    this.#keys = keys.map((key) => {
+      const secret = Buffer.from(key, 'base64');
+      if (secret.length !== 32) throw new Error('a sealing key has 32 bytes');
+      // Names the key without telling anything of it.
+      return {
+        id: hash('sha256', Buffer.concat([Buffer.from('usher sealing key\0'), secret]), 'hex').slice(0, 16),
+        secret,
+      };
+    });
+    this.#clock = clock;
+  }
+
+  /** The name of the key that seals; null where none is configured. */
+  get current(): string | null {
+    return this.#keys[0]?.id ?? null;
+  }
+
+  /** Whether what that key sealed can be opened. */
+  knows(key: string): boolean {
+    return this.#keys.some(({ id }) => id === key);
+  }
+
+  /** Throws when no key is configured: ask `current` first. */
+  seal(context: string, secret: string): Sealed {
+    const key = this.#keys[0];
+    if (key === undefined) throw new Error('no sealing key is configured');
+    const nonce = this.#clock.bytes(NONCE);
+    const cipher = createCipheriv('aes-256-gcm', key.secret, nonce);
+    cipher.setAAD(Buffer.from(context));
+    const body = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
+    return { key: key.id, text: Buffer.concat([nonce, body, cipher.getAuthTag()]).toString('base64url') };
+  }
+
+  /** Null when it cannot be opened: the key is not configured, or this is not what was sealed in this context. */
+  open(context: string, sealed: Sealed): string | null {
+    const key = this.#keys.find(({ id }) => id === sealed.key);
+    const bytes = Buffer.from(sealed.text, 'base64url');
+    if (key === undefined || bytes.length < NONCE + TAG) return null;
+    const decipher = createDecipheriv('aes-256-gcm', key.secret, bytes.subarray(0, NONCE), { authTagLength: TAG });
+    decipher.setAAD(Buffer.from(context));
+    decipher.setAuthTag(bytes.subarray(-TAG));
+    try {
+      return Buffer.concat([decipher.update(bytes.subarray(NONCE, -TAG)), decipher.final()]).toString('utf8');
+    } catch {
+      // GCM says no more than that it does not fit.
+      return null;
+    }
+  }
+
+  /** `seal` as one text, `KEY.SECRET`. */
+  sealText(context: string, secret: string): string {
+    const { key, text } = this.seal(context, secret);
+    return `${key}.${text}`;
+  }
+
+  /** What `sealText` sealed; null when it cannot be opened. */
+  openText(context: string, sealed: string): string | null {
+    const [key = '', text = '', more] = sealed.split('.');
+    return more === undefined ? this.open(context, { key, text }) : null;
+  }
+}
+
+/** What a brand's SMTP password is bound to. */
+export function passwordContext(brandId: number): string {
+  return `brand:${brandId}:smtp-password`;
+}
+
+/** What the provider's signing key (setting `idp.notification-provider`, member `signingKey`) is bound to. */
+export const SIGNING_KEY_CONTEXT = 'idp:notification-provider:signing-key';

@@ -1,0 +1,81 @@
+/** Brands as mail needs them: who sends, how it looks, by which server. */
+
+import type { MailSender } from '../delivery/mail.ts';
+import { unavailable } from '../errors.ts';
+import { normalizeEmail } from '../grammar.ts';
+import { type BrandRow, findBrand, findBrandOfOrganization, findDefaultBrand } from '../persistence/brands/brands.ts';
+import type { Database } from '../persistence/database.ts';
+import { passwordContext, type Sealing } from './sealing.ts';
+
+export interface SendersParts {
+  database: Database;
+  sealing: Sealing;
+  /** Names the host of a sender where a brand has no address; null while the port is not known. */
+  publicUrl: string | null;
+}
+
+export class Senders {
+  readonly #database: Database;
+  readonly #sealing: Sealing;
+  readonly #fallback: string;
+
+  constructor({ database, sealing, publicUrl }: SendersParts) {
+    this.#database = database;
+    this.#sealing = sealing;
+    const host = publicUrl === null ? 'localhost' : new URL(publicUrl).hostname;
+    this.#fallback = normalizeEmail(`no-reply@${host}`) ?? 'no-reply@localhost';
+  }
+
+  /** The brand of that id; the default brand for null, and for an id that is no more. UNAVAILABLE when its password cannot be opened. */
+  async senderOf(brandId: number | null): Promise<MailSender> {
+    const row = await this.#database.read(async (tx) => {
+      const named = brandId === null ? undefined : await findBrand(tx, brandId);
+      return named ?? (await findDefaultBrand(tx));
+    });
+    if (row === undefined) throw new Error('there is always a default brand after the first start');
+    return this.toSender(row);
+  }
+
+  /** The brand that carries the organization; null when none does: the default brand is no answer (specification, delivery flow, 7). */
+  async senderOfOrganization(orgId: string): Promise<MailSender | null> {
+    const row = await this.#database.read((tx) => findBrandOfOrganization(tx, orgId));
+    return row === undefined ? null : this.toSender(row);
+  }
+
+  toSender(row: BrandRow): MailSender {
+    const { smtpHost: host, smtpPort: port, smtpUser: user } = row;
+    const address = row.emailFrom ?? (user === null ? null : normalizeEmail(user)) ?? this.#fallback;
+    return {
+      brandId: row.id,
+      slug: row.slug,
+      name: row.name,
+      from: { address, name: row.emailFromName ?? row.name },
+      look: {
+        primaryColor: row.primaryColor,
+        backgroundColor: row.backgroundColor,
+        logoUrl: row.logoUrl,
+        footerText: row.footerText,
+      },
+      smtp:
+        host === null || port === null
+          ? null
+          : {
+              host,
+              port,
+              secure: row.smtpSecure,
+              allowInsecure: row.smtpAllowInsecure,
+              user,
+              password: this.#passwordOf(row),
+            },
+    };
+  }
+
+  #passwordOf({ id, slug, smtpPassword, smtpKey }: BrandRow): string | null {
+    if (smtpPassword === null || smtpKey === null) return null;
+    const password = this.#sealing.open(passwordContext(id), { key: smtpKey, text: smtpPassword });
+    if (password !== null) return password;
+    throw unavailable(
+      `The SMTP password of brand ${slug} was sealed with a key that brandSmtpKey (BRAND_SMTP_KEY) does not hold here.`,
+    );
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * What a mail looks like: the sender's colours, logo and footer around the fragment that a template made. Tables and inline
+ * styles, since that is what mail programs agree on; nothing is loaded but the logo.
+ */
+
+import type { MailMessage, MailSender } from './mail.ts';
+
+type Frame = Pick<MailSender, 'name' | 'look'>;
+type Content = Pick<MailMessage, 'subject' | 'html' | 'locale' | 'button'>;
+
+const PRIMARY = '#3451b2';
+const BACKGROUND = '#f4f5f7';
+const FONT = "system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
+/** Languages written from right to left, by their primary tag. */
+const RIGHT_TO_LEFT = new Set(['ar', 'arc', 'ckb', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', 'ur', 'yi']);
+
+/** The whole HTML document of a mail. `html` of the content is put in as it is; everything else is escaped. */
+export function renderLayout({ name, look }: Frame, { subject, html, locale, button }: Content): string {
+  const primary = colour(look.primaryColor, PRIMARY);
+  const background = colour(look.backgroundColor, BACKGROUND);
+  const logo =
+    look.logoUrl === null
+      ? `<span style="font-size:18px;font-weight:600;color:${primary}">${escapeHtml(name)}</span>`
+      : `<img src="${escapeHtml(look.logoUrl)}" alt="${escapeHtml(name)}" height="40" style="display:block;height:40px;width:auto;max-width:240px;border:0">`;
+  return `<!doctype html>
+<html lang="${escapeHtml(locale)}" dir="${directionOf(locale)}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width,initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="supported-color-schemes" content="light dark">
+<title>${escapeHtml(subject)}</title>
+<style>
+:root{color-scheme:light dark}
+.usher-body a{color:${primary}}
+.usher-body p{margin:0 0 16px}
+@media (max-width:480px){.usher-cell{padding:24px 20px!important}}
+@media (prefers-color-scheme:dark){
+.usher-page{background:#16181d!important}
+.usher-card{background:#22252c!important}
+.usher-body,.usher-body p,.usher-body h1,.usher-body h2{color:#e6e8ec!important}
+.usher-body a{color:#9db2ff!important}
+.usher-foot{color:#9aa0aa!important}
+}
+</style>
+</head>
+<body class="usher-page" style="margin:0;padding:0;background:${background}">
+<table role="presentation" class="usher-page" width="100%" cellpadding="0" cellspacing="0" style="background:${background}">
+<tr><td align="center" style="padding:32px 12px">
+<table role="presentation" width="100%" cellpadding="0" cellspacing="0" style="max-width:560px;font-family:${FONT}">
+<tr><td style="padding:0 4px 20px">${logo}</td></tr>
+<tr><td class="usher-card usher-cell" style="padding:32px 36px;background:#ffffff;border-top:4px solid ${primary};border-radius:6px">
+<div class="usher-body" style="font-size:16px;line-height:1.55;color:#1c2024">
+${html}
+${button === undefined ? '' : renderButton(button, primary)}</div>
+</td></tr>
+${look.footerText === null ? '' : renderFooter(look.footerText)}</table>
+</td></tr>
+</table>
+</body>
+</html>
+`;
+}
+
+/** The plain text beside it: the text, the button's link, the footer. */
+export function renderText({ look }: Frame, { text, button }: Pick<MailMessage, 'text' | 'button'>): string {
+  const parts = [text.trim()];
+  if (button !== undefined) parts.push(`${button.text}:\n${button.url}`);
+  if (look.footerText !== null) parts.push(`--\n${look.footerText.trim()}`);
+  return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
+}
+
+function renderButton({ text, url }: { text: string; url: string }, primary: string): string {
+  return `<p style="margin:24px 0 8px"><a href="${escapeHtml(url)}" style="display:inline-block;padding:12px 22px;background:${primary};border-radius:5px;color:${inkOn(primary)}!important;font-weight:600;text-decoration:none">${escapeHtml(text)}</a></p>\n`;
+}
+
+function renderFooter(footer: string): string {
+  const lines = escapeHtml(footer.trim()).replaceAll('\n', '<br>');
+  return `<tr><td class="usher-foot" style="padding:20px 4px 0;font-size:13px;line-height:1.5;color:#60646c">${lines}</td></tr>\n`;
+}
+
+/** `rtl` or `ltr`, by the language's primary tag. */
+export function directionOf(locale: string): 'rtl' | 'ltr' {
+  return RIGHT_TO_LEFT.has(locale.split('-', 1)[0] ?? '') ? 'rtl' : 'ltr';
+}
+
+/** Nothing but `#rrggbb` gets into a style. */
+function colour(value: string | null, otherwise: string): string {
+  return value !== null && /^#[0-9a-f]{6}$/i.test(value) ? value : otherwise;
+}
+
+/** Black or white, whichever is easier to read on the colour (WCAG 2.2, relative luminance). */
+function inkOn(background: string): string {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
+    const channel = Number.parseInt(background.slice(at, at + 2), 16) / 255;
+    return channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? '#000000' : '#ffffff';
+}
+
+/** For text and for attributes in double quotes. */
+export function escapeHtml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
+}

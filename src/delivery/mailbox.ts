@@ -1,0 +1,79 @@
+/**
+ * The development mailbox (contract 9): mail that no brand can send is kept in dataDir, one file a mail, the newest of them.
+ * It holds codes and links, so it does not exist in production.
+ */
+
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../clock.ts';
+import type { ComposedMail } from './mail.ts';
+
+export interface KeptMail extends ComposedMail {
+  id: string;
+  /** ISO 8601, UTC. */
+  at: string;
+}
+
+/** More than a developer reads; the oldest go first. */
+const MAX_MAILS = 200;
+/** Time first, so that names sort by it. */
+const ID = /^\d{15}-[0-9a-f]{8}$/;
+
+export class Mailbox {
+  readonly #directory: string;
+  readonly #clock: Clock;
+
+  constructor(dataDir: string, clock: Clock) {
+    this.#directory = join(dataDir, 'mailbox');
+    this.#clock = clock;
+  }
+
+  /** Resolves with the mail's id once it is there. */
+  async keep(mail: ComposedMail): Promise<string> {
+    const now = this.#clock.now();
+    const id = `${String(now).padStart(15, '0')}-${this.#clock.bytes(4).toString('hex')}`;
+    const kept: KeptMail = { id, at: new Date(now).toISOString(), ...mail };
+    await mkdir(this.#directory, { recursive: true, mode: 0o700 });
+    // Whoever lists meanwhile sees whole mails only.
+    const draft = join(this.#directory, `${id}.tmp`);
+    await writeFile(draft, JSON.stringify(kept, null, 2), { mode: 0o600 });
+    await rename(draft, join(this.#directory, `${id}.json`));
+    const surplus = (await this.#ids()).slice(MAX_MAILS);
+    await Promise.all(surplus.map((old) => rm(join(this.#directory, `${old}.json`), { force: true })));
+    return id;
+  }
+
+  /** The newest first. */
+  async list(): Promise<KeptMail[]> {
+    const mails = await Promise.all((await this.#ids()).map((id) => this.#read(id)));
+    return mails.filter((mail) => mail !== null);
+  }
+
+  /** Null when there is none of that id. */
+  async get(id: string): Promise<KeptMail | null> {
+    return ID.test(id) ? await this.#read(id) : null;
+  }
+
+  async #ids(): Promise<string[]> {
+    const names = await readdir(this.#directory).catch(absent([]));
+    return names
+      .filter((name) => name.endsWith('.json'))
+      .map((name) => name.slice(0, -'.json'.length))
+      .filter((id) => ID.test(id))
+      .toSorted()
+      .toReversed();
+  }
+
+  async #read(id: string): Promise<KeptMail | null> {
+    const text = await readFile(join(this.#directory, `${id}.json`), 'utf8').catch(absent(null));
+    return text === null ? null : (JSON.parse(text) as KeptMail);
+  }
+}
+
+/** What to take for a file that is not there. */
+function absent<T>(value: T): (error: unknown) => T {
+  return (error) => {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return value;
+    throw error;
+  };
+}

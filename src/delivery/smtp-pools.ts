@@ -1,0 +1,190 @@
+/**
+ * Connections to SMTP servers, pooled by sender, so that one bad server holds up nobody else. A pool lives as long as the
+ * configuration it was made of.
+ */
+
+import { hash } from 'node:crypto';
+import nodemailer from 'nodemailer';
+import type { MailMessage } from 'nodemailer/lib/mailer';
+import { addressKind } from '../address-kind.ts';
+import type { Clock } from '../clock.ts';
+import type { ComposedMail, SmtpServer } from './mail.ts';
+import { LostAfterData } from './smtp-failure.ts';
+
+export interface SmtpPoolOptions {
+  clock: Clock;
+  /** For tests: a certificate authority to trust beside the usual ones. */
+  ca?: string;
+  /** For tests: the address to connect to instead of the one that the name resolves to. */
+  addressOf?: (host: string) => string;
+}
+
+export const SMTP_LIMITS = {
+  /** From the call to the last word of the server, waiting for a connection included. */
+  sendMs: 60_000,
+  connectMs: 10_000,
+  greetingMs: 10_000,
+  /** Silence in the middle of a conversation. */
+  silenceMs: 20_000,
+  connectionsPerPool: 3,
+  messagesPerConnection: 100,
+  /** The least recently used idle pool gives way. */
+  pools: 64,
+  drainMs: 5_000,
+} as const;
+
+type Transport = ReturnType<typeof createTransport>;
+
+interface Pool {
+  readonly configuration: string;
+  readonly transport: Transport;
+  pending: number;
+  /** Replaced by a newer configuration, or closed: it ends with its last message. */
+  retired: boolean;
+}
+
+export class SmtpPools {
+  readonly #options: SmtpPoolOptions;
+  /** By sender and urgency; the least recently used first. */
+  readonly #pools = new Map<string, Pool>();
+  readonly #sending = new Set<Promise<unknown>>();
+  readonly #cut = new AbortController();
+
+  constructor(options: SmtpPoolOptions) {
+    this.#options = options;
+  }
+
+  /** The server's last word. Rejects with the client's error, or LostAfterData. */
+  async send(
+    sender: number,
+    smtp: SmtpServer,
+    urgent: boolean,
+    mail: ComposedMail,
+    signal?: AbortSignal,
+  ): Promise<string> {
+    const pool = this.#poolOf(`${sender}:${urgent}`, smtp);
+    const limit = new AbortController();
+    const cancel = this.#options.clock.after(SMTP_LIMITS.sendMs, () => limit.abort());
+    const signals = [limit.signal, this.#cut.signal, ...(signal === undefined ? [] : [signal])];
+    pool.pending++;
+    const sending = hand(pool.transport, mail, AbortSignal.any(signals));
+    this.#sending.add(sending);
+    try {
+      return await sending;
+    } finally {
+      cancel();
+      this.#sending.delete(sending);
+      if (--pool.pending === 0 && pool.retired) pool.transport.close();
+    }
+  }
+
+  async close(): Promise<void> {
+    const cancel = this.#options.clock.after(SMTP_LIMITS.drainMs, () => this.#cut.abort());
+    for (const [key, pool] of this.#pools) this.#retire(key, pool);
+    await Promise.allSettled(this.#sending);
+    cancel();
+  }
+
+  #poolOf(key: string, smtp: SmtpServer): Pool {
+    const configuration = hash('sha256', JSON.stringify(smtp), 'hex');
+    const present = this.#pools.get(key);
+    if (present?.configuration === configuration) {
+      this.#pools.delete(key);
+      this.#pools.set(key, present);
+      return present;
+    }
+    if (present !== undefined) this.#retire(key, present);
+    for (const [oldest, pool] of this.#pools) {
+      if (this.#pools.size < SMTP_LIMITS.pools) break;
+      this.#retire(oldest, pool);
+    }
+    const pool = { configuration, transport: createTransport(smtp, this.#options), pending: 0, retired: false };
+    this.#pools.set(key, pool);
+    return pool;
+  }
+
+  #retire(key: string, pool: Pool): void {
+    this.#pools.delete(key);
+    pool.retired = true;
+    if (pool.pending === 0) pool.transport.close();
+  }
+}
+
+/** Whether the name can only be this machine. Names that resolve to it are not: the resolver decides those. */
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost') || addressKind(host) === 'loopback';
+}
+
+function createTransport(smtp: SmtpServer, { ca, addressOf = (host) => host }: SmtpPoolOptions) {
+  // Where cleartext is accepted a certificate that does not fit is no worse.
+  const lax = smtp.allowInsecure || isLoopback(smtp.host);
+  const transport = nodemailer.createTransport({
+    pool: true,
+    host: addressOf(smtp.host),
+    port: smtp.port,
+    secure: smtp.secure,
+    requireTLS: !lax && !smtp.secure,
+    tls: {
+      minVersion: 'TLSv1.2',
+      rejectUnauthorized: !lax,
+      ...(ca === undefined ? {} : { ca }),
+      ...(addressKind(smtp.host) === 'never' ? { servername: smtp.host } : {}),
+    },
+    ...(smtp.user === null || smtp.password === null ? {} : { auth: { user: smtp.user, pass: smtp.password } }),
+    connectionTimeout: SMTP_LIMITS.connectMs,
+    greetingTimeout: SMTP_LIMITS.greetingMs,
+    socketTimeout: SMTP_LIMITS.silenceMs,
+    dnsTimeout: SMTP_LIMITS.connectMs,
+    socketCloseTimeout: 1_000,
+    maxConnections: SMTP_LIMITS.connectionsPerPool,
+    maxMessages: SMTP_LIMITS.messagesPerConnection,
+    maxRequeues: 1,
+    idleTimeout: 30_000,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  // A pool whose `error` nobody listens to would end the process; the message concerned fails by itself.
+  transport.on('error', () => undefined);
+  transport.use('stream', (mail, next) => {
+    watch(mail);
+    next();
+  });
+  return transport;
+}
+
+/** Whether the bytes of a message have begun to leave, by the signal that was sent along with it. */
+const BEGUN = new WeakMap<AbortSignal, () => boolean>();
+
+/** Remembers the stream that the client reads the message from: it does so only after the server has said 354. */
+function watch({ data, message }: MailMessage): void {
+  const { signal } = data;
+  if (signal === undefined) return;
+  const create = message.createReadStream.bind(message);
+  message.createReadStream = (options) => {
+    const stream = create(options);
+    BEGUN.set(signal, () => stream.readableDidRead);
+    return stream;
+  };
+}
+
+/** Hands over one message and knows, when that fails, whether a byte of it had left. */
+async function hand(transport: Transport, mail: ComposedMail, signal: AbortSignal): Promise<string> {
+  try {
+    const { response } = await transport.sendMail({
+      from: mail.from,
+      to: { name: '', address: mail.to },
+      envelope: { from: mail.from.address, to: [mail.to] },
+      subject: mail.subject,
+      text: mail.text,
+      html: mail.html,
+      messageId: mail.messageId,
+      headers: mail.headers,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+      signal,
+    });
+    return String(response ?? '');
+  } catch (error) {
+    throw BEGUN.get(signal)?.() ? new LostAfterData(error) : error;
+  }
+}

@@ -1,0 +1,161 @@
+import { sql } from 'kysely';
+import type { Tx } from '../database.ts';
+
+/** A brand as it is stored: the password is sealed, `smtpKey` names the key that sealed it. */
+export interface BrandRow {
+  id: number;
+  slug: string;
+  name: string;
+  isDefault: boolean;
+  primaryColor: string | null;
+  backgroundColor: string | null;
+  logoUrl: string | null;
+  iconUrl: string | null;
+  footerText: string | null;
+  emailFrom: string | null;
+  emailFromName: string | null;
+  smtpHost: string | null;
+  smtpPort: number | null;
+  smtpSecure: boolean;
+  smtpAllowInsecure: boolean;
+  smtpUser: string | null;
+  smtpPassword: string | null;
+  smtpKey: string | null;
+  idpOrgId: string | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** What a write may set. */
+export type BrandChange = Partial<Omit<BrandRow, 'id' | 'slug' | 'createdAt' | 'updatedAt'>>;
+
+const COLUMNS = [
+  'id',
+  'slug',
+  'name',
+  'is_default as isDefault',
+  'primary_color as primaryColor',
+  'background_color as backgroundColor',
+  'logo_url as logoUrl',
+  'icon_url as iconUrl',
+  'footer_text as footerText',
+  'email_from as emailFrom',
+  'email_from_name as emailFromName',
+  'smtp_host as smtpHost',
+  'smtp_port as smtpPort',
+  'smtp_secure as smtpSecure',
+  'smtp_allow_insecure as smtpAllowInsecure',
+  'smtp_user as smtpUser',
+  'smtp_password as smtpPassword',
+  'smtp_key as smtpKey',
+  'idp_org_id as idpOrgId',
+  'created_at as createdAt',
+  'updated_at as updatedAt',
+] as const;
+
+/** Every brand, by slug. */
+export async function listBrands(tx: Tx): Promise<BrandRow[]> {
+  return await tx.kysely.selectFrom('brand').select(COLUMNS).orderBy('slug').execute();
+}
+
+export async function findBrand(tx: Tx, id: number): Promise<BrandRow | undefined> {
+  return await tx.kysely.selectFrom('brand').select(COLUMNS).where('id', '=', id).executeTakeFirst();
+}
+
+export async function findDefaultBrand(tx: Tx): Promise<BrandRow | undefined> {
+  return await tx.kysely.selectFrom('brand').select(COLUMNS).where('is_default', '=', true).executeTakeFirst();
+}
+
+export async function findBrandOfOrganization(tx: Tx, orgId: string): Promise<BrandRow | undefined> {
+  return await tx.kysely.selectFrom('brand').select(COLUMNS).where('idp_org_id', '=', orgId).executeTakeFirst();
+}
+
+/**
+ * Writes of brands come one after the other until the transaction ends, so that what they read of other brands (who is the
+ * default, whose organization) still holds when they write. Reads go on, and so do references to brands.
+ */
+export async function lockBrands(tx: Tx): Promise<void> {
+  await sql`lock table brand in share row exclusive mode`.execute(tx.kysely);
+}
+
+/** One brand, locked until the transaction ends: nobody can begin to refer to it. After `lockBrands`. */
+export async function lockBrand(tx: Tx, id: number): Promise<BrandRow | undefined> {
+  return await tx.kysely.selectFrom('brand').select(COLUMNS).where('id', '=', id).forUpdate().executeTakeFirst();
+}
+
+/** The brand that has the slug or the organization already; after `lockBrands` none can come up. */
+export async function findTaken(
+  tx: Tx,
+  { id, slug, idpOrgId }: { id: number | null; slug: string; idpOrgId: string | null },
+): Promise<{ slug: string; idpOrgId: string | null } | undefined> {
+  return await tx.kysely
+    .selectFrom('brand')
+    .select(['slug', 'idp_org_id as idpOrgId'])
+    .where((eb) => eb.or([eb('slug', '=', slug), eb('idp_org_id', '=', idpOrgId)]))
+    .where((eb) => (id === null ? eb.lit(true) : eb('id', '<>', id)))
+    .executeTakeFirst();
+}
+
+export async function insertBrand(tx: Tx, brand: { slug: string; name: string }): Promise<BrandRow> {
+  return await tx.kysely.insertInto('brand').values(brand).returning(COLUMNS).executeTakeFirstOrThrow();
+}
+
+/** Makes the first brand where there is none: the default one. */
+export async function ensureDefaultBrand(tx: Tx, brand: { slug: string; name: string }): Promise<void> {
+  await sql`
+    insert into brand (slug, name, is_default)
+    select ${brand.slug}, ${brand.name}, true where not exists (select from brand where is_default)
+    on conflict do nothing`.execute(tx.kysely);
+}
+
+export async function updateBrand(tx: Tx, id: number, change: BrandChange): Promise<BrandRow> {
+  const columns = Object.fromEntries(
+    Object.entries(change).map(([name, value]) => [
+      name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      value,
+    ]),
+  );
+  return await tx.kysely
+    .updateTable('brand')
+    .set({ ...columns, updated_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .returning(COLUMNS)
+    .executeTakeFirstOrThrow();
+}
+
+/** Makes `id` the default in place of whichever it is; after `lockBrands`. */
+export async function makeDefault(tx: Tx, id: number): Promise<void> {
+  await tx.kysely
+    .updateTable('brand')
+    .set({ is_default: false, updated_at: sql<Date>`now()` })
+    .where('is_default', '=', true)
+    .where('id', '<>', id)
+    .execute();
+  await tx.kysely.updateTable('brand').set({ is_default: true }).where('id', '=', id).execute();
+}
+
+/** Whether a profile refers to it. After `lockBrand` none can begin to. */
+export async function isBrandInUse(tx: Tx, id: number): Promise<boolean> {
+  const user = await tx.kysely
+    .selectFrom('profile')
+    .select('person_id')
+    .where('brand_id', '=', id)
+    .limit(1)
+    .executeTakeFirst();
+  return user !== undefined;
+}
+
+export async function deleteBrand(tx: Tx, id: number): Promise<void> {
+  await tx.kysely.deleteFrom('brand').where('id', '=', id).execute();
+}
+
+/** The sealed passwords, with the slugs of their brands for messages. */
+export async function listSealed(tx: Tx): Promise<{ id: number; slug: string; key: string; text: string }[]> {
+  const rows = await tx.kysely
+    .selectFrom('brand')
+    .select(['id', 'slug', 'smtp_key as key', 'smtp_password as text'])
+    .where('smtp_password', 'is not', null)
+    .orderBy('slug')
+    .execute();
+  return rows.map(({ key, text, ...row }) => ({ ...row, key: key ?? '', text: text ?? '' }));
+}
