@@ -1,13 +1,16 @@
 /** The features behind the gateway's routes, built in one visible place; app.ts hands them what they stand on. */
 
+import { Sealing } from './brands/sealing.ts';
 import { Manifests } from './catalog/manifest/manifests.ts';
 import { Roles } from './catalog/roles.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import { Administrators } from './directory/administrators.ts';
 import type { Services } from './gateway/services.ts';
+import type { Tokens } from './identity/tokens.ts';
 import type { Outbound } from './outbound.ts';
 import type { Database } from './persistence/database.ts';
+import { buildProvider } from './provider/provider.ts';
 import type { Logger } from './telemetry.ts';
 
 /** What features are built on. */
@@ -18,15 +21,21 @@ export interface Ground {
   readonly log: Logger;
   /** For requests that leave the process. */
   readonly outbound: Outbound;
+  readonly tokens: Pick<Tokens, 'authenticate'>;
+  /** Where users reach this service, without a trailing slash. Known once it listens. */
+  readonly publicUrl: () => string;
 }
 
 /** What of the services is a feature: a line each. */
-export type Features = Pick<Services, 'roles' | 'administrators'> & { readonly manifests: Manifests };
+export type Features = Pick<Services, 'roles' | 'administrators' | 'provider'> & { readonly manifests: Manifests };
 
-export function buildFeatures({ database, clock }: Ground): Features {
+export function buildFeatures(ground: Ground): Features {
+  const { config, database, clock } = ground;
+  const sealing = new Sealing(config.brandSmtpKeys, clock);
   return {
     manifests: new Manifests({ database, clock }),
     roles: new Roles(database),
     administrators: new Administrators(database),
+    provider: buildProvider({ ...ground, sealing }),
   };
 }

@@ -13,6 +13,7 @@ import type { Config } from './config.ts';
 import { Engine } from './engine/engine.ts';
 import { GrpcMetrics } from './engine/grpc/metrics.ts';
 import { createGrpcServer, type GrpcServer } from './engine/grpc/server.ts';
+import { unavailable } from './errors.ts';
 import { createGateway, type Gateway } from './gateway/server.ts';
 import type { Services } from './gateway/services.ts';
 import { createApiKeys, keepLocalKey } from './identity/api-keys.ts';
@@ -95,7 +96,12 @@ async function build(config: Config, { clock, log, database }: Base): Promise<Ap
   const tokens = createTokens({ auth: config.auth, local: localIssuer, outbound, clock, log });
   const engine = new Engine({ source: database.facts, clock, cache: config.cache, log });
   database.follow(engine);
-  const features = buildFeatures({ config, database, clock, log, outbound });
+  const site = { publicUrl: config.publicUrl };
+  const publicUrl = (): string => {
+    if (site.publicUrl === null) throw unavailable('This service does not listen yet.');
+    return site.publicUrl;
+  };
+  const features = buildFeatures({ config, database, clock, log, outbound, tokens, publicUrl });
 
   const services: Services = {
     engine,
@@ -116,7 +122,10 @@ async function build(config: Config, { clock, log, database }: Base): Promise<Ap
   const gateway = config.roles.includes('gateway') ? createGateway({ config, services, clock, log }) : null;
   const grpc = config.roles.includes('rpc') ? await buildGrpc(config, { engine, keys, clock, log, metrics }) : null;
   exposeMetrics(registry, engine, metrics);
-  const doors = new Doors({ config, database, engine, gateway, grpc });
+  const listening = (port: number): void => {
+    site.publicUrl ??= `http://localhost:${port}`;
+  };
+  const doors = new Doors({ config, database, engine, gateway, grpc, listening });
   return {
     config,
     database,
@@ -167,6 +176,8 @@ interface DoorParts {
   engine: Engine;
   gateway: Gateway | null;
   grpc: GrpcServer | null;
+  /** Told the gateway's port. */
+  listening(port: number): void;
 }
 
 /** The listeners, opened once everything behind them answers, and closed before anything behind them is. */
@@ -178,11 +189,12 @@ class Doors {
   }
 
   async start(): Promise<Addresses> {
-    const { config, database, engine, gateway, grpc } = this.#parts;
+    const { config, database, engine, gateway, grpc, listening } = this.#parts;
     await engine.start();
     await database.change(seed);
     await database.change((tx) => seedSuperadmins(tx, config.superadmins));
     const http = await gateway?.start();
+    if (http) listening(http.port);
     const rpc = await grpc?.start();
     grpc?.setServing(true);
     return {

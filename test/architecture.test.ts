@@ -30,7 +30,11 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
   delivery: { imports: [...FEATURE, 'persistence/delivery'] },
   notifications: { imports: [...FEATURE, 'persistence/notifications', 'delivery', 'brands', 'directory'] },
   provider: {
-    imports: [...FEATURE, 'persistence/provider', 'notifications/render', 'delivery', 'brands', 'directory'],
+    imports: [
+      ...[...FEATURE, 'persistence/provider', 'notifications/render', 'delivery', 'brands', 'directory'],
+      // Its events make people's records and change them, in one transaction with what it keeps itself.
+      ...['persistence/directory', 'persistence/registration-locales', 'persistence/secret-key'],
+    ],
   },
   gateway: {
     imports: [
@@ -55,7 +59,8 @@ const PACKAGES: Record<string, readonly string[]> = {
   express: ['gateway'],
   '@connectrpc/': ['gateway'],
   'lru-cache': ['engine', 'identity'],
-  jose: ['identity'],
+  // The provider's side seals the cookie of its login with it.
+  jose: ['identity', 'provider'],
   nodemailer: ['delivery'],
   'web-push': ['delivery'],
   'pg-boss': ['persistence'],

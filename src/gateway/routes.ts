@@ -7,6 +7,8 @@ import { documentation } from './routes/documentation.ts';
 import { manifestRoutes } from './routes/manifests.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { profileCheckRoutes } from './routes/profile-checks.ts';
+import { providerRoutes } from './routes/provider.ts';
+import { providerAdminRoutes } from './routes/provider-admin.ts';
 import { roleRoutes } from './routes/roles.ts';
 
 /** What the gateway serves. */
@@ -16,6 +18,8 @@ export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Rout
     ...profileCheckRoutes, // /api/profile/me/check…
     ...roleRoutes, //         /api/applications/:appCode/roles…
     ...manifestRoutes, //     /api/manifests/apply, /api/applications/:appCode/manifest
+    ...providerRoutes, //      /api/idp/health, discovery, login, callback, webhook, /api/internal/auth/registration-locale
+    ...providerAdminRoutes, // /api/idp/admin…
     ...operationRoutes(config.production), // /healthz, /readyz, /metrics
   ];
   return [...routes, ...documentation(routes)]; // /api/openapi.json, /api/docs

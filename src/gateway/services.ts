@@ -7,6 +7,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Revision } from '../engine/types.ts';
 import type { ApiKeys } from '../identity/api-keys.ts';
 import type { Tokens } from '../identity/tokens.ts';
+import type { Provider } from '../provider/provider.ts';
 import type { Registry } from '../telemetry.ts';
 
 /** A refused administrative write of an identified caller, for the audit (contract 5). */
@@ -28,6 +29,7 @@ export interface Services {
   readonly manifests: Pick<Manifests, 'apply' | 'export'>;
   readonly roles: Roles;
   readonly administrators: Administrators;
+  readonly provider: Provider;
   readonly tokens: Tokens;
   readonly keys: ApiKeys;
   /** Makes every instance drop what it holds, through the change log; answers the revision that says so. */

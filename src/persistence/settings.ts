@@ -30,3 +30,8 @@ export async function claimSetting(tx: Tx, key: string, value: unknown): Promise
     .executeTakeFirst();
   return row !== undefined;
 }
+
+/** Forgets what is kept under `key`. */
+export async function dropSetting(tx: Tx, key: string): Promise<void> {
+  await tx.kysely.deleteFrom('setting').where('key', '=', key).execute();
+}

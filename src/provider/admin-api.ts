@@ -5,7 +5,7 @@
 
 import { z } from 'zod';
 import { UsherError } from '../errors.ts';
-import { IdpCode, IdpRefusal, type IdpClient, type IdpRequest } from './client.ts';
+import { type IdpClient, IdpCode, IdpRefusal, type IdpRequest } from './client.ts';
 
 const id = z.string().min(1);
 const text = z.string().default('');
@@ -34,9 +34,7 @@ const LabelPolicy = z.object({
 });
 const Named = z.object({ result: z.array(z.object({ id, name: text })).default([]) });
 const Apps = z.object({
-  result: z
-    .array(z.object({ id, name: text, oidcConfig: z.object({ clientId: text }).optional() }))
-    .default([]),
+  result: z.array(z.object({ id, name: text, oidcConfig: z.object({ clientId: text }).optional() })).default([]),
 });
 const Made = z.object({ id });
 const NewApp = z.object({ appId: id, clientId: id });
@@ -246,7 +244,11 @@ export class AdminApi {
   }
 
   /** A public client in a browser: code flow with PKCE, and signed access tokens that name the user. */
-  async createApp(org: string, project: string, app: { name: string; redirectUris: readonly string[] }): Promise<IdpApp> {
+  async createApp(
+    org: string,
+    project: string,
+    app: { name: string; redirectUris: readonly string[] },
+  ): Promise<IdpApp> {
     const body = {
       ...app,
       responseTypes: ['OIDC_RESPONSE_TYPE_CODE'],
@@ -285,7 +287,12 @@ export class AdminApi {
     return understood(schema, await this.#client.call(request));
   }
 
-  async #search<S extends z.ZodType>(schema: S, path: string, org: string, name: string): Promise<z.output<S> | undefined> {
+  async #search<S extends z.ZodType>(
+    schema: S,
+    path: string,
+    org: string,
+    name: string,
+  ): Promise<z.output<S> | undefined> {
     const body = { queries: [{ nameQuery: { name, method: EQUALS } }] };
     try {
       return await this.#ask(schema, { method: 'POST', path, org, body, repeatable: true });

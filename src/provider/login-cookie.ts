@@ -5,8 +5,8 @@ import { EncryptJWT, jwtDecrypt } from 'jose';
 import type { Clock } from '../clock.ts';
 import { UsherError } from '../errors.ts';
 import type { Database } from '../persistence/database.ts';
-import { claimEvent } from '../persistence/seen-events.ts';
 import type { SecretKey } from '../persistence/secret-key.ts';
+import { claimEvent } from '../persistence/seen-events.ts';
 
 export interface LoginState {
   clientId: string;
@@ -23,7 +23,7 @@ export interface CookieOptions {
 }
 
 const LIFE_S = 10 * 60;
-const NAME = 'usher_login';
+export const LOGIN_COOKIE = 'usher_login';
 const PATH = '/api/idp';
 const PURPOSE = 'login cookie';
 
@@ -32,15 +32,6 @@ export class LoginCookie {
 
   constructor(options: CookieOptions) {
     this.#options = options;
-  }
-
-  /** With TLS under a name that only an answer over TLS can set (RFC 6265bis 4.1.3.1). */
-  get name(): string {
-    return this.#secure ? `__Secure-${NAME}` : NAME;
-  }
-
-  get #secure(): boolean {
-    return this.#options.publicUrl().startsWith('https:');
   }
 
   /** A `Set-Cookie` line. */
@@ -96,8 +87,8 @@ export class LoginCookie {
 
   /** Lax: the provider's redirect is a navigation from another site, and must bring the cookie along. */
   #line(value: string, maxAge: number): string {
-    const secure = this.#secure ? '; Secure' : '';
-    return `${this.name}=${value}; Path=${PATH}; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${secure}`;
+    const secure = this.#options.publicUrl().startsWith('https:') ? '; Secure' : '';
+    return `${LOGIN_COOKIE}=${value}; Path=${PATH}; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${secure}`;
   }
 }
 

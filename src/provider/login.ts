@@ -5,20 +5,20 @@
 
 import { decodeJwt } from 'jose';
 import {
-  allowInsecureRequests,
   AuthorizationResponseError,
+  allowInsecureRequests,
   authorizationCodeGrant,
   buildAuthorizationUrl,
-  calculatePKCECodeChallenge,
   ClientError,
   Configuration,
+  calculatePKCECodeChallenge,
   customFetch,
   enableNonRepudiationChecks,
   None,
+  ResponseBodyError,
   randomNonce,
   randomPKCECodeVerifier,
   randomState,
-  ResponseBodyError,
   type ServerMetadata,
 } from 'openid-client';
 import { z } from 'zod';
@@ -91,10 +91,6 @@ export class Login {
   /** Whether there is such a thing here: outside production, or where `idp.devLogin` says so. */
   get enabled(): boolean {
     return this.#options.config.idp.devLogin;
-  }
-
-  get cookieName(): string {
-    return this.#cookie.name;
   }
 
   /** Where to send the browser, and the cookie to give it. Throws IDP_NOT_CONFIGURED, IDP_UNREACHABLE. */
