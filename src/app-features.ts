@@ -1,49 +1,21 @@
 /** The features behind the gateway's routes, built in one visible place; app.ts hands them what they stand on. */
 
-import {AuditLog} from './administration/audit-log.ts';
-import {AppAdmins} from './catalog/app-admins.ts';
-import {Applications} from './catalog/applications.ts';
-import {Assignments} from './catalog/assignments.ts';
-import {Entities} from './catalog/entities.ts';
-import {EntityCatalogItems} from './catalog/entity-items.ts';
-import {Languages} from './catalog/languages.ts';
-import {Brands} from './brands/brands.ts';
-import {checkSealing, seedBrands} from './brands/prepare.ts';
-import {Sealing} from './brands/sealing.ts';
-import {Senders} from './brands/senders.ts';
-import {Manifests} from './catalog/manifest/manifests.ts';
-import {ResourceOverrides} from './catalog/overrides.ts';
-import {Permissions} from './catalog/permissions.ts';
-import {Roles} from './catalog/roles.ts';
-import type {Clock} from './clock.ts';
-import type {Config} from './config.ts';
-import {AdminStatuses} from './directory/admin-status.ts';
-import {createMailer} from './delivery/mail.ts';
-import {Mailbox} from './delivery/mailbox.ts';
-import {Administrators} from './directory/administrators.ts';
-import {AppPreferences} from './directory/app-preferences.ts';
-import {ApplicationEvents} from './directory/application-events.ts';
-import {Profiles} from './directory/profiles.ts';
-import {Subjects} from './directory/subjects.ts';
-import {Superadmins} from './directory/superadmins.ts';
-import {Turns} from './directory/turns.ts';
-import {Users} from './directory/users.ts';
-import type {Services} from './gateway/services.ts';
-import {SecretKey} from './identity/secret-key.ts';
-import {Renderer} from './notifications/render.ts';
-import type {Outbound} from './outbound.ts';
-import type {Database} from './persistence/database.ts';
-import {keepSecretKey} from './persistence/settings.ts';
-import {AuthMails} from './provider/mail/auth-mails.ts';
-import {seedAuthMails} from './provider/mail/seed.ts';
-import type {Logger} from './telemetry.ts';
+import { AuditLog } from './administration/audit-log.ts';
 import { buildDelivery } from './app-delivery.ts';
-import { type BuiltNotifications, buildNotifications } from './app-notifications.ts';
+import { buildNotifications } from './app-notifications.ts';
 import { Brands } from './brands/brands.ts';
 import { checkSealing, seedBrands } from './brands/prepare.ts';
 import { Sealing } from './brands/sealing.ts';
 import { Senders } from './brands/senders.ts';
+import { AppAdmins } from './catalog/app-admins.ts';
+import { Applications } from './catalog/applications.ts';
+import { Assignments } from './catalog/assignments.ts';
+import { Entities } from './catalog/entities.ts';
+import { EntityCatalogItems } from './catalog/entity-items.ts';
+import { Languages } from './catalog/languages.ts';
 import { Manifests } from './catalog/manifest/manifests.ts';
+import { ResourceOverrides } from './catalog/overrides.ts';
+import { Permissions } from './catalog/permissions.ts';
 import { Roles } from './catalog/roles.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
@@ -51,10 +23,24 @@ import { createMailer } from './delivery/mail.ts';
 import { Mailbox } from './delivery/mailbox.ts';
 import type { DeliveryBell } from './delivery/queue.ts';
 import type { DeliveryFailpoints, DeliveryWorker } from './delivery/worker.ts';
+import { AdminStatuses } from './directory/admin-status.ts';
+import { Administrators } from './directory/administrators.ts';
+import { AppPreferences } from './directory/app-preferences.ts';
+import { ApplicationEvents } from './directory/application-events.ts';
+import { Profiles } from './directory/profiles.ts';
+import { Subjects } from './directory/subjects.ts';
+import { Superadmins } from './directory/superadmins.ts';
+import { Turns } from './directory/turns.ts';
+import { Users } from './directory/users.ts';
 import type { Services } from './gateway/services.ts';
+import { SecretKey } from './identity/secret-key.ts';
+import type { Tokens } from './identity/tokens.ts';
 import type { Outbound } from './outbound.ts';
 import type { Database } from './persistence/database.ts';
 import { keepSecretKey } from './persistence/settings.ts';
+import { AuthMails } from './provider/mail/auth-mails.ts';
+import { seedAuthMails } from './provider/mail/seed.ts';
+import { buildProvider, nameDirectory } from './provider/provider.ts';
 import type { Logger, Registry } from './telemetry.ts';
 
 /** What features are built on. */
@@ -65,8 +51,9 @@ export interface Ground {
   readonly log: Logger;
   /** For requests that leave the process. */
   readonly outbound: Outbound;
+  readonly tokens: Pick<Tokens, 'authenticate'>;
   readonly registry: Registry;
-  /** Where this service is reached; known once it listens. */
+  /** Where users reach this service, without a trailing slash. Without a configured one it is known once it listens. */
   readonly publicUrl: () => string;
   /** Whether a person is active, as the engine knows it. */
   readonly isActive: (email: string) => Promise<boolean>;
@@ -74,61 +61,11 @@ export interface Ground {
   readonly deliveryFailpoints?: DeliveryFailpoints | undefined;
 }
 
-/** What of the services is a feature: a line each. */
-export type Features = Pick<
+/** What of the services is a feature: all but what they stand on. */
+export type Features = Omit<
   Services,
-  | 'applications'
-  | 'entities'
-  | 'entityItems'
-  | 'permissions'
-  | 'languages'
-  | 'roles'
-  | 'assignments'
-  | 'overrides'
-  | 'appAdmins'
-  | 'superadmins'
-  | 'users'
-  | 'adminStatuses'
-  | 'auditLog'
-  | 'administrators'
-  | 'profiles'
-  | 'appPreferences'
-  | 'applicationEvents'
-  | 'subjects'
+  'engine' | 'tokens' | 'keys' | 'registry' | 'clearEverywhere' | 'ping' | 'recordRefusal' | 'manifests'
 > & { readonly manifests: Manifests };
-
-export function buildFeatures({ config, database, clock, outbound }: Ground): Features {
-  const policy = { bindSubject: config.auth.bindSubject, allowHttp: !config.production };
-  const connections = database.kind === 'pglite' ? 1 : config.database.poolSize;
-  const turns = new Turns({ connections, clock });
-  const entities = new Entities(database);
-  const { allowedOrigins } = config.entities;
-  return {
-    applications: new Applications(database),
-    entities,
-    entityItems: new EntityCatalogItems({ entities, outbound, allowedOrigins, production: config.production }),
-    permissions: new Permissions(database),
-    languages: new Languages(database),
-    manifests: new Manifests({ database, clock }),
-    roles: new Roles(database),
-    assignments: new Assignments(database),
-    overrides: new ResourceOverrides(database),
-    appAdmins: new AppAdmins(database),
-    superadmins: new Superadmins(database),
-    users: new Users(database, config.idp.publicUrl),
-    adminStatuses: new AdminStatuses(database),
-    auditLog: new AuditLog(database),
-    administrators: new Administrators(database),
-    profiles: new Profiles({ database, clock, policy, turns, names: null, idpPublicUrl: config.idp.publicUrl }),
-    appPreferences: new AppPreferences({ database, clock, policy, turns }),
-    applicationEvents: new ApplicationEvents({ database, turns }),
-    subjects: new Subjects({ database, policy }),
-export type Features = Pick<Services, 'administrators' | 'authMails' | 'brands' | 'mailbox' | 'roles'> & {
-export type Features = Pick<Services, 'brands' | 'mailbox' | 'pushSubscriptions' | 'roles'> & {
-  readonly manifests: Manifests;
-};
-export type Features = Pick<Services, 'brands' | 'mailbox' | 'pushSubscriptions' | 'roles'> &
-  BuiltNotifications['services'] & { readonly manifests: Manifests };
 
 /** The features, and what they need of a start and of an end. */
 export interface BuiltFeatures {
@@ -145,29 +82,25 @@ export interface BuiltFeatures {
   close(): Promise<void>;
 }
 
-export function buildFeatures({ config, database, clock, log }: Ground): BuiltFeatures {
 export function buildFeatures(ground: Ground): BuiltFeatures {
   const { config, database, clock } = ground;
+  const secret = openSecretKey(ground);
   const sealing = new Sealing(config.brandSmtpKeys, clock);
   const senders = new Senders({ database, sealing, publicUrl: config.publicUrl });
   const mailbox = config.production ? null : new Mailbox(config.dataDir, clock);
   const mailer = createMailer({ mailbox, clock });
-  const renderer = new Renderer(clock);
   const { pushSubscriptions, bell, worker } = buildDelivery({ ...ground, mailer, senders });
+  const { services, renderer, streams } = buildNotifications({ ...ground, secret, bell });
   return {
     features: {
-      administrators: new Administrators(database),
-      authMails: new AuthMails({ config, database, clock, log, sealing, senders, mailer, renderer }),
-  const { pushSubscriptions, bell, worker } = buildDelivery({ ...ground, mailer, senders });
-  const { services, renderer, streams } = buildNotifications({ ...ground, secret: openSecretKey(ground), bell });
-  return {
-    features: {
+      ...buildRegistry(ground),
+      ...buildDirectory(ground),
       ...services,
+      authMails: new AuthMails({ ...ground, sealing, senders, mailer, renderer }),
       brands: new Brands({ database, sealing, senders, mailer }),
       mailbox,
-      manifests: new Manifests({ database, clock }),
+      provider: buildProvider({ ...ground, sealing, secret }),
       pushSubscriptions,
-      roles: new Roles(database),
     },
     bell,
     worker,
@@ -176,9 +109,6 @@ export function buildFeatures(ground: Ground): BuiltFeatures {
       await database.change(seedBrands);
       await database.change((tx) => checkSealing(tx, sealing));
     },
-    close: async () => {
-      await mailer.close();
-      renderer.close();
     endStreams: () => streams.close(),
     close: async () => {
       renderer.close();
@@ -187,8 +117,46 @@ export function buildFeatures(ground: Ground): BuiltFeatures {
   };
 }
 
+/** Applications, what they define, and who may do what in them. */
+function buildRegistry({ config, database, clock, outbound }: Ground) {
+  const entities = new Entities(database);
+  const { allowedOrigins } = config.entities;
+  return {
+    applications: new Applications(database),
+    entities,
+    entityItems: new EntityCatalogItems({ entities, outbound, allowedOrigins, production: config.production }),
+    permissions: new Permissions(database),
+    languages: new Languages(database),
+    manifests: new Manifests({ database, clock }),
+    roles: new Roles(database),
+    assignments: new Assignments(database),
+    overrides: new ResourceOverrides(database),
+    appAdmins: new AppAdmins(database),
+    auditLog: new AuditLog(database),
+  };
+}
+
+/** People: their own side, and that of administrators. */
+function buildDirectory(ground: Ground) {
+  const { config, database, clock } = ground;
+  const policy = { bindSubject: config.auth.bindSubject, allowHttp: !config.production };
+  const connections = database.kind === 'pglite' ? 1 : config.database.poolSize;
+  const turns = new Turns({ connections, clock });
+  const names = nameDirectory(ground);
+  return {
+    superadmins: new Superadmins(database),
+    users: new Users(database, config.idp.publicUrl),
+    adminStatuses: new AdminStatuses(database),
+    administrators: new Administrators(database),
+    profiles: new Profiles({ database, clock, policy, turns, names, idpPublicUrl: config.idp.publicUrl }),
+    appPreferences: new AppPreferences({ database, clock, policy, turns }),
+    applicationEvents: new ApplicationEvents({ database, turns }),
+    subjects: new Subjects({ database, policy }),
+  };
+}
+
 /** What links and cookies are signed with; kept in the database where the configuration names none. */
-export function openSecretKey({ config, database, clock }: Pick<Ground, 'config' | 'database' | 'clock'>): SecretKey {
+function openSecretKey({ config, database, clock }: Pick<Ground, 'config' | 'database' | 'clock'>): SecretKey {
   return new SecretKey(config.secretKey, clock, async (proposed) => {
     const kept = await database.change(async (tx) => ({ result: await keepSecretKey(tx, proposed), scopes: [] }));
     return kept.result;

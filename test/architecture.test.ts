@@ -32,14 +32,15 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
       ...['directory', 'superadmins', 'gate', 'catalog/applications'].map((store) => `persistence/${store}`),
     ],
   },
-  brands: { imports: [...FEATURE, 'persistence/brands', 'delivery/mail'] },
-  // Superadmins are people, and the command line changes them on the database.
-  directory: { imports: [...FEATURE, 'persistence/directory', 'persistence/superadmins'] },
   brands: { imports: [...FEATURE, 'persistence/brands', 'delivery/mail', 'delivery/layout'] },
   delivery: { imports: [...FEATURE, 'persistence/delivery'] },
   notifications: { imports: [...FEATURE, 'persistence/notifications', 'delivery', 'brands', 'directory'] },
   provider: {
-    imports: [...FEATURE, 'persistence/provider', 'notifications/render', 'delivery', 'brands', 'directory'],
+    imports: [
+      ...[...FEATURE, 'persistence/provider', 'notifications/render', 'delivery', 'brands', 'directory'],
+      // Its events make people's records and change them, in one transaction with what it keeps itself.
+      ...['persistence/directory', 'persistence/registration-locales'],
+    ],
   },
   gateway: {
     imports: [
@@ -65,7 +66,8 @@ const PACKAGES: Record<string, readonly string[]> = {
   express: ['gateway'],
   '@connectrpc/': ['gateway'],
   'lru-cache': ['engine', 'identity', 'directory'],
-  jose: ['identity'],
+  // The provider's side seals the cookie of its login with it.
+  jose: ['identity', 'provider'],
   nodemailer: ['delivery'],
   'web-push': ['delivery'],
   liquidjs: ['notifications'],

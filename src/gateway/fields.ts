@@ -1,7 +1,5 @@
 /** Fields that many bodies and paths share, by the grammar that all doors use (contract 1). */
 
-import {z} from 'zod';
-import {hasForbiddenCharacters, isApplicationCode, isLanguageCode, isLongerThan, isPermissionCode, isResourceId, isSlug, isStorableUrl, isTimeZone, LIMITS, normalizeEmail} from '../grammar.ts';
 import { z } from 'zod';
 import {
   hasForbiddenCharacters,
@@ -9,8 +7,10 @@ import {
   isLanguageCode,
   isLongerThan,
   isPermissionCode,
+  isResourceId,
   isSlug,
   isStorableUrl,
+  isTimeZone,
   LIMITS,
   normalizeEmail,
 } from '../grammar.ts';
@@ -64,14 +64,6 @@ export function text(max: number) {
     );
 }
 
-/** The same in one line, not empty. */
-export function line(max: number) {
-  return text(max)
-    .refine((value) => value.trim() !== '', 'must not be empty')
-    .refine((value) => !/[\n\r\t]/.test(value), 'must be one line');
-}
-
-export const name = line(200);
 /** Text for people that can stand in a header of a mail: one line, no control characters. */
 export function line(max: number) {
   return text(max).refine((value) => !hasForbiddenCharacters(value), 'must not hold line breaks or control characters');
@@ -88,25 +80,14 @@ export function storableUrl(allowHttp: boolean) {
     );
 }
 
-/** A language as the registry knows it: a lower-case primary tag, optionally with a region. */
-export const languageCode = z.string().refine(isLanguageCode, 'must be a language code such as cs or pt-br');
-
 /** An object of whatever its sender puts into it. */
 export const freeObject = z.record(z.string(), z.unknown());
 
-export const name = text(200).refine((value) => value.trim() !== '', 'must not be empty');
+export const name = line(200).refine((value) => value.trim() !== '', 'must not be empty');
 export const description = text(2000).nullable();
 
 export const languageCode = z.string().refine(isLanguageCode, 'must be a language code such as cs, en or pt-br');
 export const timeZone = z.string().refine(isTimeZone, 'must be an IANA time zone such as Europe/Prague');
-/** A URL that may be stored; whether `http:` will do, which production refuses, is the feature's to decide. */
-export const storableUrl = z
-  .string()
-  .refine(
-    (value) => isStorableUrl(value, true),
-    `must be an https URL without credentials, at most ${LIMITS.url} characters`,
-  );
-
 /** A read-only field of a record: it may come back in a PUT, and is ignored (contract 2). */
 export const readOnly = z.unknown().optional();
 

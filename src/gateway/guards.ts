@@ -26,6 +26,7 @@ export type GuardKind =
   | 'open'
   | 'key'
   | 'signature'
+  | 'webhookSecret'
   | 'signedIn'
   | 'superAdmin'
   | 'panelEntry'
@@ -41,7 +42,7 @@ export interface Guard<C> {
   /** One sentence for the document. */
   readonly description: string;
   /** The OpenAPI security scheme that it takes; null where it takes none. */
-  readonly scheme: 'bearer' | 'internalKey' | null;
+  readonly scheme: 'bearer' | 'internalKey' | 'webhookSecret' | null;
   /** What it refuses with. */
   readonly errors: readonly (Reason | ErrorCode)[];
   /** Key surfaces are not for browsers: an `Origin` other than publicUrl's is refused (contract 4). */
@@ -84,6 +85,33 @@ export function key(scope: KeyScope): Guard<KeyHolder | null> {
     actor: (holder) => (holder === null ? null : `key:${holder.name}`),
   };
 }
+
+/** The identity provider, by a secret of its webhook. */
+export const webhookSecret: Guard<'idp'> = {
+  kind: 'webhookSecret',
+  name: 'webhookSecret',
+  description: "Needs a secret of the identity provider's webhook. Not for browsers.",
+  scheme: 'webhookSecret',
+  errors: ['UNAUTHENTICATED', 'BROWSER_NOT_ALLOWED', 'IDP_NOT_CONFIGURED'],
+  browsers: false,
+  identify: ({ provider }, request) => {
+    provider.webhookSecrets.authorize(request.header('x-webhook-secret'));
+    return 'idp';
+  },
+  actor: (caller) => caller,
+};
+
+/** Anybody, where there is a login for development; elsewhere there is nothing at the path. */
+export const developmentLogin: Guard<null> = {
+  ...open,
+  name: 'developmentLogin',
+  description: 'Needs no credentials. Only outside production, or where `idp.devLogin` is set.',
+  errors: ['NOT_FOUND'],
+  identify: ({ provider }) => {
+    if (!provider.login.enabled) throw new UsherError('NOT_FOUND', 'There is nothing at this path.');
+    return null;
+  },
+};
 
 function authenticate({ tokens }: Services, request: GuardRequest): Promise<Caller> {
   return tokens.authenticate(request.header('authorization'));

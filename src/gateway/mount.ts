@@ -8,7 +8,7 @@ import { NO_BODY } from './bodies.ts';
 import { optionsHeaders, refuseBrowser, type Site } from './browsers.ts';
 import { CallerGone, type Exchange } from './exchange.ts';
 import type { Guard, GuardRequest } from './guards.ts';
-import { Findings, parseQuery } from './inputs.ts';
+import { Findings, parseQuery, readCookie } from './inputs.ts';
 import { DEADLINE_MS } from './limits.ts';
 import type { RateLimit } from './rates.ts';
 import { receiveBody } from './receive.ts';
@@ -162,6 +162,7 @@ function contextOf(route: Route, exchange: Exchange): ErrorContext {
 /** RFC 6750 3: a bearer that came and was refused is an invalid token; one that did not come is just asked for. */
 function challengeOf(guard: Guard<unknown>, tokenSent: boolean): string {
   if (guard.scheme === 'internalKey') return 'ApiKey realm="usher", header="x-internal-api-key"';
+  if (guard.scheme === 'webhookSecret') return 'WebhookSecret realm="usher", header="x-webhook-secret"';
   return tokenSent ? 'Bearer realm="usher", error="invalid_token"' : 'Bearer realm="usher"';
 }
 
@@ -214,6 +215,10 @@ class RequestInput implements Input<unknown, unknown, unknown, unknown, RequestH
   }
   get header(): (name: RequestHeader) => string | undefined {
     return (name) => (this.#route.headers.includes(name) ? this.#exchange.header(name) : undefined);
+  }
+  get cookie(): string | undefined {
+    const { cookie } = this.#route;
+    return cookie === null ? undefined : readCookie(this.#exchange.header('cookie'), cookie.name);
   }
   get progress(): (done: number, total: number) => void {
     return (done, total) => this.#writer.progress(done, total);

@@ -1,46 +1,38 @@
 /** The URL tree at a glance: a line for each resource, whose routes stand together in its file. */
 
-import type {Config} from '../config.ts';
-import type {Route} from './route.ts';
-import {administratorRoutes} from './routes/administrators.ts';
-import {applicationRoutes} from './routes/applications.ts';
-import {assignmentRoutes} from './routes/assignments.ts';
-import {auditRoutes} from './routes/audit.ts';
-import {brandRoutes} from './routes/brands.ts';
-import {checkRoutes} from './routes/checks.ts';
-import {devMailRoutes} from './routes/dev-mail.ts';
-import {documentation} from './routes/documentation.ts';
-import {entityRoutes} from './routes/entities.ts';
-import {internalAuthRoutes} from './routes/internal-auth.ts';
-import {languageRoutes} from './routes/languages.ts';
-import {manifestRoutes} from './routes/manifests.ts';
-import {myAppRoutes} from './routes/my-apps.ts';
-import {operationRoutes} from './routes/operations.ts';
-import {overrideRoutes} from './routes/overrides.ts';
-import {permissionRoutes} from './routes/permissions.ts';
-import {profileRoutes} from './routes/profile.ts';
-import {profileCheckRoutes} from './routes/profile-checks.ts';
-import {providerMailRoutes} from './routes/provider-mail.ts';
-import {roleRoutes} from './routes/roles.ts';
-import {userAppRoutes} from './routes/user-apps.ts';
-import {userRoutes} from './routes/users.ts';
 import type { Config } from '../config.ts';
 import type { Route } from './route.ts';
+import { administratorRoutes } from './routes/administrators.ts';
+import { applicationRoutes } from './routes/applications.ts';
+import { assignmentRoutes } from './routes/assignments.ts';
+import { auditRoutes } from './routes/audit.ts';
 import { brandRoutes } from './routes/brands.ts';
 import { checkRoutes } from './routes/checks.ts';
 import { devMailRoutes } from './routes/dev-mail.ts';
 import { documentation } from './routes/documentation.ts';
+import { entityRoutes } from './routes/entities.ts';
 import { inboxRoutes } from './routes/inbox.ts';
+import { internalAuthRoutes } from './routes/internal-auth.ts';
+import { languageRoutes } from './routes/languages.ts';
 import { manifestRoutes } from './routes/manifests.ts';
+import { myAppRoutes } from './routes/my-apps.ts';
 import { notificationPreferenceRoutes } from './routes/notification-preferences.ts';
 import { notificationTypeRoutes } from './routes/notification-types.ts';
 import { notificationRoutes } from './routes/notifications.ts';
 import { operationRoutes } from './routes/operations.ts';
+import { overrideRoutes } from './routes/overrides.ts';
+import { permissionRoutes } from './routes/permissions.ts';
+import { profileRoutes } from './routes/profile.ts';
 import { profileCheckRoutes } from './routes/profile-checks.ts';
+import { providerRoutes } from './routes/provider.ts';
+import { providerAdminRoutes } from './routes/provider-admin.ts';
+import { providerMailRoutes } from './routes/provider-mail.ts';
 import { pushRoutes } from './routes/push.ts';
 import { roleRoutes } from './routes/roles.ts';
 import { templateRoutes } from './routes/templates.ts';
 import { unsubscribeRoutes } from './routes/unsubscribe.ts';
+import { userAppRoutes } from './routes/user-apps.ts';
+import { userRoutes } from './routes/users.ts';
 
 /** What the gateway serves. */
 export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Route[] {
@@ -72,6 +64,8 @@ export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Rout
     ...notificationPreferenceRoutes, // /api/profile/me/notifications/:appCode, …/preferences/…
     ...inboxRoutes, //        /api/profile/me/notifications/{inbox,stream}…
     ...unsubscribeRoutes, //  /api/notifications/unsubscribe
+    ...providerRoutes, //      /api/idp/health, discovery, login, callback, webhook, /api/internal/auth/registration-locale
+    ...providerAdminRoutes, // /api/idp/admin…
     ...operationRoutes(config.production), // /healthz, /readyz, /metrics
   ];
   return [...routes, ...documentation(routes)]; // /api/openapi.json, /api/docs

@@ -81,7 +81,7 @@ const changeMyProfile = defineRoute({
     firstName: name.nullable().optional(),
     lastName: name.nullable().optional(),
     displayName: name.nullable().optional(),
-    avatarUrl: storableUrl.nullable().optional(),
+    avatarUrl: storableUrl(true).nullable().optional(),
     locale: languageCode.nullable().optional(),
     theme: z.enum(THEMES).optional(),
     timezone: timeZone.nullable().optional(),
