@@ -11,6 +11,7 @@ import { seed } from './catalog/seed.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import { Engine } from './engine/engine.ts';
+import { RequestMemo } from './engine/grpc/memo.ts';
 import { GrpcMetrics } from './engine/grpc/metrics.ts';
 import { createGrpcServer, type GrpcServer } from './engine/grpc/server.ts';
 import { createGateway, type Gateway } from './gateway/server.ts';
@@ -113,9 +114,12 @@ async function build(config: Config, { clock, log, database }: Base): Promise<Ap
     },
   };
   const metrics = new GrpcMetrics();
+  const memo = new RequestMemo();
   const gateway = config.roles.includes('gateway') ? createGateway({ config, services, clock, log }) : null;
-  const grpc = config.roles.includes('rpc') ? await buildGrpc(config, { engine, keys, clock, log, metrics }) : null;
-  exposeMetrics(registry, engine, metrics);
+  const grpc = config.roles.includes('rpc')
+    ? await buildGrpc(config, { engine, keys, clock, log, metrics, memo })
+    : null;
+  exposeMetrics(registry, engine, metrics, memo);
   const doors = new Doors({ config, database, engine, gateway, grpc });
   return {
     config,
@@ -138,6 +142,7 @@ interface GrpcParts {
   clock: Clock;
   log: Logger;
   metrics: GrpcMetrics;
+  memo: RequestMemo;
 }
 
 async function buildGrpc({ grpc }: Config, { keys, ...parts }: GrpcParts): Promise<GrpcServer> {

@@ -17,9 +17,14 @@ type FieldOutsideTheKey = Exclude<keyof Question, (typeof KEY_FIELDS)[number]>;
 /** A question, as long as all its fields are in the key; with a new field nothing that asks for a key compiles. */
 export type KeyedQuestion = [FieldOutsideTheKey] extends [never] ? Question : never;
 
+/** What a decision is found by. Only `questionKey` makes one. */
+export type QuestionKey = string & { readonly [questionKeyed]: true };
+declare const questionKeyed: unique symbol;
+
 /** `{email}:{appCode}:{permissionCode}:{resourceType}:{resourceId}` (specification, "Permission cache"). */
-export function questionKey(question: KeyedQuestion): string {
-  return `${question.email}:${question.app}:${question.permission}:${question.resourceType}:${question.resourceId}`;
+export function questionKey(question: KeyedQuestion): QuestionKey {
+  const { email, app, permission, resourceType, resourceId } = question;
+  return `${email}:${app}:${permission}:${resourceType}:${resourceId}` as QuestionKey;
 }
 
 /** What one decision is made of; `overrides` is null when the question names no resource. */
@@ -58,7 +63,7 @@ export class Decisions {
     return this.#entries.size;
   }
 
-  get(key: string, now: number): Decision | undefined {
+  get(key: QuestionKey, now: number): Decision | undefined {
     const held = this.#entries.get(key);
     return held !== undefined && this.isValid(held, now) ? held.decision : undefined;
   }
@@ -67,7 +72,7 @@ export class Decisions {
     return held.expires > now && held.policy.live && held.person.live && held.member.live && held.overrides.live;
   }
 
-  put(key: string, decision: Decision, { policy, person, member, overrides }: Grounds): void {
+  put(key: QuestionKey, decision: Decision, { policy, person, member, overrides }: Grounds): void {
     let expires = policy.expires;
     if (person.expires < expires) expires = person.expires;
     if (member.expires < expires) expires = member.expires;

@@ -1,5 +1,6 @@
 /** The three methods: a request's bytes in, an answer's bytes out. Every rule about questions is the engine's. */
 
+import { questionKey } from '../decisions.ts';
 import type { Engine } from '../engine.ts';
 import { DENIED } from '../evaluate.ts';
 import {
@@ -11,24 +12,47 @@ import {
   readQuestion,
   readSubject,
 } from '../question.ts';
-import type { Decision, Revision } from '../types.ts';
+import type { Decision, Question, Revision } from '../types.ts';
+import type { AskedCheck } from './asked.ts';
 import type { Handle } from './bridge.ts';
 import { readBulk, readCheck, readEffective } from './codec.ts';
 import { CheckAnswers, writeBulk, writeEffective } from './codec-answers.ts';
+import { memoText, type RequestMemo } from './memo.ts';
 import type { MethodName } from './metrics.ts';
 
 /** What the door asks of the engine. */
-export type Asked = Pick<Engine, 'revision' | 'peek' | 'check' | 'peekBulk' | 'bulk' | 'effective' | 'reach'>;
+export type Asked = Pick<
+  Engine,
+  'revision' | 'recall' | 'peekFacts' | 'check' | 'peekBulk' | 'bulk' | 'effective' | 'reach'
+>;
 
-export function createMethods(engine: Asked): Record<MethodName, Handle> {
+/** `memo` may forget, but must not mistake one request for another. */
+export function createMethods(engine: Asked, memo: Pick<RequestMemo, 'get' | 'put'>): Record<MethodName, Handle> {
   const answers = new CheckAnswers(formatRevision);
+
+  /** What can be answered in this turn. A cached answer is found by the request's bytes the next time. */
+  function peek(question: Question, asked: AskedCheck, text: string): Decision | null {
+    const key = questionKey(question);
+    const cached = engine.recall(key);
+    if (cached === null) return engine.peekFacts(question, key);
+    // With a `minRevision` the answer depends on more than the cached decision.
+    if (asked.minRevision === '') memo.put(text, { key, level: asked.level });
+    return cached;
+  }
+
   return {
     Check: (request) => {
-      const asked = readCheck(request);
+      const text = memoText(request);
+      const remembered = memo.get(text);
+      if (remembered !== undefined) {
+        const decision = engine.recall(remembered.key);
+        if (decision !== null) return answers.get(isAllowed(decision, remembered.level), decision, engine.revision);
+      }
+      const asked = readCheck(request, text);
       const question = readQuestion(asked, PROTO_FIELDS);
       const minRevision = readMinRevision(asked.minRevision);
       if (minRevision <= engine.revision) {
-        const decision = question === null ? DENIED : engine.peek(question);
+        const decision = question === null ? DENIED : peek(question, asked, text);
         if (decision !== null) return answers.get(isAllowed(decision, asked.level), decision, engine.revision);
       }
       return async (signal) => {

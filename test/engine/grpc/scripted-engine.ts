@@ -30,7 +30,12 @@ export class ScriptedEngine implements Asked {
   asked: { method: string; what: Question | Subject; permissions?: readonly string[]; options?: AskOptions }[] = [];
   signals: AbortSignal[] = [];
 
-  peek(question: Question): Decision | null {
+  /** Caches nothing: what the door does with cached decisions is tested on the real engine. */
+  recall(): null {
+    return null;
+  }
+
+  peekFacts(question: Question): Decision | null {
     this.asked.push({ method: 'peek', what: question });
     if (this.failure !== undefined) throw this.failure;
     return this.warm ? this.#decide(question.permission) : null;
