@@ -22,7 +22,17 @@ export interface Refusal {
 export interface Services {
   readonly engine: Pick<
     Engine,
-    'revision' | 'peek' | 'check' | 'bulk' | 'effective' | 'person' | 'member' | 'clear' | 'status'
+    | 'revision'
+    | 'peek'
+    | 'check'
+    | 'peekBulk'
+    | 'bulk'
+    | 'reach'
+    | 'effective'
+    | 'person'
+    | 'member'
+    | 'clear'
+    | 'status'
   >;
   readonly manifests: Pick<Manifests, 'apply' | 'export'>;
   readonly roles: Roles;

@@ -1,17 +1,10 @@
 /** The three methods: a request's bytes in, an answer's bytes out. Every rule about questions is the engine's. */
 
+import { answerBulk, type BulkAnswer, peekBulk, reached, readPermissions } from '../bulk.ts';
 import { questionKey } from '../decisions.ts';
 import type { Engine } from '../engine.ts';
 import { DENIED } from '../evaluate.ts';
-import {
-  formatRevision,
-  isAllowed,
-  PROTO_FIELDS,
-  parseRevision,
-  readPermission,
-  readQuestion,
-  readSubject,
-} from '../question.ts';
+import { formatRevision, isAllowed, PROTO_FIELDS, parseRevision, readQuestion, readSubject } from '../question.ts';
 import type { Decision, Question, Revision } from '../types.ts';
 import type { AskedCheck } from './asked.ts';
 import type { Handle } from './bridge.ts';
@@ -67,30 +60,13 @@ export function createMethods(engine: Asked, memo: Pick<RequestMemo, 'get' | 'pu
     BulkCheck: (request) => {
       const asked = readBulk(request);
       const subject = readSubject(asked, PROTO_FIELDS);
-      const codes = asked.permissions.map((code) => readPermission(code, 'permissions'));
-      const known = codes.filter((code) => code !== null);
+      const codes = readPermissions(asked.permissions, (index) => `permissions[${index}]`);
       const minRevision = readMinRevision(asked.minRevision);
-      const answer = (decisions: readonly Decision[], revision: Revision): Buffer => {
-        const all = known.length === codes.length ? decisions : withDenied(codes, decisions);
-        return writeBulk(asked.permissions, all, asked.level, formatRevision(revision));
-      };
-      if (subject !== null && minRevision <= engine.revision) {
-        const decisions = engine.peekBulk(subject, known);
-        if (decisions !== null) return answer(decisions, engine.revision);
-      }
-      return async (signal) => {
-        if (subject === null || known.length === 0) {
-          const revision = await reached(engine, minRevision);
-          return writeBulk(
-            asked.permissions,
-            codes.map(() => DENIED),
-            asked.level,
-            formatRevision(revision),
-          );
-        }
-        const { decisions, revision } = await engine.bulk(subject, known, { minRevision, signal });
-        return answer(decisions, revision);
-      };
+      const write = ({ decisions, revision }: BulkAnswer): Buffer =>
+        writeBulk(codes.all, decisions, asked.level, formatRevision(revision));
+      const answer = peekBulk(engine, subject, codes, minRevision);
+      if (answer !== null) return write(answer);
+      return async (signal) => write(await answerBulk(engine, subject, codes, { minRevision, signal }));
     },
 
     Effective: (request) => {
@@ -108,21 +84,4 @@ export function createMethods(engine: Asked, memo: Pick<RequestMemo, 'get' | 'pu
 
 function readMinRevision(text: string): Revision {
   return text === '' ? 0 : parseRevision(text);
-}
-
-/** The revision that a denial without a look at the data is given at: never older than what was asked for. */
-async function reached(engine: Asked, minRevision: Revision): Promise<Revision> {
-  if (minRevision > engine.revision) await engine.reach(minRevision);
-  return engine.revision;
-}
-
-/** Decisions for every code asked, of which the engine was asked only those that are not null. */
-function withDenied(codes: readonly (string | null)[], decisions: readonly Decision[]): Decision[] {
-  let next = 0;
-  return codes.map((code) => {
-    if (code === null) return DENIED;
-    const decision = decisions[next++];
-    if (decision === undefined) throw new Error('fewer decisions than permissions');
-    return decision;
-  });
 }
