@@ -340,7 +340,9 @@ export class Engine {
       const answered = answer(now, asked);
       if (answered !== null) return answered;
       if (attempt >= ATTEMPTS) throw unavailable('The facts change faster than they can be read.');
-      await untilAborted(Promise.all(load(now, asked)), signal);
+      const loads = load(now, asked);
+      const [one] = loads;
+      await untilAborted<unknown>(one !== undefined && loads.length === 1 ? one : Promise.all(loads), signal);
     }
   }
 

@@ -30,7 +30,7 @@ type Outcome = { answer: Buffer } | { refused: unknown };
 async function outcome(check: ReturnType<typeof createMethods>['Check'], request: Buffer): Promise<Outcome> {
   try {
     const answered = check(request);
-    return { answer: Buffer.isBuffer(answered) ? answered : await answered(new AbortController().signal) };
+    return { answer: Buffer.isBuffer(answered) ? answered : await answered() };
   } catch (error) {
     if (!(error instanceof UsherError)) throw error;
     return { refused: [error.code, error.reason, error.message, error.details] };

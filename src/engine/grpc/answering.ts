@@ -48,11 +48,11 @@ export function createMethods(engine: Asked, memo: Pick<RequestMemo, 'get' | 'pu
         const decision = question === null ? DENIED : peek(question, asked, text);
         if (decision !== null) return answers.get(isAllowed(decision, asked.level), decision, engine.revision);
       }
-      return async (signal) => {
+      return async () => {
         const { decision, revision } =
           question === null
             ? { decision: DENIED, revision: await reached(engine, minRevision) }
-            : await engine.check(question, { minRevision, signal });
+            : await engine.check(question, { minRevision });
         return answers.get(isAllowed(decision, asked.level), decision, revision);
       };
     },
@@ -66,16 +66,16 @@ export function createMethods(engine: Asked, memo: Pick<RequestMemo, 'get' | 'pu
         writeBulk(codes.all, decisions, asked.level, formatRevision(revision));
       const answer = peekBulk(engine, subject, codes, minRevision);
       if (answer !== null) return write(answer);
-      return async (signal) => write(await answerBulk(engine, subject, codes, { minRevision, signal }));
+      return async () => write(await answerBulk(engine, subject, codes, { minRevision }));
     },
 
     Effective: (request) => {
       const asked = readEffective(request);
       const subject = readSubject(asked, PROTO_FIELDS);
       const minRevision = readMinRevision(asked.minRevision);
-      return async (signal) => {
+      return async () => {
         if (subject === null) return writeEffective([], formatRevision(await reached(engine, minRevision)));
-        const { items, revision } = await engine.effective(subject, { minRevision, signal });
+        const { items, revision } = await engine.effective(subject, { minRevision });
         return writeEffective(items, formatRevision(revision));
       };
     },

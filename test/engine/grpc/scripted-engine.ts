@@ -28,7 +28,8 @@ export class ScriptedEngine implements Asked {
   /** What everything but `peek` waits for. */
   gate: Promise<unknown> = Promise.resolve();
   asked: { method: string; what: Question | Subject; permissions?: readonly string[]; options?: AskOptions }[] = [];
-  signals: AbortSignal[] = [];
+  /** How many calls have come to the gate. */
+  waits = 0;
 
   /** Caches nothing: what the door does with cached decisions is tested on the real engine. */
   recall(): null {
@@ -77,8 +78,8 @@ export class ScriptedEngine implements Asked {
     return this.decisions.get(permission) ?? HELD.denied;
   }
 
-  async #wait({ minRevision, signal }: AskOptions): Promise<void> {
-    if (signal) this.signals.push(signal);
+  async #wait({ minRevision }: AskOptions): Promise<void> {
+    this.waits++;
     await this.gate;
     if (this.failure !== undefined) throw this.failure;
     await this.reach(minRevision ?? 0);
