@@ -4,13 +4,15 @@ import { performance } from 'node:perf_hooks';
 import { Counter, Gauge, Histogram } from 'prom-client';
 import { BATCH_BUCKETS } from './engine/counters.ts';
 import type { Engine } from './engine/engine.ts';
+import type { RequestMemo } from './engine/grpc/memo.ts';
 import type { GrpcMetrics } from './engine/grpc/metrics.ts';
 import type { Registry } from './telemetry.ts';
 
-export function exposeMetrics(registry: Registry, engine: Engine, grpc: GrpcMetrics): void {
+export function exposeMetrics(registry: Registry, engine: Engine, grpc: GrpcMetrics, memo: RequestMemo): void {
   exposeProcess(registry);
   exposeEngine(registry, engine);
   exposeGrpc(registry, grpc);
+  exposeMemo(registry, memo);
 }
 
 type Read = () => number;
@@ -189,4 +191,10 @@ class CallDurations extends Histogram<'method' | 'le'> {
     ]);
     return { ...shell, values };
   }
+}
+
+function exposeMemo(registry: Registry, memo: RequestMemo): void {
+  const help = 'gRPC Check requests known by their bytes';
+  gauge(registry, 'usher_request_memo_entries', `${help}.`, () => memo.size.entries);
+  gauge(registry, 'usher_request_memo_characters', `${help}: characters held of them.`, () => memo.size.characters);
 }

@@ -13,6 +13,7 @@ import type { Config } from './config.ts';
 import type { DeliveryBell } from './delivery/queue.ts';
 import type { DeliveryFailpoints, DeliveryWorker } from './delivery/worker.ts';
 import { Engine } from './engine/engine.ts';
+import { RequestMemo } from './engine/grpc/memo.ts';
 import { GrpcMetrics } from './engine/grpc/metrics.ts';
 import { createGrpcServer, type GrpcServer } from './engine/grpc/server.ts';
 import { createGateway, type Gateway } from './gateway/server.ts';
@@ -125,9 +126,12 @@ async function build(config: Config, { clock, log, database, deliveryFailpoints 
     },
   };
   const metrics = new GrpcMetrics();
+  const memo = new RequestMemo();
   const gateway = config.roles.includes('gateway') ? createGateway({ config, services, clock, log }) : null;
-  const grpc = config.roles.includes('rpc') ? await buildGrpc(config, { engine, keys, clock, log, metrics }) : null;
-  exposeMetrics(registry, engine, metrics);
+  const grpc = config.roles.includes('rpc')
+    ? await buildGrpc(config, { engine, keys, clock, log, metrics, memo })
+    : null;
+  exposeMetrics(registry, engine, metrics, memo);
   const doors = new Doors({ config, database, engine, gateway, grpc, worker, reached, prepare: () => built.prepare() });
   return {
     config,
@@ -152,6 +156,7 @@ interface GrpcParts {
   clock: Clock;
   log: Logger;
   metrics: GrpcMetrics;
+  memo: RequestMemo;
 }
 
 async function buildGrpc({ grpc }: Config, { keys, ...parts }: GrpcParts): Promise<GrpcServer> {

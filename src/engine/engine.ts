@@ -6,7 +6,7 @@
 import type { Clock } from '../clock.ts';
 import { unavailable } from '../errors.ts';
 import { EngineCounters } from './counters.ts';
-import { Decisions, type Grounds, questionKey } from './decisions.ts';
+import { Decisions, type Grounds, type QuestionKey, questionKey } from './decisions.ts';
 import { evaluate, type PolicyPermission } from './evaluate.ts';
 import { type Fact, Facts } from './facts.ts';
 import { type EngineLog, Follower } from './follower.ts';
@@ -156,11 +156,19 @@ export class Engine {
    */
   peek(question: Question): Decision | null {
     const key = questionKey(question);
+    return this.recall(key) ?? this.peekFacts(question, key);
+  }
+
+  /** The first half of `peek`: a cached decision by its key alone. Null says nothing but that there is none. */
+  recall(key: QuestionKey): Decision | null {
     const decision = this.#decisions.get(key, this.#now);
-    if (decision !== undefined) {
-      this.counters.decisionHits++;
-      return decision;
-    }
+    if (decision === undefined) return null;
+    this.counters.decisionHits++;
+    return decision;
+  }
+
+  /** The other half, for what `recall` does not know. `key` is that of the question. */
+  peekFacts(question: Question, key: QuestionKey): Decision | null {
     const grounds = this.#grounds(question, this.#now, Number.POSITIVE_INFINITY);
     return grounds === null ? null : this.#decide(key, question.permission, grounds);
   }
@@ -200,10 +208,7 @@ export class Engine {
       const { email, app, resourceType, resourceId } = subject;
       const decisions = permissions.map((permission) => {
         const key = questionKey({ email, app, permission, resourceType, resourceId });
-        const held = this.#decisions.get(key, this.#now);
-        if (held === undefined) return this.#decide(key, permission, grounds);
-        this.counters.decisionHits++;
-        return held;
+        return this.recall(key) ?? this.#decide(key, permission, grounds);
       });
       return { decisions, revision: this.revision };
     });
@@ -274,7 +279,7 @@ export class Engine {
     return { decisions: this.#decisions.size, ...this.#facts.sizes };
   }
 
-  #decide(key: string, permission: string, grounds: Grounds): Decision {
+  #decide(key: QuestionKey, permission: string, grounds: Grounds): Decision {
     const { policy, person, member, overrides } = grounds;
     const decision = evaluate(
       person.value,
@@ -335,7 +340,9 @@ export class Engine {
       const answered = answer(now, asked);
       if (answered !== null) return answered;
       if (attempt >= ATTEMPTS) throw unavailable('The facts change faster than they can be read.');
-      await untilAborted(Promise.all(load(now, asked)), signal);
+      const loads = load(now, asked);
+      const [one] = loads;
+      await untilAborted<unknown>(one !== undefined && loads.length === 1 ? one : Promise.all(loads), signal);
     }
   }
 

@@ -9,9 +9,24 @@ export function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
   if (signal === undefined) return work;
   return new Promise<T>((resolve, reject) => {
     const abort = () => reject(abortion(signal));
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+    if (signal.aborted) {
+      abort();
+      // Its failure concerns nobody here any more.
+      work.catch(() => undefined);
+      return;
+    }
+    signal.addEventListener('abort', abort, { once: true });
+    const settled = () => signal.removeEventListener('abort', abort);
+    work.then(
+      (value) => {
+        settled();
+        resolve(value);
+      },
+      (error: unknown) => {
+        settled();
+        reject(error);
+      },
+    );
   });
 }
 

@@ -1,15 +1,9 @@
 /** The three questions as the REST surfaces ask them: internal and user-scoped differ only in who names the user. */
 
+import { answerBulk, reached, readPermissions } from '../engine/bulk.ts';
 import type { EffectiveItem } from '../engine/engine.ts';
-import {
-  isAllowed,
-  parseRevision,
-  type RawQuestion,
-  readPermission,
-  readQuestion,
-  readSubject,
-} from '../engine/question.ts';
-import type { Level, Revision } from '../engine/types.ts';
+import { isAllowed, parseRevision, type RawQuestion, readQuestion, readSubject } from '../engine/question.ts';
+import type { Decision, Level, Revision } from '../engine/types.ts';
 import { type Answer, answer } from './route.ts';
 import type { Services } from './services.ts';
 
@@ -34,7 +28,8 @@ export function askCheck(
 ): Answer<{ allowed: boolean }> | Promise<Answer<{ allowed: boolean }>> {
   const minRevision = askedRevision(asking);
   const question = readQuestion(raw);
-  if (question === null) return answer({ allowed: false }, { revision: engine.revision });
+  if (question === null)
+    return reached(engine, minRevision).then((revision) => answer({ allowed: false }, { revision }));
   if (minRevision === undefined || minRevision <= engine.revision) {
     const decision = engine.peek(question);
     if (decision !== null) return answer({ allowed: isAllowed(decision, asked) }, { revision: engine.revision });
@@ -54,18 +49,11 @@ export async function askBulk(
 ): Promise<Answer<Record<string, boolean>>> {
   const minRevision = askedRevision(asking);
   const subject = readSubject(raw);
+  const codes = readPermissions(permissions, (index) => `permissions.${index}`);
+  const { decisions, revision } = await answerBulk(engine, subject, codes, options(minRevision, asking));
   const allowed: Record<string, boolean> = Object.create(null);
-  const known: string[] = [];
-  permissions.forEach((permission, index) => {
-    if (Object.hasOwn(allowed, permission)) return;
-    allowed[permission] = false;
-    if (readPermission(permission, `permissions.${index}`) !== null) known.push(permission);
-  });
-  if (subject === null || known.length === 0) return answer(allowed, { revision: engine.revision });
-  const { decisions, revision } = await engine.bulk(subject, known, options(minRevision, asking));
-  known.forEach((permission, index) => {
-    const decision = decisions[index];
-    if (decision !== undefined) allowed[permission] = isAllowed(decision, asked);
+  codes.all.forEach((code, index) => {
+    allowed[code] = isAllowed(decisions[index] as Decision, asked);
   });
   return answer(allowed, { revision });
 }
@@ -79,7 +67,7 @@ export async function askEffective<T>(
 ): Promise<Answer<T[]>> {
   const minRevision = askedRevision(asking);
   const subject = readSubject(raw);
-  if (subject === null) return answer([], { revision: engine.revision });
+  if (subject === null) return answer([], { revision: await reached(engine, minRevision) });
   const { items, revision } = await engine.effective(subject, options(minRevision, asking));
   return answer(items.map(view), { revision });
 }

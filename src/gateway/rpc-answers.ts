@@ -1,16 +1,16 @@
 /** The service's three methods on the engine (permission.proto). Strict questions, as on every other door. */
 
 import type { MessageInitShape } from '@bufbuild/protobuf';
+import { answerBulk, reached, readPermissions } from '../engine/bulk.ts';
 import {
   formatRevision,
   isAllowed,
   PROTO_FIELDS,
   parseRevision,
-  readPermission,
   readQuestion,
   readSubject,
 } from '../engine/question.ts';
-import { type Decision, Level, type Revision, type Subject } from '../engine/types.ts';
+import { type Decision, Level, type Revision } from '../engine/types.ts';
 import { validationFailed } from '../errors.ts';
 import {
   AccessLevel,
@@ -45,7 +45,9 @@ export function rpcAnswers(engine: Engine): RpcAnswers {
       const asked = askedLevel(request.accessLevel);
       const terms = termsOf(request, signal);
       const question = readQuestion(request, PROTO_FIELDS);
-      if (question === null) return { allowed: false, revision: formatRevision(engine.revision) };
+      if (question === null) {
+        return { allowed: false, revision: formatRevision(await reached(engine, terms.minRevision)) };
+      }
       const { decision, revision } = await engine.check(question, terms);
       return { ...shown(decision, asked), revision: formatRevision(revision) };
     },
@@ -54,13 +56,10 @@ export function rpcAnswers(engine: Engine): RpcAnswers {
       const asked = askedLevel(request.accessLevel);
       const terms = termsOf(request, signal);
       const subject = readSubject(request, PROTO_FIELDS);
-      const permissions = distinct(request.permissions);
-      const known = permissions.filter((code, index) => readPermission(code, `permissions[${index}]`) !== null);
-      const { decisions, revision } = await bulk(engine, subject, known, terms);
-      const byCode = new Map(known.map((permission, index) => [permission, decisions[index]]));
-      const results = permissions.map((permission) => {
-        const decision = byCode.get(permission);
-        return { permission, ...(decision === undefined ? { allowed: false } : shown(decision, asked)) };
+      const codes = readPermissions(bounded(request.permissions), (index) => `permissions[${index}]`);
+      const { decisions, revision } = await answerBulk(engine, subject, codes, terms);
+      const results = codes.all.map((permission, index) => {
+        return { permission, ...shown(decisions[index] as Decision, asked) };
       });
       return { results, revision: formatRevision(revision) };
     },
@@ -68,7 +67,9 @@ export function rpcAnswers(engine: Engine): RpcAnswers {
     async effective(request, signal) {
       const terms = termsOf(request, signal);
       const subject = readSubject(request, PROTO_FIELDS);
-      if (subject === null) return { permissions: [], revision: formatRevision(engine.revision) };
+      if (subject === null) {
+        return { permissions: [], revision: formatRevision(await reached(engine, terms.minRevision)) };
+      }
       const { items, revision } = await engine.effective(subject, terms);
       const permissions = items.map((item) => ({
         code: item.code,
@@ -89,23 +90,11 @@ function shown(decision: Decision, asked: Level) {
   return { allowed: isAllowed(decision, asked), accessLevel: decision.level, source: decision.source };
 }
 
-function bulk(
-  engine: Engine,
-  subject: Subject | null,
-  permissions: readonly string[],
-  terms: Terms,
-): Promise<{ decisions: readonly Decision[]; revision: Revision }> {
-  if (subject === null || permissions.length === 0)
-    return Promise.resolve({ decisions: [], revision: engine.revision });
-  return engine.bulk(subject, permissions, terms);
-}
-
-/** In the order of the first mention. */
-function distinct(permissions: readonly string[]): string[] {
+function bounded(permissions: readonly string[]): readonly string[] {
   if (permissions.length < 1 || permissions.length > LIMITS.bulkPermissions) {
     throw validationFailed([{ path: 'permissions', message: `must hold 1 to ${LIMITS.bulkPermissions} codes` }]);
   }
-  return [...new Set(permissions)];
+  return permissions;
 }
 
 function askedLevel(level: AccessLevel): Level {

@@ -52,7 +52,17 @@ export interface Refusal {
 export interface Services {
   readonly engine: Pick<
     Engine,
-    'revision' | 'peek' | 'check' | 'bulk' | 'effective' | 'person' | 'member' | 'clear' | 'status'
+    | 'revision'
+    | 'peek'
+    | 'check'
+    | 'peekBulk'
+    | 'bulk'
+    | 'reach'
+    | 'effective'
+    | 'person'
+    | 'member'
+    | 'clear'
+    | 'status'
   >;
   readonly authMails: Pick<AuthMails, 'signatureHeader' | 'verify' | 'deliver'>;
   readonly brands: Brands;

@@ -1,41 +1,58 @@
 /** The three methods: a request's bytes in, an answer's bytes out. Every rule about questions is the engine's. */
 
+import { answerBulk, type BulkAnswer, peekBulk, reached, readPermissions } from '../bulk.ts';
+import { questionKey } from '../decisions.ts';
 import type { Engine } from '../engine.ts';
 import { DENIED } from '../evaluate.ts';
-import {
-  formatRevision,
-  isAllowed,
-  PROTO_FIELDS,
-  parseRevision,
-  readPermission,
-  readQuestion,
-  readSubject,
-} from '../question.ts';
-import type { Decision, Revision } from '../types.ts';
+import { formatRevision, isAllowed, PROTO_FIELDS, parseRevision, readQuestion, readSubject } from '../question.ts';
+import type { Decision, Question, Revision } from '../types.ts';
+import type { AskedCheck } from './asked.ts';
 import type { Handle } from './bridge.ts';
 import { readBulk, readCheck, readEffective } from './codec.ts';
 import { CheckAnswers, writeBulk, writeEffective } from './codec-answers.ts';
+import { memoText, type RequestMemo } from './memo.ts';
 import type { MethodName } from './metrics.ts';
 
 /** What the door asks of the engine. */
-export type Asked = Pick<Engine, 'revision' | 'peek' | 'check' | 'peekBulk' | 'bulk' | 'effective' | 'reach'>;
+export type Asked = Pick<
+  Engine,
+  'revision' | 'recall' | 'peekFacts' | 'check' | 'peekBulk' | 'bulk' | 'effective' | 'reach'
+>;
 
-export function createMethods(engine: Asked): Record<MethodName, Handle> {
+/** `memo` may forget, but must not mistake one request for another. */
+export function createMethods(engine: Asked, memo: Pick<RequestMemo, 'get' | 'put'>): Record<MethodName, Handle> {
   const answers = new CheckAnswers(formatRevision);
+
+  /** What can be answered in this turn. A cached answer is found by the request's bytes the next time. */
+  function peek(question: Question, asked: AskedCheck, text: string): Decision | null {
+    const key = questionKey(question);
+    const cached = engine.recall(key);
+    if (cached === null) return engine.peekFacts(question, key);
+    // With a `minRevision` the answer depends on more than the cached decision.
+    if (asked.minRevision === '') memo.put(text, { key, level: asked.level });
+    return cached;
+  }
+
   return {
     Check: (request) => {
-      const asked = readCheck(request);
+      const text = memoText(request);
+      const remembered = memo.get(text);
+      if (remembered !== undefined) {
+        const decision = engine.recall(remembered.key);
+        if (decision !== null) return answers.get(isAllowed(decision, remembered.level), decision, engine.revision);
+      }
+      const asked = readCheck(request, text);
       const question = readQuestion(asked, PROTO_FIELDS);
       const minRevision = readMinRevision(asked.minRevision);
       if (minRevision <= engine.revision) {
-        const decision = question === null ? DENIED : engine.peek(question);
+        const decision = question === null ? DENIED : peek(question, asked, text);
         if (decision !== null) return answers.get(isAllowed(decision, asked.level), decision, engine.revision);
       }
-      return async (signal) => {
+      return async () => {
         const { decision, revision } =
           question === null
             ? { decision: DENIED, revision: await reached(engine, minRevision) }
-            : await engine.check(question, { minRevision, signal });
+            : await engine.check(question, { minRevision });
         return answers.get(isAllowed(decision, asked.level), decision, revision);
       };
     },
@@ -43,39 +60,22 @@ export function createMethods(engine: Asked): Record<MethodName, Handle> {
     BulkCheck: (request) => {
       const asked = readBulk(request);
       const subject = readSubject(asked, PROTO_FIELDS);
-      const codes = asked.permissions.map((code) => readPermission(code, 'permissions'));
-      const known = codes.filter((code) => code !== null);
+      const codes = readPermissions(asked.permissions, (index) => `permissions[${index}]`);
       const minRevision = readMinRevision(asked.minRevision);
-      const answer = (decisions: readonly Decision[], revision: Revision): Buffer => {
-        const all = known.length === codes.length ? decisions : withDenied(codes, decisions);
-        return writeBulk(asked.permissions, all, asked.level, formatRevision(revision));
-      };
-      if (subject !== null && minRevision <= engine.revision) {
-        const decisions = engine.peekBulk(subject, known);
-        if (decisions !== null) return answer(decisions, engine.revision);
-      }
-      return async (signal) => {
-        if (subject === null || known.length === 0) {
-          const revision = await reached(engine, minRevision);
-          return writeBulk(
-            asked.permissions,
-            codes.map(() => DENIED),
-            asked.level,
-            formatRevision(revision),
-          );
-        }
-        const { decisions, revision } = await engine.bulk(subject, known, { minRevision, signal });
-        return answer(decisions, revision);
-      };
+      const write = ({ decisions, revision }: BulkAnswer): Buffer =>
+        writeBulk(codes.all, decisions, asked.level, formatRevision(revision));
+      const answer = peekBulk(engine, subject, codes, minRevision);
+      if (answer !== null) return write(answer);
+      return async () => write(await answerBulk(engine, subject, codes, { minRevision }));
     },
 
     Effective: (request) => {
       const asked = readEffective(request);
       const subject = readSubject(asked, PROTO_FIELDS);
       const minRevision = readMinRevision(asked.minRevision);
-      return async (signal) => {
+      return async () => {
         if (subject === null) return writeEffective([], formatRevision(await reached(engine, minRevision)));
-        const { items, revision } = await engine.effective(subject, { minRevision, signal });
+        const { items, revision } = await engine.effective(subject, { minRevision });
         return writeEffective(items, formatRevision(revision));
       };
     },
@@ -84,21 +84,4 @@ export function createMethods(engine: Asked): Record<MethodName, Handle> {
 
 function readMinRevision(text: string): Revision {
   return text === '' ? 0 : parseRevision(text);
-}
-
-/** The revision that a denial without a look at the data is given at: never older than what was asked for. */
-async function reached(engine: Asked, minRevision: Revision): Promise<Revision> {
-  if (minRevision > engine.revision) await engine.reach(minRevision);
-  return engine.revision;
-}
-
-/** Decisions for every code asked, of which the engine was asked only those that are not null. */
-function withDenied(codes: readonly (string | null)[], decisions: readonly Decision[]): Decision[] {
-  let next = 0;
-  return codes.map((code) => {
-    if (code === null) return DENIED;
-    const decision = decisions[next++];
-    if (decision === undefined) throw new Error('fewer decisions than permissions');
-    return decision;
-  });
 }

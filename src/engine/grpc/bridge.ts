@@ -10,8 +10,11 @@ import { type Logger, requestId } from '../../telemetry.ts';
 import { type GrpcMetrics, METHODS, type MethodName } from './metrics.ts';
 import { toStatus } from './status.ts';
 
-/** What has to be waited for. The signal is aborted when nobody waits any more; its reason is a UsherError. */
-export type Work = (signal: AbortSignal) => Promise<Buffer>;
+/**
+ * What has to be waited for. It is not told when nobody waits any more: a signal for each call would cost more than the
+ * statement that it waits for, and what it loads serves others.
+ */
+export type Work = () => Promise<Buffer>;
 
 /** Answers at once where it can. Throws UsherError; anything else is shown to the caller as INTERNAL. */
 export type Handle = (request: Buffer) => Buffer | Work;
@@ -41,6 +44,7 @@ type Callback = sendUnaryData<Buffer>;
 export function unary(method: MethodName, handle: Handle, options: BridgeOptions): handleUnaryCall<Buffer, Buffer> {
   const { authorize, metrics } = options;
   const index = METHODS.indexOf(method);
+  const deadlines = new Deadlines(options);
   return (call, callback) => {
     let answer: Buffer | Work;
     try {
@@ -53,7 +57,7 @@ export function unary(method: MethodName, handle: Handle, options: BridgeOptions
       return;
     }
     if (typeof answer === 'function') {
-      void wait(new Waiting(method, index, call, callback, options), answer);
+      void wait(new Waiting(method, index, call, callback, options, deadlines), answer);
     } else {
       metrics.answered(index, OK);
       callback(null, answer);
@@ -76,7 +80,7 @@ function apiKey(metadata: Metadata): string | undefined {
 /** Never rejects. */
 async function wait(waiting: Waiting, work: Work): Promise<void> {
   try {
-    const answer = await work(waiting.signal);
+    const answer = await work();
     if (answer.length > MAX_MESSAGE) {
       throw new UsherError(
         'PAYLOAD_TOO_LARGE',
@@ -96,9 +100,9 @@ class Waiting {
   readonly #call: ServerUnaryCall<Buffer, Buffer>;
   readonly #callback: Callback;
   readonly #options: BridgeOptions;
-  readonly #abort = new AbortController();
-  readonly #since: number;
-  readonly #stopTimer: () => void;
+  readonly #deadlines: Deadlines;
+  /** Monotonic milliseconds. */
+  readonly since: number;
   #open = true;
 
   constructor(
@@ -107,25 +111,19 @@ class Waiting {
     call: ServerUnaryCall<Buffer, Buffer>,
     callback: Callback,
     options: BridgeOptions,
+    deadlines: Deadlines,
   ) {
     this.#method = method;
     this.#index = index;
     this.#call = call;
     this.#callback = callback;
     this.#options = options;
-    this.#since = options.clock.monotonic();
-    this.#stopTimer = options.clock.after(options.deadlineMs, () => {
-      const error = new UsherError('DEADLINE_EXCEEDED', 'The answer took longer than a call may take. Ask again.');
-      this.fail(error);
-      this.#abort.abort(error);
-    });
+    this.#deadlines = deadlines;
+    this.since = options.clock.monotonic();
+    deadlines.add(this);
     // Also emitted after the end of every call, when it no longer matters.
     call.once('cancelled', () => this.#leave());
     if (call.cancelled) this.#leave();
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal;
   }
 
   answer(answer: Buffer): void {
@@ -142,15 +140,14 @@ class Waiting {
   #leave(): void {
     const deadline = Number(this.#call.getDeadline());
     const late = deadline <= this.#options.clock.now();
-    if (!this.#end(late ? GrpcStatus.DEADLINE_EXCEEDED : CANCELLED)) return;
-    this.#abort.abort(new UsherError('DEADLINE_EXCEEDED', 'The caller no longer waits for the answer.'));
+    this.#end(late ? GrpcStatus.DEADLINE_EXCEEDED : CANCELLED);
   }
 
   #end(status: number): boolean {
     if (!this.#open) return false;
     this.#open = false;
-    this.#stopTimer();
-    this.#options.metrics.waited(this.#index, status, this.#options.clock.monotonic() - this.#since);
+    this.#deadlines.delete(this);
+    this.#options.metrics.waited(this.#index, status, this.#options.clock.monotonic() - this.since);
     return true;
   }
 
@@ -160,6 +157,50 @@ class Waiting {
       send();
     } catch (error) {
       this.#options.log.error({ err: error, method: this.#method }, 'gRPC answer could not be handed over');
+    }
+  }
+}
+
+/** Ends the calls that have waited for too long. All may wait equally long, so one timer, for the oldest, serves them all. */
+class Deadlines {
+  readonly #clock: Clock;
+  readonly #deadlineMs: number;
+  /** In the order in which they began. */
+  readonly #waiting = new Set<Waiting>();
+  #armed = false;
+
+  constructor({ clock, deadlineMs }: Pick<BridgeOptions, 'clock' | 'deadlineMs'>) {
+    this.#clock = clock;
+    this.#deadlineMs = deadlineMs;
+  }
+
+  add(waiting: Waiting): void {
+    this.#waiting.add(waiting);
+    if (!this.#armed) this.#arm(this.#deadlineMs);
+  }
+
+  delete(waiting: Waiting): void {
+    this.#waiting.delete(waiting);
+  }
+
+  #arm(ms: number): void {
+    this.#armed = true;
+    this.#clock.after(ms, () => {
+      this.#armed = false;
+      this.#endLate();
+    });
+  }
+
+  #endLate(): void {
+    const now = this.#clock.monotonic();
+    for (const waiting of this.#waiting) {
+      const left = waiting.since + this.#deadlineMs - now;
+      if (left > 0) {
+        this.#arm(Math.ceil(left));
+        return;
+      }
+      waiting.fail(new UsherError('DEADLINE_EXCEEDED', 'The answer took longer than a call may take. Ask again.'));
+      this.#waiting.delete(waiting);
     }
   }
 }

@@ -14,15 +14,19 @@ import { Level } from '../types.ts';
 import type { AskedBulk, AskedCheck, AskedSubject } from './asked.ts';
 import { readBulkStrictly, readCheckStrictly, readEffectiveStrictly } from './codec-strict.ts';
 
-/** Throws UsherError VALIDATION_FAILED or INCOMPLETE_RESOURCE, with every issue found. */
-export function readCheck(bytes: Buffer): AskedCheck {
-  const asked = readShort(bytes);
+/**
+ * Throws UsherError VALIDATION_FAILED or INCOMPLETE_RESOURCE, with every issue found.
+ *
+ * @param text the bytes as Latin-1, where the caller has them already
+ */
+export function readCheck(bytes: Buffer, text = ''): AskedCheck {
+  const asked = readShort(bytes, text);
   return asked !== null && asked.permission !== '' ? asked : readCheckStrictly(bytes);
 }
 
 /** Throws as `readCheck`. An EffectiveRequest has neither permission nor level: one that holds them is refused. */
 export function readEffective(bytes: Buffer): AskedSubject {
-  const asked = readShort(bytes);
+  const asked = readShort(bytes, '');
   return asked !== null && !asked.beyondSubject ? asked : readEffectiveStrictly(bytes);
 }
 
@@ -49,10 +53,10 @@ const WINDOW = 1024;
 /** `latin1Slice` is what `toString('latin1')` calls after reading its argument; on ASCII both are exact. */
 type Sliceable = Buffer & { latin1Slice(start: number, end: number): string };
 
-function readShort(bytes: Buffer): (AskedCheck & { beyondSubject: boolean }) | null {
+function readShort(bytes: Buffer, latin1: string): (AskedCheck & { beyondSubject: boolean }) | null {
   const end = bytes.length;
   if (end > WINDOW || !isAscii(bytes)) return null;
-  const text = (bytes as Sliceable).latin1Slice(0, end);
+  const text = latin1.length === end ? latin1 : (bytes as Sliceable).latin1Slice(0, end);
   let email = '';
   let app = '';
   let permission = '';

@@ -8,9 +8,10 @@ import { UsherError } from '../../errors.ts';
 import { PermissionService } from '../../gen/usher/permission/v1/permission_pb.ts';
 import type { Logger } from '../../telemetry.ts';
 import { type Asked, createMethods } from './answering.ts';
-import { type BridgeOptions, MAX_MESSAGE, unary } from './bridge.ts';
+import { type BridgeOptions, type Handle, MAX_MESSAGE, unary } from './bridge.ts';
 import { Health } from './health.ts';
-import { GrpcMetrics, METHODS } from './metrics.ts';
+import { RequestMemo } from './memo.ts';
+import { GrpcMetrics, METHODS, type MethodName } from './metrics.ts';
 import { addReflection } from './reflection.ts';
 
 /** PEM text of the files that grpc.tls.* name. With `clientCa` a client must show a certificate of that authority. */
@@ -31,6 +32,7 @@ export interface GrpcServerOptions {
   reflection: boolean;
   log: Logger;
   metrics?: GrpcMetrics;
+  memo?: RequestMemo;
   clock?: Clock;
   /** Milliseconds; what is left out is as below. */
   times?: Partial<typeof TIMES>;
@@ -78,7 +80,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     'grpc.keepalive_time_ms': times.keepaliveMs,
   });
   const { authorize, log, engine } = options;
-  addPermissionService(server, engine, {
+  const methods = createMethods(engine, options.memo ?? new RequestMemo());
+  addPermissionService(server, methods, {
     authorize,
     log,
     clock,
@@ -107,9 +110,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 }
 
 /** Bytes pass through grpc-js as they are: reading and writing them is the codec's. */
-function addPermissionService(server: Server, engine: Asked, bridge: BridgeOptions): void {
+function addPermissionService(server: Server, handles: Record<MethodName, Handle>, bridge: BridgeOptions): void {
   const bytes = (message: Buffer) => message;
-  const handles = createMethods(engine);
   const methods = METHODS.map((method) => {
     const definition = {
       path: `/${PermissionService.typeName}/${method}`,

@@ -71,3 +71,23 @@ export function lines(plan: ShownPlan): string[] {
 export async function query<T>(database: Database, statement: string): Promise<T[]> {
   return await database.read(async ({ kysely }) => (await sql.raw<T>(statement).execute(kysely)).rows);
 }
+
+/** A manifest of an application with one of everything; each test has its own, by code. */
+export function studio(code: string): string {
+  return `application: {code: ${code}, name: Studio}
+entities: [{code: project, name: Project}]
+permissions:
+  - {code: project.access, type: tiered, groupName: Projects}
+  - {code: project.archive, type: binary, parent: project.access}
+  - {code: report, type: binary, global: true}
+roles:
+  - {code: lead, permissions: {project.access: edit, project.archive: allowed}}
+  - {code: guest, permissions: {project.access: view}}
+admins: [nora@example.com]
+assignments:
+  - {email: ada@example.com, roles: [lead, guest]}
+  - {email: ben@example.com, roles: [guest]}
+overrides:
+  - {email: ben@example.com, resourceType: project, resourceId: "1", permission: project.access, granted: false}
+`;
+}

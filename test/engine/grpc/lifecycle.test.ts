@@ -113,7 +113,7 @@ describe('drain', () => {
       open = resolve;
     });
     const inFlight = call(client, 'Check', QUESTION);
-    await until(() => door.engine.signals.length === 1);
+    await until(() => door.engine.waits === 1);
 
     const drained = door.server.drain();
     expect(door.server.drain()).toBe(drained);
@@ -141,7 +141,7 @@ describe('drain', () => {
     door.engine.warm = false;
     door.engine.gate = never;
     const inFlight = call(openClient(door.port), 'Check', QUESTION);
-    await until(() => door.engine.signals.length === 1);
+    await until(() => door.engine.waits === 1);
     await door.server.drain();
     expect([status.UNAVAILABLE, status.CANCELLED]).toContain((await failureOf(inFlight)).code);
   });

@@ -210,7 +210,7 @@ describe('questions that do not fit: INVALID_ARGUMENT with the fields named', ()
       [Array.from({ length: 1001 }, () => 'same'), 'permissions'],
       [['a', ''], 'permissions[1]'],
       [['a', 'b', 'a'.repeat(129)], 'permissions[2]'],
-      [['a', 'b\u0007'], 'permissions'],
+      [['a', 'b\u0007'], 'permissions[1]'],
     ] as const) {
       const refusal = await refusalOf(call(client, 'BulkCheck', { ...SUBJECT, permissions: [...permissions] }));
       expect(refusal).toMatchObject({ status: status.INVALID_ARGUMENT, reason: 'VALIDATION_FAILED' });

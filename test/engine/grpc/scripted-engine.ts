@@ -28,9 +28,15 @@ export class ScriptedEngine implements Asked {
   /** What everything but `peek` waits for. */
   gate: Promise<unknown> = Promise.resolve();
   asked: { method: string; what: Question | Subject; permissions?: readonly string[]; options?: AskOptions }[] = [];
-  signals: AbortSignal[] = [];
+  /** How many calls have come to the gate. */
+  waits = 0;
 
-  peek(question: Question): Decision | null {
+  /** Caches nothing: what the door does with cached decisions is tested on the real engine. */
+  recall(): null {
+    return null;
+  }
+
+  peekFacts(question: Question): Decision | null {
     this.asked.push({ method: 'peek', what: question });
     if (this.failure !== undefined) throw this.failure;
     return this.warm ? this.#decide(question.permission) : null;
@@ -72,8 +78,8 @@ export class ScriptedEngine implements Asked {
     return this.decisions.get(permission) ?? HELD.denied;
   }
 
-  async #wait({ minRevision, signal }: AskOptions): Promise<void> {
-    if (signal) this.signals.push(signal);
+  async #wait({ minRevision }: AskOptions): Promise<void> {
+    this.waits++;
     await this.gate;
     if (this.failure !== undefined) throw this.failure;
     await this.reach(minRevision ?? 0);

@@ -3,7 +3,7 @@
  * blind. The first seven are those of the model that the design was proved with.
  */
 import type { LRUCache } from 'lru-cache';
-import { Decisions, type Grounds } from '../../../src/engine/decisions.ts';
+import { Decisions, type Grounds, type QuestionKey } from '../../../src/engine/decisions.ts';
 import { Engine } from '../../../src/engine/engine.ts';
 import type { Lease } from '../../../src/engine/facts.ts';
 import type { Ticket } from '../../../src/engine/follower.ts';
@@ -45,7 +45,7 @@ function deafTo(kind: string): Make {
 function withoutLease(kind: 'policy' | 'member'): Make {
   return decisions(
     class extends Decisions {
-      override put(key: string, decision: Decision, grounds: Grounds): void {
+      override put(key: QuestionKey, decision: Decision, grounds: Grounds): void {
         super.put(key, decision, { ...grounds, [kind]: { ...grounds[kind], lease: { live: true } } });
       }
     },
@@ -55,7 +55,7 @@ function withoutLease(kind: 'policy' | 'member'): Make {
 function expiring(at: () => number): Make {
   return decisions(
     class extends Decisions {
-      override put(key: string, decision: Decision, grounds: Grounds): void {
+      override put(key: QuestionKey, decision: Decision, grounds: Grounds): void {
         const expires = at();
         const { policy, person, member, overrides } = grounds;
         super.put(key, decision, {

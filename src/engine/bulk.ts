@@ -1,0 +1,89 @@
+/** A bulk question as every door asks it: malformed codes denied beside what the engine decides of the others. */
+
+import type { AskOptions, Engine } from './engine.ts';
+import { DENIED } from './evaluate.ts';
+import { readPermission } from './question.ts';
+import type { Decision, Revision, Subject } from './types.ts';
+
+/** Each code once, in the order of first mention. */
+export interface BulkCodes {
+  readonly all: readonly string[];
+  /** Those of `all` that may name something, in the same order; the rest is denied without a look at the data. */
+  readonly known: readonly string[];
+}
+
+/** A decision for each of `BulkCodes.all`, in their order; all of one revision. */
+export interface BulkAnswer {
+  readonly decisions: readonly Decision[];
+  readonly revision: Revision;
+}
+
+/**
+ * The codes of one question, of which a repeated one counts once. Throws 400 as `readPermission` does.
+ *
+ * @param pathOf what the door calls the code at that index of `codes`
+ */
+export function readPermissions(codes: Iterable<string>, pathOf: (index: number) => string): BulkCodes {
+  const all = new Set<string>();
+  const known: string[] = [];
+  let index = 0;
+  for (const code of codes) {
+    if (!all.has(code)) {
+      all.add(code);
+      if (readPermission(code, pathOf(index)) !== null) known.push(code);
+    }
+    index++;
+  }
+  return { all: [...all], known };
+}
+
+/** The answer if it can be given in this turn; else null. A null subject is one that names nothing. */
+export function peekBulk(
+  engine: Pick<Engine, 'revision' | 'peekBulk'>,
+  subject: Subject | null,
+  codes: BulkCodes,
+  minRevision: Revision = 0,
+): BulkAnswer | null {
+  if (minRevision > engine.revision) return null;
+  const decisions = subject === null || codes.known.length === 0 ? [] : engine.peekBulk(subject, codes.known);
+  return decisions === null ? null : { decisions: withDenied(subject, codes, decisions), revision: engine.revision };
+}
+
+/** The same, waiting for what lacks. */
+export async function answerBulk(
+  engine: Pick<Engine, 'revision' | 'peekBulk' | 'bulk' | 'reach'>,
+  subject: Subject | null,
+  codes: BulkCodes,
+  options: AskOptions,
+): Promise<BulkAnswer> {
+  const answer = peekBulk(engine, subject, codes, options.minRevision);
+  if (answer !== null) return answer;
+  if (subject === null || codes.known.length === 0) {
+    const revision = await reached(engine, options.minRevision);
+    return { decisions: withDenied(subject, codes, []), revision };
+  }
+  const { decisions, revision } = await engine.bulk(subject, codes.known, options);
+  return { decisions: withDenied(subject, codes, decisions), revision };
+}
+
+/** The revision that a denial without a look at the data is given at: never older than what was asked for. */
+export async function reached(
+  engine: Pick<Engine, 'revision' | 'reach'>,
+  minRevision: Revision = 0,
+): Promise<Revision> {
+  if (minRevision > engine.revision) await engine.reach(minRevision);
+  return engine.revision;
+}
+
+function withDenied(
+  subject: Subject | null,
+  { all, known }: BulkCodes,
+  decisions: readonly Decision[],
+): readonly Decision[] {
+  if (subject === null) return all.map(() => DENIED);
+  // One too few would be a defect of the engine; the throw keeps it from being taken for another permission's.
+  if (decisions.length !== known.length) throw new Error('other decisions than permissions');
+  if (known.length === all.length) return decisions;
+  let next = 0;
+  return all.map((code) => (code === known[next] ? (decisions[next++] as Decision) : DENIED));
+}

@@ -1,0 +1,67 @@
+import { describe, expect, test } from '@jest/globals';
+import { Decisions, type Grounds, questionKey } from '../../src/engine/decisions.ts';
+import { DENIED } from '../../src/engine/evaluate.ts';
+import type { Fact, Lease } from '../../src/engine/facts.ts';
+import { ask, CACHE, fixture } from './fakes.ts';
+
+const fact = <T>(value: T, lease: Lease = { live: true }): Fact<T> => {
+  return { value, revision: 1, readAt: 0, expires: 1000, lease };
+};
+const grounds = (lease?: Lease): Grounds => ({
+  policy: fact({ appId: 1, permissions: new Map(), ordered: [] }, lease),
+  person: fact({ email: 'e', active: true, superadmin: false }),
+  member: fact({ app: 'a', email: 'e', appId: 1, admin: false, roleIds: [] }),
+  overrides: null,
+});
+const key = (n: number) => questionKey(ask({ permission: `p${n}` }));
+
+describe('the cache of decisions', () => {
+  test('stores each decision at once as long as there is room', () => {
+    const decisions = new Decisions(10);
+    for (let n = 0; n < 10; n++) decisions.put(key(n), DENIED, grounds());
+    expect(decisions.size).toBe(10);
+    for (let n = 0; n < 10; n++) expect(decisions.get(key(n), 1)).toBe(DENIED);
+  });
+
+  test('full, it stores what is made again, in place of what was not asked for longest', () => {
+    const decisions = new Decisions(3);
+    for (let n = 0; n < 3; n++) decisions.put(key(n), DENIED, grounds());
+    decisions.get(key(0), 1);
+    decisions.put(key(9), DENIED, grounds());
+    expect(decisions.get(key(9), 1)).toBeUndefined();
+    decisions.put(key(9), DENIED, grounds());
+    expect(decisions.get(key(9), 1)).toBe(DENIED);
+    expect(decisions.get(key(1), 1)).toBeUndefined();
+    expect(decisions.get(key(0), 1)).toBe(DENIED);
+    expect(decisions.size).toBe(3);
+  });
+
+  test('full, it takes a decision anew whose facts have ended, and never answers with the ended one', () => {
+    const decisions = new Decisions(1);
+    const lease = { live: true };
+    decisions.put(key(0), DENIED, grounds(lease));
+    lease.live = false;
+    for (let times = 0; times < 2; times++) {
+      expect(decisions.get(key(0), 1)).toBeUndefined();
+      decisions.put(key(0), DENIED, grounds());
+    }
+    expect(decisions.get(key(0), 1)).toBe(DENIED);
+  });
+
+  test('many more questions than there is room for drive out little of what is asked all the time', async () => {
+    const { engine } = await fixture({ cache: { ...CACHE, maxEntries: 64 } });
+    const hot = Array.from({ length: 20 }, (_, n) => ask({ permission: `hot${n}` }));
+    for (const question of [...hot, ...hot]) await engine.check(question);
+    const asked = 5000;
+    let hits = 0;
+    for (let n = 0; n < asked; n++) {
+      engine.peek(ask({ permission: `once${n}` }));
+      const before = engine.counters.decisionHits;
+      engine.peek(hot[n % hot.length] as (typeof hot)[number]);
+      hits += engine.counters.decisionHits - before;
+    }
+    expect(hits).toBe(asked);
+    expect(engine.sizes().decisions).toBe(64);
+    await engine.close();
+  });
+});

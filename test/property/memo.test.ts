@@ -1,0 +1,233 @@
+import { isDeepStrictEqual } from 'node:util';
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import type { QuestionKey } from '../../src/engine/decisions.ts';
+import { createMethods } from '../../src/engine/grpc/answering.ts';
+import { memoText, type Remembered, RequestMemo } from '../../src/engine/grpc/memo.ts';
+import { Level } from '../../src/engine/types.ts';
+import { UsherError } from '../../src/errors.ts';
+import {
+  AccessLevel,
+  CheckRequestSchema,
+  CheckResponseSchema,
+} from '../../src/gen/usher/permission/v1/permission_pb.ts';
+import { fixture } from '../engine/fakes.ts';
+import { answerOf, isAllowedByOracle } from '../oracle/oracle.ts';
+import type { Rows } from '../oracle/rows.ts';
+import { NAMES, pick, type Random, randomOperation, seeded } from '../oracle/world.ts';
+import { messages } from './messages.ts';
+
+/**
+ * The door with its memo answers what it answers without: the same bytes, or the same refusal, for requests that were asked
+ * before, for such as differ from them in a byte, and for any others, while the data change.
+ */
+const STEPS = process.env.USHER_LONG ? 2_000_000 : 20_000;
+const FORGETFUL = { get: () => undefined, put: () => undefined };
+type Memo = Pick<RequestMemo, 'get' | 'put'>;
+type Outcome = { answer: Buffer } | { refused: unknown };
+
+async function outcome(check: ReturnType<typeof createMethods>['Check'], request: Buffer): Promise<Outcome> {
+  try {
+    const answered = check(request);
+    return { answer: Buffer.isBuffer(answered) ? answered : await answered() };
+  } catch (error) {
+    if (!(error instanceof UsherError)) throw error;
+    return { refused: [error.code, error.reason, error.message, error.details] };
+  }
+}
+
+/** Beside those of the world some that differ from them by case, or by the order of their letters. */
+const PERMISSIONS = [...NAMES.permissions, 'tostring', 'Constructor', 'invoices.dare'];
+
+/** Few enough that most are asked again and again. */
+function question(random: Random) {
+  const resource = random(2) === 0 ? { resourceType: '', resourceId: '' } : pick(random, NAMES.resources);
+  const resourceId = resource.resourceId !== '' && random(4) === 0 ? 'žluťoučký' : resource.resourceId;
+  return {
+    email: pick(random, NAMES.emails),
+    app: pick(random, NAMES.apps),
+    permission: pick(random, PERMISSIONS),
+    ...resource,
+    resourceId,
+    accessLevel: pick(random, [AccessLevel.UNSPECIFIED, AccessLevel.VIEW, AccessLevel.EDIT]),
+  };
+}
+
+/** A byte put in, taken out or changed; a field that is not known, one doubled, or a revision asked for beside. */
+function changed(random: Random, bytes: Uint8Array, revision: number): Uint8Array {
+  const all = [...bytes];
+  const at = random(all.length);
+  switch (random(8)) {
+    case 0:
+      all[at] = (all[at] as number) ^ (1 << random(8));
+      break;
+    case 1:
+      all[at] = random(256);
+      break;
+    case 2:
+      all.splice(at, 0, random(256));
+      break;
+    case 3:
+      all.splice(at, 1);
+      break;
+    case 4:
+      all.length = at;
+      break;
+    case 5:
+      all.push(0x42, 1, 0x61);
+      break;
+    case 6:
+      all.push(...bytes);
+      break;
+    default: {
+      const token = Buffer.from(pick(random, [`${revision}`, `${revision + 1000}`, '', 'x']));
+      all.push(0x3a, token.length, ...token);
+    }
+  }
+  return Uint8Array.from(all);
+}
+
+/** Asks both doors of one engine; throws at the first difference. */
+async function compare(memo: Memo, steps: number, random: Random): Promise<{ repeated: number; allowed: number }> {
+  const { engine, source } = await fixture({
+    cache: { ttlMs: 30_000, maxEntries: 150, policies: 9, persons: 9, members: 9 },
+  });
+  const others = fc.sample(messages, { numRuns: Math.ceil(steps / 4), seed: 7 });
+  let repeated = 0;
+  let allowed = 0;
+  const counted: Memo = {
+    get(text) {
+      const found = memo.get(text);
+      if (found !== undefined) repeated++;
+      return found;
+    },
+    put: (text, remembered) => memo.put(text, remembered),
+  };
+  const withMemo = createMethods(engine, counted).Check;
+  const without = createMethods(engine, FORGETFUL).Check;
+  const write = () => {
+    const operation = randomOperation(random, source.database.newest.rows, NAMES);
+    return engine.reach(source.database.write([operation]));
+  };
+  for (let i = 0; i < 120; i++) await write();
+  for (let step = 0; step < steps; step++) {
+    if (random(100) === 0) await write();
+    if (random(400) === 0) engine.dropAll();
+    const plain = toBinary(CheckRequestSchema, create(CheckRequestSchema, question(random)));
+    const kind = random(4);
+    const bytes =
+      kind < 2 ? plain : kind === 2 ? changed(random, plain, engine.revision) : others[step % others.length];
+    const request = Buffer.from(bytes as Uint8Array);
+    const remembering = await outcome(withMemo, request);
+    const other = await outcome(without, request);
+    if (!isDeepStrictEqual(remembering, other)) expect({ request, ...remembering }).toEqual({ request, ...other });
+    if (kind < 2 && judge(request, remembering, source.database.newest.rows)) allowed++;
+  }
+  await engine.close();
+  return { repeated, allowed };
+}
+
+/** The two doors share an engine, so what it says of a plain question is looked at, too. */
+function judge(request: Buffer, got: Outcome, rows: Rows): boolean {
+  const { accessLevel, $typeName: _, minRevision: __, ...asked } = fromBinary(CheckRequestSchema, request);
+  const level = accessLevel === AccessLevel.VIEW ? 'view' : accessLevel === AccessLevel.EDIT ? 'edit' : null;
+  if (!('answer' in got)) throw new Error(`a plain question was refused: ${JSON.stringify(got)}`);
+  const { allowed } = fromBinary(CheckResponseSchema, got.answer);
+  if (allowed !== isAllowedByOracle(rows, asked, level))
+    expect({ asked, level, allowed }).toEqual(answerOf(rows, asked));
+  return allowed;
+}
+
+describe('a door with a memo', () => {
+  test(
+    'answers as one without',
+    async () => {
+      const memo = new RequestMemo();
+      const { repeated, allowed } = await compare(memo, STEPS, seeded(20_261_121));
+      // Neither denials alone nor new requests alone prove anything.
+      expect(repeated).toBeGreaterThan(STEPS / 10);
+      expect(allowed).toBeGreaterThan(STEPS / 20);
+      expect(memo.size.entries).toBeGreaterThan(100);
+    },
+    STEPS > 100_000 ? 3_600_000 : 120_000,
+  );
+
+  /** Memos that mistake requests for each other, or keep what they must not: the comparison above has to notice each. */
+  const wrong: Record<string, (text: string) => string> = {
+    'by length': (text) => `${text.length}`,
+    'by all but the last byte': (text) => text.slice(0, -1),
+    'by its beginning': (text) => text.slice(0, 40),
+    'regardless of case': (text) => text.toLowerCase(),
+    'regardless of the order of its bytes': (text) => [...text].sort().join(''),
+  };
+  test.each(Object.entries(wrong))('is caught when it finds requests %s', async (_name, mistake) => {
+    const memo = new RequestMemo();
+    const mistaken: Memo = {
+      get: (text) => memo.get(mistake(text)),
+      put: (text, remembered) => memo.put(mistake(text), remembered),
+    };
+    await expect(compare(mistaken, 20_000, seeded(5))).rejects.toThrow();
+  });
+});
+
+describe('what a request is found by', () => {
+  test('two requests are the same text only when they are the same bytes', () => {
+    const bytes = fc.oneof(fc.uint8Array({ maxLength: 6 }), fc.uint8Array({ minLength: 1, maxLength: 1024 }));
+    fc.assert(
+      fc.property(bytes, bytes, (one, other) => {
+        const [a, b] = [Buffer.from(one), Buffer.from(other)];
+        expect(memoText(a) === memoText(b)).toBe(a.equals(b));
+        expect(Buffer.from(memoText(a), 'latin1').equals(a)).toBe(true);
+      }),
+      { numRuns: 3000 },
+    );
+    const singles = Array.from({ length: 256 }, (_, byte) => memoText(Buffer.from([byte])));
+    expect(new Set(singles).size).toBe(256);
+    // Two spellings in Unicode of one letter, and bytes that UTF-8 would read as one replacement character.
+    for (const [one, other] of [
+      [Buffer.from('é'.normalize('NFC')), Buffer.from('é'.normalize('NFD'))],
+      [Buffer.from([0xff]), Buffer.from([0xfe])],
+    ]) {
+      expect(memoText(one as Buffer)).not.toBe(memoText(other as Buffer));
+    }
+  });
+
+  test('one longer than 1,024 bytes has no text and is never kept', () => {
+    const memo = new RequestMemo();
+    expect(memoText(Buffer.alloc(1024, 1))).toHaveLength(1024);
+    expect(memoText(Buffer.alloc(1025, 1))).toBe('');
+    memo.put('', remembered('k'));
+    expect(memo.get('')).toBeUndefined();
+  });
+});
+
+const remembered = (key: string): Remembered => ({ key: key as QuestionKey, level: Level.NONE });
+
+describe('how much is kept', () => {
+  test('at most two generations of 4,096; what is asked for stays', () => {
+    const memo = new RequestMemo();
+    memo.put('hot', remembered('hot'));
+    for (let i = 0; i < 50_000; i++) {
+      memo.put(`request ${i}`, remembered(`key ${i}`));
+      if (memo.get('hot')?.key !== 'hot') throw new Error('what is asked for again and again was forgotten');
+      if (memo.size.entries > 2 * 4096) throw new Error('more is kept than may be');
+    }
+    expect(memo.get('request 49999')?.key).toBe('key 49999');
+    expect(memo.get('request 0')).toBeUndefined();
+  });
+
+  test('at most some two million characters, however long the requests are', () => {
+    const memo = new RequestMemo();
+    for (let i = 0; i < 6000; i++) memo.put(`${i}`.padEnd(1024), remembered(`${i}`.padEnd(600)));
+    const { entries, characters } = memo.size;
+    expect(characters).toBeLessThanOrEqual(2 * (1024 * 1024 + 1624));
+    expect(characters).toBe(entries * 1624);
+  });
+
+  test('the same request twice counts once', () => {
+    const memo = new RequestMemo();
+    for (let i = 0; i < 3; i++) memo.put('a', remembered('key'));
+    expect(memo.size).toEqual({ entries: 1, characters: 4 });
+  });
+});
