@@ -351,7 +351,8 @@ export class Engine {
     const { email, app, resourceType, resourceId } = subject;
     this.#dropOtherIncarnations(subject);
     const loads: Promise<void>[] = [];
-    if (usable(this.#facts.policy(app), now, asked) === undefined) loads.push(this.#loader.policy(app));
+    const policy = this.#facts.policy(app);
+    if (usable(policy, now, asked) === undefined) loads.push(this.#loader.policy(app));
     const about = this.#facts.about(email);
     const member = about?.members.get(app);
     const overrides = member?.overrides?.get(resourceType)?.get(resourceId);
@@ -359,7 +360,11 @@ export class Engine {
       usable(about?.person, now, asked) === undefined ||
       usable(member?.fact, now, asked) === undefined ||
       (resourceType !== '' && usable(overrides, now, asked) === undefined);
-    if (lacking || loads.length === 0) loads.push(this.#loader.member({ email, app, resourceType, resourceId }));
+    if (lacking || loads.length === 0) {
+      // What is held already is named by the strings it is held by: those of a question keep its whole request in memory.
+      const held = { email: about?.person?.value.email ?? email, app: policy?.value.app ?? app };
+      loads.push(this.#loader.member({ ...held, resourceType, resourceId }));
+    }
     return loads;
   }
 

@@ -20,9 +20,28 @@ export interface Fact<T> {
   revision: Revision;
   /** Monotonic milliseconds: when the statement that last read it was sent. */
   readAt: number;
-  /** Monotonic milliseconds: from when on it may not be used, unless it was read for the very question. */
+  /** Monotonic milliseconds, whole ones: from when on it may not be used, unless it was read for the very question. */
   expires: number;
   readonly lease: Lease;
+}
+
+/** A small fact that is its own lease: one object less for each, and one less to look at for each answer. */
+class LeasedFact<T> implements Fact<T>, Lease {
+  value: T;
+  revision: Revision;
+  readAt: number;
+  expires: number;
+  live = true;
+  readonly lease: Lease;
+
+  /** @param lease a lease of its own for a large value, which must not live as long as a decision that was made from it */
+  constructor(value: T, revision: Revision, readAt: number, expires: number, lease: Lease | null) {
+    this.value = value;
+    this.revision = revision;
+    this.readAt = readAt;
+    this.expires = expires;
+    this.lease = lease ?? this;
+  }
 }
 
 /** A member's overrides for one resource, in the incarnation of the application that they were read in. */
@@ -109,7 +128,7 @@ export class Facts {
   putPolicy(rows: PolicyRows, revision: Revision, sentAt: number): void {
     const held = this.#policies.get(rows.app);
     if (held === undefined || isOlder(held, revision, sentAt)) {
-      this.#policies.set(rows.app, this.#fact(compilePolicy(rows), revision, sentAt));
+      this.#policies.set(rows.app, this.#fact(compilePolicy(rows), revision, sentAt, { live: true }));
     }
   }
 
@@ -256,8 +275,8 @@ export class Facts {
     this.left(lease, why);
   }
 
-  #fact<T>(value: T, revision: Revision, readAt: number): Fact<T> {
-    return { value, revision, readAt, expires: this.expiry(readAt), lease: { live: true } };
+  #fact<T>(value: T, revision: Revision, readAt: number, lease: Lease | null = null): Fact<T> {
+    return new LeasedFact(value, revision, readAt, this.expiry(readAt), lease);
   }
 
   /** Decisions made from it before keep the expiry that they were given. */
@@ -267,10 +286,10 @@ export class Facts {
     fact.expires = this.expiry(readAt);
   }
 
-  /** From when the statement was sent, not from when it was answered. */
+  /** From when the statement was sent, not from when it was answered. A whole number takes no object of its own. */
   protected expiry(readAt: number): number {
     const { clock, ttlMs, tickMs } = this.#options;
-    return readAt + ttlMs * (1 - 0.1 * clock.random()) - tickMs;
+    return Math.floor(readAt + ttlMs * (1 - 0.1 * clock.random()) - tickMs);
   }
 }
 

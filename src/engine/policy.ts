@@ -3,6 +3,7 @@ import type { Level, PolicyRows, RolePermissionRow } from './types.ts';
 
 /** One application's policy, made ready for questions. Codes such as `constructor` are legal, hence Maps. */
 export interface Policy {
+  readonly app: string;
   /** Null when there is no such application; then nothing is defined. */
   readonly appId: number | null;
   readonly permissions: ReadonlyMap<string, PolicyPermission>;
@@ -18,6 +19,7 @@ export function compilePolicy(rows: PolicyRows): Policy {
     })
     .sort(inListOrder);
   return {
+    app: rows.app,
     appId: rows.appId,
     permissions: new Map(ordered.map((permission) => [permission.code, permission])),
     ordered,

@@ -158,6 +158,23 @@ describe('freshness on the wire', () => {
       expect(reply).toMatchObject(errorShape(400, 'BAD_REQUEST', 'UNKNOWN_REVISION'));
     },
   );
+
+  test('a question that names nothing is denied at a revision as fresh as was asked for, never at one of nobody', async () => {
+    const bodies = {
+      check: { email: 'nobody', app: 'shop', permission: 'pages' },
+      'check/bulk': { email: 'nobody', app: 'shop', permissions: ['pages'] },
+      'check/effective': { email: 'nobody', app: 'shop' },
+    };
+    for (const [path, body] of Object.entries(bodies)) {
+      const asking = (revision: string) =>
+        ask(`${world.url}/api/${path}`, { body, headers: { ...keyed, 'usher-min-revision': revision } });
+      const written = world.facts.revoke('shop', 'fresh@example.com');
+      const reply = await asking(String(written));
+      expect(reply.status).toBe(200);
+      expect(Number(reply.headers.get('usher-revision'))).toBeGreaterThanOrEqual(written);
+      expect(await asking('999999999')).toMatchObject(errorShape(400, 'BAD_REQUEST', 'UNKNOWN_REVISION'));
+    }
+  });
 });
 
 describe('POST /api/check/bulk', () => {

@@ -113,10 +113,15 @@ describe.each<[string, Make, boolean]>([
     const role = world.facts.role('shop', { pages: 3 });
     const minRevision = String(world.facts.assign('shop', email, role));
     expect((await client().check({ ...question, email, minRevision }, call)).allowed).toBe(true);
-    expect(await refusalOf(client().check({ ...question, minRevision: '99999999' }, call))).toMatchObject({
-      code: Code.InvalidArgument,
-      reason: 'UNKNOWN_REVISION',
-    });
+    const nobodys = { app: 'shop', minRevision: '99999999' };
+    for (const refused of [
+      client().check({ ...question, ...nobodys }, call),
+      client().check({ ...question, ...nobodys, email: 'nobody' }, call),
+      client().bulkCheck({ ...nobodys, email: 'nobody', permissions: ['pages'] }, call),
+      client().effective({ ...nobodys, email: 'nobody' }, call),
+    ]) {
+      expect(await refusalOf(refused)).toMatchObject({ code: Code.InvalidArgument, reason: 'UNKNOWN_REVISION' });
+    }
   });
 
   test.each<[string, object, string]>([

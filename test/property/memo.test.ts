@@ -93,7 +93,7 @@ async function compare(memo: Memo, steps: number, random: Random): Promise<{ rep
   const { engine, source } = await fixture({
     cache: { ttlMs: 30_000, maxEntries: 150, policies: 9, persons: 9, members: 9 },
   });
-  const others = fc.sample(messages, { numRuns: Math.ceil(steps / 4), seed: 7 });
+  const others = fc.sample(messages, { numRuns: Math.min(2000, steps), seed: 7 });
   let repeated = 0;
   let allowed = 0;
   const counted: Memo = {
@@ -159,16 +159,20 @@ describe('a door with a memo', () => {
     'by all but the last byte': (text) => text.slice(0, -1),
     'by its beginning': (text) => text.slice(0, 40),
     'regardless of case': (text) => text.toLowerCase(),
-    'regardless of the order of its bytes': (text) => [...text].sort().join(''),
+    'regardless of the order of its bytes': (text) => Buffer.from(text, 'latin1').sort().toString('latin1'),
   };
-  test.each(Object.entries(wrong))('is caught when it finds requests %s', async (_name, mistake) => {
-    const memo = new RequestMemo();
-    const mistaken: Memo = {
-      get: (text) => memo.get(mistake(text)),
-      put: (text, remembered) => memo.put(mistake(text), remembered),
-    };
-    await expect(compare(mistaken, 20_000, seeded(5))).rejects.toThrow();
-  });
+  test.each(Object.entries(wrong))(
+    'is caught when it finds requests %s',
+    async (_name, mistake) => {
+      const memo = new RequestMemo();
+      const mistaken: Memo = {
+        get: (text) => memo.get(mistake(text)),
+        put: (text, remembered) => memo.put(mistake(text), remembered),
+      };
+      await expect(compare(mistaken, 20_000, seeded(5))).rejects.toThrow();
+    },
+    120_000,
+  );
 });
 
 describe('what a request is found by', () => {
