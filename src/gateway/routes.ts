@@ -7,11 +7,15 @@ import { assignmentRoutes } from './routes/assignments.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { checkRoutes } from './routes/checks.ts';
 import { documentation } from './routes/documentation.ts';
+import { internalAuthRoutes } from './routes/internal-auth.ts';
 import { manifestRoutes } from './routes/manifests.ts';
+import { myAppRoutes } from './routes/my-apps.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { overrideRoutes } from './routes/overrides.ts';
+import { profileRoutes } from './routes/profile.ts';
 import { profileCheckRoutes } from './routes/profile-checks.ts';
 import { roleRoutes } from './routes/roles.ts';
+import { userAppRoutes } from './routes/user-apps.ts';
 import { userRoutes } from './routes/users.ts';
 
 /** What the gateway serves. */
@@ -19,6 +23,10 @@ export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Rout
   const routes: readonly Route[] = [
     ...checkRoutes, //        /api/check…
     ...profileCheckRoutes, // /api/profile/me/check…
+    ...profileRoutes, //      /api/profile/me, /api/profile/:email
+    ...myAppRoutes, //        /api/profile/me/apps…
+    ...userAppRoutes, //      /api/users/:email/apps/:appCode/preferences, …/events
+    ...internalAuthRoutes, // /api/internal/auth/application-events, …/profile-sync
     ...roleRoutes, //         /api/applications/:appCode/roles…
     ...assignmentRoutes, //   /api/users/:email/apps/:appCode/roles, /api/applications/:appCode/roles/:roleId/users
     ...overrideRoutes, //     /api/users/:email/apps/:appCode/resources…
