@@ -2,9 +2,14 @@
 
 import { AuditLog } from './administration/audit-log.ts';
 import { AppAdmins } from './catalog/app-admins.ts';
+import { Applications } from './catalog/applications.ts';
 import { Assignments } from './catalog/assignments.ts';
+import { Entities } from './catalog/entities.ts';
+import { EntityCatalogItems } from './catalog/entity-items.ts';
+import { Languages } from './catalog/languages.ts';
 import { Manifests } from './catalog/manifest/manifests.ts';
 import { ResourceOverrides } from './catalog/overrides.ts';
+import { Permissions } from './catalog/permissions.ts';
 import { Roles } from './catalog/roles.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
@@ -35,6 +40,11 @@ export interface Ground {
 /** What of the services is a feature: a line each. */
 export type Features = Pick<
   Services,
+  | 'applications'
+  | 'entities'
+  | 'entityItems'
+  | 'permissions'
+  | 'languages'
   | 'roles'
   | 'assignments'
   | 'overrides'
@@ -50,11 +60,18 @@ export type Features = Pick<
   | 'subjects'
 > & { readonly manifests: Manifests };
 
-export function buildFeatures({ config, database, clock }: Ground): Features {
+export function buildFeatures({ config, database, clock, outbound }: Ground): Features {
   const policy = { bindSubject: config.auth.bindSubject, allowHttp: !config.production };
   const connections = database.kind === 'pglite' ? 1 : config.database.poolSize;
   const turns = new Turns({ connections, clock });
+  const entities = new Entities(database);
+  const { allowedOrigins } = config.entities;
   return {
+    applications: new Applications(database),
+    entities,
+    entityItems: new EntityCatalogItems({ entities, outbound, allowedOrigins, production: config.production }),
+    permissions: new Permissions(database),
+    languages: new Languages(database),
     manifests: new Manifests({ database, clock }),
     roles: new Roles(database),
     assignments: new Assignments(database),

@@ -7,7 +7,7 @@ import { evaluateRows } from '../engine/evaluate.ts';
 import { Level, type MemberAnswer } from '../engine/types.ts';
 import { UsherError } from '../errors.ts';
 import { type AuditEntry, record } from '../persistence/audit.ts';
-import { findApplicationId, holdApplication } from '../persistence/catalog/applications.ts';
+import { findApplicationId, holdApplication, holdApplicationAlone } from '../persistence/catalog/applications.ts';
 import type { Committed, Database, Outcome, Tx } from '../persistence/database.ts';
 import { membersIn, policyIn } from '../persistence/facts-source.ts';
 import { managedResource, PANEL_APP, PANEL_ENTRY, PANEL_MANAGE } from './panel.ts';
@@ -53,6 +53,17 @@ export function editorOf(app: string): WriteGuard {
     return may
       ? null
       : new UsherError('NO_APPLICATION_LEVEL', 'You have no level that allows this on the application.');
+  };
+}
+
+/** Who passes each of them; the first that refuses says why. */
+export function allOf(...guards: readonly WriteGuard[]): WriteGuard {
+  return async (tx, email) => {
+    for (const guard of guards) {
+      const refused = await guard(tx, email);
+      if (refused !== null) return refused;
+    }
+    return null;
   };
 }
 
@@ -114,7 +125,18 @@ export async function administer<T>(
  * only SuperAdmins get so far.
  */
 export async function applicationOf(tx: Tx, code: string): Promise<number> {
-  const id = await holdApplication(tx, code);
+  return existing(await holdApplication(tx, code), code);
+}
+
+/**
+ * The same for a write that depends on what else is in the application (nothing refers to this, no parents in a circle): every
+ * other write to the application waits until the transaction ends. To be called before anything else is locked.
+ */
+export async function applicationAlone(tx: Tx, code: string): Promise<number> {
+  return existing(await holdApplicationAlone(tx, code), code);
+}
+
+function existing(id: number | null, code: string): number {
   if (id === null) throw new UsherError('NOT_FOUND', `There is no application ${code}.`);
   return id;
 }

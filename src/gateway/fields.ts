@@ -53,15 +53,25 @@ export const email = z
 /** The person that a path names; the address is normalised as everywhere. */
 export const EmailParams = z.strictObject({ email });
 
-/** Text for people: no NUL, no lone surrogates, at most `max` code points. */
+/** Text for people: line breaks and tabs, no other control characters, no lone surrogates, at most `max` code points. */
 export function text(max: number) {
   return z
     .string()
     .refine((value) => !isLongerThan(value, max), `must be at most ${max} characters`)
-    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must not hold NUL or lone surrogates');
+    .refine(
+      (value) => !hasForbiddenCharacters(value.replace(/[\n\r\t]/g, ' ')),
+      'must not hold control characters or lone surrogates',
+    );
 }
 
-export const name = text(200).refine((value) => value.trim() !== '', 'must not be empty');
+/** The same in one line, not empty. */
+export function line(max: number) {
+  return text(max)
+    .refine((value) => value.trim() !== '', 'must not be empty')
+    .refine((value) => !/[\n\r\t]/.test(value), 'must be one line');
+}
+
+export const name = line(200);
 /** What a person is called; as `name`, on one line. */
 export const personName = name.refine((value) => !hasForbiddenCharacters(value), 'must not hold control characters');
 export const description = text(2000).nullable();

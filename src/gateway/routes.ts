@@ -3,15 +3,19 @@
 import type { Config } from '../config.ts';
 import type { Route } from './route.ts';
 import { administratorRoutes } from './routes/administrators.ts';
+import { applicationRoutes } from './routes/applications.ts';
 import { assignmentRoutes } from './routes/assignments.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { checkRoutes } from './routes/checks.ts';
 import { documentation } from './routes/documentation.ts';
+import { entityRoutes } from './routes/entities.ts';
 import { internalAuthRoutes } from './routes/internal-auth.ts';
+import { languageRoutes } from './routes/languages.ts';
 import { manifestRoutes } from './routes/manifests.ts';
 import { myAppRoutes } from './routes/my-apps.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { overrideRoutes } from './routes/overrides.ts';
+import { permissionRoutes } from './routes/permissions.ts';
 import { profileRoutes } from './routes/profile.ts';
 import { profileCheckRoutes } from './routes/profile-checks.ts';
 import { roleRoutes } from './routes/roles.ts';
@@ -27,7 +31,11 @@ export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Rout
     ...myAppRoutes, //        /api/profile/me/apps…
     ...userAppRoutes, //      /api/users/:email/apps/:appCode/preferences, …/events
     ...internalAuthRoutes, // /api/internal/auth/application-events, …/profile-sync
+    ...applicationRoutes, //  /api/applications, /api/applications/:appCode, …/i18n/:locale
+    ...entityRoutes, //       /api/applications/:appCode/entities…
+    ...permissionRoutes, //   /api/applications/:appCode/permissions…
     ...roleRoutes, //         /api/applications/:appCode/roles…
+    ...languageRoutes, //     /api/languages…
     ...assignmentRoutes, //   /api/users/:email/apps/:appCode/roles, /api/applications/:appCode/roles/:roleId/users
     ...overrideRoutes, //     /api/users/:email/apps/:appCode/resources…
     ...administratorRoutes, // /api/users/admins…

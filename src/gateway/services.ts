@@ -2,9 +2,14 @@
 
 import type { AuditLog } from '../administration/audit-log.ts';
 import type { AppAdmins } from '../catalog/app-admins.ts';
+import type { Applications } from '../catalog/applications.ts';
 import type { Assignments } from '../catalog/assignments.ts';
+import type { Entities } from '../catalog/entities.ts';
+import type { EntityCatalogItems } from '../catalog/entity-items.ts';
+import type { Languages } from '../catalog/languages.ts';
 import type { Manifests } from '../catalog/manifest/manifests.ts';
 import type { ResourceOverrides } from '../catalog/overrides.ts';
+import type { Permissions } from '../catalog/permissions.ts';
 import type { Roles } from '../catalog/roles.ts';
 import type { AdminStatuses } from '../directory/admin-status.ts';
 import type { Administrators } from '../directory/administrators.ts';
@@ -37,6 +42,11 @@ export interface Services {
     'revision' | 'peek' | 'check' | 'bulk' | 'effective' | 'person' | 'member' | 'clear' | 'status'
   >;
   readonly manifests: Pick<Manifests, 'apply' | 'export'>;
+  readonly applications: Applications;
+  readonly entities: Entities;
+  readonly entityItems: EntityCatalogItems;
+  readonly permissions: Permissions;
+  readonly languages: Languages;
   readonly roles: Roles;
   readonly assignments: Assignments;
   readonly overrides: ResourceOverrides;
