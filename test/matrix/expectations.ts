@@ -54,6 +54,9 @@ const EDIT: readonly Caller[] = ['appAdmin', 'panelEdit', 'panelAdmin', 'superAd
 const GUARDS: Readonly<Record<string, Who>> = {
   open: 'everybody',
   developmentLogin: 'everybody',
+  // The development mailbox, asked by a loopback address as here.
+  developer: 'everybody',
+  'open (loopback host)': 'everybody',
   signedInEvenInactive: SIGNED_IN,
   signedIn: ACTIVE,
   profileOwner: ACTIVE,
@@ -71,14 +74,18 @@ const GUARDS: Readonly<Record<string, Who>> = {
   },
   'applicationLevel(edit)': { mine: EDIT, auth: ['superAdmin'], nowhere: ['superAdmin'] },
   'applicationLevel(edit, delegated)': { mine: EDIT, auth: ['panelAdmin', 'superAdmin'], nowhere: ['superAdmin'] },
-  // The identity provider's secret is no key, and nobody here has it.
+  // The identity provider's own: nobody here has its secret, or can sign as it does.
   webhookSecret: [],
+  signature: [],
   'key(check)': ['key(check)'],
   'key(notify)': ['key(notify)'],
   'key(profile)': ['key(profile)'],
   'key(events)': ['key(events)'],
   'key(metrics)': ['key(metrics)'],
 };
+
+/** Guards that know the identity provider, and nobody else. */
+const OF_THE_PROVIDER: ReadonlySet<string> = new Set(['webhookSecret', 'signature']);
 
 /** Routes that differ from their guard's row; `METHOD path`, then the callers that differ. */
 const ROUTES: Readonly<Record<string, Partial<Record<Caller, Verdict>>>> = {};
@@ -109,8 +116,9 @@ export function expected(route: Route, caller: Caller, app: AppCode): Verdict | 
   const callers = Array.isArray(who) ? who : (who as Record<AppCode, readonly Caller[]>)[app];
   if (callers.includes(caller)) return 'passes';
   // 401 for who is not known at this door, 403 for who is known and may not.
+  if (OF_THE_PROVIDER.has(route.guard.name)) return 401;
   const isKnown = route.guard.scheme === 'internalKey' ? caller.startsWith('key(') : SIGNED_IN.includes(caller);
-  return isKnown && route.guard.name !== 'webhookSecret' ? 403 : 401;
+  return isKnown ? 403 : 401;
 }
 
 export function nameOf(route: Pick<Route, 'method' | 'path'>): string {
