@@ -19,7 +19,7 @@ import {
   updateProfile,
 } from '../persistence/directory/profiles.ts';
 import { type NameDirectory, storableNames } from './names.ts';
-import { isCurrent, present, type SignedIn, type TokenPolicy } from './presence.ts';
+import { isCurrent, make, present, type SignedIn, type TokenPolicy } from './presence.ts';
 import { type ProfileRecord, profileRecord, type Theme } from './profile-record.ts';
 import type { Turns } from './turns.ts';
 
@@ -128,7 +128,7 @@ export class Profiles {
       const found = await database.read((tx) => findProfile(tx, caller.email));
       if (found !== undefined && isCurrent(found, caller)) return found;
       const { result } = await database.change(async (tx) => ({
-        result: await present(tx, caller, policy, requestId),
+        result: await (found === undefined ? make : present)(tx, caller, policy, requestId),
         scopes: [],
       }));
       return result;

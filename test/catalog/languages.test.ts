@@ -121,7 +121,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
           root.put(`${PATH}/da`, { fallback: 'nb' }),
           root.put(`${PATH}/nb`, { fallback: 'da' }),
         ]);
-        expect(both.map(({ status }) => status).sort()).toEqual([200, 400]);
+        expect(both.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 400]);
         await Promise.all(['da', 'nb'].map((code) => root.put(`${PATH}/${code}`, { fallback: 'en' })));
       }
     });

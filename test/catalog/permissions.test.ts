@@ -111,7 +111,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
 
     test('a code that is taken is 409, also for two at once', async () => {
       const answers = await Promise.all([1, 2, 3].map(() => nora.post(PATH, { code: 'twice', type: 'binary' })));
-      expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
+      expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409, 409]);
     });
 
     test.each([
@@ -177,7 +177,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
           nora.put(`${PATH}/${one}`, { parentPermissionId: two }),
           nora.put(`${PATH}/${two}`, { parentPermissionId: one }),
         ]);
-        expect(both.map(({ status }) => status).sort()).toEqual([200, 400]);
+        expect(both.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 400]);
         for (const id of [one, two]) await nora.put(`${PATH}/${id}`, { parentPermissionId: null });
       }
       // Children of what goes lose their parent.

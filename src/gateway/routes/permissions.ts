@@ -31,9 +31,10 @@ const fields = {
 const PermissionParams = z.strictObject({ ...AppParams.shape, permissionId: idParam });
 
 function shown({ createdAt, updatedAt, tiered, ...permission }: PermissionRecord): z.output<typeof Permission> {
+  const { id, code, description, ...rest } = permission;
   return {
-    ...permission,
-    type: tiered ? 'tiered' : 'binary',
+    ...{ id, code, description, type: tiered ? 'tiered' : 'binary' },
+    ...rest,
     createdAt: createdAt.toISOString(),
     updatedAt: updatedAt.toISOString(),
   };
