@@ -29,8 +29,14 @@ class FakeDirectory implements NameDirectory {
 
 function caller(email: string, issuedAt: number, names: Partial<Names> = {}): SignedIn {
   return {
-    ...{ email, issuer: 'https://idp.example.com', subject: `sub-${email}`, issuedAt, picture: null },
-    ...{ givenName: names.firstName ?? null, familyName: names.lastName ?? null, name: names.displayName ?? null },
+    email,
+    issuer: 'https://idp.example.com',
+    subject: `sub-${email}`,
+    issuedAt,
+    picture: null,
+    givenName: names.firstName ?? null,
+    familyName: names.lastName ?? null,
+    name: names.displayName ?? null,
   };
 }
 
