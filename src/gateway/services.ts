@@ -36,7 +36,7 @@ export interface Services {
   readonly appPreferences: AppPreferences;
   readonly applicationEvents: ApplicationEvents;
   /** Guards ask it whether an address is still the same account's. */
-  readonly subjects: Pick<Subjects, 'admit' | 'refuseOther'>;
+  readonly subjects: Pick<Subjects, 'admit' | 'noteOwner' | 'refuseOther'>;
   readonly tokens: Tokens;
   readonly keys: ApiKeys;
   /** Makes every instance drop what it holds, through the change log; answers the revision that says so. */
