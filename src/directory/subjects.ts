@@ -49,6 +49,13 @@ export class Subjects {
     return this.#known.get(caller.email) === nameOf(caller) ? undefined : this.#notice(caller, requestId);
   }
 
+  /** For routes whose own transaction settles the account: what was remembered of another one is no longer so. */
+  noteOwner(caller: Account): void {
+    if (this.#policy.bindSubject) return;
+    const known = this.#known.get(caller.email);
+    if (known !== undefined && known !== nameOf(caller)) this.#known.delete(caller.email);
+  }
+
   async #notice(caller: SignedIn, requestId: string): Promise<void> {
     const kept = await this.#database.read((tx) => findSubject(tx, caller.email));
     if (kept && !isSame(kept, caller)) {

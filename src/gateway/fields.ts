@@ -65,7 +65,6 @@ export function text(max: number) {
 }
 
 /** Text for people that can stand in a header of a mail: one line, no control characters. */
-/** The same in one line, not empty. */
 export function line(max: number) {
   return text(max).refine((value) => !hasForbiddenCharacters(value), 'must not hold line breaks or control characters');
 }
@@ -85,9 +84,6 @@ export function storableUrl(allowHttp: boolean) {
 export const freeObject = z.record(z.string(), z.unknown());
 
 export const name = line(200).refine((value) => value.trim() !== '', 'must not be empty');
-export const name = line(200);
-/** What a person is called; as `name`, on one line. */
-export const personName = name.refine((value) => !hasForbiddenCharacters(value), 'must not hold control characters');
 export const description = text(2000).nullable();
 
 export const languageCode = z.string().refine(isLanguageCode, 'must be a language code such as cs, en or pt-br');

@@ -153,6 +153,7 @@ export const profileOwner: Guard<Caller> = {
   name: 'profileOwner',
   permit: async (services, request, caller) => {
     await personOf(services, request, caller);
+    services.subjects.noteOwner(caller);
   },
 };
 

@@ -90,7 +90,7 @@ export interface Services {
   readonly appPreferences: AppPreferences;
   readonly applicationEvents: ApplicationEvents;
   /** Guards ask it whether an address is still the same account's. */
-  readonly subjects: Pick<Subjects, 'admit' | 'refuseOther'>;
+  readonly subjects: Pick<Subjects, 'admit' | 'noteOwner' | 'refuseOther'>;
   readonly notificationPreferences: Preferences;
   readonly notificationTypes: NotificationTypes;
   readonly sendLog: SendLog;

@@ -154,6 +154,30 @@ describe.each([true, false])('one account an address (contract 4; auth.bindSubje
       },
     );
 
+    test('each change is told, through whichever doors they come in turn', async () => {
+      const email = 'race@example.com';
+      const [one, two] = [await as(email, 'one'), await as(email, 'two')];
+      const [mine, list] = ['/api/profile/me', '/api/profile/me/apps'];
+      await one.get(mine);
+      const turns: [Rest, string][] = [
+        [one, list],
+        [two, list],
+        [one, mine],
+        [two, list],
+        [one, list],
+        [two, mine],
+        [two, list],
+      ];
+      for (const [rest, path] of turns) expect((await rest.get(path)).status).toBe(200);
+      expect((await audits(email)).map(({ after }) => (after as { subject: string }).subject)).toEqual([
+        'two',
+        'one',
+        'two',
+        'one',
+        'two',
+      ]);
+    });
+
     test('reads make no profile', async () => {
       const rest = await as('new@example.com', 'one');
       for (const path of ['/api/profile/me/apps', '/api/applications/billing/roles', '/api/profile/nora@example.com']) {

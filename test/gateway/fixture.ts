@@ -88,7 +88,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     tokens,
     keys: createApiKeys({ production: false, internal: { apiKeys: options.keys ?? KEYS } }),
     administrators: { isAppAdmin: async (email: string) => facts.isAppAdmin(email) },
-    subjects: { admit: () => undefined, refuseOther: () => undefined },
+    subjects: { admit: () => undefined, noteOwner: () => undefined, refuseOther: () => undefined },
     clearEverywhere: async () => {
       const revision = facts.announce('*');
       await engine.reach(revision);

@@ -30,11 +30,11 @@ export interface Names {
   displayName: string | null;
 }
 
-// Statements as text, not built each time: the first is asked with every access.
+// Statements as text, not built each time: the first is asked with every access. There always is a default brand: the seed makes
+// it, and nothing deletes it.
 const COLUMNS = `f.person_id as id, p.email, f.first_name as "firstName", f.last_name as "lastName",
   f.display_name as "displayName", f.names_changed_at as "namesChangedAt", f.avatar_url as "avatarUrl", f.locale, f.theme,
   f.timezone, f.issuer, f.subject, f.created_at as "createdAt", f.updated_at as "updatedAt",
-  -- There always is a default brand: the seed makes it, and nothing deletes it.
   coalesce((select slug from brand where id = f.brand_id), (select slug from brand where is_default)) as brand`;
 
 const FIND_SQL = `select ${COLUMNS} from person p join profile f on f.person_id = p.id where p.email = $1`;
