@@ -15,7 +15,12 @@ import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import { AdminStatuses } from './directory/admin-status.ts';
 import { Administrators } from './directory/administrators.ts';
+import { AppPreferences } from './directory/app-preferences.ts';
+import { ApplicationEvents } from './directory/application-events.ts';
+import { Profiles } from './directory/profiles.ts';
+import { Subjects } from './directory/subjects.ts';
 import { Superadmins } from './directory/superadmins.ts';
+import { Turns } from './directory/turns.ts';
 import { Users } from './directory/users.ts';
 import type { Services } from './gateway/services.ts';
 import type { Outbound } from './outbound.ts';
@@ -49,9 +54,16 @@ export type Features = Pick<
   | 'adminStatuses'
   | 'auditLog'
   | 'administrators'
+  | 'profiles'
+  | 'appPreferences'
+  | 'applicationEvents'
+  | 'subjects'
 > & { readonly manifests: Manifests };
 
 export function buildFeatures({ config, database, clock, outbound }: Ground): Features {
+  const policy = { bindSubject: config.auth.bindSubject, allowHttp: !config.production };
+  const connections = database.kind === 'pglite' ? 1 : config.database.poolSize;
+  const turns = new Turns({ connections, clock });
   const entities = new Entities(database);
   const { allowedOrigins } = config.entities;
   return {
@@ -70,5 +82,9 @@ export function buildFeatures({ config, database, clock, outbound }: Ground): Fe
     adminStatuses: new AdminStatuses(database),
     auditLog: new AuditLog(database),
     administrators: new Administrators(database),
+    profiles: new Profiles({ database, clock, policy, turns, names: null, idpPublicUrl: config.idp.publicUrl }),
+    appPreferences: new AppPreferences({ database, clock, policy, turns }),
+    applicationEvents: new ApplicationEvents({ database, turns }),
+    subjects: new Subjects({ database, policy }),
   };
 }

@@ -28,7 +28,7 @@ export interface Reach {
   readonly panelPermissions: readonly string[];
 }
 
-/** In five statements, however many applications there are. */
+/** In four statements, however many applications there are. */
 export async function reachIn(tx: Tx, email: string): Promise<Reach> {
   const panelist = await panelistIn(tx, email);
   const { active, superadmin } = panelist.answer.person;

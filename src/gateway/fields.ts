@@ -9,6 +9,8 @@ import {
   isPermissionCode,
   isResourceId,
   isSlug,
+  isStorableUrl,
+  isTimeZone,
   LIMITS,
   normalizeEmail,
 } from '../grammar.ts';
@@ -69,10 +71,20 @@ export function line(max: number) {
     .refine((value) => !/[\n\r\t]/.test(value), 'must be one line');
 }
 
-export const languageCode = z.string().refine(isLanguageCode, 'must be a language code such as cs, en or pt-br');
-
 export const name = line(200);
+/** What a person is called; as `name`, on one line. */
+export const personName = name.refine((value) => !hasForbiddenCharacters(value), 'must not hold control characters');
 export const description = text(2000).nullable();
+
+export const languageCode = z.string().refine(isLanguageCode, 'must be a language code such as cs, en or pt-br');
+export const timeZone = z.string().refine(isTimeZone, 'must be an IANA time zone such as Europe/Prague');
+/** A URL that may be stored; whether `http:` will do, which production refuses, is the feature's to decide. */
+export const storableUrl = z
+  .string()
+  .refine(
+    (value) => isStorableUrl(value, true),
+    `must be an https URL without credentials, at most ${LIMITS.url} characters`,
+  );
 
 /** A read-only field of a record: it may come back in a PUT, and is ignored (contract 2). */
 export const readOnly = z.unknown().optional();

@@ -9,13 +9,17 @@ import { auditRoutes } from './routes/audit.ts';
 import { checkRoutes } from './routes/checks.ts';
 import { documentation } from './routes/documentation.ts';
 import { entityRoutes } from './routes/entities.ts';
+import { internalAuthRoutes } from './routes/internal-auth.ts';
 import { languageRoutes } from './routes/languages.ts';
 import { manifestRoutes } from './routes/manifests.ts';
+import { myAppRoutes } from './routes/my-apps.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { overrideRoutes } from './routes/overrides.ts';
 import { permissionRoutes } from './routes/permissions.ts';
+import { profileRoutes } from './routes/profile.ts';
 import { profileCheckRoutes } from './routes/profile-checks.ts';
 import { roleRoutes } from './routes/roles.ts';
+import { userAppRoutes } from './routes/user-apps.ts';
 import { userRoutes } from './routes/users.ts';
 
 /** What the gateway serves. */
@@ -23,6 +27,10 @@ export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Rout
   const routes: readonly Route[] = [
     ...checkRoutes, //        /api/check…
     ...profileCheckRoutes, // /api/profile/me/check…
+    ...profileRoutes, //      /api/profile/me, /api/profile/:email
+    ...myAppRoutes, //        /api/profile/me/apps…
+    ...userAppRoutes, //      /api/users/:email/apps/:appCode/preferences, …/events
+    ...internalAuthRoutes, // /api/internal/auth/application-events, …/profile-sync
     ...applicationRoutes, //  /api/applications, /api/applications/:appCode, …/i18n/:locale
     ...entityRoutes, //       /api/applications/:appCode/entities…
     ...permissionRoutes, //   /api/applications/:appCode/permissions…

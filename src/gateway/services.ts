@@ -13,6 +13,10 @@ import type { Permissions } from '../catalog/permissions.ts';
 import type { Roles } from '../catalog/roles.ts';
 import type { AdminStatuses } from '../directory/admin-status.ts';
 import type { Administrators } from '../directory/administrators.ts';
+import type { AppPreferences } from '../directory/app-preferences.ts';
+import type { ApplicationEvents } from '../directory/application-events.ts';
+import type { Profiles } from '../directory/profiles.ts';
+import type { Subjects } from '../directory/subjects.ts';
 import type { Superadmins } from '../directory/superadmins.ts';
 import type { Users } from '../directory/users.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -51,7 +55,12 @@ export interface Services {
   readonly users: Users;
   readonly adminStatuses: AdminStatuses;
   readonly auditLog: AuditLog;
-  readonly administrators: Administrators;
+  readonly administrators: Pick<Administrators, 'isAppAdmin'>;
+  readonly profiles: Profiles;
+  readonly appPreferences: AppPreferences;
+  readonly applicationEvents: ApplicationEvents;
+  /** Guards ask it whether an address is still the same account's. */
+  readonly subjects: Pick<Subjects, 'admit' | 'refuseOther'>;
   readonly tokens: Tokens;
   readonly keys: ApiKeys;
   /** Makes every instance drop what it holds, through the change log; answers the revision that says so. */

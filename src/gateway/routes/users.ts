@@ -96,12 +96,14 @@ const UserDetail = z.strictObject({
   applications: z.array(Membership),
 });
 
-function shownMembership({ admin: _, ...row }: MembershipRow): z.output<typeof Membership> {
+function shownMembership(row: MembershipRow): z.output<typeof Membership> {
   return {
-    ...row,
+    appCode: row.appCode,
     firstLoginAt: moment(row.firstLoginAt),
     lastLoginAt: moment(row.lastLoginAt),
+    loginCount: row.loginCount,
     lastActivityAt: moment(row.lastActivityAt),
+    roles: row.roles,
   };
 }
 

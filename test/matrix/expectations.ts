@@ -1,0 +1,138 @@
+/**
+ * Who may call what, as a table (specification, "Authentication"; contract 4, 5): for each guard the callers that it lets through,
+ * written from the contract's words and not from the guard. A guard that is not in it has no expectations, and fails.
+ */
+import type { Route } from '../../src/gateway/route.ts';
+
+/** Everybody who can be at the door. `mine` is the application of the administrators; the panel's own is `auth`. */
+export const CALLERS = [
+  'nobody',
+  'wrongKey',
+  'key(check)',
+  'key(notify)',
+  'key(profile)',
+  'key(events)',
+  'key(metrics)',
+  'plain',
+  'inactive',
+  'appAdmin',
+  'foreignAdmin',
+  'panelView',
+  'panelEdit',
+  'manager',
+  'panelAdmin',
+  'superAdmin',
+] as const;
+export type Caller = (typeof CALLERS)[number];
+
+/** Applications that a path can name: the administrators' own, the panel's, and one that does not exist. */
+export const APPS = ['mine', 'auth', 'nowhere'] as const;
+export type AppCode = (typeof APPS)[number];
+
+/** `passes`: the guard lets the caller through, whatever the handler then says of the request. */
+export type Verdict = 'passes' | 401 | 403;
+
+const SIGNED_IN: readonly Caller[] = [
+  'plain',
+  'inactive',
+  'appAdmin',
+  'foreignAdmin',
+  'panelView',
+  'panelEdit',
+  'manager',
+  'panelAdmin',
+  'superAdmin',
+];
+const ACTIVE = SIGNED_IN.filter((caller) => caller !== 'inactive');
+const PANEL: readonly Caller[] = ['panelView', 'panelEdit', 'manager', 'panelAdmin', 'superAdmin'];
+
+type Who = 'everybody' | readonly Caller[] | Readonly<Record<AppCode, readonly Caller[]>>;
+
+const EDIT: readonly Caller[] = ['appAdmin', 'panelEdit', 'panelAdmin', 'superAdmin'];
+
+/** By the guard's name. A SuperAdmin passes to an application that does not exist, and is told so: 404. */
+const GUARDS: Readonly<Record<string, Who>> = {
+  open: 'everybody',
+  developmentLogin: 'everybody',
+  // The development mailbox, asked by a loopback address as here.
+  developer: 'everybody',
+  'open (loopback host)': 'everybody',
+  signedInEvenInactive: SIGNED_IN,
+  signedIn: ACTIVE,
+  profileOwner: ACTIVE,
+  superAdmin: ['superAdmin'],
+  panelEntry: PANEL,
+  anyAdministrator: ['appAdmin', 'foreignAdmin', ...PANEL],
+  // Whoever may enter the panel but sees no application there administers nothing.
+  anyApplication: ['appAdmin', 'foreignAdmin', 'panelView', 'panelEdit', 'panelAdmin', 'superAdmin'],
+  managerOfAll: ['panelAdmin', 'superAdmin'],
+  'managerOfAll(edit)': { mine: ['panelAdmin', 'superAdmin'], auth: ['superAdmin'], nowhere: ['superAdmin'] },
+  'applicationLevel(view)': {
+    mine: ['appAdmin', 'panelView', 'panelEdit', 'panelAdmin', 'superAdmin'],
+    auth: ['panelAdmin', 'superAdmin'],
+    nowhere: ['superAdmin'],
+  },
+  'applicationLevel(edit)': { mine: EDIT, auth: ['superAdmin'], nowhere: ['superAdmin'] },
+  'applicationLevel(edit, delegated)': { mine: EDIT, auth: ['panelAdmin', 'superAdmin'], nowhere: ['superAdmin'] },
+  // The identity provider's own: nobody here has its secret, or can sign as it does.
+  webhookSecret: [],
+  signature: [],
+  'key(check)': ['key(check)'],
+  'key(notify)': ['key(notify)'],
+  'key(profile)': ['key(profile)'],
+  'key(events)': ['key(events)'],
+  'key(metrics)': ['key(metrics)'],
+};
+
+/** Guards that know the identity provider, and nobody else. */
+const OF_THE_PROVIDER: ReadonlySet<string> = new Set(['webhookSecret', 'signature']);
+
+/** Routes that differ from their guard's row; `METHOD path`, then the callers that differ. */
+const ROUTES: Readonly<Record<string, Partial<Record<Caller, Verdict>>>> = {};
+
+/** Whether the guard distinguishes what application the path names. */
+export function isPerApplication(route: Route): boolean {
+  const who = GUARDS[route.guard.name];
+  return typeof who === 'object' && !Array.isArray(who);
+}
+
+const FEW: readonly Caller[] = ['plain', 'appAdmin', 'panelAdmin', 'superAdmin'];
+
+/** The callers worth a request: those whom the guard's kind of credentials tells apart, and some of the others. */
+export function callersOf(route: Route, app: AppCode): readonly Caller[] {
+  if (app === 'nowhere') return FEW;
+  if (route.guard.scheme === null) return CALLERS;
+  if (route.guard.scheme === 'bearer') return ['nobody', 'wrongKey', 'key(check)', ...SIGNED_IN];
+  return [...CALLERS.filter((caller) => !SIGNED_IN.includes(caller)), 'plain', 'superAdmin'];
+}
+
+/** What a caller must hear; null where the table says nothing about the route's guard. */
+export function expected(route: Route, caller: Caller, app: AppCode): Verdict | null {
+  const special = ROUTES[nameOf(route)]?.[caller];
+  if (special !== undefined) return special;
+  const who = GUARDS[route.guard.name];
+  if (who === undefined) return null;
+  if (who === 'everybody') return 'passes';
+  const callers = Array.isArray(who) ? who : (who as Record<AppCode, readonly Caller[]>)[app];
+  if (callers.includes(caller)) return 'passes';
+  // 401 for who is not known at this door, 403 for who is known and may not.
+  if (OF_THE_PROVIDER.has(route.guard.name)) return 401;
+  const isKnown = route.guard.scheme === 'internalKey' ? caller.startsWith('key(') : SIGNED_IN.includes(caller);
+  return isKnown ? 403 : 401;
+}
+
+export function nameOf(route: Pick<Route, 'method' | 'path'>): string {
+  return `${route.method.toUpperCase()} ${route.path}`;
+}
+
+/** Administrative writes that change nothing, and so leave no record when they are refused. */
+export const NO_WRITES: ReadonlySet<string> = new Set([
+  'POST /api/applications/:appCode/templates/:id/preview',
+  'POST /api/admin/brands/:id/test-email',
+]);
+
+/** Whether a refusal by this route's guard must leave a record (contract 5): a write by administrators. */
+export function isAdministrativeWrite(route: Route): boolean {
+  const administrators = ['superAdmin', 'applicationLevel', 'managerOfAll'].includes(route.guard.kind);
+  return administrators && route.method !== 'get' && !NO_WRITES.has(nameOf(route));
+}

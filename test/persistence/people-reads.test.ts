@@ -1,0 +1,103 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { readAudit } from '../../src/persistence/audit.ts';
+import { listHolders } from '../../src/persistence/catalog/assignments.ts';
+import { listOverrides } from '../../src/persistence/catalog/overrides.ts';
+import type { Tx } from '../../src/persistence/database.ts';
+import { findUserIds, readUsers } from '../../src/persistence/directory/users.ts';
+import { useDatabase } from '../support/databases.ts';
+
+const PERSONS = 20_000;
+
+/** Every tenth person is of application 1, of each of the other nine one in a hundred; person 7 has a thousand overrides. */
+const LOAD = [
+  `insert into person (id, email) overriding system value select i, 'user' || i || '@example.com' from generate_series(1, ${PERSONS}) i`,
+  `insert into application (id, code, name) overriding system value select i, 'app' || i, 'App' from generate_series(1, 10) i`,
+  `insert into permission (id, application_id, code, tiered) overriding system value select i, i, 'read', false from generate_series(1, 10) i`,
+  `insert into role (id, application_id, code) overriding system value select i, i, 'reader' from generate_series(1, 10) i`,
+  `insert into user_role (person_id, application_id, role_id) select i, 1, 1 from generate_series(10, ${PERSONS}, 10) i`,
+  `insert into user_role (person_id, application_id, role_id)
+    select i + a, a, a from generate_series(100, ${PERSONS} - 100, 100) i, generate_series(2, 10) a`,
+  `insert into resource_override (person_id, application_id, resource_type, resource_id, permission_id, tiered, level)
+    select 7, 1, 'document', i::text, 1, false, 1 from generate_series(1, 1000) i`,
+  `insert into app_preference (person_id, application_id) select i, 1 from generate_series(1, ${PERSONS}, 3) i`,
+  `insert into audit (actor, action, app_code, subject)
+    select 'user:user' || i % 500 || '@example.com', 'role.created', 'app' || i % 10, 'role' || i from generate_series(1, ${PERSONS}) i`,
+];
+
+describe('lists of people cost what their page holds, not what the tables hold', () => {
+  const fixture = useDatabase('postgresql');
+
+  beforeAll(async () => {
+    await fixture.database.change(async (tx) => {
+      for (const statement of LOAD) await sql.raw(statement).execute(tx.kysely);
+      for (const table of ['person', 'user_role', 'resource_override', 'app_preference', 'audit']) {
+        await sql`analyze ${sql.table(table)}`.execute(tx.kysely);
+      }
+      return { result: null, scopes: ['*'] };
+    });
+  }, 60_000);
+
+  /** Rows that a statement read of any table, by scanning it or by an index. */
+  const rowsRead = (read: (tx: Tx) => Promise<{ length: number }>): Promise<{ found: number; rows: number }> =>
+    fixture.database.read(async (tx) => {
+      const count = async () => {
+        const { rows } = await sql<{ total: number }>`
+          select sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int as total from pg_stat_xact_user_tables
+          where relname in ('person', 'user_role', 'resource_override', 'app_preference', 'app_admin', 'audit', 'superadmin')`.execute(
+          tx.kysely,
+        );
+        return rows[0]?.total ?? 0;
+      };
+      const before = await count();
+      const { length } = await read(tx);
+      return { found: length, rows: (await count()) - before };
+    });
+  const all = { search: null, active: null, apps: null };
+
+  test.each<[string, number, (tx: Tx) => Promise<{ length: number }>]>([
+    ['users, first page', 51, (tx) => findUserIds(tx, all, { limit: 51, after: null })],
+    ['users, in the middle', 51, (tx) => findUserIds(tx, all, { limit: 51, after: 15_000 })],
+    ['users of a large application', 51, (tx) => findUserIds(tx, { ...all, apps: [1] }, { limit: 51, after: 9000 })],
+    ['users of a small one', 51, (tx) => findUserIds(tx, { ...all, apps: [5] }, { limit: 51, after: null })],
+    ['users of several', 51, (tx) => findUserIds(tx, { ...all, apps: [1, 2, 3] }, { limit: 51, after: 100 })],
+    ['inactive users', 0, (tx) => findUserIds(tx, { ...all, active: false }, { limit: 51, after: null })],
+    [
+      'users of several, searched',
+      51,
+      (tx) => findUserIds(tx, { search: 'USER1', active: true, apps: [1, 2, 3] }, { limit: 51, after: 10_000 }),
+    ],
+    ['who of many holds a role', 51, (tx) => listHolders(tx, 1, 1, { limit: 51, after: 5000, search: '0' })],
+    [
+      'what is told of a page',
+      50,
+      (tx) =>
+        readUsers(
+          tx,
+          Array.from({ length: 50 }, (_, at) => at + 1),
+          [1, 2],
+        ),
+    ],
+    ['who holds a role', 51, (tx) => listHolders(tx, 1, 1, { limit: 51, after: 5000, search: null })],
+    [
+      'overrides of somebody',
+      51,
+      (tx) => {
+        const after = { resourceType: 'document', resourceId: '500', permissionId: 1 };
+        return listOverrides(tx, 1, 7, { limit: 51, after, search: null });
+      },
+    ],
+    ['the audit', 51, (tx) => readAudit(tx, {}, { limit: 51, after: 9000 })],
+    ['the audit of an application', 51, (tx) => readAudit(tx, { appCode: 'app3' }, { limit: 51, after: null })],
+    [
+      'the audit of somebody',
+      40,
+      (tx) => readAudit(tx, { actor: 'user:user77@example.com' }, { limit: 51, after: null }),
+    ],
+    ['the audit before all', 0, (tx) => readAudit(tx, { to: new Date('2020-01-01') }, { limit: 51, after: null })],
+  ])('%s', async (_, found, read) => {
+    const cost = await rowsRead(read);
+    expect(cost.found).toBe(found);
+    expect(cost.rows).toBeLessThan(1500);
+  });
+});
