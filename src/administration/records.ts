@@ -8,6 +8,11 @@ export function tagOf(state: unknown): string {
   return hash('sha256', JSON.stringify(state), 'base64url').slice(0, 22);
 }
 
+/** Whether two states say the same, as JSON writes them. */
+export function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
 /** Throws STALE when `ifMatch` names another state than `tag`. RFC 9110 13.1.1: a list, or `*` for whatever there is. */
 export function refuseStale(ifMatch: string | undefined, tag: string): void {
   if (ifMatch === undefined) return;

@@ -11,7 +11,7 @@ import {
 } from '../administration/administer.ts';
 import { managedResource, PANEL_APP, PANEL_MANAGE } from '../administration/panel.ts';
 import { reachIn } from '../administration/reach.ts';
-import { refuseImmutable, refuseStale, refuseSystem, tagOf } from '../administration/records.ts';
+import { isSame, refuseImmutable, refuseStale, refuseSystem, tagOf } from '../administration/records.ts';
 import { UsherError } from '../errors.ts';
 import {
   type ApplicationRecord,
@@ -106,9 +106,7 @@ export class Applications {
         description: change.description === undefined ? before.description : change.description,
         supportedLanguages: change.supportedLanguages ?? before.supportedLanguages,
       };
-      if (tagOf(content({ ...before, ...wanted })) === tagOf(content(before))) {
-        return { result: tagged(before), scopes: [] };
-      }
+      if (isSame(content({ ...before, ...wanted }), content(before))) return { result: tagged(before), scopes: [] };
       await updateApplication(tx, id, wanted);
       if (change.supportedLanguages) await replaceLanguages(tx, id, change.supportedLanguages);
       const after = await existing(tx, code);

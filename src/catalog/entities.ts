@@ -9,7 +9,7 @@ import {
   knownApplication,
 } from '../administration/administer.ts';
 import { PANEL_APP } from '../administration/panel.ts';
-import { refuseSystem } from '../administration/records.ts';
+import { isSame, refuseSystem } from '../administration/records.ts';
 import { UsherError } from '../errors.ts';
 import {
   deleteEntity,
@@ -71,6 +71,7 @@ export class Entities {
       const appId = await applicationAlone(tx, app);
       const before = await locked(tx, appId, id);
       const wanted = merged(before, change);
+      if (isSame(wanted, content(before))) return { result: before, scopes: [] };
       if (wanted.code !== before.code) await refuseUsed(tx, app, appId, before.code, 'renamed');
       const after = await updateEntity(tx, appId, id, wanted);
       if (after === undefined) throw taken(wanted.code);

@@ -1,7 +1,7 @@
 /** The registry of languages and what each falls back to. (Contract 5; specification, "Registration locale".) */
 
 import { administer, type By, superAdmin } from '../administration/administer.ts';
-import { refuseField, refuseImmutable, refuseSystem } from '../administration/records.ts';
+import { isSame, refuseField, refuseImmutable, refuseSystem } from '../administration/records.ts';
 import { UsherError } from '../errors.ts';
 import {
   deleteLanguage,
@@ -65,6 +65,7 @@ export class Languages {
         nativeName: change.nativeName ?? before.nativeName,
         fallback: change.fallback === undefined ? before.fallback : change.fallback,
       };
+      if (isSame({ code, ...wanted }, before)) return { result: before, scopes: [] };
       await refuseFallback(tx, code, wanted.fallback);
       const after = await updateLanguage(tx, code, wanted);
       await audit({ action: about.action, subject: code, before, after });

@@ -2,7 +2,7 @@
 
 import { administer, applicationAlone, type By, editorOf, knownApplication } from '../administration/administer.ts';
 import { PANEL_APP, PANEL_ENTRY, PANEL_MANAGE } from '../administration/panel.ts';
-import { refuseField, refuseImmutable, refuseSystem } from '../administration/records.ts';
+import { isSame, refuseField, refuseImmutable, refuseSystem } from '../administration/records.ts';
 import { UsherError } from '../errors.ts';
 import {
   deletePermission,
@@ -74,6 +74,7 @@ export class Permissions {
       const needed = isNeeded(app, before.code) && (wanted.tiered !== before.tiered || wanted.global !== before.global);
       refuseSystem(needed, `permission ${before.code} as it is`);
       if (wanted.tiered !== before.tiered) await refuseUsed(tx, appId, before);
+      if (isSame(content({ ...before, ...wanted }), content(before))) return { result: before, scopes: [] };
       const after = await updatePermission(tx, id, wanted);
       await audit({ action: about.action, subject: before.code, before: content(before), after: content(after) });
       return { result: after, scopes: [`p:${app}`] };

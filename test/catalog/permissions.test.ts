@@ -89,6 +89,10 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         parentPermissionId: null,
         global: false,
       });
+      // What changes nothing makes no revision and no record.
+      const same = await nora.put(path, { type: 'tiered' });
+      const again = await nora.put(path, { description: 'On paper.', code: 'Invoice.print' });
+      expect(again.headers.get('usher-revision')).toBe(same.headers.get('usher-revision'));
       expect(outcome(await nora.put(path, { code: 'other' }))).toEqual([400, 'IMMUTABLE_FIELD']);
       expect((await nora.delete(path)).status).toBe(204);
       expect((await nora.delete(path)).status).toBe(404);

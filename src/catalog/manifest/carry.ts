@@ -2,6 +2,7 @@
 
 import { unavailable } from '../../errors.ts';
 import { insertApplication, replaceLanguages, updateApplication } from '../../persistence/catalog/applications.ts';
+import { holdLanguages } from '../../persistence/catalog/languages.ts';
 import {
   type OverrideRow,
   PAGE,
@@ -134,10 +135,18 @@ async function carryApplication(tx: Tx, { id, steps }: Plan, work: Work): Promis
     if (application === undefined) return;
     if (app === null) app = await makeApplication(tx, application);
     else await updateApplication(tx, app, application);
+    await holdAll(tx, application.supportedLanguages);
     await replaceLanguages(tx, app, application.supportedLanguages);
   });
   if (app === null) throw new Error('a plan for a new application does not make it');
   return app;
+}
+
+/** The plan found these languages; since then one may have been removed from the registry. */
+async function holdAll(tx: Tx, languages: readonly string[]): Promise<void> {
+  const known = await holdLanguages(tx, languages);
+  const gone = languages.find((code) => !known.has(code));
+  if (gone !== undefined) throw unavailable(`The language ${gone} was just removed from the registry; try again.`);
 }
 
 async function makeApplication(tx: Tx, application: RecordOf['application']): Promise<number> {

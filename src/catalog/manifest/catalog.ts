@@ -26,11 +26,11 @@ export interface Given {
   languages: ReadonlySet<string>;
 }
 
-/** What the service itself needs in the application `auth` (contract 5): prune never takes it. */
+/** What the service itself needs in the application `auth` (contract 5): prune never takes it, permissions stay what they are. */
 const SYSTEM = {
   application: 'auth',
   entities: new Set(['application']),
-  permissions: new Set(['panel.access', 'applications.manage']),
+  permissions: new Set<string>(['panel.access', 'applications.manage']),
   roles: new Set(['application_manager', 'panel_admin']),
 } as const;
 
@@ -232,6 +232,14 @@ function checkSystemRecords(plan: CatalogPlan, manifest: Manifest, faults: Fault
         code: 'SYSTEM_RECORD',
       });
     }
+  }
+  for (const { key, before, after } of plan.permissions.list) {
+    if (!SYSTEM.permissions.has(key) || before === null || after === null) continue;
+    if (before.type === after.type && before.global === after.global) continue;
+    const at = (manifest.permissions ?? []).findIndex((permission) => permission?.code === key);
+    faults.add(['permissions', at], `${key} stays ${before.type}${before.global ? ' and global' : ', not global'}`, {
+      code: 'SYSTEM_RECORD',
+    });
   }
 }
 

@@ -30,10 +30,13 @@ const fields = {
 
 const PermissionParams = z.strictObject({ ...AppParams.shape, permissionId: idParam });
 
-function shown({ createdAt, updatedAt, tiered, ...permission }: PermissionRecord): z.output<typeof Permission> {
-  const { id, code, description, ...rest } = permission;
+function shown(permission: PermissionRecord): z.output<typeof Permission> {
+  const { id, code, description, tiered, createdAt, updatedAt, ...rest } = permission;
   return {
-    ...{ id, code, description, type: tiered ? 'tiered' : 'binary' },
+    id,
+    code,
+    description,
+    type: tiered ? 'tiered' : 'binary',
     ...rest,
     createdAt: createdAt.toISOString(),
     updatedAt: updatedAt.toISOString(),

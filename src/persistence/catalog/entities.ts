@@ -79,10 +79,11 @@ export async function updateEntity(
     .updateTable('entity')
     .set({ ...columns(fields), updated_at: sql<Date>`now()` })
     .where('id', '=', id)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('entity as other')
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('entity as other')
             .select('other.id')
             .where('other.application_id', '=', app)
             .where('other.code', '=', fields.code)

@@ -142,16 +142,21 @@ export async function putNotificationTypes(
 }
 
 /** Those of the codes whose type templates or notifications are of. */
-export async function usedNotificationTypes(
-  { kysely }: Tx,
-  app: number,
-  codes: readonly string[],
-): Promise<Set<string>> {
+export async function usedNotificationTypes(tx: Tx, app: number, codes: readonly string[]): Promise<Set<string>> {
   if (codes.length === 0) return new Set();
-  const { rows } = await sql<{ code: string }>`
-    select code from notification_type t
-    where application_id = ${app} and code = any(${codes}::text[])
-      and (exists (select from template where notification_type_id = t.id)
-        or exists (select from notification where notification_type_id = t.id))`.execute(kysely);
-  return new Set(rows.map(({ code }) => code));
+  const types = await tx.kysely
+    .selectFrom('notification_type')
+    .select(['id', 'code'])
+    .where('application_id', '=', app)
+    .where('code', 'in', codes)
+    .execute();
+  const used = new Set<string>();
+  // One by one, and only for types that go: for all in one statement the planner would read whole tables.
+  for (const { id, code } of types) {
+    const { rows } = await sql<{ used: boolean }>`
+      select exists (select from template where notification_type_id = ${id})
+        or exists (select from notification where notification_type_id = ${id}) as used`.execute(tx.kysely);
+    if (rows[0]?.used) used.add(code);
+  }
+  return used;
 }

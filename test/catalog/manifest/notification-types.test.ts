@@ -105,6 +105,20 @@ describe('notification types (contract 11)', () => {
     ).toEqual(['~ application auth']);
   });
 
+  test('so do the permissions that the panel asks about', async () => {
+    for (const [permission, field] of [
+      ['{code: panel.access, type: binary}', 'panel.access stays binary and global'],
+      ['{code: panel.access, type: tiered, global: true}', 'panel.access stays binary and global'],
+      ['{code: applications.manage, type: tiered, global: true}', 'applications.manage stays tiered, not global'],
+    ] as const) {
+      const refused = await refusal(
+        fixture.database,
+        `application: {code: auth, name: A}\npermissions: [${permission}]`,
+      );
+      expect(refused.issues.join()).toContain(`permissions.0: ${field} [SYSTEM_RECORD]`);
+    }
+  });
+
   test('every fault has its place', async () => {
     const refused = await refusal(
       fixture.database,

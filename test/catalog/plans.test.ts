@@ -1,0 +1,117 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { CompiledQuery, type Kysely, type KyselyPlugin, type RootOperationNode, sql } from 'kysely';
+import { reachIn } from '../../src/administration/reach.ts';
+import {
+  deleteOverridesOfResource,
+  listApplications,
+  readApplication,
+} from '../../src/persistence/catalog/applications.ts';
+import { findEntity, isResourceTypeUsed, listEntities } from '../../src/persistence/catalog/entities.ts';
+import { usersOfLanguage } from '../../src/persistence/catalog/languages.ts';
+import { readTypeTexts, usedNotificationTypes } from '../../src/persistence/catalog/notification-types.ts';
+import { isBelow, isPermissionUsed, listPermissions } from '../../src/persistence/catalog/permissions.ts';
+import type { Tx } from '../../src/persistence/database.ts';
+import type { Schema } from '../../src/persistence/schema.ts';
+import { useDatabase } from '../support/databases.ts';
+
+interface PlanNode {
+  'Node Type': string;
+  'Relation Name'?: string;
+  Plans?: PlanNode[];
+}
+
+/** Tables that grow with users; all others of the registry are small, and come whole. */
+const GROW = ['person', 'user_role', 'app_admin', 'resource_override', 'profile', 'notification', 'template', 'audit'];
+
+const LOAD = [
+  `insert into language (code, name, native_name) values ('en', 'E', 'E'), ('cs', 'C', 'C'), ('mt', 'M', 'M')`,
+  `insert into person (id, email) overriding system value
+    select i, 'user' || i || '@example.com' from generate_series(1, 20000) i`,
+  `insert into application (id, code, name) overriding system value
+    select i, case i when 1 then 'auth' else 'app' || i end, 'App' from generate_series(1, 10) i`,
+  `insert into entity (application_id, code, name) select a.id, 'e' || i, 'E' from application a, generate_series(1, 20) i`,
+  `insert into permission (id, application_id, code, tiered) overriding system value
+    select i, (i - 1) / 50 + 1, 'p' || i, false from generate_series(1, 500) i`,
+  `insert into role (id, application_id, code) overriding system value
+    select i, (i - 1) / 20 + 1, 'r' || i from generate_series(1, 200) i`,
+  `insert into role_permission (application_id, role_id, permission_id, tiered, level)
+    select r.application_id, r.id, p.id, false, 1 from role r join permission p using (application_id)`,
+  `insert into user_role (person_id, application_id, role_id)
+    select i, i % 10 + 1, (i % 10) * 20 + 1 from generate_series(1, 20000) i`,
+  `insert into app_admin (person_id, application_id) select i, i % 10 + 1 from generate_series(1, 20000, 10) i`,
+  `insert into resource_override (person_id, application_id, resource_type, resource_id, permission_id, tiered, level)
+    select i, i % 10 + 1, 'e' || i % 20, i::text, (i % 10) * 50 + 1, false, 1 from generate_series(1, 20000) i`,
+  `insert into profile (person_id, locale) select i, case when i % 3 = 0 then 'cs' end from generate_series(1, 20000) i`,
+  `insert into notification_type (id, application_id, code, name) overriding system value
+    select i, i, 'generic', 'G' from generate_series(1, 10) i`,
+  `insert into template (application_id, notification_type_id, key, locale, subject, html)
+    select i % 9 + 1, i % 9 + 1, 'k' || i, 'cs', 's', 'h' from generate_series(1, 5000) i`,
+  `insert into notification (application_id, notification_type_id, person_id, subject, payload, status, locale)
+    select i % 9 + 1, i % 9 + 1, i, 's', '{}', 'sent', 'en' from generate_series(1, 20000) i`,
+  'analyze',
+];
+
+const STATEMENTS: [name: string, run: (tx: Tx) => Promise<unknown>][] = [
+  ['the applications', listApplications],
+  ['one application', (tx) => readApplication(tx, 'app3')],
+  ['what somebody administers', (tx) => reachIn(tx, 'user77@example.com')],
+  ['the levels that end with an application', (tx) => deleteOverridesOfResource(tx, 'auth', 'e0', '20')],
+  ['an entity', (tx) => findEntity(tx, 'app3', 'e7')],
+  ['the entities', (tx) => listEntities(tx, 3)],
+  ['whether a resource type is used', (tx) => isResourceTypeUsed(tx, 3, 'e999')],
+  ['the permissions', (tx) => listPermissions(tx, 3)],
+  ['whether a permission is used', (tx) => isPermissionUsed(tx, 3, 149)],
+  ['the line of a permission', (tx) => isBelow(tx, 3, 101, 102)],
+  ['what uses a language', (tx) => usersOfLanguage(tx, 'mt')],
+  ['the texts', (tx) => readTypeTexts(tx, 3)],
+  ['types in use', (tx) => usedNotificationTypes(tx, 10, ['generic'])],
+];
+
+describe('plans of the registry with 20,000 people', () => {
+  const fixture = useDatabase('postgresql');
+
+  beforeAll(async () => {
+    await fixture.database.change(async ({ kysely }) => {
+      await sql`set local session_replication_role = replica`.execute(kysely);
+      for (const statement of LOAD) await sql.raw(statement).execute(kysely);
+      return { result: null, scopes: ['*'] };
+    });
+  }, 60_000);
+
+  /** The statements that `run` sends, as they are sent. */
+  async function statementsOf(tx: Tx, run: (tx: Tx) => Promise<unknown>): Promise<CompiledQuery[]> {
+    const sent: CompiledQuery[] = [];
+    const executor = tx.kysely.getExecutor();
+    const note: KyselyPlugin = {
+      transformQuery: ({ node, queryId }) => {
+        sent.push(executor.compileQuery(node as RootOperationNode, queryId));
+        return node;
+      },
+      transformResult: ({ result }) => Promise.resolve(result),
+    };
+    const noting: Kysely<Schema> = tx.kysely.withPlugin(note);
+    await run({ kysely: noting });
+    return sent;
+  }
+
+  const scans = (plan: PlanNode): string[] => [
+    ...(plan['Node Type'] === 'Seq Scan' && plan['Relation Name'] !== undefined ? [plan['Relation Name']] : []),
+    ...(plan.Plans ?? []).flatMap(scans),
+  ];
+
+  test.each(STATEMENTS)('%s: tables that grow are probed by index', async (_name, run) => {
+    const { result: plans } = await fixture.database.change(async (tx) => {
+      const statements = await statementsOf(tx, run);
+      const explained: PlanNode[] = [];
+      for (const { sql: text, parameters } of statements) {
+        const { rows } = await tx.kysely.executeQuery<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+          CompiledQuery.raw(`explain (format json) ${text}`, [...parameters]),
+        );
+        if (rows[0]) explained.push(rows[0]['QUERY PLAN'][0].Plan);
+      }
+      return { result: explained, scopes: ['*'] };
+    });
+    expect(plans.length).toBeGreaterThan(0);
+    expect(plans.flatMap(scans).filter((table) => GROW.includes(table))).toEqual([]);
+  });
+});
