@@ -94,7 +94,7 @@ export async function startPushService(): Promise<PushService> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const answer = service.answers.get(path) ?? service.answers.get('*') ?? { status: 201 };
-    if (answer.delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, answer.delayMs));
+    if (answer.delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, answer.delayMs).unref());
     if (answer.status < 300) {
       try {
         service.pushes.push(await read(request, path, Buffer.concat(chunks)));
