@@ -1,4 +1,4 @@
-// Serves this folder on http://localhost:8090: a service worker needs https, or localhost.
+// Serves this folder on http://localhost:8090, or the port that is its argument: a service worker needs https, or localhost.
 
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -9,7 +9,7 @@ const FILES = {
   '/page.js': ['page.js', 'text/javascript; charset=utf-8'],
   '/sw.js': ['sw.js', 'text/javascript; charset=utf-8'],
 };
-const PORT = 8090;
+const PORT = Number(process.argv[2] ?? 8090);
 
 createServer(async (request, response) => {
   const [file, type] = FILES[new URL(request.url, 'http://localhost').pathname] ?? [];
