@@ -7,7 +7,7 @@ import { importJWK, type JWTPayload, jwtVerify } from 'jose';
 
 /** The one function that is used; the package has no types. */
 const { decrypt } = createRequire(import.meta.url)('http_ece') as {
-  decrypt(body: Buffer, params: { version: 'aes128gcm'; privateKey: ECDH; authSecret: string }): Buffer;
+  decrypt: (body: Buffer, params: { version: 'aes128gcm'; privateKey: ECDH; authSecret: string }) => Buffer;
 };
 
 /** A push as the browser behind it would see it, with what the service saw. */
