@@ -85,7 +85,8 @@ export class EmailChannel implements Channel {
         holds.refused(lane);
         return this.#later(claimed, 'smtp_auth');
       case 'transient': {
-        const answered = /^\d+$/.test(outcome.code);
+        // 421: it closes, whatever it was asked (RFC 5321 3.8). Other answers are about this mail.
+        const answered = /^\d+$/.test(outcome.code) && outcome.code !== '421';
         if (answered) return this.#later(claimed, 'smtp_deferred');
         holds.failed(lane);
         return this.#later(claimed, 'smtp_unreachable');

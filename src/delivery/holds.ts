@@ -9,6 +9,8 @@ import type { Clock } from '../clock.ts';
 const PATIENCE = 3;
 const FIRST_MS = 5000;
 const LONGEST_MS = 5 * 60_000;
+/** Users choose endpoints below a push service's name: the oldest is forgotten, and learned again. */
+const MAX_HOLDS = 1000;
 
 interface Hold {
   /** Failures since the last success. */
@@ -66,6 +68,8 @@ export class Holds {
   #of(key: string): Hold {
     let hold = this.#holds.get(key);
     if (hold === undefined) {
+      const [oldest] = this.#holds.keys();
+      if (oldest !== undefined && this.#holds.size >= MAX_HOLDS) this.#holds.delete(oldest);
       hold = { failures: 0, pauses: 0, until: 0 };
       this.#holds.set(key, hold);
     }

@@ -26,25 +26,33 @@ export class DeliveryMetrics {
       buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60],
       registers: [registry],
     });
-    const overdue = new Gauge({
-      name: 'usher_deliveries_overdue_seconds',
-      help: 'How long the most overdue delivery has been due.',
-      labelNames: ['channel'],
-      registers: [registry],
-    });
-    new Gauge({
-      name: 'usher_deliveries_waiting',
-      help: 'Deliveries still to be sent, those between two attempts included. Counts to 10,000.',
-      labelNames: ['channel'],
-      registers: [registry],
-      async collect() {
-        const backlog = await database.read(readBacklog).catch(() => []);
-        for (const { channel, waiting, overdue: seconds } of backlog) {
-          this.set({ channel }, waiting);
-          overdue.set({ channel }, seconds);
-        }
-      },
-    });
+    // Both gauges of a scrape are of one reading.
+    let reading: ReturnType<typeof readBacklog> | undefined;
+    const backlog = () => {
+      reading ??= database
+        .read(readBacklog)
+        .catch(() => [])
+        .finally(() => {
+          reading = undefined;
+        });
+      return reading;
+    };
+    const gauge = (name: string, help: string, value: 'waiting' | 'overdue') =>
+      new Gauge({
+        name,
+        help,
+        labelNames: ['channel'],
+        registers: [registry],
+        async collect() {
+          for (const row of await backlog()) this.set({ channel: row.channel }, row[value]);
+        },
+      });
+    gauge(
+      'usher_deliveries_waiting',
+      'Deliveries still to be sent, those between two attempts included. Counts to 10,000.',
+      'waiting',
+    );
+    gauge('usher_deliveries_overdue_seconds', 'How long the most overdue delivery has been due.', 'overdue');
   }
 
   count(channel: 'email' | 'push', outcome: DeliveryOutcome, seconds: number): void {

@@ -100,12 +100,13 @@ export class PushSender {
     }
   }
 
-  #outcomeOf({ status, header }: OutboundResponse): PushOutcome {
+  #outcomeOf(response: OutboundResponse): PushOutcome {
+    const { status } = response;
     if (status < 300) return { kind: 'sent' };
     if (status === 404 || status === 410) return { kind: 'gone' };
     if (status === 413) return { kind: 'refused', error: 'push_too_large' };
     if (status === 401 || status === 403) return { kind: 'refused', error: 'push_unauthorized' };
-    const asked = readRetryAfter(header('retry-after'), this.#parts.clock.now());
+    const asked = readRetryAfter(response.header('retry-after'), this.#parts.clock.now());
     if (status === 429) {
       return { kind: 'later', error: 'push_throttled', askedMs: asked ?? DEFAULT_PATIENCE_MS, throttled: true };
     }
@@ -151,7 +152,7 @@ export function fitPayload({ title, body, icon, url }: PushContent): string {
 
 /** The longest beginning, with an ellipsis, that fits; null when not even the ellipsis does. Cuts between code points. */
 function shorten(text: string, fits: (text: string) => boolean): string | null {
-  const points = [...text];
+  const points = Array.from(text);
   const cut = (length: number) => `${points.slice(0, length).join('')}…`;
   if (!fits(cut(0))) return null;
   let [low, high] = [0, points.length - 1];

@@ -126,10 +126,11 @@ export class DeliveryWorker {
     const { result } = await database.change(async (tx) => ({ result: await claimDue(tx, request), scopes: [] }));
     if (result.length === 0) return;
     this.#full = result.length === limit;
-    for (const claimed of result) this.#inHand.set(claimed.id, claimed);
+    const fresh = result.filter((claimed) => !this.#keeps(claimed));
+    for (const claimed of fresh) this.#inHand.set(claimed.id, claimed);
     await failpoints?.hit('claimed');
     this.#noteCrowded(result, free);
-    for (const claimed of result) {
+    for (const claimed of fresh) {
       const work = this.#deliver(claimed);
       this.#underWay.add(work);
       void work.finally(() => {
@@ -137,6 +138,14 @@ export class DeliveryWorker {
         if (this.#hasRoom(claimed)) this.#ring();
       });
     }
+  }
+
+  /** Whether it is in hand already: its lease had ended unnoticed. The new claim is then the old one's, and nothing is sent twice. */
+  #keeps({ id, attempts }: Claimed): boolean {
+    const held = this.#inHand.get(id);
+    if (held === undefined) return false;
+    held.attempts = attempts;
+    return true;
   }
 
   /** Whether it is time to claim more: not for each that goes, but when half of a lane's, or of all, are gone. */

@@ -7,7 +7,7 @@ import { importJWK, type JWTPayload, jwtVerify } from 'jose';
 
 /** The one function that is used; the package has no types. */
 const { decrypt } = createRequire(import.meta.url)('http_ece') as {
-  decrypt(body: Buffer, params: { version: 'aes128gcm'; privateKey: ECDH; authSecret: string }): Buffer;
+  decrypt: (body: Buffer, params: { version: 'aes128gcm'; privateKey: ECDH; authSecret: string }) => Buffer;
 };
 
 /** A push as the browser behind it would see it, with what the service saw. */
@@ -94,7 +94,7 @@ export async function startPushService(): Promise<PushService> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const answer = service.answers.get(path) ?? service.answers.get('*') ?? { status: 201 };
-    if (answer.delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, answer.delayMs));
+    if (answer.delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, answer.delayMs).unref());
     if (answer.status < 300) {
       try {
         service.pushes.push(await read(request, path, Buffer.concat(chunks)));

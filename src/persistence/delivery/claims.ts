@@ -50,7 +50,8 @@ export async function claimDue(tx: Tx, { limit, perLane, free, leaseMs }: ClaimR
          select id, due_at from delivery
           where lane = l.lane and due_at is not null and due_at <= now()
           order by due_at, id
-          limit coalesce(f.free, case when l.lane like 'push:%' then ${perLane.push}::int else ${perLane.email}::int end)
+          limit greatest(0, coalesce(f.free,
+                  case when l.lane like 'push:%' then ${perLane.push}::int else ${perLane.email}::int end))
             for update skip locked
        ) d
     )

@@ -1,0 +1,278 @@
+import { createECDH } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { toConfig } from '../../src/config.ts';
+import { MAX_ATTEMPTS, nextAttemptIn, pauseAfter, readRetryAfter } from '../../src/delivery/backoff.ts';
+import { createEndpointRules } from '../../src/delivery/endpoints.ts';
+import { Holds } from '../../src/delivery/holds.ts';
+import { pushKeyFaults, readBytes, readP256Point } from '../../src/delivery/p256.ts';
+import { fitPayload, MAX_PUSH_BYTES } from '../../src/delivery/push.ts';
+import { conclude } from '../../src/delivery/push-channel.ts';
+import { openVapidKeys } from '../../src/delivery/push-keys.ts';
+import { ManualClock } from '../identity/manual-clock.ts';
+
+describe('back-off (contract 6)', () => {
+  test('at most eight attempts over about a day, each pause longer than the one before', () => {
+    const pauses = Array.from({ length: MAX_ATTEMPTS - 1 }, (_, index) => pauseAfter(index + 1));
+    expect(MAX_ATTEMPTS).toBe(8);
+    const hours = pauses.reduce((sum, ms) => sum + ms, 0) / 3_600_000;
+    expect(hours).toBeGreaterThan(20);
+    expect(hours).toBeLessThan(26);
+    // Jitter never turns the order round.
+    for (let n = 1; n < MAX_ATTEMPTS - 1; n++) {
+      expect(nextAttemptIn(n, 0.999)).toBeLessThan(nextAttemptIn(n + 1, 0) ?? 0);
+    }
+    expect(nextAttemptIn(MAX_ATTEMPTS, 0.5)).toBeNull();
+    expect(nextAttemptIn(MAX_ATTEMPTS, 0.5, 1000)).toBeNull();
+  });
+
+  test('never earlier than the other side asked for', () => {
+    expect(nextAttemptIn(1, 0, 600_000)).toBe(600_000);
+    expect(nextAttemptIn(1, 0, 10)).toBe(3200);
+  });
+
+  test.each([
+    ['120', 120_000],
+    [' 0 ', 0],
+    ['Wed, 21 Oct 2026 07:28:10 GMT', 10_000],
+    ['Wed, 21 Oct 2020 07:28:00 GMT', 0],
+    ['999999999', 24 * 3_600_000],
+    ['soon', null],
+    ['-5x', null],
+    ['', null],
+    [undefined, null],
+  ])('Retry-After: %s', (value, ms) => {
+    expect(readRetryAfter(value, Date.parse('2026-10-21T07:28:00Z'))).toBe(ms);
+  });
+});
+
+describe('holds', () => {
+  test('three failures in a row hold, for longer each time, to a limit; a success ends it', () => {
+    const clock = new ManualClock();
+    const holds = new Holds(clock);
+    holds.failed('a');
+    holds.failed('a');
+    expect(holds.remaining('a')).toBe(0);
+    holds.failed('a');
+    expect(holds.remaining('a')).toBe(5000);
+    // What was under way together counts once.
+    holds.failed('a');
+    expect(holds.remaining('a')).toBe(5000);
+    expect(holds.held()).toEqual(['a']);
+    const seen: number[] = [];
+    for (let round = 0; round < 8; round++) {
+      clock.advance(300_001);
+      holds.failed('a');
+      seen.push(holds.remaining('a'));
+    }
+    expect(seen).toEqual([10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000, 300_000]);
+    expect(holds.remaining('b')).toBe(0);
+    holds.succeeded('a');
+    expect(holds.held()).toEqual([]);
+    holds.failed('a');
+    expect(holds.remaining('a')).toBe(0);
+  });
+
+  test('refused credentials hold at once; what was asked for is kept to', () => {
+    const clock = new ManualClock();
+    const holds = new Holds(clock);
+    holds.refused('a');
+    expect(holds.remaining('a')).toBe(60_000);
+    holds.asked('b', 3_600_000);
+    holds.asked('b', 1000);
+    expect(holds.remaining('b')).toBe(3_600_000);
+    clock.advance(3_600_001);
+    expect([holds.remaining('a'), holds.remaining('b')]).toEqual([0, 0]);
+  });
+});
+
+describe('endpoints (contract 6, facts)', () => {
+  const rules = createEndpointRules(['push.example.com', '.corp.example', 'localhost:9443', '10.0.0.5:443'], false);
+  const inProduction = createEndpointRules(['localhost:9443', '127.0.0.1:8443'], true);
+
+  test.each([
+    'https://fcm.googleapis.com/fcm/send/abc:def',
+    'https://updates.push.services.mozilla.com/wpush/v2/abc',
+    'https://updates.push.services.mozilla.com:443/wpush/v2/abc',
+    'https://web.push.apple.com/abc',
+    'https://api.push.apple.com/abc',
+    'https://db5p.notify.windows.com/w/?token=abc',
+    'https://push.example.com/x',
+    'https://a.corp.example/x',
+    'https://localhost:9443/x',
+    'http://localhost:9443/x',
+    'https://10.0.0.5/x',
+  ])('%s may be pushed to', (endpoint) => {
+    expect(rules.problemOf(endpoint)).toBeNull();
+  });
+
+  test.each([
+    '',
+    'no url',
+    'fcm.googleapis.com/x',
+    'http://fcm.googleapis.com/x',
+    'ftp://fcm.googleapis.com/x',
+    'javascript:alert(1)',
+    'file:///etc/passwd',
+    'data:text/plain,x',
+    'https://fcm.googleapis.com:8443/x',
+    'https://fcm.googleapis.com:80/x',
+    'https://user@fcm.googleapis.com/x',
+    'https://user:secret@fcm.googleapis.com/x',
+    'https://fcm.googleapis.com@evil.example/x',
+    'https://evil.example/#@fcm.googleapis.com',
+    'https://fcm.googleapis.com/x#y',
+    'https://fcm.googleapis.com/x#',
+    'https://fcm.googleapis.com.evil.example/x',
+    'https://evilfcm.googleapis.com/x',
+    'https://x.fcm.googleapis.com/x',
+    'https://fcm.googleapis.com./x',
+    'https://fcm.googleapis.com\\@evil.example/x',
+    'https:\\\\fcm.googleapis.com/x',
+    'https://fcm.googleapis.com/x y',
+    'https://fcm.goo\tgleapis.com/x',
+    'https://fcm.googleapis.com/\u0000',
+    'https://push.apple.com/x',
+    'https://evilpush.apple.com/x',
+    'https://notify.windows.com/x',
+    'https://.notify.windows.com/x',
+    'https://corp.example/x',
+    'https://evilcorp.example/x',
+    'https://permanently-removed.invalid/fcm/send/x',
+    'https://localhost/x',
+    'https://localhost:9444/x',
+    'http://localhost:9444/x',
+    'http://10.0.0.5:443/x',
+    'https://127.0.0.1/x',
+    'https://127.1/x',
+    'https://2130706433/x',
+    'https://0x7f000001/x',
+    'https://0177.0.0.1/x',
+    'https://169.254.169.254/latest/meta-data',
+    'https://[::1]/x',
+    'https://[::ffff:127.0.0.1]/x',
+    'https://[fd00:ec2::254]/x',
+    'https://10.0.0.6/x',
+    'https://metadata.google.internal/x',
+    `https://fcm.googleapis.com/${'x'.repeat(2048)}`,
+  ])('%s may not', (endpoint) => {
+    expect(rules.problemOf(endpoint)).toEqual(expect.any(String));
+  });
+
+  test('production takes no cleartext; a listed port reaches this machine and nothing wider', () => {
+    expect(inProduction.problemOf('http://localhost:9443/x')).toEqual(expect.any(String));
+    expect(inProduction.problemOf('https://localhost:9443/x')).toBeNull();
+    expect(inProduction.policyOf('https://localhost:9443/x')).toEqual({
+      reach: 'loopback',
+      http: false,
+      anyPort: true,
+    });
+    expect(rules.policyOf('https://push.example.com/x')).toEqual({ reach: 'internet', http: false, anyPort: false });
+    expect(rules.policyOf('https://10.0.0.5/x').reach).toBe('internet');
+  });
+
+  test('2,048 characters fit, one more does not', () => {
+    const base = 'https://fcm.googleapis.com/';
+    expect(rules.problemOf(base + 'x'.repeat(2048 - base.length))).toBeNull();
+    expect(rules.problemOf(base + 'x'.repeat(2049 - base.length))).not.toBeNull();
+  });
+});
+
+describe('keys', () => {
+  const pair = createECDH('prime256v1');
+  const publicKey = pair.generateKeys('base64url');
+  const privateKey = pair.getPrivateKey().toString('base64url').padStart(43, 'A');
+  const push = { subject: 'mailto:ops@example.com', allowedHosts: [] };
+  const keep = (): string => {
+    throw new Error('nothing is to be kept');
+  };
+
+  test('padded and standard base64 come to one spelling; what is no point is refused', () => {
+    const bytes = Buffer.from(publicKey, 'base64url');
+    expect(readP256Point(bytes.toString('base64'))).toBe(publicKey);
+    expect(readP256Point(publicKey)).toBe(publicKey);
+    const hybrid = Buffer.from(bytes);
+    hybrid[0] = 6;
+    expect(readP256Point(hybrid.toString('base64url'))).toBeNull();
+    expect(readP256Point(pair.getPublicKey('base64url', 'compressed'))).toBeNull();
+    expect(readBytes('AAAAAAAAAAAAAAAAAAAAAA==', 16)).toBe('AAAAAAAAAAAAAAAAAAAAAA');
+    // The last character has bits that stand for nothing.
+    expect(readBytes('AAAAAAAAAAAAAAAAAAAAAB', 16)).toBeNull();
+  });
+
+  test('a configured pair must be one; development makes and keeps its own, production makes none', () => {
+    const config = toConfig({ env: {} });
+    const good = { ...config, push: { ...push, publicKey, privateKey } };
+    expect(pushKeyFaults(good)).toEqual([]);
+    expect(openVapidKeys(good, keep)).toEqual({ publicKey, privateKey, subject: push.subject });
+    const other = createECDH('prime256v1').generateKeys('base64url');
+    for (const wrong of [
+      { publicKey: other, privateKey },
+      { publicKey: 'x', privateKey },
+      { publicKey, privateKey: Buffer.alloc(32).toString('base64url') },
+    ]) {
+      const faults = pushKeyFaults({ ...config, push: { ...push, ...wrong } });
+      expect(faults.map(({ key }) => key)).toEqual(['push.publicKey']);
+      expect(JSON.stringify(faults)).not.toContain(privateKey);
+    }
+    let file: string | undefined;
+    const kept = () => openVapidKeys(config, (make) => (file ??= make()));
+    expect(kept()).toEqual(kept());
+    expect(openVapidKeys({ ...config, production: true }, keep)).toBeNull();
+  });
+});
+
+describe('the payload of a push (contract 6: at most 3,993 bytes)', () => {
+  test('fits whatever it is made of, is cut between characters, and loses nothing where it need not', () => {
+    const unit = fc.oneof(fc.constant('"'), fc.constant('\n'), fc.constant('ž'), fc.constant('😀'), fc.string());
+    const words = fc.array(unit, { maxLength: 900 }).map((parts) => parts.join('').toWellFormed());
+    const link = fc.option(fc.string({ maxLength: 2048 }).map((text) => text.toWellFormed()));
+    fc.assert(
+      fc.property(words, words, link, link, (title, body, icon, url) => {
+        const text = fitPayload({ title, body, icon, url });
+        const size = Buffer.byteLength(text);
+        expect(size).toBeLessThanOrEqual(MAX_PUSH_BYTES);
+        const fitted = JSON.parse(text) as { title: string; body: string };
+        expect(fitted.body.isWellFormed() && fitted.title.isWellFormed()).toBe(true);
+        const whole = JSON.stringify({ title, body, icon, url });
+        if (Buffer.byteLength(whole) <= MAX_PUSH_BYTES) expect(text).toBe(whole);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('a long body uses the room there is', () => {
+    for (let length = 3900; length < 4100; length++) {
+      const text = fitPayload({ title: 'T', body: 'ž'.repeat(length), icon: null, url: null });
+      expect(Buffer.byteLength(text)).toBeGreaterThanOrEqual(MAX_PUSH_BYTES - 4);
+    }
+  });
+});
+
+describe('what all browsers of a person come to together', () => {
+  const target = (id: number) => {
+    return { id, endpoint: 'https://x', p256dh: '', auth: '', vapidKey: '', updatedAt: new Date(0) };
+  };
+  const sent = { kind: 'sent' } as const;
+  const gone = { kind: 'gone' } as const;
+  const refused = { kind: 'refused', error: 'push_rejected' } as const;
+  const later = { kind: 'later', error: 'push_throttled', askedMs: 60_000, throttled: true } as const;
+  const held = { kind: 'held', forMs: 5000 } as const;
+
+  test.each([
+    [1, [sent], { sent: true, attempted: true, againInMs: null, error: null, pushDone: [9, 1] }],
+    [1, [gone], { sent: false, attempted: true, againInMs: null, error: 'push_gone', pushDone: [9, 1] }],
+    [1, [refused], { sent: false, againInMs: null, error: 'push_rejected', pushDone: [9, 1] }],
+    [1, [gone, refused], { sent: false, againInMs: null, error: 'push_rejected' }],
+    [1, [later], { sent: false, attempted: true, againInMs: 60_000, error: 'push_throttled', pushDone: [9] }],
+    [1, [sent, later], { sent: true, againInMs: 60_000, pushDone: [9, 1] }],
+    [8, [sent, later], { sent: true, againInMs: null, pushDone: [9, 1] }],
+    [8, [later], { sent: false, againInMs: null, error: 'push_throttled' }],
+    [8, [held], { sent: false, attempted: false, againInMs: 5000, error: null, pushDone: [9] }],
+    [2, [sent, held], { sent: true, attempted: true, againInMs: 5000, pushDone: [9, 1] }],
+    [2, [later, held], { sent: false, attempted: true, againInMs: 60_000 }],
+  ] as const)('attempt %d: %j', (attempts, results, expected) => {
+    const all = results.map((result, index) => ({ target: target(index + 1), result }));
+    expect(conclude({ attempts, pushDone: [9] }, all, 0)).toMatchObject(expected);
+  });
+});

@@ -1,0 +1,304 @@
+import { createECDH } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { claimDue, renewLeases } from '../../src/persistence/delivery/claims.ts';
+import { settleDelivery } from '../../src/persistence/delivery/settle.ts';
+import { createStorage, type TestStorage, useDatabase } from '../support/databases.ts';
+import { type PushService, startPushService } from '../support/push-service.ts';
+import { type SmtpSink, startSmtp } from '../support/smtp.ts';
+import { type RunningUsher, startUsher } from '../support/usher.ts';
+import { accept, insertType, type NotificationState, stateOf, until, type Wanted } from './rows.ts';
+
+const settled = ({ status }: NotificationState) => status !== 'queued';
+const SENT = { sent: true, againInMs: null, attempted: true, error: null, pushDone: [] };
+
+describe('claims', () => {
+  const fixture = useDatabase('postgresql');
+  const claim = async (limit = 100, perLane = 100, free = new Map<string, number>()) =>
+    (
+      await fixture.database.change(async (tx) => ({
+        result: await claimDue(tx, { limit, perLane: { email: perLane, push: perLane }, free, leaseMs: 20_000 }),
+        scopes: [],
+      }))
+    ).result;
+  const make = async (app: string, wanted: Wanted[]) =>
+    await accept(fixture.database, await insertType(fixture.database, app), wanted);
+  const clear = () =>
+    fixture.database.change(async (tx) => {
+      await tx.kysely.deleteFrom('delivery').execute();
+      return { result: null, scopes: [] };
+    });
+  const expire = () =>
+    fixture.database.change(async (tx) => {
+      await tx.kysely.updateTable('delivery').set({ due_at: sql`now()` }).where('due_at', 'is not', null).execute();
+      return { result: null, scopes: [] };
+    });
+  afterEach(async () => {
+    await clear();
+  });
+
+  test('two workers at once never hold the same delivery', async () => {
+    await make(
+      'once',
+      Array.from({ length: 60 }, (_, index) => ({ to: `p${index}@example.com`, email: {} })),
+    );
+    const claims = await Promise.all(Array.from({ length: 6 }, () => claim(10, 10)));
+    const ids = claims.flat().map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(await claim()).toHaveLength(60 - ids.length);
+    expect(await claim()).toEqual([]);
+  });
+
+  test('lanes take turns: one with thousands holds up nobody', async () => {
+    const brands = await fixture.database.change(async (tx) => {
+      const { rows } = await sql<{ id: number }>`
+        insert into brand (slug, name) values ('a', 'A'), ('b', 'B') returning id`.execute(tx.kysely);
+      return { result: rows.map(({ id }) => id), scopes: [] };
+    });
+    const [busy = 0, quiet = 0] = brands.result;
+    const mails = (brandId: number, count: number): Wanted[] =>
+      Array.from({ length: count }, (_, index) => ({ to: `q${index}@example.com`, email: { brandId } }));
+    await make('lanes', [...mails(busy, 1500), ...mails(quiet, 3)]);
+    const claimed = await claim(10, 6);
+    const count = (brandId: number) => claimed.filter((one) => one.brandId === brandId).length;
+    expect([count(busy), count(quiet)]).toEqual([6, 3]);
+    // What is held is not claimed, and what is nearly full only as far as there is room.
+    expect(await claim(10, 6, new Map([[`brand:${busy}`, 0]]))).toEqual([]);
+    expect(await claim(10, 6, new Map([[`brand:${busy}`, 2]]))).toHaveLength(2);
+  });
+
+  test('what a dead worker held is due again after its lease, and what it says then counts no more', async () => {
+    const [id = 0] = await make('lease', [{ to: 'ada@example.com', email: {} }]);
+    const [first] = await claim();
+    if (first === undefined) throw new Error('nothing was claimed');
+    const held = await stateOf(fixture.database, id);
+    expect(held.deliveries[0]).toMatchObject({ status: 'sending', attempts: 1 });
+    expect(held.deliveries[0]?.dueIn).toBeGreaterThan(15);
+    await expire();
+    // A lease that is still held is renewed.
+    await fixture.database.change(async (tx) => ({ result: await renewLeases(tx, [first], 20_000), scopes: [] }));
+    expect(await claim()).toEqual([]);
+    await expire();
+    const [second] = await claim();
+    if (second === undefined) throw new Error('nothing was claimed');
+    expect([second.id, second.attempts]).toEqual([first.id, 2]);
+    const settle = async (claimed: typeof first, error: string | null) =>
+      (
+        await fixture.database.change(async (tx) => ({
+          result: await settleDelivery(tx, claimed, { ...SENT, sent: error === null, error }),
+          scopes: [],
+        }))
+      ).result;
+    expect(await settle(first, 'smtp_rejected')).toBe(false);
+    await fixture.database.change(async (tx) => ({ result: await renewLeases(tx, [first], 60_000), scopes: [] }));
+    expect((await stateOf(fixture.database, id)).deliveries[0]?.dueIn).toBeLessThan(21);
+    expect(await settle(second, null)).toBe(true);
+    expect(await stateOf(fixture.database, id)).toMatchObject({ status: 'sent', deliveries: [{ attempts: 2 }] });
+    expect(await settle(second, 'smtp_rejected')).toBe(false);
+  });
+
+  test('deliveries of a deleted application are gone, also under way', async () => {
+    const [id = 0] = await make('deleted', [{ to: 'ada@example.com', email: {} }]);
+    const [claimed] = await claim();
+    await fixture.database.change(async (tx) => {
+      await sql`delete from notification where id = ${id}`.execute(tx.kysely);
+      return { result: null, scopes: [] };
+    });
+    if (claimed === undefined) throw new Error('nothing was claimed');
+    const { result } = await fixture.database.change(async (tx) => ({
+      result: await settleDelivery(tx, claimed, SENT),
+      scopes: [],
+    }));
+    expect(result).toBe(false);
+  });
+});
+
+describe('a worker among bad neighbours (contract 6: one bad brand or origin never holds up the others)', () => {
+  const people = (prefix: string, count: number) =>
+    Array.from({ length: count }, (_, index) => `${prefix}${index}@example.com`);
+  const pair = createECDH('prime256v1');
+  const vapid = pair.generateKeys('base64url');
+  let storage: TestStorage;
+  let usher: RunningUsher;
+  let good: SmtpSink;
+  let bad: SmtpSink;
+  let pushes: PushService;
+  let slow: PushService;
+  let type: { app: number; type: number };
+  let goodBrand: number;
+  let badBrand: number;
+
+  const start = () =>
+    startUsher(storage, {
+      env: {
+        PUSH_ALLOWED_HOSTS: `${pushes.host},${slow.host}`,
+        PUSH_PUBLIC_KEY: vapid,
+        PUSH_PRIVATE_KEY: pair.getPrivateKey('base64url').padStart(43, 'A'),
+        PUSH_SUBJECT: 'mailto:ops@example.com',
+      },
+    });
+  const send = async (wanted: Wanted[]) => {
+    const ids = await accept(usher.app.database, type, wanted);
+    usher.app.bell.ring();
+    return ids;
+  };
+  const subscribe = async (email: string, service: PushService) => {
+    const { endpoint, keys } = service.browser(email, vapid);
+    await usher.app.database.change(async (tx) => {
+      await sql`insert into person (email) values (${email}) on conflict do nothing`.execute(tx.kysely);
+      await sql`
+        insert into push_subscription (person_id, endpoint, p256dh, auth, device_label, vapid_key)
+        select id, ${endpoint}, ${keys.p256dh}, ${keys.auth}, 'x', ${vapid} from person where email = ${email}`.execute(
+        tx.kysely,
+      );
+      return { result: null, scopes: [] };
+    });
+    return new URL(endpoint).pathname;
+  };
+  const allSettled = async (ids: readonly number[]) => {
+    for (const id of ids) await until(() => stateOf(usher.app.database, id), settled);
+  };
+
+  beforeAll(async () => {
+    [storage, good, bad, pushes, slow] = await Promise.all([
+      createStorage('postgresql'),
+      startSmtp(),
+      startSmtp({ login: { user: 'u', password: 'right' } }),
+      startPushService(),
+      startPushService(),
+    ]);
+    usher = await start();
+    type = await insertType(usher.app.database, 'billing');
+    const { result } = await usher.app.database.change(async (tx) => {
+      const { rows } = await sql<{ id: number }>`
+        insert into brand (slug, name, smtp_host, smtp_port, smtp_user)
+        values ('good', 'Good', '127.0.0.1', ${good.port}, null), ('bad', 'Bad', '127.0.0.1', ${bad.port}, 'u')
+        returning id`.execute(tx.kysely);
+      return { result: rows.map(({ id }) => id), scopes: [] };
+    });
+    [goodBrand = 0, badBrand = 0] = result;
+  }, 60_000);
+  afterEach(() => {
+    bad.fault = null;
+    good.fault = null;
+    for (const service of [pushes, slow]) service.answers.clear();
+  });
+  afterAll(async () => {
+    await usher?.close();
+    await Promise.all([good?.close(), bad?.close(), pushes?.close(), slow?.close(), storage?.remove()]);
+  }, 60_000);
+
+  test('a brand whose server takes no mail is left alone; the other brands go on', async () => {
+    bad.fault = { at: 'greeting' };
+    const stuck = await send(people('stuck', 40).map((to) => ({ to, email: { brandId: badBrand } })));
+    const ids = await send(people('fine', 20).map((to) => ({ to, email: { brandId: goodBrand } })));
+    await allSettled(ids);
+    for (const id of ids) expect((await stateOf(usher.app.database, id)).status).toBe('sent');
+    // What was under way found out for the rest, which has used up no attempt.
+    const states = await Promise.all(stuck.map((id) => stateOf(usher.app.database, id)));
+    expect(states.every(({ status }) => status === 'queued')).toBe(true);
+    const untouched = states.filter(({ deliveries }) => deliveries[0]?.attempts === 0);
+    expect(untouched.length).toBeGreaterThanOrEqual(20);
+  });
+
+  test('a brand whose server takes no credentials is asked once, not once for each mail', async () => {
+    const { result: lockedBrand } = await usher.app.database.change(async (tx) => {
+      const { rows } = await sql<{ id: number }>`
+        insert into brand (slug, name, smtp_host, smtp_port) values ('locked', 'Locked', '127.0.0.1', ${bad.port})
+        returning id`.execute(tx.kysely);
+      return { result: rows[0]?.id ?? 0, scopes: [] };
+    });
+    // It wants a login, and the brand has none.
+    const stuck = await send(people('locked', 40).map((to) => ({ to, email: { brandId: lockedBrand } })));
+    const states = () => Promise.all(stuck.map((id) => stateOf(usher.app.database, id)));
+    const refused = (all: readonly NotificationState[]) =>
+      all.filter(({ deliveries }) => deliveries[0]?.error === 'smtp_auth').length;
+    await until(states, (all) => refused(all) > 0);
+    await new Promise((resolve) => setTimeout(resolve, 2500));
+    const all = await states();
+    expect(refused(all)).toBeLessThanOrEqual(12);
+    expect(all.filter(({ deliveries }) => deliveries[0]?.attempts === 0).length).toBeGreaterThanOrEqual(28);
+  });
+
+  test('a slow push service does not hold up another one', async () => {
+    slow.answers.set('*', { status: 201, delayMs: 6000 });
+    const [slowOnes, quickOnes] = [people('slow', 30), people('quick', 30)];
+    for (const email of slowOnes) await subscribe(email, slow);
+    for (const email of quickOnes) await subscribe(email, pushes);
+    const late = await send(slowOnes.map((to) => ({ to, push: {} })));
+    const began = Date.now();
+    const ids = await send(quickOnes.map((to) => ({ to, push: {} })));
+    await allSettled(ids);
+    const arrived = pushes.pushes.filter(({ path }) => path.includes('/quick')).map(({ at }) => at);
+    expect(arrived).toHaveLength(30);
+    expect(Math.max(...arrived) - began).toBeLessThan(6000);
+    slow.answers.clear();
+    await allSettled(late);
+    expect(slow.pushes).toHaveLength(30);
+  }, 60_000);
+
+  test('429 is kept to: the whole service is left alone for as long as it asked, then gets everything once', async () => {
+    const crowd = people('crowd', 10);
+    const paths = new Set<string>();
+    for (const email of crowd) paths.add(await subscribe(email, pushes));
+    pushes.answers.set('*', { status: 429, headers: { 'retry-after': '3' } });
+    const ids = await send(crowd.map((to) => ({ to, push: {} })));
+    const asked = () => [...paths].reduce((sum, path) => sum + (pushes.asked.get(path) ?? 0), 0);
+    await until(asked, (count) => count > 0);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    const first = asked();
+    const more = await send(crowd.map((to) => ({ to, push: {} })));
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect(asked()).toBe(first);
+    pushes.answers.clear();
+    const resumed = Date.now();
+    await allSettled([...ids, ...more]);
+    const got = pushes.pushes.filter(({ path }) => paths.has(path));
+    expect(got).toHaveLength(20);
+    // The 2 s that were waited above leave one of the 3 s.
+    expect(Math.min(...got.map(({ at }) => at)) - resumed).toBeGreaterThan(300);
+  }, 60_000);
+
+  test('two workers send everything once', async () => {
+    const second = await start();
+    try {
+      const before = good.mails.length;
+      const ids = await send(people('twice', 40).map((to) => ({ to, email: { brandId: goodBrand } })));
+      second.app.bell.ring();
+      await allSettled(ids);
+      const got = good.mails.slice(before).map(({ to }) => to[0] ?? '');
+      expect(got.toSorted()).toEqual(people('twice', 40).toSorted());
+    } finally {
+      await second.close();
+    }
+  }, 60_000);
+
+  test('a worker that ends finishes what is in hand, and gives back what takes too long', async () => {
+    const second = await start();
+    await usher.close();
+    usher = second;
+    good.fault = { at: 'slow', ms: 1500 };
+    const stays = 'stays@example.com';
+    await subscribe(stays, slow);
+    slow.answers.set('*', { status: 201, delayMs: 20_000 });
+    const before = good.mails.length;
+    const [mail = 0, push = 0] = await send([
+      { to: 'goes@example.com', email: { brandId: goodBrand } },
+      { to: stays, push: {} },
+    ]);
+    await until(
+      async () => await Promise.all([mail, push].map((id) => stateOf(usher.app.database, id))),
+      (states) => states.every(({ deliveries }) => deliveries[0]?.status === 'sending'),
+    );
+    await usher.close();
+    expect(good.mails.length).toBe(before + 1);
+    const database = await storage.open();
+    expect(await stateOf(database, mail)).toMatchObject({ status: 'sent' });
+    const back = await stateOf(database, push);
+    expect(back).toMatchObject({ status: 'queued', deliveries: [{ status: 'queued', attempts: 0 }] });
+    expect(back.deliveries[0]?.dueIn).toBeLessThan(1);
+    slow.answers.clear();
+    usher = await start();
+    await until(() => stateOf(usher.app.database, push), settled);
+  }, 60_000);
+});
