@@ -158,7 +158,7 @@ describe('types and templates of an application (contract 5, 6)', () => {
       expect([answer.status, answer.body.details.code]).toEqual([400, 'VALIDATION_FAILED']);
       expect(answer.body.details.issues).toMatchObject([
         { path: 'subject', line: 1, column: 1, message: expect.stringMatching(/line 1, column 1/) },
-        { path: 'html', line: 2, column: 2 },
+        { path: 'html', line: 2, column: 7 },
       ]);
       const put = await root.put(`${TEMPLATES}/${before[0].id}`, { html: '{% for %}' });
       expect(put.body.details.issues).toMatchObject([{ path: 'html', line: 1 }]);
