@@ -12,6 +12,7 @@ import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import { createMailer } from './delivery/mail.ts';
 import { Mailbox } from './delivery/mailbox.ts';
+import type { DeliveryBell } from './delivery/queue.ts';
 import type { DeliveryFailpoints, DeliveryWorker } from './delivery/worker.ts';
 import type { Services } from './gateway/services.ts';
 import { SecretKey } from './identity/secret-key.ts';
@@ -44,6 +45,8 @@ export type Features = Pick<Services, 'brands' | 'mailbox' | 'pushSubscriptions'
 /** The features, and what they need of a start and of an end. */
 export interface BuiltFeatures {
   readonly features: Features;
+  /** To be rung after a commit that enqueued deliveries. */
+  readonly bell: DeliveryBell;
   /** What sends; null where this process is no worker. */
   readonly worker: DeliveryWorker | null;
   /** Brings the database to what they need, before the doors open; idempotent. Rejects with ConfigError when a key is missing. */
@@ -71,6 +74,7 @@ export function buildFeatures(ground: Ground): BuiltFeatures {
       pushSubscriptions,
       roles: new Roles(database),
     },
+    bell,
     worker,
     prepare: async () => {
       await database.change(seedBrands);

@@ -10,6 +10,7 @@ import type { Manifests } from './catalog/manifest/manifests.ts';
 import { seed } from './catalog/seed.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
+import type { DeliveryBell } from './delivery/queue.ts';
 import type { DeliveryFailpoints, DeliveryWorker } from './delivery/worker.ts';
 import { Engine } from './engine/engine.ts';
 import { GrpcMetrics } from './engine/grpc/metrics.ts';
@@ -49,6 +50,8 @@ export interface App {
   readonly manifests: Manifests;
   /** For tests of its bounds and ends. */
   readonly streams: Features['inboxStreams'];
+  /** To be rung after a commit that enqueued deliveries past the features. */
+  readonly bell: DeliveryBell;
   /** Null where an identity provider is configured. */
   readonly localIssuer: LocalIssuer | null;
   /** The internal key that a start without configured ones made for itself. */
@@ -134,6 +137,7 @@ async function build(config: Config, { clock, log, database, deliveryFailpoints 
     engine,
     manifests: features.manifests,
     streams: features.inboxStreams,
+    bell: built.bell,
     localIssuer,
     localKey,
     start: () => doors.start(),

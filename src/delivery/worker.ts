@@ -58,6 +58,8 @@ export class DeliveryWorker {
   readonly #underWay = new Set<Promise<void>>();
   /** Lanes of which more may be due than there was room for. */
   readonly #crowded = new Set<string>();
+  /** Whether more may be due than there were hands for. */
+  #full = false;
   readonly #cut = new AbortController();
   #closing = false;
   #loops: { claiming: Promise<void>; renewing: Promise<void> } | undefined;
@@ -117,11 +119,13 @@ export class DeliveryWorker {
     const { database, failpoints } = this.#parts;
     const { inHand, perLane, leaseMs } = WORKER_LIMITS;
     const limit = inHand - this.#inHand.size;
+    this.#full = limit === 0;
     if (limit === 0) return;
     const free = this.#freeOfLanes();
     const request = { limit, perLane, free, leaseMs };
     const { result } = await database.change(async (tx) => ({ result: await claimDue(tx, request), scopes: [] }));
     if (result.length === 0) return;
+    this.#full = result.length === limit;
     for (const claimed of result) this.#inHand.set(claimed.id, claimed);
     await failpoints?.hit('claimed');
     this.#noteCrowded(result, free);
@@ -130,10 +134,19 @@ export class DeliveryWorker {
       this.#underWay.add(work);
       void work.finally(() => {
         this.#underWay.delete(work);
-        // With one gone there is room for the next of its lane, or of any where all hands were full.
-        if (this.#crowded.has(claimed.lane) || this.#inHand.size >= inHand - 1) this.#ring();
+        if (this.#hasRoom(claimed)) this.#ring();
       });
     }
+  }
+
+  /** Whether it is time to claim more: not for each that goes, but when half of a lane's, or of all, are gone. */
+  #hasRoom({ lane, channel }: Claimed): boolean {
+    const { inHand, perLane } = WORKER_LIMITS;
+    if (this.#full && this.#inHand.size <= inHand / 2) return true;
+    if (!this.#crowded.has(lane)) return false;
+    let left = 0;
+    for (const other of this.#inHand.values()) if (other.lane === lane) left++;
+    return left <= perLane[channel] / 2;
   }
 
   /** Room in the lanes that are in use or held; the others have all of theirs. */

@@ -18,25 +18,27 @@ export interface Settlement {
 
 /**
  * Writes what came of a claim, and the notification's status by all its deliveries. False when the claim was lost meanwhile:
- * whoever has it now settles it. Deliveries of one notification are settled one after the other: the second sees the first.
+ * whoever has it now settles it. Deliveries of one notification are settled one after the other: the second statement begins
+ * under the notification's lock, and so sees what the other settlement has committed.
  */
 export async function settleDelivery(
   tx: Tx,
   { id, notificationId, attempts }: Pick<Claimed, 'id' | 'notificationId' | 'attempts'>,
   { sent, againInMs, attempted, error, pushDone }: Settlement,
 ): Promise<boolean> {
-  await sql`select id from notification where id = ${notificationId} for update`.execute(tx.kysely);
   const { rows } = await sql`
-    update delivery
-       set status = case when ${sent}::boolean or sent_at is not null then 'sent'
+    with n as materialized (select id from notification where id = ${notificationId} for update)
+    update delivery d
+       set status = case when ${sent}::boolean or d.sent_at is not null then 'sent'
                          when ${againInMs === null}::boolean then 'failed' else 'queued' end,
-           error = case when ${sent}::boolean or sent_at is not null then null else ${error}::text end,
-           sent_at = case when ${sent}::boolean then coalesce(sent_at, now()) else sent_at end,
+           error = case when ${sent}::boolean or d.sent_at is not null then null else ${error}::text end,
+           sent_at = case when ${sent}::boolean then coalesce(d.sent_at, now()) else d.sent_at end,
            due_at = now() + ${againInMs}::float8 * interval '1 millisecond',
-           attempts = attempts - ${attempted ? 0 : 1}::int,
+           attempts = d.attempts - ${attempted ? 0 : 1}::int,
            push_done = ${[...pushDone]}::bigint[]
-     where id = ${id} and attempts = ${attempts} and due_at is not null
-    returning id`.execute(tx.kysely);
+      from n
+     where d.id = ${id} and d.notification_id = n.id and d.attempts = ${attempts} and d.due_at is not null
+    returning d.id`.execute(tx.kysely);
   if (rows.length === 0) return false;
   await sql`
     update notification n set status = s.status, status_reason = s.reason
