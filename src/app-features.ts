@@ -1,12 +1,21 @@
 /** The features behind the gateway's routes, built in one visible place; app.ts hands them what they stand on. */
 
+import { AuditLog } from './administration/audit-log.ts';
 import { buildDelivery } from './app-delivery.ts';
 import { type BuiltNotifications, buildNotifications } from './app-notifications.ts';
 import { Brands } from './brands/brands.ts';
 import { checkSealing, seedBrands } from './brands/prepare.ts';
 import { Sealing } from './brands/sealing.ts';
 import { Senders } from './brands/senders.ts';
+import { AppAdmins } from './catalog/app-admins.ts';
+import { Applications } from './catalog/applications.ts';
+import { Assignments } from './catalog/assignments.ts';
+import { Entities } from './catalog/entities.ts';
+import { EntityCatalogItems } from './catalog/entity-items.ts';
+import { Languages } from './catalog/languages.ts';
 import { Manifests } from './catalog/manifest/manifests.ts';
+import { ResourceOverrides } from './catalog/overrides.ts';
+import { Permissions } from './catalog/permissions.ts';
 import { Roles } from './catalog/roles.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
@@ -14,6 +23,10 @@ import { createMailer } from './delivery/mail.ts';
 import { Mailbox } from './delivery/mailbox.ts';
 import type { DeliveryBell } from './delivery/queue.ts';
 import type { DeliveryFailpoints, DeliveryWorker } from './delivery/worker.ts';
+import { AdminStatuses } from './directory/admin-status.ts';
+import { Administrators } from './directory/administrators.ts';
+import { Superadmins } from './directory/superadmins.ts';
+import { Users } from './directory/users.ts';
 import type { Services } from './gateway/services.ts';
 import { SecretKey } from './identity/secret-key.ts';
 import type { Outbound } from './outbound.ts';
@@ -39,7 +52,26 @@ export interface Ground {
 }
 
 /** What of the services is a feature: a line each. */
-export type Features = Pick<Services, 'brands' | 'mailbox' | 'pushSubscriptions' | 'roles'> &
+export type Features = Pick<
+  Services,
+  | 'applications'
+  | 'entities'
+  | 'entityItems'
+  | 'permissions'
+  | 'languages'
+  | 'roles'
+  | 'assignments'
+  | 'overrides'
+  | 'appAdmins'
+  | 'superadmins'
+  | 'users'
+  | 'adminStatuses'
+  | 'auditLog'
+  | 'administrators'
+  | 'brands'
+  | 'mailbox'
+  | 'pushSubscriptions'
+> &
   BuiltNotifications['services'] & { readonly manifests: Manifests };
 
 /** The features, and what they need of a start and of an end. */
@@ -58,7 +90,9 @@ export interface BuiltFeatures {
 }
 
 export function buildFeatures(ground: Ground): BuiltFeatures {
-  const { config, database, clock } = ground;
+  const { config, database, clock, outbound } = ground;
+  const { allowedOrigins } = config.entities;
+  const entities = new Entities(database);
   const sealing = new Sealing(config.brandSmtpKeys, clock);
   const senders = new Senders({ database, sealing, publicUrl: config.publicUrl });
   const mailbox = config.production ? null : new Mailbox(config.dataDir, clock);
@@ -67,12 +101,25 @@ export function buildFeatures(ground: Ground): BuiltFeatures {
   const { services, renderer, streams } = buildNotifications({ ...ground, secret: openSecretKey(ground), bell });
   return {
     features: {
-      ...services,
+      applications: new Applications(database),
+      entities,
+      entityItems: new EntityCatalogItems({ entities, outbound, allowedOrigins, production: config.production }),
+      permissions: new Permissions(database),
+      languages: new Languages(database),
+      manifests: new Manifests({ database, clock }),
+      roles: new Roles(database),
+      assignments: new Assignments(database),
+      overrides: new ResourceOverrides(database),
+      appAdmins: new AppAdmins(database),
+      superadmins: new Superadmins(database),
+      users: new Users(database, config.idp.publicUrl),
+      adminStatuses: new AdminStatuses(database),
+      auditLog: new AuditLog(database),
+      administrators: new Administrators(database),
       brands: new Brands({ database, sealing, senders, mailer }),
       mailbox,
-      manifests: new Manifests({ database, clock }),
       pushSubscriptions,
-      roles: new Roles(database),
+      ...services,
     },
     bell,
     worker,

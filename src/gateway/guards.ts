@@ -21,7 +21,16 @@ export interface GuardRequest {
   readonly signal: AbortSignal;
 }
 
-export type GuardKind = 'open' | 'key' | 'signedIn' | 'superAdmin' | 'panelEntry' | 'applicationLevel';
+export type GuardKind =
+  | 'open'
+  | 'key'
+  | 'signedIn'
+  | 'superAdmin'
+  | 'applicationLevel'
+  | 'managerOfAll'
+  | 'panelEntry'
+  | 'anyApplication'
+  | 'anyAdministrator';
 
 export interface Guard<C> {
   readonly kind: GuardKind;
@@ -139,6 +148,27 @@ export const panelEntry: Guard<Caller> = {
 };
 
 /**
+ * Who administers anything: a SuperAdmin, an AppAdmin of any application, or a user who may enter the panel (contract 5). What
+ * the answer may hold beyond that is the handler's to decide.
+ */
+export const anyAdministrator: Guard<Caller> = {
+  kind: 'anyAdministrator',
+  name: 'anyAdministrator',
+  description: 'Needs the bearer token of a SuperAdmin, an AppAdmin of any application, or a user of the panel.',
+  scheme: 'bearer',
+  errors: [...signedIn.errors, 'FORBIDDEN'],
+  browsers: true,
+  identify: authenticate,
+  permit: async (services, request, caller) => {
+    const { superadmin } = await activePerson(services, request, caller);
+    if (superadmin || (await entersPanel(services, request, caller.email))) return;
+    if (await services.administrators.isAppAdmin(caller.email)) return;
+    throw new UsherError('FORBIDDEN', 'Only administrators may do this.');
+  },
+  actor: userActor,
+};
+
+/**
  * Who administers the application that the path names: a SuperAdmin, its AppAdmin, or a user with `panel.access` and
  * `applications.manage` of that level on it. An unknown application is forbidden like a foreign one; a SuperAdmin
  * passes, and the handler answers 404. In `auth` itself writes are for SuperAdmins, but for the few routes that say
@@ -168,13 +198,58 @@ export function applicationLevel(
   };
 }
 
+/**
+ * Who manages every application: a SuperAdmin, or a user with `panel.access` and `applications.manage: edit` without a resource.
+ * Where the path names an application, it must not be one that is closed to him.
+ */
+export function managerOfAll(param?: string): Guard<Caller> {
+  const one = param === undefined ? null : applicationLevel('edit', { param });
+  return {
+    kind: 'managerOfAll',
+    name: `managerOfAll${one === null ? '' : '(edit)'}`,
+    description: 'Needs the bearer token of a SuperAdmin, or of a panel user who manages every application.',
+    scheme: 'bearer',
+    errors: [...signedIn.errors, 'FORBIDDEN', ...(one === null ? [] : (['NO_APPLICATION_LEVEL'] as const))],
+    browsers: true,
+    identify: authenticate,
+    permit: async (services, request, caller) => {
+      await one?.permit?.(services, request, caller);
+      const { superadmin } = await activePerson(services, request, caller);
+      if (superadmin || (await holdsPanelLevel(services, request, caller.email, null, Level.EDIT))) return;
+      throw new UsherError('FORBIDDEN', 'Only who manages every application may do this.');
+    },
+    actor: userActor,
+  };
+}
+
+/** Whoever administers at least one application, or may create one. */
+export const anyApplication: Guard<Caller> = {
+  kind: 'anyApplication',
+  name: 'anyApplication',
+  description: 'Needs the bearer token of somebody who administers an application, in whatever way.',
+  scheme: 'bearer',
+  errors: [...signedIn.errors, 'FORBIDDEN'],
+  browsers: true,
+  identify: authenticate,
+  permit: async (services, request, caller) => {
+    const { superadmin } = await activePerson(services, request, caller);
+    if (superadmin || (await services.applications.administersAny(caller.email))) return;
+    throw new UsherError('FORBIDDEN', 'You administer no application.');
+  },
+  actor: userActor,
+};
+
 async function activePerson(services: Services, request: GuardRequest, caller: Caller): Promise<PersonFacts> {
   const { person } = await services.engine.person(caller.email, { signal: request.signal });
   if (!person.active) throw new UsherError('USER_INACTIVE', 'This account is not active.');
   return person;
 }
 
-async function entersPanel({ engine }: Services, { signal }: GuardRequest, email: string): Promise<boolean> {
+async function entersPanel(
+  { engine }: Pick<Services, 'engine'>,
+  { signal }: Pick<GuardRequest, 'signal'>,
+  email: string,
+): Promise<boolean> {
   const entry: Question = { email, app: PANEL_APP, permission: PANEL_ENTRY, ...managedResource(null) };
   return (await engine.check(entry, { signal })).decision.granted;
 }
@@ -187,19 +262,26 @@ async function administers(
   needed: Level,
   delegated: boolean,
 ): Promise<boolean> {
-  const { engine } = services;
-  const { signal } = request;
   if (!isApplicationCode(app)) return false;
-  const { member } = await engine.member(app, email, { signal });
+  const { member } = await services.engine.member(app, email, { signal: request.signal });
   if (member.appId === null) return false;
   // Who rules `auth` rules everything: its templates carry reset codes.
   const closed = app === PANEL_APP && needed === Level.EDIT;
   if (closed && !delegated) return false;
   if (member.admin && !closed) return true;
-
-  if (!(await entersPanel(services, request, email))) return false;
   // In `auth` a delegated write is for holders of the global level, not of a level on `auth`.
-  const resource = managedResource(closed ? null : app);
-  const manage: Question = { email, app: PANEL_APP, permission: PANEL_MANAGE, ...resource };
+  return await holdsPanelLevel(services, request, email, closed ? null : app, needed);
+}
+
+/** Whether somebody who may enter the panel holds the level on an application there; without a resource where `app` is null. */
+async function holdsPanelLevel(
+  { engine }: Services,
+  { signal }: GuardRequest,
+  email: string,
+  app: string | null,
+  needed: Level,
+): Promise<boolean> {
+  if (!(await entersPanel({ engine }, { signal }, email))) return false;
+  const manage: Question = { email, app: PANEL_APP, permission: PANEL_MANAGE, ...managedResource(app) };
   return (await engine.check(manage, { signal })).decision.level >= needed;
 }

@@ -1,10 +1,23 @@
 /** What handlers and guards may use: one line a feature, handed over by app.ts. A new feature adds its line here. */
 
+import type { AuditLog } from '../administration/audit-log.ts';
 import type { Brands } from '../brands/brands.ts';
+import type { AppAdmins } from '../catalog/app-admins.ts';
+import type { Applications } from '../catalog/applications.ts';
+import type { Assignments } from '../catalog/assignments.ts';
+import type { Entities } from '../catalog/entities.ts';
+import type { EntityCatalogItems } from '../catalog/entity-items.ts';
+import type { Languages } from '../catalog/languages.ts';
 import type { Manifests } from '../catalog/manifest/manifests.ts';
+import type { ResourceOverrides } from '../catalog/overrides.ts';
+import type { Permissions } from '../catalog/permissions.ts';
 import type { Roles } from '../catalog/roles.ts';
 import type { Mailbox } from '../delivery/mailbox.ts';
 import type { PushSubscriptions } from '../delivery/subscriptions.ts';
+import type { AdminStatuses } from '../directory/admin-status.ts';
+import type { Administrators } from '../directory/administrators.ts';
+import type { Superadmins } from '../directory/superadmins.ts';
+import type { Users } from '../directory/users.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Revision } from '../engine/types.ts';
 import type { ApiKeys } from '../identity/api-keys.ts';
@@ -44,10 +57,23 @@ export interface Services {
   readonly notificationPreferences: Preferences;
   readonly notificationTypes: NotificationTypes;
   readonly pushSubscriptions: PushSubscriptions;
-  readonly roles: Roles;
   readonly sendLog: SendLog;
   readonly sends: Sends;
   readonly templates: Templates;
+  readonly applications: Applications;
+  readonly entities: Entities;
+  readonly entityItems: EntityCatalogItems;
+  readonly permissions: Permissions;
+  readonly languages: Languages;
+  readonly roles: Roles;
+  readonly assignments: Assignments;
+  readonly overrides: ResourceOverrides;
+  readonly appAdmins: AppAdmins;
+  readonly superadmins: Superadmins;
+  readonly users: Users;
+  readonly adminStatuses: AdminStatuses;
+  readonly auditLog: AuditLog;
+  readonly administrators: Administrators;
   readonly tokens: Tokens;
   readonly keys: ApiKeys;
   readonly unsubscriptions: Unsubscriptions;

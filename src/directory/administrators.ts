@@ -1,0 +1,17 @@
+/** Who administers anything at all: what the guard of lists across applications asks beside the engine. */
+
+import type { Database } from '../persistence/database.ts';
+import { isAppAdmin } from '../persistence/directory/administrators.ts';
+
+export class Administrators {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Whether the address is AppAdmin of any application; read afresh each time. */
+  isAppAdmin(email: string): Promise<boolean> {
+    return this.#database.read((tx) => isAppAdmin(tx, email));
+  }
+}

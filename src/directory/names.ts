@@ -1,0 +1,41 @@
+/** Names of people: where they come from, and what the identity provider is asked for (specification, "Profile synchronization"). */
+
+import { hasForbiddenCharacters, isLongerThan } from '../grammar.ts';
+import type { Names } from '../persistence/directory/profiles.ts';
+
+export type { Names, NamesRule } from '../persistence/directory/profiles.ts';
+
+/** Characters in a name at most; longer ones of other sources are not taken. */
+export const MAX_NAME = 200;
+
+/** The identity provider as the keeper of names. */
+export interface NameDirectory {
+  /**
+   * Writes the names that are given (null clears one) to the user whose address this is, leaving the others as they are there.
+   * Resolves when the provider has taken them. Rejects with IDP_UNREACHABLE, also when it is open whether it has, or with
+   * IDP_REJECTED, also where it knows no such user: then nothing is stored here.
+   */
+  writeNames(email: string, names: Partial<Names>, signal: AbortSignal): Promise<void>;
+}
+
+/** A name of another source as it can be stored; undefined when it cannot, or is none. It never makes a call fail. */
+export function storableName(name: string | null | undefined): string | undefined {
+  if (typeof name !== 'string' || name.trim() === '') return undefined;
+  return isLongerThan(name, MAX_NAME) || hasForbiddenCharacters(name) ? undefined : name;
+}
+
+/** What a source brought of names, without those that it left open. */
+export function storableNames(
+  names: {
+    [K in keyof Names]?: string | null | undefined;
+  },
+): Partial<Names> {
+  const firstName = storableName(names.firstName);
+  const lastName = storableName(names.lastName);
+  const displayName = storableName(names.displayName);
+  return {
+    ...(firstName === undefined ? {} : { firstName }),
+    ...(lastName === undefined ? {} : { lastName }),
+    ...(displayName === undefined ? {} : { displayName }),
+  };
+}

@@ -1,0 +1,13 @@
+import type { Tx } from '../database.ts';
+
+/** Whether the address is named as administrator of any application. */
+export async function isAppAdmin(tx: Tx, email: string): Promise<boolean> {
+  const row = await tx.kysely
+    .selectFrom('person as p')
+    .innerJoin('app_admin as a', 'a.person_id', 'p.id')
+    .select('p.id')
+    .where('p.email', '=', email)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}

@@ -1,0 +1,225 @@
+import { sql } from 'kysely';
+import type { Tx } from '../database.ts';
+
+/** A user's record as it is stored. Beside what others see of it: whose it is, and how new its names are. */
+export interface ProfileRow {
+  /** The person's number. */
+  id: number;
+  email: string;
+  firstName: string | null;
+  lastName: string | null;
+  displayName: string | null;
+  /** The newest source of names that was taken; null when none ever was. */
+  namesChangedAt: Date | null;
+  avatarUrl: string | null;
+  locale: string | null;
+  theme: 'light' | 'dark' | 'system';
+  timezone: string | null;
+  /** The slug of the user's brand, or of the default brand where none was chosen. */
+  brand: string;
+  issuer: string | null;
+  subject: string | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** What the identity provider and Usher both know of a user. */
+export interface Names {
+  firstName: string | null;
+  lastName: string | null;
+  displayName: string | null;
+}
+
+/** The profile of an address in normal form; undefined when there is none. */
+export async function findProfile(tx: Tx, email: string): Promise<ProfileRow | undefined> {
+  return await profiles(tx).where('p.email', '=', email).executeTakeFirst();
+}
+
+/** The profiles of persons, by their numbers; persons without one are left out. */
+export async function profilesOf(tx: Tx, ids: readonly number[]): Promise<Map<number, ProfileRow>> {
+  if (ids.length === 0) return new Map();
+  const rows = await profiles(tx)
+    .where('f.person_id', 'in', [...ids])
+    .execute();
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+function profiles(tx: Tx) {
+  return (
+    tx.kysely
+      .selectFrom('profile as f')
+      .innerJoin('person as p', 'p.id', 'f.person_id')
+      .leftJoin('brand as own', 'own.id', 'f.brand_id')
+      .select([
+        'f.person_id as id',
+        'p.email',
+        'f.first_name as firstName',
+        'f.last_name as lastName',
+        'f.display_name as displayName',
+        'f.names_changed_at as namesChangedAt',
+        'f.avatar_url as avatarUrl',
+        'f.locale',
+        'f.theme',
+        'f.timezone',
+        'f.issuer',
+        'f.subject',
+        'f.created_at as createdAt',
+        'f.updated_at as updatedAt',
+      ])
+      // There always is a default brand: the seed makes it, and nothing deletes it.
+      .select(sql<string>`coalesce(own.slug, (select slug from brand where is_default))`.as('brand'))
+  );
+}
+
+/** What a new profile is made of. */
+export interface NewProfile {
+  /** In normal form. */
+  email: string;
+  names?: Partial<Names>;
+  picture?: string | null;
+  /** How new the names are (of a token: its `iat`); null when the source does not say or has none. */
+  at?: Date | null;
+  issuer?: string | null;
+  subject?: string | null;
+}
+
+/**
+ * The number of the address's person, who has a profile afterwards; `created` says whether this call made it. Of several
+ * at once exactly one makes it, and the others find it. The brand is the default one, the locale the newest that a
+ * registration of the last 24 hours told. An existing profile stays as it is. Not a policy change.
+ */
+export async function ensureProfile(tx: Tx, profile: NewProfile): Promise<{ id: number; created: boolean }> {
+  const { email, names = {}, picture = null, at = null, issuer = null, subject = null } = profile;
+  const found = await findProfileId(tx, email);
+  if (found !== undefined) return { id: found, created: false };
+  const { rows } = await sql<{ id: number }>`
+    with known as (
+      insert into person (email, registered_at) values (${email}, now())
+      on conflict (email) do update set registered_at = coalesce(person.registered_at, excluded.registered_at)
+      returning id)
+    insert into profile
+      (person_id, first_name, last_name, display_name, names_changed_at, avatar_url, locale, issuer, subject)
+    select id, ${names.firstName ?? null}, ${names.lastName ?? null}, ${names.displayName ?? null},
+      ${at}::timestamptz, ${picture},
+      (select r.locale from registration_locale r join language l on l.code = r.locale
+        where r.email = ${email} and r.at > now() - interval '24 hours' order by r.at desc, r.org_id limit 1),
+      ${issuer}, ${subject}
+    from known
+    on conflict (person_id) do nothing
+    returning person_id as id`.execute(tx.kysely);
+  const made = rows[0];
+  if (made !== undefined) return { id: made.id, created: true };
+  // Somebody else made it meanwhile, and has committed: the insertion waited for that.
+  const id = await findProfileId(tx, email);
+  if (id === undefined) throw new Error('a profile that was there is gone');
+  return { id, created: false };
+}
+
+async function findProfileId(tx: Tx, email: string): Promise<number | undefined> {
+  const row = await tx.kysely
+    .selectFrom('profile as f')
+    .innerJoin('person as p', 'p.id', 'f.person_id')
+    .select('f.person_id as id')
+    .where('p.email', '=', email)
+    .executeTakeFirst();
+  return row?.id;
+}
+
+/**
+ * When names of a source of the time `at` are taken (contract 4, 5):
+ * `laterSecond`: only when `at` is later than the second of the newest source so far. For tokens, whose `iat` has whole seconds.
+ * `notOlder`: unless `at` is earlier than it. For pushes and webhooks that say when.
+ * `always`: for a change made here, and for whoever does not say when.
+ */
+export type NamesRule = 'laterSecond' | 'notOlder' | 'always';
+
+/**
+ * Takes the names that are given (null clears one) when the rule allows; answers whether it did. One atomic statement: whatever
+ * the order in which sources arrive, the newest wins. How new the names are never goes back.
+ */
+export async function applyNames(
+  tx: Tx,
+  id: number,
+  names: Partial<Names>,
+  at: Date,
+  rule: NamesRule,
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx.kysely
+    .updateTable('profile')
+    .set((eb) => {
+      const next = {
+        first_name: names.firstName === undefined ? eb.ref('first_name') : eb.val(names.firstName),
+        last_name: names.lastName === undefined ? eb.ref('last_name') : eb.val(names.lastName),
+        display_name: names.displayName === undefined ? eb.ref('display_name') : eb.val(names.displayName),
+      };
+      return {
+        ...next,
+        names_changed_at: sql<Date>`greatest(names_changed_at, ${at}::timestamptz)`,
+        updated_at: sql<Date>`case
+          when first_name is distinct from ${next.first_name}::text or last_name is distinct from ${next.last_name}::text
+            or display_name is distinct from ${next.display_name}::text then now() else updated_at end`,
+      };
+    })
+    .where('person_id', '=', id)
+    .where(mayTake(at, rule))
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n;
+}
+
+function mayTake(at: Date, rule: NamesRule) {
+  switch (rule) {
+    case 'always':
+      return sql<boolean>`true`;
+    case 'notOlder':
+      return sql<boolean>`(names_changed_at is null or names_changed_at <= ${at}::timestamptz)`;
+    case 'laterSecond':
+      return sql<boolean>`(names_changed_at is null or date_trunc('second', names_changed_at) < ${at}::timestamptz)`;
+  }
+}
+
+/** What a user sets here, beside names; what is left out stays. `brandId` null: the default brand, whichever it is. */
+export interface ProfileChange {
+  avatarUrl?: string | null;
+  locale?: string | null;
+  theme?: 'light' | 'dark' | 'system';
+  timezone?: string | null;
+  brandId?: number | null;
+}
+
+/** The language and the brand must be held (`holdLanguage`, `holdBrand`). */
+export async function updateProfile(tx: Tx, id: number, change: ProfileChange): Promise<void> {
+  await tx.kysely
+    .updateTable('profile')
+    .set({
+      ...(change.avatarUrl === undefined ? {} : { avatar_url: change.avatarUrl }),
+      ...(change.locale === undefined ? {} : { locale: change.locale }),
+      ...(change.theme === undefined ? {} : { theme: change.theme }),
+      ...(change.timezone === undefined ? {} : { timezone: change.timezone }),
+      ...(change.brandId === undefined ? {} : { brand_id: change.brandId }),
+      updated_at: sql<Date>`now()`,
+    })
+    .where('person_id', '=', id)
+    .execute();
+}
+
+/** The number of a brand, held against deletion until the transaction ends; undefined when there is none. */
+export async function holdBrand(tx: Tx, slug: string): Promise<number | undefined> {
+  const brand = await tx.kysely
+    .selectFrom('brand')
+    .select('id')
+    .where('slug', '=', slug)
+    .forKeyShare()
+    .executeTakeFirst();
+  return brand?.id;
+}
+
+/** Whether the registry has the language; it is held against deletion until the transaction ends. */
+export async function holdLanguage(tx: Tx, code: string): Promise<boolean> {
+  const language = await tx.kysely
+    .selectFrom('language')
+    .select('code')
+    .where('code', '=', code)
+    .forKeyShare()
+    .executeTakeFirst();
+  return language !== undefined;
+}

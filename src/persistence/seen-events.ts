@@ -1,0 +1,34 @@
+import { type Kysely, sql } from 'kysely';
+import type { Tx } from './database.ts';
+import type { Schema } from './schema.ts';
+
+/** An event told again within this long counts once (contract 5). */
+const KEEP = sql`interval '24 hours'`;
+const PRUNE_ROWS = 500;
+
+/** Who tells events, each with keys of its own. */
+export type EventSource = 'application-event' | 'webhook';
+
+/**
+ * Whether the event was not told within the last 24 hours; it is remembered with the transaction. Of several at once exactly
+ * one is told true, and the others only after its commit.
+ */
+export async function claimEvent(tx: Tx, source: EventSource, key: string): Promise<boolean> {
+  const { rows } = await sql`
+    insert into seen_event (source, key) values (${source}, ${key})
+    on conflict (source, key) do update set at = excluded.at where seen_event.at <= now() - ${KEEP}
+    returning source`.execute(tx.kysely);
+  return rows.length > 0;
+}
+
+/** Deletes events of more than 24 hours ago, a few at a time, each time a statement of its own. Answers how many went. */
+export async function pruneSeenEvents(db: Kysely<Schema>): Promise<number> {
+  for (let total = 0; ; ) {
+    const { numAffectedRows = 0n } = await sql`
+      delete from seen_event where (source, key) in
+        (select source, key from seen_event where at <= now() - ${KEEP} order by at limit ${PRUNE_ROWS} for update skip locked)
+    `.execute(db);
+    total += Number(numAffectedRows);
+    if (numAffectedRows < PRUNE_ROWS) return total;
+  }
+}
