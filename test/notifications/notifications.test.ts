@@ -160,7 +160,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       const second = await nora.post(LOG, { recipients: ['plain@example.com'] });
       const plain = await Rest.as(usher, 'plain@example.com');
       expect(await inbox(plain)).toMatchObject([
-        { id: second.body.data.notifications[0].id, subject: 'Notifications', payload: {} },
+        { id: second.body.data.notifications[0].id, subject: 'Generic', payload: {} },
         { id },
       ]);
     });
@@ -376,7 +376,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         {
           notificationTypeId: ids.generic,
           code: 'generic',
-          name: 'Notifications',
+          name: 'Generic',
           description: null,
           emailEnabled: true,
           pushEnabled: true,
