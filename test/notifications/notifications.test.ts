@@ -523,14 +523,9 @@ for (const kind of ['postgresql', 'pglite'] as const) {
 
     test('a thousand recipients are one send', async () => {
       const recipients = Array.from({ length: 1000 }, (_, n) => `many${n}@example.com`);
-      await send({ type: 'due', recipients: ['warm@example.com'], payload: { number: 1 } });
-      const from = performance.now();
       const answer = await send({ type: 'due', recipients, payload: { number: 1 } });
-      const took = performance.now() - from;
       expect(answer.status).toBe(202);
       expect(answer.body.data.notifications.map(({ email }: { email: string }) => email)).toEqual(recipients);
-      console.log(kind, 'took', took);
-      expect(took).toBeLessThan(10_000);
     });
   });
 }

@@ -223,6 +223,26 @@ describe('types and templates of an application (contract 5, 6)', () => {
     });
   });
 
+  test('a send is delivered, and the inbox and the log say so', async () => {
+    const ann = await Rest.as(usher, 'ann@example.com');
+    const sent = await nora.post('/api/applications/billing/notifications', {
+      recipients: ['ann@example.com'],
+      subject: 'Delivered',
+      body: 'For the mailbox.',
+    });
+    const [{ id }] = sent.body.data.notifications;
+    const item = async () => (await ann.get('/api/profile/me/notifications/inbox?limit=1')).body.response[0];
+    const late = performance.now() + 20_000;
+    while ((await item()).status === 'queued' && performance.now() < late) await new Promise((r) => setTimeout(r, 100));
+    expect(await item()).toMatchObject({ id, status: 'sent', statusReason: null });
+    const log = await nora.get('/api/applications/billing/notifications?email=ann@example.com&limit=1');
+    expect(log.body.data).toMatchObject([
+      { id, deliveries: [{ channel: 'email', status: 'sent', sentAt: expect.any(String) }] },
+    ]);
+    const mail = await fetch(`${usher.rest}/dev/mail`);
+    expect(await mail.text()).toContain('Delivered');
+  });
+
   test('who may: administrators of this application; the others learn nothing, and foreign ids are unknown', async () => {
     const [nobody, plain, foreign] = [
       await Rest.as(usher),
