@@ -37,13 +37,12 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         ['de', 'Rechnung {{ number }}'],
       ]) {
         const answer = await root.post(TEMPLATES, {
-          ...{
-            notificationTypeId: due.id,
-            locale,
-            subject,
-            html: '<p>{{ user.email }}: {{ number }} & {{ brand.name }}</p>',
-          },
-          ...{ requiredVariables: ['number'], url: 'https://app.example.com/i/{{ number }}' },
+          notificationTypeId: due.id,
+          locale,
+          subject,
+          html: '<p>{{ user.email }}: {{ number }} & {{ brand.name }}</p>',
+          requiredVariables: ['number'],
+          url: 'https://app.example.com/i/{{ number }}',
         });
         expect(answer.status).toBe(201);
       }

@@ -68,6 +68,12 @@ async function withDeliveries(tx: Tx, conditions: ReturnType<typeof sql>[], limi
   const byNotification = Map.groupBy(deliveries, ({ notification }) => notification);
   return rows.map((row) => ({
     ...row,
-    deliveries: (byNotification.get(row.id) ?? []).map(({ notification: _, ...delivery }) => delivery),
+    deliveries: (byNotification.get(row.id) ?? []).map(({ channel, status, attempts, error, sentAt }) => ({
+      channel,
+      status,
+      attempts,
+      error,
+      sentAt,
+    })),
   }));
 }
