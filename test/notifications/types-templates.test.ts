@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { describeApplications, sendBySystem, typeId } from './support.ts';
+import { deliveriesOf, describeApplications, sendBySystem, typeId } from './support.ts';
 
 const TYPES = '/api/applications/billing/notification-types';
 const TEMPLATES = '/api/applications/billing/templates';
@@ -241,6 +241,19 @@ describe('types and templates of an application (contract 5, 6)', () => {
     ]);
     const mail = await fetch(`${usher.rest}/dev/mail`);
     expect(await mail.text()).toContain('Delivered');
+  });
+
+  test('with its application go its types, templates, notifications and queued deliveries', async () => {
+    await usher.app.manifests.apply('application: { code: gone, name: Gone }', { actor: 'cli' });
+    const type = await typeId(root, 'gone', 'generic');
+    const template = { notificationTypeId: type, locale: 'en', subject: 'S', html: 'H' };
+    expect((await root.post('/api/applications/gone/templates', template)).status).toBe(201);
+    const sent = await sendBySystem(usher, { appCode: 'gone', recipients: ['g@example.com'], idempotencyKey: 'g' });
+    expect(sent.status).toBe(202);
+    expect((await root.delete('/api/applications/gone')).status).toBe(204);
+    const inbox = await (await Rest.as(usher, 'g@example.com')).get('/api/profile/me/notifications/inbox');
+    expect(inbox.body.response).toEqual([]);
+    expect(await deliveriesOf(usher, sent.body.data.notifications[0].id)).toEqual([]);
   });
 
   test('who may: administrators of this application; the others learn nothing, and foreign ids are unknown', async () => {
