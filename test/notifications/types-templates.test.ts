@@ -243,6 +243,29 @@ describe('types and templates of an application (contract 5, 6)', () => {
     expect(await mail.text()).toContain('Delivered');
   });
 
+  test('sends and templates take 1 MiB and not a byte more; a send is bounded for all its recipients together', async () => {
+    const filled = (body: Record<string, unknown>, bytes: number): unknown => {
+      const text = 'x'.repeat(bytes - JSON.stringify({ ...body, fill: '' }).length);
+      return { ...body, fill: text };
+    };
+    const renamed = (body: unknown, to: string): unknown =>
+      JSON.parse(JSON.stringify(body).replace('"fill"', `"${to}"`));
+    const limit = 1024 * 1024;
+    const send = { appCode: 'billing', recipients: ['big@example.com'] };
+    const type = await typeId(root, 'billing', 'twice');
+    const template = { notificationTypeId: type, locale: 'en', subject: 'S', key: 'big' };
+    expect((await sendBySystem(usher, renamed(filled(send, limit), 'body'))).status).toBe(202);
+    expect((await sendBySystem(usher, renamed(filled(send, limit + 1), 'body'))).status).toBe(413);
+    expect((await root.post(TEMPLATES, renamed(filled(template, limit), 'html'))).status).toBe(201);
+    expect((await root.post(TEMPLATES, renamed(filled({ ...template, key: 'more' }, limit + 1), 'html'))).status).toBe(
+      413,
+    );
+    const many = Array.from({ length: 1000 }, (_, n) => `b${n}@example.com`);
+    const payload = { text: 'x'.repeat(100_000) };
+    const answer = await sendBySystem(usher, { appCode: 'billing', recipients: many, payload });
+    expect([answer.status, answer.body.code]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+  });
+
   test('with its application go its types, templates, notifications and queued deliveries', async () => {
     await usher.app.manifests.apply('application: { code: gone, name: Gone }', { actor: 'cli' });
     const type = await typeId(root, 'gone', 'generic');
