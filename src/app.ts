@@ -4,7 +4,7 @@
  */
 
 import { readFile } from 'node:fs/promises';
-import { type BuiltFeatures, buildFeatures } from './app-features.ts';
+import { type BuiltFeatures, buildFeatures, type Features } from './app-features.ts';
 import { exposeMetrics } from './app-metrics.ts';
 import type { Manifests } from './catalog/manifest/manifests.ts';
 import { seed } from './catalog/seed.ts';
@@ -49,6 +49,8 @@ export interface App {
   readonly database: Database;
   readonly engine: Engine;
   readonly manifests: Manifests;
+  /** For tests of its bounds and ends. */
+  readonly streams: Features['inboxStreams'];
   /** To be rung after a commit that enqueued deliveries past the features. */
   readonly bell: DeliveryBell;
   /** Null where an identity provider is configured. */
@@ -138,6 +140,7 @@ async function build(config: Config, { clock, log, database, deliveryFailpoints 
     database,
     engine,
     manifests: features.manifests,
+    streams: features.inboxStreams,
     bell: built.bell,
     localIssuer,
     localKey,

@@ -71,6 +71,12 @@ export interface Services {
   /** Null in production. */
   readonly mailbox: Mailbox | null;
   readonly manifests: Pick<Manifests, 'apply' | 'export'>;
+  readonly notificationPreferences: Preferences;
+  readonly notificationTypes: NotificationTypes;
+  readonly pushSubscriptions: PushSubscriptions;
+  readonly sendLog: SendLog;
+  readonly sends: Sends;
+  readonly templates: Templates;
   readonly applications: Applications;
   readonly entities: Entities;
   readonly entityItems: EntityCatalogItems;

@@ -144,9 +144,9 @@ export class InboxStreams {
 
   async #check(): Promise<void> {
     const { clock } = this.#options;
-    for (const [email, sessions] of [...this.#sessions]) {
+    for (const [email, sessions] of this.#sessions) {
       const active = await this.#isActive(email);
-      for (const session of [...sessions]) if (!active || clock.now() >= session.expiresAt) session.end();
+      for (const session of sessions) if (!active || clock.now() >= session.expiresAt) session.end();
     }
     const now = clock.monotonic();
     if (now - this.#polledAt >= POLL_MS) {

@@ -37,13 +37,12 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         ['de', 'Rechnung {{ number }}'],
       ]) {
         const answer = await root.post(TEMPLATES, {
-          ...{
-            notificationTypeId: due.id,
-            locale,
-            subject,
-            html: '<p>{{ user.email }}: {{ number }} & {{ brand.name }}</p>',
-          },
-          ...{ requiredVariables: ['number'], url: 'https://app.example.com/i/{{ number }}' },
+          notificationTypeId: due.id,
+          locale,
+          subject,
+          html: '<p>{{ user.email }}: {{ number }} & {{ brand.name }}</p>',
+          requiredVariables: ['number'],
+          url: 'https://app.example.com/i/{{ number }}',
         });
         expect(answer.status).toBe(201);
       }
@@ -160,7 +159,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       const second = await nora.post(LOG, { recipients: ['plain@example.com'] });
       const plain = await Rest.as(usher, 'plain@example.com');
       expect(await inbox(plain)).toMatchObject([
-        { id: second.body.data.notifications[0].id, subject: 'Notifications', payload: {} },
+        { id: second.body.data.notifications[0].id, subject: 'Generic', payload: {} },
         { id },
       ]);
     });
@@ -376,7 +375,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         {
           notificationTypeId: ids.generic,
           code: 'generic',
-          name: 'Notifications',
+          name: 'Generic',
           description: null,
           emailEnabled: true,
           pushEnabled: true,
@@ -523,14 +522,9 @@ for (const kind of ['postgresql', 'pglite'] as const) {
 
     test('a thousand recipients are one send', async () => {
       const recipients = Array.from({ length: 1000 }, (_, n) => `many${n}@example.com`);
-      await send({ type: 'due', recipients: ['warm@example.com'], payload: { number: 1 } });
-      const from = performance.now();
       const answer = await send({ type: 'due', recipients, payload: { number: 1 } });
-      const took = performance.now() - from;
       expect(answer.status).toBe(202);
       expect(answer.body.data.notifications.map(({ email }: { email: string }) => email)).toEqual(recipients);
-      console.log(kind, 'took', took);
-      expect(took).toBeLessThan(10_000);
     });
   });
 }

@@ -170,6 +170,23 @@ describe('hostile templates', () => {
     expect((await rendered({ html: 'x' })).html).toBe('x');
   });
 
+  test('what ends its process ends nothing else, and is told as what it is', async () => {
+    // More than the heap of a process, in one value: the library has no say in it.
+    const payload = { list: Array.from({ length: 150 }, (_, n) => `${n}`.padEnd(1_000_000, 'x')) };
+    const [outcome] = await renderer.render([{ template: template({}), payload, variables: {} }]);
+    expect(outcome).toEqual({ ok: false, problem: expect.stringMatching(/^it takes too (much memory|long)$/) });
+    expect((await rendered({ html: 'x' })).html).toBe('x');
+  });
+
+  test('HTML that is nested without end becomes text all the same, or is given up', async () => {
+    const html = '<div><b>'.repeat(60_000);
+    const from = performance.now();
+    const [outcome] = await renderer.render([{ template: template({ html }), variables: {} }]);
+    expect(typeof outcome?.ok).toBe('boolean');
+    expect(performance.now() - from).toBeLessThan(10_000);
+    expect((await rendered({ html: 'x' })).html).toBe('x');
+  });
+
   test('in a batch it fails once, with all jobs of its template; the others are rendered', async () => {
     const [bad, good] = [template({ html: loop }), template({ html: '{{ n }}' })];
     const jobs = Array.from({ length: 300 }, (_, n) => ({ template: n % 3 === 1 ? bad : good, variables: { n } }));

@@ -10,20 +10,9 @@ application: { code: shop, name: Shop }
 admins: [olga@example.com]
 `;
 
-/** Two applications, each with the type `generic`, as the registry makes them. */
+/** Two applications; each has the type `generic` from the first. */
 export async function describeApplications(usher: RunningUsher): Promise<void> {
   for (const text of [MANIFEST, OTHER]) await usher.app.manifests.apply(text, { actor: 'cli' });
-  await usher.app.database.change(async (tx) => {
-    const apps = await tx.kysely.selectFrom('application').select(['id', 'code']).execute();
-    for (const { id } of apps) {
-      await tx.kysely
-        .insertInto('notification_type')
-        .values({ application_id: id, code: 'generic', name: 'Notifications' })
-        .onConflict((oc) => oc.columns(['application_id', 'code']).doNothing())
-        .execute();
-    }
-    return { result: null, scopes: [] };
-  });
 }
 
 /** Sends as a backend does. */

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { describeApplications, sendBySystem, typeId } from './support.ts';
+import { deliveriesOf, describeApplications, sendBySystem, typeId } from './support.ts';
 
 const TYPES = '/api/applications/billing/notification-types';
 const TEMPLATES = '/api/applications/billing/templates';
@@ -158,7 +158,7 @@ describe('types and templates of an application (contract 5, 6)', () => {
       expect([answer.status, answer.body.details.code]).toEqual([400, 'VALIDATION_FAILED']);
       expect(answer.body.details.issues).toMatchObject([
         { path: 'subject', line: 1, column: 1, message: expect.stringMatching(/line 1, column 1/) },
-        { path: 'html', line: 2, column: 2 },
+        { path: 'html', line: 2, column: 7 },
       ]);
       const put = await root.put(`${TEMPLATES}/${before[0].id}`, { html: '{% for %}' });
       expect(put.body.details.issues).toMatchObject([{ path: 'html', line: 1 }]);
@@ -221,6 +221,62 @@ describe('types and templates of an application (contract 5, 6)', () => {
       const endless = await nora.post(`${TEMPLATES}/${loop.body.data.id}/preview`, { payload: {} });
       expect([endless.status, endless.body.code]).toEqual([422, 'UNPROCESSABLE']);
     });
+  });
+
+  test('a send is delivered, and the inbox and the log say so', async () => {
+    const ann = await Rest.as(usher, 'ann@example.com');
+    const sent = await nora.post('/api/applications/billing/notifications', {
+      recipients: ['ann@example.com'],
+      subject: 'Delivered',
+      body: 'For the mailbox.',
+    });
+    const [{ id }] = sent.body.data.notifications;
+    const item = async () => (await ann.get('/api/profile/me/notifications/inbox?limit=1')).body.response[0];
+    const late = performance.now() + 20_000;
+    while ((await item()).status === 'queued' && performance.now() < late) await new Promise((r) => setTimeout(r, 100));
+    expect(await item()).toMatchObject({ id, status: 'sent', statusReason: null });
+    const log = await nora.get('/api/applications/billing/notifications?email=ann@example.com&limit=1');
+    expect(log.body.data).toMatchObject([
+      { id, deliveries: [{ channel: 'email', status: 'sent', sentAt: expect.any(String) }] },
+    ]);
+    const mail = await fetch(`${usher.rest}/dev/mail`);
+    expect(await mail.text()).toContain('Delivered');
+  });
+
+  test('sends and templates take 1 MiB and not a byte more; a send is bounded for all its recipients together', async () => {
+    const filled = (body: Record<string, unknown>, bytes: number): unknown => {
+      const text = 'x'.repeat(bytes - JSON.stringify({ ...body, fill: '' }).length);
+      return { ...body, fill: text };
+    };
+    const renamed = (body: unknown, to: string): unknown =>
+      JSON.parse(JSON.stringify(body).replace('"fill"', `"${to}"`));
+    const limit = 1024 * 1024;
+    const send = { appCode: 'billing', recipients: ['big@example.com'] };
+    const type = await typeId(root, 'billing', 'twice');
+    const template = { notificationTypeId: type, locale: 'en', subject: 'S', key: 'big' };
+    expect((await sendBySystem(usher, renamed(filled(send, limit), 'body'))).status).toBe(202);
+    expect((await sendBySystem(usher, renamed(filled(send, limit + 1), 'body'))).status).toBe(413);
+    expect((await root.post(TEMPLATES, renamed(filled(template, limit), 'html'))).status).toBe(201);
+    expect((await root.post(TEMPLATES, renamed(filled({ ...template, key: 'more' }, limit + 1), 'html'))).status).toBe(
+      413,
+    );
+    const many = Array.from({ length: 1000 }, (_, n) => `b${n}@example.com`);
+    const payload = { text: 'x'.repeat(100_000) };
+    const answer = await sendBySystem(usher, { appCode: 'billing', recipients: many, payload });
+    expect([answer.status, answer.body.code]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
+  });
+
+  test('with its application go its types, templates, notifications and queued deliveries', async () => {
+    await usher.app.manifests.apply('application: { code: gone, name: Gone }', { actor: 'cli' });
+    const type = await typeId(root, 'gone', 'generic');
+    const template = { notificationTypeId: type, locale: 'en', subject: 'S', html: 'H' };
+    expect((await root.post('/api/applications/gone/templates', template)).status).toBe(201);
+    const sent = await sendBySystem(usher, { appCode: 'gone', recipients: ['g@example.com'], idempotencyKey: 'g' });
+    expect(sent.status).toBe(202);
+    expect((await root.delete('/api/applications/gone')).status).toBe(204);
+    const inbox = await (await Rest.as(usher, 'g@example.com')).get('/api/profile/me/notifications/inbox');
+    expect(inbox.body.response).toEqual([]);
+    expect(await deliveriesOf(usher, sent.body.data.notifications[0].id)).toEqual([]);
   });
 
   test('who may: administrators of this application; the others learn nothing, and foreign ids are unknown', async () => {

@@ -30,7 +30,9 @@ const fields = {
     .meta({ description: 'Addresses. One listed twice counts once; one without a record gets one.' }),
   payload: freeObject.optional().meta({ description: 'For the templates, and for whoever shows the inbox.' }),
   subject: text(500).optional().meta({ description: "Where there is no template; else the type's name." }),
-  body: text(500_000).optional().meta({ description: 'Plain text, where there is no template.' }),
+  body: text(1024 * 1024)
+    .optional()
+    .meta({ description: 'Plain text, where there is no template.' }),
   url: text(LIMITS.url).optional().meta({ description: 'What a push opens: a URL, or a path.' }),
   icon: text(LIMITS.url).optional().meta({ description: 'Shown with a push: a path, or a URL.' }),
   locale: languageCode.optional().meta({ description: "For all recipients; each one's own without it." }),

@@ -28,8 +28,11 @@ const variable = text(128).refine((value) => value.trim() !== '', 'must not be e
 
 const parts = {
   subject: text(1000).refine((value) => value.trim() !== '', 'must not be empty'),
-  html: text(500_000),
-  text: text(500_000).nullable().optional().meta({ description: 'Made from the HTML where there is none.' }),
+  html: text(1024 * 1024),
+  text: text(1024 * 1024)
+    .nullable()
+    .optional()
+    .meta({ description: 'Made from the HTML where there is none.' }),
   pushTitle: text(1000).nullable().optional().meta({ description: 'The subject where there is none.' }),
   pushBody: text(4000).nullable().optional().meta({ description: 'The text where there is none.' }),
   url: text(2048).nullable().optional().meta({ description: 'What a push opens.' }),

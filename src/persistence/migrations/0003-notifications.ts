@@ -83,11 +83,12 @@ const STATEMENTS = [
     created_at timestamptz(3) not null default now(),
     foreign key (application_id, notification_type_id) references notification_type (application_id, id)
   )`,
-  // The inbox (suppressed ones are not in it), its unread part, and the application's send log.
-  `create index notification_inbox on notification (person_id, id) where status <> 'suppressed'`,
+  // The inbox, its unread part, and the application's send log, as it is asked for.
+  `create index notification_inbox on notification (person_id, id)`,
   `create index notification_unread on notification (person_id, id) where read_at is null and status <> 'suppressed'`,
   `create index notification_log on notification (application_id, id)`,
-  `create index notification_type_of on notification (notification_type_id)`,
+  `create index notification_log_status on notification (application_id, status, id)`,
+  `create index notification_log_type on notification (notification_type_id, id)`,
   // One thing to send to one address by one channel. content holds what was rendered when the send was accepted; the brand's
   // look is put around it when it leaves. The identity provider's e-mails are never stored: they hold codes (contract 8).
   // due_at says when it is to be done next, null that nothing is left to do: a claim moves it behind its lease, so that what a

@@ -1,0 +1,142 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { CompiledQuery, type KyselyPlugin, type RootOperationNode, sql } from 'kysely';
+import type { Tx } from '../../src/persistence/database.ts';
+import {
+  countUnread,
+  countUnreadOf,
+  listBehind,
+  listInbox,
+  markAllRead,
+  markRead,
+  newestIn,
+} from '../../src/persistence/notifications/inbox.ts';
+import { listLog } from '../../src/persistence/notifications/log.ts';
+import { isTypeInUse } from '../../src/persistence/notifications/types.ts';
+import { useDatabase } from '../support/databases.ts';
+
+interface PlanNode {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  Plans?: PlanNode[];
+}
+
+function nodes(plan: PlanNode): PlanNode[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodes)];
+}
+
+/** How each statement of `work` reads the big tables: the index, or that there is none. Nothing is written. */
+async function readsOf(tx: Tx, work: (tx: Tx) => Promise<unknown>): Promise<string[]> {
+  const statements: RootOperationNode[] = [];
+  const listener: KyselyPlugin = {
+    transformQuery: ({ node }) => {
+      statements.push(node);
+      return node;
+    },
+    transformResult: ({ result }) => Promise.resolve(result),
+  };
+  await work({ kysely: tx.kysely.withPlugin(listener) });
+  const reads: string[] = [];
+  for (const node of statements) {
+    const { sql: text, parameters } = tx.kysely.getExecutor().compileQuery(node, { queryId: 'plan' });
+    const { rows } = await tx.kysely.executeQuery<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+      CompiledQuery.raw(`explain (format json) ${text}`, [...parameters]),
+    );
+    for (const found of rows.flatMap((row) => nodes(row['QUERY PLAN'][0].Plan))) {
+      const table = found['Relation Name'];
+      const scanned = found['Node Type'] === 'Seq Scan';
+      if (scanned && (table === 'notification' || table === 'delivery')) reads.push(`all of ${table}`);
+      if (found['Index Name'] !== undefined) reads.push(found['Index Name']);
+    }
+  }
+  return reads.filter(
+    (name) => name.startsWith('notification_') || name.startsWith('delivery') || name.startsWith('all'),
+  );
+}
+
+describe('the statements of inbox and log, on 40,000 notifications of 400 people', () => {
+  const fixture = useDatabase('postgresql');
+  let app: number;
+  let rare: number;
+
+  beforeAll(async () => {
+    await fixture.database.change(async (tx) => {
+      const run = async (statement: string) => await sql.raw(statement).execute(tx.kysely);
+      await run(`insert into application (code, name) values ('one', 'One'), ('two', 'Two')`);
+      await run(
+        `insert into notification_type (application_id, code, name) select id, 'generic', 'G' from application`,
+      );
+      await run(`insert into notification_type (application_id, code, name) select id, 'rare', 'R' from application`);
+      await run(`insert into person (email) select 'p' || n || '@example.com' from generate_series(1, 400) n`);
+      await run(`insert into notification (application_id, notification_type_id, person_id, subject, payload, status, locale, read_at)
+        select t.application_id, t.id, p.id, 's', '{}', case when n % 500 = 0 then 'failed' else 'sent' end, 'en',
+          case when n % 10 = 0 then null else now() end
+        from generate_series(1, 40000) n
+        join (select id, row_number() over (order by id) as at from person) p on p.at = n % 400 + 1
+        join (select id, application_id, row_number() over (order by id) as at from notification_type where code = 'generic') t
+          on t.at = n % 2 + 1`);
+      await run(
+        `insert into delivery (notification_id, channel, content, status, lane) select id, 'email', '{}', 'sent', 'x' from notification`,
+      );
+      const found = await tx.kysely
+        .selectFrom('application')
+        .select('id')
+        .where('code', '=', 'one')
+        .executeTakeFirstOrThrow();
+      app = found.id;
+      const row = await tx.kysely
+        .selectFrom('notification_type')
+        .select('id')
+        .where('application_id', '=', app)
+        .where('code', '=', 'rare')
+        .executeTakeFirstOrThrow();
+      rare = row.id;
+      return { result: null, scopes: ['*'] };
+    });
+    await fixture.database.change(async (tx) => {
+      await sql.raw('analyze notification, delivery, person, application, notification_type').execute(tx.kysely);
+      return { result: null, scopes: [] };
+    });
+  }, 120_000);
+
+  const email = 'p7@example.com';
+  const page = { limit: 51, after: null, unreadOnly: false, app: null };
+  const filters = { status: null, type: null, email: null, limit: 51, after: null };
+
+  test.each<[string, (tx: Tx) => Promise<unknown>, RegExp]>([
+    ['the first page of an inbox', (tx) => listInbox(tx, email, page), /^notification_inbox$/],
+    ['a later page', (tx) => listInbox(tx, email, { ...page, after: 20_000 }), /^notification_inbox$/],
+    ['the unread', (tx) => listInbox(tx, email, { ...page, unreadOnly: true }), /^notification_(unread|inbox)$/],
+    ['of one application', (tx) => listInbox(tx, email, { ...page, app: 'one' }), /^notification_inbox$/],
+    ['how many are unread', (tx) => countUnread(tx, email), /^notification_unread$/],
+    ['of several readers', (tx) => countUnreadOf(tx, [email, 'p8@example.com']), /^notification_unread$/],
+    ['the newest', (tx) => newestIn(tx, email), /^notification_inbox$/],
+    [
+      'what came behind a position',
+      (tx) => listBehind(tx, [{ email, cursor: 39_000 }], 200),
+      /^notification_(inbox|pkey)$/,
+    ],
+    ['reading one', (tx) => markRead(tx, email, 7), /^notification_(pkey|inbox)$/],
+    ['reading all', (tx) => markAllRead(tx, email, null), /^notification_unread$/],
+    ['the log', (tx) => listLog(tx, app, filters), /^(notification_(log|pkey)|delivery_notification_id_channel_key)$/],
+    [
+      'the log, failed ones',
+      (tx) => listLog(tx, app, { ...filters, status: 'failed' }),
+      /^(notification_log_status|delivery_.*)$/,
+    ],
+    [
+      'the log, a rare type',
+      (tx) => listLog(tx, app, { ...filters, type: 'rare' }),
+      /^(notification_(log|log_type)|notification_type_.*|delivery_.*)$/,
+    ],
+    ['the log, one address', (tx) => listLog(tx, app, { ...filters, email }), /^(notification_inbox|delivery_.*)$/],
+    ['whether a type without notifications is in use', (tx) => isTypeInUse(tx, rare), /^notification_log_type$/],
+  ])('%s: by index', async (_what, work, wanted) => {
+    const { result: reads } = await fixture.database.change(async (tx) => ({
+      result: await readsOf(tx, work),
+      scopes: [],
+    }));
+    expect(reads.filter((name) => !wanted.test(name) && !name.startsWith('notification_type'))).toEqual([]);
+    expect(reads.length).toBeGreaterThan(0);
+  });
+});
