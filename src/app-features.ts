@@ -61,7 +61,7 @@ export function buildFeatures({ config, database, clock, log }: Ground): BuiltFe
       roles: new Roles(database),
     },
     prepare: async () => {
-      await database.change(seedAuthMails);
+      await database.change((tx) => seedAuthMails(tx, sealing));
       await database.change(seedBrands);
       await database.change((tx) => checkSealing(tx, sealing));
     },

@@ -25,7 +25,7 @@ import {
 } from '../../persistence/provider/auth-mails.ts';
 import { getSetting } from '../../persistence/settings.ts';
 import type { Logger } from '../../telemetry.ts';
-import { AUTH_TYPE } from './auth-type.ts';
+import { AUTH_TYPE, PROVIDER_SETTING } from './auth-type.ts';
 import { type Composed, compose } from './compose.ts';
 import { type AuthMail, readPayload } from './payload.ts';
 import { invalid, verifySignature } from './signature.ts';
@@ -46,9 +46,6 @@ export interface AuthMailResult {
   status: 'sent' | 'duplicate';
   templateSource: 'panel' | 'idp';
 }
-
-/** Where setup keeps the provider's id and its sealed signing key. */
-export const PROVIDER_SETTING = 'idp.notification-provider';
 
 /** The provider waits 5 seconds and tries again; that call then waits for this very sending. */
 const SEND_MS = 30_000;
@@ -174,7 +171,12 @@ export class AuthMails {
         appCode: config.idp.notificationAppCode,
         subject: recipient,
         after: {
-          ...{ eventType, orgId, brand, templateKey, locale, templateSource },
+          eventType,
+          orgId,
+          brand,
+          templateKey,
+          locale,
+          templateSource,
           ...(fallbackReason === null ? {} : { fallbackReason }),
         },
         requestId,
