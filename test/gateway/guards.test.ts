@@ -5,6 +5,7 @@ import {
   applicationLevel,
   type Guard,
   key,
+  managerOfAll,
   open,
   signedIn,
   signedInEvenInactive,
@@ -155,6 +156,28 @@ describe('panel levels (specification, "Panel scoping"; contract 5)', () => {
 describe('the other guards', () => {
   test('SuperAdmin', () => expectOnly(superAdmin as Guard<never>, ['root'], 'FORBIDDEN'));
 
+  test('who manages all applications', async () => {
+    const managers: Person[] = ['root', 'authAdmin', 'panelAdmin', 'barred'];
+    await expectOnly(managerOfAll() as Guard<never>, managers, 'FORBIDDEN');
+  });
+
+  test('and for whom one of them is open', async () => {
+    const guard = managerOfAll('appCode') as Guard<never>;
+    for (const [person, expected] of [
+      ['root', 'ok'],
+      ['panelAdmin', 'ok'],
+      ['barred', 'NO_APPLICATION_LEVEL'],
+      ['panelViewer', 'NO_APPLICATION_LEVEL'],
+      ['crmManager', 'FORBIDDEN'],
+      ['crmAdmin', 'FORBIDDEN'],
+      ['goneRoot', 'USER_INACTIVE'],
+    ] as const) {
+      expect([person, await judge(guard, person, 'crm')]).toEqual([person, expected]);
+    }
+    expect(await judge(guard, 'panelAdmin', 'nowhere')).toBe('NO_APPLICATION_LEVEL');
+    expect(await judge(guard, 'panelAdmin', 'auth')).toBe('NO_APPLICATION_LEVEL');
+  });
+
   test('signed in', () => expectOnly(signedIn as Guard<never>, Object.keys(people) as Person[], ''));
 
   test('signed in, even inactive: for checks only', async () => {
@@ -191,6 +214,8 @@ describe('the other guards', () => {
       signedIn,
       signedInEvenInactive,
       superAdmin,
+      managerOfAll(),
+      managerOfAll('appCode'),
       view,
       edit,
       delegated,
