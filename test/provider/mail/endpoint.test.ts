@@ -4,6 +4,7 @@ import { Writable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Sealing, SIGNING_KEY_CONTEXT } from '../../../src/brands/sealing.ts';
 import { systemClock } from '../../../src/clock.ts';
+import { gatewayRoutes } from '../../../src/gateway/routes.ts';
 import type { Tx } from '../../../src/persistence/database.ts';
 import { ensurePeople } from '../../../src/persistence/people.ts';
 import { putSetting } from '../../../src/persistence/settings.ts';
@@ -430,6 +431,8 @@ describe('what a restart leaves', () => {
       const answer = await post(second.rest, body, signature(body));
       const list = await (await fetch(`${second.rest}/dev/mail`)).text();
       const [, path] = /href="(\/dev\/mail\/[^"]+)"/.exec(list) ?? [];
+      const json = await fetch(`${second.rest}/dev/mail`, { headers: { accept: 'application/json' } });
+      const { data } = (await json.json()) as { data: unknown };
       const shown = await fetch(second.rest + path);
       const page = await shown.text();
       const elsewhere = await statusUnder('usher.evil.example.com', second.rest + path);
@@ -437,6 +440,10 @@ describe('what a restart leaves', () => {
       await second.close();
       expect(answer.body.data).toEqual({ status: 'sent', templateSource: 'panel' });
       expect(list).toContain('Mine');
+      expect(data).toMatchObject([{ to: 'gigi@example.com', subject: 'Mine', text: expect.stringContaining(code) }]);
+      const mounted = (production: boolean) =>
+        gatewayRoutes({ production }).filter((route) => route.path.startsWith('/dev/'));
+      expect([mounted(false).length, mounted(true)]).toEqual([2, []]);
       expect(page).toContain(code);
       expect(page).toContain('<iframe sandbox=""');
       expect(page).toContain('Default &lt;no-reply@usher.example.com&gt;');
