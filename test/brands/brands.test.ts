@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { ConfigError } from '../../src/config.ts';
+import { storableUrl } from '../../src/gateway/fields.ts';
 import { ensurePeople } from '../../src/persistence/people.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { Rest, type RestAnswer } from '../support/rest.ts';
@@ -276,6 +277,12 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     });
   });
 }
+
+test('in production no http URL is kept', () => {
+  const takes = (allowHttp: boolean, url: string) => storableUrl(allowHttp).safeParse(url).success;
+  expect([takes(true, 'http://a.example.com/'), takes(false, 'http://a.example.com/')]).toEqual([true, false]);
+  expect([takes(false, 'https://a.example.com/'), takes(true, 'ftp://a.example.com/')]).toEqual([true, false]);
+});
 
 describe('keys of SMTP passwords', () => {
   let storage: TestStorage;
