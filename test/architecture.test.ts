@@ -24,8 +24,14 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
   identity: { imports: ['leaf', 'outbound'] },
   administration: { imports: ['leaf', 'persistence', 'engine/types', 'engine/evaluate'] },
   catalog: { imports: [...FEATURE, 'persistence/catalog'] },
-  // Superadmins are people, and the command line changes them on the database.
-  directory: { imports: [...FEATURE, 'persistence/directory', 'persistence/superadmins'] },
+  // Superadmins are people, and the command line changes them on the database. Who comes to work with all others at once waits
+  // in a queue before the database's own (persistence/gate). Preferences stand in an application.
+  directory: {
+    imports: [
+      ...FEATURE,
+      ...['directory', 'superadmins', 'gate', 'catalog/applications'].map((store) => `persistence/${store}`),
+    ],
+  },
   brands: { imports: [...FEATURE, 'persistence/brands', 'delivery/mail'] },
   delivery: { imports: [...FEATURE, 'persistence/delivery'] },
   notifications: { imports: [...FEATURE, 'persistence/notifications', 'delivery', 'brands', 'directory'] },
@@ -58,7 +64,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   'grpc-health-check': ['engine/grpc'],
   express: ['gateway'],
   '@connectrpc/': ['gateway'],
-  'lru-cache': ['engine', 'identity'],
+  'lru-cache': ['engine', 'identity', 'directory'],
   // The provider's side seals the cookie of its login with it.
   jose: ['identity', 'provider'],
   nodemailer: ['delivery'],

@@ -1,7 +1,18 @@
 /** Fields that many bodies and paths share, by the grammar that all doors use (contract 1). */
 
 import { z } from 'zod';
-import { isApplicationCode, isLongerThan, isPermissionCode, isSlug, LIMITS, normalizeEmail } from '../grammar.ts';
+import {
+  hasForbiddenCharacters,
+  isApplicationCode,
+  isLanguageCode,
+  isLongerThan,
+  isPermissionCode,
+  isSlug,
+  isStorableUrl,
+  isTimeZone,
+  LIMITS,
+  normalizeEmail,
+} from '../grammar.ts';
 
 /** A number in a path: an id, at most 2^53. */
 export const idParam = z
@@ -50,7 +61,19 @@ export function text(max: number) {
 }
 
 export const name = text(200).refine((value) => value.trim() !== '', 'must not be empty');
+/** What a person is called; as `name`, on one line. */
+export const personName = name.refine((value) => !hasForbiddenCharacters(value), 'must not hold control characters');
 export const description = text(2000).nullable();
+
+export const languageCode = z.string().refine(isLanguageCode, 'must be a language code such as cs, en or pt-br');
+export const timeZone = z.string().refine(isTimeZone, 'must be an IANA time zone such as Europe/Prague');
+/** A URL that may be stored; whether `http:` will do, which production refuses, is the feature's to decide. */
+export const storableUrl = z
+  .string()
+  .refine(
+    (value) => isStorableUrl(value, true),
+    `must be an https URL without credentials, at most ${LIMITS.url} characters`,
+  );
 
 /** A read-only field of a record: it may come back in a PUT, and is ignored (contract 2). */
 export const readOnly = z.unknown().optional();

@@ -18,6 +18,7 @@ import type { Services } from './services.ts';
 export interface GuardRequest {
   header(name: string): string | undefined;
   readonly params: Readonly<Record<string, string>>;
+  readonly requestId: string;
   readonly signal: AbortSignal;
 }
 
@@ -44,8 +45,11 @@ export interface Guard<C> {
   readonly browsers: boolean;
   /** Whom the call comes from; throws 401 (or 503). Synchronous where it can be: checks are hot. */
   identify(services: Services, request: GuardRequest): C | Promise<C>;
-  /** Whether that caller may; throws 403 (or 503). Left out where whoever is identified may. */
-  permit?(services: Services, request: GuardRequest, caller: C): Promise<void>;
+  /**
+   * Whether that caller may; throws 403 (or 503). Left out where whoever is identified may; undefined where that is known in
+   * this turn: checks are hot.
+   */
+  permit?(services: Services, request: GuardRequest, caller: C): Promise<void> | undefined;
   /** For audit records and rate limits: `user:<email>`, `key:<name>`; null for nobody in particular. */
   actor(caller: C): string | null;
 }
@@ -120,6 +124,7 @@ export const signedInEvenInactive: Guard<Caller> = {
   errors: ['UNAUTHENTICATED', 'EMAIL_NOT_VERIFIED', 'IDENTITY_CONFLICT'],
   browsers: true,
   identify: authenticate,
+  permit: ({ subjects }, _request, caller) => subjects.refuseOther(caller),
   actor: userActor,
 };
 
@@ -136,6 +141,15 @@ export const signedIn: Guard<Caller> = {
     await activePerson(services, request, caller);
   },
   actor: userActor,
+};
+
+/** As `signedIn`, for routes whose own transaction binds the account (directory/presence.ts): it is not asked about twice. */
+export const profileOwner: Guard<Caller> = {
+  ...signedIn,
+  name: 'profileOwner',
+  permit: async (services, request, caller) => {
+    await personOf(services, request, caller);
+  },
 };
 
 /** An active SuperAdmin. */
@@ -206,7 +220,14 @@ export function applicationLevel(
   };
 }
 
+/** The person, active, and the address still the same account's. */
 async function activePerson(services: Services, request: GuardRequest, caller: Caller): Promise<PersonFacts> {
+  const person = await personOf(services, request, caller);
+  await services.subjects.admit(caller, request.requestId);
+  return person;
+}
+
+async function personOf(services: Services, request: GuardRequest, caller: Caller): Promise<PersonFacts> {
   const { person } = await services.engine.person(caller.email, { signal: request.signal });
   if (!person.active) throw new UsherError('USER_INACTIVE', 'This account is not active.');
   return person;

@@ -130,7 +130,8 @@ async function admit(
   }
   try {
     if (!guard.browsers) refuseBrowser(site, exchange);
-    if (guard.permit) await exchange.within(DEADLINE_MS.call, guard.permit(services, request, caller));
+    const permitted = guard.permit?.(services, request, caller);
+    if (permitted !== undefined) await exchange.within(DEADLINE_MS.call, permitted);
   } catch (error) {
     if (error instanceof UsherError && error.code === 'FORBIDDEN' && route.refusal !== null && actor !== null) {
       const appCode = params.appCode ?? null;
@@ -174,6 +175,9 @@ class GuardView implements GuardRequest {
   }
   header(name: string): string | undefined {
     return this.#exchange.header(name);
+  }
+  get requestId(): string {
+    return this.#exchange.requestId;
   }
   get signal(): AbortSignal {
     return this.#exchange.signal;

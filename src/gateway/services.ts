@@ -3,6 +3,10 @@
 import type { Manifests } from '../catalog/manifest/manifests.ts';
 import type { Roles } from '../catalog/roles.ts';
 import type { Administrators } from '../directory/administrators.ts';
+import type { AppPreferences } from '../directory/app-preferences.ts';
+import type { ApplicationEvents } from '../directory/application-events.ts';
+import type { Profiles } from '../directory/profiles.ts';
+import type { Subjects } from '../directory/subjects.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Revision } from '../engine/types.ts';
 import type { ApiKeys } from '../identity/api-keys.ts';
@@ -28,7 +32,12 @@ export interface Services {
   >;
   readonly manifests: Pick<Manifests, 'apply' | 'export'>;
   readonly roles: Roles;
-  readonly administrators: Administrators;
+  readonly administrators: Pick<Administrators, 'isAppAdmin'>;
+  readonly profiles: Profiles;
+  readonly appPreferences: AppPreferences;
+  readonly applicationEvents: ApplicationEvents;
+  /** Guards ask it whether an address is still the same account's. */
+  readonly subjects: Pick<Subjects, 'admit' | 'refuseOther'>;
   readonly provider: Provider;
   readonly tokens: Tokens;
   readonly keys: ApiKeys;

@@ -12,10 +12,9 @@ export class IdpNames implements NameDirectory {
   }
 
   /** The provider takes all names at once: those that are not given are written as they are there. */
-  async writeNames(email: string, names: Partial<Names>, signal: AbortSignal): Promise<void> {
+  async writeNames(email: string, names: Partial<Names>): Promise<void> {
     const user = await this.#api.findUser(email);
     if (user === null) throw new UsherError('IDP_REJECTED', 'The identity provider knows no user with this address.');
-    signal.throwIfAborted();
     await this.#api.setNames({
       id: user.id,
       givenName: names.firstName === undefined ? user.givenName : (names.firstName ?? ''),

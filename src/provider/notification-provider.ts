@@ -11,7 +11,7 @@ import { UsherError } from '../errors.ts';
 import type { Database } from '../persistence/database.ts';
 import { getSetting, putSetting } from '../persistence/settings.ts';
 import { type AdminApi, type EmailProvider, hasCode } from './admin-api.ts';
-import { administerProvider, type Done, Turns } from './administration.ts';
+import { administerProvider, type Done, KeyedLock } from './administration.ts';
 import { type IdpClient, IdpCode } from './client.ts';
 
 export interface NotificationProviderStatus {
@@ -46,7 +46,7 @@ export interface NotificationProviderOptions {
 
 export class NotificationProvider {
   readonly #options: NotificationProviderOptions;
-  readonly #turns = new Turns();
+  readonly #locks = new KeyedLock();
 
   constructor(options: NotificationProviderOptions) {
     this.#options = options;
@@ -82,7 +82,7 @@ export class NotificationProvider {
           { retryAfter: 60 },
         );
       }
-      await this.#turns.take('', () => this.#setUp(done));
+      await this.#locks.hold('', () => this.#setUp(done));
     });
     return await this.status();
   }
@@ -93,7 +93,7 @@ export class NotificationProvider {
     const write = { action: 'notification_provider.activated', act: 'activate the notification provider' };
     await administerProvider(database, by, write, async (done) => {
       client.refuseUnconfigured();
-      await this.#turns.take('', async () => {
+      await this.#locks.hold('', async () => {
         const stored = await this.#stored();
         if (stored === null)
           throw new UsherError('NOT_FOUND', 'No notification provider was set up yet: do that first.');
