@@ -4,7 +4,7 @@
  */
 
 import { readFile } from 'node:fs/promises';
-import { buildFeatures } from './app-features.ts';
+import { type BuiltFeatures, buildFeatures } from './app-features.ts';
 import { exposeMetrics } from './app-metrics.ts';
 import type { Manifests } from './catalog/manifest/manifests.ts';
 import { seed } from './catalog/seed.ts';
@@ -101,7 +101,8 @@ async function build(config: Config, { clock, log, database }: Base): Promise<Ap
     if (site.publicUrl === null) throw unavailable('This service does not listen yet.');
     return site.publicUrl;
   };
-  const features = buildFeatures({ config, database, clock, log, outbound, tokens, publicUrl });
+  const built = buildFeatures({ config, database, clock, log, outbound, tokens, publicUrl });
+  const { features } = built;
 
   const services: Services = {
     engine,
@@ -125,7 +126,8 @@ async function build(config: Config, { clock, log, database }: Base): Promise<Ap
   const listening = (port: number): void => {
     site.publicUrl ??= `http://localhost:${port}`;
   };
-  const doors = new Doors({ config, database, engine, gateway, grpc, listening });
+  const prepare = () => built.prepare();
+  const doors = new Doors({ config, database, engine, gateway, grpc, prepare, listening });
   return {
     config,
     database,
@@ -136,7 +138,7 @@ async function build(config: Config, { clock, log, database }: Base): Promise<Ap
     start: () => doors.start(),
     close: async () => {
       await doors.close();
-      await closeParts({ engine, tokens, outbound, database });
+      await closeParts({ engine, tokens, outbound, database, features: built });
     },
   };
 }
@@ -178,6 +180,8 @@ interface DoorParts {
   grpc: GrpcServer | null;
   /** Told the gateway's port. */
   listening(port: number): void;
+  /** What features need of the database before anybody calls. */
+  prepare: () => Promise<void>;
 }
 
 /** The listeners, opened once everything behind them answers, and closed before anything behind them is. */
@@ -189,10 +193,11 @@ class Doors {
   }
 
   async start(): Promise<Addresses> {
-    const { config, database, engine, gateway, grpc, listening } = this.#parts;
+    const { config, database, engine, gateway, grpc, prepare, listening } = this.#parts;
     await engine.start();
     await database.change(seed);
     await database.change((tx) => seedSuperadmins(tx, config.superadmins));
+    await prepare();
     const http = await gateway?.start();
     if (http) listening(http.port);
     const rpc = await grpc?.start();
@@ -216,9 +221,10 @@ async function closeParts(parts: {
   tokens: Tokens;
   outbound: Outbound;
   database: Database;
+  features: Pick<BuiltFeatures, 'close'>;
 }): Promise<void> {
   parts.tokens.close();
-  const results = await Promise.allSettled([parts.engine.close(), parts.outbound.close()]);
+  const results = await Promise.allSettled([parts.features.close(), parts.engine.close(), parts.outbound.close()]);
   await parts.database.close();
   const failed = results.find((result) => result.status === 'rejected');
   if (failed) throw failed.reason;

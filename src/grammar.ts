@@ -51,6 +51,12 @@ export function lowerAscii(text: string): string {
   return text.replace(UPPER, (c) => String.fromCharCode(c.charCodeAt(0) + 32));
 }
 
+/** A host name of letters, digits, hyphens and dots, or an IP address (IPv6 without brackets). */
+export function isHostName(text: string): boolean {
+  if (HOST.test(text)) return true;
+  return text.includes(':') && text.length <= 45 && URL.canParse(`http://[${text}]`);
+}
+
 /** Application, role, entity and notification type codes, brand slugs, template keys. */
 export function isSlug(text: string): boolean {
   return text.length <= LIMITS.slug && SLUG.test(text);

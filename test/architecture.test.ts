@@ -32,14 +32,14 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
       ...['directory', 'superadmins', 'gate', 'catalog/applications'].map((store) => `persistence/${store}`),
     ],
   },
-  brands: { imports: [...FEATURE, 'persistence/brands', 'delivery/mail'] },
+  brands: { imports: [...FEATURE, 'persistence/brands', 'delivery/mail', 'delivery/layout'] },
   delivery: { imports: [...FEATURE, 'persistence/delivery'] },
   notifications: { imports: [...FEATURE, 'persistence/notifications', 'delivery', 'brands', 'directory'] },
   provider: {
     imports: [
       ...[...FEATURE, 'persistence/provider', 'notifications/render', 'delivery', 'brands', 'directory'],
       // Its events make people's records and change them, in one transaction with what it keeps itself.
-      ...['persistence/directory', 'persistence/registration-locales', 'persistence/secret-key'],
+      ...['persistence/directory', 'persistence/registration-locales'],
     ],
   },
   gateway: {
@@ -69,7 +69,6 @@ const PACKAGES: Record<string, readonly string[]> = {
   jose: ['identity', 'provider'],
   nodemailer: ['delivery'],
   'web-push': ['delivery'],
-  'pg-boss': ['persistence'],
   liquidjs: ['notifications'],
   'html-to-text': ['notifications'],
   'better-sse': ['gateway'],

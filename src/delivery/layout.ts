@@ -3,7 +3,7 @@
  * styles, since that is what mail programs agree on; nothing is loaded but the logo.
  */
 
-import type { MailMessage, MailSender } from './mail.ts';
+import type { MailMessage, MailSender } from './message.ts';
 
 type Frame = Pick<MailSender, 'name' | 'look'>;
 type Content = Pick<MailMessage, 'subject' | 'html' | 'locale' | 'button'>;

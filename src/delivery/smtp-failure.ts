@@ -1,7 +1,7 @@
 /** An error of the SMTP client as the value that decides what happens next. */
 
 import { hasForbiddenCharacters } from '../grammar.ts';
-import type { MailOutcome, SmtpServer } from './mail.ts';
+import type { MailOutcome, SmtpServer } from './message.ts';
 
 /** Thrown by the pools when a message's bytes had begun to leave before the connection was lost. */
 export class LostAfterData extends Error {

@@ -8,7 +8,7 @@ import nodemailer from 'nodemailer';
 import type { MailMessage } from 'nodemailer/lib/mailer';
 import { addressKind } from '../address-kind.ts';
 import type { Clock } from '../clock.ts';
-import type { ComposedMail, SmtpServer } from './mail.ts';
+import type { ComposedMail, SmtpServer } from './message.ts';
 import { LostAfterData } from './smtp-failure.ts';
 
 export interface SmtpPoolOptions {

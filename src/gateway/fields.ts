@@ -60,6 +60,22 @@ export function text(max: number) {
     .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must not hold NUL or lone surrogates');
 }
 
+/** Text for people that can stand in a header of a mail: one line, no control characters. */
+export function line(max: number) {
+  return text(max).refine((value) => !hasForbiddenCharacters(value), 'must not hold line breaks or control characters');
+}
+
+/** A URL that may be stored; `http` outside production only (contract 1). */
+export function storableUrl(allowHttp: boolean) {
+  const scheme = allowHttp ? 'an http or https URL' : 'an https URL';
+  return z
+    .string()
+    .refine(
+      (value) => isStorableUrl(value, allowHttp),
+      `must be ${scheme} without credentials, at most ${LIMITS.url} characters`,
+    );
+}
+
 export const name = text(200).refine((value) => value.trim() !== '', 'must not be empty');
 /** What a person is called; as `name`, on one line. */
 export const personName = name.refine((value) => !hasForbiddenCharacters(value), 'must not hold control characters');
@@ -67,13 +83,6 @@ export const description = text(2000).nullable();
 
 export const languageCode = z.string().refine(isLanguageCode, 'must be a language code such as cs, en or pt-br');
 export const timeZone = z.string().refine(isTimeZone, 'must be an IANA time zone such as Europe/Prague');
-/** A URL that may be stored; whether `http:` will do, which production refuses, is the feature's to decide. */
-export const storableUrl = z
-  .string()
-  .refine(
-    (value) => isStorableUrl(value, true),
-    `must be an https URL without credentials, at most ${LIMITS.url} characters`,
-  );
 
 /** A read-only field of a record: it may come back in a PUT, and is ignored (contract 2). */
 export const readOnly = z.unknown().optional();

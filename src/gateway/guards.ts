@@ -26,8 +26,10 @@ export type GuardKind =
   | 'open'
   | 'key'
   | 'webhookSecret'
+  | 'signature'
   | 'signedIn'
   | 'superAdmin'
+  | 'panelEntry'
   | 'anyAdministrator'
   | 'applicationLevel';
 
@@ -165,6 +167,23 @@ export const superAdmin: Guard<Caller> = {
     const { superadmin } = await activePerson(services, request, caller);
     if (superadmin) return;
     throw new UsherError('FORBIDDEN', 'Only a SuperAdmin may do this.');
+  },
+  actor: userActor,
+};
+
+/** A SuperAdmin, or an active user who may enter the panel: reads what the panel's users share (contract 5, brands). */
+export const panelEntry: Guard<Caller> = {
+  kind: 'panelEntry',
+  name: 'panelEntry',
+  description: 'Needs the bearer token of a SuperAdmin, or of a user with `panel.access`.',
+  scheme: 'bearer',
+  errors: [...signedIn.errors, 'FORBIDDEN'],
+  browsers: true,
+  identify: authenticate,
+  permit: async (services, request, caller) => {
+    const { superadmin } = await activePerson(services, request, caller);
+    if (superadmin || (await entersPanel(services, request, caller.email))) return;
+    throw new UsherError('FORBIDDEN', 'Only who may enter the panel may do this.');
   },
   actor: userActor,
 };

@@ -2,7 +2,9 @@
 
 import type { Config } from '../config.ts';
 import type { Route } from './route.ts';
+import { brandRoutes } from './routes/brands.ts';
 import { checkRoutes } from './routes/checks.ts';
+import { devMailRoutes } from './routes/dev-mail.ts';
 import { documentation } from './routes/documentation.ts';
 import { internalAuthRoutes } from './routes/internal-auth.ts';
 import { manifestRoutes } from './routes/manifests.ts';
@@ -12,6 +14,7 @@ import { profileRoutes } from './routes/profile.ts';
 import { profileCheckRoutes } from './routes/profile-checks.ts';
 import { providerRoutes } from './routes/provider.ts';
 import { providerAdminRoutes } from './routes/provider-admin.ts';
+import { providerMailRoutes } from './routes/provider-mail.ts';
 import { roleRoutes } from './routes/roles.ts';
 import { userAppRoutes } from './routes/user-apps.ts';
 
@@ -28,6 +31,9 @@ export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Rout
     ...manifestRoutes, //     /api/manifests/apply, /api/applications/:appCode/manifest
     ...providerRoutes, //      /api/idp/health, discovery, login, callback, webhook, /api/internal/auth/registration-locale
     ...providerAdminRoutes, // /api/idp/admin…
+    ...brandRoutes(config.production), //     /api/admin/brands…
+    ...providerMailRoutes, // /api/idp/notifications/email
+    ...devMailRoutes(config.production), //   /dev/mail
     ...operationRoutes(config.production), // /healthz, /readyz, /metrics
   ];
   return [...routes, ...documentation(routes)]; // /api/openapi.json, /api/docs

@@ -1,7 +1,9 @@
 /** What handlers and guards may use: one line a feature, handed over by app.ts. A new feature adds its line here. */
 
+import type { Brands } from '../brands/brands.ts';
 import type { Manifests } from '../catalog/manifest/manifests.ts';
 import type { Roles } from '../catalog/roles.ts';
+import type { Mailbox } from '../delivery/mailbox.ts';
 import type { Administrators } from '../directory/administrators.ts';
 import type { AppPreferences } from '../directory/app-preferences.ts';
 import type { ApplicationEvents } from '../directory/application-events.ts';
@@ -11,6 +13,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Revision } from '../engine/types.ts';
 import type { ApiKeys } from '../identity/api-keys.ts';
 import type { Tokens } from '../identity/tokens.ts';
+import type { AuthMails } from '../provider/mail/auth-mails.ts';
 import type { Provider } from '../provider/provider.ts';
 import type { Registry } from '../telemetry.ts';
 
@@ -30,6 +33,10 @@ export interface Services {
     Engine,
     'revision' | 'peek' | 'check' | 'bulk' | 'effective' | 'person' | 'member' | 'clear' | 'status'
   >;
+  readonly authMails: Pick<AuthMails, 'signatureHeader' | 'verify' | 'deliver'>;
+  readonly brands: Brands;
+  /** Null in production. */
+  readonly mailbox: Mailbox | null;
   readonly manifests: Pick<Manifests, 'apply' | 'export'>;
   readonly roles: Roles;
   readonly administrators: Pick<Administrators, 'isAppAdmin'>;

@@ -35,3 +35,12 @@ export async function claimSetting(tx: Tx, key: string, value: unknown): Promise
 export async function dropSetting(tx: Tx, key: string): Promise<void> {
   await tx.kysely.deleteFrom('setting').where('key', '=', key).execute();
 }
+
+const SECRET_KEY = 'secretKey';
+
+/** The secret key of this installation: `proposed` where none is kept yet. */
+export async function keepSecretKey(tx: Tx, proposed: string): Promise<string> {
+  const kept = (await claimSetting(tx, SECRET_KEY, proposed)) ? proposed : await getSetting(tx, SECRET_KEY);
+  if (typeof kept !== 'string' || kept.length < 16) throw new Error('The kept secret key is damaged.');
+  return kept;
+}

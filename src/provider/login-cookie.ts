@@ -5,7 +5,7 @@ import { EncryptJWT, jwtDecrypt } from 'jose';
 import type { Clock } from '../clock.ts';
 import { UsherError } from '../errors.ts';
 import type { Database } from '../persistence/database.ts';
-import type { SecretKey } from '../persistence/secret-key.ts';
+
 import { claimEvent } from '../persistence/seen-events.ts';
 
 export interface LoginState {
@@ -15,8 +15,13 @@ export interface LoginState {
   verifier: string;
 }
 
+/** Keys out of this installation's secret, one for each purpose. */
+export interface DerivedKeys {
+  derive(purpose: string): Promise<Buffer>;
+}
+
 export interface CookieOptions {
-  readonly secretKey: SecretKey;
+  readonly secretKey: DerivedKeys;
   readonly database: Database;
   readonly clock: Clock;
   readonly publicUrl: () => string;
@@ -25,7 +30,7 @@ export interface CookieOptions {
 const LIFE_S = 10 * 60;
 export const LOGIN_COOKIE = 'usher_login';
 const PATH = '/api/idp';
-const PURPOSE = 'login cookie';
+const PURPOSE = 'login-cookie';
 
 export class LoginCookie {
   readonly #options: CookieOptions;
@@ -81,8 +86,8 @@ export class LoginCookie {
     throw refused('There is no login underway in this browser, or it took over ten minutes.');
   }
 
-  #key(): Promise<Uint8Array> {
-    return this.#options.secretKey.keyFor(PURPOSE);
+  #key(): Promise<Buffer> {
+    return this.#options.secretKey.derive(PURPOSE);
   }
 
   /** Lax: the provider's redirect is a navigation from another site, and must bring the cookie along. */

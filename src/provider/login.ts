@@ -27,10 +27,10 @@ import type { Config } from '../config.ts';
 import { UsherError } from '../errors.ts';
 import { OPERATOR_POLICY, type Outbound, OutboundError } from '../outbound.ts';
 import type { Database } from '../persistence/database.ts';
-import type { SecretKey } from '../persistence/secret-key.ts';
+
 import { fromOutbound, unreachable } from './client.ts';
 import type { Discovery, Metadata } from './discovery.ts';
-import { LoginCookie, type LoginState } from './login-cookie.ts';
+import { type DerivedKeys, LoginCookie, type LoginState } from './login-cookie.ts';
 
 /** Our own check of an access token; throws UsherError for what it does not take. */
 export interface AccessTokens {
@@ -43,7 +43,7 @@ export interface LoginOptions {
   readonly outbound: Outbound;
   readonly tokens: AccessTokens;
   readonly database: Database;
-  readonly secretKey: SecretKey;
+  readonly secretKey: DerivedKeys;
   readonly clock: Clock;
   /** Without a trailing slash. The provider sends browsers back to it, and to nothing that a request says. */
   readonly publicUrl: () => string;

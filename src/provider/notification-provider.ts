@@ -24,9 +24,7 @@ export interface NotificationProviderStatus {
   serviceAccountConfigured: boolean;
 }
 
-/** Setting under which the e-mail endpoint finds the key, too: `{providerId, signingKey: <sealed text>, active}`. */
-export const NOTIFICATION_PROVIDER = 'idp.notification-provider';
-
+/** Kept under PROVIDER_SETTING, where the e-mail endpoint finds the key. */
 const Stored = z.object({ providerId: z.string(), signingKey: z.string(), active: z.boolean().default(false) });
 type Stored = z.output<typeof Stored>;
 
@@ -55,7 +53,7 @@ export class NotificationProvider {
   /** What is known here: the provider is not asked. */
   async status(): Promise<NotificationProviderStatus> {
     const { config, database } = this.#options;
-    const stored = await database.read((tx) => getSetting(tx, NOTIFICATION_PROVIDER)).then(readStored);
+    const stored = await database.read((tx) => getSetting(tx, PROVIDER_SETTING)).then(readStored);
     const hasSigningKey = config.idp.notificationSigningKey !== null || this.#keyOf(stored) !== null;
     return {
       configured: stored?.active === true && hasSigningKey,
@@ -177,12 +175,12 @@ export class NotificationProvider {
   }
 
   #stored(): Promise<Stored | null> {
-    return this.#options.database.read((tx) => getSetting(tx, NOTIFICATION_PROVIDER)).then(readStored);
+    return this.#options.database.read((tx) => getSetting(tx, PROVIDER_SETTING)).then(readStored);
   }
 
   async #store(stored: Stored): Promise<void> {
     await this.#options.database.change(async (tx) => {
-      await putSetting(tx, NOTIFICATION_PROVIDER, stored);
+      await putSetting(tx, PROVIDER_SETTING, stored);
       return { result: null, scopes: [] };
     });
   }

@@ -7,12 +7,12 @@ import type { NameDirectory } from '../directory/names.ts';
 import type { Turns } from '../directory/turns.ts';
 import type { Outbound } from '../outbound.ts';
 import type { Database } from '../persistence/database.ts';
-import { SecretKey } from '../persistence/secret-key.ts';
 import { AdminApi } from './admin-api.ts';
 import { IdpClient } from './client.ts';
 import { Discovery } from './discovery.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { type AccessTokens, Login } from './login.ts';
+import type { DerivedKeys } from './login-cookie.ts';
 import { IdpNames } from './names.ts';
 import { NotificationProvider } from './notification-provider.ts';
 import { Organizations } from './organizations.ts';
@@ -36,19 +36,19 @@ export interface ProviderOptions {
   readonly outbound: Outbound;
   readonly sealing: Sealing;
   readonly tokens: AccessTokens;
+  readonly secretKey: DerivedKeys;
   readonly turns: Pick<Turns, 'take'>;
   readonly publicUrl: () => string;
 }
 
 export function buildProvider(options: ProviderOptions): Provider {
-  const { config, database, clock, outbound } = options;
+  const { config, database, outbound } = options;
   const client = new IdpClient({ idp: config.idp, outbound });
   const parts = { ...options, client, api: new AdminApi(client) };
   const discovery = new Discovery({ idp: config.idp, outbound });
-  const secretKey = new SecretKey({ configured: config.secretKey, database, clock });
   return {
     discovery,
-    login: new Login({ ...options, discovery, secretKey }),
+    login: new Login({ ...options, discovery }),
     notificationProvider: new NotificationProvider(parts),
     organizations: new Organizations(parts),
     lifecycle: new Lifecycle(options),

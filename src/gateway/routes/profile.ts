@@ -81,7 +81,8 @@ const changeMyProfile = defineRoute({
     firstName: personName.nullable().optional(),
     lastName: personName.nullable().optional(),
     displayName: personName.nullable().optional(),
-    avatarUrl: storableUrl.nullable().optional(),
+    // Whether `http:` will do, which production refuses, is the feature's to decide.
+    avatarUrl: storableUrl(true).nullable().optional(),
     locale: languageCode.nullable().optional(),
     theme: z.enum(THEMES).optional(),
     timezone: timeZone.nullable().optional(),

@@ -90,6 +90,9 @@ const STATEMENTS = [
   `create index notification_type_of on notification (notification_type_id)`,
   // One thing to send to one address by one channel. content holds what was rendered when the send was accepted; the brand's
   // look is put around it when it leaves. The identity provider's e-mails are never stored: they hold codes (contract 8).
+  // due_at says when it is to be done next, null that nothing is left to do: a claim moves it behind its lease, so that what a
+  // killed worker held becomes due again by itself. sent_at is the first success; of a push, browsers may still be left, and
+  // push_done names those that need no more tries. lane is what it queues in: a brand's mails, or pushes.
   `create table delivery (
     id bigint generated always as identity primary key,
     notification_id bigint not null references notification (id) on delete cascade,
@@ -97,15 +100,17 @@ const STATEMENTS = [
     status text not null default 'queued' check (status in ('queued', 'sending', 'sent', 'failed')),
     brand_id bigint references brand (id) on delete set null,
     content jsonb not null,
+    lane text collate "C" not null,
     attempts int not null default 0,
     error text,
-    due_at timestamptz(3) not null default now(),
-    claimed_until timestamptz(3),
+    due_at timestamptz(3) default now(),
+    give_up_at timestamptz(3) not null default now() + interval '25 hours',
+    push_done bigint[] not null default '{}',
     sent_at timestamptz(3),
     created_at timestamptz(3) not null default now(),
     unique (notification_id, channel)
   )`,
-  `create index delivery_due on delivery (due_at, id) where status in ('queued', 'sending')`,
+  `create index delivery_due on delivery (lane, due_at, id) where due_at is not null`,
   `create table push_subscription (
     id bigint generated always as identity primary key,
     person_id bigint not null references person (id) on delete cascade,

@@ -1,0 +1,239 @@
+/** Brands: look, sender, mail server, and the provider's organization that each stands for. (Specification, "Brand"; contract 7.) */
+
+import { administer, type By, superAdmin } from '../administration/administer.ts';
+import { refuseImmutable } from '../administration/records.ts';
+import { escapeHtml } from '../delivery/layout.ts';
+import type { Mailer } from '../delivery/mail.ts';
+import { UsherError, validationFailed } from '../errors.ts';
+import {
+  type BrandChange,
+  type BrandRow,
+  deleteBrand,
+  findBrand,
+  findTaken,
+  insertBrand,
+  isBrandInUse,
+  listBrands,
+  lockBrand,
+  lockBrands,
+  makeDefault,
+  updateBrand,
+} from '../persistence/brands/brands.ts';
+import type { Committed, Database, Tx } from '../persistence/database.ts';
+import type { Sealing } from './sealing.ts';
+import type { Senders } from './senders.ts';
+import { type SmtpInput, smtpChange, smtpFailed } from './smtp.ts';
+
+export type { BrandRow } from '../persistence/brands/brands.ts';
+
+/** Fields of a brand as they were sent: what is undefined was not. */
+export interface BrandInput {
+  slug?: string | undefined;
+  name?: string | undefined;
+  isDefault?: boolean | undefined;
+  primaryColor?: string | null | undefined;
+  backgroundColor?: string | null | undefined;
+  logoUrl?: string | null | undefined;
+  iconUrl?: string | null | undefined;
+  footerText?: string | null | undefined;
+  emailFrom?: string | null | undefined;
+  emailFromName?: string | null | undefined;
+  idpOrgId?: string | null | undefined;
+  smtp?: SmtpInput | null | undefined;
+}
+
+export interface BrandsParts {
+  database: Database;
+  sealing: Sealing;
+  senders: Senders;
+  mailer: Mailer;
+}
+
+const PLAIN = [
+  'name',
+  'primaryColor',
+  'backgroundColor',
+  'logoUrl',
+  'iconUrl',
+  'footerText',
+  'emailFrom',
+  'emailFromName',
+  'idpOrgId',
+] as const;
+
+/** Somebody waits for the answer of a test. */
+const TEST_MS = 25_000;
+
+const GUARD = superAdmin('write brands');
+
+export class Brands {
+  readonly #database: Database;
+  readonly #sealing: Sealing;
+  readonly #senders: Senders;
+  readonly #mailer: Mailer;
+
+  constructor({ database, sealing, senders, mailer }: BrandsParts) {
+    this.#database = database;
+    this.#sealing = sealing;
+    this.#senders = senders;
+    this.#mailer = mailer;
+  }
+
+  /** All of them, by slug. */
+  list(): Promise<BrandRow[]> {
+    return this.#database.read((tx) => listBrands(tx));
+  }
+
+  /** NOT_FOUND when there is none. */
+  async get(id: number): Promise<BrandRow> {
+    return present(await this.#database.read((tx) => findBrand(tx, id)));
+  }
+
+  /** ALREADY_EXISTS when slug or organization is taken. `isDefault: true` makes it the default in place of the present one. */
+  create(input: BrandInput & { slug: string; name: string }, by: By): Promise<Committed<BrandRow>> {
+    const about = { app: null, action: 'brand.created', guard: GUARD };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      await lockBrands(tx);
+      await refuseTaken(tx, { id: null, slug: input.slug, idpOrgId: input.idpOrgId ?? null });
+      const made = await insertBrand(tx, { slug: input.slug, name: input.name });
+      const brand = await this.#write(tx, made, input);
+      await audit({ action: about.action, subject: brand.slug, after: words(brand) });
+      return { result: brand, scopes: [] };
+    });
+  }
+
+  /**
+   * Changes the fields sent. IMMUTABLE_FIELD for another slug, ALREADY_EXISTS when the organization is taken, VALIDATION_FAILED
+   * where SMTP settings do not fit together or the default brand is to be none.
+   */
+  change(id: number, input: BrandInput, by: By): Promise<Committed<BrandRow>> {
+    const about = { app: null, action: 'brand.changed', guard: GUARD };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      await lockBrands(tx);
+      const before = present(await lockBrand(tx, id));
+      refuseImmutable('slug', before.slug, input.slug);
+      if (before.isDefault && input.isDefault === false) {
+        const message = 'cannot be taken away: make another brand the default instead';
+        throw validationFailed([{ path: 'isDefault', message }]);
+      }
+      await refuseTaken(tx, { id, slug: before.slug, idpOrgId: input.idpOrgId ?? null });
+      const after = await this.#write(tx, before, input);
+      if (after !== before) {
+        const passwordChanged = after.smtpPassword !== before.smtpPassword;
+        await audit({
+          action: about.action,
+          subject: before.slug,
+          before: words(before),
+          after: passwordChanged ? { ...words(after), passwordChanged } : words(after),
+        });
+      }
+      return { result: after, scopes: [] };
+    });
+  }
+
+  /** BRAND_IN_USE for the default brand, and while a user or an organization refers to it. */
+  delete(id: number, by: By): Promise<Committed<null>> {
+    const about = { app: null, action: 'brand.deleted', guard: GUARD };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      await lockBrands(tx);
+      const brand = present(await lockBrand(tx, id));
+      const reason = brand.isDefault
+        ? 'It is the default brand: make another one the default first.'
+        : brand.idpOrgId !== null
+          ? 'An organization of the identity provider uses it: take its idpOrgId away first.'
+          : (await isBrandInUse(tx, id))
+            ? 'Users have chosen it.'
+            : null;
+      if (reason !== null) throw new UsherError('BRAND_IN_USE', `The brand cannot be deleted. ${reason}`);
+      await deleteBrand(tx, id);
+      await audit({ action: about.action, subject: brand.slug, before: words(brand) });
+      return { result: null, scopes: [] };
+    });
+  }
+
+  /**
+   * Sends a mail through the brand's own server and answers what that said. SMTP_FAILED (502) with `details.smtp` when it did not
+   * take it, also where the brand has none: a test that goes elsewhere would test nothing.
+   */
+  async sendTest(id: number, to: string, by: By, signal: AbortSignal): Promise<{ response: string }> {
+    const { result: brand } = await administer(
+      this.#database,
+      by,
+      { app: null, action: 'brand.tested', guard: superAdmin('send mail by a brand') },
+      async ({ tx, audit }) => {
+        const row = present(await findBrand(tx, id));
+        await audit({ action: 'brand.tested', subject: row.slug, after: { to } });
+        return { result: row, scopes: [] };
+      },
+    );
+    const sender = this.#senders.toSender(brand);
+    if (sender.smtp === null) throw smtpFailed({ kind: 'no_smtp', code: 'no_smtp', response: '' });
+    const message = testMessage(brand.name, to, by.requestId, sender.from.address);
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(TEST_MS)]);
+    const outcome = await this.#mailer.send(sender, message, limited);
+    if (outcome.kind !== 'sent') throw smtpFailed(outcome);
+    return { response: outcome.response };
+  }
+
+  /** The brand as it is after the fields sent; the very same object where they change nothing. */
+  async #write(tx: Tx, before: BrandRow, input: BrandInput): Promise<BrandRow> {
+    const wanted: BrandChange = smtpChange(before, input.smtp, this.#sealing);
+    for (const field of PLAIN) {
+      const value = input[field];
+      if (value !== undefined) Object.assign(wanted, { [field]: value });
+    }
+    const change = Object.fromEntries(
+      Object.entries(wanted).filter(([field, value]) => before[field as keyof BrandChange] !== value),
+    );
+    const promoted = input.isDefault === true && !before.isDefault;
+    if (promoted) await makeDefault(tx, before.id);
+    if (!promoted && Object.keys(change).length === 0) return before;
+    return await updateBrand(tx, before.id, change);
+  }
+}
+
+async function refuseTaken(tx: Tx, brand: { id: number | null; slug: string; idpOrgId: string | null }): Promise<void> {
+  const taken = await findTaken(tx, brand);
+  if (taken === undefined) return;
+  const what =
+    taken.slug === brand.slug
+      ? `There is a brand ${brand.slug} already.`
+      : `Brand ${taken.slug} has this organization.`;
+  throw new UsherError('ALREADY_EXISTS', what);
+}
+
+function present(brand: BrandRow | undefined): BrandRow {
+  if (brand === undefined) throw new UsherError('NOT_FOUND', 'There is no such brand.');
+  return brand;
+}
+
+/** As audit records say it: never the password, not even sealed. */
+function words(brand: BrandRow): Record<string, unknown> {
+  const { slug, isDefault, smtpHost: host, smtpPort: port, smtpUser: user } = brand;
+  return {
+    slug,
+    isDefault,
+    ...Object.fromEntries(PLAIN.map((field) => [field, brand[field]])),
+    smtp:
+      host === null
+        ? null
+        : {
+            ...{ host, port, user, secure: brand.smtpSecure, allowInsecure: brand.smtpAllowInsecure },
+            hasPassword: brand.smtpPassword !== null,
+          },
+  };
+}
+
+function testMessage(brand: string, to: string, requestId: string, from: string) {
+  const sentence = `This is a test of brand ${brand}: its mail server took this message, and this is what its mail looks like.`;
+  return {
+    to,
+    subject: `Test of brand ${brand}`,
+    html: `<p>${escapeHtml(sentence)}</p>`,
+    text: sentence,
+    locale: 'en',
+    messageId: `test-${requestId}@${from.slice(from.lastIndexOf('@') + 1)}`,
+    fromName: null,
+    urgent: true,
+  };
+}

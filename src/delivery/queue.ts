@@ -1,0 +1,92 @@
+/**
+ * What is to be sent (contract 6). The delivery table is the whole truth: a delivery is stored in the transaction that
+ * accepts its notification, and workers look into the table. Nothing else has to survive a crash (docs/adr/0008).
+ */
+
+import type { Tx } from '../persistence/database.ts';
+import { insertDeliveries, requeueFailed } from '../persistence/delivery/enqueue.ts';
+
+/** An e-mail as it was rendered when its send was accepted; the brand's look is put around it when it leaves. */
+export interface EmailContent {
+  readonly to: string;
+  readonly subject: string;
+  readonly html: string;
+  readonly text: string;
+  /** The language of subject and body. */
+  readonly locale: string;
+  /** Displayed instead of the brand's sender name; null for the brand's. */
+  readonly fromName: string | null;
+  /** One-click unsubscription (RFC 8058); null for mail that cannot be switched off. */
+  readonly unsubscribeUrl: string | null;
+}
+
+/** What a browser gets (specification, "Web Push"). */
+export interface PushContent {
+  readonly title: string;
+  readonly body: string;
+  readonly icon: string | null;
+  readonly url: string | null;
+}
+
+/** One notification by one channel. At most one of each channel. */
+export type NewDelivery =
+  | {
+      readonly notificationId: number;
+      readonly channel: 'email';
+      /** The recipient's brand; null for the default one. */
+      readonly brandId: number | null;
+      readonly content: EmailContent;
+    }
+  | {
+      readonly notificationId: number;
+      readonly channel: 'push';
+      readonly brandId: number | null;
+      /** Goes to every subscription that the notification's person has when it leaves. */
+      readonly content: PushContent;
+    };
+
+/** What pushes queue in. */
+export const PUSH_LANE = 'push';
+
+/** What a brand's mails queue in: a brand that is slow or broken holds up its own. */
+export function emailLane(brandId: number | null): string {
+  return `brand:${brandId ?? 'default'}`;
+}
+
+/**
+ * Stores deliveries in the transaction that accepts their notifications: they are there when it commits, or neither is. The
+ * notifications are rows already, with status `queued`.
+ */
+export async function enqueue(tx: Tx, deliveries: Iterable<NewDelivery>): Promise<void> {
+  await insertDeliveries(tx, rowsOf(deliveries));
+}
+
+function* rowsOf(deliveries: Iterable<NewDelivery>) {
+  for (const delivery of deliveries) {
+    yield { ...delivery, lane: delivery.channel === 'push' ? PUSH_LANE : emailLane(delivery.brandId) };
+  }
+}
+
+/**
+ * Queues the failed deliveries of a notification again, with all their attempts before them; answers how many there were. What
+ * was sent is not sent again.
+ */
+export async function requeue(tx: Tx, notificationId: number): Promise<number> {
+  return await requeueFailed(tx, notificationId);
+}
+
+/**
+ * Tells this process's worker that something was committed, so that it need not wait for its next look. Losing a call costs a
+ * second, never a delivery.
+ */
+export class DeliveryBell {
+  #listener: (() => void) | null = null;
+
+  readonly ring = (): void => this.#listener?.();
+
+  /** The worker's ear; there is at most one worker in a process. */
+  listen(listener: () => void): void {
+    if (this.#listener !== null) throw new Error('There is a worker already.');
+    this.#listener = listener;
+  }
+}

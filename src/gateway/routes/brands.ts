@@ -1,0 +1,250 @@
+/** Brands (contract 5, 7). */
+
+import { z } from 'zod';
+import type { BrandRow } from '../../brands/brands.ts';
+import { isHostName } from '../../grammar.ts';
+import { noContent, successData } from '../envelopes.ts';
+import { email, id, idParam, line, readOnly, slug, storableUrl, text, timestamp } from '../fields.ts';
+import { panelEntry, superAdmin } from '../guards.ts';
+import { answer, defineRoute, type Route } from '../route.ts';
+
+const SmtpAnswer = z.strictObject({
+  host: z.string(),
+  port: z.int(),
+  secure: z.boolean(),
+  allowInsecure: z.boolean(),
+  user: z.string().nullable(),
+  hasPassword: z.boolean(),
+});
+
+const Brand = z.strictObject({
+  id,
+  slug: z.string(),
+  name: z.string(),
+  isDefault: z.boolean(),
+  primaryColor: z.string().nullable(),
+  backgroundColor: z.string().nullable(),
+  logoUrl: z.string().nullable(),
+  iconUrl: z.string().nullable(),
+  footerText: z.string().nullable(),
+  emailFrom: z.string().nullable(),
+  emailFromName: z.string().nullable(),
+  smtp: SmtpAnswer.nullable().optional().meta({ description: 'For SuperAdmins only; never the password.' }),
+  idpOrgId: z.string().nullable(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+
+const Params = z.strictObject({ id: idParam });
+
+const colour = z
+  .string()
+  .regex(/^#[0-9a-fA-F]{6}$/, 'must be a colour such as #1a2b3c')
+  .nullable();
+
+const host = z.string().refine(isHostName, 'must be a host name or an IP address');
+
+const smtpFields = {
+  secure: z.boolean().meta({ description: 'TLS from the first byte (port 465); without it STARTTLS.' }),
+  allowInsecure: z
+    .boolean()
+    .meta({ description: 'Send even where neither TLS nor a fitting certificate can be had. Loopback may always.' }),
+  user: line(320)
+    .refine((value) => value !== '', 'must not be empty')
+    .nullable(),
+  password: z
+    .string()
+    .min(1, 'must not be empty; null takes it away')
+    .max(1000)
+    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must not hold NUL or lone surrogates')
+    .nullable()
+    .meta({ description: 'Write-only. Needed again when host, port or user change; null takes it away.' }),
+};
+
+const Smtp = z.strictObject({
+  host: host.optional(),
+  port: z.int().min(1).max(65_535).optional(),
+  secure: smtpFields.secure.optional(),
+  allowInsecure: smtpFields.allowInsecure.optional(),
+  user: smtpFields.user.optional(),
+  password: smtpFields.password.optional(),
+  hasPassword: readOnly,
+});
+
+/** Fields that both creation and change take. `allowHttp`: outside production. */
+function fields(allowHttp: boolean) {
+  const url = storableUrl(allowHttp).nullable().optional();
+  return {
+    isDefault: z
+      .boolean()
+      .optional()
+      .meta({ description: 'True makes it the default in place of the present one; there is always exactly one.' }),
+    primaryColor: colour.optional(),
+    backgroundColor: colour.optional(),
+    logoUrl: url,
+    iconUrl: url,
+    footerText: text(2000).nullable().optional(),
+    emailFrom: email.nullable().optional(),
+    emailFromName: line(200).nullable().optional(),
+    idpOrgId: line(200)
+      .refine((value) => value.trim() !== '', 'must not be empty')
+      .nullable()
+      .optional(),
+    smtp: Smtp.nullable().optional(),
+  };
+}
+
+const brandName = line(200).refine((value) => value.trim() !== '', 'must not be empty');
+
+/** Who is no SuperAdmin sees brands without SMTP. */
+function shown(row: BrandRow, withSmtp: boolean): z.output<typeof Brand> {
+  const { smtpHost, smtpPort, smtpSecure, smtpAllowInsecure, smtpUser, smtpPassword, smtpKey: _, ...brand } = row;
+  const smtp =
+    smtpHost === null || smtpPort === null
+      ? null
+      : {
+          ...{ host: smtpHost, port: smtpPort, secure: smtpSecure, allowInsecure: smtpAllowInsecure, user: smtpUser },
+          hasPassword: smtpPassword !== null,
+        };
+  return {
+    ...brand,
+    ...(withSmtp ? { smtp } : {}),
+    createdAt: brand.createdAt.toISOString(),
+    updatedAt: brand.updatedAt.toISOString(),
+  };
+}
+
+const listBrands = defineRoute({
+  method: 'get',
+  path: '/api/admin/brands',
+  tag: 'Brands',
+  summary: 'All brands',
+  guard: panelEntry,
+  envelope: successData,
+  status: 200,
+  response: z.array(Brand),
+  handle: async ({ brands, engine }, { caller, signal }) => {
+    const { person } = await engine.person(caller.email, { signal });
+    return (await brands.list()).map((row) => shown(row, person.superadmin));
+  },
+});
+
+const readBrand = defineRoute({
+  method: 'get',
+  path: '/api/admin/brands/:id',
+  tag: 'Brands',
+  summary: 'One brand',
+  guard: panelEntry,
+  params: Params,
+  envelope: successData,
+  status: 200,
+  response: Brand,
+  errors: ['NOT_FOUND'],
+  handle: async ({ brands, engine }, { params, caller, signal }) => {
+    const { person } = await engine.person(caller.email, { signal });
+    return shown(await brands.get(params.id), person.superadmin);
+  },
+});
+
+function createBrand(allowHttp: boolean): Route {
+  return defineRoute({
+    method: 'post',
+    path: '/api/admin/brands',
+    tag: 'Brands',
+    summary: 'Create a brand',
+    guard: superAdmin,
+    refusal: 'brand.created.refused',
+    body: z.strictObject({ slug, name: brandName, ...fields(allowHttp) }),
+    envelope: successData,
+    status: 201,
+    response: Brand,
+    errors: ['ALREADY_EXISTS'],
+    example: {
+      body: {
+        slug: 'atelier',
+        name: 'Atelier',
+        primaryColor: '#3451b2',
+        emailFrom: 'hello@atelier.example.com',
+        smtp: { host: 'smtp.example.com', port: 587, user: 'atelier', password: 'a password' },
+      },
+    },
+    handle: async ({ brands }, input) => {
+      const { result, revision } = await brands.create(input.body, input);
+      return answer(shown(result, true), { revision, location: `/api/admin/brands/${result.id}` });
+    },
+  });
+}
+
+function changeBrand(allowHttp: boolean): Route {
+  return defineRoute({
+    method: 'put',
+    path: '/api/admin/brands/:id',
+    tag: 'Brands',
+    summary: 'Change a brand',
+    description:
+      'Fields that are not sent stay, those of `smtp` too. `smtp: null` takes the mail server away, `idpOrgId: null` the organization.',
+    guard: superAdmin,
+    refusal: 'brand.changed.refused',
+    params: Params,
+    body: z.strictObject({
+      slug: slug.optional().meta({ description: 'Cannot be changed; only the present one may be sent.' }),
+      name: brandName.optional(),
+      ...fields(allowHttp),
+      id: readOnly,
+      createdAt: readOnly,
+      updatedAt: readOnly,
+    }),
+    envelope: successData,
+    status: 200,
+    response: Brand,
+    errors: ['NOT_FOUND', 'IMMUTABLE_FIELD', 'ALREADY_EXISTS'],
+    example: { body: { idpOrgId: '285181292935381355' } },
+    handle: async ({ brands }, input) => {
+      const { result, revision } = await brands.change(input.params.id, input.body, input);
+      return answer(shown(result, true), { revision });
+    },
+  });
+}
+
+const deleteBrand = defineRoute({
+  method: 'delete',
+  path: '/api/admin/brands/:id',
+  tag: 'Brands',
+  summary: 'Delete a brand',
+  description: 'Not the default one, and none that users or an organization use.',
+  guard: superAdmin,
+  refusal: 'brand.deleted.refused',
+  params: Params,
+  envelope: noContent,
+  status: 204,
+  errors: ['NOT_FOUND', 'BRAND_IN_USE'],
+  handle: async ({ brands }, input) => {
+    const { revision } = await brands.delete(input.params.id, input);
+    return answer(undefined, { revision });
+  },
+});
+
+const testEmail = defineRoute({
+  method: 'post',
+  path: '/api/admin/brands/:id/test-email',
+  tag: 'Brands',
+  summary: "Send a test through a brand's mail server",
+  guard: superAdmin,
+  refusal: 'brand.tested.refused',
+  params: Params,
+  body: z.strictObject({ to: email }),
+  envelope: successData,
+  status: 200,
+  response: z.strictObject({ sent: z.literal(true), smtp: z.strictObject({ response: z.string() }) }),
+  errors: ['NOT_FOUND', 'SMTP_FAILED'],
+  example: { body: { to: 'admin@example.com' } },
+  deadlineMs: 30_000,
+  handle: async ({ brands }, input) => {
+    const { response } = await brands.sendTest(input.params.id, input.body.to, input, input.signal);
+    return { sent: true as const, smtp: { response } };
+  },
+});
+
+export function brandRoutes(production: boolean): readonly Route[] {
+  return [listBrands, readBrand, createBrand(!production), changeBrand(!production), deleteBrand, testEmail];
+}

@@ -1,0 +1,51 @@
+/** The HTTP e-mail provider that the identity provider calls (specification, "Identity provider integration"; contract 8). */
+
+import { z } from 'zod';
+import { UsherError } from '../../errors.ts';
+import { parseJson, rawBytes } from '../bodies.ts';
+import { successData } from '../envelopes.ts';
+import type { Guard } from '../guards.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+/** A signature over the body. That there is one is asked here; whether it fits, once the body is there. */
+const signed: Guard<string> = {
+  kind: 'signature',
+  name: 'signature',
+  description:
+    'Needs the header `IDP-Signature: t=<unix time>,v1=<hex>`: HMAC-SHA256 over the exact bytes of the body. Not for browsers.',
+  scheme: null,
+  errors: ['SIGNATURE_INVALID', 'SIGNATURE_EXPIRED', 'BROWSER_NOT_ALLOWED'],
+  browsers: false,
+  identify: ({ authMails }, request) => {
+    const header = request.header(authMails.signatureHeader);
+    if (header === undefined) throw new UsherError('SIGNATURE_INVALID', 'The signature is missing.');
+    return header;
+  },
+  actor: () => null,
+};
+
+const sendEmail = defineRoute({
+  method: 'post',
+  path: '/api/idp/notifications/email',
+  tag: 'Identity provider',
+  summary: 'Send an e-mail of the identity provider',
+  description: [
+    'The brand that carries `args.orgID` sends it, in the words of the template that `contextInfo.eventType` stands for, or in the',
+    "provider's own. A body that went out in the last 30 days is answered `duplicate` and not sent again. Everything but 2xx has",
+    'the provider try again.',
+  ].join(' '),
+  guard: signed,
+  body: rawBytes(['application/json'], 'list'),
+  envelope: successData,
+  status: 200,
+  response: z.strictObject({ status: z.enum(['sent', 'duplicate']), templateSource: z.enum(['panel', 'idp']) }),
+  errors: ['VALIDATION_FAILED', 'UNKNOWN_ORGANIZATION', 'SMTP_FAILED', 'UNAVAILABLE'],
+  // The provider has long gone by then; what it asks again meanwhile waits for the same sending.
+  deadlineMs: 35_000,
+  handle: async ({ authMails }, { caller, body, requestId }) => {
+    const verified = await authMails.verify(caller, body);
+    return await authMails.deliver(verified, parseJson(body), requestId);
+  },
+});
+
+export const providerMailRoutes: readonly Route[] = [sendEmail];

@@ -1,0 +1,31 @@
+/**
+ * The secret that this service signs and seals with (contract 10, `secretKey`): configured, or made by the first start and kept
+ * in the database, so that all instances share it. Each use derives a key of its own from it.
+ */
+
+import { hkdfSync } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+
+/** Keeps the first value that any instance proposes, and answers it. */
+export type KeepFirst = (proposed: string) => Promise<string>;
+
+export class SecretKey {
+  readonly #keep: () => Promise<string>;
+  #secret: Promise<string> | null = null;
+
+  /** Nothing is asked of the database before the first use. */
+  constructor(configured: string | null, clock: Pick<Clock, 'bytes'>, keep: KeepFirst) {
+    this.#keep =
+      configured === null ? () => keep(clock.bytes(32).toString('base64')) : () => Promise.resolve(configured);
+  }
+
+  /** 32 bytes for one purpose (`unsubscribe`, `login-cookie`): those of another say nothing about them. Rejects with UNAVAILABLE. */
+  async derive(purpose: string): Promise<Buffer> {
+    this.#secret ??= this.#keep().catch((error: unknown) => {
+      // Asked anew next time: what failed was the database.
+      this.#secret = null;
+      throw error;
+    });
+    return Buffer.from(hkdfSync('sha256', await this.#secret, 'usher', purpose, 32));
+  }
+}

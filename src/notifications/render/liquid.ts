@@ -1,0 +1,177 @@
+/**
+ * Templates in Liquid, as a rendering process runs them. The library's own limits are the first line only: they have been
+ * bypassed often, which is why this never runs in the service's own process.
+ */
+
+import { compile } from 'html-to-text';
+import { Liquid, type LiquidOptions, type Template } from 'liquidjs';
+import {
+  type Rendered,
+  type RenderJob,
+  type RenderOutcome,
+  TEMPLATE_FIELDS,
+  type TemplateFault,
+  type TemplateField,
+  type TemplateSource,
+} from './messages.ts';
+
+/** Of one rendered part, in UTF-16 units. */
+const MAX_OUTPUT = 1024 * 1024;
+const MAX_SUBJECT = 500;
+
+const OPTIONS: LiquidOptions = {
+  ownPropertyOnly: true,
+  dynamicPartials: false,
+  relativeReference: false,
+  templates: {},
+  strictFilters: true,
+  strictVariables: false,
+  timezoneOffset: 0,
+  parseLimit: 2_000_000,
+  renderLimit: 200,
+  memoryLimit: 8_000_000,
+};
+
+/** What would read another template. */
+const PARTIALS = ['include', 'render', 'layout', 'block'];
+
+function engine(options: LiquidOptions): Liquid {
+  const liquid = new Liquid({ ...OPTIONS, ...options });
+  for (const tag of PARTIALS) delete liquid.tags[tag];
+  return liquid;
+}
+
+const html = engine({ outputEscape: 'escape' });
+const plain = engine({});
+
+function engineOf(field: TemplateField): Liquid {
+  return field === 'html' ? html : plain;
+}
+
+const toText = compile({
+  wordwrap: false,
+  limits: { maxInputLength: MAX_OUTPUT, maxDepth: 64, maxChildNodes: 10_000, ellipsis: '…' },
+  selectors: [
+    { selector: 'a', options: { hideLinkHrefIfSameAsText: true, noAnchorUrl: true } },
+    { selector: 'img', format: 'skip' },
+    ...['h1', 'h2', 'h3', 'h4', 'h5', 'h6'].map((selector) => ({ selector, options: { uppercase: false } })),
+  ],
+});
+
+/** Every part that does not parse, with the place of its first fault. */
+export function check(template: TemplateSource): TemplateFault[] {
+  return TEMPLATE_FIELDS.flatMap((field) => {
+    const source = template[field];
+    if (source === null) return [];
+    try {
+      engineOf(field).parse(source);
+      return [];
+    } catch (error) {
+      return [faultOf(field, error)];
+    }
+  });
+}
+
+interface LiquidFault {
+  message?: string;
+  token?: { getPosition?: () => [number, number] };
+}
+
+function faultOf(field: TemplateField, error: unknown): TemplateFault {
+  const { message, token } = error as LiquidFault;
+  const [line, column] = token?.getPosition?.() ?? [1, 1];
+  return { field, line, column, message: sentence(message) };
+}
+
+/** The library's words without its place and its context lines. */
+function sentence(message: string | undefined): string {
+  const [first = ''] = (message ?? '').split('\n');
+  return first.replace(/(, file:[^,]*)?, line:\d+, col:\d+$/, '').slice(0, 200) || 'it does not parse';
+}
+
+type Compiled = { readonly [Field in TemplateField]: Template[] | null };
+
+/** The last parsed templates: most batches have one, and mostly the same. */
+export class Compiler {
+  readonly #kept = new Map<string, Compiled>();
+
+  compiled(template: TemplateSource): Compiled {
+    const key = JSON.stringify(TEMPLATE_FIELDS.map((field) => template[field]));
+    const kept = this.#kept.get(key);
+    if (kept !== undefined) return kept;
+    const parse = (field: TemplateField): Template[] | null => {
+      const source = template[field];
+      return source === null ? null : engineOf(field).parse(source);
+    };
+    const made: Compiled = {
+      subject: parse('subject'),
+      html: parse('html'),
+      text: parse('text'),
+      pushTitle: parse('pushTitle'),
+      pushBody: parse('pushBody'),
+      url: parse('url'),
+    };
+    if (this.#kept.size >= 16) this.#kept.clear();
+    this.#kept.set(key, made);
+    return made;
+  }
+}
+
+/** Renders the jobs of one batch. A template that failed is not tried again: it may have taken all its time. */
+export function renderer(compiler: Compiler): (job: RenderJob) => RenderOutcome {
+  const known = new Map<TemplateSource, Compiled>();
+  const failed = new Map<TemplateSource, RenderOutcome>();
+  return (job) => {
+    const outcome = failed.get(job.template) ?? renderOne(compiler, known, job);
+    if (!outcome.ok) failed.set(job.template, outcome);
+    return outcome;
+  };
+}
+
+/** `known`: a template is looked up once a batch, since its key is as long as itself. */
+function renderOne(compiler: Compiler, known: Map<TemplateSource, Compiled>, job: RenderJob): RenderOutcome {
+  let field: TemplateField = 'subject';
+  try {
+    let compiled = known.get(job.template);
+    if (compiled === undefined) {
+      compiled = compiler.compiled(job.template);
+      known.set(job.template, compiled);
+    }
+    const scope = { ...job.payload, payload: job.payload ?? {}, ...job.variables };
+    const part = (name: TemplateField): string | null => {
+      field = name;
+      const parsed = compiled[name];
+      if (parsed === null) return null;
+      const output: unknown = engineOf(name).renderSync(parsed, scope);
+      if (typeof output !== 'string' || output.length > MAX_OUTPUT) throw new Error('it renders to more than 1 MiB');
+      // Liquid cannot make what the database refuses, but filters can cut a surrogate pair in two.
+      return output.toWellFormed().replaceAll('\0', '');
+    };
+    return { ok: true, rendered: assemble(part) };
+  } catch (error) {
+    const { line, column, message } = faultOf(field, error);
+    return { ok: false, problem: `${field}, line ${line}, column ${column}: ${message}` };
+  }
+}
+
+function assemble(part: (name: TemplateField) => string | null): Rendered {
+  const body = part('html') ?? '';
+  const line = (name: TemplateField): string | null => {
+    const text = part(name);
+    return text === null ? null : oneLine(text);
+  };
+  return {
+    subject: oneLine(part('subject') ?? ''),
+    html: body,
+    text: part('text') ?? toText(body),
+    pushTitle: line('pushTitle'),
+    pushBody: part('pushBody')?.trim() ?? null,
+    url: part('url')?.trim() ?? null,
+  };
+}
+
+/** Nothing in it ends a header's line. */
+function oneLine(text: string): string {
+  const flat = text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
+  return flat.length <= MAX_SUBJECT ? flat : `${flat.slice(0, MAX_SUBJECT - 1).toWellFormed()}…`;
+}

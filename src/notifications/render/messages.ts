@@ -1,0 +1,61 @@
+/** What the service and a rendering process say to each other. Plain data: it travels by structured clone. */
+
+/** The parts of a template that are Liquid. A part that is null is left out of what is rendered. */
+export interface TemplateSource {
+  readonly subject: string;
+  readonly html: string;
+  /** Null: the text is made from the HTML. */
+  readonly text: string | null;
+  readonly pushTitle: string | null;
+  readonly pushBody: string | null;
+  readonly url: string | null;
+}
+
+export type TemplateField = keyof TemplateSource;
+
+/** The parts in the order in which faults are told. */
+export const TEMPLATE_FIELDS: readonly TemplateField[] = ['subject', 'html', 'text', 'pushTitle', 'pushBody', 'url'];
+
+/** Where a part of a template does not parse. */
+export interface TemplateFault {
+  readonly field: TemplateField;
+  /** From 1. */
+  readonly line: number;
+  /** From 1. */
+  readonly column: number;
+  readonly message: string;
+}
+
+export interface RenderJob {
+  readonly template: TemplateSource;
+  /** Stands at the top level and as `payload`. */
+  readonly payload?: Readonly<Record<string, unknown>>;
+  /** These win over members of the payload: `user`, `app`, `brand`, `locale`. */
+  readonly variables: Readonly<Record<string, unknown>>;
+}
+
+export interface Rendered {
+  /** One line. */
+  readonly subject: string;
+  readonly html: string;
+  readonly text: string;
+  readonly pushTitle: string | null;
+  readonly pushBody: string | null;
+  readonly url: string | null;
+}
+
+/** A rendered job, or why it could not be: a sentence for whoever wrote the template. */
+export type RenderOutcome =
+  | { readonly ok: true; readonly rendered: Rendered }
+  | { readonly ok: false; readonly problem: string };
+
+export type ToProcess =
+  | { readonly kind: 'check'; readonly template: TemplateSource }
+  /** `careful`: tell each outcome by itself, so that a job which ends the process is known. */
+  | { readonly kind: 'render'; readonly jobs: readonly RenderJob[]; readonly careful: boolean };
+
+export type FromProcess =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'checked'; readonly faults: readonly TemplateFault[] }
+  /** The outcomes of the next jobs, in their order. */
+  | { readonly kind: 'rendered'; readonly outcomes: readonly RenderOutcome[] };

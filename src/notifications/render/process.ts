@@ -1,0 +1,173 @@
+/** One rendering process, and the watch over it: what does not answer in time, or dies, is killed and told as such. */
+
+import { type ChildProcess, fork } from 'node:child_process';
+import type { Clock } from '../../clock.ts';
+import type { FromProcess, RenderJob, RenderOutcome, TemplateFault, TemplateSource } from './messages.ts';
+
+/** Milliseconds. Loading the libraries is not a template's fault. */
+const START_MS = 20_000;
+/** Megabytes. A template with all its values takes a few. */
+const HEAP_MB = 96;
+
+/** How a task ended: `gone` says that the process is, and what of; `blame`, that it was what it had to do. */
+export interface Ended {
+  readonly gone: string | null;
+  readonly blame: boolean;
+}
+
+interface Task {
+  /** Milliseconds without a word that are too many. */
+  readonly patienceMs: number;
+  take(message: FromProcess): boolean;
+  readonly end: (ended: Ended) => void;
+}
+
+export class RenderProcess {
+  readonly #clock: Clock;
+  readonly #child: ChildProcess;
+  readonly #exited: (self: RenderProcess) => void;
+  #ready = false;
+  #gone: string | null = null;
+  #blame = false;
+  #task: Task | null = null;
+  #message: unknown = null;
+  #cancelWatch: () => void = () => undefined;
+  #heard = 0;
+
+  /** `exited` is called once, whatever ends it. */
+  constructor(clock: Clock, exited: (self: RenderProcess) => void) {
+    this.#clock = clock;
+    this.#exited = exited;
+    const file = import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js';
+    this.#child = fork(new URL(file, import.meta.url), [], {
+      env: {},
+      // Neither files to write, nor processes, threads, or native code.
+      execArgv: [
+        ...['--permission', '--allow-fs-read=*', '--disable-warning=ExperimentalWarning'],
+        ...[`--max-old-space-size=${HEAP_MB}`, '--max-semi-space-size=4'],
+      ],
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    this.#child.on('message', (message: FromProcess) => this.#hear(message));
+    this.#child.on('error', () => this.#ended('does not start', false));
+    this.#child.on('exit', (code, signal) => {
+      // V8 aborts when its heap is full; the kernel kills when the machine's memory is.
+      if (signal === 'SIGABRT' || signal === 'SIGKILL') this.#ended('takes too much memory', this.#ready);
+      else this.#ended(`ended with ${signal ?? code}`, false);
+    });
+    // Nothing here keeps the service alive.
+    this.#child.unref();
+    this.#child.channel?.unref();
+    this.#watch(START_MS);
+  }
+
+  get idle(): boolean {
+    return this.#gone === null && this.#task === null;
+  }
+
+  /** Where a template does not parse. */
+  check(template: TemplateSource, patienceMs: number): Promise<{ faults: readonly TemplateFault[] } & Ended> {
+    const { promise, resolve } = Promise.withResolvers<{ faults: readonly TemplateFault[] } & Ended>();
+    let faults: readonly TemplateFault[] = [];
+    this.#start(
+      { kind: 'check', template },
+      {
+        patienceMs,
+        take: (message) => {
+          if (message.kind === 'checked') faults = message.faults;
+          return true;
+        },
+        end: (ended) => resolve({ faults, ...ended }),
+      },
+    );
+    return promise;
+  }
+
+  /** Renders until the end of the jobs or its own; `take` gets the outcomes as they come. */
+  render(
+    jobs: readonly RenderJob[],
+    careful: boolean,
+    patienceMs: number,
+    take: (outcomes: readonly RenderOutcome[]) => void,
+  ): Promise<Ended> {
+    const { promise, resolve } = Promise.withResolvers<Ended>();
+    let left = jobs.length;
+    this.#start(
+      { kind: 'render', jobs, careful },
+      {
+        patienceMs,
+        take: (message) => {
+          if (message.kind !== 'rendered') return false;
+          take(message.outcomes);
+          left -= message.outcomes.length;
+          return left <= 0;
+        },
+        end: resolve,
+      },
+    );
+    return promise;
+  }
+
+  kill(): void {
+    this.#ended('was ended', false);
+  }
+
+  #start(message: unknown, task: Task): void {
+    this.#task = task;
+    this.#message = message;
+    if (this.#gone !== null) this.#finish();
+    else if (this.#ready) this.#send(task);
+  }
+
+  #send(task: Task): void {
+    // A channel that is broken is told by the exit that follows.
+    this.#child.send(this.#message as object, () => undefined);
+    this.#message = null;
+    this.#watch(task.patienceMs);
+  }
+
+  #hear(message: FromProcess): void {
+    if (this.#gone !== null) return;
+    this.#heard++;
+    if (message.kind === 'ready') {
+      this.#ready = true;
+      this.#cancelWatch();
+      if (this.#task !== null) this.#send(this.#task);
+      return;
+    }
+    const task = this.#task;
+    if (task === null) return;
+    if (task.take(message)) this.#finish();
+    else this.#watch(task.patienceMs);
+  }
+
+  #watch(ms: number): void {
+    this.#cancelWatch();
+    this.#cancelWatch = this.#clock.after(ms, () => {
+      // It is this process that may have been held up: what has come meanwhile is read first.
+      const heard = this.#heard;
+      setImmediate(() => {
+        setImmediate(() => {
+          if (this.#heard === heard) this.#ended('takes too long', this.#ready);
+        });
+      });
+    });
+  }
+
+  #finish(): void {
+    this.#cancelWatch();
+    const task = this.#task;
+    this.#task = null;
+    task?.end({ gone: this.#gone, blame: this.#blame });
+  }
+
+  #ended(why: string, blame: boolean): void {
+    if (this.#gone !== null) return;
+    this.#gone = why;
+    this.#blame = blame;
+    this.#child.kill('SIGKILL');
+    this.#finish();
+    this.#exited(this);
+  }
+}

@@ -1,0 +1,65 @@
+import { sql } from 'kysely';
+import type { Tx } from '../database.ts';
+
+/** A delivery as it is stored first. */
+export interface DeliveryRow {
+  notificationId: number;
+  channel: 'email' | 'push';
+  lane: string;
+  brandId: number | null;
+  content: unknown;
+}
+
+/** In one statement at most so many rows and characters: PGlite's statements run on the event loop. */
+const BATCH = 500;
+const BATCH_CHARACTERS = 1024 * 1024;
+
+/** Stores deliveries, due at once. */
+export async function insertDeliveries(tx: Tx, rows: Iterable<DeliveryRow>): Promise<void> {
+  let batch: string[] = [];
+  let size = 0;
+  for (const row of rows) {
+    const text = JSON.stringify(row, storable);
+    if (batch.length === BATCH || (batch.length > 0 && size + text.length > BATCH_CHARACTERS)) {
+      await insertBatch(tx, batch);
+      batch = [];
+      size = 0;
+    }
+    batch.push(text);
+    size += text.length;
+  }
+  if (batch.length > 0) await insertBatch(tx, batch);
+}
+
+async function insertBatch(tx: Tx, rows: readonly string[]): Promise<void> {
+  await sql`
+    insert into delivery (notification_id, channel, lane, brand_id, content)
+    select d."notificationId", d.channel, d.lane, d."brandId", d.content
+      from jsonb_to_recordset(${`[${rows.join(',')}]`}::jsonb)
+        as d ("notificationId" bigint, channel text, lane text, "brandId" bigint, content jsonb)
+     order by d."notificationId", d.channel`.execute(tx.kysely);
+}
+
+/** What a template cut in half or brought in must not keep a whole send from being stored: jsonb takes neither. */
+function storable(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '') : value;
+}
+
+/**
+ * Queues what failed of a notification again, with all its attempts before it; answers how many deliveries. The
+ * notification is `queued` again when there was one. Runs after its row was locked, as every settlement does.
+ */
+export async function requeueFailed(tx: Tx, notificationId: number): Promise<number> {
+  await sql`select id from notification where id = ${notificationId} for update`.execute(tx.kysely);
+  const { rows } = await sql<{ id: number }>`
+    update delivery
+       set status = 'queued', attempts = 0, error = null, due_at = now(), push_done = '{}',
+           give_up_at = now() + interval '25 hours'
+     where notification_id = ${notificationId} and status = 'failed'
+    returning id`.execute(tx.kysely);
+  if (rows.length > 0) {
+    await sql`
+      update notification set status = 'queued', status_reason = null where id = ${notificationId}`.execute(tx.kysely);
+  }
+  return rows.length;
+}

@@ -1,0 +1,166 @@
+import { sql } from 'kysely';
+import type { Tx } from '../database.ts';
+
+/** Who sends an auth mail, in which words, and whether it went out already. Neither code nor link is ever stored here. */
+
+export interface AuthTemplate {
+  locale: string;
+  subject: string;
+  html: string;
+  text: string | null;
+  requiredVariables: string[];
+}
+
+/** What is known for one mail. */
+export interface AuthMailFacts {
+  app: { code: string; name: string };
+  /** The displayed name of the sender, where the type has one. */
+  fromName: string | null;
+  /** The variants of the key's template. */
+  variants: AuthTemplate[];
+  /** The registry: each language with the one it falls back to. */
+  fallbacks: Map<string, string | null>;
+  profile: {
+    firstName: string | null;
+    lastName: string | null;
+    displayName: string | null;
+    locale: string | null;
+  } | null;
+  /** What the login component said at registration, in the last 24 hours. */
+  registrationLocale: string | null;
+}
+
+export interface AuthMailKey {
+  appCode: string;
+  typeCode: string;
+  /** Null: no template is looked for. */
+  templateKey: string | null;
+  email: string;
+  orgId: string;
+}
+
+export async function readAuthMailFacts(tx: Tx, key: AuthMailKey): Promise<AuthMailFacts> {
+  const type = await tx.kysely
+    .selectFrom('application as a')
+    .leftJoin('notification_type as t', (join) =>
+      join.onRef('t.application_id', '=', 'a.id').on('t.code', '=', key.typeCode),
+    )
+    .select(['a.code', 'a.name', 't.id as typeId', 't.email_from_name as fromName'])
+    .where('a.code', '=', key.appCode)
+    .executeTakeFirst();
+  const variants =
+    type?.typeId == null || key.templateKey === null
+      ? []
+      : await tx.kysely
+          .selectFrom('template')
+          .select(['locale', 'subject', 'html', 'text', 'required_variables as requiredVariables'])
+          .where('notification_type_id', '=', type.typeId)
+          .where('key', '=', key.templateKey)
+          .orderBy('locale')
+          .execute();
+  const languages = await tx.kysely.selectFrom('language').select(['code', 'fallback']).execute();
+  const profile = await tx.kysely
+    .selectFrom('person')
+    .innerJoin('profile', 'profile.person_id', 'person.id')
+    .select(['first_name as firstName', 'last_name as lastName', 'display_name as displayName', 'locale'])
+    .where('person.email', '=', key.email)
+    .executeTakeFirst();
+  const registration = await tx.kysely
+    .selectFrom('registration_locale')
+    .select('locale')
+    .where('email', '=', key.email)
+    .where('org_id', '=', key.orgId)
+    .where('at', '>', sql<Date>`now() - interval '24 hours'`)
+    .executeTakeFirst();
+  return {
+    app: { code: key.appCode, name: type?.name ?? key.appCode },
+    fromName: type?.fromName ?? null,
+    variants,
+    fallbacks: new Map(languages.map(({ code, fallback }) => [code, fallback])),
+    profile: profile ?? null,
+    registrationLocale: registration?.locale ?? null,
+  };
+}
+
+/** Keeps the language of a registration as the profile's, where there is a profile that has none yet. */
+export async function keepRegistrationLocale(tx: Tx, email: string, locale: string): Promise<void> {
+  await sql`
+    update profile set locale = ${locale}, updated_at = now()
+    where locale is null and person_id = (select id from person where email = ${email})
+      and exists (select from language where code = ${locale})`.execute(tx.kysely);
+}
+
+export type Claim = { kind: 'ours' } | { kind: 'sent'; templateSource: string | null } | { kind: 'busy' };
+
+/**
+ * Claims the sending of a mail by its hash. `sent`: it went out in the last 30 days. `busy`: another instance is at it. A claim
+ * that is older than `leaseSeconds` was left behind by a crash, and given to who asks next. Of several at once one gets it.
+ */
+export async function claimAuthMail(tx: Tx, hash: string, leaseSeconds: number): Promise<Claim> {
+  await sql`
+    delete from auth_mail where hash in (
+      select hash from auth_mail where at < now() - interval '30 days' order by at limit 100 for update skip locked)
+  `.execute(tx.kysely);
+  const { rows: claimed } = await sql`
+    insert into auth_mail (hash, status) values (${hash}, 'sending')
+    on conflict (hash) do update set status = 'sending', template_source = null, at = now()
+      where auth_mail.at < now() - interval '30 days'
+        or (auth_mail.status = 'sending' and auth_mail.at < now() - make_interval(secs => ${leaseSeconds}))
+    returning hash`.execute(tx.kysely);
+  if (claimed.length > 0) return { kind: 'ours' };
+  const row = await tx.kysely
+    .selectFrom('auth_mail')
+    .select(['status', 'template_source as templateSource'])
+    .where('hash', '=', hash)
+    .executeTakeFirst();
+  return row?.status === 'sent' ? { kind: 'sent', templateSource: row.templateSource } : { kind: 'busy' };
+}
+
+/** It went out: kept for 30 days from now. */
+export async function settleAuthMail(tx: Tx, hash: string, templateSource: 'panel' | 'idp'): Promise<void> {
+  await sql`
+    insert into auth_mail (hash, status, template_source) values (${hash}, 'sent', ${templateSource})
+    on conflict (hash) do update set status = 'sent', template_source = excluded.template_source, at = now()
+  `.execute(tx.kysely);
+}
+
+/** It did not go out: the next call may try. */
+export async function releaseAuthMail(tx: Tx, hash: string): Promise<void> {
+  await tx.kysely.deleteFrom('auth_mail').where('hash', '=', hash).where('status', '=', 'sending').execute();
+}
+
+export interface TemplateSeed {
+  key: string;
+  locale: string;
+  subject: string;
+  html: string;
+  text: string;
+  requiredVariables: readonly string[];
+}
+
+/** The type of these mails, where it is missing. */
+export async function ensureAuthType(tx: Tx, type: { app: string; code: string; name: string; fromName: string }) {
+  await sql`
+    insert into notification_type (application_id, code, name, email_enabled, push_enabled, user_can_disable,
+      default_push, self_service_enabled, system, email_from_name)
+    select id, ${type.code}, ${type.name}, true, false, false, false, false, true, ${type.fromName}
+    from application where code = ${type.app}
+    on conflict (application_id, code) do nothing`.execute(tx.kysely);
+}
+
+/** Makes the templates that are missing, in languages that the registry has; what is there is never touched. */
+export async function ensureTemplates(
+  tx: Tx,
+  type: { app: string; code: string },
+  templates: readonly TemplateSeed[],
+): Promise<void> {
+  for (const { key, locale, subject, html, text, requiredVariables } of templates) {
+    await sql`
+      insert into template (application_id, notification_type_id, key, locale, subject, html, text, required_variables)
+      select t.application_id, t.id, ${key}, l.code, ${subject}, ${html}, ${text}, ${[...requiredVariables]}::text[]
+      from application a join notification_type t on t.application_id = a.id and t.code = ${type.code}
+      join language l on l.code = ${locale}
+      where a.code = ${type.app}
+      on conflict (notification_type_id, key, locale) do nothing`.execute(tx.kysely);
+  }
+}

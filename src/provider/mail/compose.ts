@@ -1,0 +1,120 @@
+/** The words of an auth mail: a template's, or the provider's own. (Specification, delivery flow, 3 to 5.) */
+
+import type { MailSender } from '../../delivery/mail.ts';
+import type { Renderer } from '../../notifications/render.ts';
+import type { AuthMailFacts, AuthTemplate } from '../../persistence/provider/auth-mails.ts';
+import { type Content, contentOf } from './fallback.ts';
+import type { AuthMail } from './payload.ts';
+import { chooseVariant } from './variants.ts';
+
+/** Why the provider's own words were used. */
+export type FallbackReason = 'unknown_event' | 'no_template' | 'missing_variables' | 'render_failed';
+
+export interface Composed {
+  content: Content;
+  /** Of the variant, or of the reader where the provider's words are used. */
+  locale: string;
+  source: 'panel' | 'idp';
+  templateKey: string | null;
+  fallbackReason: FallbackReason | null;
+  /** The language of a registration, to be kept with the profile. */
+  registered: string | null;
+}
+
+export interface Ingredients {
+  mail: AuthMail;
+  facts: AuthMailFacts;
+  sender: MailSender;
+}
+
+const DEFAULT_LOCALE = 'en';
+
+/** Throws VALIDATION_FAILED when neither a template nor the provider has words for it. */
+export async function compose(renderer: Pick<Renderer, 'render'>, all: Ingredients): Promise<Composed> {
+  const { mail, facts } = all;
+  // A profile's own language goes before what a login component said (contract 8).
+  const registered = facts.profile?.locale == null ? facts.registrationLocale : null;
+  const locale = facts.profile?.locale ?? registered ?? DEFAULT_LOCALE;
+  const common = { templateKey: mail.templateKey, registered };
+  const words = await panelWords(renderer, all, locale);
+  if (typeof words !== 'string') return { ...common, ...words, source: 'panel', fallbackReason: null };
+  return { ...common, content: contentOf(mail), locale, source: 'idp', fallbackReason: words };
+}
+
+/** The rendered template, or why there is none. */
+async function panelWords(
+  renderer: Pick<Renderer, 'render'>,
+  { mail, facts, sender }: Ingredients,
+  locale: string,
+): Promise<{ content: Content; locale: string } | FallbackReason> {
+  if (mail.templateKey === null) return 'unknown_event';
+  const template = chooseVariant(locale, facts.variants, facts.fallbacks);
+  if (template === null) return 'no_template';
+  const variables = variablesOf({ mail, facts, sender }, template.locale);
+  if (!template.requiredVariables.every((name) => isThere(variables, name))) return 'missing_variables';
+  const { user, app, brand, locale: language, ...payload } = variables;
+  const [outcome] = await renderer.render([
+    { template: sourceOf(template), payload, variables: { user, app, brand, locale: language } },
+  ]);
+  if (outcome?.ok !== true) return 'render_failed';
+  const { subject, html, text } = outcome.rendered;
+  return { content: { subject, html: withoutForeignImages(html, sender), text }, locale: template.locale };
+}
+
+function sourceOf({ subject, html, text }: AuthTemplate) {
+  return { subject, html, text, pushTitle: null, pushBody: null, url: null };
+}
+
+/** Contract 8: `args`, `code`, `url`, `templateData`, and `user`, `app`, `brand`, `locale`, which win over all others. */
+function variablesOf({ mail, facts, sender }: Ingredients, locale: string): Readonly<Record<string, unknown>> {
+  const { args, templateData, recipient: email } = mail;
+  const { profile } = facts;
+  const named = (name: string, own: string | null | undefined): unknown => args[name] ?? own ?? '';
+  return {
+    ...args,
+    args,
+    // Absent rather than null, so that a template's `if` and the required variables see it the same way.
+    ...(mail.code === null ? {} : { code: mail.code }),
+    ...(mail.url === null ? {} : { url: mail.url }),
+    templateData,
+    user: {
+      email,
+      firstName: named('firstName', profile?.firstName),
+      lastName: named('lastName', profile?.lastName),
+      displayName: named('displayName', profile?.displayName),
+      locale,
+    },
+    app: facts.app,
+    brand: {
+      slug: sender.slug,
+      name: sender.name,
+      primaryColor: sender.look.primaryColor,
+      logoUrl: sender.look.logoUrl,
+      footerText: sender.look.footerText,
+    },
+    locale,
+  };
+}
+
+/** Whether a variable, by its dotted name, holds something. */
+function isThere(variables: Readonly<Record<string, unknown>>, name: string): boolean {
+  let at: unknown = variables;
+  for (const part of name.split('.')) {
+    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, part)) return false;
+    at = (at as Record<string, unknown>)[part];
+  }
+  return at !== null && at !== undefined && at !== '';
+}
+
+const LOADING = /<(?:img|image|source|input|video|audio|iframe|embed|object|link|script|base)\b[^>]*>/gi;
+const STYLED = /\burl\s*\(|@import\b|\bbackground\s*=/gi;
+
+/** These mails hold codes: nothing in them is loaded from anywhere, but for the brand's logo. */
+function withoutForeignImages(html: string, { look }: MailSender): string {
+  return html.replace(STYLED, '').replace(LOADING, (tag) => {
+    if (look.logoUrl === null || !/^<img\b/i.test(tag) || /\bsrcset\b/i.test(tag)) return '';
+    const source = /\bsrc\s*=\s*(?:"([^"]*)"|'([^']*)')/i.exec(tag);
+    const url = (source?.[1] ?? source?.[2] ?? '').replaceAll('&amp;', '&');
+    return url === look.logoUrl ? tag : '';
+  });
+}

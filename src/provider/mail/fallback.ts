@@ -1,0 +1,37 @@
+/** The mail that the provider wrote itself, for when no template of ours can be used (specification, delivery flow, 5). */
+
+import { escapeHtml } from '../../delivery/layout.ts';
+import { validationFailed } from '../../errors.ts';
+import type { AuthMail } from './payload.ts';
+
+export interface Content {
+  subject: string;
+  html: string;
+  text: string;
+  button?: { text: string; url: string };
+}
+
+/** Throws VALIDATION_FAILED when the provider sent nothing that could be a mail. Its colours and logo are not used: the brand's are. */
+export function contentOf({ templateData, url }: Pick<AuthMail, 'templateData' | 'url'>): Content {
+  const part = (name: string): string => {
+    const value = templateData[name];
+    return typeof value === 'string' ? value.replace(/<br\s*\/?>/gi, '\n').trim() : '';
+  };
+  const [title, greeting, text, footer] = [part('title'), part('greeting'), part('text'), part('footerText')];
+  const subject = part('subject') || title;
+  // `InitCode.Footer` is how the provider says that there is none.
+  const paragraphs = [greeting, text, /^\w+\.Footer$/.test(footer) ? '' : footer].filter((each) => each !== '');
+  if (subject === '' || (paragraphs.length === 0 && url === null)) {
+    throw validationFailed([
+      { path: 'templateData', message: 'holds no subject and text, and no template can be used' },
+    ]);
+  }
+  const heading =
+    title === '' ? '' : `<h1 style="margin:0 0 16px;font-size:20px;line-height:1.3">${escapeHtml(title)}</h1>\n`;
+  return {
+    subject,
+    html: heading + paragraphs.map((each) => `<p>${escapeHtml(each).replaceAll('\n', '<br>')}</p>`).join('\n'),
+    text: [title, ...paragraphs].filter((each) => each !== '').join('\n\n'),
+    ...(url === null ? {} : { button: { text: part('buttonText') || title || subject, url } }),
+  };
+}

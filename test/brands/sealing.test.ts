@@ -1,0 +1,42 @@
+import { randomBytes } from 'node:crypto';
+import { describe, expect, test } from '@jest/globals';
+import { passwordContext, Sealing } from '../../src/brands/sealing.ts';
+import { systemClock } from '../../src/clock.ts';
+
+const [older, newer] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];
+
+describe('sealed secrets', () => {
+  const sealing = new Sealing([newer, older], systemClock);
+
+  test('open where they belong, and never the same text twice', () => {
+    const [one, two] = [sealing.seal(passwordContext(1), 'sécret'), sealing.seal(passwordContext(1), 'sécret')];
+    expect(sealing.open(passwordContext(1), one)).toBe('sécret');
+    expect(one.text).not.toBe(two.text);
+    expect(one.key).toBe(sealing.current);
+    expect(sealing.openText('x', sealing.sealText('x', ''))).toBe('');
+  });
+
+  test('do not open for another brand, with another key, or with a byte changed', () => {
+    const sealed = sealing.seal(passwordContext(1), 'secret');
+    expect(sealing.open(passwordContext(2), sealed)).toBeNull();
+    expect(new Sealing([older], systemClock).open(passwordContext(1), sealed)).toBeNull();
+    const bytes = Buffer.from(sealed.text, 'base64url');
+    for (let at = 0; at < bytes.length; at++) {
+      const changed = Buffer.from(bytes);
+      changed[at] = (changed[at] ?? 0) ^ 1;
+      expect(sealing.open(passwordContext(1), { ...sealed, text: changed.toString('base64url') })).toBeNull();
+    }
+    for (const text of ['', 'AAAA', '*', bytes.subarray(0, 20).toString('base64url')]) {
+      expect(sealing.open(passwordContext(1), { ...sealed, text })).toBeNull();
+    }
+    for (const text of ['', '.', 'a.b.c', sealed.text]) expect(sealing.openText('x', text)).toBeNull();
+  });
+
+  test('what an older key sealed still opens', () => {
+    const old = new Sealing([older], systemClock);
+    const sealed = old.seal('x', 'secret');
+    expect(sealing.open('x', sealed)).toBe('secret');
+    expect([sealing.knows(sealed.key), sealing.current === sealed.key]).toEqual([true, false]);
+    expect(new Sealing([], systemClock).current).toBeNull();
+  });
+});

@@ -1,0 +1,63 @@
+import { describe, expect, test } from '@jest/globals';
+import { directionOf, renderLayout, renderText } from '../../src/delivery/layout.ts';
+
+const FRAME = {
+  name: 'Café & <Co>',
+  look: { primaryColor: '#ffee00', backgroundColor: '#101010', logoUrl: null, footerText: 'Line <1>\nLine 2' },
+};
+const CONTENT = { subject: 'A & B', html: '<p>Hello</p>', locale: 'en' };
+
+describe('the layout of mails', () => {
+  test('puts the brand around the fragment, escaped', () => {
+    const html = renderLayout(FRAME, CONTENT);
+    expect(html).toMatch(/^<!doctype html>\n<html lang="en" dir="ltr">/);
+    expect(html).toContain('<title>A &amp; B</title>');
+    expect(html).toContain('<p>Hello</p>');
+    expect(html).toContain('Café &amp; &lt;Co&gt;');
+    expect(html).toContain('Line &lt;1&gt;<br>Line 2');
+    expect(html).toContain('background:#101010');
+    expect(html).not.toContain('<img');
+    expect(html).not.toContain('<script');
+  });
+
+  test('shows a logo with the name as its text', () => {
+    const look = { ...FRAME.look, logoUrl: 'https://cdn.example.com/l.png?a=1&b="2"' };
+    expect(renderLayout({ ...FRAME, look }, CONTENT)).toContain(
+      '<img src="https://cdn.example.com/l.png?a=1&amp;b=&quot;2&quot;" alt="Café &amp; &lt;Co&gt;"',
+    );
+  });
+
+  test('a button is readable on any colour, and its address escaped', () => {
+    const button = { text: 'Go <on>', url: 'https://idp.example.com/?a=1&b=2' };
+    const yellow = renderLayout(FRAME, { ...CONTENT, button });
+    expect(yellow).toContain('href="https://idp.example.com/?a=1&amp;b=2"');
+    expect(yellow).toContain('>Go &lt;on&gt;</a>');
+    expect(yellow).toContain('color:#000000');
+    const blue = { ...FRAME, look: { ...FRAME.look, primaryColor: '#102080' } };
+    expect(renderLayout(blue, { ...CONTENT, button })).toContain('color:#ffffff!important');
+  });
+
+  test('nothing but a colour gets into a style', () => {
+    const look = { ...FRAME.look, primaryColor: 'red;background:url(https://evil.example.com)' };
+    expect(renderLayout({ ...FRAME, look }, CONTENT)).not.toContain('evil');
+  });
+
+  test('follows the reader’s dark mode, and the direction of the language', () => {
+    expect(renderLayout(FRAME, CONTENT)).toContain('prefers-color-scheme:dark');
+    expect(renderLayout(FRAME, { ...CONTENT, locale: 'ar' })).toContain('<html lang="ar" dir="rtl">');
+    expect([directionOf('he'), directionOf('fa-ir'), directionOf('cs'), directionOf('pt-br')]).toEqual([
+      'rtl',
+      'rtl',
+      'ltr',
+      'ltr',
+    ]);
+  });
+
+  test('the text has the link and the footer, and nothing where there is none', () => {
+    const button = { text: 'Open', url: 'https://idp.example.com/x' };
+    expect(renderText(FRAME, { text: ' Hello \n', button })).toBe(
+      'Hello\n\nOpen:\nhttps://idp.example.com/x\n\n--\nLine <1>\nLine 2\n',
+    );
+    expect(renderText({ ...FRAME, look: { ...FRAME.look, footerText: null } }, { text: 'Hello' })).toBe('Hello\n');
+  });
+});

@@ -1,0 +1,189 @@
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/clock.ts';
+import { Renderer, type TemplateSource } from '../../src/notifications/render.ts';
+
+const renderer = new Renderer(systemClock, 2);
+afterAll(() => renderer.close());
+
+function template(parts: Partial<TemplateSource>): TemplateSource {
+  return { subject: 'S', html: '<p>H</p>', text: null, pushTitle: null, pushBody: null, url: null, ...parts };
+}
+
+async function rendered(parts: Partial<TemplateSource>, variables: Record<string, unknown> = {}, payload = {}) {
+  const [outcome] = await renderer.render([{ template: template(parts), variables, payload }]);
+  if (!outcome?.ok) throw new Error(outcome?.problem);
+  return outcome.rendered;
+}
+
+/** The longest time that the event loop was held while `work` was under way, in milliseconds. */
+async function held(work: Promise<unknown>): Promise<number> {
+  let longest = 0;
+  let last = performance.now();
+  const timer = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last - 5);
+    last = performance.now();
+  }, 5);
+  await work;
+  clearInterval(timer);
+  return longest;
+}
+
+describe('templates (contract 6)', () => {
+  test('escape in HTML, and nowhere else', async () => {
+    const value = `<b>"Tom" & 'Jerry'</b>`;
+    const all = {
+      subject: '{{ v }}',
+      html: '<p>{{ v }}</p>',
+      text: '{{ v }}',
+      pushTitle: '{{ v }}',
+      pushBody: '{{ v }}',
+    };
+    expect(await rendered(all, {}, { v: value })).toMatchObject({
+      subject: value,
+      html: '<p>&lt;b&gt;&#34;Tom&#34; &amp; &#39;Jerry&#39;&lt;/b&gt;</p>',
+      text: value,
+      pushTitle: value,
+      pushBody: value,
+      url: null,
+    });
+  });
+
+  test('the payload stands at the top and as `payload`; reserved variables win', async () => {
+    const html = '{{ n }}|{{ payload.n }}|{{ user.email }}|{{ payload.user }}|{{ locale }}|{{ missing.deep }}';
+    const variables = { user: { email: 'ann@example.com' }, locale: 'cs' };
+    const payload = { n: 7, user: 'forged', locale: 'xx' };
+    expect((await rendered({ html }, variables, payload)).html).toBe('7|7|ann@example.com|forged|cs|');
+  });
+
+  test('nothing of a prototype is seen', async () => {
+    const html =
+      '{{ constructor }}{{ v.constructor }}{{ __proto__ }}{{ v.__proto__ }}{{ v.toString }}{{ payload.hasOwnProperty }}';
+    expect((await rendered({ html }, {}, { v: {} })).html).toBe('');
+    const own = await rendered({ html: '{{ v.constructor }}' }, {}, { v: { constructor: 'mine' } });
+    expect(own.html).toBe('mine');
+  });
+
+  test('a subject is one line, whatever its values hold', async () => {
+    const { subject, pushTitle } = await rendered(
+      { subject: 'A {{ v }}\n', pushTitle: '{{ v }}' },
+      {},
+      { v: 'x\r\nBcc: all@example.com\0\u2028y' },
+    );
+    expect(subject).toBe('A x Bcc: all@example.com y');
+    expect(pushTitle).toBe('x Bcc: all@example.com y');
+    expect((await rendered({ subject: '{{ v }}' }, {}, { v: '\u{1f600}'.repeat(400) })).subject.isWellFormed()).toBe(
+      true,
+    );
+  });
+
+  test('text is made from the HTML where there is none', async () => {
+    const html =
+      '<h1>Hello {{ name }}</h1><p>One<br>two &amp; <a href="https://example.com/x">here</a></p><img src="x"><script>no()</script>';
+    const { text } = await rendered({ html }, {}, { name: 'Ann' });
+    expect(text).toBe('Hello Ann\n\nOne\ntwo & here [https://example.com/x]');
+  });
+
+  test('faults have field, line and column', async () => {
+    const faults = await renderer.check(
+      template({
+        subject: '{{ a',
+        html: 'ok\n  {% if a %}',
+        text: '{% nope %}',
+        pushBody: '{{ a | nofilter }}',
+        url: 'fine',
+      }),
+    );
+    expect(faults).toMatchObject([
+      { field: 'subject', line: 1, column: 1 },
+      { field: 'html', line: 2, column: 3 },
+      { field: 'text', line: 1, column: 1, message: 'tag "nope" not found' },
+      { field: 'pushBody', line: 1 },
+    ]);
+    expect(await renderer.check(template({ html: '{% for x in y %}{{ x | upcase }}{% endfor %}' }))).toEqual([]);
+  });
+
+  test.each(['{% include "x" %}', '{% render "/etc/passwd" %}', '{% layout "x" %}', '{% block a %}{% endblock %}'])(
+    '%s reads nothing: it does not parse',
+    async (html) => {
+      expect(await renderer.check(template({ html }))).toMatchObject([{ field: 'html', line: 1, column: 1 }]);
+    },
+  );
+
+  test('a thousand of one template come back in their order, quickly', async () => {
+    const one = template({
+      subject: '{{ user.email }}',
+      html: '<p>Dear {{ user.email }}, {{ n }}</p>',
+      pushBody: '{{ n }}',
+    });
+    const payload = { n: 'x'.repeat(1000) };
+    const jobs = Array.from({ length: 1000 }, (_, i) => ({
+      template: one,
+      payload,
+      variables: { user: { email: `u${i}` } },
+    }));
+    await renderer.render(jobs);
+    const from = performance.now();
+    const outcomes = await renderer.render(jobs);
+    const took = performance.now() - from;
+    expect(outcomes.map((outcome) => outcome.ok && outcome.rendered.subject)).toEqual(jobs.map((_, i) => `u${i}`));
+    expect(took).toBeLessThan(1500);
+  });
+});
+
+describe('hostile templates', () => {
+  const loop = '{% for i in (1..99999) %}{% for j in (1..99999) %}{{ i }}{% endfor %}{% endfor %}';
+  const hostile: [string, string][] = [
+    ['loops for ever', loop],
+    ['asks for a huge range', '{% for i in (1..2000000000) %}{% endfor %}'],
+    [
+      'doubles a text',
+      '{% assign s = "aaaaaaaaaa" %}{% for i in (1..40) %}{% assign s = s | append: s %}{% endfor %}{{ s | upcase | size }}',
+    ],
+    [
+      'replaces with itself',
+      '{% assign s = "aaaaaaaaaa" %}{% for i in (1..18) %}{% assign s = s | append: s %}{% endfor %}{{ s | replace: "a", s | size }}',
+    ],
+    [
+      'captures without end',
+      '{% capture x %}{% for i in (1..100000) %}{{ i }}aaaaaaaaaaaaaaa{% endfor %}{% endcapture %}{% for i in (1..100000) %}{{ x }}{% endfor %}',
+    ],
+    ['writes more than a mail', '{% for i in (1..100000) %}aaaaaaaaaaaaaaaaaaaaaaaaa{% endfor %}'],
+    ['backtracks', `{{ "${'a'.repeat(50_000)}<" | strip_html | size }}${'{{ "<" | strip_html }}'.repeat(20)}`],
+  ];
+  test.each(hostile)('one that %s is given up, and the loop goes on', async (what, html) => {
+    const from = performance.now();
+    const work = renderer.render([{ template: template({ html }), variables: {} }]);
+    const longest = await held(work);
+    const [outcome] = await work;
+    if (what !== 'backtracks') expect(outcome).toMatchObject({ ok: false, problem: expect.stringMatching(/\w/) });
+    expect(performance.now() - from).toBeLessThan(5000);
+    expect(longest).toBeLessThan(200);
+    expect((await rendered({ html: 'still {{ v }}' }, {}, { v: 'here' })).html).toBe('still here');
+  });
+
+  test('the library’s own limits are not what holds: a process that hangs or grows is killed', async () => {
+    // A payload can hold what no limit of the library counts: here the array of a million that a filter walks again and again.
+    const payload = { list: Array.from({ length: 3000 }, (_, i) => ({ n: i % 7 })) };
+    const html = `{{ list | sort: "n" | uniq: "n" | size }}${'{% assign l = list | sort: "n" | reverse %}'.repeat(4000)}`;
+    const [outcome] = await renderer.render([{ template: template({ html }), payload, variables: {} }]);
+    expect(outcome?.ok).toBe(false);
+    expect((await rendered({ html: 'x' })).html).toBe('x');
+  });
+
+  test('in a batch it fails once, with all jobs of its template; the others are rendered', async () => {
+    const [bad, good] = [template({ html: loop }), template({ html: '{{ n }}' })];
+    const jobs = Array.from({ length: 300 }, (_, n) => ({ template: n % 3 === 1 ? bad : good, variables: { n } }));
+    const from = performance.now();
+    const outcomes = await renderer.render(jobs);
+    expect(outcomes.map((outcome) => outcome.ok)).toEqual(jobs.map((_, n) => n % 3 !== 1));
+    expect(performance.now() - from).toBeLessThan(5000);
+  });
+
+  test('after close nothing is rendered, and nothing is left running', async () => {
+    const own = new Renderer(systemClock, 1);
+    const under = own.render([{ template: template({ html: loop }), variables: {} }]);
+    own.close();
+    await expect(under).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(own.check(template({}))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  });
+});

@@ -1,0 +1,133 @@
+import type { AddressInfo } from 'node:net';
+import { type ParsedMail, simpleParser } from 'mailparser';
+import { SMTPServer } from 'smtp-server';
+
+/** A mail as a real SMTP server got it. */
+export interface ReceivedMail {
+  /** The envelope. */
+  from: string;
+  to: string[];
+  /** Whether the connection was encrypted. */
+  secure: boolean;
+  user: string | null;
+  raw: string;
+  parsed: ParsedMail;
+}
+
+/** What the server does to the next messages, until it is told otherwise. */
+export type SmtpFault =
+  /** An answer to RCPT TO, or to the end of the data. */
+  | { at: 'rcpt' | 'data'; code: number; words: string }
+  /** Takes the whole message, then cuts the connection without a word. */
+  | { at: 'after-data' }
+  /** Cuts the connection when it greets. */
+  | { at: 'greeting' }
+  /** Answers the end of the data only after so many milliseconds. */
+  | { at: 'slow'; ms: number }
+  /** Refuses every login; the words may repeat what was sent. */
+  | { at: 'login'; words: (user: string, password: string) => string };
+
+export interface SmtpSink {
+  readonly port: number;
+  readonly mails: ReceivedMail[];
+  /** Connections so far. */
+  connections: number;
+  fault: SmtpFault | null;
+  /** The next mail, also one that is there already and was not taken by this. */
+  next(): Promise<ReceivedMail>;
+  close(): Promise<void>;
+}
+
+export interface SmtpSinkOptions {
+  /** Offers STARTTLS with this certificate; none without it. */
+  tls?: { cert: string; key: string };
+  /** Demands a login with these; none is taken without it. */
+  login?: { user: string; password: string };
+}
+
+/** A real SMTP server on loopback that keeps what it gets. */
+export async function startSmtp({ tls, login }: SmtpSinkOptions = {}): Promise<SmtpSink> {
+  const waiting: ((mail: ReceivedMail) => void)[] = [];
+  let taken = 0;
+  const server = new SMTPServer({
+    ...(tls ?? {}),
+    disabledCommands: [...(tls === undefined ? ['STARTTLS'] : []), ...(login === undefined ? ['AUTH'] : [])],
+    authOptional: login === undefined,
+    allowInsecureAuth: true,
+    disableReverseLookup: true,
+    onConnect(_session, callback) {
+      sink.connections++;
+      if (sink.fault?.at === 'greeting') callback(reply(421, 'closing'));
+      else callback();
+    },
+    onAuth(auth, _session, callback) {
+      const [username, password] = [auth.username ?? '', auth.password ?? ''];
+      if (sink.fault?.at === 'login') callback(reply(535, sink.fault.words(username, password)));
+      else if (username === login?.user && password === login.password) callback(null, { user: username });
+      else callback(reply(535, '5.7.8 authentication failed'));
+    },
+    onRcptTo(_address, _session, callback) {
+      if (sink.fault?.at === 'rcpt') callback(reply(sink.fault.code, sink.fault.words));
+      else callback();
+    },
+    onData(stream, session, callback) {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', () => {
+        const { fault } = sink;
+        if (fault?.at === 'data') return callback(reply(fault.code, fault.words));
+        if (fault?.at === 'after-data') {
+          for (const connection of server.connections) connection.close();
+          return undefined;
+        }
+        const raw = Buffer.concat(chunks).toString();
+        const keep = async (): Promise<void> => {
+          const mail: ReceivedMail = {
+            from: session.envelope.mailFrom === false ? '' : session.envelope.mailFrom.address,
+            to: session.envelope.rcptTo.map(({ address }) => address),
+            secure: session.secure,
+            user: (session.user as string | undefined) ?? null,
+            raw,
+            parsed: await simpleParser(raw),
+          };
+          sink.mails.push(mail);
+          const first = waiting.shift();
+          if (first !== undefined) {
+            taken++;
+            first(mail);
+          }
+          callback(null, `2.0.0 kept as ${sink.mails.length}`);
+        };
+        setTimeout(() => void keep(), fault?.at === 'slow' ? fault.ms : 0);
+        return undefined;
+      });
+    },
+  });
+  // A client that hangs up in the middle is part of what is tested.
+  server.on('error', () => undefined);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  const sink: SmtpSink = {
+    port: (server.server.address() as AddressInfo).port,
+    mails: [],
+    connections: 0,
+    fault: null,
+    next: () => {
+      const there = sink.mails[taken];
+      if (there !== undefined) {
+        taken++;
+        return Promise.resolve(there);
+      }
+      return new Promise((resolve) => waiting.push(resolve));
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const connection of server.connections) connection.close();
+      }),
+  };
+  return sink;
+}
+
+function reply(responseCode: number, words: string): Error {
+  return Object.assign(new Error(words), { responseCode });
+}
