@@ -179,7 +179,7 @@ interface DoorParts {
   gateway: Gateway | null;
   grpc: GrpcServer | null;
   /** Told the gateway's port. */
-  listening(port: number): void;
+  listening: (port: number) => void;
   /** What features need of the database before anybody calls. */
   prepare: () => Promise<void>;
 }

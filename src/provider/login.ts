@@ -169,11 +169,13 @@ export class Login {
 
   async #fetch(url: string, method: string, headers: Record<string, string>, body: unknown): Promise<Response> {
     const { outbound } = this.#options;
+    // openid-client sends forms, and nothing with the rest.
+    const form = body instanceof URLSearchParams ? body.toString() : null;
     const response = await outbound.send({
       url,
       method: method === 'POST' ? 'POST' : 'GET',
       headers,
-      ...(body === undefined || body === null ? {} : { body: String(body) }),
+      ...(form === null ? {} : { body: form }),
       policy: OPERATOR_POLICY,
       timeoutMs: TIMEOUT_MS,
       maxBytes: MAX_BYTES,
