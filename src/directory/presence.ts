@@ -4,8 +4,8 @@ import { isStorableUrl } from '../grammar.ts';
 import type { Tx } from '../persistence/database.ts';
 import {
   applyNames,
-  ensureProfile,
   findProfile,
+  insertProfile,
   type Names,
   type ProfileRow,
 } from '../persistence/directory/profiles.ts';
@@ -39,14 +39,41 @@ export interface TokenPolicy {
  */
 export async function present(tx: Tx, caller: SignedIn, policy: TokenPolicy, requestId: string): Promise<ProfileRow> {
   const found = await findProfile(tx, caller.email);
-  if (found !== undefined && isCurrent(found, caller)) return found;
-  const id = found?.id ?? (await make(tx, caller, policy));
+  if (found === undefined) return await make(tx, caller, policy, requestId);
+  return isCurrent(found, caller) ? found : await settle(tx, found.id, caller, policy, requestId);
+}
+
+/** As `present`, for somebody who was without a profile a moment ago. */
+export async function make(tx: Tx, caller: SignedIn, policy: TokenPolicy, requestId: string): Promise<ProfileRow> {
+  const { email, issuer, subject, picture } = caller;
+  const made = await insertProfile(tx, {
+    email,
+    names: namesOf(caller),
+    at: issuedAt(caller),
+    picture: picture !== null && isStorableUrl(picture, policy.allowHttp) ? picture : null,
+    issuer,
+    subject,
+  });
+  return made ?? (await present(tx, caller, policy, requestId));
+}
+
+async function settle(
+  tx: Tx,
+  id: number,
+  caller: SignedIn,
+  policy: TokenPolicy,
+  requestId: string,
+): Promise<ProfileRow> {
   await bindAccount(tx, id, caller, policy.bindSubject, requestId);
   const names = namesOf(caller);
   if (Object.keys(names).length > 0) await applyNames(tx, id, names, issuedAt(caller), 'laterSecond');
-  const settled = await findProfile(tx, caller.email);
-  if (settled === undefined) throw new Error('a profile that was there is gone');
-  return settled;
+  return await read(tx, caller.email);
+}
+
+async function read(tx: Tx, email: string): Promise<ProfileRow> {
+  const profile = await findProfile(tx, email);
+  if (profile === undefined) throw new Error('a profile that was there is gone');
+  return profile;
 }
 
 /** Whether the token says nothing that the profile does not hold: then nothing needs to be written. */
@@ -55,19 +82,6 @@ export function isCurrent(profile: ProfileRow, caller: SignedIn): boolean {
   const known = profile.namesChangedAt;
   const newer = known === null || caller.issuedAt > Math.floor(known.getTime() / 1000);
   return !newer || Object.keys(namesOf(caller)).length === 0;
-}
-
-async function make(tx: Tx, caller: SignedIn, { allowHttp }: TokenPolicy): Promise<number> {
-  const { email, issuer, subject, picture } = caller;
-  const { id } = await ensureProfile(tx, {
-    email,
-    names: namesOf(caller),
-    at: issuedAt(caller),
-    picture: picture !== null && isStorableUrl(picture, allowHttp) ? picture : null,
-    issuer,
-    subject,
-  });
-  return id;
 }
 
 function namesOf({ givenName, familyName, name }: SignedIn): Partial<Names> {

@@ -19,7 +19,7 @@ import {
   updateProfile,
 } from '../persistence/directory/profiles.ts';
 import { type NameDirectory, storableNames } from './names.ts';
-import { isCurrent, present, type SignedIn, type TokenPolicy } from './presence.ts';
+import { isCurrent, make, present, type SignedIn, type TokenPolicy } from './presence.ts';
 import { type ProfileRecord, profileRecord, type Theme } from './profile-record.ts';
 import type { Turns } from './turns.ts';
 
@@ -45,6 +45,12 @@ export interface PushedNames {
   displayName?: string | undefined;
   /** When they were changed there; undefined: just now. */
   changedAt?: Date | undefined;
+}
+
+/** The request of an update. `signal` is aborted once nobody waits for the answer; what has begun then is done all the same. */
+export interface ByOwner {
+  readonly requestId: string;
+  readonly signal: AbortSignal;
 }
 
 export interface ProfilesOptions {
@@ -85,8 +91,8 @@ export class Profiles {
    * and the provider's names arrive here with the next token, push or webhook.
    * IMMUTABLE_FIELD for another e-mail, UNKNOWN_REFERENCE for a brand, UNKNOWN_LANGUAGES for a language that does not exist.
    */
-  async update(caller: SignedIn, update: ProfileUpdate, requestId: string): Promise<ProfileRecord> {
-    const profile = await this.#present(caller, requestId);
+  async update(caller: SignedIn, update: ProfileUpdate, by: ByOwner): Promise<ProfileRecord> {
+    const profile = await this.#present(caller, by.requestId);
     refuseImmutable('email', profile.email, update.email);
     this.#refuseUrl(update.avatarUrl);
     const changed = differing(profile, update);
@@ -96,6 +102,8 @@ export class Profiles {
     // One change of names after the other, so that here the same one is the last as at the provider.
     return await this.#inTurn(caller.email, async () => {
       const { database, clock, names: directory } = this.#options;
+      // Who was told meanwhile that it took too long is not surprised by it later.
+      by.signal.throwIfAborted();
       if (directory !== null) {
         // What would be refused after the provider's write is refused before it.
         await database.change(async (tx) => ({ result: await references(tx, changed), scopes: [] }));
@@ -128,7 +136,7 @@ export class Profiles {
       const found = await database.read((tx) => findProfile(tx, caller.email));
       if (found !== undefined && isCurrent(found, caller)) return found;
       const { result } = await database.change(async (tx) => ({
-        result: await present(tx, caller, policy, requestId),
+        result: await (found === undefined ? make : present)(tx, caller, policy, requestId),
         scopes: [],
       }));
       return result;

@@ -29,8 +29,14 @@ class FakeDirectory implements NameDirectory {
 
 function caller(email: string, issuedAt: number, names: Partial<Names> = {}): SignedIn {
   return {
-    ...{ email, issuer: 'https://idp.example.com', subject: `sub-${email}`, issuedAt, picture: null },
-    ...{ givenName: names.firstName ?? null, familyName: names.lastName ?? null, name: names.displayName ?? null },
+    email,
+    issuer: 'https://idp.example.com',
+    subject: `sub-${email}`,
+    issuedAt,
+    picture: null,
+    givenName: names.firstName ?? null,
+    familyName: names.lastName ?? null,
+    name: names.displayName ?? null,
   };
 }
 
@@ -45,6 +51,7 @@ function profilesOn(database: Database, names: NameDirectory | null, now: () => 
   });
 }
 
+const BY = { requestId: 'r', signal: new AbortController().signal };
 const NOW = Date.UTC(2026, 0, 1, 10, 0, 0);
 
 describe('names and the identity provider (specification, rule 1)', () => {
@@ -65,10 +72,10 @@ describe('names and the identity provider (specification, rule 1)', () => {
     const ada = caller('ada@example.com', NOW / 1000, { firstName: 'Ada', displayName: 'Ada' });
     await profiles.mine(ada, 'r');
     now = NOW + 5400;
-    const stored = await profiles.update(ada, { firstName: 'Ada', displayName: 'Ada L.', theme: 'dark' }, 'r');
+    const stored = await profiles.update(ada, { firstName: 'Ada', displayName: 'Ada L.', theme: 'dark' }, BY);
     expect(stored).toMatchObject({ firstName: 'Ada', displayName: 'Ada L.', theme: 'dark' });
     expect(directory.written).toEqual([{ displayName: 'Ada L.' }]);
-    await profiles.update(ada, { displayName: 'Ada L.', theme: 'light' }, 'r');
+    await profiles.update(ada, { displayName: 'Ada L.', theme: 'light' }, BY);
     expect(directory.written).toHaveLength(1);
     // The contract's own example: changed here at 10:00:05.4.
     expect(
@@ -85,7 +92,7 @@ describe('names and the identity provider (specification, rule 1)', () => {
       const bob = caller('bob@example.com', NOW / 1000, { displayName: 'Bob' });
       const before = await profiles.mine(bob, 'r');
       directory.fault = new UsherError(code, 'The provider failed.');
-      const update = profiles.update(bob, { displayName: 'Robert', theme: 'dark', locale: 'cs' }, 'r');
+      const update = profiles.update(bob, { displayName: 'Robert', theme: 'dark', locale: 'cs' }, BY);
       await expect(update).rejects.toMatchObject({ reason: code, httpStatus: 502 });
       directory.fault = null;
       expect(await profiles.mine(bob, 'r')).toEqual(before);
@@ -101,10 +108,43 @@ describe('names and the identity provider (specification, rule 1)', () => {
       [{ email: 'other@example.com' }, 'IMMUTABLE_FIELD'],
       [{ avatarUrl: 'ftp://example.com' }, 'VALIDATION_FAILED'],
     ] as const) {
-      await expect(profiles.update(bob, { displayName: 'Rob', ...update }, 'r')).rejects.toMatchObject({ reason });
+      await expect(profiles.update(bob, { displayName: 'Rob', ...update }, BY)).rejects.toMatchObject({ reason });
     }
     expect(directory.written).toHaveLength(asked);
     expect((await profiles.mine(bob, 'r')).displayName).toBe('Bob');
+  });
+
+  test('who was given up before it was his turn changes nothing', async () => {
+    const cleo = caller('cleo@example.com', NOW / 1000, { displayName: 'Cleo' });
+    await profiles.mine(cleo, 'r');
+    directory.delayMs = () => 50;
+    const asked = directory.written.length;
+    const abort = new AbortController();
+    const first = profiles.update(cleo, { displayName: 'First' }, BY);
+    const second = profiles.update(cleo, { displayName: 'Second' }, { ...BY, signal: abort.signal });
+    abort.abort(new UsherError('DEADLINE_EXCEEDED', 'This took too long.'));
+    await expect(second).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    expect((await first).displayName).toBe('First');
+    directory.delayMs = () => 0;
+    expect(directory.written.slice(asked)).toEqual([{ displayName: 'First' }]);
+    expect((await profiles.mine(cleo, 'r')).displayName).toBe('First');
+  });
+
+  test('production stores no http: of a picture', async () => {
+    const strict = new Profiles({
+      database: fixture.database,
+      clock: { now: () => now },
+      policy: { bindSubject: false, allowHttp: false },
+      turns: new Turns({ connections: 10, clock: systemClock }),
+      names: null,
+      idpPublicUrl: null,
+    });
+    const finn = { ...caller('finn@example.com', NOW / 1000), picture: 'http://example.com/f.png' };
+    expect((await strict.mine(finn, 'r')).avatarUrl).toBeNull();
+    const update = strict.update(finn, { avatarUrl: 'http://example.com/f.png' }, BY);
+    await expect(update).rejects.toMatchObject({ reason: 'VALIDATION_FAILED' });
+    const set = await strict.update(finn, { avatarUrl: 'https://example.com/f.png' }, BY);
+    expect(set.avatarUrl).toBe('https://example.com/f.png');
   });
 
   test('of many changes at once the last at the provider is the last here', async () => {
@@ -112,7 +152,7 @@ describe('names and the identity provider (specification, rule 1)', () => {
     await profiles.mine(dan, 'r');
     directory.delayMs = () => Math.random() * 10;
     const changes = Array.from({ length: 20 }, (_, index) =>
-      profiles.update(dan, index % 2 ? { displayName: `Dan ${index}` } : { firstName: `D${index}` }, 'r'),
+      profiles.update(dan, index % 2 ? { displayName: `Dan ${index}` } : { firstName: `D${index}` }, BY),
     );
     await Promise.all(changes);
     directory.delayMs = () => 0;
@@ -147,7 +187,7 @@ describe('when the provider took the names and storing them fails', () => {
     await profiles.mine(user, 'r');
     // The second transaction is the one that stores; the first proves what the update refers to.
     failing = 2;
-    await expect(profiles.update(user, { displayName: 'After' }, 'r')).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(profiles.update(user, { displayName: 'After' }, BY)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     expect(directory.kept.get(email)).toEqual({ displayName: 'After' });
     expect((await profiles.mine(user, 'r')).displayName).toBe('Before');
     if (how === 'token') {
@@ -157,7 +197,7 @@ describe('when the provider took the names and storing them fails', () => {
     } else if (how === 'push') {
       expect(await profiles.push(email, { displayName: 'After', changedAt: new Date(NOW + 5000) })).toBe(true);
     } else {
-      await profiles.update(user, { displayName: 'After' }, 'r');
+      await profiles.update(user, { displayName: 'After' }, BY);
     }
     expect((await profiles.mine(user, 'r')).displayName).toBe('After');
   });
@@ -201,7 +241,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         if ('after' in one) now += one.after;
         const at = 'at' in one ? one.at : now;
         if (one.kind === 'token') await profiles.mine(caller(email, (NOW + at * 100) / 1000, { displayName }), 'r');
-        if (one.kind === 'own') await profiles.update(caller(email, 0), { displayName }, 'r');
+        if (one.kind === 'own') await profiles.update(caller(email, 0), { displayName }, BY);
         if (one.kind === 'unsaid') await profiles.push(email, { displayName });
         if (one.kind === 'push') await profiles.push(email, { displayName, changedAt: new Date(NOW + at * 100) });
         last = (await profiles.find(email)).displayName;

@@ -120,8 +120,13 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         displayName: null,
       });
       expect(reset.body.data).toMatchObject({
-        ...{ locale: null, timezone: null, avatarUrl: null, brand, displayName: null },
-        ...{ firstName: 'Eve', theme: 'dark' },
+        locale: null,
+        timezone: null,
+        avatarUrl: null,
+        brand,
+        displayName: null,
+        firstName: 'Eve',
+        theme: 'dark',
       });
       expect((await eve.get(ME)).body).toEqual(reset.body);
       const nothing = await eve.put(ME, {});

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import type { AppPreferences } from '../../directory/app-preferences.ts';
 import { UsherError } from '../../errors.ts';
+import { isApplicationCode } from '../../grammar.ts';
 import { successData } from '../envelopes.ts';
 import { AppParams } from '../fields.ts';
 import { profileOwner, signedIn } from '../guards.ts';
@@ -110,8 +111,10 @@ const tellActivity = defineRoute({
   example: { response: { recorded: true } },
   quiet: true,
   handle: async ({ appPreferences, engine }, { caller, params, requestId, signal }) => {
-    const { member } = await engine.member(params.appCode, caller.email, { signal });
-    return { recorded: await appPreferences.activity(caller, params.appCode, member.appId, requestId) };
+    const { appCode } = params;
+    // What cannot be a code is asked of nobody.
+    const known = isApplicationCode(appCode) ? await engine.member(appCode, caller.email, { signal }) : null;
+    return { recorded: await appPreferences.activity(caller, appCode, known?.member.appId ?? null, requestId) };
   },
 });
 

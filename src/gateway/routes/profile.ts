@@ -98,7 +98,7 @@ const changeMyProfile = defineRoute({
   response: Profile,
   errors: ['IMMUTABLE_FIELD', 'UNKNOWN_REFERENCE', 'UNKNOWN_LANGUAGES', 'IDP_UNREACHABLE', 'IDP_REJECTED'],
   example: { body: { displayName: 'Ada L.', theme: 'dark' }, response: EXAMPLE },
-  handle: ({ profiles }, { caller, body, requestId }) => profiles.update(caller, body, requestId),
+  handle: ({ profiles }, input) => profiles.update(input.caller, input.body, input),
 });
 
 const profileOf = defineRoute({
