@@ -1,32 +1,47 @@
 /** The features behind the gateway's routes, built in one visible place; app.ts hands them what they stand on. */
 
+import { AuditLog } from './administration/audit-log.ts';
+import { buildDelivery } from './app-delivery.ts';
+import { type BuiltNotifications, buildNotifications } from './app-notifications.ts';
 import { Brands } from './brands/brands.ts';
 import { checkSealing, seedBrands } from './brands/prepare.ts';
 import { Sealing } from './brands/sealing.ts';
 import { Senders } from './brands/senders.ts';
+import { AppAdmins } from './catalog/app-admins.ts';
+import { Applications } from './catalog/applications.ts';
+import { Assignments } from './catalog/assignments.ts';
+import { Entities } from './catalog/entities.ts';
+import { EntityCatalogItems } from './catalog/entity-items.ts';
+import { Languages } from './catalog/languages.ts';
 import { Manifests } from './catalog/manifest/manifests.ts';
+import { ResourceOverrides } from './catalog/overrides.ts';
+import { Permissions } from './catalog/permissions.ts';
 import { Roles } from './catalog/roles.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import { createMailer } from './delivery/mail.ts';
 import { Mailbox } from './delivery/mailbox.ts';
+import type { DeliveryBell } from './delivery/queue.ts';
+import type { DeliveryFailpoints, DeliveryWorker } from './delivery/worker.ts';
+import { AdminStatuses } from './directory/admin-status.ts';
 import { Administrators } from './directory/administrators.ts';
 import { AppPreferences } from './directory/app-preferences.ts';
 import { ApplicationEvents } from './directory/application-events.ts';
 import { Profiles } from './directory/profiles.ts';
 import { Subjects } from './directory/subjects.ts';
+import { Superadmins } from './directory/superadmins.ts';
 import { Turns } from './directory/turns.ts';
+import { Users } from './directory/users.ts';
 import type { Services } from './gateway/services.ts';
 import { SecretKey } from './identity/secret-key.ts';
 import type { Tokens } from './identity/tokens.ts';
-import { Renderer } from './notifications/render.ts';
 import type { Outbound } from './outbound.ts';
 import type { Database } from './persistence/database.ts';
 import { keepSecretKey } from './persistence/settings.ts';
 import { AuthMails } from './provider/mail/auth-mails.ts';
 import { seedAuthMails } from './provider/mail/seed.ts';
 import { buildProvider, nameDirectory } from './provider/provider.ts';
-import type { Logger } from './telemetry.ts';
+import type { Logger, Registry } from './telemetry.ts';
 
 /** What features are built on. */
 export interface Ground {
@@ -37,44 +52,70 @@ export interface Ground {
   /** For requests that leave the process. */
   readonly outbound: Outbound;
   readonly tokens: Pick<Tokens, 'authenticate'>;
-  /** Where users reach this service, without a trailing slash. Known once it listens. */
+  readonly registry: Registry;
+  /** Where this service is reached; known once it listens. */
   readonly publicUrl: () => string;
+  /** Whether a person is active, as the engine knows it. */
+  readonly isActive: (email: string) => Promise<boolean>;
+  /** Handed in by tests alone. */
+  readonly deliveryFailpoints?: DeliveryFailpoints | undefined;
 }
 
 /** What of the services is a feature: a line each. */
 export type Features = Pick<
   Services,
+  | 'applications'
+  | 'entities'
+  | 'entityItems'
+  | 'permissions'
+  | 'languages'
+  | 'roles'
+  | 'assignments'
+  | 'overrides'
+  | 'appAdmins'
+  | 'superadmins'
+  | 'users'
+  | 'adminStatuses'
+  | 'auditLog'
   | 'administrators'
-  | 'applicationEvents'
-  | 'appPreferences'
   | 'authMails'
   | 'brands'
   | 'mailbox'
+  | 'pushSubscriptions'
+  | 'applicationEvents'
+  | 'appPreferences'
   | 'profiles'
   | 'provider'
-  | 'roles'
   | 'subjects'
-> & { readonly manifests: Manifests };
+> &
+  BuiltNotifications['services'] & { readonly manifests: Manifests };
 
 /** The features, and what they need of a start and of an end. */
 export interface BuiltFeatures {
   readonly features: Features;
+  /** To be rung after a commit that enqueued deliveries. */
+  readonly bell: DeliveryBell;
+  /** What sends; null where this process is no worker. */
+  readonly worker: DeliveryWorker | null;
   /** Brings the database to what they need, before the doors open; idempotent. Rejects with ConfigError when a key is missing. */
   prepare(): Promise<void>;
+  /** Ends what would keep the doors open: streams. */
+  endStreams(): Promise<void>;
   /** Lets what is on its way go out, for a bounded time. */
   close(): Promise<void>;
 }
 
 export function buildFeatures(ground: Ground): BuiltFeatures {
-  const { config, database, clock, log } = ground;
+  const { config, database, clock, outbound } = ground;
+  const { allowedOrigins } = config.entities;
   const policy = { bindSubject: config.auth.bindSubject, allowHttp: !config.production };
   const connections = database.kind === 'pglite' ? 1 : config.database.poolSize;
   const turns = new Turns({ connections, clock });
+  const entities = new Entities(database);
   const sealing = new Sealing(config.brandSmtpKeys, clock);
   const senders = new Senders({ database, sealing, publicUrl: config.publicUrl });
   const mailbox = config.production ? null : new Mailbox(config.dataDir, clock);
   const mailer = createMailer({ mailbox, clock });
-  const renderer = new Renderer(clock);
   const names = nameDirectory(ground);
   const subjects = new Subjects({ database, policy });
   const authenticate = async (authorization: string) => {
@@ -83,28 +124,47 @@ export function buildFeatures(ground: Ground): BuiltFeatures {
     return caller;
   };
   const secretKey = openSecretKey(ground);
+  const { pushSubscriptions, bell, worker } = buildDelivery({ ...ground, mailer, senders });
+  const { services, renderer, streams } = buildNotifications({ ...ground, secret: secretKey, bell });
   return {
     features: {
-      administrators: new Administrators(database),
       applicationEvents: new ApplicationEvents({ database, turns }),
       appPreferences: new AppPreferences({ database, clock, policy, turns }),
-      authMails: new AuthMails({ config, database, clock, log, sealing, senders, mailer, renderer }),
-      brands: new Brands({ database, sealing, senders, mailer }),
-      mailbox,
+      applications: new Applications(database),
+      entities,
+      entityItems: new EntityCatalogItems({ entities, outbound, allowedOrigins, production: config.production }),
+      permissions: new Permissions(database),
+      languages: new Languages(database),
       manifests: new Manifests({ database, clock }),
       profiles: new Profiles({ database, clock, policy, turns, names, idpPublicUrl: config.idp.publicUrl }),
       provider: buildProvider({ ...ground, sealing, secretKey, turns, tokens: { authenticate } }),
       roles: new Roles(database),
       subjects,
+      assignments: new Assignments(database),
+      overrides: new ResourceOverrides(database),
+      appAdmins: new AppAdmins(database),
+      superadmins: new Superadmins(database),
+      users: new Users(database, config.idp.publicUrl),
+      adminStatuses: new AdminStatuses(database),
+      auditLog: new AuditLog(database),
+      administrators: new Administrators(database),
+      authMails: new AuthMails({ ...ground, sealing, senders, mailer, renderer }),
+      brands: new Brands({ database, sealing, senders, mailer }),
+      mailbox,
+      pushSubscriptions,
+      ...services,
     },
+    bell,
+    worker,
     prepare: async () => {
-      await database.change(seedAuthMails);
+      await database.change((tx) => seedAuthMails(tx, sealing));
       await database.change(seedBrands);
       await database.change((tx) => checkSealing(tx, sealing));
     },
+    endStreams: () => streams.close(),
     close: async () => {
-      await mailer.close();
       renderer.close();
+      await mailer.close();
     },
   };
 }

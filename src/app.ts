@@ -4,16 +4,17 @@
  */
 
 import { readFile } from 'node:fs/promises';
-import { type BuiltFeatures, buildFeatures } from './app-features.ts';
+import { type BuiltFeatures, buildFeatures, type Features } from './app-features.ts';
 import { exposeMetrics } from './app-metrics.ts';
 import type { Manifests } from './catalog/manifest/manifests.ts';
 import { seed } from './catalog/seed.ts';
 import { type Clock, systemClock } from './clock.ts';
 import type { Config } from './config.ts';
+import type { DeliveryBell } from './delivery/queue.ts';
+import type { DeliveryFailpoints, DeliveryWorker } from './delivery/worker.ts';
 import { Engine } from './engine/engine.ts';
 import { GrpcMetrics } from './engine/grpc/metrics.ts';
 import { createGrpcServer, type GrpcServer } from './engine/grpc/server.ts';
-import { unavailable } from './errors.ts';
 import { createGateway, type Gateway } from './gateway/server.ts';
 import type { Services } from './gateway/services.ts';
 import { createApiKeys, keepLocalKey } from './identity/api-keys.ts';
@@ -31,6 +32,7 @@ export interface Parts {
   clock?: Clock;
   log?: Logger;
   failpoints?: Failpoints;
+  deliveryFailpoints?: DeliveryFailpoints;
 }
 
 /** Where the service listens; null for a door that this process does not have. */
@@ -46,6 +48,10 @@ export interface App {
   readonly database: Database;
   readonly engine: Engine;
   readonly manifests: Manifests;
+  /** For tests of its bounds and ends. */
+  readonly streams: Features['inboxStreams'];
+  /** To be rung after a commit that enqueued deliveries past the features. */
+  readonly bell: DeliveryBell;
   /** Null where an identity provider is configured. */
   readonly localIssuer: LocalIssuer | null;
   /** The internal key that a start without configured ones made for itself. */
@@ -73,7 +79,7 @@ export async function buildApp(config: Config, parts: Parts = {}): Promise<App> 
     ...(parts.failpoints ? { failpoints: parts.failpoints } : {}),
   });
   try {
-    return await build(config, { clock, log, database });
+    return await build(config, { clock, log, database, deliveryFailpoints: parts.deliveryFailpoints });
   } catch (error) {
     await database.close();
     throw error;
@@ -84,9 +90,10 @@ interface Base {
   clock: Clock;
   log: Logger;
   database: Database;
+  deliveryFailpoints: DeliveryFailpoints | undefined;
 }
 
-async function build(config: Config, { clock, log, database }: Base): Promise<App> {
+async function build(config: Config, { clock, log, database, deliveryFailpoints }: Base): Promise<App> {
   const registry = createRegistry();
   const local = config.auth.issuer === null;
   const localIssuer = local ? await openLocalIssuer({ dataDir: config.dataDir, clock }) : null;
@@ -96,13 +103,13 @@ async function build(config: Config, { clock, log, database }: Base): Promise<Ap
   const tokens = createTokens({ auth: config.auth, local: localIssuer, outbound, clock, log });
   const engine = new Engine({ source: database.facts, clock, cache: config.cache, log });
   database.follow(engine);
-  const site = { publicUrl: config.publicUrl };
-  const publicUrl = (): string => {
-    if (site.publicUrl === null) throw unavailable('This service does not listen yet.');
-    return site.publicUrl;
-  };
-  const built = buildFeatures({ config, database, clock, log, outbound, tokens, publicUrl });
-  const { features } = built;
+  const reached = new Reached(config.publicUrl);
+  const built = buildFeatures({
+    ...{ config, database, clock, log, outbound, registry, tokens, deliveryFailpoints },
+    publicUrl: () => reached.url,
+    isActive: async (email) => (await engine.person(email)).person.active,
+  });
+  const { features, worker } = built;
 
   const services: Services = {
     engine,
@@ -123,20 +130,19 @@ async function build(config: Config, { clock, log, database }: Base): Promise<Ap
   const gateway = config.roles.includes('gateway') ? createGateway({ config, services, clock, log }) : null;
   const grpc = config.roles.includes('rpc') ? await buildGrpc(config, { engine, keys, clock, log, metrics }) : null;
   exposeMetrics(registry, engine, metrics);
-  const listening = (port: number): void => {
-    site.publicUrl ??= `http://localhost:${port}`;
-  };
-  const prepare = () => built.prepare();
-  const doors = new Doors({ config, database, engine, gateway, grpc, prepare, listening });
+  const doors = new Doors({ config, database, engine, gateway, grpc, worker, reached, prepare: () => built.prepare() });
   return {
     config,
     database,
     engine,
     manifests: features.manifests,
+    streams: features.inboxStreams,
+    bell: built.bell,
     localIssuer,
     localKey,
     start: () => doors.start(),
     close: async () => {
+      await built.endStreams();
       await doors.close();
       await closeParts({ engine, tokens, outbound, database, features: built });
     },
@@ -172,19 +178,28 @@ async function readTls({ cert, key, clientCa }: NonNullable<Config['grpc']['tls'
   };
 }
 
+/** The base of the links that this service makes. Without a configured one it is where the gateway turned out to listen. */
+class Reached {
+  url: string;
+
+  constructor(publicUrl: string | null) {
+    this.url = publicUrl ?? 'http://localhost';
+  }
+}
+
 interface DoorParts {
   config: Config;
   database: Database;
   engine: Engine;
   gateway: Gateway | null;
   grpc: GrpcServer | null;
-  /** Told the gateway's port. */
-  listening: (port: number) => void;
+  worker: DeliveryWorker | null;
+  reached: Reached;
   /** What features need of the database before anybody calls. */
   prepare: () => Promise<void>;
 }
 
-/** The listeners, opened once everything behind them answers, and closed before anything behind them is. */
+/** The listeners and the worker, opened once everything behind them answers, and closed before anything behind them is. */
 class Doors {
   readonly #parts: DoorParts;
 
@@ -193,15 +208,16 @@ class Doors {
   }
 
   async start(): Promise<Addresses> {
-    const { config, database, engine, gateway, grpc, prepare, listening } = this.#parts;
+    const { config, database, engine, gateway, grpc, worker, reached, prepare } = this.#parts;
     await engine.start();
     await database.change(seed);
     await database.change((tx) => seedSuperadmins(tx, config.superadmins));
     await prepare();
     const http = await gateway?.start();
-    if (http) listening(http.port);
+    if (http && config.publicUrl === null) reached.url = `http://localhost:${http.port}`;
     const rpc = await grpc?.start();
     grpc?.setServing(true);
+    await worker?.start();
     return {
       rest: http ? `http://${authority(config.http.host, http.port)}` : null,
       grpc: rpc ? authority(config.grpc.host, rpc.port) : null,
@@ -210,8 +226,8 @@ class Doors {
   }
 
   async close(): Promise<void> {
-    const { gateway, grpc } = this.#parts;
-    await Promise.all([grpc?.drain(), gateway?.close()]);
+    const { gateway, grpc, worker } = this.#parts;
+    await Promise.all([grpc?.drain(), gateway?.close(), worker?.close()]);
   }
 }
 

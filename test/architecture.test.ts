@@ -54,7 +54,8 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
       ...['catalog', 'directory', 'brands', 'notifications', 'delivery', 'provider'],
     ],
   },
-  cli: { imports: ['leaf', 'identity', 'persistence', 'app'] },
+  // A VAPID pair is checked with the configuration, before anything starts.
+  cli: { imports: ['leaf', 'identity', 'persistence', 'delivery/p256', 'app'] },
   app: { imports: ['*'] },
 };
 

@@ -7,7 +7,7 @@ import { evaluateRows } from '../engine/evaluate.ts';
 import { Level, type MemberAnswer } from '../engine/types.ts';
 import { UsherError } from '../errors.ts';
 import { type AuditEntry, record } from '../persistence/audit.ts';
-import { holdApplication } from '../persistence/catalog/applications.ts';
+import { findApplicationId, holdApplication, holdApplicationAlone } from '../persistence/catalog/applications.ts';
 import type { Committed, Database, Outcome, Tx } from '../persistence/database.ts';
 import { membersIn, policyIn } from '../persistence/facts-source.ts';
 import { managedResource, PANEL_APP, PANEL_ENTRY, PANEL_MANAGE } from './panel.ts';
@@ -56,6 +56,17 @@ export function editorOf(app: string): WriteGuard {
   };
 }
 
+/** Who passes each of them; the first that refuses says why. */
+export function allOf(...guards: readonly WriteGuard[]): WriteGuard {
+  return async (tx, email) => {
+    for (const guard of guards) {
+      const refused = await guard(tx, email);
+      if (refused !== null) return refused;
+    }
+    return null;
+  };
+}
+
 /** Whether somebody who may enter the panel holds `edit` on an application there; of all of them where `app` is null. */
 export async function managesByPanel(tx: Tx, email: string, app: string | null): Promise<boolean> {
   const policy = await policyIn(tx, PANEL_APP);
@@ -87,21 +98,23 @@ export interface Administration {
 /**
  * Runs `write` when `guard` lets `by` do it. `about.action` names the write for the audit of a refusal; `about.app` is the
  * application it concerns. Throws what the guard says (after its record is committed) or what `write` throws.
+ * A write whose guard needs rows that only the write has locked may refuse itself: it answers the error, having written nothing.
  */
 export async function administer<T>(
   database: Database,
   by: By,
   about: { app: string | null; action: string; guard: WriteGuard },
-  write: (administration: Administration) => Promise<Outcome<T>>,
+  write: (administration: Administration) => Promise<Outcome<T | UsherError>>,
 ): Promise<Committed<T>> {
   const committed = await database.change(async (tx): Promise<Outcome<T | UsherError>> => {
     const named = { actor: `user:${by.caller.email}`, appCode: about.app, requestId: by.requestId };
     const refused = await about.guard(tx, by.caller.email);
-    if (refused !== null) {
-      await record(tx, { ...named, action: `${about.action}.refused` });
-      return { result: refused, scopes: [] };
-    }
-    return await write({ tx, audit: (change) => record(tx, { ...named, ...change }) });
+    const outcome: Outcome<T | UsherError> =
+      refused === null
+        ? await write({ tx, audit: (change) => record(tx, { ...named, ...change }) })
+        : { result: refused, scopes: [] };
+    if (outcome.result instanceof UsherError) await record(tx, { ...named, action: `${about.action}.refused` });
+    return outcome;
   });
   if (committed.result instanceof UsherError) throw committed.result;
   return { result: committed.result, revision: committed.revision };
@@ -112,7 +125,25 @@ export async function administer<T>(
  * only SuperAdmins get so far.
  */
 export async function applicationOf(tx: Tx, code: string): Promise<number> {
-  const id = await holdApplication(tx, code);
+  return existing(await holdApplication(tx, code), code);
+}
+
+/**
+ * The same for a write that depends on what else is in the application (nothing refers to this, no parents in a circle): every
+ * other write to the application waits until the transaction ends. To be called before anything else is locked.
+ */
+export async function applicationAlone(tx: Tx, code: string): Promise<number> {
+  return existing(await holdApplicationAlone(tx, code), code);
+}
+
+function existing(id: number | null, code: string): number {
+  if (id === null) throw new UsherError('NOT_FOUND', `There is no application ${code}.`);
+  return id;
+}
+
+/** The id of an application that a read concerns. NOT_FOUND when there is none. */
+export async function knownApplication(tx: Tx, code: string): Promise<number> {
+  const id = await findApplicationId(tx, code);
   if (id === null) throw new UsherError('NOT_FOUND', `There is no application ${code}.`);
   return id;
 }

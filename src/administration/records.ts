@@ -1,7 +1,7 @@
 /** What the writes of all records share: tags, and what no write may do. (Contract 2.) */
 
 import { hash } from 'node:crypto';
-import { UsherError } from '../errors.ts';
+import { UsherError, validationFailed } from '../errors.ts';
 
 /** The tag of a state, without quotes: equal exactly when what it was made of is. */
 export function tagOf(state: unknown): string {
@@ -25,4 +25,9 @@ export function refuseImmutable(field: string, present: string, sent: string | u
 /** Throws SYSTEM_RECORD when the service itself needs it. */
 export function refuseSystem(needed: boolean | undefined, what: string): void {
   if (needed) throw new UsherError('SYSTEM_RECORD', `The service itself needs the ${what}.`);
+}
+
+/** Throws VALIDATION_FAILED about one field, for what only the database can tell. */
+export function refuseField(path: string, message: string): never {
+  throw validationFailed([{ path, message }]);
 }

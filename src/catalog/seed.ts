@@ -1,9 +1,11 @@
 /**
  * What every installation has from its first start (contract 5): the panel's own application `auth` with its entity,
- * permissions and roles, and the language registry. Idempotent; what administrators changed is never overwritten.
+ * permissions, roles and the type of the identity provider's e-mails; the language registry; and for every application the type
+ * `generic`. Idempotent; what administrators changed is never overwritten, but for the fixed flags of `auth_idp`.
  */
 
 import { Level } from '../engine/types.ts';
+import { ensureGenericTypes, ensureSystemType, type SystemType } from '../persistence/catalog/notification-types.ts';
 import {
   ensureApplication,
   ensureEntity,
@@ -49,6 +51,20 @@ const ROLES: readonly { code: string; description: string; permissions: Readonly
     ]),
   },
 ];
+
+/** The identity provider's e-mails (specification, "Default seed"). */
+const AUTH_MAIL: SystemType = {
+  code: 'auth_idp',
+  name: 'Sign-in e-mails',
+  description: 'E-mails of the identity provider: activation, verification, passwords, codes.',
+  emailEnabled: true,
+  pushEnabled: false,
+  userCanDisable: false,
+  selfServiceEnabled: false,
+  defaultEmail: true,
+  defaultPush: false,
+  emailFromName: 'Auth',
+};
 
 /** Kept once the languages were made: one that was deleted later stays deleted. */
 const LANGUAGES_SEEDED = 'languages.seeded';
@@ -102,6 +118,8 @@ export async function seed(tx: Tx): Promise<Outcome<boolean>> {
   for (const { permissions, ...role } of ROLES) {
     if (await ensureRole(tx, { application_id, ...role }, permissions)) changed = true;
   }
+  await ensureSystemType(tx, application_id, AUTH_MAIL);
+  await ensureGenericTypes(tx);
   return { result: changed, scopes: changed ? [`p:${PANEL.code}`] : [] };
 }
 

@@ -4,11 +4,12 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { parseDocument } from 'yaml';
 import { type Config, type RawConfig, toConfig } from '../config.ts';
+import { pushKeyFaults } from '../delivery/p256.ts';
 import { apiKeyFaults } from '../identity/api-keys.ts';
 import { CommandFailed, type GlobalOptions, type Io } from './io.ts';
 
 /** What a feature knows about the grammar of its keys. */
-export const CONFIG_CHECKS = [apiKeyFaults];
+export const CONFIG_CHECKS = [apiKeyFaults, pushKeyFaults];
 
 /** Reads the file, if one is named, and nothing else. */
 export async function readRawConfig(io: Io, options: GlobalOptions): Promise<RawConfig> {

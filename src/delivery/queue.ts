@@ -45,9 +45,6 @@ export type NewDelivery =
       readonly content: PushContent;
     };
 
-/** What pushes queue in. */
-export const PUSH_LANE = 'push';
-
 /** What a brand's mails queue in: a brand that is slow or broken holds up its own. */
 export function emailLane(brandId: number | null): string {
   return `brand:${brandId ?? 'default'}`;
@@ -63,7 +60,7 @@ export async function enqueue(tx: Tx, deliveries: Iterable<NewDelivery>): Promis
 
 function* rowsOf(deliveries: Iterable<NewDelivery>) {
   for (const delivery of deliveries) {
-    yield { ...delivery, lane: delivery.channel === 'push' ? PUSH_LANE : emailLane(delivery.brandId) };
+    yield { ...delivery, lane: delivery.channel === 'push' ? null : emailLane(delivery.brandId) };
   }
 }
 

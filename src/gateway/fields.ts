@@ -7,6 +7,7 @@ import {
   isLanguageCode,
   isLongerThan,
   isPermissionCode,
+  isResourceId,
   isSlug,
   isStorableUrl,
   isTimeZone,
@@ -52,17 +53,22 @@ export const email = z
 /** The person that a path names; the address is normalised as everywhere. */
 export const EmailParams = z.strictObject({ email });
 
-/** Text for people: no NUL, no lone surrogates, at most `max` code points. */
+/** Text for people: line breaks and tabs, no other control characters, no lone surrogates, at most `max` code points. */
 export function text(max: number) {
   return z
     .string()
     .refine((value) => !isLongerThan(value, max), `must be at most ${max} characters`)
-    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must not hold NUL or lone surrogates');
+    .refine(
+      (value) => !hasForbiddenCharacters(value.replace(/[\n\r\t]/g, ' ')),
+      'must not hold control characters or lone surrogates',
+    );
 }
 
-/** Text for people that can stand in a header of a mail: one line, no control characters. */
+/** The same in one line, not empty: it can stand in a header of a mail. */
 export function line(max: number) {
-  return text(max).refine((value) => !hasForbiddenCharacters(value), 'must not hold line breaks or control characters');
+  return text(max)
+    .refine((value) => value.trim() !== '', 'must not be empty')
+    .refine((value) => !hasForbiddenCharacters(value), 'must be one line, without control characters');
 }
 
 /** A URL that may be stored; `http` outside production only (contract 1). */
@@ -76,7 +82,10 @@ export function storableUrl(allowHttp: boolean) {
     );
 }
 
-export const name = text(200).refine((value) => value.trim() !== '', 'must not be empty');
+/** An object of whatever its sender puts into it. */
+export const freeObject = z.record(z.string(), z.unknown());
+
+export const name = line(200);
 /** What a person is called; as `name`, on one line. */
 export const personName = name.refine((value) => !hasForbiddenCharacters(value), 'must not hold control characters');
 export const description = text(2000).nullable();
@@ -88,3 +97,17 @@ export const timeZone = z.string().refine(isTimeZone, 'must be an IANA time zone
 export const readOnly = z.unknown().optional();
 
 export const timestamp = z.iso.datetime();
+
+/** The identifier of a record of an application's entity, as its owner writes it. */
+export const resourceId = z
+  .string()
+  .refine(isResourceId, `must be 1 to ${LIMITS.resourceId} characters, without control characters`);
+
+/** `?q=`: text to look for, compared as text; null where nothing is asked for. */
+export const search = text(200)
+  .optional()
+  .transform((value) => (value === undefined || value === '' ? null : value))
+  .meta({ description: 'Text to look for; nothing in it is a pattern.' });
+
+/** A boolean in a query. */
+export const flagParam = z.enum(['true', 'false']).transform((value) => value === 'true');

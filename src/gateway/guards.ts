@@ -29,9 +29,11 @@ export type GuardKind =
   | 'signature'
   | 'signedIn'
   | 'superAdmin'
+  | 'applicationLevel'
+  | 'managerOfAll'
   | 'panelEntry'
-  | 'anyAdministrator'
-  | 'applicationLevel';
+  | 'anyApplication'
+  | 'anyAdministrator';
 
 export interface Guard<C> {
   readonly kind: GuardKind;
@@ -239,6 +241,47 @@ export function applicationLevel(
   };
 }
 
+/**
+ * Who manages every application: a SuperAdmin, or a user with `panel.access` and `applications.manage: edit` without a resource.
+ * Where the path names an application, it must not be one that is closed to him.
+ */
+export function managerOfAll(param?: string): Guard<Caller> {
+  const one = param === undefined ? null : applicationLevel('edit', { param });
+  return {
+    kind: 'managerOfAll',
+    name: `managerOfAll${one === null ? '' : '(edit)'}`,
+    description: 'Needs the bearer token of a SuperAdmin, or of a panel user who manages every application.',
+    scheme: 'bearer',
+    errors: [...signedIn.errors, 'FORBIDDEN', ...(one === null ? [] : (['NO_APPLICATION_LEVEL'] as const))],
+    browsers: true,
+    identify: authenticate,
+    permit: async (services, request, caller) => {
+      await one?.permit?.(services, request, caller);
+      const { superadmin } = await activePerson(services, request, caller);
+      if (superadmin || (await holdsPanelLevel(services, request, caller.email, null, Level.EDIT))) return;
+      throw new UsherError('FORBIDDEN', 'Only who manages every application may do this.');
+    },
+    actor: userActor,
+  };
+}
+
+/** Whoever administers at least one application, or may create one. */
+export const anyApplication: Guard<Caller> = {
+  kind: 'anyApplication',
+  name: 'anyApplication',
+  description: 'Needs the bearer token of somebody who administers an application, in whatever way.',
+  scheme: 'bearer',
+  errors: [...signedIn.errors, 'FORBIDDEN'],
+  browsers: true,
+  identify: authenticate,
+  permit: async (services, request, caller) => {
+    const { superadmin } = await activePerson(services, request, caller);
+    if (superadmin || (await services.applications.administersAny(caller.email))) return;
+    throw new UsherError('FORBIDDEN', 'You administer no application.');
+  },
+  actor: userActor,
+};
+
 /** The person, active, and the address still the same account's. */
 async function activePerson(services: Services, request: GuardRequest, caller: Caller): Promise<PersonFacts> {
   const person = await personOf(services, request, caller);
@@ -262,24 +305,33 @@ async function entersPanel(
 }
 
 async function administers(
-  { engine }: Services,
-  { signal }: GuardRequest,
+  services: Services,
+  request: GuardRequest,
   email: string,
   app: string,
   needed: Level,
   delegated: boolean,
 ): Promise<boolean> {
   if (!isApplicationCode(app)) return false;
-  const { member } = await engine.member(app, email, { signal });
+  const { member } = await services.engine.member(app, email, { signal: request.signal });
   if (member.appId === null) return false;
   // Who rules `auth` rules everything: its templates carry reset codes.
   const closed = app === PANEL_APP && needed === Level.EDIT;
   if (closed && !delegated) return false;
   if (member.admin && !closed) return true;
-
-  if (!(await entersPanel({ engine }, { signal }, email))) return false;
   // In `auth` a delegated write is for holders of the global level, not of a level on `auth`.
-  const resource = managedResource(closed ? null : app);
-  const manage: Question = { email, app: PANEL_APP, permission: PANEL_MANAGE, ...resource };
+  return await holdsPanelLevel(services, request, email, closed ? null : app, needed);
+}
+
+/** Whether somebody who may enter the panel holds the level on an application there; without a resource where `app` is null. */
+async function holdsPanelLevel(
+  { engine }: Services,
+  { signal }: GuardRequest,
+  email: string,
+  app: string | null,
+  needed: Level,
+): Promise<boolean> {
+  if (!(await entersPanel({ engine }, { signal }, email))) return false;
+  const manage: Question = { email, app: PANEL_APP, permission: PANEL_MANAGE, ...managedResource(app) };
   return (await engine.check(manage, { signal })).decision.level >= needed;
 }

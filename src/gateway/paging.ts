@@ -63,6 +63,30 @@ export function pageOf(query: { limit: number; cursor?: number | undefined }): P
   return { limit: query.limit, after: query.cursor ?? null };
 }
 
+/** As `pageParams`, for a list whose place is no single id: `key` is the schema of a place, as JSON can say it. */
+export function keyedPageParams<K extends z.ZodType>(list: string, key: K) {
+  const cursor = z
+    .string()
+    .transform((text, context): z.output<K> => {
+      const place = readKey(list, text, key);
+      if (place !== undefined) return place;
+      context.addIssue({ code: 'custom', message: 'is no cursor of this list' });
+      return z.NEVER;
+    })
+    .optional()
+    .meta({ description: 'The `nextCursor` of the page before.' });
+  return { limit: pageParams(list).limit, cursor };
+}
+
+/** As `paged`, for `keyedPageParams`. */
+export function keyedPage<R, K, T>(
+  list: string,
+  page: { readonly items: readonly R[]; readonly next: K | null },
+  show: (item: R) => T,
+): Paged<T> {
+  return { items: page.items.map(show), nextCursor: page.next === null ? null : writeKey(list, page.next) };
+}
+
 /** A feature's page as the payload of `pagedData` or `pagedResponse`. */
 export function paged<R, T>(list: string, page: PageOf<R>, show: (item: R) => T): Paged<T> {
   return { items: page.items.map(show), nextCursor: page.next === null ? null : writeCursor(list, page.next) };
@@ -84,6 +108,27 @@ function readCursor(list: string, text: string): number | null {
   if (id === undefined || !Number.isSafeInteger(Number(id))) return null;
   // One spelling only: what another decoder would read differently is refused.
   return writeCursor(list, Number(id)) === text ? Number(id) : null;
+}
+
+/** The longest key holds an identifier of 256 characters, each of which JSON and base64 may make some more bytes of. */
+const MAX_KEY = 4096;
+
+function writeKey(list: string, key: unknown): string {
+  return Buffer.from(JSON.stringify([list, key])).toString('base64url');
+}
+
+function readKey<K extends z.ZodType>(list: string, text: string, schema: K): z.output<K> | undefined {
+  if (text.length > MAX_KEY) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+  } catch {
+    return undefined;
+  }
+  const [name, key] = Array.isArray(value) && value.length === 2 ? value : [];
+  const parsed = name === list ? schema.safeParse(key) : undefined;
+  // One spelling only, as of the cursors above.
+  return parsed?.success && writeKey(list, parsed.data) === text ? parsed.data : undefined;
 }
 
 const PAGE: JsonSchema = objectSchema({ nextCursor: { type: ['string', 'null'] } });

@@ -40,6 +40,7 @@ export type Tag = keyof typeof TAGS;
 export const REQUEST_HEADERS = {
   'usher-min-revision':
     'Answer at least as fresh as this revision, taken from the `usher-revision` header of an earlier answer.',
+  'last-event-id': 'Go on behind the event with this id.',
   'if-match': 'Write only when the state still has this `ETag`; else 412.',
 } as const;
 export type RequestHeader = keyof typeof REQUEST_HEADERS;

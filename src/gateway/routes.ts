@@ -2,21 +2,37 @@
 
 import type { Config } from '../config.ts';
 import type { Route } from './route.ts';
+import { administratorRoutes } from './routes/administrators.ts';
+import { applicationRoutes } from './routes/applications.ts';
+import { assignmentRoutes } from './routes/assignments.ts';
+import { auditRoutes } from './routes/audit.ts';
 import { brandRoutes } from './routes/brands.ts';
 import { checkRoutes } from './routes/checks.ts';
 import { devMailRoutes } from './routes/dev-mail.ts';
 import { documentation } from './routes/documentation.ts';
+import { entityRoutes } from './routes/entities.ts';
+import { inboxRoutes } from './routes/inbox.ts';
 import { internalAuthRoutes } from './routes/internal-auth.ts';
+import { languageRoutes } from './routes/languages.ts';
 import { manifestRoutes } from './routes/manifests.ts';
 import { myAppRoutes } from './routes/my-apps.ts';
+import { notificationPreferenceRoutes } from './routes/notification-preferences.ts';
+import { notificationTypeRoutes } from './routes/notification-types.ts';
+import { notificationRoutes } from './routes/notifications.ts';
 import { operationRoutes } from './routes/operations.ts';
+import { overrideRoutes } from './routes/overrides.ts';
+import { permissionRoutes } from './routes/permissions.ts';
 import { profileRoutes } from './routes/profile.ts';
 import { profileCheckRoutes } from './routes/profile-checks.ts';
 import { providerRoutes } from './routes/provider.ts';
 import { providerAdminRoutes } from './routes/provider-admin.ts';
 import { providerMailRoutes } from './routes/provider-mail.ts';
+import { pushRoutes } from './routes/push.ts';
 import { roleRoutes } from './routes/roles.ts';
+import { templateRoutes } from './routes/templates.ts';
+import { unsubscribeRoutes } from './routes/unsubscribe.ts';
 import { userAppRoutes } from './routes/user-apps.ts';
+import { userRoutes } from './routes/users.ts';
 
 /** What the gateway serves. */
 export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Route[] {
@@ -27,13 +43,29 @@ export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Rout
     ...myAppRoutes, //        /api/profile/me/apps…
     ...userAppRoutes, //      /api/users/:email/apps/:appCode/preferences, …/events
     ...internalAuthRoutes, // /api/internal/auth/application-events, …/profile-sync
+    ...pushRoutes, //         /api/profile/me/push…
+    ...applicationRoutes, //  /api/applications, /api/applications/:appCode, …/i18n/:locale
+    ...entityRoutes, //       /api/applications/:appCode/entities…
+    ...permissionRoutes, //   /api/applications/:appCode/permissions…
     ...roleRoutes, //         /api/applications/:appCode/roles…
+    ...languageRoutes, //     /api/languages…
+    ...assignmentRoutes, //   /api/users/:email/apps/:appCode/roles, /api/applications/:appCode/roles/:roleId/users
+    ...overrideRoutes, //     /api/users/:email/apps/:appCode/resources…
+    ...administratorRoutes, // /api/users/admins…
+    ...userRoutes, //         /api/users…, /api/profile/me/admin-status
+    ...auditRoutes, //        /api/admin/audit, /api/applications/:appCode/audit
     ...manifestRoutes, //     /api/manifests/apply, /api/applications/:appCode/manifest
     ...providerRoutes, //      /api/idp/health, discovery, login, callback, webhook, /api/internal/auth/registration-locale
     ...providerAdminRoutes, // /api/idp/admin…
     ...brandRoutes(config.production), //     /api/admin/brands…
     ...providerMailRoutes, // /api/idp/notifications/email
     ...devMailRoutes(config.production), //   /dev/mail
+    ...notificationTypeRoutes, // /api/applications/:appCode/notification-types…
+    ...templateRoutes, //     /api/applications/:appCode/templates…
+    ...notificationRoutes, // /api/internal/notifications, /api/applications/:appCode/notifications…
+    ...notificationPreferenceRoutes, // /api/profile/me/notifications/:appCode, …/preferences/…
+    ...inboxRoutes, //        /api/profile/me/notifications/{inbox,stream}…
+    ...unsubscribeRoutes, //  /api/notifications/unsubscribe
     ...operationRoutes(config.production), // /healthz, /readyz, /metrics
   ];
   return [...routes, ...documentation(routes)]; // /api/openapi.json, /api/docs

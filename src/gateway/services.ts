@@ -1,18 +1,39 @@
 /** What handlers and guards may use: one line a feature, handed over by app.ts. A new feature adds its line here. */
 
+import type { AuditLog } from '../administration/audit-log.ts';
 import type { Brands } from '../brands/brands.ts';
+import type { AppAdmins } from '../catalog/app-admins.ts';
+import type { Applications } from '../catalog/applications.ts';
+import type { Assignments } from '../catalog/assignments.ts';
+import type { Entities } from '../catalog/entities.ts';
+import type { EntityCatalogItems } from '../catalog/entity-items.ts';
+import type { Languages } from '../catalog/languages.ts';
 import type { Manifests } from '../catalog/manifest/manifests.ts';
+import type { ResourceOverrides } from '../catalog/overrides.ts';
+import type { Permissions } from '../catalog/permissions.ts';
 import type { Roles } from '../catalog/roles.ts';
 import type { Mailbox } from '../delivery/mailbox.ts';
+import type { PushSubscriptions } from '../delivery/subscriptions.ts';
+import type { AdminStatuses } from '../directory/admin-status.ts';
 import type { Administrators } from '../directory/administrators.ts';
 import type { AppPreferences } from '../directory/app-preferences.ts';
 import type { ApplicationEvents } from '../directory/application-events.ts';
 import type { Profiles } from '../directory/profiles.ts';
 import type { Subjects } from '../directory/subjects.ts';
+import type { Superadmins } from '../directory/superadmins.ts';
+import type { Users } from '../directory/users.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Revision } from '../engine/types.ts';
 import type { ApiKeys } from '../identity/api-keys.ts';
 import type { Tokens } from '../identity/tokens.ts';
+import type { Inbox } from '../notifications/inbox.ts';
+import type { SendLog } from '../notifications/log.ts';
+import type { Preferences } from '../notifications/preferences.ts';
+import type { Sends } from '../notifications/send.ts';
+import type { InboxStreams } from '../notifications/stream.ts';
+import type { Templates } from '../notifications/templates.ts';
+import type { NotificationTypes } from '../notifications/types.ts';
+import type { Unsubscriptions } from '../notifications/unsubscribe.ts';
 import type { AuthMails } from '../provider/mail/auth-mails.ts';
 import type { Provider } from '../provider/provider.ts';
 import type { Registry } from '../telemetry.ts';
@@ -35,10 +56,30 @@ export interface Services {
   >;
   readonly authMails: Pick<AuthMails, 'signatureHeader' | 'verify' | 'deliver'>;
   readonly brands: Brands;
+  readonly inbox: Inbox;
+  readonly inboxStreams: InboxStreams;
   /** Null in production. */
   readonly mailbox: Mailbox | null;
   readonly manifests: Pick<Manifests, 'apply' | 'export'>;
+  readonly notificationPreferences: Preferences;
+  readonly notificationTypes: NotificationTypes;
+  readonly pushSubscriptions: PushSubscriptions;
+  readonly sendLog: SendLog;
+  readonly sends: Sends;
+  readonly templates: Templates;
+  readonly applications: Applications;
+  readonly entities: Entities;
+  readonly entityItems: EntityCatalogItems;
+  readonly permissions: Permissions;
+  readonly languages: Languages;
   readonly roles: Roles;
+  readonly assignments: Assignments;
+  readonly overrides: ResourceOverrides;
+  readonly appAdmins: AppAdmins;
+  readonly superadmins: Superadmins;
+  readonly users: Users;
+  readonly adminStatuses: AdminStatuses;
+  readonly auditLog: AuditLog;
   readonly administrators: Pick<Administrators, 'isAppAdmin'>;
   readonly profiles: Profiles;
   readonly appPreferences: AppPreferences;
@@ -48,6 +89,7 @@ export interface Services {
   readonly provider: Provider;
   readonly tokens: Tokens;
   readonly keys: ApiKeys;
+  readonly unsubscriptions: Unsubscriptions;
   /** Makes every instance drop what it holds, through the change log; answers the revision that says so. */
   readonly clearEverywhere: () => Promise<Revision>;
   /** Whether the database answers and is migrated; rejects with the reason. */

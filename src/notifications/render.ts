@@ -67,7 +67,7 @@ export class Renderer {
    * Rejects with UNAVAILABLE when there is too much to do.
    */
   async render(jobs: readonly RenderJob[]): Promise<readonly RenderOutcome[]> {
-    const batch: Batch = { outcomes: new Array<RenderOutcome>(jobs.length), hopeless: new Map() };
+    const batch: Batch = { outcomes: [], hopeless: new Map() };
     const slices: Promise<void>[] = [];
     for (let from = 0; from < jobs.length; from += SLICE) slices.push(this.#slice(batch, jobs, from));
     await Promise.all(slices);
@@ -79,7 +79,7 @@ export class Renderer {
     this.#closed = true;
     this.#cancelIdle();
     for (const { reject } of this.#waiting.splice(0)) reject(unavailable('The service is closing.'));
-    for (const worker of [...this.#workers]) worker.kill();
+    for (const worker of this.#workers) worker.kill();
   }
 
   async #slice(batch: Batch, jobs: readonly RenderJob[], from: number): Promise<void> {
@@ -134,7 +134,7 @@ export class Renderer {
       void run(worker).then(() => this.#dispatch());
     }
     this.#cancelIdle = this.#clock.after(IDLE_MS, () => {
-      for (const worker of [...this.#workers]) if (worker.idle) worker.kill();
+      for (const worker of this.#workers) if (worker.idle) worker.kill();
     });
   }
 

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { Tx } from './database.ts';
 
 /** One thing that somebody did, or was refused (contract 5). */
@@ -81,4 +82,52 @@ function isSecret(name: string): boolean {
   if (words.some((word) => SECRET_WORDS.has(word) || SECRET_WORDS.has(word.replace(/s$/, '')))) return true;
   const text = words.map((word) => word.replace(/^keys$/, 'key')).join(' ');
   return [...SECRET_PAIRS].some((pair) => text.includes(pair)) || words.includes('apikey') || words.includes('apikeys');
+}
+
+/** A record as it was written. */
+export interface AuditRow {
+  id: number;
+  at: Date;
+  actor: string;
+  action: string;
+  appCode: string | null;
+  subject: string | null;
+  before: unknown;
+  after: unknown;
+  requestId: string | null;
+}
+
+/** What records are looked for; undefined lets any through. Texts are compared whole. */
+export interface AuditFilter {
+  appCode?: string | undefined;
+  actor?: string | undefined;
+  subject?: string | undefined;
+  action?: string | undefined;
+  /** At or after. */
+  from?: Date | undefined;
+  /** At or before. */
+  to?: Date | undefined;
+}
+
+/** Records that a filter lets through, the newest first; at most `limit`, behind (older than) the id `after`. */
+export async function readAudit(
+  tx: Tx,
+  filter: AuditFilter,
+  { limit, after }: { limit: number; after: number | null },
+): Promise<AuditRow[]> {
+  const { appCode, actor, subject, action, from, to } = filter;
+  const conditions = [
+    after === null ? undefined : sql`id < ${after}`,
+    appCode === undefined ? undefined : sql`app_code = ${appCode}`,
+    actor === undefined ? undefined : sql`actor = ${actor}`,
+    subject === undefined ? undefined : sql`subject = ${subject}`,
+    action === undefined ? undefined : sql`action = ${action}`,
+    from === undefined ? undefined : sql`at >= ${from}`,
+    to === undefined ? undefined : sql`at <= ${to}`,
+  ].filter((condition) => condition !== undefined);
+  const { rows } = await sql<AuditRow>`
+    select id, at, actor, action, app_code as "appCode", subject, before, after, request_id as "requestId"
+    from audit where ${conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)}
+    order by id desc limit ${limit}`.execute(tx.kysely);
+  return rows;
 }

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { FactsSource, Revision } from '../engine/types.ts';
 import type { Schema } from './schema.ts';
+import type { InboxSignals } from './signals.ts';
 
 /**
  * What a statement of persistence runs in. Features pass it on and never look inside.
@@ -46,6 +47,8 @@ export interface Database {
   readonly kind: 'postgresql' | 'pglite';
   /** What the engine reads through; its own connections, so that slow writers never hold up a check. */
   readonly facts: FactsSource;
+  /** Between instances: whose inbox is another now. */
+  readonly inboxSignals: InboxSignals;
   /** Runs `fn` in a read-only transaction on one snapshot. */
   read<T>(fn: (tx: Tx) => Promise<T>): Promise<T>;
   /**

@@ -23,6 +23,7 @@ import { ClientPool, postgresSessions } from './postgresql.ts';
 import { Refused } from './refused.ts';
 import { pruneRegistrationLocales } from './registration-locales.ts';
 import { pruneSeenEvents } from './seen-events.ts';
+import { type InboxSignals, noSignals, PostgresSignals } from './signals.ts';
 import { type Failpoints, Transactions } from './transactions.ts';
 import { Announcer, listen } from './wake.ts';
 
@@ -55,6 +56,7 @@ interface Opened {
   facts: Database['facts'];
   /** Tells other instances; never rejects. */
   notify: () => void;
+  inboxSignals: InboxSignals;
   /** The names of the applied migrations, read past the ORM's own connections. */
   applied(): Promise<string[]>;
   close(): Promise<void>;
@@ -73,6 +75,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
   return {
     kind: opened.kind,
     facts: opened.facts,
+    inboxSignals: opened.inboxSignals,
     read: (fn) => transactions.read(fn),
     change: (fn) => transactions.change(fn),
     follow: (follower) => transactions.follow(follower),
@@ -100,8 +103,9 @@ async function openPostgres(options: OpenOptions, url: string): Promise<Opened> 
   const orm = await openOrm({ kind: 'postgresql', dialect, name: serverOf(url).database, log });
   const wake = { url, clock, log };
   const announcer = new Announcer(pool, wake);
+  const inboxSignals = new PostgresSignals(pool, wake);
   const close = async () => {
-    await announcer.idle();
+    await Promise.all([announcer.idle(), inboxSignals.idle()]);
     await Promise.all([pool.close(), factsPool.close()]);
     await orm.close();
   };
@@ -116,6 +120,7 @@ async function openPostgres(options: OpenOptions, url: string): Promise<Opened> 
     orm,
     facts: postgresFacts(factsPool, (onWake) => listen(wake, announcer.self, onWake)),
     notify: announcer.tell,
+    inboxSignals,
     applied: async () => (await factsPool.query<{ name: string }>({ text: APPLIED_SQL })).rows.map((row) => row.name),
     close,
   };
@@ -161,6 +166,7 @@ async function openMigratedDirectory(
       orm,
       facts: embeddedFacts(embedded),
       notify: () => undefined,
+      inboxSignals: noSignals,
       applied: async () => (await embedded.query<{ name: string }>(APPLIED_SQL, [])).map((row) => row.name),
       close: async () => {
         await embedded.close();

@@ -47,3 +47,22 @@ async function find(tx: Tx, emails: readonly string[], ids: Map<string, number>)
     select id, email from person where email = any(${emails}::text[])`.execute(tx.kysely);
   for (const { id, email } of rows) ids.set(email, id);
 }
+
+/**
+ * The id of the address, held against other writes about the same person until the transaction ends; null when it was never
+ * mentioned. Who replaces a set of somebody holds him first, so that of two the second sees what the first has made.
+ */
+export async function holdPerson(tx: Tx, email: string): Promise<number | null> {
+  const row = await tx.kysely
+    .selectFrom('person')
+    .select('id')
+    .where('email', '=', email)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  return row?.id ?? null;
+}
+
+/** The id of the address; null when it was never mentioned. */
+export async function personIdOf(tx: Tx, email: string): Promise<number | null> {
+  return (await idsOf(tx, [email])).get(email) ?? null;
+}

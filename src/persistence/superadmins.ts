@@ -14,17 +14,24 @@ export interface SuperadminRow {
 
 /** Every SuperAdmin, by e-mail. */
 export async function listSuperadmins(tx: Tx): Promise<SuperadminRow[]> {
-  const rows = await tx.kysely
+  return (await rowsOf(tx).orderBy('person.email').execute()).map(shown);
+}
+
+/** Undefined when `email` is none. */
+export async function findSuperadmin(tx: Tx, email: string): Promise<SuperadminRow | undefined> {
+  const row = await rowsOf(tx).where('person.email', '=', email).executeTakeFirst();
+  return row === undefined ? undefined : shown(row);
+}
+
+function rowsOf(tx: Tx) {
+  return tx.kysely
     .selectFrom('superadmin')
     .innerJoin('person', 'person.id', 'superadmin.person_id')
-    .select(['person.email', 'person.provider_active', 'person.blocked', 'superadmin.created_at'])
-    .orderBy('person.email')
-    .execute();
-  return rows.map((row) => ({
-    email: row.email,
-    active: row.provider_active && !row.blocked,
-    createdAt: row.created_at,
-  }));
+    .select(['person.email', 'person.provider_active', 'person.blocked', 'superadmin.created_at']);
+}
+
+function shown(row: { email: string; provider_active: boolean; blocked: boolean; created_at: Date }): SuperadminRow {
+  return { email: row.email, active: row.provider_active && !row.blocked, createdAt: row.created_at };
 }
 
 /** Adds one; `result` is false, and nothing is announced, when it was one already. */
@@ -38,7 +45,7 @@ export async function addSuperadmin(tx: Tx, email: string): Promise<Outcome<bool
  * Removing an inactive one is refused only while there is no active one at all.
  */
 export async function removeSuperadmin(tx: Tx, email: string): Promise<Outcome<boolean>> {
-  if (!(await isSuperadmin(tx, email))) return { result: false, scopes: [] };
+  if ((await findSuperadmin(tx, email)) === undefined) return { result: false, scopes: [] };
   await refuseLastSuperadmin(tx, email);
   const { numDeletedRows } = await tx.kysely
     .deleteFrom('superadmin')
@@ -57,20 +64,10 @@ export async function refuseLastSuperadmin(tx: Tx, email: string): Promise<void>
   if (held.length === 0) return;
   // A statement of its own, since the one above may have waited for others' changes.
   const active = (await listSuperadmins(tx)).filter((row) => row.active);
-  const isOne = await isSuperadmin(tx, email);
+  const isOne = (await findSuperadmin(tx, email)) !== undefined;
   if (isOne && active.every((row) => row.email === email)) {
     throw new UsherError('LAST_SUPERADMIN', 'This is the last active SuperAdmin; name another one first.');
   }
-}
-
-async function isSuperadmin(tx: Tx, email: string): Promise<boolean> {
-  const row = await tx.kysely
-    .selectFrom('superadmin')
-    .innerJoin('person', 'person.id', 'superadmin.person_id')
-    .select('person.id')
-    .where('person.email', '=', email)
-    .executeTakeFirst();
-  return row !== undefined;
 }
 
 /**

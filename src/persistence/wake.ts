@@ -60,24 +60,41 @@ export class Announcer {
  * called too: something may have been missed. Resolves once the first attempt has ended, either way; the answer ends it.
  */
 export async function listen(options: WakeOptions, self: string, wake: () => void): Promise<() => Promise<void>> {
-  const listener = new Listener(options, self, wake);
+  return await listenTo(CHANNEL, options, {
+    connected: wake,
+    heard: (payload) => {
+      if (payload !== self) wake();
+    },
+  });
+}
+
+/** What is done with what is heard. */
+export interface Ear {
+  heard(payload: string): void;
+  /** After each new connection: something may have been missed. */
+  connected(): void;
+}
+
+/** The same for any channel. */
+export async function listenTo(channel: string, options: WakeOptions, ear: Ear): Promise<() => Promise<void>> {
+  const listener = new Listener(channel, options, ear);
   await listener.connect();
   return () => listener.close();
 }
 
 class Listener {
+  readonly #channel: string;
   readonly #options: WakeOptions;
-  readonly #self: string;
-  readonly #wake: () => void;
+  readonly #ear: Ear;
   #client: pg.Client | undefined;
   #pauseMs = FIRST_PAUSE_MS;
   #cancelPause: (() => void) | undefined;
   #closed = false;
 
-  constructor(options: WakeOptions, self: string, wake: () => void) {
+  constructor(channel: string, options: WakeOptions, ear: Ear) {
+    this.#channel = channel;
     this.#options = options;
-    this.#self = self;
-    this.#wake = wake;
+    this.#ear = ear;
   }
 
   async connect(): Promise<void> {
@@ -88,16 +105,15 @@ class Listener {
       keepAlive: true,
     });
     this.#client = client;
-    client.on('notification', ({ payload }) => {
-      if (payload !== this.#self) this.#wake();
-    });
+    client.on('notification', ({ payload }) => this.#ear.heard(payload ?? ''));
     client.on('error', (error) => this.#lost(client, error));
     client.on('end', () => this.#lost(client, undefined));
     try {
       await client.connect();
-      await client.query(`listen ${CHANNEL}`);
+      // The channel is one of ours, never anybody's input.
+      await client.query(`listen ${this.#channel}`);
       this.#pauseMs = FIRST_PAUSE_MS;
-      if (this.#client === client) this.#wake();
+      if (this.#client === client) this.#ear.connected();
     } catch (error) {
       this.#lost(client, error);
     }

@@ -6,6 +6,7 @@ import {
   applicationLevel,
   type Guard,
   key,
+  managerOfAll,
   open,
   profileOwner,
   signedIn,
@@ -163,6 +164,28 @@ describe('the other guards', () => {
     return expectOnly(anyAdministrator as Guard<never>, ['root', 'crmAdmin', 'authAdmin', ...panel], 'FORBIDDEN');
   });
 
+  test('who manages all applications', async () => {
+    const managers: Person[] = ['root', 'authAdmin', 'panelAdmin', 'barred'];
+    await expectOnly(managerOfAll() as Guard<never>, managers, 'FORBIDDEN');
+  });
+
+  test('and for whom one of them is open', async () => {
+    const guard = managerOfAll('appCode') as Guard<never>;
+    for (const [person, expected] of [
+      ['root', 'ok'],
+      ['panelAdmin', 'ok'],
+      ['barred', 'NO_APPLICATION_LEVEL'],
+      ['panelViewer', 'NO_APPLICATION_LEVEL'],
+      ['crmManager', 'FORBIDDEN'],
+      ['crmAdmin', 'FORBIDDEN'],
+      ['goneRoot', 'USER_INACTIVE'],
+    ] as const) {
+      expect([person, await judge(guard, person, 'crm')]).toEqual([person, expected]);
+    }
+    expect(await judge(guard, 'panelAdmin', 'nowhere')).toBe('NO_APPLICATION_LEVEL');
+    expect(await judge(guard, 'panelAdmin', 'auth')).toBe('NO_APPLICATION_LEVEL');
+  });
+
   test('signed in', () => expectOnly(signedIn as Guard<never>, Object.keys(people) as Person[], ''));
 
   test('signed in, even inactive: for checks only', async () => {
@@ -201,6 +224,8 @@ describe('the other guards', () => {
       profileOwner,
       superAdmin,
       anyAdministrator,
+      managerOfAll(),
+      managerOfAll('appCode'),
       view,
       edit,
       delegated,

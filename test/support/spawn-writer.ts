@@ -17,7 +17,12 @@ export interface Writer {
 }
 
 export function spawnWriter(orders: WriterOrders): Writer {
-  const script = join(import.meta.dirname, 'writer-process.ts');
+  return spawnScript('writer-process.ts', orders);
+}
+
+/** Runs a script of this folder in a process of its own, with its orders as the one argument. */
+export function spawnScript(name: string, orders: unknown): Writer {
+  const script = join(import.meta.dirname, name);
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, JSON.stringify(orders)]);
   const lines: string[] = [];
   let errors = '';

@@ -8,11 +8,14 @@ import { type AuditEntry, record } from '../../persistence/audit.ts';
 import { PAGE, turn } from '../../persistence/catalog/manifest-read.ts';
 import type { Tx } from '../../persistence/database.ts';
 import { type Plan, stepsOf } from './plan.ts';
-import { type Action, type Change, type Step, show } from './steps.ts';
+import { type Action, type Change, type Kind, type Step, show } from './steps.ts';
 
 const SINGLE_RECORDS = 100;
 
 const VERBS: Record<Action, string> = { create: 'created', change: 'changed', remove: 'removed' };
+
+/** Kinds that audit records name otherwise. */
+const THINGS: Partial<Record<Kind, string>> = { notificationType: 'notification_type' };
 
 /** On whose word: a user, who must be a SuperAdmin when the change is made, or whoever holds the machine. */
 export type Actor = { email: string } | 'cli' | 'system';
@@ -31,7 +34,7 @@ export async function recordApplied(tx: Tx, plan: Plan, occasion: Occasion & { p
   if (steps.length <= SINGLE_RECORDS) {
     for (const step of steps) {
       const { kind, action, key, before, after } = readable(step);
-      await write({ action: `${kind}.${VERBS[action]}`, subject: key, before, after });
+      await write({ action: `${THINGS[kind] ?? kind}.${VERBS[action]}`, subject: key, before, after });
     }
     return;
   }

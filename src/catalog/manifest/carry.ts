@@ -1,5 +1,7 @@
 /** Carries a plan out: the statements in an order in which every reference exists, a page of rows at a time. */
 
+import { unavailable } from '../../errors.ts';
+import { insertApplication, replaceLanguages, updateApplication } from '../../persistence/catalog/applications.ts';
 import {
   type OverrideRow,
   PAGE,
@@ -14,7 +16,6 @@ import {
   deleteOverrides,
   deleteRolePermissions,
   insertAdmins,
-  insertApplication,
   insertAssignments,
   putEntities,
   putOverrides,
@@ -22,9 +23,8 @@ import {
   putPermissions,
   putRolePermissions,
   putRoles,
-  replaceLanguages,
-  updateApplication,
 } from '../../persistence/catalog/manifest-write.ts';
+import { ensureGenericType, putNotificationTypes } from '../../persistence/catalog/notification-types.ts';
 import type { Scope, Tx } from '../../persistence/database.ts';
 import { ensurePeople } from '../../persistence/people.ts';
 import { byCode, type ManifestPermission } from './format.ts';
@@ -57,6 +57,7 @@ export async function carryOut(tx: Tx, plan: Plan, onProgress: Progress): Promis
     ['role', 'role'],
     ['permission', 'permission'],
     ['entity', 'entity'],
+    ['notificationType', 'notification_type'],
   ] as const) {
     await work.each(removed(steps[kind]), (rows) =>
       deleteDefinitions(
@@ -73,6 +74,8 @@ export async function carryOut(tx: Tx, plan: Plan, onProgress: Progress): Promis
   await work.quietly(newParents(steps.permission), (rows) => putParents(tx, app, rows));
   await work.each(wanted(steps.role), (rows) => putRoles(tx, app, rows));
   await work.quietly(newRolePermissions(steps.role), (rows) => putRolePermissions(tx, app, rows));
+
+  await work.each(wanted(steps.notificationType), (rows) => putNotificationTypes(tx, app, rows));
 
   await work.quietly(newcomers(plan), (emails) => ensurePeople(tx, emails));
   await work.each(wanted(steps.admin), (rows) =>
@@ -129,11 +132,19 @@ async function carryApplication(tx: Tx, { id, steps }: Plan, work: Work): Promis
   let app = id;
   await work.each(wanted(steps.application), async ([application]) => {
     if (application === undefined) return;
-    if (app === null) app = await insertApplication(tx, application);
+    if (app === null) app = await makeApplication(tx, application);
     else await updateApplication(tx, app, application);
     await replaceLanguages(tx, app, application.supportedLanguages);
   });
   if (app === null) throw new Error('a plan for a new application does not make it');
+  return app;
+}
+
+async function makeApplication(tx: Tx, application: RecordOf['application']): Promise<number> {
+  const app = await insertApplication(tx, application);
+  // Somebody made it since the plan was made: there was no row to lock then.
+  if (app === null) throw unavailable(`The application ${application.code} was just made; try again.`);
+  await ensureGenericType(tx, app);
   return app;
 }
 

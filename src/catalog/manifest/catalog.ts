@@ -45,7 +45,7 @@ export function planCatalog(current: Catalog, given: Given, faults: Faults): Cat
 
   const changed = retyped(current, manifest);
   const plan: CatalogPlan = {
-    target: { application, entities, permissions, roles },
+    target: { application, entities, permissions, roles, notificationTypes: current.notificationTypes },
     application: new Steps('application'),
     entities: compare('entity', current.entities, entities, manifest.entities),
     permissions: compare('permission', current.permissions, permissions, manifest.permissions),

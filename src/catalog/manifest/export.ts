@@ -6,7 +6,13 @@
 
 import { Document, isScalar, isSeq, visit } from 'yaml';
 import { turn } from '../../persistence/catalog/manifest-read.ts';
-import { type AccessLevel, byCode, type ManifestPermission, SECTIONS } from './format.ts';
+import {
+  type AccessLevel,
+  byCode,
+  type ManifestNotificationType,
+  type ManifestPermission,
+  SECTIONS,
+} from './format.ts';
 import type { Catalog, People } from './state.ts';
 
 /** A manifest as JSON has it: exactly what `apply` takes as `application/json`. */
@@ -22,6 +28,19 @@ export interface ExportedManifest {
     global?: true;
   }[];
   roles: readonly { code: string; description?: string; permissions: Readonly<Record<string, AccessLevel>> }[];
+  notificationTypes: readonly {
+    code: string;
+    name: string;
+    description?: string;
+    emailEnabled?: false;
+    pushEnabled?: false;
+    userCanDisable?: false;
+    defaultEmail?: false;
+    defaultPush?: false;
+    selfServiceEnabled?: false;
+    system?: true;
+    emailFromName?: string;
+  }[];
   admins: readonly string[];
   assignments: readonly { email: string; roles: readonly string[] }[];
   overrides: readonly {
@@ -53,6 +72,7 @@ export function toManifest(catalog: Catalog & { application: object }, people: P
       ...given({ code: role.code, description: role.description }),
       permissions: Object.fromEntries([...role.permissions].sort(([a], [b]) => byCode(a, b))),
     })),
+    notificationTypes: sorted(catalog.notificationTypes.values()).map(toNotificationType),
     admins: [...people.admins].sort(byCode),
     assignments: byPerson(people),
     overrides: [...people.overrides]
@@ -61,6 +81,14 @@ export function toManifest(catalog: Catalog & { application: object }, people: P
         given({ email, resourceType, resourceId, permission, granted, accessLevel }),
       ),
   };
+}
+
+/** Flags that have their default are left out. */
+function toNotificationType(type: ManifestNotificationType): ExportedManifest['notificationTypes'][number] {
+  const { code, name, description, system, emailFromName, ...flags } = type;
+  const off = Object.fromEntries(Object.entries(flags).filter(([, on]) => !on));
+  const texts = given({ code, name, description, emailFromName });
+  return { ...texts, ...off, ...(system ? { system } : {}) };
 }
 
 type Given<T> = { [Key in keyof T as null extends T[Key] ? never : Key]: T[Key] } & {

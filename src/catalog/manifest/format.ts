@@ -46,6 +46,21 @@ export interface ManifestRole {
   permissions: ReadonlyMap<string, AccessLevel>;
 }
 
+/** Flags that a manifest leaves out are true, but for `system`. */
+export interface ManifestNotificationType {
+  code: string;
+  name: string;
+  description: string | null;
+  emailEnabled: boolean;
+  pushEnabled: boolean;
+  userCanDisable: boolean;
+  defaultEmail: boolean;
+  defaultPush: boolean;
+  selfServiceEnabled: boolean;
+  system: boolean;
+  emailFromName: string | null;
+}
+
 export interface ManifestAssignment {
   email: string;
   roles: readonly string[];
@@ -66,6 +81,7 @@ export interface Records {
   entities: ManifestEntity;
   permissions: ManifestPermission;
   roles: ManifestRole;
+  notificationTypes: ManifestNotificationType;
   admins: string;
   assignments: ManifestAssignment;
   overrides: ManifestOverride;
@@ -83,11 +99,19 @@ export type Manifest = { application: ManifestApplication } & {
 };
 
 /** The sections that hold lists, in the order in which they are shown and carried out. */
-export const SECTIONS = ['entities', 'permissions', 'roles', 'admins', 'assignments', 'overrides'] as const;
+export const SECTIONS = [
+  'entities',
+  'permissions',
+  'roles',
+  'notificationTypes',
+  'admins',
+  'assignments',
+  'overrides',
+] as const;
 export type Section = (typeof SECTIONS)[number];
 
 /** Lengths of text that no grammar bounds, in code points. */
-export const TEXT_LIMITS = { name: 200, description: 2000, groupName: 200, idLabel: 200 } as const;
+export const TEXT_LIMITS = { name: 200, description: 2000, groupName: 200, idLabel: 200, emailFromName: 200 } as const;
 
 /** A value of a manifest's text. Maps are objects without a prototype: `constructor` is a key like any other. */
 export type Plain = string | number | boolean | null | readonly Plain[] | PlainMap;

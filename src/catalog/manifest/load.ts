@@ -16,9 +16,17 @@ import {
   readRoles,
   type Wanted,
 } from '../../persistence/catalog/manifest-read.ts';
+import { readNotificationTypes, usedNotificationTypes } from '../../persistence/catalog/notification-types.ts';
 import type { Tx } from '../../persistence/database.ts';
 import type { CatalogPlan } from './catalog.ts';
-import type { AccessLevel, Manifest, ManifestEntity, ManifestPermission, ManifestRole } from './format.ts';
+import type {
+  AccessLevel,
+  Manifest,
+  ManifestEntity,
+  ManifestNotificationType,
+  ManifestPermission,
+  ManifestRole,
+} from './format.ts';
 import {
   type Assignment,
   assignmentKey,
@@ -56,15 +64,21 @@ export async function loadCatalog(tx: Tx, code: string): Promise<LoadedCatalog> 
   const entities = new Map<string, ManifestEntity>();
   const permissions = new Map<string, ManifestPermission>();
   const roles = new Map<string, ManifestRole & { permissions: Map<string, AccessLevel> }>();
-  if (row === null) return { id: null, application: null, entities, permissions, roles };
-  for await (const page of readEntities(tx, row.id)) for (const entity of page) entities.set(entity.code, entity);
+  const notificationTypes = new Map<string, ManifestNotificationType>();
+  if (row === null) return { id: null, application: null, entities, permissions, roles, notificationTypes };
+  for await (const page of readEntities(tx, row.id)) {
+    for (const entity of page) entities.set(entity.code, described(entity));
+  }
   for await (const page of readPermissions(tx, row.id)) {
     for (const { tiered, ...permission } of page) {
-      permissions.set(permission.code, { ...permission, type: tiered ? 'tiered' : 'binary' });
+      permissions.set(permission.code, described({ ...permission, type: tiered ? 'tiered' : 'binary' }));
     }
   }
   for await (const page of readRoles(tx, row.id)) {
-    for (const role of page) roles.set(role.code, { ...role, permissions: new Map() });
+    for (const role of page) roles.set(role.code, described({ ...role, permissions: new Map() }));
+  }
+  for (const type of await readNotificationTypes(tx, row.id)) {
+    notificationTypes.set(type.code, described({ ...type, emailFromName: worded(type.emailFromName) }));
   }
   for await (const page of readRolePermissions(tx, row.id)) {
     for (const { role, permission, level } of page) {
@@ -73,8 +87,17 @@ export async function loadCatalog(tx: Tx, code: string): Promise<LoadedCatalog> 
     }
   }
   const { id, name, description, languages } = row;
-  const application = { code, name, description, supportedLanguages: languages };
-  return { id, application, entities, permissions, roles };
+  const application = described({ code, name, description, supportedLanguages: languages });
+  return { id, application, entities, permissions, roles, notificationTypes };
+}
+
+/** A manifest has no empty texts: what says nothing is left out there. Over REST one may have been stored. */
+function worded(text: string | null): string | null {
+  return text?.trim() === '' ? null : text;
+}
+
+function described<T extends { description: string | null }>(record: T): T {
+  return { ...record, description: worded(record.description) };
 }
 
 export async function loadLanguages(tx: Tx): Promise<Set<string>> {
@@ -121,6 +144,11 @@ export async function loadUsage(tx: Tx, id: number | null, { removed, retyped }:
     return { ofPermission: new Map(), ofType: new Map() };
   }
   return await countOverrides(tx, id, [...retyped.keys()], removed.entities);
+}
+
+/** Those of the types that go of which there are templates or notifications. */
+export async function loadUsedTypes(tx: Tx, id: number | null, removed: readonly string[]): Promise<Set<string>> {
+  return id === null ? new Set() : await usedNotificationTypes(tx, id, removed);
 }
 
 async function load(

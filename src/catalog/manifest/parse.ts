@@ -90,6 +90,7 @@ class Collected {
         entities: section('entities'),
         permissions: section('permissions'),
         roles: section('roles'),
+        notificationTypes: section('notificationTypes'),
         admins: section('admins'),
         assignments: section('assignments'),
         overrides: section('overrides'),

@@ -4,7 +4,8 @@ import type { Tx } from '../../persistence/database.ts';
 import { type CatalogPlan, type Given, planCatalog } from './catalog.ts';
 import { Faults } from './fields.ts';
 import { type Manifest, ManifestFaults } from './format.ts';
-import { loadCatalog, loadLanguages, loadPeople, loadUsage } from './load.ts';
+import { loadCatalog, loadLanguages, loadPeople, loadUsage, loadUsedTypes } from './load.ts';
+import { checkTypesInUse, type NotificationTypePlan, planNotificationTypes } from './notification-types.ts';
 import { type PeoplePlan, planPeople } from './people.ts';
 import { type Change, KINDS, type Kind, type Step, type StepOf, type Summary, show } from './steps.ts';
 
@@ -38,19 +39,28 @@ export async function makePlan(tx: Tx, manifest: Manifest, prune: boolean): Prom
   const current = await loadCatalog(tx, code);
   const given: Given = { manifest, prune, languages: await loadLanguages(tx) };
   const catalog = planCatalog(current, given, faults);
+  const types = planNotificationTypes(current.notificationTypes, manifest, prune, faults);
+  checkTypesInUse(await loadUsedTypes(tx, current.id, types.removed), types, faults);
   const people = await loadPeople(tx, current.id, manifest, prune, catalog);
   const usage = await loadUsage(tx, current.id, catalog);
   const plan = await planPeople(people, usage, catalog, given, faults);
   if (faults.list.length > 0) throw new ManifestFaults(faults.list);
-  return assemble(code, current.id, catalog, plan);
+  return assemble(code, current.id, catalog, types, plan);
 }
 
-function assemble(code: string, id: number | null, catalog: CatalogPlan, people: PeoplePlan): Plan {
+function assemble(
+  code: string,
+  id: number | null,
+  catalog: CatalogPlan,
+  types: NotificationTypePlan,
+  people: PeoplePlan,
+): Plan {
   const all = {
     application: catalog.application,
     entity: catalog.entities,
     permission: catalog.permissions,
     role: catalog.roles,
+    notificationType: types.steps,
     admin: people.admins,
     assignment: people.assignments,
     override: people.overrides,
@@ -65,6 +75,7 @@ function assemble(code: string, id: number | null, catalog: CatalogPlan, people:
     entity: all.entity.list,
     permission: all.permission.list,
     role: all.role.list,
+    notificationType: all.notificationType.list,
     admin: all.admin.list,
     assignment: all.assignment.list,
     override: all.override.list,

@@ -16,6 +16,7 @@ import {
   type ManifestApplication,
   type ManifestAssignment,
   type ManifestEntity,
+  type ManifestNotificationType,
   type ManifestOverride,
   type ManifestPermission,
   type ManifestRole,
@@ -49,7 +50,7 @@ const DESCRIPTION = words(TEXT_LIMITS.description, true);
 const LEVELS = ['allowed', 'view', 'edit'] as const;
 
 /** Sections of later versions: named, so that the refusal says what a person needs to know. */
-const NOT_YET = ['notificationTypes', 'templates'];
+const NOT_YET = ['templates'];
 
 /** Reads the whole as far as it fits; null when not even the application is known. */
 export function readManifest(value: Plain, faults: Faults): Manifest | null {
@@ -73,6 +74,7 @@ export function readManifest(value: Plain, faults: Faults): Manifest | null {
     entities: each('entities', readEntity, (entity) => entity.code),
     permissions: each('permissions', readPermission, (permission) => permission.code),
     roles: each('roles', readRole, (role) => role.code),
+    notificationTypes: each('notificationTypes', readNotificationType, (type) => type.code),
     admins: each('admins', readEmail, (email) => email),
     assignments: each('assignments', readAssignment, (assignment) => assignment.email),
     overrides: each('overrides', readOverride, overrideKey),
@@ -176,6 +178,27 @@ function readRole(value: Plain, path: Path, faults: Faults): ManifestRole | null
     }
   } else faults.add([...path, 'permissions'], `must be a map such as {invoice.read: view}, not ${describe(given)}`);
   return code === null ? null : { code, description, permissions };
+}
+
+function readNotificationType(value: Plain, path: Path, faults: Faults): ManifestNotificationType | null {
+  const flags = ['emailEnabled', 'pushEnabled', 'userCanDisable', 'defaultEmail', 'defaultPush', 'selfServiceEnabled'];
+  const known = ['code', 'name', 'description', ...flags, 'system', 'emailFromName'];
+  const fields = Fields.of(value, path, faults, known);
+  if (fields === null) return null;
+  const code = fields.text('code', SLUG);
+  const name = fields.text('name', words(TEXT_LIMITS.name));
+  const read = {
+    description: fields.optional('description', DESCRIPTION),
+    emailEnabled: fields.flag('emailEnabled') ?? true,
+    pushEnabled: fields.flag('pushEnabled') ?? true,
+    userCanDisable: fields.flag('userCanDisable') ?? true,
+    defaultEmail: fields.flag('defaultEmail') ?? true,
+    defaultPush: fields.flag('defaultPush') ?? true,
+    selfServiceEnabled: fields.flag('selfServiceEnabled') ?? true,
+    system: fields.flag('system') ?? false,
+    emailFromName: fields.optional('emailFromName', words(TEXT_LIMITS.emailFromName)),
+  };
+  return code === null || name === null ? null : { code, name, ...read };
 }
 
 function readEmail(value: Plain | undefined, path: Path, faults: Faults): string | null {

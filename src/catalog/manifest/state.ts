@@ -4,6 +4,7 @@ import type {
   AccessLevel,
   ManifestApplication,
   ManifestEntity,
+  ManifestNotificationType,
   ManifestOverride,
   ManifestPermission,
   ManifestRole,
@@ -25,6 +26,7 @@ export interface Catalog {
   entities: ReadonlyMap<string, ManifestEntity>;
   permissions: ReadonlyMap<string, ManifestPermission>;
   roles: ReadonlyMap<string, ManifestRole>;
+  notificationTypes: ReadonlyMap<string, ManifestNotificationType>;
 }
 
 /** Who is what in it, by key. Only as much as the plan asked for. */

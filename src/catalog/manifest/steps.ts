@@ -1,11 +1,26 @@
 /** The steps of a plan: what is made, changed and taken away, and how many things are already so. */
 
 import { types } from 'node:util';
-import type { ManifestApplication, ManifestEntity, ManifestPermission, ManifestRole } from './format.ts';
+import type {
+  ManifestApplication,
+  ManifestEntity,
+  ManifestNotificationType,
+  ManifestPermission,
+  ManifestRole,
+} from './format.ts';
 import type { Assignment, Override } from './state.ts';
 
 /** The kinds in the order in which they are shown. */
-export const KINDS = ['application', 'entity', 'permission', 'role', 'admin', 'assignment', 'override'] as const;
+export const KINDS = [
+  'application',
+  'entity',
+  'permission',
+  'role',
+  'notificationType',
+  'admin',
+  'assignment',
+  'override',
+] as const;
 export type Kind = (typeof KINDS)[number];
 
 export interface RecordOf {
@@ -13,6 +28,7 @@ export interface RecordOf {
   entity: ManifestEntity;
   permission: ManifestPermission;
   role: ManifestRole;
+  notificationType: ManifestNotificationType;
   admin: { email: string };
   assignment: Assignment;
   override: Override;

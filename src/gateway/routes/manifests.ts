@@ -15,7 +15,7 @@ const count = z.int().nonnegative();
 
 const Change = z.strictObject({
   action: z.enum(['create', 'change', 'remove']),
-  kind: z.enum(['application', 'entity', 'permission', 'role', 'admin', 'assignment', 'override']),
+  kind: z.enum(['application', 'entity', 'permission', 'role', 'notificationType', 'admin', 'assignment', 'override']),
   key: z.string().meta({
     description:
       'The code or the address; `email:role` of an assignment, `email:permission:resourceType:resourceId` of an override.',
@@ -125,6 +125,18 @@ const ManifestAnswer = z.strictObject({
     global: z.literal(true).optional(),
   }),
   roles: named({ description, permissions: z.record(z.string(), accessLevel) }),
+  notificationTypes: named({
+    name: z.string(),
+    description,
+    emailEnabled: z.literal(false).optional(),
+    pushEnabled: z.literal(false).optional(),
+    userCanDisable: z.literal(false).optional(),
+    defaultEmail: z.literal(false).optional(),
+    defaultPush: z.literal(false).optional(),
+    selfServiceEnabled: z.literal(false).optional(),
+    system: z.literal(true).optional(),
+    emailFromName: z.string().optional(),
+  }),
   admins: z.array(z.string()),
   assignments: z.array(z.strictObject({ email: z.string(), roles: z.array(z.string()) })),
   overrides: z.array(

@@ -43,8 +43,11 @@ export class RenderProcess {
       env: {},
       // Neither files to write, nor processes, threads, or native code.
       execArgv: [
-        ...['--permission', '--allow-fs-read=*', '--disable-warning=ExperimentalWarning'],
-        ...[`--max-old-space-size=${HEAP_MB}`, '--max-semi-space-size=4'],
+        '--permission',
+        '--allow-fs-read=*',
+        '--disable-warning=ExperimentalWarning',
+        `--max-old-space-size=${HEAP_MB}`,
+        '--max-semi-space-size=4',
       ],
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],

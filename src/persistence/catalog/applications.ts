@@ -1,4 +1,22 @@
+import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from '../database.ts';
+
+export interface ApplicationRecord {
+  id: number;
+  code: string;
+  name: string;
+  description: string | null;
+  /** In the order in which they were given. */
+  supportedLanguages: string[];
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** What of an application can be changed, apart from its languages. */
+export interface ApplicationFields {
+  name: string;
+  description: string | null;
+}
 
 /** The id of the application, held against deletion until the transaction ends; null when there is none. */
 export async function holdApplication(tx: Tx, code: string): Promise<number | null> {
@@ -11,8 +29,101 @@ export async function holdApplication(tx: Tx, code: string): Promise<number | nu
   return row?.id ?? null;
 }
 
+/**
+ * As `holdApplication`, and nobody else who holds the application, or makes a row that refers to it, is let in until the
+ * transaction ends: what is read after this call stays so.
+ */
+export async function holdApplicationAlone(tx: Tx, code: string): Promise<number | null> {
+  const row = await tx.kysely
+    .selectFrom('application')
+    .select('id')
+    .where('code', '=', code)
+    .forUpdate()
+    .executeTakeFirst();
+  return row?.id ?? null;
+}
+
 /** The id of the application; null when there is none. For reads. */
 export async function findApplicationId(tx: Tx, code: string): Promise<number | null> {
   const row = await tx.kysely.selectFrom('application').select('id').where('code', '=', code).executeTakeFirst();
   return row?.id ?? null;
+}
+
+const records = (which: RawBuilder<unknown>): RawBuilder<ApplicationRecord> => sql<ApplicationRecord>`
+  select id, code, name, description, created_at as "createdAt", updated_at as "updatedAt", array(
+    select language_code from application_language where application_id = application.id order by position
+  ) as "supportedLanguages"
+  from application ${which}`;
+
+/** All of them, by code. */
+export async function listApplications({ kysely }: Tx): Promise<ApplicationRecord[]> {
+  return (await records(sql`order by code`).execute(kysely)).rows;
+}
+
+export async function readApplication({ kysely }: Tx, code: string): Promise<ApplicationRecord | undefined> {
+  return (await records(sql`where code = ${code}`).execute(kysely)).rows[0];
+}
+
+/** Makes the application; answers its id, or null when the code is taken. */
+export async function insertApplication(tx: Tx, app: ApplicationFields & { code: string }): Promise<number | null> {
+  const { code, name, description } = app;
+  const row = await tx.kysely
+    .insertInto('application')
+    .values({ code, name, description })
+    .onConflict((oc) => oc.column('code').doNothing())
+    .returning('id')
+    .executeTakeFirst();
+  return row?.id ?? null;
+}
+
+export async function updateApplication(tx: Tx, id: number, { name, description }: ApplicationFields): Promise<void> {
+  await tx.kysely
+    .updateTable('application')
+    .set({ name, description, updated_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+}
+
+/** Replaces the set, in this order. */
+export async function replaceLanguages({ kysely }: Tx, app: number, codes: readonly string[]): Promise<void> {
+  await sql`delete from application_language where application_id = ${app}`.execute(kysely);
+  if (codes.length === 0) return;
+  await sql`
+    insert into application_language (application_id, language_code, position)
+    select ${app}, code, position from unnest(${codes}::text[]) with ordinality as t (code, position)`.execute(kysely);
+}
+
+/** Takes along everything that belongs to it. */
+export async function deleteApplication(tx: Tx, id: number): Promise<void> {
+  await tx.kysely.deleteFrom('application').where('id', '=', id).execute();
+}
+
+/**
+ * Ends the overrides for one resource in an application; answers whose they were. The panel's levels on an application are such
+ * overrides, in an application of their own.
+ */
+export async function deleteOverridesOfResource(
+  tx: Tx,
+  app: string,
+  resourceType: string,
+  resourceId: string,
+): Promise<string[]> {
+  const { rows } = await sql<{ email: string }>`
+    with gone as (
+      delete from resource_override
+      where application_id = (select id from application where code = ${app})
+        and resource_type = ${resourceType} and resource_id = ${resourceId}
+      returning person_id)
+    select distinct email from gone join person on person.id = gone.person_id order by email`.execute(tx.kysely);
+  return rows.map(({ email }) => email);
+}
+
+/** When the application was made; undefined when there is none. */
+export async function findApplicationBirth(tx: Tx, code: string): Promise<Date | undefined> {
+  const row = await tx.kysely
+    .selectFrom('application')
+    .select('created_at')
+    .where('code', '=', code)
+    .executeTakeFirst();
+  return row?.created_at;
 }

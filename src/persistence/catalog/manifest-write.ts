@@ -26,39 +26,6 @@ function expect(touched: Touched, rows: number, what: string): void {
   }
 }
 
-/** Makes the application; answers its id. */
-export async function insertApplication(
-  { kysely }: Tx,
-  app: { code: string; name: string; description: string | null },
-): Promise<number> {
-  const { rows } = await sql<{ id: number }>`
-    insert into application (code, name, description) values (${app.code}, ${app.name}, ${app.description})
-    returning id`.execute(kysely);
-  if (rows[0] === undefined) throw new Error('an insert of an application answered no id');
-  return rows[0].id;
-}
-
-export async function updateApplication(
-  { kysely }: Tx,
-  id: number,
-  app: { name: string; description: string | null },
-): Promise<void> {
-  expect(
-    await sql`update application set name = ${app.name}, description = ${app.description}, updated_at = now()
-      where id = ${id}`.execute(kysely),
-    1,
-    'change of the application',
-  );
-}
-
-/** Replaces the set, in this order. */
-export async function replaceLanguages({ kysely }: Tx, app: number, codes: readonly string[]): Promise<void> {
-  await sql`delete from application_language where application_id = ${app}`.execute(kysely);
-  await sql`
-    insert into application_language (application_id, language_code, position)
-    select ${app}, code, position from unnest(${codes}::text[]) with ordinality as t (code, position)`.execute(kysely);
-}
-
 /** Makes entities, or gives those that are there these fields. */
 export async function putEntities({ kysely }: Tx, app: number, rows: readonly EntityRow[]): Promise<void> {
   expect(
@@ -161,7 +128,7 @@ export async function deleteRolePermissions(
 /** Removes what an application defines, by code. What hangs on it has gone before. */
 export async function deleteDefinitions(
   { kysely }: Tx,
-  table: 'entity' | 'permission' | 'role',
+  table: 'entity' | 'permission' | 'role' | 'notification_type',
   app: number,
   codes: readonly string[],
 ): Promise<void> {

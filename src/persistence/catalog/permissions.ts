@@ -1,4 +1,43 @@
+import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+
+/** What of a permission can be changed. */
+export interface PermissionFields {
+  tiered: boolean;
+  description: string | null;
+  groupName: string | null;
+  parentPermissionId: number | null;
+  global: boolean;
+}
+
+export interface PermissionRecord extends PermissionFields {
+  id: number;
+  code: string;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+const COLUMNS = [
+  'id',
+  'code',
+  'tiered',
+  'description',
+  'group_name as groupName',
+  'parent_id as parentPermissionId',
+  'global',
+  'created_at as createdAt',
+  'updated_at as updatedAt',
+] as const;
+
+/** An application's permissions, by code. */
+export async function listPermissions(tx: Tx, app: number): Promise<PermissionRecord[]> {
+  return await tx.kysely
+    .selectFrom('permission')
+    .select(COLUMNS)
+    .where('application_id', '=', app)
+    .orderBy('code')
+    .execute();
+}
 
 /** Those of the application's permissions that `ids` name, by id. */
 export async function findPermissions(
@@ -14,4 +53,69 @@ export async function findPermissions(
     .where('id', 'in', [...new Set(ids)])
     .execute();
   return new Map(rows.map(({ id, ...permission }) => [id, permission]));
+}
+
+/** One permission of the application, locked against other writes until the transaction ends. */
+export async function lockPermission(tx: Tx, app: number, id: number): Promise<PermissionRecord | undefined> {
+  return await tx.kysely
+    .selectFrom('permission')
+    .select(COLUMNS)
+    .where('application_id', '=', app)
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+/** Undefined when the code is taken. The parent must be the application's. */
+export async function insertPermission(
+  tx: Tx,
+  app: number,
+  { code, ...fields }: PermissionFields & { code: string },
+): Promise<PermissionRecord | undefined> {
+  return await tx.kysely
+    .insertInto('permission')
+    .values({ application_id: app, code, ...columns(fields) })
+    .onConflict((oc) => oc.columns(['application_id', 'code']).doNothing())
+    .returning(COLUMNS)
+    .executeTakeFirst();
+}
+
+export async function updatePermission(tx: Tx, id: number, fields: PermissionFields): Promise<PermissionRecord> {
+  return await tx.kysely
+    .updateTable('permission')
+    .set({ ...columns(fields), updated_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .returning(COLUMNS)
+    .executeTakeFirstOrThrow();
+}
+
+/** Takes what roles give of it and its overrides along; its children lose their parent. */
+export async function deletePermission(tx: Tx, id: number): Promise<void> {
+  await tx.kysely.deleteFrom('permission').where('id', '=', id).execute();
+}
+
+/** Whether `ancestor` is `id` itself or stands above it. */
+export async function isBelow(tx: Tx, app: number, id: number, ancestor: number): Promise<boolean> {
+  const { rows } = await sql<{ found: boolean }>`
+    with recursive line (id) as (
+      select ${id}::bigint
+      union
+      select p.parent_id from line join permission p on p.application_id = ${app} and p.id = line.id
+      where p.parent_id is not null)
+    select exists (select from line where id = ${ancestor}) as found`.execute(tx.kysely);
+  return rows[0]?.found ?? false;
+}
+
+/** Whether a role gives it or an override names it. */
+export async function isPermissionUsed(tx: Tx, app: number, id: number): Promise<boolean> {
+  const { rows } = await sql<{ used: boolean }>`
+    select exists (select from role_permission where application_id = ${app} and permission_id = ${id})
+      or exists (select from resource_override where application_id = ${app} and permission_id = ${id}) as used`.execute(
+    tx.kysely,
+  );
+  return rows[0]?.used ?? false;
+}
+
+function columns({ groupName, parentPermissionId, ...rest }: PermissionFields) {
+  return { ...rest, group_name: groupName, parent_id: parentPermissionId };
 }

@@ -5,7 +5,8 @@ import type { Tx } from '../database.ts';
 export interface DeliveryRow {
   notificationId: number;
   channel: 'email' | 'push';
-  lane: string;
+  /** Null for pushes: they queue by the push service of the person's newest subscription. */
+  lane: string | null;
   brandId: number | null;
   content: unknown;
 }
@@ -31,12 +32,21 @@ export async function insertDeliveries(tx: Tx, rows: Iterable<DeliveryRow>): Pro
   if (batch.length > 0) await insertBatch(tx, batch);
 }
 
+/** Of the host two labels stand for the service: whoever may invent names below them makes no lanes by that. */
 async function insertBatch(tx: Tx, rows: readonly string[]): Promise<void> {
   await sql`
     insert into delivery (notification_id, channel, lane, brand_id, content)
-    select d."notificationId", d.channel, d.lane, d."brandId", d.content
+    select d."notificationId", d.channel,
+           coalesce(d.lane, 'push:' || coalesce(substring(s.host from '[^.]+[.][^.]+$'), s.host, '')),
+           d."brandId", d.content
       from jsonb_to_recordset(${`[${rows.join(',')}]`}::jsonb)
         as d ("notificationId" bigint, channel text, lane text, "brandId" bigint, content jsonb)
+      left join lateral (
+        select split_part(split_part(p.endpoint, '/', 3), '?', 1) as host
+          from notification n join push_subscription p on p.person_id = n.person_id
+         where d.lane is null and n.id = d."notificationId"
+         order by p.id desc limit 1
+      ) s on true
      order by d."notificationId", d.channel`.execute(tx.kysely);
 }
 

@@ -26,6 +26,7 @@ const STATEMENTS = [
     blocked boolean not null default false,
     created_at timestamptz(3) not null default now()
   )`,
+  `create index person_inactive on person (id) where blocked or not provider_active`,
   `create table superadmin (
     person_id bigint primary key references person (id) on delete cascade,
     created_at timestamptz(3) not null default now()
@@ -108,6 +109,8 @@ const STATEMENTS = [
     foreign key (application_id, role_id) references role (application_id, id) on delete cascade
   )`,
   `create index user_role_role on user_role (application_id, role_id, person_id)`,
+  // Who is of an application, in the order of pages (users of an application).
+  `create index user_role_person on user_role (application_id, person_id)`,
   `create table app_admin (
     person_id bigint not null references person (id) on delete cascade,
     application_id bigint not null references application (id) on delete cascade,
@@ -127,6 +130,7 @@ const STATEMENTS = [
     primary key (person_id, application_id, resource_type, resource_id, permission_id),
     foreign key (application_id, permission_id, tiered) references permission (application_id, id, tiered) on delete cascade
   )`,
+  `create index resource_override_person on resource_override (application_id, person_id)`,
   `create index resource_override_permission on resource_override (application_id, permission_id)`,
   `create index resource_override_type on resource_override (application_id, resource_type)`,
   // What freshness rests on: one row a commit that touched policy, numbered in commit order under an advisory lock.
@@ -156,6 +160,7 @@ const STATEMENTS = [
   `create index audit_actor on audit (actor, id)`,
   `create index audit_subject on audit (subject, id)`,
   `create index audit_action on audit (action, id)`,
+  `create index audit_at on audit (at)`,
   `create function audit_is_append_only() returns trigger language plpgsql as $$
     begin raise exception 'audit takes inserts only' using errcode = 'restrict_violation'; end $$`,
   `create trigger audit_append_only before update or delete on audit

@@ -92,7 +92,8 @@ const STATEMENTS = [
   // look is put around it when it leaves. The identity provider's e-mails are never stored: they hold codes (contract 8).
   // due_at says when it is to be done next, null that nothing is left to do: a claim moves it behind its lease, so that what a
   // killed worker held becomes due again by itself. sent_at is the first success; of a push, browsers may still be left, and
-  // push_done names those that need no more tries. lane is what it queues in: a brand's mails, or pushes.
+  // push_done names those that need no more tries. lane is what it queues in: a brand's
+  // mails, or a push service's pushes.
   `create table delivery (
     id bigint generated always as identity primary key,
     notification_id bigint not null references notification (id) on delete cascade,

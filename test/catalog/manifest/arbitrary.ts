@@ -5,6 +5,7 @@ import type { ExportedManifest } from '../../../src/catalog/manifest/export.ts';
 
 const ENTITIES = ['project', 'document', 'constructor'];
 const PERMISSIONS = ['a', 'B.read', 'b.read', 'constructor', 'z-9'];
+const TYPES = ['constructor', 'invoice.due'];
 const ROLES = ['lead', 'guest', 'constructor'];
 const PEOPLE = ['ada@example.com', 'ben@example.com', 'o.neil+x@a-b.example'];
 
@@ -46,7 +47,9 @@ const words = fc
 const description = fc.option(
   fc.oneof(
     words,
-    fc.array(words, { minLength: 2, maxLength: 3 }).map((lines) => lines.join('\n')),
+    fc
+      .tuple(fc.array(words, { minLength: 2, maxLength: 3 }), fc.constantFrom('\n', '\r\n', '\t', '\n\n', '\r'))
+      .map(([lines, between]) => lines.join(between)),
   ),
   { nil: undefined },
 );
@@ -132,6 +135,31 @@ function overridesOf(
     ) as fc.Arbitrary<ExportedManifest['overrides']>;
 }
 
+const off = fc.constantFrom(undefined, false as const);
+const typeFields = {
+  name: words,
+  description,
+  emailEnabled: off,
+  pushEnabled: off,
+  userCanDisable: off,
+  defaultEmail: off,
+  defaultPush: off,
+  selfServiceEnabled: off,
+  emailFromName: fc.option(words, { nil: undefined }),
+};
+type NotificationType = ExportedManifest['notificationTypes'][number];
+
+/** Always `generic`, which no application is without, and one of the service's own. */
+const notificationTypes: fc.Arbitrary<NotificationType[]> = some(TYPES).chain((codes) =>
+  fc.tuple(
+    ...['generic', 'sealed', ...codes].map((code) =>
+      fc
+        .record(typeFields)
+        .map((rest) => present({ code, ...rest, system: code === 'sealed' ? true : undefined }) as NotificationType),
+    ),
+  ),
+);
+
 /** Manifests of the application `code`, with every section. */
 export function manifestArbitrary(code: string): fc.Arbitrary<ExportedManifest> {
   return fc.tuple(some(ENTITIES), permissions).chain(([entityCodes, defined]) =>
@@ -157,6 +185,7 @@ export function manifestArbitrary(code: string): fc.Arbitrary<ExportedManifest> 
           ),
           permissions: fc.constant(defined),
           roles: fc.constant(roles),
+          notificationTypes,
           admins: some(PEOPLE),
           assignments: some(PEOPLE).chain((people) =>
             fc.tuple(
@@ -186,6 +215,7 @@ export function canonical(manifest: ExportedManifest): ExportedManifest {
       ...role,
       permissions: Object.fromEntries(by(([code]) => code, Object.entries(role.permissions))),
     })),
+    notificationTypes: by(({ code }) => code, manifest.notificationTypes),
     admins: manifest.admins.toSorted(),
     assignments: by(({ email }) => email, manifest.assignments)
       .filter(({ roles }) => roles.length > 0)

@@ -16,6 +16,7 @@ application: {code: studio}
 entities: [{code: project, name: Project}]
 permissions: [{code: Project.Access, type: tiered}]
 roles: [{code: reader, permissions: {Project.Access: view}}, {code: nothing}]
+notificationTypes: [{code: due, name: Due, emailEnabled: false, emailFromName: Office}]
 admins: [" Ada@Example.com "]
 assignments: [{email: ben@example.com, roles: []}]
 overrides: [{email: ben@example.com, resourceType: project, resourceId: "1", permission: Project.Access, granted: true}]
@@ -30,6 +31,21 @@ overrides: [{email: ben@example.com, resourceType: project, resourceId: "1", per
       roles: [
         { code: 'reader', description: null, permissions: new Map([['Project.Access', 'view']]) },
         { code: 'nothing', description: null, permissions: new Map() },
+      ],
+      notificationTypes: [
+        {
+          code: 'due',
+          name: 'Due',
+          description: null,
+          emailEnabled: false,
+          pushEnabled: true,
+          userCanDisable: true,
+          defaultEmail: true,
+          defaultPush: true,
+          selfServiceEnabled: true,
+          system: false,
+          emailFromName: 'Office',
+        },
       ],
       admins: ['ada@example.com'],
       assignments: [{ email: 'ben@example.com', roles: [] }],
@@ -132,7 +148,7 @@ overrides:
     [
       'an unknown section',
       `${HEAD}rols: []`,
-      '2:1 rols: is no section; known are application, entities, permissions, roles, admins, assignments, overrides',
+      '2:1 rols: is no section; known are application, entities, permissions, roles, notificationTypes, admins, assignments, overrides',
     ],
     [
       'a section of a later version',

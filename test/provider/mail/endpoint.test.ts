@@ -4,6 +4,7 @@ import { Writable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Sealing, SIGNING_KEY_CONTEXT } from '../../../src/brands/sealing.ts';
 import { systemClock } from '../../../src/clock.ts';
+import { gatewayRoutes } from '../../../src/gateway/routes.ts';
 import type { Tx } from '../../../src/persistence/database.ts';
 import { ensurePeople } from '../../../src/persistence/people.ts';
 import { putSetting } from '../../../src/persistence/settings.ts';
@@ -85,8 +86,9 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     const template = (key: string, change: Record<string, unknown>) =>
       write((tx) => tx.kysely.updateTable('template').set(change).where('key', '=', key).execute());
 
+    type Args = { oTP?: string; tempUsername?: string; code?: undefined; [other: string]: unknown };
     const NO_CODE = { code: undefined };
-    test.each([
+    const events = [
       ['user.human.initialization.code.added', 'Activate your account', {}, '/ui/login/user/init?code=%&orgID=100'],
       ['user.human.email.code.added', 'Verify your e-mail address', {}, '/ui/login/mail/verification?code=%&orgID=100'],
       ['user.human.password.code.added', 'Reset your password', {}, '/ui/login/password/init?code=%&orgID=100'],
@@ -121,42 +123,47 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         { ...NO_CODE, tempUsername: 'gigi@temporary', domain: 'example.com' },
         '/ui/login/login?orgID=100',
       ],
-    ])('%s is written by its template', async (eventType, subject, args: Record<string, unknown>, path) => {
-      const code = `K${randomBytes(4).toString('hex')}`;
-      const url = IDP + path.replace('%', code);
-      const given = 'code' in args ? args : { ...args, code };
-      const answer = await send({ eventType, args: given, url });
-      expect([answer.status, answer.body]).toEqual([
-        200,
-        { success: true, data: { status: 'sent', templateSource: 'panel' } },
-      ]);
-      const mail = await sink.next();
-      expect(mail).toMatchObject({ from: 'hello@atelier.example.com', to: ['gigi@example.com'] });
-      expect(mail.parsed.from?.value).toEqual([{ address: 'hello@atelier.example.com', name: 'Auth' }]);
-      expect(mail.parsed.subject).toBe(subject);
-      expect(mail.parsed.text).toContain('Hello Gigi,');
-      expect(mail.parsed.text).toContain(url);
-      expect(mail.parsed.text).toContain('Atelier, Brno');
-      expect(mail.parsed.html).toContain(`href="${url.replaceAll('&', '&amp;')}"`);
-      const secret = String(args.oTP ?? (path.includes('%') ? code : ''));
-      expect(mail.parsed.text).toContain(secret);
-      if (args.tempUsername) expect(mail.parsed.html).toContain('gigi@temporary');
-      expect(mail.parsed.text).not.toContain('Provider t');
+    ] as const;
+    // The databases differ in nothing that one event does not show.
+    test.each(kind === 'postgresql' ? events : events.slice(0, 1))(
+      '%s is written by its template',
+      async (eventType, subject, args: Args, path) => {
+        const code = `K${randomBytes(4).toString('hex')}`;
+        const url = IDP + path.replace('%', code);
+        const given = 'code' in args ? args : { ...args, code };
+        const answer = await send({ eventType, args: given, url });
+        expect([answer.status, answer.body]).toEqual([
+          200,
+          { success: true, data: { status: 'sent', templateSource: 'panel' } },
+        ]);
+        const mail = await sink.next();
+        expect(mail).toMatchObject({ from: 'hello@atelier.example.com', to: ['gigi@example.com'] });
+        expect(mail.parsed.from?.value).toEqual([{ address: 'hello@atelier.example.com', name: 'Auth' }]);
+        expect(mail.parsed.subject).toBe(subject);
+        expect(mail.parsed.text).toContain('Hello Gigi,');
+        expect(mail.parsed.text).toContain(url);
+        expect(mail.parsed.text).toContain('Atelier, Brno');
+        expect(mail.parsed.html).toContain(`href="${url.replaceAll('&', '&amp;')}"`);
+        const secret = args.oTP ?? (path.includes('%') ? code : '');
+        expect(mail.parsed.text).toContain(secret);
+        if (args.tempUsername) expect(mail.parsed.html).toContain('gigi@temporary');
+        expect(mail.parsed.text).not.toContain('Provider t');
 
-      const [record] = await audits();
-      expect(record).toMatchObject({ actor: 'idp', app_code: 'auth', subject: 'gigi@example.com' });
-      expect(record?.after).toMatchObject({ eventType, brand: 'atelier', locale: 'en', templateSource: 'panel' });
-      expect(record?.after).not.toHaveProperty('fallbackReason');
-      if (secret !== '') {
-        const kept = await usher.app.database.read(async (tx) => ({
-          audit: await tx.kysely.selectFrom('audit').selectAll().execute(),
-          mails: await tx.kysely.selectFrom('auth_mail').selectAll().execute(),
-        }));
-        expect(JSON.stringify(kept)).not.toContain(secret);
-        expect(lines.join('')).not.toContain(secret);
-      }
-      expect(JSON.stringify(record)).not.toContain('/ui/');
-    });
+        const [record] = await audits();
+        expect(record).toMatchObject({ actor: 'idp', app_code: 'auth', subject: 'gigi@example.com' });
+        expect(record?.after).toMatchObject({ eventType, brand: 'atelier', locale: 'en', templateSource: 'panel' });
+        expect(record?.after).not.toHaveProperty('fallbackReason');
+        if (secret !== '') {
+          const kept = await usher.app.database.read(async (tx) => ({
+            audit: await tx.kysely.selectFrom('audit').selectAll().execute(),
+            mails: await tx.kysely.selectFrom('auth_mail').selectAll().execute(),
+          }));
+          expect(JSON.stringify(kept)).not.toContain(secret);
+          expect(lines.join('')).not.toContain(secret);
+        }
+        expect(JSON.stringify(record)).not.toContain('/ui/');
+      },
+    );
 
     test('an event without a template goes out in the provider’s words', async () => {
       const answer = await send({ eventType: 'user.human.something.new' });
@@ -424,6 +431,8 @@ describe('what a restart leaves', () => {
       const answer = await post(second.rest, body, signature(body));
       const list = await (await fetch(`${second.rest}/dev/mail`)).text();
       const [, path] = /href="(\/dev\/mail\/[^"]+)"/.exec(list) ?? [];
+      const json = await fetch(`${second.rest}/dev/mail`, { headers: { accept: 'application/json' } });
+      const { data } = (await json.json()) as { data: unknown };
       const shown = await fetch(second.rest + path);
       const page = await shown.text();
       const elsewhere = await statusUnder('usher.evil.example.com', second.rest + path);
@@ -431,6 +440,10 @@ describe('what a restart leaves', () => {
       await second.close();
       expect(answer.body.data).toEqual({ status: 'sent', templateSource: 'panel' });
       expect(list).toContain('Mine');
+      expect(data).toMatchObject([{ to: 'gigi@example.com', subject: 'Mine', text: expect.stringContaining(code) }]);
+      const mounted = (production: boolean) =>
+        gatewayRoutes({ production }).filter((route) => route.path.startsWith('/dev/'));
+      expect([mounted(false).length, mounted(true)]).toEqual([2, []]);
       expect(page).toContain(code);
       expect(page).toContain('<iframe sandbox=""');
       expect(page).toContain('Default &lt;no-reply@usher.example.com&gt;');

@@ -63,6 +63,10 @@ describe('the link and the code', () => {
       orgId: '100',
     });
     expect(read({ args: { ...none, orgID: 100 }, url: '' })).toMatchObject({ code: null, orgId: '100' });
+    expect(read({ args: { code: '', orgID: '' }, url: `${IDP}/x?orgID=100&code=7` })).toMatchObject({
+      code: '7',
+      orgId: '100',
+    });
     expect(read({ args: none, url: '' }).orgId).toBeNull();
   });
 

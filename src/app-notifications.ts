@@ -1,0 +1,72 @@
+/** Notifications, put together: types, templates, preferences, sends, the log, the inbox and its streams. */
+
+import type { Clock } from './clock.ts';
+import type { Config } from './config.ts';
+import type { DeliveryBell } from './delivery/queue.ts';
+import type { Services } from './gateway/services.ts';
+import type { SecretKey } from './identity/secret-key.ts';
+import { Inbox } from './notifications/inbox.ts';
+import { SendLog } from './notifications/log.ts';
+import { Preferences } from './notifications/preferences.ts';
+import { Renderer } from './notifications/render.ts';
+import { Sends } from './notifications/send.ts';
+import { InboxStreams } from './notifications/stream.ts';
+import { Templates } from './notifications/templates.ts';
+import { NotificationTypes } from './notifications/types.ts';
+import { Unsubscriptions } from './notifications/unsubscribe.ts';
+import type { Database } from './persistence/database.ts';
+import type { Logger } from './telemetry.ts';
+
+/** What notifications are built on. */
+export interface NotificationsGround {
+  readonly config: Config;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly secret: SecretKey;
+  readonly bell: DeliveryBell;
+  /** Where this service is reached; known once it listens. */
+  readonly publicUrl: () => string;
+  readonly isActive: (email: string) => Promise<boolean>;
+}
+
+type NotificationServices = Pick<
+  Services,
+  | 'notificationTypes'
+  | 'templates'
+  | 'notificationPreferences'
+  | 'sends'
+  | 'sendLog'
+  | 'inbox'
+  | 'inboxStreams'
+  | 'unsubscriptions'
+>;
+
+export interface BuiltNotifications {
+  readonly services: NotificationServices;
+  readonly renderer: Renderer;
+  readonly streams: InboxStreams;
+}
+
+export function buildNotifications(ground: NotificationsGround): BuiltNotifications {
+  const { config, database, clock, log, secret, bell, publicUrl, isActive } = ground;
+  const allowHttp = !config.production;
+  const renderer = new Renderer(clock);
+  const unsubscriptions = new Unsubscriptions({ database, secret, publicUrl });
+  const streams = new InboxStreams({ database, clock, log, isActive });
+  const arrived = streams.changed;
+  return {
+    services: {
+      notificationTypes: new NotificationTypes(database),
+      templates: new Templates({ database, renderer, allowHttp }),
+      notificationPreferences: new Preferences(database),
+      sends: new Sends({ database, renderer, unsubscriptions, allowHttp, arrived, ring: bell.ring }),
+      sendLog: new SendLog(database, bell.ring),
+      inbox: new Inbox(database, streams.changed),
+      inboxStreams: streams,
+      unsubscriptions,
+    },
+    renderer,
+    streams,
+  };
+}

@@ -1,0 +1,60 @@
+/** Who administers a single application. (Specification, "User, SuperAdmin, AppAdmin"; contract 5.) */
+
+import { administer, applicationOf, type By, editorOf, knownApplication } from '../administration/administer.ts';
+import { UsherError } from '../errors.ts';
+import {
+  type AppAdminRow,
+  deleteAppAdmin,
+  findAppAdmin,
+  insertAppAdmin,
+  listAppAdmins,
+} from '../persistence/catalog/app-admins.ts';
+import type { Committed, Database } from '../persistence/database.ts';
+import { ensurePeople, holdPerson, personIdOf } from '../persistence/people.ts';
+
+export type { AppAdminRow } from '../persistence/catalog/app-admins.ts';
+
+export class AppAdmins {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** By e-mail; NOT_FOUND for an unknown application. */
+  list(app: string): Promise<AppAdminRow[]> {
+    return this.#database.read(async (tx) => await listAppAdmins(tx, await knownApplication(tx, app)));
+  }
+
+  /** `made` is false when he is one already: then nothing changes. */
+  add(app: string, email: string, by: By): Promise<Committed<{ made: boolean; admin: AppAdminRow }>> {
+    const about = { app, action: 'app_admin.added', guard: editorOf(app) };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      const appId = await applicationOf(tx, app);
+      await ensurePeople(tx, [email]);
+      // Held, so that one who is found here is not removed before this is answered.
+      const person = await holdPerson(tx, email);
+      if (person === null) throw new Error('the row of an address was just made');
+      const made = await insertAppAdmin(tx, appId, person);
+      const createdAt = made ?? (await findAppAdmin(tx, appId, person));
+      if (createdAt === undefined) throw new Error('an administrator is there, or was just made');
+      if (made !== undefined) await audit({ action: about.action, subject: email });
+      const scopes = made === undefined ? [] : [`m:${app}:${email}` as const];
+      return { result: { made: made !== undefined, admin: { email, createdAt } }, scopes };
+    });
+  }
+
+  /** NOT_FOUND when he is none. */
+  remove(app: string, email: string, by: By): Promise<Committed<null>> {
+    const about = { app, action: 'app_admin.removed', guard: editorOf(app) };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      const appId = await applicationOf(tx, app);
+      const person = await personIdOf(tx, email);
+      if (person === null || !(await deleteAppAdmin(tx, appId, person))) {
+        throw new UsherError('NOT_FOUND', `${email} is no administrator of ${app}.`);
+      }
+      await audit({ action: about.action, subject: email });
+      return { result: null, scopes: [`m:${app}:${email}`] };
+    });
+  }
+}

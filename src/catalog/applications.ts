@@ -1,0 +1,181 @@
+/** The registry of applications. (Specification, "Application", "Applications"; contract 5.) */
+
+import {
+  administer,
+  allOf,
+  applicationAlone,
+  type By,
+  editorOf,
+  knownApplication,
+  managerOfAll,
+} from '../administration/administer.ts';
+import { managedResource, PANEL_APP, PANEL_MANAGE } from '../administration/panel.ts';
+import { reachIn } from '../administration/reach.ts';
+import { refuseImmutable, refuseStale, refuseSystem, tagOf } from '../administration/records.ts';
+import { UsherError } from '../errors.ts';
+import {
+  type ApplicationRecord,
+  deleteApplication,
+  deleteOverridesOfResource,
+  insertApplication,
+  listApplications,
+  readApplication,
+  replaceLanguages,
+  updateApplication,
+} from '../persistence/catalog/applications.ts';
+import { holdLanguages } from '../persistence/catalog/languages.ts';
+import { ensureGenericType, readTypeTexts } from '../persistence/catalog/notification-types.ts';
+import type { Committed, Database, Scope, Tx } from '../persistence/database.ts';
+
+export type { ApplicationRecord } from '../persistence/catalog/applications.ts';
+
+export interface NewApplication {
+  code: string;
+  name: string;
+  description?: string | null | undefined;
+  supportedLanguages?: readonly string[] | undefined;
+}
+
+/** An application, and the tag that a replacement of its languages may insist on. */
+export interface TaggedApplication {
+  application: ApplicationRecord;
+  etag: string;
+}
+
+export class Applications {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Those that `email` may view, by code. */
+  list(email: string): Promise<ApplicationRecord[]> {
+    return this.#database.read(async (tx) => {
+      const { applications } = await reachIn(tx, email);
+      const reached = new Set(applications.map(({ id }) => id));
+      return (await listApplications(tx)).filter(({ id }) => reached.has(id));
+    });
+  }
+
+  /** Whether `email` administers anything: an application, or the making of them. */
+  administersAny(email: string): Promise<boolean> {
+    return this.#database.read(async (tx) => {
+      const { applications, panelPermissions } = await reachIn(tx, email);
+      return applications.length > 0 || panelPermissions.includes(PANEL_MANAGE);
+    });
+  }
+
+  /** NOT_FOUND for an unknown one. */
+  get(code: string): Promise<TaggedApplication> {
+    return this.#database.read(async (tx) => tagged(await existing(tx, code)));
+  }
+
+  /** With its notification type `generic`. ALREADY_EXISTS, UNKNOWN_LANGUAGES. */
+  create(wanted: NewApplication, by: By): Promise<Committed<TaggedApplication>> {
+    const { code, name, description = null, supportedLanguages = [] } = wanted;
+    const about = { app: code, action: 'application.created', guard: managerOfAll('create an application') };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      await refuseUnknownLanguages(tx, supportedLanguages);
+      const id = await insertApplication(tx, { code, name, description });
+      if (id === null) throw new UsherError('ALREADY_EXISTS', `There is an application ${code} already.`);
+      await replaceLanguages(tx, id, supportedLanguages);
+      await ensureGenericType(tx, id);
+      const made = await existing(tx, code);
+      await audit({ action: about.action, subject: code, after: content(made) });
+      return { result: tagged(made), scopes: [`a:${code}`] };
+    });
+  }
+
+  /** Changes the fields sent. IMMUTABLE_FIELD for another code, UNKNOWN_LANGUAGES, STALE when `ifMatch` names an older state. */
+  change(
+    code: string,
+    change: { [Field in keyof NewApplication]?: NewApplication[Field] | undefined },
+    ifMatch: string | undefined,
+    by: By,
+  ): Promise<Committed<TaggedApplication>> {
+    const about = { app: code, action: 'application.changed', guard: editorOf(code) };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      const id = await applicationAlone(tx, code);
+      const before = await existing(tx, code);
+      refuseStale(ifMatch, tagged(before).etag);
+      refuseImmutable('code', code, change.code);
+      if (change.supportedLanguages) await refuseUnknownLanguages(tx, change.supportedLanguages);
+      const wanted = {
+        name: change.name ?? before.name,
+        description: change.description === undefined ? before.description : change.description,
+        supportedLanguages: change.supportedLanguages ?? before.supportedLanguages,
+      };
+      if (tagOf(content({ ...before, ...wanted })) === tagOf(content(before))) {
+        return { result: tagged(before), scopes: [] };
+      }
+      await updateApplication(tx, id, wanted);
+      if (change.supportedLanguages) await replaceLanguages(tx, id, change.supportedLanguages);
+      const after = await existing(tx, code);
+      await audit({ action: about.action, subject: code, before: content(before), after: content(after) });
+      return { result: tagged(after), scopes: [`p:${code}`] };
+    });
+  }
+
+  /**
+   * Takes along everything that belongs to it, and the panel's levels on it: an application that is made later under the same
+   * code is another one. SYSTEM_RECORD for the panel's own.
+   */
+  delete(code: string, by: By): Promise<Committed<null>> {
+    const guard = allOf(editorOf(code), managerOfAll('delete an application'));
+    const about = { app: code, action: 'application.deleted', guard };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      const id = await applicationAlone(tx, code);
+      refuseSystem(code === PANEL_APP, `application ${code}`);
+      const before = await existing(tx, code);
+      const { resourceType, resourceId } = managedResource(code);
+      const managers = await deleteOverridesOfResource(tx, PANEL_APP, resourceType, resourceId);
+      await deleteApplication(tx, id);
+      await audit({ action: about.action, subject: code, before: { ...content(before), managers } });
+      const levels = managers.map((email): Scope => `m:${PANEL_APP}:${email}`);
+      return { result: null, scopes: [`a:${code}`, ...levels] };
+    });
+  }
+
+  /**
+   * The application's texts by key, flat. `notifications.types.<code>.title`, and `.description` where the type has one; they
+   * are stored without a locale. NOT_FOUND for an unknown application.
+   */
+  texts(code: string): Promise<Record<string, string>> {
+    return this.#database.read(async (tx) => {
+      const types = await readTypeTexts(tx, await knownApplication(tx, code));
+      return Object.fromEntries(
+        types.flatMap((type): [string, string][] => {
+          const key = `notifications.types.${type.code}`;
+          const title: [string, string] = [`${key}.title`, type.name];
+          return type.description === null ? [title] : [title, [`${key}.description`, type.description]];
+        }),
+      );
+    });
+  }
+}
+
+/** UNKNOWN_LANGUAGES for what the registry does not have; what it has stays until the transaction ends. */
+async function refuseUnknownLanguages(tx: Tx, codes: readonly string[]): Promise<void> {
+  const known = await holdLanguages(tx, codes);
+  const languages = codes.filter((code) => !known.has(code));
+  if (languages.length === 0) return;
+  throw new UsherError('UNKNOWN_LANGUAGES', `Not in the language registry: ${languages.join(', ')}.`, {
+    details: { languages },
+  });
+}
+
+/** What of an application can be written: what its tag is made of, and what audit records show. */
+function content({ code, name, description, supportedLanguages }: Required<NewApplication>) {
+  return { code, name, description, supportedLanguages };
+}
+
+function tagged(application: ApplicationRecord): TaggedApplication {
+  return { application, etag: tagOf([application.id, content(application)]) };
+}
+
+async function existing(tx: Tx, code: string): Promise<ApplicationRecord> {
+  const application = await readApplication(tx, code);
+  if (application === undefined) throw new UsherError('NOT_FOUND', `There is no application ${code}.`);
+  return application;
+}

@@ -1,0 +1,144 @@
+/** Which roles somebody holds. (Specification, "User role assignment and resource override"; contract 5.) */
+
+import { administer, applicationOf, type By, knownApplication } from '../administration/administer.ts';
+import { refuseStale, tagOf } from '../administration/records.ts';
+import { UsherError } from '../errors.ts';
+import {
+  type AssignedRole,
+  type HolderRow,
+  hasRole,
+  holdRoles,
+  listHolders,
+  readUserRoles,
+  replaceUserRoles,
+} from '../persistence/catalog/assignments.ts';
+import type { Committed, Database, Tx } from '../persistence/database.ts';
+import { ensurePeople, holdPerson, personIdOf } from '../persistence/people.ts';
+import { assignerOf, delegateIn } from './delegation.ts';
+
+export type { AssignedRole, HolderRow } from '../persistence/catalog/assignments.ts';
+
+/** The roles of somebody in one application, and the tag that a replacement may insist on. */
+export interface AssignedRoles {
+  roles: readonly AssignedRole[];
+  etag: string;
+}
+
+/** A page of a list and, where there are more, the id behind which the next begins. */
+export interface HolderPage {
+  items: readonly HolderRow[];
+  next: number | null;
+}
+
+export class Assignments {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** What somebody holds, by code; nothing for an address that was never mentioned. NOT_FOUND for an unknown application. */
+  roles(app: string, email: string): Promise<AssignedRoles> {
+    return this.#database.read(async (tx) => {
+      const appId = await knownApplication(tx, app);
+      const person = await personIdOf(tx, email);
+      return tagged(person === null ? [] : await readUserRoles(tx, appId, person));
+    });
+  }
+
+  /**
+   * Replaces the set, also before the user has a record. UNKNOWN_REFERENCE for a role that is not the application's, STALE when
+   * `ifMatch` names an older set.
+   */
+  replaceRoles(
+    app: string,
+    email: string,
+    roleIds: readonly number[],
+    ifMatch: string | undefined,
+    by: By,
+  ): Promise<Committed<AssignedRoles>> {
+    const wanted = [...new Set(roleIds)];
+    const about = { app, action: 'user_roles.replaced', guard: assignerOf(app) };
+    return administer<AssignedRoles>(this.#database, by, about, async ({ tx, audit }) => {
+      const appId = await applicationOf(tx, app);
+      const known = await holdRoles(tx, appId, wanted);
+      const delegate = await delegateIn(tx, app, by.caller.email);
+      const after = wanted.map((id) => ({ id, code: known.get(id) }));
+      const refuse = async (before: readonly AssignedRole[]) =>
+        delegate === null ? null : await delegate.refuseRoles(tx, email, before, after);
+
+      const present = await heldBy(tx, appId, email);
+      const refused = await refuse(present.roles);
+      if (refused !== null) return { result: refused, scopes: [] };
+      refuseUnknown(roleIds, known);
+      if (present.person === null && wanted.length === 0) {
+        refuseStale(ifMatch, tagged([]).etag);
+        return { result: tagged([]), scopes: [] };
+      }
+      // Whoever was mentioned only just now may have been given roles by somebody else meanwhile.
+      const held = present.person === null ? await makeAndHold(tx, appId, email) : present;
+      const again = present.person === null ? await refuse(held.roles) : null;
+      if (again !== null) return { result: again, scopes: [] };
+
+      const before = tagged(held.roles);
+      refuseStale(ifMatch, before.etag);
+      await replaceUserRoles(tx, appId, held.person, wanted);
+      const result = tagged(await readUserRoles(tx, appId, held.person));
+      if (result.etag === before.etag) return { result, scopes: [] };
+      await audit({
+        action: about.action,
+        subject: email,
+        before: { roles: before.roles.map(({ code }) => code) },
+        after: { roles: result.roles.map(({ code }) => code) },
+      });
+      return { result, scopes: [`m:${app}:${email}`] };
+    });
+  }
+
+  /** Who holds a role; `search` is text in the address or the display name. NOT_FOUND for a role of another application. */
+  holders(
+    app: string,
+    roleId: number,
+    { limit, after, search }: { limit: number; after: number | null; search: string | null },
+  ): Promise<HolderPage> {
+    return this.#database.read(async (tx) => {
+      const appId = await knownApplication(tx, app);
+      if (!(await hasRole(tx, appId, roleId))) {
+        throw new UsherError('NOT_FOUND', 'The application has no such role.');
+      }
+      const rows = await listHolders(tx, appId, roleId, { limit: limit + 1, after, search });
+      const items = rows.slice(0, limit);
+      return { items, next: rows.length > limit ? (items.at(-1)?.id ?? null) : null };
+    });
+  }
+}
+
+async function heldBy(tx: Tx, app: number, email: string): Promise<Held | { person: null; roles: readonly [] }> {
+  const person = await holdPerson(tx, email);
+  return person === null ? { person, roles: [] } : { person, roles: await readUserRoles(tx, app, person) };
+}
+
+/** Somebody held against other writes, and his roles. */
+interface Held {
+  person: number;
+  roles: readonly AssignedRole[];
+}
+
+async function makeAndHold(tx: Tx, app: number, email: string): Promise<Held> {
+  await ensurePeople(tx, [email]);
+  const held = await heldBy(tx, app, email);
+  if (held.person === null) throw new Error('the row of an address was just made');
+  return held;
+}
+
+function refuseUnknown(roleIds: readonly number[], known: ReadonlyMap<number, string>): void {
+  const index = roleIds.findIndex((id) => !known.has(id));
+  if (index < 0) return;
+  throw new UsherError('UNKNOWN_REFERENCE', `roleIds.${index} names no role of the application.`, {
+    details: { path: `roleIds.${index}` },
+  });
+}
+
+function tagged(roles: readonly AssignedRole[]): AssignedRoles {
+  return { roles, etag: tagOf(roles.map(({ id }) => id)) };
+}

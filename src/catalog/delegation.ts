@@ -1,0 +1,127 @@
+/**
+ * Who may give and take in `auth` without being a SuperAdmin (contract 5): holders of the global `applications.manage: edit`,
+ * and they nothing beyond it. Two rules say what that means. A delegate moves only the two panel roles and overrides of
+ * `applications.manage`, and gives or takes no permission that he does not hold himself. And nothing that he does changes
+ * anybody's level on an application on which he himself has not `edit`: with a denying override on one application he can neither
+ * lift it, nor make a second account a `panel_admin`, who would manage that application as well.
+ */
+
+import { editorOf, managesByPanel, type WriteGuard } from '../administration/administer.ts';
+import { managedResource, PANEL_APP, PANEL_MANAGE } from '../administration/panel.ts';
+import { type Panelist, panelistIn } from '../administration/reach.ts';
+import { evaluate, permissionIn } from '../engine/evaluate.ts';
+import { Level } from '../engine/types.ts';
+import { UsherError } from '../errors.ts';
+import type { Resource } from '../persistence/catalog/overrides.ts';
+import type { Tx } from '../persistence/database.ts';
+
+const DELEGABLE_ROLES: ReadonlySet<string> = new Set(['application_manager', 'panel_admin']);
+
+/** The guard of writes of user roles and overrides: in `auth` delegates pass, whom `delegateIn` then limits. */
+export function assignerOf(app: string): WriteGuard {
+  const guard = editorOf(app);
+  if (app !== PANEL_APP) return guard;
+  return async (tx, email) => {
+    const refused = await guard(tx, email);
+    if (refused?.reason !== 'NO_APPLICATION_LEVEL') return refused;
+    return (await managesByPanel(tx, email, null)) ? null : refused;
+  };
+}
+
+/** The limits of whoever writes in `app`; null for one who has none there. To be asked after `assignerOf` has let him pass. */
+export async function delegateIn(tx: Tx, app: string, email: string): Promise<Delegate | null> {
+  if (app !== PANEL_APP) return null;
+  const self = await panelistIn(tx, email);
+  return self.answer.person.superadmin ? null : new Delegate(self);
+}
+
+/** A role by id and code; a code is undefined when the application has no such role. */
+interface NamedRole {
+  id: number;
+  code: string | undefined;
+}
+
+/** An override by the permission's id and code; the code is undefined when the application has no such permission. */
+interface NamedLevel {
+  permissionId: number;
+  code: string | undefined;
+  level: Level | undefined;
+}
+
+export class Delegate {
+  readonly #self: Panelist;
+
+  constructor(self: Panelist) {
+    this.#self = self;
+  }
+
+  /** Why these roles of `email` must not become those; null when they may. */
+  async refuseRoles(
+    tx: Tx,
+    email: string,
+    before: readonly NamedRole[],
+    after: readonly NamedRole[],
+  ): Promise<UsherError | null> {
+    const moved = difference(before, after);
+    for (const role of moved) {
+      if (role.code === undefined || !DELEGABLE_ROLES.has(role.code) || !this.#holdsAllOf(role.id)) {
+        return beyond('Only a SuperAdmin gives or takes roles of the panel other than your own.');
+      }
+    }
+    if (moved.length === 0) return null;
+    const target = await panelistIn(tx, email);
+    const was = target.withRoles(before.map(({ id }) => id));
+    const is = target.withRoles(after.map(({ id }) => id));
+    const touched = [...this.#self.overrides.keys()].find(
+      (app) => !this.#edits(app) && was.level(app) !== is.level(app),
+    );
+    return touched === undefined ? null : foreign();
+  }
+
+  /** Why the overrides for that resource must not become those; null when they may. */
+  refuseOverrides(
+    { resourceType, resourceId }: Resource,
+    before: readonly NamedLevel[],
+    after: readonly NamedLevel[],
+  ): UsherError | null {
+    const was = new Map(before.map((one) => [one.permissionId, one]));
+    const is = new Map(after.map((one) => [one.permissionId, one]));
+    const moved = [...was.values(), ...is.values()].filter(
+      ({ permissionId }) => was.get(permissionId)?.level !== is.get(permissionId)?.level,
+    );
+    if (moved.length === 0) return null;
+    if (resourceType !== managedResource('').resourceType || moved.some(({ code }) => code !== PANEL_MANAGE)) {
+      return beyond(`Only a SuperAdmin writes other overrides of the panel than those of ${PANEL_MANAGE}.`);
+    }
+    return this.#edits(resourceId) ? null : foreign();
+  }
+
+  #edits(app: string): boolean {
+    return this.#self.level(app) === Level.EDIT;
+  }
+
+  /** Whether he holds, everywhere, at least what the role gives. */
+  #holdsAllOf(roleId: number): boolean {
+    const { policy, answer } = this.#self;
+    const codes = new Map(policy.permissions.map(({ id, code }) => [id, code]));
+    return policy.rolePermissions
+      .filter((row) => row.roleId === roleId)
+      .every(({ permissionId, level }) => {
+        const permission = permissionIn(policy, codes.get(permissionId) ?? '');
+        return evaluate(answer.person, answer.member, permission, null).level >= level;
+      });
+  }
+}
+
+function difference(before: readonly NamedRole[], after: readonly NamedRole[]): NamedRole[] {
+  const [was, is] = [new Set(before.map(({ id }) => id)), new Set(after.map(({ id }) => id))];
+  return [...before.filter(({ id }) => !is.has(id)), ...after.filter(({ id }) => !was.has(id))];
+}
+
+function beyond(message: string): UsherError {
+  return new UsherError('FORBIDDEN', message);
+}
+
+function foreign(): UsherError {
+  return new UsherError('NO_APPLICATION_LEVEL', 'This concerns an application that you do not manage yourself.');
+}

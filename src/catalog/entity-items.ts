@@ -1,0 +1,177 @@
+/**
+ * The records of an entity, asked of the application that keeps them, in the name of the administrator who asks
+ * (specification, "Applications"; contract 5). Nothing is called, and no token leaves, but to an origin that the operator listed.
+ */
+
+import { addressKind } from '../address-kind.ts';
+import { UsherError } from '../errors.ts';
+import { isResourceId } from '../grammar.ts';
+import { type Outbound, OutboundError, type OutboundResponse, type Policy } from '../outbound.ts';
+import type { Entities } from './entities.ts';
+
+/** One record that an override can name. */
+export interface EntityItem {
+  id: string;
+  label: string;
+  description: string | null;
+}
+
+export interface EntityItems {
+  entityCode: string;
+  endpoint: string;
+  items: EntityItem[];
+  /** There only when there were more. */
+  truncated?: true;
+}
+
+export interface EntityItemsOptions {
+  entities: Pick<Entities, 'find'>;
+  outbound: Pick<Outbound, 'send'>;
+  /** `entities.allowedOrigins` of the configuration. */
+  allowedOrigins: readonly string[];
+  /** Loopback origins count as listed too. */
+  production: boolean;
+}
+
+const TIMEOUT_MS = 5000;
+const MAX_BYTES = 1024 * 1024;
+const MAX_ITEMS = 1000;
+
+/** Why a list could not be had, as `details.reason` says it, beside the reasons of outbound.ts. */
+type Failure = 'origin_not_allowed' | 'bad_status' | 'not_a_list';
+
+export class EntityCatalogItems {
+  readonly #options: EntityItemsOptions;
+  readonly #allowed: ReadonlySet<string>;
+
+  constructor(options: EntityItemsOptions) {
+    this.#options = options;
+    this.#allowed = new Set(options.allowedOrigins.map((origin) => new URL(origin).origin));
+  }
+
+  /**
+   * What the entity's `listEndpoint` lists, asked with `token`. NOT_FOUND, NO_LIST_ENDPOINT, or LIST_ENDPOINT_FAILED with
+   * `details.reason`.
+   */
+  async list(app: string, code: string, token: string, signal: AbortSignal): Promise<EntityItems> {
+    const { listEndpoint } = await this.#options.entities.find(app, code);
+    if (listEndpoint === null) {
+      throw new UsherError('NO_LIST_ENDPOINT', `The entity ${code} has no listEndpoint to ask for its records.`);
+    }
+    const response = await this.#ask(listEndpoint, this.#policyOf(listEndpoint), token, signal);
+    if (response.status < 200 || response.status > 299) {
+      throw failed('bad_status', `The list endpoint answered ${response.status}.`, { status: response.status });
+    }
+    const found = readItems(readJson(response.body));
+    const items = found.slice(0, MAX_ITEMS);
+    return {
+      entityCode: code,
+      endpoint: listEndpoint,
+      items,
+      ...(found.length > items.length ? { truncated: true } : {}),
+    };
+  }
+
+  #policyOf(endpoint: string): Policy {
+    const { origin, hostname } = new URL(endpoint);
+    if (this.#allowed.has(origin))
+      return { reach: 'internet', http: false, anyPort: false, trustedOrigins: this.#allowed };
+    if (!this.#options.production && isLoopback(hostname)) return { reach: 'loopback', http: true, anyPort: true };
+    throw failed(
+      'origin_not_allowed',
+      `${origin} is not called: an operator must add it to entities.allowedOrigins (ENTITIES_ALLOWED_ORIGINS).`,
+      { origin },
+    );
+  }
+
+  async #ask(url: string, policy: Policy, token: string, signal: AbortSignal): Promise<OutboundResponse> {
+    try {
+      return await this.#options.outbound.send({
+        url,
+        policy,
+        headers: { authorization: `Bearer ${token}`, accept: 'application/json' },
+        timeoutMs: TIMEOUT_MS,
+        maxBytes: MAX_BYTES,
+        signal,
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof OutboundError)) throw error;
+      throw failed(error.reason, `The list endpoint cannot be used: ${error.message}`);
+    }
+  }
+}
+
+/** Names and addresses that cannot be anybody else's machine. The connected address is looked at again when it is called. */
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || addressKind(hostname.replace(/^\[|\]$/g, '')) === 'loopback';
+}
+
+function failed(reason: Failure | OutboundError['reason'], message: string, more: object = {}): UsherError {
+  return new UsherError('LIST_ENDPOINT_FAILED', message, { details: { reason, ...more } });
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Whole numbers that a double cannot hold stay as they are written: rounded they would name another record. */
+function readJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(UTF8.decode(body), (_key, value: unknown, context?: { source?: string }) =>
+      typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source ?? '')
+        ? context?.source
+        : value,
+    );
+  } catch {
+    // Also what is nested so deep that reading it runs out of stack.
+    throw failed('not_json', 'The list endpoint did not answer JSON.');
+  }
+}
+
+/** Every record that has an id which an override can name. Throws LIST_ENDPOINT_FAILED when there is no list, or nothing in it is one. */
+export function readItems(answer: unknown): EntityItem[] {
+  const list = listIn(answer);
+  if (list === null) {
+    throw failed('not_a_list', 'The list endpoint answered no array, and none in data, items or results.');
+  }
+  const items = list.flatMap((record) => readItem(record) ?? []);
+  if (items.length === 0 && list.length > 0) {
+    throw failed('not_a_list', 'Nothing in the answer of the list endpoint has an id, code or uuid.');
+  }
+  return items;
+}
+
+function listIn(answer: unknown): readonly unknown[] | null {
+  if (Array.isArray(answer)) return answer;
+  for (const name of ['data', 'items', 'results']) {
+    const list = memberOf(answer, name);
+    if (Array.isArray(list)) return list;
+  }
+  return null;
+}
+
+function readItem(record: unknown): EntityItem | null {
+  const id = firstText(record, ['id', 'code', 'uuid']);
+  if (id === null || !isResourceId(id)) return null;
+  const description = memberOf(record, 'description');
+  return {
+    id,
+    label: firstText(record, ['name', 'title', 'label']) ?? id,
+    description: typeof description === 'string' ? description : null,
+  };
+}
+
+/** The first of the members that is a text or a number, as text. */
+function firstText(record: unknown, names: readonly string[]): string | null {
+  for (const name of names) {
+    const value = memberOf(record, name);
+    if (typeof value === 'string' && value !== '') return value;
+    if (typeof value === 'number') return String(value);
+  }
+  return null;
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? (value as Record<string, unknown>)[name]
+    : undefined;
+}

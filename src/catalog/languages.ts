@@ -1,0 +1,108 @@
+/** The registry of languages and what each falls back to. (Contract 5; specification, "Registration locale".) */
+
+import { administer, type By, superAdmin } from '../administration/administer.ts';
+import { refuseField, refuseImmutable, refuseSystem } from '../administration/records.ts';
+import { UsherError } from '../errors.ts';
+import {
+  deleteLanguage,
+  insertLanguage,
+  type LanguageRow,
+  listLanguages,
+  lockLanguage,
+  lockLanguages,
+  makesLoop,
+  updateLanguage,
+  usersOfLanguage,
+} from '../persistence/catalog/languages.ts';
+import type { Committed, Database, Tx } from '../persistence/database.ts';
+
+export type { LanguageRow } from '../persistence/catalog/languages.ts';
+
+/** What null means wherever somebody's language is asked for (specification, "User profile"). */
+const SYSTEM_LANGUAGE = 'en';
+
+const guard = superAdmin('change the language registry');
+
+/** None of this decides a permission: its writes touch no scope. */
+export class Languages {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** All of them, by code. */
+  list(): Promise<LanguageRow[]> {
+    return this.#database.read(listLanguages);
+  }
+
+  /** ALREADY_EXISTS; UNKNOWN_LANGUAGES for an unknown fallback, VALIDATION_FAILED for one that leads back here. */
+  create(language: LanguageRow, by: By): Promise<Committed<LanguageRow>> {
+    const about = { app: null, action: 'language.created', guard };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      await lockLanguages(tx);
+      await refuseFallback(tx, language.code, language.fallback);
+      const made = await insertLanguage(tx, language);
+      if (made === undefined) throw new UsherError('ALREADY_EXISTS', `There is a language ${language.code} already.`);
+      await audit({ action: about.action, subject: language.code, after: made });
+      return { result: made, scopes: [] };
+    });
+  }
+
+  /** Changes the fields sent. NOT_FOUND; IMMUTABLE_FIELD for another code; refuses a fallback as `create` does. */
+  change(
+    code: string,
+    change: { [Field in keyof LanguageRow]?: LanguageRow[Field] | undefined },
+    by: By,
+  ): Promise<Committed<LanguageRow>> {
+    const about = { app: null, action: 'language.changed', guard };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      await lockLanguages(tx);
+      const before = await locked(tx, code);
+      refuseImmutable('code', code, change.code);
+      const wanted = {
+        name: change.name ?? before.name,
+        nativeName: change.nativeName ?? before.nativeName,
+        fallback: change.fallback === undefined ? before.fallback : change.fallback,
+      };
+      await refuseFallback(tx, code, wanted.fallback);
+      const after = await updateLanguage(tx, code, wanted);
+      await audit({ action: about.action, subject: code, before, after });
+      return { result: after, scopes: [] };
+    });
+  }
+
+  /** NOT_FOUND; LANGUAGE_IN_USE while a profile, an application, a template or another language's fallback names it. */
+  delete(code: string, by: By): Promise<Committed<null>> {
+    const about = { app: null, action: 'language.deleted', guard };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      await lockLanguages(tx);
+      const before = await locked(tx, code);
+      const users = await usersOfLanguage(tx, code);
+      if (users.length > 0) {
+        throw new UsherError('LANGUAGE_IN_USE', `${code} is still used: ${users.join(', ')}.`, { details: { users } });
+      }
+      refuseSystem(code === SYSTEM_LANGUAGE, `language ${code}`);
+      await deleteLanguage(tx, code);
+      await audit({ action: about.action, subject: code, before });
+      return { result: null, scopes: [] };
+    });
+  }
+}
+
+async function refuseFallback(tx: Tx, code: string, fallback: string | null): Promise<void> {
+  if (fallback === null) return;
+  if (fallback === code) refuseField('fallback', 'must be another language');
+  if ((await lockLanguage(tx, fallback)) === undefined) {
+    throw new UsherError('UNKNOWN_LANGUAGES', `Not in the language registry: ${fallback}.`, {
+      details: { path: 'fallback', languages: [fallback] },
+    });
+  }
+  if (await makesLoop(tx, code, fallback)) refuseField('fallback', `leads back to ${code}`);
+}
+
+async function locked(tx: Tx, code: string): Promise<LanguageRow> {
+  const language = await lockLanguage(tx, code);
+  if (language === undefined) throw new UsherError('NOT_FOUND', `There is no language ${code}.`);
+  return language;
+}

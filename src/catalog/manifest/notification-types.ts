@@ -1,0 +1,74 @@
+/** Notification types in the plan: what is wanted, what stays whatever the manifest says, what speaks against it. Pure. */
+
+import type { Faults } from './fields.ts';
+import { byCode, type Manifest, type ManifestNotificationType } from './format.ts';
+import { Steps } from './steps.ts';
+
+type Types = ReadonlyMap<string, ManifestNotificationType>;
+
+export interface NotificationTypePlan {
+  steps: Steps<'notificationType'>;
+  /** Codes of the types that go. */
+  removed: readonly string[];
+}
+
+/** What every application has (specification, "Notification type"): an application is made with it. */
+const GENERIC = 'generic';
+
+/** What a system type of the panel's own application always is (specification, "Default seed"). */
+const PANEL_APP = 'auth';
+const FIXED = ['emailEnabled', 'pushEnabled', 'userCanDisable', 'selfServiceEnabled'] as const;
+
+/** Compares. With prune what the section does not name goes, but for `generic` and system types: those stay. */
+export function planNotificationTypes(
+  current: Types,
+  manifest: Manifest,
+  prune: boolean,
+  faults: Faults,
+): NotificationTypePlan {
+  const steps = new Steps('notificationType');
+  const named = new Set<string>();
+  (manifest.notificationTypes ?? []).forEach((type, at) => {
+    if (type === null) return;
+    named.add(type.code);
+    const before = current.get(type.code) ?? null;
+    if (before !== null) checkFixed(before, type, at, manifest, faults);
+    steps.want(type.code, before, type);
+  });
+  const removed: string[] = [];
+  if (prune && manifest.notificationTypes !== null) {
+    for (const type of [...current.values()].sort((a, b) => byCode(a.code, b.code))) {
+      if (named.has(type.code) || type.system || type.code === GENERIC) continue;
+      if (manifest.spoiled.has(`notificationTypes:${type.code}`)) continue;
+      steps.remove(type.code, type);
+      removed.push(type.code);
+    }
+  }
+  return { steps, removed };
+}
+
+function checkFixed(
+  before: ManifestNotificationType,
+  after: ManifestNotificationType,
+  at: number,
+  { application }: Manifest,
+  faults: Faults,
+): void {
+  const fixed = before.system && application.code === PANEL_APP ? (['system', ...FIXED] as const) : ['system' as const];
+  for (const field of fixed) {
+    if (before[field] === after[field]) continue;
+    faults.add(['notificationTypes', at, field], `${field} of ${before.code} is ${before[field]} and stays so`, {
+      code: 'SYSTEM_RECORD',
+    });
+  }
+}
+
+/** No type goes that templates or notifications are of (contract 2: TYPE_IN_USE). */
+export function checkTypesInUse(used: ReadonlySet<string>, { removed }: NotificationTypePlan, faults: Faults): void {
+  for (const code of removed) {
+    if (!used.has(code)) continue;
+    faults.add(['notificationTypes'], `${code} cannot be removed while templates or notifications are of this type`, {
+      code: 'TYPE_IN_USE',
+    });
+  }
+}

@@ -1,0 +1,205 @@
+/**
+ * What somebody may do with a single record, whatever the roles say. (Specification, "User role assignment and resource
+ * override"; contract 3, 5.)
+ */
+
+import { administer, applicationOf, type By, knownApplication } from '../administration/administer.ts';
+import { refuseStale, tagOf } from '../administration/records.ts';
+import { Level } from '../engine/types.ts';
+import { UsherError } from '../errors.ts';
+import {
+  holdPermissions,
+  holdResourceType,
+  listOverrides,
+  type OverridePlace,
+  type OverrideRow,
+  type PlacedOverrideRow,
+  type Resource,
+  readOverrides,
+  replaceOverrides,
+} from '../persistence/catalog/overrides.ts';
+import type { Committed, Database, Tx } from '../persistence/database.ts';
+import { ensurePeople, holdPerson, personIdOf } from '../persistence/people.ts';
+import { assignerOf, delegateIn } from './delegation.ts';
+
+export type { OverridePlace, OverrideRow, PlacedOverrideRow, Resource } from '../persistence/catalog/overrides.ts';
+
+/** The overrides of somebody for one resource, and the tag that a replacement may insist on. */
+export interface Overrides {
+  overrides: readonly OverrideRow[];
+  etag: string;
+}
+
+/** One override as it was asked for; `level` undefined with `granted` means the highest that the permission's type has. */
+export interface WantedOverride {
+  permissionId: number;
+  granted: boolean;
+  level: Level | undefined;
+}
+
+export interface OverridePage {
+  items: readonly PlacedOverrideRow[];
+  /** The override that the next page begins behind; null on the last page. */
+  next: OverridePlace | null;
+}
+
+type Permission = { code: string; tiered: boolean; global: boolean };
+
+export class ResourceOverrides {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** By permission code; none for an address that was never mentioned. NOT_FOUND for an unknown application. */
+  read(app: string, email: string, resource: Resource): Promise<Overrides> {
+    return this.#database.read(async (tx) => {
+      const appId = await knownApplication(tx, app);
+      const person = await personIdOf(tx, email);
+      return tagged(person === null ? [] : await readOverrides(tx, appId, person, resource));
+    });
+  }
+
+  /** Every override of somebody in the application; `search` is text in type, identifier or permission code. */
+  list(
+    app: string,
+    email: string,
+    { limit, after, search }: { limit: number; after: OverridePlace | null; search: string | null },
+  ): Promise<OverridePage> {
+    return this.#database.read(async (tx) => {
+      const appId = await knownApplication(tx, app);
+      const person = await personIdOf(tx, email);
+      if (person === null) return { items: [], next: null };
+      const rows = await listOverrides(tx, appId, person, { limit: limit + 1, after, search });
+      const items = rows.slice(0, limit);
+      return { items, next: rows.length > limit ? (items.at(-1) ?? null) : null };
+    });
+  }
+
+  /**
+   * Replaces the set for that resource; an empty one removes all. UNKNOWN_REFERENCE for a permission that is not the application's,
+   * INVALID_ACCESS_LEVEL for a level that does not fit, STALE when `ifMatch` names an older set. GLOBAL_PERMISSION and
+   * UNKNOWN_RESOURCE_TYPE only for overrides that are new or change: what stands may be sent again as it is.
+   */
+  replace(
+    app: string,
+    email: string,
+    resource: Resource,
+    wanted: readonly WantedOverride[],
+    ifMatch: string | undefined,
+    by: By,
+  ): Promise<Committed<Overrides>> {
+    const about = { app, action: 'override.replaced', guard: assignerOf(app) };
+    return administer<Overrides>(this.#database, by, about, async ({ tx, audit }) => {
+      const appId = await applicationOf(tx, app);
+      const ids = wanted.map(({ permissionId }) => permissionId);
+      const permissions = await holdPermissions(tx, appId, ids);
+      const after = wanted.map((one) => ({ ...named(one, permissions), permissionId: one.permissionId }));
+      const delegate = await delegateIn(tx, app, by.caller.email);
+      const refuse = (before: readonly OverrideRow[]) => delegate?.refuseOverrides(resource, before, after) ?? null;
+
+      let person = await holdPerson(tx, email);
+      let before = person === null ? [] : await readOverrides(tx, appId, person, resource);
+      const refused = refuse(before);
+      if (refused !== null) return { result: refused, scopes: [] };
+      const levels = fitting(wanted, permissions);
+      if (person === null && wanted.length > 0) {
+        await ensurePeople(tx, [email]);
+        person = await holdPerson(tx, email);
+        // Whoever was mentioned only just now may have been given overrides by somebody else meanwhile.
+        before = person === null ? [] : await readOverrides(tx, appId, person, resource);
+        const again = refuse(before);
+        if (again !== null) return { result: again, scopes: [] };
+      }
+      refuseStale(ifMatch, tagged(before).etag);
+      if (person === null) return { result: tagged([]), scopes: [] };
+      await refuseNew(tx, appId, resource, before, levels, permissions);
+
+      await replaceOverrides(tx, appId, person, resource, levels);
+      const result = tagged(await readOverrides(tx, appId, person, resource));
+      if (result.etag === tagged(before).etag) return { result, scopes: [] };
+      await audit({
+        action: about.action,
+        subject: email,
+        before: { ...resource, overrides: before.map(words) },
+        after: { ...resource, overrides: result.overrides.map(words) },
+      });
+      return { result, scopes: [`m:${app}:${email}`] };
+    });
+  }
+}
+
+/** What was asked for, as far as it can be told before it is known to fit. */
+function named(
+  { permissionId, granted, level }: WantedOverride,
+  permissions: ReadonlyMap<number, Permission>,
+): { code: string | undefined; level: Level | undefined } {
+  const permission = permissions.get(permissionId);
+  if (!granted) return { code: permission?.code, level: Level.NONE };
+  return { code: permission?.code, level: level ?? (permission?.tiered ? Level.EDIT : Level.ALLOWED) };
+}
+
+/** The levels to store; throws when a permission is unknown or a level does not fit it. */
+function fitting(
+  wanted: readonly WantedOverride[],
+  permissions: ReadonlyMap<number, Permission>,
+): { permissionId: number; level: Level }[] {
+  return wanted.map(({ permissionId, granted, level }, index) => {
+    const path = `permissions.${index}`;
+    const permission = permissions.get(permissionId);
+    if (permission === undefined) {
+      throw new UsherError('UNKNOWN_REFERENCE', `${path}.permissionId names no permission of the application.`, {
+        details: { path: `${path}.permissionId` },
+      });
+    }
+    const unfit = granted ? permission.tiered === (level === Level.ALLOWED) : true;
+    if (level !== undefined && unfit) {
+      const fit = granted ? (permission.tiered ? 'view or edit' : 'allowed') : 'left out: nothing is granted';
+      throw new UsherError('INVALID_ACCESS_LEVEL', `${path}.accessLevel of ${permission.code} must be ${fit}.`, {
+        details: { path: `${path}.accessLevel` },
+      });
+    }
+    const highest = permission.tiered ? Level.EDIT : Level.ALLOWED;
+    return { permissionId, level: granted ? (level ?? highest) : Level.NONE };
+  });
+}
+
+/** Throws when an override that does not stand already could never count, or names a type that the catalog does not list. */
+async function refuseNew(
+  tx: Tx,
+  app: number,
+  { resourceType }: Resource,
+  before: readonly OverrideRow[],
+  wanted: readonly { permissionId: number; level: Level }[],
+  permissions: ReadonlyMap<number, Permission>,
+): Promise<void> {
+  const standing = new Map(before.map(({ permissionId, level }) => [permissionId, level]));
+  const isNew = ({ permissionId, level }: { permissionId: number; level: Level }) =>
+    standing.get(permissionId) !== level;
+  const global = wanted.findIndex((one) => isNew(one) && permissions.get(one.permissionId)?.global);
+  if (global >= 0) {
+    const path = `permissions.${global}.permissionId`;
+    throw new UsherError(
+      'GLOBAL_PERMISSION',
+      `${path} names a global permission: an override of it would never count.`,
+      {
+        details: { path },
+      },
+    );
+  }
+  if (wanted.some(isNew) && !(await holdResourceType(tx, app, resourceType))) {
+    throw new UsherError('UNKNOWN_RESOURCE_TYPE', `${resourceType} is no entity of the application.`, {
+      details: { resourceType },
+    });
+  }
+}
+
+/** As audit records say it: an object with codes as names would have `token.read` taken for a secret. */
+function words({ code, level }: OverrideRow): string {
+  return `${code}: ${['denied', 'allowed', 'view', 'edit'][level]}`;
+}
+
+function tagged(overrides: readonly OverrideRow[]): Overrides {
+  return { overrides, etag: tagOf(overrides.map(({ permissionId, level }) => [permissionId, level])) };
+}

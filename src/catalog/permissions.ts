@@ -1,0 +1,138 @@
+/** What an application can allow. (Specification, "Permission"; contract 5.) */
+
+import { administer, applicationAlone, type By, editorOf, knownApplication } from '../administration/administer.ts';
+import { PANEL_APP, PANEL_ENTRY, PANEL_MANAGE } from '../administration/panel.ts';
+import { refuseField, refuseImmutable, refuseSystem } from '../administration/records.ts';
+import { UsherError } from '../errors.ts';
+import {
+  deletePermission,
+  findPermissions,
+  insertPermission,
+  isBelow,
+  isPermissionUsed,
+  listPermissions,
+  lockPermission,
+  type PermissionFields,
+  type PermissionRecord,
+  updatePermission,
+} from '../persistence/catalog/permissions.ts';
+import type { Committed, Database, Tx } from '../persistence/database.ts';
+
+export type { PermissionFields, PermissionRecord } from '../persistence/catalog/permissions.ts';
+
+export type PermissionChange = { [Field in keyof PermissionFields]?: PermissionFields[Field] | undefined } & {
+  code?: string | undefined;
+};
+
+/** Permissions that the panel itself asks about: they stay what they are. */
+const SYSTEM_PERMISSIONS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  [PANEL_APP, new Set([PANEL_ENTRY, PANEL_MANAGE])],
+]);
+
+/** Writes hold the application alone: parents must not close a circle, nor may what is checked here change meanwhile. */
+export class Permissions {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** All permissions, by code; NOT_FOUND for an unknown application. */
+  list(app: string): Promise<PermissionRecord[]> {
+    return this.#database.read(async (tx) => await listPermissions(tx, await knownApplication(tx, app)));
+  }
+
+  /** ALREADY_EXISTS; UNKNOWN_REFERENCE for a parent that is not the application's. */
+  create(app: string, fields: PermissionFields & { code: string }, by: By): Promise<Committed<PermissionRecord>> {
+    const about = { app, action: 'permission.created', guard: editorOf(app) };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      const appId = await applicationAlone(tx, app);
+      await refuseForeignParent(tx, appId, fields.parentPermissionId);
+      const made = await insertPermission(tx, appId, fields);
+      if (made === undefined) throw new UsherError('ALREADY_EXISTS', `There is a permission ${fields.code} already.`);
+      await audit({ action: about.action, subject: made.code, after: content(made) });
+      return { result: made, scopes: [`p:${app}`] };
+    });
+  }
+
+  /**
+   * Changes the fields sent. IMMUTABLE_FIELD for another code; UNKNOWN_REFERENCE for a parent that is not the application's,
+   * VALIDATION_FAILED for one below this permission; TYPE_IN_USE for another type while a role or an override refers to it;
+   * SYSTEM_RECORD for another type or reach of what the panel needs.
+   */
+  change(app: string, id: number, change: PermissionChange, by: By): Promise<Committed<PermissionRecord>> {
+    const about = { app, action: 'permission.changed', guard: editorOf(app) };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      const appId = await applicationAlone(tx, app);
+      const before = await locked(tx, appId, id);
+      refuseImmutable('code', before.code, change.code);
+      const wanted = merged(before, change);
+      if (wanted.parentPermissionId !== before.parentPermissionId) {
+        await refuseForeignParent(tx, appId, wanted.parentPermissionId);
+        await refuseCircle(tx, appId, id, wanted.parentPermissionId);
+      }
+      const needed = isNeeded(app, before.code) && (wanted.tiered !== before.tiered || wanted.global !== before.global);
+      refuseSystem(needed, `permission ${before.code} as it is`);
+      if (wanted.tiered !== before.tiered) await refuseUsed(tx, appId, before);
+      const after = await updatePermission(tx, id, wanted);
+      await audit({ action: about.action, subject: before.code, before: content(before), after: content(after) });
+      return { result: after, scopes: [`p:${app}`] };
+    });
+  }
+
+  /** Takes what roles give of it and its overrides along; children lose their parent. SYSTEM_RECORD for what the panel needs. */
+  delete(app: string, id: number, by: By): Promise<Committed<null>> {
+    const about = { app, action: 'permission.deleted', guard: editorOf(app) };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      const before = await locked(tx, await applicationAlone(tx, app), id);
+      refuseSystem(isNeeded(app, before.code), `permission ${before.code}`);
+      await deletePermission(tx, id);
+      await audit({ action: about.action, subject: before.code, before: content(before) });
+      // Members keep overrides of a permission that is no more; a policy without it gives nothing for them.
+      return { result: null, scopes: [`p:${app}`] };
+    });
+  }
+}
+
+function isNeeded(app: string, code: string): boolean {
+  return SYSTEM_PERMISSIONS.get(app)?.has(code) ?? false;
+}
+
+async function refuseForeignParent(tx: Tx, app: number, parent: number | null): Promise<void> {
+  if (parent === null || (await findPermissions(tx, app, [parent])).has(parent)) return;
+  throw new UsherError('UNKNOWN_REFERENCE', 'parentPermissionId names no permission of the application.', {
+    details: { path: 'parentPermissionId' },
+  });
+}
+
+async function refuseCircle(tx: Tx, app: number, id: number, parent: number | null): Promise<void> {
+  if (parent !== null && (await isBelow(tx, app, parent, id))) {
+    refuseField('parentPermissionId', 'must not be the permission itself or one below it');
+  }
+}
+
+async function refuseUsed(tx: Tx, app: number, { id, code }: PermissionRecord): Promise<void> {
+  if (!(await isPermissionUsed(tx, app, id))) return;
+  throw new UsherError('TYPE_IN_USE', `The type of ${code} cannot change while roles or overrides refer to it.`);
+}
+
+function merged(before: PermissionRecord, change: PermissionChange): PermissionFields {
+  const or = <T>(sent: T | undefined, present: T): T => (sent === undefined ? present : sent);
+  return {
+    tiered: or(change.tiered, before.tiered),
+    description: or(change.description, before.description),
+    groupName: or(change.groupName, before.groupName),
+    parentPermissionId: or(change.parentPermissionId, before.parentPermissionId),
+    global: or(change.global, before.global),
+  };
+}
+
+function content({ code, tiered, description, groupName, parentPermissionId, global }: PermissionRecord) {
+  return { code, type: tiered ? 'tiered' : 'binary', description, groupName, parentPermissionId, global };
+}
+
+async function locked(tx: Tx, app: number, id: number): Promise<PermissionRecord> {
+  const permission = await lockPermission(tx, app, id);
+  if (permission === undefined) throw new UsherError('NOT_FOUND', 'The application has no such permission.');
+  return permission;
+}

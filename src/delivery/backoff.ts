@@ -1,0 +1,30 @@
+/** When a delivery is tried again (contract 6): exponential, with jitter, at most eight attempts over about a day. */
+
+export const MAX_ATTEMPTS = 8;
+
+const FIRST_MS = 4000;
+const FACTOR = 5;
+
+/** The pause after the attempt of that number, from 1, without jitter: 4 s, 20 s, 100 s, 8 min, 42 min, 3.5 h, 17 h. */
+export function pauseAfter(attempt: number): number {
+  return FIRST_MS * FACTOR ** (attempt - 1);
+}
+
+/**
+ * Milliseconds until the next attempt after the one of that number; null when it was the last. At least what the other side asked
+ * for. `random` is in [0, 1): up to a fifth more or less, so that what failed together does not come back together.
+ */
+export function nextAttemptIn(attempt: number, random: number, askedMs = 0): number | null {
+  if (attempt >= MAX_ATTEMPTS) return null;
+  return Math.max(askedMs, pauseAfter(attempt) * (0.8 + 0.4 * random));
+}
+
+const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
+
+/** Milliseconds that a `Retry-After` header asks for, at most a day; null where it says nothing readable (RFC 9110 10.2.3). */
+export function readRetryAfter(value: string | undefined, now: number): number | null {
+  if (value === undefined) return null;
+  const text = value.trim();
+  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now;
+  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS);
+}

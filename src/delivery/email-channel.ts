@@ -1,0 +1,103 @@
+/** A delivery by e-mail: the brand's sender, the headers of RFC 8058, and what each outcome means for the brand's other mails. */
+
+import type { Clock } from '../clock.ts';
+import type { Claimed } from '../persistence/delivery/claims.ts';
+import type { Logger } from '../telemetry.ts';
+import { type Attempt, type Channel, failed, postponed } from './attempt.ts';
+import { nextAttemptIn } from './backoff.ts';
+import type { Holds } from './holds.ts';
+import type { Mailer } from './mail.ts';
+import type { MailMessage, MailOutcome, MailSender } from './message.ts';
+import type { EmailContent } from './queue.ts';
+
+export interface EmailChannelParts {
+  mailer: Pick<Mailer, 'send'>;
+  /** The brand of that id, else the default one. Rejects when its password cannot be opened. */
+  senderOf: (brandId: number | null) => Promise<MailSender>;
+  /** By lane. */
+  holds: Holds;
+  /** Names the host of Message-IDs; null while the port is not known. */
+  publicUrl: string | null;
+  production: boolean;
+  clock: Pick<Clock, 'random'>;
+  log: Logger;
+}
+
+export class EmailChannel implements Channel {
+  readonly #parts: EmailChannelParts;
+  readonly #host: string;
+
+  constructor(parts: EmailChannelParts) {
+    this.#parts = parts;
+    this.#host = parts.publicUrl === null ? 'localhost' : new URL(parts.publicUrl).hostname;
+  }
+
+  async attempt(claimed: Claimed, signal: AbortSignal): Promise<Attempt> {
+    const { mailer, senderOf, holds, log } = this.#parts;
+    let sender: MailSender;
+    try {
+      sender = await senderOf(claimed.brandId);
+    } catch (error) {
+      log.warn({ err: error, brandId: claimed.brandId }, 'a brand cannot send: its mail waits');
+      holds.refused(claimed.lane);
+      return this.#later(claimed, 'brand_unavailable');
+    }
+    const outcome = await mailer.send(sender, this.#message(claimed), signal);
+    if (signal.aborted && outcome.kind === 'transient') return postponed(claimed, 0);
+    return this.#conclude(claimed, sender, outcome);
+  }
+
+  #message(claimed: Claimed): MailMessage {
+    const { to, subject, html, text, locale, fromName, unsubscribeUrl } = claimed.content as EmailContent;
+    // The same on every attempt: who gets it twice sees it once. Databases start their ids anew, time does not.
+    const messageId = `delivery-${claimed.id}-${claimed.createdAt.getTime().toString(36)}@${this.#host}`;
+    return { to, subject, html, text, locale, fromName, messageId, headers: this.#headers(unsubscribeUrl) };
+  }
+
+  /** RFC 8058 wants https; a development service has none to offer. */
+  #headers(unsubscribeUrl: string | null): Record<string, string> {
+    if (unsubscribeUrl === null) return {};
+    const oneClick = unsubscribeUrl.startsWith('https:') || !this.#parts.production;
+    return {
+      'List-Unsubscribe': `<${unsubscribeUrl}>`,
+      ...(oneClick ? { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' } : {}),
+    };
+  }
+
+  #conclude(claimed: Claimed, sender: MailSender, outcome: MailOutcome): Attempt {
+    const { holds, log } = this.#parts;
+    const { lane } = claimed;
+    switch (outcome.kind) {
+      case 'sent':
+        holds.succeeded(lane);
+        return { sent: true, againInMs: null, attempted: true, error: null, pushDone: [] };
+      case 'permanent':
+        // The server answers: it is this mail that it does not take.
+        holds.succeeded(lane);
+        return failed('smtp_rejected');
+      case 'no_smtp':
+        return failed('no_smtp');
+      case 'auth':
+        log.warn(
+          { brand: sender.slug, code: outcome.code },
+          'an SMTP server takes no credentials: its brand is paused',
+        );
+        holds.refused(lane);
+        return this.#later(claimed, 'smtp_auth');
+      case 'transient': {
+        const answered = /^\d+$/.test(outcome.code);
+        if (answered) return this.#later(claimed, 'smtp_deferred');
+        holds.failed(lane);
+        return this.#later(claimed, 'smtp_unreachable');
+      }
+      case 'unknown':
+        holds.failed(lane);
+        return this.#later(claimed, 'smtp_interrupted');
+    }
+  }
+
+  #later({ attempts }: Claimed, error: string): Attempt {
+    const againInMs = nextAttemptIn(attempts, this.#parts.clock.random());
+    return { sent: false, againInMs, attempted: true, error, pushDone: [] };
+  }
+}

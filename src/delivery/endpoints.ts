@@ -1,0 +1,66 @@
+/**
+ * Which URLs may be pushed to (contract 6). An endpoint is a URL that a user gives and that we POST to from inside: the parsed
+ * host must be a browser's push service, or one that the operator has listed. Where the name leads is decided again at
+ * every connection (outbound.ts).
+ */
+
+import { isIP } from 'node:net';
+import { hasForbiddenCharacters, LIMITS } from '../grammar.ts';
+import { INTERNET_POLICY, type Policy } from '../outbound.ts';
+
+/** Chrome and its kin; Firefox. */
+const EXACT = ['fcm.googleapis.com', 'updates.push.services.mozilla.com'];
+/** Safari; Edge. */
+const SUFFIXES = ['.push.apple.com', '.notify.windows.com'];
+
+/** Decides about endpoints: made once from `push.allowedHosts`. */
+export interface EndpointRules {
+  /** What is wrong with an endpoint, for its sender; null when it may be pushed to. */
+  problemOf(endpoint: string): string | null;
+  /** How far a request to it may go. Only for endpoints without a problem. */
+  policyOf(endpoint: string): Policy;
+}
+
+/**
+ * `allowedHosts`: names; `.example.com` for all below it; `localhost:9443` for a development endpoint, which may be at this
+ * machine's own address and, outside production, in cleartext.
+ */
+export function createEndpointRules(allowedHosts: readonly string[], production: boolean): EndpointRules {
+  const listed = allowedHosts.filter((host) => !host.includes(':'));
+  const exact = new Set([...EXACT, ...listed.filter((host) => !host.startsWith('.'))]);
+  const suffixes = [...SUFFIXES, ...listed.filter((host) => host.startsWith('.'))];
+  const withPort = new Set(allowedHosts.filter((host) => host.includes(':')));
+  // `URL.host` leaves out a scheme's own port; the list has it written out.
+  const named = (url: URL) => withPort.has(`${url.hostname}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`);
+  const cleartext = (url: URL) => !production && isLoopbackName(url.hostname) && named(url);
+  return {
+    problemOf(endpoint) {
+      if (endpoint.length > LIMITS.url) return `must be at most ${LIMITS.url} characters`;
+      if (hasForbiddenCharacters(endpoint) || /[\s\\]/.test(endpoint)) return 'must be a URL';
+      const url = URL.parse(endpoint);
+      if (url === null) return 'must be a URL';
+      if (url.protocol !== 'https:' && !(url.protocol === 'http:' && cleartext(url))) return 'must begin with https://';
+      if (url.username !== '' || url.password !== '') return 'must hold no credentials';
+      if (endpoint.includes('#')) return 'must have no fragment';
+      if (named(url)) return null;
+      if (url.port !== '') return 'must not name a port';
+      if (isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0) return 'must name a host, not an address';
+      if (exact.has(url.hostname)) return null;
+      if (suffixes.some((suffix) => url.hostname.endsWith(suffix) && url.hostname.length > suffix.length)) return null;
+      return 'must be at a push service of a browser';
+    },
+    policyOf(endpoint) {
+      const url = new URL(endpoint);
+      if (!named(url)) return INTERNET_POLICY;
+      return {
+        reach: isLoopbackName(url.hostname) ? 'loopback' : 'internet',
+        http: cleartext(url),
+        anyPort: true,
+      };
+    },
+  };
+}
+
+function isLoopbackName(hostname: string): boolean {
+  return hostname === 'localhost' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
+}

@@ -1,0 +1,111 @@
+/**
+ * A delivery by push: to every browser that the person has subscribed. It is sent once one of them took it; those in trouble are
+ * tried again, each of the others never.
+ */
+
+import type { Clock } from '../clock.ts';
+import type { Database } from '../persistence/database.ts';
+import type { Claimed } from '../persistence/delivery/claims.ts';
+import { type PushTarget, pushTargets } from '../persistence/delivery/push-subscriptions.ts';
+import { type Attempt, type Channel, failed } from './attempt.ts';
+import { nextAttemptIn } from './backoff.ts';
+import type { Holds } from './holds.ts';
+import { originOf, type PushOutcome, type PushSender } from './push.ts';
+import type { PushContent } from './queue.ts';
+
+export interface PushChannelParts {
+  database: Pick<Database, 'read'>;
+  sender: Pick<PushSender, 'send'>;
+  /** By origin. */
+  holds: Holds;
+  clock: Pick<Clock, 'random'>;
+}
+
+/** Pushes to one origin at once. Lanes see to that for people with one browser; here it is seen to for the others. */
+const PER_ORIGIN = 32;
+/** What finds all of an origin's places taken comes back so much later, and up to as much again. */
+const CROWDED_MS = 500;
+
+/** `held`: it was not tried. */
+type Result = PushOutcome | { readonly kind: 'held'; readonly forMs: number };
+
+export class PushChannel implements Channel {
+  readonly #parts: PushChannelParts;
+  readonly #underWay = new Map<string, number>();
+
+  constructor(parts: PushChannelParts) {
+    this.#parts = parts;
+  }
+
+  async attempt(claimed: Claimed, signal: AbortSignal): Promise<Attempt> {
+    const targets = await this.#parts.database.read((tx) => pushTargets(tx, claimed.personId, claimed.pushDone));
+    if (targets.length === 0) return failed('push_gone');
+    const content = claimed.content as PushContent;
+    const results = await Promise.all(
+      targets.map(async (target) => ({ target, result: await this.#push(target, content, signal) })),
+    );
+    return conclude(claimed, results, this.#parts.clock.random());
+  }
+
+  async #push(target: PushTarget, content: PushContent, signal: AbortSignal): Promise<Result> {
+    const { sender, holds } = this.#parts;
+    const origin = originOf(target);
+    const held = holds.remaining(origin);
+    if (held > 0) return { kind: 'held', forMs: held };
+    const underWay = this.#underWay.get(origin) ?? 0;
+    if (underWay >= PER_ORIGIN) return { kind: 'held', forMs: CROWDED_MS };
+    this.#underWay.set(origin, underWay + 1);
+    try {
+      const outcome = await sender.send(target, content, signal);
+      if (signal.aborted && outcome.kind === 'later') return { kind: 'held', forMs: 0 };
+      this.#learn(origin, outcome);
+      return outcome;
+    } finally {
+      const left = (this.#underWay.get(origin) ?? 1) - 1;
+      if (left === 0) this.#underWay.delete(origin);
+      else this.#underWay.set(origin, left);
+    }
+  }
+
+  #learn(origin: string, outcome: PushOutcome): void {
+    const { holds } = this.#parts;
+    if (outcome.kind !== 'later') {
+      // It answers, whatever it says of this one.
+      if (outcome.kind !== 'refused') holds.succeeded(origin);
+    } else if (outcome.throttled) holds.asked(origin, outcome.askedMs);
+    else holds.failed(origin);
+  }
+}
+
+/** What to write about all targets of an attempt. Exported for its table of tests. */
+export function conclude(
+  { attempts, pushDone }: Pick<Claimed, 'attempts' | 'pushDone'>,
+  results: readonly { target: PushTarget; result: Result }[],
+  random: number,
+): Attempt {
+  const of = <K extends Result['kind']>(kind: K) =>
+    results.flatMap(({ target, result }) =>
+      result.kind === kind ? [{ target, result: result as Extract<Result, { kind: K }> }] : [],
+    );
+  const [sent, gone, refused, later, held] = [of('sent'), of('gone'), of('refused'), of('later'), of('held')];
+  const done = [...sent, ...gone, ...refused].map(({ target }) => target.id);
+  return {
+    sent: sent.length > 0,
+    attempted: held.length < results.length,
+    againInMs: againIn(),
+    error: (later[0] ?? refused[0])?.result.error ?? (gone.length > 0 ? 'push_gone' : null),
+    pushDone: [...pushDone, ...done],
+    used: sent.map(({ target }) => target.id),
+    gone: gone.map(({ target }) => target),
+  };
+
+  function againIn(): number | null {
+    if (later.length > 0) {
+      const asked = Math.max(...later.map(({ result }) => result.askedMs));
+      return nextAttemptIn(attempts, random, asked);
+    }
+    if (held.length === 0) return null;
+    // Nobody comes before a hold ends, and not all of them at its end.
+    return Math.min(...held.map(({ result }) => result.forMs)) + random * CROWDED_MS;
+  }
+}

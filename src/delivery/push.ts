@@ -1,0 +1,168 @@
+/**
+ * One push to one browser (RFC 8030, 8291, 8292): encrypted and signed by web-push, sent by our own outbound, which has the
+ * limits that web-push lacks. What came of it is a value.
+ */
+
+import { hash } from 'node:crypto';
+import webPush from 'web-push';
+import type { Clock } from '../clock.ts';
+import { type Outbound, OutboundError, type OutboundReason, type OutboundResponse } from '../outbound.ts';
+import type { PushTarget } from '../persistence/delivery/push-subscriptions.ts';
+import type { Logger } from '../telemetry.ts';
+import { readRetryAfter } from './backoff.ts';
+import type { EndpointRules } from './endpoints.ts';
+import type { VapidKeys } from './push-keys.ts';
+import type { PushContent } from './queue.ts';
+
+/** Of the plaintext: one record of 4,096 bytes less what encryption adds (RFC 8291 4). */
+export const MAX_PUSH_BYTES = 3993;
+/** How long a push service keeps what it cannot deliver at once; as long as we ourselves try. */
+const TTL_SECONDS = 24 * 3600;
+const TIMEOUT_MS = 10_000;
+const MAX_ANSWER_BYTES = 16 * 1024;
+/** What a 429 without a readable Retry-After asks for. */
+const DEFAULT_PATIENCE_MS = 30_000;
+
+/**
+ * `gone`: the subscription is no more. `refused`: this push never arrives there. `later`: trouble there, `throttled` when it was
+ * asked for; `askedMs` is what it asked for at least.
+ */
+export type PushOutcome =
+  | { readonly kind: 'sent' }
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'refused'; readonly error: string }
+  | { readonly kind: 'later'; readonly error: string; readonly askedMs: number; readonly throttled: boolean };
+
+export interface PushSenderParts {
+  outbound: Pick<Outbound, 'send'>;
+  rules: EndpointRules;
+  /** Null where none are configured: nothing is pushed. */
+  keys: VapidKeys | null;
+  clock: Pick<Clock, 'now'>;
+  log: Logger;
+}
+
+export class PushSender {
+  readonly #parts: PushSenderParts;
+
+  constructor(parts: PushSenderParts) {
+    this.#parts = parts;
+  }
+
+  /** Never rejects because of the push service. `signal` gives the request up. */
+  async send(target: PushTarget, content: PushContent, signal?: AbortSignal): Promise<PushOutcome> {
+    const { keys, rules, log } = this.#parts;
+    if (keys === null) return { kind: 'refused', error: 'push_not_configured' };
+    // A subscription is bound to the pair that it was made with; the service would answer 401 or 403.
+    if (target.vapidKey !== keys.publicKey) return { kind: 'refused', error: 'push_key_changed' };
+    if (rules.problemOf(target.endpoint) !== null) return { kind: 'refused', error: 'push_endpoint_not_allowed' };
+    const outcome = await this.#request(target, content, keys, signal);
+    if (outcome.kind === 'refused') {
+      // An endpoint is as good as a password for pushing to that browser: the log has its hash.
+      const endpoint = hash('sha256', target.endpoint, 'hex').slice(0, 16);
+      log.warn({ endpoint, origin: originOf(target), error: outcome.error }, 'a push service refused a push');
+    }
+    return outcome;
+  }
+
+  async #request(
+    target: PushTarget,
+    content: PushContent,
+    keys: VapidKeys,
+    signal: AbortSignal | undefined,
+  ): Promise<PushOutcome> {
+    const { endpoint, p256dh, auth } = target;
+    const { headers, body } = webPush.generateRequestDetails(
+      { endpoint, keys: { p256dh, auth } },
+      fitPayload(content),
+      {
+        vapidDetails: keys,
+        TTL: TTL_SECONDS,
+        urgency: 'normal',
+        contentEncoding: 'aes128gcm',
+      },
+    );
+    try {
+      const response = await this.#parts.outbound.send({
+        url: endpoint,
+        policy: this.#parts.rules.policyOf(endpoint),
+        method: 'POST',
+        headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+        body,
+        timeoutMs: TIMEOUT_MS,
+        maxBytes: MAX_ANSWER_BYTES,
+        ...(signal === undefined ? {} : { signal }),
+      });
+      return this.#outcomeOf(response);
+    } catch (error) {
+      if (error instanceof OutboundError) return FAILED[error.reason];
+      throw error;
+    }
+  }
+
+  #outcomeOf({ status, header }: OutboundResponse): PushOutcome {
+    if (status < 300) return { kind: 'sent' };
+    if (status === 404 || status === 410) return { kind: 'gone' };
+    if (status === 413) return { kind: 'refused', error: 'push_too_large' };
+    if (status === 401 || status === 403) return { kind: 'refused', error: 'push_unauthorized' };
+    const asked = readRetryAfter(header('retry-after'), this.#parts.clock.now());
+    if (status === 429) {
+      return { kind: 'later', error: 'push_throttled', askedMs: asked ?? DEFAULT_PATIENCE_MS, throttled: true };
+    }
+    if (status >= 500 || status === 408) {
+      return { kind: 'later', error: 'push_service_failed', askedMs: asked ?? 0, throttled: asked !== null };
+    }
+    return { kind: 'refused', error: 'push_rejected' };
+  }
+}
+
+const later = (error: string): PushOutcome => ({ kind: 'later', error, askedMs: 0, throttled: false });
+const refused = (error: string): PushOutcome => ({ kind: 'refused', error });
+
+/** What came instead of an answer. */
+const FAILED: Readonly<Record<OutboundReason, PushOutcome>> = {
+  refused_url: refused('push_endpoint_not_allowed'),
+  refused_address: refused('push_address_not_allowed'),
+  unreachable: later('push_unreachable'),
+  timeout: later('push_timeout'),
+  aborted: later('push_aborted'),
+  too_large: refused('push_bad_answer'),
+  redirected: refused('push_redirected'),
+  bad_response: refused('push_bad_answer'),
+  not_json: refused('push_bad_answer'),
+};
+
+/** Whose patience counts: one push service, however many browsers subscribe there. */
+export function originOf({ endpoint }: Pick<PushTarget, 'endpoint'>): string {
+  return URL.parse(endpoint)?.origin ?? 'invalid';
+}
+
+/** The payload as JSON of at most 3,993 bytes: the body is shortened to fit, whole characters at a time, then the title. */
+export function fitPayload({ title, body, icon, url }: PushContent): string {
+  const write = (part: Partial<PushContent>) => JSON.stringify({ title, body, icon, url, ...part });
+  if (size(write({})) <= MAX_PUSH_BYTES) return write({});
+  const shorterBody = shorten(body, (text) => size(write({ body: text })) <= MAX_PUSH_BYTES);
+  if (shorterBody !== null) return write({ body: shorterBody });
+  const shorterTitle = shorten(title, (text) => size(write({ body: '', title: text })) <= MAX_PUSH_BYTES);
+  if (shorterTitle !== null) return write({ body: '', title: shorterTitle });
+  // Only an icon or a URL near their own limits get here: the words matter more.
+  return fitPayload({ title, body, icon: null, url: size(url ?? '') < 1024 ? url : null });
+}
+
+/** The longest beginning, with an ellipsis, that fits; null when not even the ellipsis does. Cuts between code points. */
+function shorten(text: string, fits: (text: string) => boolean): string | null {
+  const points = [...text];
+  const cut = (length: number) => `${points.slice(0, length).join('')}…`;
+  if (!fits(cut(0))) return null;
+  let [low, high] = [0, points.length - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (fits(cut(middle))) low = middle;
+    else high = middle - 1;
+  }
+  return cut(low);
+}
+
+function size(text: string): number {
+  return Buffer.byteLength(text);
+}

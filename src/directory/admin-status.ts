@@ -1,0 +1,27 @@
+/** What a signed-in user may administer, as the panel asks for it. (Specification, "Profile"; contract 5.) */
+
+import { type Reach, reachIn } from '../administration/reach.ts';
+import type { Database } from '../persistence/database.ts';
+import { readRolesEverywhere } from '../persistence/directory/users.ts';
+
+export interface AdminStatus extends Reach {
+  readonly email: string;
+  /** His roles in every application where he holds any. */
+  readonly roles: readonly { appCode: string; roleCodes: readonly string[] }[];
+}
+
+export class AdminStatuses {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** True to the rows of one snapshot, in a fixed number of statements. */
+  of(email: string): Promise<AdminStatus> {
+    return this.#database.read(async (tx) => {
+      const reach = await reachIn(tx, email);
+      return { ...reach, email, roles: await readRolesEverywhere(tx, email) };
+    });
+  }
+}

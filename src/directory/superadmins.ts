@@ -1,0 +1,53 @@
+/** Who may do everything. (Specification, "User, SuperAdmin, AppAdmin"; contract 4, 5.) */
+
+import { administer, type By, superAdmin } from '../administration/administer.ts';
+import { UsherError } from '../errors.ts';
+import type { Committed, Database } from '../persistence/database.ts';
+import {
+  addSuperadmin,
+  findSuperadmin,
+  listSuperadmins,
+  removeSuperadmin,
+  type SuperadminRow,
+} from '../persistence/superadmins.ts';
+
+export type { SuperadminRow } from '../persistence/superadmins.ts';
+
+const GUARD = superAdmin('name or remove SuperAdmins');
+
+export class Superadmins {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** By e-mail. */
+  list(): Promise<SuperadminRow[]> {
+    return this.#database.read(listSuperadmins);
+  }
+
+  /** `made` is false when he is one already: then nothing changes. */
+  add(email: string, by: By): Promise<Committed<{ made: boolean; superadmin: SuperadminRow }>> {
+    const about = { app: null, action: 'superadmin.added', guard: GUARD };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      const { result: made, scopes } = await addSuperadmin(tx, email);
+      if (made) await audit({ action: about.action, subject: email });
+      const superadmin = await findSuperadmin(tx, email);
+      // Somebody else has removed him between the two statements.
+      if (superadmin === undefined) throw new UsherError('UNAVAILABLE', `${email} was removed meanwhile; try again.`);
+      return { result: { made, superadmin }, scopes };
+    });
+  }
+
+  /** NOT_FOUND when he is none, LAST_SUPERADMIN when no active one would be left. */
+  remove(email: string, by: By): Promise<Committed<null>> {
+    const about = { app: null, action: 'superadmin.removed', guard: GUARD };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      const { result: removed, scopes } = await removeSuperadmin(tx, email);
+      if (!removed) throw new UsherError('NOT_FOUND', `${email} is no SuperAdmin.`);
+      await audit({ action: about.action, subject: email });
+      return { result: null, scopes };
+    });
+  }
+}

@@ -1,0 +1,147 @@
+/**
+ * People as administrators see them. (Contract 5.) Whoever is no SuperAdmin sees only users of the applications that he may see,
+ * and of them only what concerns those.
+ */
+
+import { administer, type By, superAdmin } from '../administration/administer.ts';
+import { type Reach, reachIn } from '../administration/reach.ts';
+import { UsherError } from '../errors.ts';
+import type { Committed, Database, Tx } from '../persistence/database.ts';
+import { findProfile } from '../persistence/directory/profiles.ts';
+import { clearSubject } from '../persistence/directory/subjects.ts';
+import {
+  findUserIds,
+  type MembershipRow,
+  readMemberships,
+  readUsers,
+  setBlocked,
+  type UserRow,
+} from '../persistence/directory/users.ts';
+import { holdPerson, personIdOf } from '../persistence/people.ts';
+import { refuseLastSuperadmin } from '../persistence/superadmins.ts';
+import { type ProfileRecord, profileRecord } from './profile-record.ts';
+
+export type { MembershipRow, UserRow } from '../persistence/directory/users.ts';
+
+/** What a list of users is narrowed to. */
+export interface UserQuery {
+  search: string | null;
+  active: boolean | null;
+  appCode: string | null;
+}
+
+export interface UserPage {
+  /** Whether the reader is a SuperAdmin, who alone is told who else is one. */
+  bySuperadmin: boolean;
+  items: readonly UserRow[];
+  /** The id that the next page begins behind; null on the last page. */
+  next: number | null;
+}
+
+/** One user with all that the reader may know. */
+export interface UserDetail {
+  bySuperadmin: boolean;
+  user: UserRow;
+  profile: ProfileRecord;
+  /** Of the applications that the reader may see. */
+  memberships: readonly MembershipRow[];
+}
+
+export class Users {
+  readonly #database: Database;
+  readonly #idpPublicUrl: string | null;
+
+  constructor(database: Database, idpPublicUrl: string | null) {
+    this.#database = database;
+    this.#idpPublicUrl = idpPublicUrl;
+  }
+
+  /**
+   * Known addresses in the order in which they were first mentioned. NO_APPLICATION_LEVEL when `query.appCode` names an application
+   * that the reader may not see; for a SuperAdmin an unknown one is NOT_FOUND.
+   */
+  list(reader: string, query: UserQuery, page: { limit: number; after: number | null }): Promise<UserPage> {
+    return this.#database.read(async (tx) => {
+      const reach = await reachIn(tx, reader);
+      const apps = reachedIds(reach, query.appCode);
+      const found = await findUserIds(tx, { ...query, apps }, { ...page, limit: page.limit + 1 });
+      const ids = found.slice(0, page.limit);
+      const items = await readUsers(tx, ids, reach.superadmin ? null : apps);
+      const next = found.length > page.limit ? (ids.at(-1) ?? null) : null;
+      return { bySuperadmin: reach.superadmin, items, next };
+    });
+  }
+
+  /** NO_APPLICATION_LEVEL for whom the reader shares no application with, known or not; for a SuperAdmin an unknown one is NOT_FOUND. */
+  read(reader: string, email: string): Promise<UserDetail> {
+    return this.#database.read(async (tx) => {
+      const reach = await reachIn(tx, reader);
+      const apps = reachedIds(reach, null);
+      const person = await personIdOf(tx, email);
+      const memberships = person === null ? [] : await readMemberships(tx, person, apps);
+      if (!reach.superadmin && memberships.length === 0) {
+        throw new UsherError('NO_APPLICATION_LEVEL', 'You have no level on any application of this user.');
+      }
+      const user = person === null ? undefined : await userOf(tx, person, apps);
+      if (user === undefined) throw unknownUser(email);
+      return { bySuperadmin: reach.superadmin, user, profile: await this.#profile(tx, user), memberships };
+    });
+  }
+
+  /** The profile, or for an address that was only mentioned what a new one would begin with. */
+  async #profile(tx: Tx, { id, email, brand, createdAt }: UserRow): Promise<ProfileRecord> {
+    const found = await findProfile(tx, email);
+    const none = { firstName: null, lastName: null, displayName: null, avatarUrl: null, locale: null, timezone: null };
+    const account = { namesChangedAt: null, issuer: null, subject: null };
+    const row = found ?? { id, email, ...none, ...account, theme: 'system', brand, createdAt, updatedAt: createdAt };
+    return profileRecord(row, this.#idpPublicUrl);
+  }
+
+  /**
+   * Blocks somebody, or takes that back; the provider's word about him is another flag, which this leaves alone. NOT_FOUND for an
+   * address never mentioned, LAST_SUPERADMIN when no active SuperAdmin would be left.
+   */
+  setActive(email: string, active: boolean, by: By): Promise<Committed<UserRow>> {
+    const action = active ? 'user.unblocked' : 'user.blocked';
+    const about = { app: null, action, guard: superAdmin('block users') };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      // SuperAdmins before the person, as whoever removes one does.
+      if (!active) await refuseLastSuperadmin(tx, email);
+      const person = await holdPerson(tx, email);
+      if (person === null) throw unknownUser(email);
+      const changed = await setBlocked(tx, person, !active);
+      const user = await userOf(tx, person, null);
+      if (user === undefined) throw new Error('a person who is held is there');
+      if (changed) await audit({ action, subject: email, before: { blocked: active }, after: { blocked: !active } });
+      return { result: user, scopes: changed ? [`u:${email}`] : [] };
+    });
+  }
+
+  /** Forgets whose account of the provider the address belongs to: the next token says it anew. NOT_FOUND for an unknown one. */
+  clearSubject(email: string, by: By): Promise<Committed<null>> {
+    const about = { app: null, action: 'user.subject_cleared', guard: superAdmin('clear whose account an address is') };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      if ((await personIdOf(tx, email)) === null) throw unknownUser(email);
+      if (await clearSubject(tx, email)) await audit({ action: about.action, subject: email });
+      return { result: null, scopes: [] };
+    });
+  }
+}
+
+/** The ids of what the reader may see, or of the one application that he asks about; null: of everything. */
+function reachedIds(reach: Reach, appCode: string | null): readonly number[] | null {
+  if (!reach.active) throw new UsherError('USER_INACTIVE', 'This account is not active.');
+  if (appCode === null) return reach.superadmin ? null : reach.applications.map(({ id }) => id);
+  const named = reach.applications.find(({ code }) => code === appCode);
+  if (named !== undefined) return [named.id];
+  if (reach.superadmin) throw new UsherError('NOT_FOUND', `There is no application ${appCode}.`);
+  throw new UsherError('NO_APPLICATION_LEVEL', 'You have no level that allows this on the application.');
+}
+
+async function userOf(tx: Tx, person: number, apps: readonly number[] | null): Promise<UserRow | undefined> {
+  return (await readUsers(tx, [person], apps))[0];
+}
+
+function unknownUser(email: string): UsherError {
+  return new UsherError('NOT_FOUND', `There is no user ${email}.`);
+}

@@ -1,0 +1,143 @@
+/** SuperAdmins, and who administers a single application (contract 5). */
+
+import { z } from 'zod';
+import type { SuperadminRow } from '../../directory/superadmins.ts';
+import { noContent, successData } from '../envelopes.ts';
+import { AppParams, EmailParams, email, timestamp } from '../fields.ts';
+import { applicationLevel, superAdmin } from '../guards.ts';
+import { answer, defineRoute, type Route } from '../route.ts';
+
+const APP_ADMINS = '/api/users/admins/apps/:appCode';
+const SUPERADMINS = '/api/users/admins/super';
+
+const AppAdmin = z.strictObject({ email: z.string(), createdAt: timestamp });
+const Superadmin = z.strictObject({
+  email: z.string(),
+  active: z.boolean().meta({ description: 'An inactive SuperAdmin may do nothing.' }),
+  createdAt: timestamp,
+});
+const NewAdministrator = z.strictObject({ email });
+
+const listAppAdmins = defineRoute({
+  method: 'get',
+  path: APP_ADMINS,
+  tag: 'Administrators',
+  summary: 'The administrators of an application',
+  guard: applicationLevel('view'),
+  params: AppParams,
+  envelope: successData,
+  status: 200,
+  response: z.array(AppAdmin),
+  errors: ['NOT_FOUND'],
+  handle: async ({ appAdmins }, { params }) =>
+    (await appAdmins.list(params.appCode)).map((row) => ({ email: row.email, createdAt: row.createdAt.toISOString() })),
+});
+
+const addAppAdmin = defineRoute({
+  method: 'post',
+  path: APP_ADMINS,
+  tag: 'Administrators',
+  summary: 'Make somebody administrator of an application',
+  description: '200 when he is one already.',
+  guard: applicationLevel('edit'),
+  refusal: 'app_admin.added.refused',
+  params: AppParams,
+  body: NewAdministrator,
+  envelope: successData,
+  status: [201, 200],
+  response: AppAdmin,
+  errors: ['NOT_FOUND'],
+  example: { body: { email: 'nora@example.com' } },
+  handle: async ({ appAdmins }, input) => {
+    const { appCode } = input.params;
+    const { result, revision } = await appAdmins.add(appCode, input.body.email, input);
+    const { email, createdAt } = result.admin;
+    const place = `/api/users/admins/apps/${appCode}/${encodeURIComponent(email)}`;
+    return answer({ email, createdAt: createdAt.toISOString() }, { revision, ...placed(result.made, place) });
+  },
+});
+
+const removeAppAdmin = defineRoute({
+  method: 'delete',
+  path: `${APP_ADMINS}/:email`,
+  tag: 'Administrators',
+  summary: 'Take the administration of an application from somebody',
+  guard: applicationLevel('edit'),
+  refusal: 'app_admin.removed.refused',
+  params: z.strictObject({ ...AppParams.shape, ...EmailParams.shape }),
+  envelope: noContent,
+  status: 204,
+  errors: ['NOT_FOUND'],
+  handle: async ({ appAdmins }, input) => {
+    const { revision } = await appAdmins.remove(input.params.appCode, input.params.email, input);
+    return answer(undefined, { revision });
+  },
+});
+
+function shown({ createdAt, ...row }: SuperadminRow): z.output<typeof Superadmin> {
+  return { ...row, createdAt: createdAt.toISOString() };
+}
+
+const listSuperadmins = defineRoute({
+  method: 'get',
+  path: SUPERADMINS,
+  tag: 'Administrators',
+  summary: 'All SuperAdmins',
+  guard: superAdmin,
+  envelope: successData,
+  status: 200,
+  response: z.array(Superadmin),
+  handle: async ({ superadmins }) => (await superadmins.list()).map(shown),
+});
+
+const addSuperadmin = defineRoute({
+  method: 'post',
+  path: SUPERADMINS,
+  tag: 'Administrators',
+  summary: 'Make somebody a SuperAdmin',
+  description: '200 when he is one already.',
+  guard: superAdmin,
+  refusal: 'superadmin.added.refused',
+  body: NewAdministrator,
+  envelope: successData,
+  status: [201, 200],
+  response: Superadmin,
+  example: { body: { email: 'ada@example.com' } },
+  handle: async ({ superadmins }, input) => {
+    const { result, revision } = await superadmins.add(input.body.email, input);
+    const place = `${SUPERADMINS}/${encodeURIComponent(input.body.email)}`;
+    return answer(shown(result.superadmin), { revision, ...placed(result.made, place) });
+  },
+});
+
+const removeSuperadmin = defineRoute({
+  method: 'delete',
+  path: `${SUPERADMINS}/:email`,
+  tag: 'Administrators',
+  summary: 'Make somebody a SuperAdmin no longer',
+  description: 'The last active one cannot be removed.',
+  guard: superAdmin,
+  refusal: 'superadmin.removed.refused',
+  params: EmailParams,
+  envelope: noContent,
+  status: 204,
+  errors: ['NOT_FOUND', 'LAST_SUPERADMIN'],
+  handle: async ({ superadmins }, input) => {
+    const { revision } = await superadmins.remove(input.params.email, input);
+    return answer(undefined, { revision });
+  },
+});
+
+/** What was there already is 200, without a place. */
+function placed(made: boolean, location: string): { status: number; location?: string } {
+  return made ? { status: 201, location } : { status: 200 };
+}
+
+export const administratorRoutes: readonly Route[] = [
+  listAppAdmins,
+  addAppAdmin,
+  removeAppAdmin,
+  listSuperadmins,
+  addSuperadmin,
+  removeSuperadmin,
+];

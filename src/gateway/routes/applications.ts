@@ -1,0 +1,162 @@
+/** The registry of applications (specification, "Applications"; contract 5). */
+
+import { z } from 'zod';
+import type { ApplicationRecord } from '../../catalog/applications.ts';
+import { codeResponse, noContent, successData } from '../envelopes.ts';
+import { AppParams, applicationCode, description, id, name, readOnly, text, timestamp } from '../fields.ts';
+import { anyApplication, applicationLevel, managerOfAll, signedIn } from '../guards.ts';
+import { answer, defineRoute, type Route } from '../route.ts';
+
+const Application = z.strictObject({
+  id,
+  code: z.string(),
+  name: z.string(),
+  description: z.string().nullable(),
+  supportedLanguages: z.array(z.string()).meta({ description: 'In the order given; empty: no restriction.' }),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+
+/** What the registry of languages does not know, however it is spelt, is UNKNOWN_LANGUAGES, not a fault of the form. */
+const supportedLanguages = z
+  .array(text(64))
+  .max(500)
+  .refine((codes) => new Set(codes).size === codes.length, 'must name each language once')
+  .meta({ description: 'Codes of the language registry. A list that is sent replaces the whole stored one.' });
+
+function shown({ createdAt, updatedAt, ...application }: ApplicationRecord): z.output<typeof Application> {
+  return { ...application, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+}
+
+const listApplications = defineRoute({
+  method: 'get',
+  path: '/api/applications',
+  tag: 'Applications',
+  summary: 'The applications that the caller may view',
+  guard: anyApplication,
+  envelope: successData,
+  status: 200,
+  response: z.array(Application),
+  handle: async ({ applications }, { caller }) => (await applications.list(caller.email)).map(shown),
+});
+
+const createApplication = defineRoute({
+  method: 'post',
+  path: '/api/applications',
+  tag: 'Applications',
+  summary: 'Create an application',
+  description: 'It begins with the notification type `generic` and nothing else.',
+  guard: managerOfAll(),
+  refusal: 'application.created.refused',
+  body: z.strictObject({
+    code: applicationCode,
+    name,
+    description: description.optional(),
+    supportedLanguages: supportedLanguages.optional(),
+  }),
+  envelope: successData,
+  status: 201,
+  response: Application,
+  errors: ['ALREADY_EXISTS', 'UNKNOWN_LANGUAGES'],
+  example: { body: { code: 'billing', name: 'Billing', supportedLanguages: ['cs', 'en'] } },
+  handle: async ({ applications }, input) => {
+    const { result, revision } = await applications.create(input.body, input);
+    const { application, etag } = result;
+    return answer(shown(application), { revision, etag, location: `/api/applications/${application.code}` });
+  },
+});
+
+const readApplication = defineRoute({
+  method: 'get',
+  path: '/api/applications/:appCode',
+  tag: 'Applications',
+  summary: 'One application',
+  guard: applicationLevel('view'),
+  params: AppParams,
+  envelope: successData,
+  status: 200,
+  response: Application,
+  errors: ['NOT_FOUND'],
+  handle: async ({ applications }, { params }) => {
+    const { application, etag } = await applications.get(params.appCode);
+    return answer(shown(application), { etag });
+  },
+});
+
+const changeApplication = defineRoute({
+  method: 'put',
+  path: '/api/applications/:appCode',
+  tag: 'Applications',
+  summary: 'Change an application',
+  guard: applicationLevel('edit'),
+  refusal: 'application.changed.refused',
+  params: AppParams,
+  headers: ['if-match'],
+  body: z.strictObject({
+    name: name.optional(),
+    description: description.optional(),
+    supportedLanguages: supportedLanguages.optional(),
+    code: z.string().optional().meta({ description: 'Cannot be changed; only the present one may be sent.' }),
+    id: readOnly,
+    createdAt: readOnly,
+    updatedAt: readOnly,
+  }),
+  envelope: successData,
+  status: 200,
+  response: Application,
+  errors: ['NOT_FOUND', 'IMMUTABLE_FIELD', 'UNKNOWN_LANGUAGES', 'STALE'],
+  example: { body: { name: 'Billing and dunning', supportedLanguages: ['en'] } },
+  handle: async ({ applications }, input) => {
+    const { result, revision } = await applications.change(
+      input.params.appCode,
+      input.body,
+      input.header('if-match'),
+      input,
+    );
+    return answer(shown(result.application), { etag: result.etag, revision });
+  },
+});
+
+const deleteApplication = defineRoute({
+  method: 'delete',
+  path: '/api/applications/:appCode',
+  tag: 'Applications',
+  summary: 'Delete an application with all that belongs to it',
+  description:
+    'Its entities, permissions, roles, assignments, overrides, admins, notification types, templates and notifications go with it.',
+  guard: managerOfAll('appCode'),
+  refusal: 'application.deleted.refused',
+  params: AppParams,
+  envelope: noContent,
+  status: 204,
+  errors: ['NOT_FOUND', 'SYSTEM_RECORD'],
+  handle: async ({ applications }, input) => {
+    const { revision } = await applications.delete(input.params.appCode, input);
+    return answer(undefined, { revision });
+  },
+});
+
+const readTexts = defineRoute({
+  method: 'get',
+  path: '/api/applications/:appCode/i18n/:locale',
+  tag: 'Applications',
+  summary: 'The texts of an application by key',
+  description:
+    'Flat: `notifications.types.<code>.title`, and `notifications.types.<code>.description` where there is one. Texts are stored without a locale; it is passed through.',
+  guard: signedIn,
+  params: z.strictObject({ ...AppParams.shape, locale: z.string().meta({ description: 'Any locale.' }) }),
+  envelope: codeResponse,
+  status: 200,
+  response: z.record(z.string(), z.string()),
+  errors: ['NOT_FOUND'],
+  handle: ({ applications }, { params }) => applications.texts(params.appCode),
+});
+
+export const applicationRoutes: readonly Route[] = [
+  listApplications,
+  createApplication,
+  readApplication,
+  changeApplication,
+  deleteApplication,
+  readTexts,
+];

@@ -1,0 +1,82 @@
+/** Who changed what (contract 5). */
+
+import { z } from 'zod';
+import type { AuditFilter, AuditRow } from '../../administration/audit-log.ts';
+import { normalizeEmail } from '../../grammar.ts';
+import { AppParams, id, text, timestamp } from '../fields.ts';
+import { applicationLevel, superAdmin } from '../guards.ts';
+import { paged, pagedData, pageOf, pageParams, pageSchema } from '../paging.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+const AuditRecord = z.strictObject({
+  id,
+  at: timestamp,
+  actor: z.string().meta({ description: '`user:<email>`, `key:<name>`, `idp`, `cli` or `system`.' }),
+  action: z.string().meta({ description: '`<thing>.<verb>`; of a refused write it ends in `.refused`.' }),
+  appCode: z.string().nullable(),
+  subject: z.string().nullable().meta({ description: 'Whom or what it was done to.' }),
+  before: z.unknown().nullable(),
+  after: z.unknown().nullable(),
+  requestId: z.string().nullable(),
+});
+
+function shown({ at, ...row }: AuditRow): z.output<typeof AuditRecord> {
+  return { ...row, at: at.toISOString() };
+}
+
+const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
+const Filters = {
+  actor: text(300).optional().meta({ description: 'As records name it; an e-mail address means that user.' }),
+  subject: text(300).optional(),
+  action: text(300).optional(),
+  from: moment.optional().meta({ description: 'At this moment or later.' }),
+  to: moment.optional().meta({ description: 'At this moment or earlier.' }),
+};
+
+/** Addresses in the form in which records hold them. */
+function filterOf(query: AuditFilter): AuditFilter {
+  const { actor, subject } = query;
+  const address = actor === undefined ? null : normalizeEmail(actor);
+  return {
+    ...query,
+    actor: address === null || actor?.includes(':') ? actor : `user:${address}`,
+    subject: subject === undefined ? undefined : (normalizeEmail(subject) ?? subject),
+  };
+}
+
+const readAudit = defineRoute({
+  method: 'get',
+  path: '/api/admin/audit',
+  tag: 'Audit',
+  summary: 'All records, the newest first',
+  guard: superAdmin,
+  query: z.strictObject({ ...pageParams('audit'), appCode: text(64).optional(), ...Filters }),
+  envelope: pagedData,
+  status: 200,
+  response: pageSchema(AuditRecord),
+  handle: async ({ auditLog }, { query }) => {
+    const { limit, cursor, ...filter } = query;
+    return paged('audit', await auditLog.read(filterOf(filter), pageOf({ limit, cursor })), shown);
+  },
+});
+
+const readApplicationAudit = defineRoute({
+  method: 'get',
+  path: '/api/applications/:appCode/audit',
+  tag: 'Audit',
+  summary: 'The records of an application, the newest first',
+  guard: applicationLevel('view'),
+  params: AppParams,
+  query: z.strictObject({ ...pageParams('application-audit'), ...Filters }),
+  envelope: pagedData,
+  status: 200,
+  response: pageSchema(AuditRecord),
+  errors: ['NOT_FOUND'],
+  handle: async ({ auditLog }, { params, query }) => {
+    const { limit, cursor, ...filter } = query;
+    const page = await auditLog.ofApplication(params.appCode, filterOf(filter), pageOf({ limit, cursor }));
+    return paged('application-audit', page, shown);
+  },
+});
+
+export const auditRoutes: readonly Route[] = [readAudit, readApplicationAudit];

@@ -1,0 +1,151 @@
+/** The inbox of a signed-in user (specification, "Notification preferences and inbox"; contract 6). */
+
+import { z } from 'zod';
+import type { InboxRow } from '../../notifications/inbox.ts';
+import type { StreamEvent } from '../../notifications/stream.ts';
+import { bare, codeResponse, noContent, type StreamEnvelope } from '../envelopes.ts';
+import { id, idParam, timestamp } from '../fields.ts';
+import { signedIn } from '../guards.ts';
+import { paged, pagedResponse, pageOf, pageParams, pageSchema } from '../paging.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+const Item = z.strictObject({
+  id,
+  appCode: z.string(),
+  appName: z.string(),
+  type: z.string().meta({ description: "The notification type's code." }),
+  subject: z.string(),
+  status: z.string().meta({ description: '`queued`, `sent`, `partial` or `failed`.' }),
+  statusReason: z.string().nullable(),
+  locale: z.string(),
+  readAt: timestamp.nullable(),
+  createdAt: timestamp,
+  payload: z.record(z.string(), z.unknown()),
+});
+
+function shown(row: InboxRow): z.output<typeof Item> {
+  const { id: number, appCode, appName, type, subject, status, statusReason, locale, readAt, createdAt, payload } = row;
+  return {
+    id: number,
+    appCode,
+    appName,
+    type,
+    subject,
+    status,
+    statusReason,
+    locale,
+    readAt: readAt?.toISOString() ?? null,
+    createdAt: createdAt.toISOString(),
+    payload: payload as Record<string, unknown>,
+  };
+}
+
+const LIST = 'inbox';
+// An application that does not exist has no notifications: no code is wrong here.
+const ofApplication = z.string().max(256).meta({ description: 'Only of the application with this code.' });
+
+const listInbox = defineRoute({
+  method: 'get',
+  path: '/api/profile/me/notifications/inbox',
+  tag: 'Inbox',
+  summary: "The caller's notifications, newest first",
+  guard: signedIn,
+  query: z.strictObject({
+    ...pageParams(LIST),
+    unreadOnly: z
+      .enum(['true', 'false'])
+      .default('false')
+      .transform((value) => value === 'true'),
+    appCode: ofApplication.optional(),
+  }),
+  envelope: pagedResponse,
+  status: 200,
+  response: pageSchema(Item),
+  handle: async ({ inbox }, { query, caller }) => {
+    const { unreadOnly, appCode: app = null } = query;
+    return paged(LIST, await inbox.list(caller.email, { ...pageOf(query), unreadOnly, app }), shown);
+  },
+});
+
+const unreadCount = defineRoute({
+  method: 'get',
+  path: '/api/profile/me/notifications/inbox/unread-count',
+  tag: 'Inbox',
+  summary: "How many of the caller's notifications are unread",
+  guard: signedIn,
+  envelope: codeResponse,
+  status: 200,
+  response: z.strictObject({ count: z.int() }),
+  handle: async ({ inbox }, { caller }) => ({ count: await inbox.unreadCount(caller.email) }),
+});
+
+const markRead = defineRoute({
+  method: 'patch',
+  path: '/api/profile/me/notifications/inbox/:id/read',
+  tag: 'Inbox',
+  summary: 'Mark a notification read',
+  description: 'One that was read stays as it is.',
+  guard: signedIn,
+  params: z.strictObject({ id: idParam }),
+  envelope: noContent,
+  status: 204,
+  errors: ['NOT_FOUND'],
+  handle: async ({ inbox }, { params, caller }) => {
+    await inbox.markRead(caller.email, params.id);
+    return undefined;
+  },
+});
+
+const markAllRead = defineRoute({
+  method: 'post',
+  path: '/api/profile/me/notifications/inbox/read-all',
+  tag: 'Inbox',
+  summary: 'Mark all notifications read',
+  guard: signedIn,
+  body: z.strictObject({ appCode: ofApplication.optional() }).optional(),
+  envelope: bare,
+  status: 200,
+  response: z.strictObject({ updated: z.int() }),
+  example: { body: { appCode: 'billing' } },
+  handle: async ({ inbox }, { body, caller }) => ({
+    updated: await inbox.markAllRead(caller.email, body?.appCode ?? null),
+  }),
+});
+
+/** Server-sent events (WHATWG HTML 9.2). An id stands with notifications alone: they are what a reader resumes behind. */
+const serverSentEvents: StreamEnvelope = {
+  kind: 'stream',
+  name: 'serverSentEvents',
+  media: ['text/event-stream'],
+  // Buffering proxies would hold events back.
+  headers: { 'x-accel-buffering': 'no' },
+  encode: (piece) => encodeEvent(piece as StreamEvent),
+  describe: () => ({ type: 'string', description: 'Events `notification` (an inbox item) and `unread-count`.' }),
+};
+
+function encodeEvent(event: StreamEvent): string {
+  if (event.event === 'heartbeat') return ': here\n\n';
+  // JSON has no line breaks outside strings, and escapes those inside.
+  if (event.event === 'unread-count') return `event: unread-count\ndata: ${JSON.stringify({ count: event.count })}\n\n`;
+  return `event: notification\nid: ${event.item.id}\ndata: ${JSON.stringify(shown(event.item))}\n\n`;
+}
+
+const stream = defineRoute({
+  method: 'get',
+  path: '/api/profile/me/notifications/stream',
+  tag: 'Inbox',
+  summary: "The caller's notifications as they come",
+  description:
+    'Server-sent events: `notification` (data: the inbox item) and `unread-count` (data: `{count}`). `Last-Event-ID` resumes behind a notification: at most 200 that were missed, the newest. The stream ends when the token expires or the account is deactivated; an eleventh of one user ends the oldest.',
+  guard: signedIn,
+  headers: ['last-event-id'],
+  envelope: serverSentEvents,
+  status: 200,
+  response: z.unknown(),
+  handle: async ({ inboxStreams }, { caller, header, signal }) => {
+    const [last] = /^\d{1,15}$/.exec(header('last-event-id') ?? '') ?? [];
+    return await inboxStreams.open(caller, last === undefined ? null : Number(last), signal);
+  },
+});
+
+export const inboxRoutes: readonly Route[] = [listInbox, unreadCount, markRead, markAllRead, stream];

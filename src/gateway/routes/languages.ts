@@ -1,0 +1,90 @@
+/** The registry of languages (contract 5). */
+
+import { z } from 'zod';
+import { noContent, successData } from '../envelopes.ts';
+import { languageCode, name } from '../fields.ts';
+import { signedIn, superAdmin } from '../guards.ts';
+import { answer, defineRoute, type Route } from '../route.ts';
+
+const Language = z.strictObject({
+  code: z.string(),
+  name: z.string(),
+  nativeName: z.string(),
+  fallback: z.string().nullable().meta({ description: 'The language to try next.' }),
+});
+
+const fallback = languageCode.nullable().optional();
+
+const LanguageParams = z.strictObject({ code: z.string().meta({ description: "The language's code." }) });
+
+const listLanguages = defineRoute({
+  method: 'get',
+  path: '/api/languages',
+  tag: 'Languages',
+  summary: 'All languages',
+  guard: signedIn,
+  envelope: successData,
+  status: 200,
+  response: z.array(Language),
+  handle: ({ languages }) => languages.list(),
+});
+
+const createLanguage = defineRoute({
+  method: 'post',
+  path: '/api/languages',
+  tag: 'Languages',
+  summary: 'Add a language',
+  guard: superAdmin,
+  refusal: 'language.created.refused',
+  body: z.strictObject({ code: languageCode, name, nativeName: name, fallback }),
+  envelope: successData,
+  status: 201,
+  response: Language,
+  errors: ['ALREADY_EXISTS', 'UNKNOWN_LANGUAGES'],
+  example: { body: { code: 'pt-br', name: 'Portuguese (Brazil)', nativeName: 'Português do Brasil', fallback: 'pt' } },
+  handle: async ({ languages }, input) => {
+    const { result } = await languages.create({ ...input.body, fallback: input.body.fallback ?? null }, input);
+    return answer(result, { location: `/api/languages/${result.code}` });
+  },
+});
+
+const changeLanguage = defineRoute({
+  method: 'put',
+  path: '/api/languages/:code',
+  tag: 'Languages',
+  summary: 'Change a language',
+  guard: superAdmin,
+  refusal: 'language.changed.refused',
+  params: LanguageParams,
+  body: z.strictObject({
+    name: name.optional(),
+    nativeName: name.optional(),
+    fallback,
+    code: z.string().optional().meta({ description: 'Cannot be changed; only the present one may be sent.' }),
+  }),
+  envelope: successData,
+  status: 200,
+  response: Language,
+  errors: ['NOT_FOUND', 'IMMUTABLE_FIELD', 'UNKNOWN_LANGUAGES'],
+  handle: async ({ languages }, input) => (await languages.change(input.params.code, input.body, input)).result,
+});
+
+const deleteLanguage = defineRoute({
+  method: 'delete',
+  path: '/api/languages/:code',
+  tag: 'Languages',
+  summary: 'Remove a language',
+  description: "Refused while a profile, an application, a template or another language's fallback names it.",
+  guard: superAdmin,
+  refusal: 'language.deleted.refused',
+  params: LanguageParams,
+  envelope: noContent,
+  status: 204,
+  errors: ['NOT_FOUND', 'LANGUAGE_IN_USE', 'SYSTEM_RECORD'],
+  handle: async ({ languages }, input) => {
+    await languages.delete(input.params.code, input);
+    return undefined;
+  },
+});
+
+export const languageRoutes: readonly Route[] = [listLanguages, createLanguage, changeLanguage, deleteLanguage];

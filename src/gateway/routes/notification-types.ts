@@ -1,0 +1,137 @@
+/** Notification types of an application (specification, "Notification type"; contract 5, 6). */
+
+import { z } from 'zod';
+import type { TypeRow } from '../../notifications/types.ts';
+import { noContent, successData } from '../envelopes.ts';
+import { AppParams, description, id, idParam, line, name, readOnly, slug, timestamp } from '../fields.ts';
+import { applicationLevel } from '../guards.ts';
+import { answer, defineRoute, type Route } from '../route.ts';
+
+const NotificationType = z.strictObject({
+  id,
+  code: z.string(),
+  name: z.string(),
+  description: z.string().nullable(),
+  emailEnabled: z.boolean(),
+  pushEnabled: z.boolean(),
+  userCanDisable: z.boolean(),
+  defaultEmail: z.boolean(),
+  defaultPush: z.boolean(),
+  selfServiceEnabled: z.boolean(),
+  system: z.boolean(),
+  emailFromName: z.string().nullable(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+
+const fields = {
+  name,
+  description: description.optional(),
+  emailEnabled: z.boolean().optional().meta({ description: 'Whether mail goes out at all; true without it.' }),
+  pushEnabled: z.boolean().optional().meta({ description: 'Whether pushes go out at all; true without it.' }),
+  userCanDisable: z.boolean().optional().meta({ description: 'False: the switches of users count for nothing.' }),
+  defaultEmail: z.boolean().optional().meta({ description: 'The switch of a user who has not chosen.' }),
+  defaultPush: z.boolean().optional().meta({ description: 'The switch of a user who has not chosen.' }),
+  selfServiceEnabled: z.boolean().optional(),
+  emailFromName: line(200)
+    .nullable()
+    .optional()
+    .meta({ description: "Displayed instead of the brand's sender name; the address stays the brand's." }),
+};
+
+const TypeParams = z.strictObject({ ...AppParams.shape, id: idParam });
+const PATH = '/api/applications/:appCode/notification-types';
+
+function shown({ createdAt, updatedAt, ...type }: TypeRow): z.output<typeof NotificationType> {
+  return { ...type, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+}
+
+const listTypes = defineRoute({
+  method: 'get',
+  path: PATH,
+  tag: 'Notifications',
+  summary: 'All notification types of an application',
+  guard: applicationLevel('view'),
+  params: AppParams,
+  envelope: successData,
+  status: 200,
+  response: z.array(NotificationType),
+  errors: ['NOT_FOUND'],
+  handle: async ({ notificationTypes }, { params }) => (await notificationTypes.list(params.appCode)).map(shown),
+});
+
+const createType = defineRoute({
+  method: 'post',
+  path: PATH,
+  tag: 'Notifications',
+  summary: 'Create a notification type',
+  guard: applicationLevel('edit'),
+  refusal: 'notification_type.created.refused',
+  params: AppParams,
+  body: z.strictObject({
+    code: slug,
+    ...fields,
+    system: z.boolean().optional().meta({ description: 'True: it cannot be deleted.' }),
+  }),
+  envelope: successData,
+  status: 201,
+  response: NotificationType,
+  errors: ['NOT_FOUND', 'ALREADY_EXISTS'],
+  example: { body: { code: 'invoice-due', name: 'Invoice due', defaultPush: false } },
+  handle: async ({ notificationTypes }, input) => {
+    const { appCode } = input.params;
+    const { result, revision } = await notificationTypes.create(appCode, input.body, input);
+    return answer(shown(result), {
+      revision,
+      location: `/api/applications/${appCode}/notification-types/${result.id}`,
+    });
+  },
+});
+
+const changeType = defineRoute({
+  method: 'put',
+  path: `${PATH}/:id`,
+  tag: 'Notifications',
+  summary: 'Change a notification type',
+  description: 'The switches of `auth_idp`, through which codes of the identity provider go out, stay as they are.',
+  guard: applicationLevel('edit'),
+  refusal: 'notification_type.changed.refused',
+  params: TypeParams,
+  body: z.strictObject({
+    ...fields,
+    name: name.optional(),
+    code: slug.optional().meta({ description: 'Cannot be changed; only the present one may be sent.' }),
+    id: readOnly,
+    system: readOnly,
+    createdAt: readOnly,
+    updatedAt: readOnly,
+  }),
+  envelope: successData,
+  status: 200,
+  response: NotificationType,
+  errors: ['NOT_FOUND', 'IMMUTABLE_FIELD', 'SYSTEM_RECORD'],
+  handle: async ({ notificationTypes }, input) => {
+    const { appCode, id: type } = input.params;
+    const { result, revision } = await notificationTypes.change(appCode, type, input.body, input);
+    return answer(shown(result), { revision });
+  },
+});
+
+const deleteType = defineRoute({
+  method: 'delete',
+  path: `${PATH}/:id`,
+  tag: 'Notifications',
+  summary: 'Delete a notification type',
+  guard: applicationLevel('edit'),
+  refusal: 'notification_type.deleted.refused',
+  params: TypeParams,
+  envelope: noContent,
+  status: 204,
+  errors: ['NOT_FOUND', 'SYSTEM_RECORD', 'TYPE_IN_USE'],
+  handle: async ({ notificationTypes }, input) => {
+    const { revision } = await notificationTypes.delete(input.params.appCode, input.params.id, input);
+    return answer(undefined, { revision });
+  },
+});
+
+export const notificationTypeRoutes: readonly Route[] = [listTypes, createType, changeType, deleteType];

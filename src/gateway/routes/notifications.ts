@@ -1,0 +1,195 @@
+/** Sends, by backends and by administrators, and their log (contract 5, 6). */
+
+import { z } from 'zod';
+import { LIMITS } from '../../grammar.ts';
+import type { LogRow } from '../../notifications/log.ts';
+import type { SendOrder } from '../../notifications/send.ts';
+import { successData } from '../envelopes.ts';
+import {
+  AppParams,
+  applicationCode,
+  email,
+  freeObject,
+  id,
+  idParam,
+  languageCode,
+  slug,
+  text,
+  timestamp,
+} from '../fields.ts';
+import { applicationLevel, key } from '../guards.ts';
+import { paged, pagedData, pageOf, pageParams, pageSchema } from '../paging.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+const fields = {
+  type: slug.optional().meta({ description: 'The code of a notification type; `generic` without it.' }),
+  recipients: z
+    .array(email)
+    .min(1)
+    .max(LIMITS.recipients)
+    .meta({ description: 'Addresses. One listed twice counts once; one without a record gets one.' }),
+  payload: freeObject.optional().meta({ description: 'For the templates, and for whoever shows the inbox.' }),
+  subject: text(500).optional().meta({ description: "Where there is no template; else the type's name." }),
+  body: text(500_000).optional().meta({ description: 'Plain text, where there is no template.' }),
+  url: text(LIMITS.url).optional().meta({ description: 'What a push opens: a URL, or a path.' }),
+  icon: text(LIMITS.url).optional().meta({ description: 'Shown with a push: a path, or a URL.' }),
+  locale: languageCode.optional().meta({ description: "For all recipients; each one's own without it." }),
+  templateKey: slug.optional().meta({ description: '`default` without it, where there is such a template.' }),
+  idempotencyKey: text(200)
+    .refine((value) => value !== '', 'must not be empty')
+    .optional()
+    .meta({ description: 'The same key within 24 hours answers with the first result and sends nothing.' }),
+};
+
+const Send = z.strictObject(fields);
+
+const Sent = z.strictObject({
+  notifications: z.array(
+    z.strictObject({
+      id,
+      email: z.string(),
+      status: z.string().meta({ description: '`queued`, `sent` (nothing is to be delivered) or `suppressed`.' }),
+      statusReason: z.string().nullable().meta({ description: '`notifications_disabled` or `user_inactive`.' }),
+    }),
+  ),
+});
+
+function orderOf(body: z.output<typeof Send>): SendOrder {
+  return {
+    type: body.type ?? 'generic',
+    recipients: [...new Set(body.recipients)],
+    payload: body.payload ?? {},
+    subject: body.subject ?? null,
+    body: body.body ?? null,
+    url: body.url ?? null,
+    icon: body.icon ?? null,
+    locale: body.locale ?? null,
+    templateKey: body.templateKey ?? null,
+  };
+}
+
+const DESCRIPTION =
+  'One notification a recipient, one delivery for each channel that applies. What was answered 202 is stored, and is delivered at least once.';
+
+const sendBySystem = defineRoute({
+  method: 'post',
+  path: '/api/internal/notifications',
+  tag: 'Internal',
+  summary: 'Send a notification',
+  description: DESCRIPTION,
+  guard: key('notify'),
+  body: z.strictObject({ appCode: applicationCode, ...fields }),
+  limit: 'list',
+  envelope: successData,
+  status: 202,
+  response: Sent,
+  errors: ['UNKNOWN_REFERENCE', 'MISSING_VARIABLES', 'IDEMPOTENCY_KEY_REUSED', 'UNPROCESSABLE'],
+  example: {
+    body: {
+      appCode: 'billing',
+      type: 'invoice-due',
+      recipients: ['ann@example.com'],
+      payload: { number: '2026-17' },
+      idempotencyKey: 'invoice-2026-17-due',
+    },
+  },
+  handle: async ({ sends }, { body: { appCode, ...body } }) => ({
+    notifications: await sends.bySystem(appCode, orderOf(body), body.idempotencyKey ?? null),
+  }),
+});
+
+const sendByAdministrator = defineRoute({
+  method: 'post',
+  path: '/api/applications/:appCode/notifications',
+  tag: 'Notifications',
+  summary: 'Send a notification',
+  description: DESCRIPTION,
+  guard: applicationLevel('edit'),
+  refusal: 'notification.sent.refused',
+  params: AppParams,
+  body: Send,
+  limit: 'list',
+  envelope: successData,
+  status: 202,
+  response: Sent,
+  errors: ['NOT_FOUND', 'UNKNOWN_REFERENCE', 'MISSING_VARIABLES', 'IDEMPOTENCY_KEY_REUSED', 'UNPROCESSABLE'],
+  example: { body: { recipients: ['ann@example.com'], subject: 'Hello', body: 'The office is closed on Friday.' } },
+  handle: async ({ sends }, input) => {
+    const { body, params } = input;
+    const order = orderOf(body);
+    return {
+      notifications: await sends.byAdministrator(params.appCode, order, body.idempotencyKey ?? null, input),
+    };
+  },
+});
+
+const Logged = z.strictObject({
+  id,
+  email: z.string(),
+  type: z.string(),
+  status: z.string(),
+  statusReason: z.string().nullable(),
+  locale: z.string(),
+  createdAt: timestamp,
+  deliveries: z.array(
+    z.strictObject({
+      channel: z.enum(['email', 'push']),
+      status: z.string(),
+      attempts: z.int(),
+      error: z.string().nullable(),
+      sentAt: timestamp.nullable(),
+    }),
+  ),
+});
+
+function shown({ createdAt, deliveries, ...row }: LogRow): z.output<typeof Logged> {
+  return {
+    ...row,
+    createdAt: createdAt.toISOString(),
+    deliveries: deliveries.map(({ sentAt, ...delivery }) => ({ ...delivery, sentAt: sentAt?.toISOString() ?? null })),
+  };
+}
+
+const LIST = 'sends';
+
+const listSends = defineRoute({
+  method: 'get',
+  path: '/api/applications/:appCode/notifications',
+  tag: 'Notifications',
+  summary: 'What an application has sent, newest first',
+  guard: applicationLevel('view'),
+  params: AppParams,
+  query: z.strictObject({
+    ...pageParams(LIST),
+    status: z.enum(['queued', 'sent', 'partial', 'failed', 'suppressed']).optional(),
+    type: slug.optional().meta({ description: 'The code of a notification type.' }),
+    email: email.optional(),
+  }),
+  envelope: pagedData,
+  status: 200,
+  response: pageSchema(Logged),
+  errors: ['NOT_FOUND'],
+  handle: async ({ sendLog }, { params, query }) => {
+    const { status = null, type = null, email: recipient = null } = query;
+    const page = await sendLog.list(params.appCode, { ...pageOf(query), status, type, email: recipient });
+    return paged(LIST, page, shown);
+  },
+});
+
+const retrySend = defineRoute({
+  method: 'post',
+  path: '/api/applications/:appCode/notifications/:id/retry',
+  tag: 'Notifications',
+  summary: 'Try the failed deliveries of a notification again',
+  description: 'What was delivered is not delivered again. Answers the line of the log as it is now.',
+  guard: applicationLevel('edit'),
+  refusal: 'notification.retried.refused',
+  params: z.strictObject({ ...AppParams.shape, id: idParam }),
+  envelope: successData,
+  status: 202,
+  response: Logged,
+  errors: ['NOT_FOUND'],
+  handle: async ({ sendLog }, input) => shown(await sendLog.retry(input.params.appCode, input.params.id, input)),
+});
+
+export const notificationRoutes: readonly Route[] = [sendBySystem, sendByAdministrator, listSends, retrySend];

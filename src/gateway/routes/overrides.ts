@@ -1,0 +1,141 @@
+/** What people may do with single records, whatever their roles say (contract 5). */
+
+import { z } from 'zod';
+import type { OverrideRow, PlacedOverrideRow } from '../../catalog/overrides.ts';
+import { Level } from '../../engine/types.ts';
+import { successData } from '../envelopes.ts';
+import { AppParams, EmailParams, id, readOnly, resourceId, search, slug, timestamp } from '../fields.ts';
+import { applicationLevel } from '../guards.ts';
+import { keyedPage, keyedPageParams, pagedData, pageSchema } from '../paging.ts';
+import { LEVEL_NAMES } from '../questions.ts';
+import { answer, defineRoute, type Route } from '../route.ts';
+
+const MemberParams = z.strictObject({ ...EmailParams.shape, ...AppParams.shape });
+const ResourceParams = z.strictObject({
+  ...MemberParams.shape,
+  resourceType: slug.meta({ description: "The code of an entity in the application's catalog." }),
+  resourceId: resourceId.meta({ description: 'The identifier of the record, percent-encoded.' }),
+});
+
+const accessLevel = z.enum(['allowed', 'view', 'edit']);
+const LEVELS = { allowed: Level.ALLOWED, view: Level.VIEW, edit: Level.EDIT } as const;
+
+const override = {
+  permissionId: id,
+  code: z.string(),
+  granted: z.boolean(),
+  accessLevel: accessLevel.nullable().meta({ description: 'Null: denied.' }),
+};
+const OverrideSet = z.strictObject({ permissions: z.array(z.strictObject(override)) });
+const PlacedOverride = z.strictObject({
+  resourceType: z.string(),
+  resourceId: z.string(),
+  ...override,
+  createdAt: timestamp,
+});
+
+function shown({ permissionId, code, level }: OverrideRow): z.output<typeof OverrideSet>['permissions'][number] {
+  const denied = level === Level.NONE;
+  return { permissionId, code, granted: !denied, accessLevel: denied ? null : LEVEL_NAMES[level] };
+}
+
+const readOverrides = defineRoute({
+  method: 'get',
+  path: '/api/users/:email/apps/:appCode/resources/:resourceType/:resourceId/permissions',
+  tag: 'Users',
+  summary: 'The overrides of a user for one record',
+  guard: applicationLevel('view'),
+  params: ResourceParams,
+  envelope: successData,
+  status: 200,
+  response: OverrideSet,
+  errors: ['NOT_FOUND'],
+  handle: async ({ overrides }, { params }) => {
+    const { appCode, email, ...resource } = params;
+    const found = await overrides.read(appCode, email, resource);
+    return answer({ permissions: found.overrides.map(shown) }, { etag: found.etag });
+  },
+});
+
+const replaceOverrides = defineRoute({
+  method: 'put',
+  path: '/api/users/:email/apps/:appCode/resources/:resourceType/:resourceId/permissions',
+  tag: 'Users',
+  summary: 'Replace the overrides of a user for one record',
+  description:
+    'An empty list removes all of them. A granting override of a tiered permission has a level, `edit` without one; a denying one ' +
+    'has none. In `auth` for SuperAdmins; who manages every application may write overrides of `applications.manage` for ' +
+    '`application` there, for every application on which he himself has `edit`.',
+  guard: applicationLevel('edit', { delegated: true }),
+  refusal: 'override.replaced.refused',
+  params: ResourceParams,
+  headers: ['if-match'],
+  body: z.strictObject({
+    permissions: z
+      .array(
+        z.strictObject({
+          permissionId: id,
+          granted: z.boolean(),
+          accessLevel: accessLevel.nullish(),
+          code: readOnly,
+        }),
+      )
+      .max(1000)
+      .refine((all) => new Set(all.map(({ permissionId }) => permissionId)).size === all.length, {
+        message: 'must name each permission once',
+      }),
+  }),
+  limit: 'list',
+  envelope: successData,
+  status: 200,
+  response: OverrideSet,
+  errors: [
+    ...(['NOT_FOUND', 'FORBIDDEN', 'UNKNOWN_REFERENCE', 'INVALID_ACCESS_LEVEL'] as const),
+    ...(['GLOBAL_PERMISSION', 'UNKNOWN_RESOURCE_TYPE', 'STALE'] as const),
+  ],
+  example: { body: { permissions: [{ permissionId: 7, granted: true, accessLevel: 'view' }] } },
+  handle: async ({ overrides }, input) => {
+    const { appCode, email, ...resource } = input.params;
+    const wanted = input.body.permissions.map(({ permissionId, granted, accessLevel: level }) => ({
+      permissionId,
+      granted,
+      level: level === null || level === undefined ? undefined : LEVELS[level],
+    }));
+    const ifMatch = input.header('if-match');
+    const { result, revision } = await overrides.replace(appCode, email, resource, wanted, ifMatch, input);
+    return answer({ permissions: result.overrides.map(shown) }, { etag: result.etag, revision });
+  },
+});
+
+const Place = z.strictObject({ resourceType: slug, resourceId, permissionId: id });
+
+const listOverrides = defineRoute({
+  method: 'get',
+  path: '/api/users/:email/apps/:appCode/resources',
+  tag: 'Users',
+  summary: 'Every override of a user in an application',
+  guard: applicationLevel('view'),
+  params: MemberParams,
+  query: z.strictObject({ ...keyedPageParams('overrides', Place), q: search }),
+  envelope: pagedData,
+  status: 200,
+  response: pageSchema(PlacedOverride),
+  errors: ['NOT_FOUND'],
+  handle: async ({ overrides }, { params, query }) => {
+    const { limit, cursor, q } = query;
+    const page = await overrides.list(params.appCode, params.email, { limit, after: cursor ?? null, search: q });
+    const next = page.next && {
+      resourceType: page.next.resourceType,
+      resourceId: page.next.resourceId,
+      permissionId: page.next.permissionId,
+    };
+    return keyedPage('overrides', { items: page.items, next }, shownPlaced);
+  },
+});
+
+function shownPlaced(row: PlacedOverrideRow): z.output<typeof PlacedOverride> {
+  const { resourceType, resourceId, createdAt } = row;
+  return { resourceType, resourceId, ...shown(row), createdAt: createdAt.toISOString() };
+}
+
+export const overrideRoutes: readonly Route[] = [readOverrides, replaceOverrides, listOverrides];

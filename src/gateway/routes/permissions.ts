@@ -1,0 +1,143 @@
+/** Permissions of an application (specification, "Permission"; contract 5). */
+
+import { z } from 'zod';
+import type { PermissionRecord } from '../../catalog/permissions.ts';
+import { noContent, successData } from '../envelopes.ts';
+import { AppParams, description, id, idParam, line, permissionCode, readOnly, timestamp } from '../fields.ts';
+import { applicationLevel } from '../guards.ts';
+import { answer, defineRoute, type Route } from '../route.ts';
+
+const type = z.enum(['binary', 'tiered']);
+
+const Permission = z.strictObject({
+  id,
+  code: z.string(),
+  description: z.string().nullable(),
+  type,
+  groupName: z.string().nullable(),
+  parentPermissionId: id.nullable(),
+  global: z.boolean(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+
+const fields = {
+  description: description.optional(),
+  groupName: line(200).nullable().optional().meta({ description: 'Under what the panel lists it.' }),
+  parentPermissionId: id.nullable().optional().meta({ description: "Place in the panel's tree; decides nothing." }),
+  global: z.boolean().optional().meta({ description: 'True: overrides for single resources are ignored.' }),
+};
+
+const PermissionParams = z.strictObject({ ...AppParams.shape, permissionId: idParam });
+
+function shown({ createdAt, updatedAt, tiered, ...permission }: PermissionRecord): z.output<typeof Permission> {
+  const { id, code, description, ...rest } = permission;
+  return {
+    ...{ id, code, description, type: tiered ? 'tiered' : 'binary' },
+    ...rest,
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+  };
+}
+
+const listPermissions = defineRoute({
+  method: 'get',
+  path: '/api/applications/:appCode/permissions',
+  tag: 'Permissions',
+  summary: 'All permissions of an application',
+  guard: applicationLevel('view'),
+  params: AppParams,
+  envelope: successData,
+  status: 200,
+  response: z.array(Permission),
+  errors: ['NOT_FOUND'],
+  handle: async ({ permissions }, { params }) => (await permissions.list(params.appCode)).map(shown),
+});
+
+const createPermission = defineRoute({
+  method: 'post',
+  path: '/api/applications/:appCode/permissions',
+  tag: 'Permissions',
+  summary: 'Create a permission',
+  guard: applicationLevel('edit'),
+  refusal: 'permission.created.refused',
+  params: AppParams,
+  body: z.strictObject({ code: permissionCode, type, ...fields }),
+  envelope: successData,
+  status: 201,
+  response: Permission,
+  errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'UNKNOWN_REFERENCE'],
+  example: { body: { code: 'invoice.read', type: 'tiered', groupName: 'Invoices', parentPermissionId: 7 } },
+  handle: async ({ permissions }, input) => {
+    const { appCode } = input.params;
+    const { type: wanted, description: about, groupName, parentPermissionId, global, code } = input.body;
+    const { result, revision } = await permissions.create(
+      appCode,
+      {
+        code,
+        tiered: wanted === 'tiered',
+        description: about ?? null,
+        groupName: groupName ?? null,
+        parentPermissionId: parentPermissionId ?? null,
+        global: global ?? false,
+      },
+      input,
+    );
+    return answer(shown(result), { revision, location: `/api/applications/${appCode}/permissions/${result.id}` });
+  },
+});
+
+const changePermission = defineRoute({
+  method: 'put',
+  path: '/api/applications/:appCode/permissions/:permissionId',
+  tag: 'Permissions',
+  summary: 'Change a permission',
+  description: 'Its type only while no role gives it and no override names it.',
+  guard: applicationLevel('edit'),
+  refusal: 'permission.changed.refused',
+  params: PermissionParams,
+  body: z.strictObject({
+    type: type.optional(),
+    ...fields,
+    code: z.string().optional().meta({ description: 'Cannot be changed; only the present one may be sent.' }),
+    id: readOnly,
+    createdAt: readOnly,
+    updatedAt: readOnly,
+  }),
+  envelope: successData,
+  status: 200,
+  response: Permission,
+  errors: ['NOT_FOUND', 'IMMUTABLE_FIELD', 'UNKNOWN_REFERENCE', 'TYPE_IN_USE', 'SYSTEM_RECORD'],
+  handle: async ({ permissions }, input) => {
+    const { type: wanted, ...change } = input.body;
+    const { appCode, permissionId } = input.params;
+    const tiered = wanted === undefined ? undefined : wanted === 'tiered';
+    const { result, revision } = await permissions.change(appCode, permissionId, { ...change, tiered }, input);
+    return answer(shown(result), { revision });
+  },
+});
+
+const deletePermission = defineRoute({
+  method: 'delete',
+  path: '/api/applications/:appCode/permissions/:permissionId',
+  tag: 'Permissions',
+  summary: 'Delete a permission',
+  description: 'What roles give of it and its overrides go with it; its children lose their parent.',
+  guard: applicationLevel('edit'),
+  refusal: 'permission.deleted.refused',
+  params: PermissionParams,
+  envelope: noContent,
+  status: 204,
+  errors: ['NOT_FOUND', 'SYSTEM_RECORD'],
+  handle: async ({ permissions }, input) => {
+    const { revision } = await permissions.delete(input.params.appCode, input.params.permissionId, input);
+    return answer(undefined, { revision });
+  },
+});
+
+export const permissionRoutes: readonly Route[] = [
+  listPermissions,
+  createPermission,
+  changePermission,
+  deletePermission,
+];

@@ -1,0 +1,114 @@
+/** Browsers that take pushes for a signed-in user (specification, "Web Push"; contract 6). */
+
+import { z } from 'zod';
+import type { PushSubscriptionRow } from '../../delivery/subscriptions.ts';
+import { LIMITS } from '../../grammar.ts';
+import { codeResponse, noContent, successData } from '../envelopes.ts';
+import { id, idParam, text, timestamp } from '../fields.ts';
+import { signedIn } from '../guards.ts';
+import { answer, defineRoute, type Route } from '../route.ts';
+
+const PushSubscription = z.strictObject({
+  id,
+  endpoint: z.string(),
+  deviceLabel: z.string(),
+  lastUsedAt: timestamp.nullable().meta({ description: 'The last successful delivery; null until there was one.' }),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+
+function shown({ id, endpoint, deviceLabel, lastUsedAt, createdAt, updatedAt }: PushSubscriptionRow) {
+  return {
+    id,
+    endpoint,
+    deviceLabel,
+    lastUsedAt: lastUsedAt?.toISOString() ?? null,
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+  };
+}
+
+const endpoint = text(LIMITS.url);
+
+const vapidKey = defineRoute({
+  method: 'get',
+  path: '/api/profile/me/push/vapid-key',
+  tag: 'Push',
+  summary: 'The key that browsers subscribe with',
+  description: '`applicationServerKey` of `pushManager.subscribe`. In production 503 where no keys are configured.',
+  guard: signedIn,
+  envelope: successData,
+  status: 200,
+  response: z.strictObject({ vapidPublicKey: z.string() }),
+  errors: ['UNAVAILABLE'],
+  handle: ({ pushSubscriptions }) => ({ vapidPublicKey: pushSubscriptions.vapidKey() }),
+});
+
+const subscribe = defineRoute({
+  method: 'post',
+  path: '/api/profile/me/push/subscribe',
+  tag: 'Push',
+  summary: 'Take pushes in this browser',
+  description:
+    'Send what `pushManager.subscribe` returned. The same endpoint again updates its subscription (200); it comes over from another user when both keys are the same. At most 20 a user: the least recently used gives way.',
+  guard: signedIn,
+  body: z.strictObject({
+    // A browser's own object: what it adds in times to come is ignored.
+    subscription: z.object({ endpoint, keys: z.object({ p256dh: z.string(), auth: z.string() }) }),
+    deviceLabel: text(200),
+  }),
+  envelope: successData,
+  status: [201, 200],
+  response: PushSubscription,
+  errors: ['ENDPOINT_TAKEN', 'UNAVAILABLE'],
+  handle: async ({ pushSubscriptions }, { caller, body }) => {
+    const stored = await pushSubscriptions.subscribe(caller.email, body);
+    if (!stored.created) return answer(shown(stored), { status: 200 });
+    return answer(shown(stored), { location: `/api/profile/me/push/subscriptions/${stored.id}` });
+  },
+});
+
+const unsubscribe = defineRoute({
+  method: 'post',
+  path: '/api/profile/me/push/unsubscribe',
+  tag: 'Push',
+  summary: 'Take no more pushes at an endpoint',
+  guard: signedIn,
+  body: z.strictObject({ endpoint }),
+  envelope: successData,
+  status: 200,
+  response: z.strictObject({ removed: z.boolean() }),
+  handle: async ({ pushSubscriptions }, { caller, body }) => ({
+    removed: await pushSubscriptions.unsubscribe(caller.email, body.endpoint),
+  }),
+});
+
+const list = defineRoute({
+  method: 'get',
+  path: '/api/profile/me/push/subscriptions',
+  tag: 'Push',
+  summary: 'My browsers that take pushes',
+  guard: signedIn,
+  envelope: codeResponse,
+  status: 200,
+  response: z.array(PushSubscription),
+  handle: async ({ pushSubscriptions }, { caller }) => (await pushSubscriptions.list(caller.email)).map(shown),
+});
+
+const remove = defineRoute({
+  method: 'delete',
+  path: '/api/profile/me/push/subscriptions/:id',
+  tag: 'Push',
+  summary: 'Take no more pushes in one of my browsers',
+  guard: signedIn,
+  params: z.strictObject({ id: idParam }),
+  envelope: noContent,
+  status: 204,
+  errors: ['NOT_FOUND'],
+  handle: async ({ pushSubscriptions }, { caller, params }) => {
+    await pushSubscriptions.delete(caller.email, params.id);
+    return undefined;
+  },
+});
+
+export const pushRoutes: readonly Route[] = [vapidKey, subscribe, unsubscribe, list, remove];

@@ -1,0 +1,192 @@
+/** Templates of notification types (contract 5, 6). */
+
+import { z } from 'zod';
+import type { TemplateRow } from '../../notifications/templates.ts';
+import { noContent, successData } from '../envelopes.ts';
+import { AppParams, freeObject, id, idParam, languageCode, readOnly, slug, text, timestamp } from '../fields.ts';
+import { applicationLevel } from '../guards.ts';
+import { answer, defineRoute, type Route } from '../route.ts';
+
+const Template = z.strictObject({
+  id,
+  notificationTypeId: id,
+  type: z.string().meta({ description: "The type's code." }),
+  key: z.string(),
+  locale: z.string(),
+  subject: z.string(),
+  html: z.string(),
+  text: z.string().nullable(),
+  pushTitle: z.string().nullable(),
+  pushBody: z.string().nullable(),
+  url: z.string().nullable(),
+  requiredVariables: z.array(z.string()),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+
+const variable = text(128).refine((value) => value.trim() !== '', 'must not be empty');
+
+const parts = {
+  subject: text(1000).refine((value) => value.trim() !== '', 'must not be empty'),
+  html: text(500_000),
+  text: text(500_000).nullable().optional().meta({ description: 'Made from the HTML where there is none.' }),
+  pushTitle: text(1000).nullable().optional().meta({ description: 'The subject where there is none.' }),
+  pushBody: text(4000).nullable().optional().meta({ description: 'The text where there is none.' }),
+  url: text(2048).nullable().optional().meta({ description: 'What a push opens.' }),
+  requiredVariables: z
+    .array(variable)
+    .max(100)
+    .refine((all) => new Set(all).size === all.length, 'must name each variable once')
+    .optional()
+    .meta({ description: 'What the payload of a send must have; `order.id` is a member of a member.' }),
+};
+
+const TemplateParams = z.strictObject({ ...AppParams.shape, id: idParam });
+const PATH = '/api/applications/:appCode/templates';
+
+function shown({ createdAt, updatedAt, ...template }: TemplateRow): z.output<typeof Template> {
+  return { ...template, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
+}
+
+const listTemplates = defineRoute({
+  method: 'get',
+  path: PATH,
+  tag: 'Notifications',
+  summary: 'All templates of an application',
+  guard: applicationLevel('view'),
+  params: AppParams,
+  envelope: successData,
+  status: 200,
+  response: z.array(Template),
+  errors: ['NOT_FOUND'],
+  handle: async ({ templates }, { params }) => (await templates.list(params.appCode)).map(shown),
+});
+
+const createTemplate = defineRoute({
+  method: 'post',
+  path: PATH,
+  tag: 'Notifications',
+  summary: 'Create a template',
+  description:
+    'Liquid: output is escaped in `html` and nowhere else; there are no partials and no files. A part that does not parse is refused with its line and column.',
+  guard: applicationLevel('edit'),
+  refusal: 'template.created.refused',
+  params: AppParams,
+  body: z.strictObject({
+    notificationTypeId: id,
+    key: slug.optional().meta({ description: '`default` without it.' }),
+    locale: languageCode.meta({ description: 'A language of the registry.' }),
+    ...parts,
+  }),
+  limit: 'list',
+  envelope: successData,
+  status: 201,
+  response: Template,
+  errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'UNKNOWN_REFERENCE'],
+  example: {
+    body: {
+      notificationTypeId: 3,
+      locale: 'en',
+      subject: 'Invoice {{ number }}',
+      html: '<p>Dear {{ user.firstName }}, invoice {{ number }} is due.</p>',
+      requiredVariables: ['number'],
+    },
+  },
+  handle: async ({ templates }, input) => {
+    const { appCode } = input.params;
+    const { result, revision } = await templates.create(appCode, input.body, input);
+    return answer(shown(result), { revision, location: `/api/applications/${appCode}/templates/${result.id}` });
+  },
+});
+
+const changeTemplate = defineRoute({
+  method: 'put',
+  path: `${PATH}/:id`,
+  tag: 'Notifications',
+  summary: 'Change a template',
+  guard: applicationLevel('edit'),
+  refusal: 'template.changed.refused',
+  params: TemplateParams,
+  body: z.strictObject({
+    ...parts,
+    notificationTypeId: id.optional(),
+    key: slug.optional().meta({ description: 'Cannot be changed; only the present one may be sent.' }),
+    locale: languageCode.optional(),
+    subject: parts.subject.optional(),
+    html: parts.html.optional(),
+    id: readOnly,
+    type: readOnly,
+    createdAt: readOnly,
+    updatedAt: readOnly,
+  }),
+  limit: 'list',
+  envelope: successData,
+  status: 200,
+  response: Template,
+  errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'UNKNOWN_REFERENCE', 'IMMUTABLE_FIELD'],
+  handle: async ({ templates }, input) => {
+    const { appCode, id: template } = input.params;
+    const { result, revision } = await templates.change(appCode, template, input.body, input);
+    return answer(shown(result), { revision });
+  },
+});
+
+const deleteTemplate = defineRoute({
+  method: 'delete',
+  path: `${PATH}/:id`,
+  tag: 'Notifications',
+  summary: 'Delete a template',
+  guard: applicationLevel('edit'),
+  refusal: 'template.deleted.refused',
+  params: TemplateParams,
+  envelope: noContent,
+  status: 204,
+  errors: ['NOT_FOUND'],
+  handle: async ({ templates }, input) => {
+    const { revision } = await templates.delete(input.params.appCode, input.params.id, input);
+    return answer(undefined, { revision });
+  },
+});
+
+const Preview = z.strictObject({
+  subject: z.string(),
+  html: z.string(),
+  text: z.string(),
+  push: z.strictObject({ title: z.string(), body: z.string() }),
+});
+
+const previewTemplate = defineRoute({
+  method: 'post',
+  path: `${PATH}/:id/preview`,
+  tag: 'Notifications',
+  summary: 'What a template would send',
+  description: 'To the caller, with this payload; what the payload lacks is empty. Nothing is sent or stored.',
+  guard: applicationLevel('view'),
+  params: TemplateParams,
+  body: z.strictObject({
+    payload: freeObject.optional(),
+    locale: languageCode
+      .optional()
+      .meta({ description: 'The variable `locale`; the language of the template without it.' }),
+    brand: slug.optional().meta({ description: "The slug of a brand; the caller's without it." }),
+  }),
+  limit: 'list',
+  envelope: successData,
+  status: 200,
+  response: Preview,
+  errors: ['NOT_FOUND', 'UNKNOWN_REFERENCE', 'UNPROCESSABLE'],
+  example: { body: { payload: { number: '2026-17' } } },
+  handle: async ({ templates }, { params, body, caller }) => {
+    const rendered = await templates.preview(params.appCode, params.id, body, caller.email);
+    const { subject, html, text: plain, pushTitle, pushBody } = rendered;
+    return { subject, html, text: plain, push: { title: pushTitle ?? subject, body: pushBody ?? plain } };
+  },
+});
+
+export const templateRoutes: readonly Route[] = [
+  listTemplates,
+  createTemplate,
+  changeTemplate,
+  deleteTemplate,
+  previewTemplate,
+];

@@ -1,0 +1,208 @@
+/** People as administrators see them, and what a user may administer himself (contract 5). */
+
+import { z } from 'zod';
+import type { MembershipRow, UserRow } from '../../directory/users.ts';
+import { Level } from '../../engine/types.ts';
+import { codeResponse, noContent, successData } from '../envelopes.ts';
+import { applicationCode, EmailParams, flagParam, id, search, timestamp } from '../fields.ts';
+import { anyAdministrator, signedIn, superAdmin } from '../guards.ts';
+import { paged, pagedData, pageOf, pageParams, pageSchema } from '../paging.ts';
+import { answer, defineRoute, type Route } from '../route.ts';
+
+const isSuperAdmin = z.boolean().optional().meta({ description: 'Told to SuperAdmins only.' });
+const registered = z.boolean().meta({ description: 'Whether there is a record, or the address was only mentioned.' });
+const blocked = z.boolean().meta({ description: 'By an administrator; the identity provider’s word is another flag.' });
+
+const User = z.strictObject({
+  id,
+  email: z.string(),
+  displayName: z.string().nullable(),
+  active: z.boolean(),
+  blocked,
+  registered,
+  isSuperAdmin,
+  brand: z.string().nullable(),
+  createdAt: timestamp,
+  lastLoginAt: timestamp.nullable(),
+});
+
+function shown({ superadmin, createdAt, lastLoginAt, ...row }: UserRow, bySuperadmin: boolean): z.output<typeof User> {
+  return {
+    ...row,
+    ...(bySuperadmin ? { isSuperAdmin: superadmin } : {}),
+    createdAt: createdAt.toISOString(),
+    lastLoginAt: moment(lastLoginAt),
+  };
+}
+
+function moment(at: Date | null): string | null {
+  return at === null ? null : at.toISOString();
+}
+
+const listUsers = defineRoute({
+  method: 'get',
+  path: '/api/users',
+  tag: 'Users',
+  summary: 'Known addresses',
+  description:
+    'In the order in which they were first mentioned. Who is no SuperAdmin sees users of the applications that he may see: with a ' +
+    'role, an override, preferences, a login or the administration of it.',
+  guard: anyAdministrator,
+  query: z.strictObject({
+    ...pageParams('users'),
+    q: search,
+    active: flagParam.optional().meta({ description: 'Only active ones, or only inactive ones.' }),
+    appCode: applicationCode.optional().meta({ description: 'Only users of this application.' }),
+  }),
+  envelope: pagedData,
+  status: 200,
+  response: pageSchema(User),
+  errors: ['NO_APPLICATION_LEVEL', 'NOT_FOUND'],
+  handle: async ({ users }, { caller, query }) => {
+    const filter = { search: query.q, active: query.active ?? null, appCode: query.appCode ?? null };
+    const page = await users.list(caller.email, filter, pageOf(query));
+    return paged('users', page, (row) => shown(row, page.bySuperadmin));
+  },
+});
+
+const Membership = z.strictObject({
+  appCode: z.string(),
+  firstLoginAt: timestamp.nullable(),
+  lastLoginAt: timestamp.nullable(),
+  loginCount: z.int().nonnegative(),
+  lastActivityAt: timestamp.nullable(),
+  roles: z.array(z.string()),
+});
+
+const UserDetail = z.strictObject({
+  id,
+  email: z.string(),
+  firstName: z.string().nullable(),
+  lastName: z.string().nullable(),
+  displayName: z.string().nullable(),
+  avatarUrl: z.string().nullable(),
+  locale: z.string().nullable(),
+  theme: z.enum(['light', 'dark', 'system']),
+  timezone: z.string().nullable(),
+  brand: z.string().nullable(),
+  identityProfileUrl: z.string().nullable(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+  active: z.boolean(),
+  blocked,
+  registered,
+  isSuperAdmin,
+  appAdminFor: z.array(z.string()),
+  applications: z.array(Membership),
+});
+
+function shownMembership({ admin: _, ...row }: MembershipRow): z.output<typeof Membership> {
+  return {
+    ...row,
+    firstLoginAt: moment(row.firstLoginAt),
+    lastLoginAt: moment(row.lastLoginAt),
+    lastActivityAt: moment(row.lastActivityAt),
+  };
+}
+
+const readUser = defineRoute({
+  method: 'get',
+  path: '/api/users/:email',
+  tag: 'Users',
+  summary: 'A user with logins and roles',
+  description: 'Cut to the applications that the caller may see, of which the user must be in one.',
+  guard: anyAdministrator,
+  params: EmailParams,
+  envelope: successData,
+  status: 200,
+  response: UserDetail,
+  errors: ['NO_APPLICATION_LEVEL', 'NOT_FOUND'],
+  handle: async ({ users }, { caller, params }) => {
+    const { bySuperadmin, user, profile, memberships } = await users.read(caller.email, params.email);
+    return {
+      ...profile,
+      active: user.active,
+      blocked: user.blocked,
+      registered: user.registered,
+      ...(bySuperadmin ? { isSuperAdmin: user.superadmin } : {}),
+      appAdminFor: memberships.filter(({ admin }) => admin).map(({ appCode }) => appCode),
+      applications: memberships.map(shownMembership),
+    };
+  },
+});
+
+const changeActive = defineRoute({
+  method: 'put',
+  path: '/api/users/:email/active',
+  tag: 'Users',
+  summary: 'Block a user, or take that back',
+  description:
+    'A user is active when the identity provider says so and no administrator has blocked him: this moves the second flag, and ' +
+    'undoes nothing of the first.',
+  guard: superAdmin,
+  refusal: 'user.blocked.refused',
+  params: EmailParams,
+  body: z.strictObject({ active: z.boolean() }),
+  envelope: successData,
+  status: 200,
+  response: User,
+  errors: ['NOT_FOUND', 'LAST_SUPERADMIN'],
+  example: { body: { active: false } },
+  handle: async ({ users }, input) => {
+    const { result, revision } = await users.setActive(input.params.email, input.body.active, input);
+    return answer(shown(result, true), { revision });
+  },
+});
+
+const clearSubject = defineRoute({
+  method: 'delete',
+  path: '/api/users/:email/subject',
+  tag: 'Users',
+  summary: 'Forget whose account of the identity provider an address is',
+  description: 'The next token of that address says it anew.',
+  guard: superAdmin,
+  refusal: 'user.subject_cleared.refused',
+  params: EmailParams,
+  envelope: noContent,
+  status: 204,
+  errors: ['NOT_FOUND'],
+  handle: async ({ users }, input) => {
+    const { revision } = await users.clearSubject(input.params.email, input);
+    return answer(undefined, { revision });
+  },
+});
+
+const AdminStatus = z.strictObject({
+  email: z.string(),
+  isSuperAdmin: z.boolean(),
+  appAdminFor: z.array(z.string()),
+  panelPermissions: z.array(z.string()),
+  roles: z.array(z.strictObject({ appCode: z.string(), roleCodes: z.array(z.string()) })),
+  applications: z.array(z.strictObject({ appCode: z.string(), level: z.enum(['view', 'edit']) })),
+});
+
+const readAdminStatus = defineRoute({
+  method: 'get',
+  path: '/api/profile/me/admin-status',
+  tag: 'Profile',
+  summary: 'What I may administer',
+  guard: signedIn,
+  envelope: codeResponse,
+  status: 200,
+  response: AdminStatus,
+  handle: async ({ adminStatuses }, { caller }) => {
+    const status = await adminStatuses.of(caller.email);
+    return {
+      email: status.email,
+      isSuperAdmin: status.superadmin,
+      appAdminFor: [...status.appAdminFor],
+      panelPermissions: [...status.panelPermissions],
+      roles: status.roles.map(({ appCode, roleCodes }) => ({ appCode, roleCodes: [...roleCodes] })),
+      applications: status.applications.map(({ code, level }) => {
+        return { appCode: code, level: level === Level.EDIT ? ('edit' as const) : ('view' as const) };
+      }),
+    };
+  },
+});
+
+export const userRoutes: readonly Route[] = [listUsers, readUser, changeActive, clearSubject, readAdminStatus];

@@ -1,0 +1,194 @@
+/** What a send says to each of its recipients: variants chosen, variables given, templates rendered. Before any write. */
+
+import { UsherError } from '../errors.ts';
+import type { Tx } from '../persistence/database.ts';
+import type { ApplicationRow } from '../persistence/notifications/applications.ts';
+import { type BrandLook, brandsFor } from '../persistence/notifications/brands.ts';
+import { findReaders, type ReaderRow } from '../persistence/notifications/readers.ts';
+import { fallbacks, findVariants, type TemplateRow } from '../persistence/notifications/templates.ts';
+import { findType, type TypeRow } from '../persistence/notifications/types.ts';
+import { plainHtml } from './plain.ts';
+import type { Renderer, RenderJob } from './render.ts';
+import { sourceOf, unrenderable } from './templates.ts';
+import { isTarget } from './urls.ts';
+import { missingVariables, variablesOf } from './variables.ts';
+import { chooseVariant, SYSTEM_LANGUAGE } from './variant.ts';
+
+/** A send as its caller asked for it, checked and with its defaults. */
+export interface SendOrder {
+  /** A notification type's code. */
+  readonly type: string;
+  /** In normal form, each once. */
+  readonly recipients: readonly string[];
+  readonly payload: Readonly<Record<string, unknown>>;
+  readonly subject: string | null;
+  readonly body: string | null;
+  readonly url: string | null;
+  readonly icon: string | null;
+  /** For all recipients; null for each one's own. */
+  readonly locale: string | null;
+  /** Null: `default`, where there is such a template. */
+  readonly templateKey: string | null;
+}
+
+/** All that the words of a send depend on, read at one moment. */
+export interface Material {
+  readonly app: ApplicationRow;
+  readonly type: TypeRow;
+  readonly variants: readonly TemplateRow[];
+  readonly fallbacks: ReadonlyMap<string, string>;
+  readonly readers: ReadonlyMap<string, ReaderRow>;
+  readonly brands: readonly BrandLook[];
+}
+
+/** The words for one recipient. */
+export interface Message {
+  readonly email: string;
+  /** The recipient's own brand; null for the default one. */
+  readonly brandId: number | null;
+  readonly locale: string;
+  readonly subject: string;
+  readonly html: string;
+  readonly text: string;
+  readonly pushTitle: string;
+  readonly pushBody: string;
+  readonly url: string | null;
+}
+
+/** Characters of one send, all recipients together: what is stored for it. */
+const MAX_TOTAL = 64 * 1024 * 1024;
+/** Of a push's body: far more than any browser shows, and than fits. */
+const MAX_PUSH_BODY = 4000;
+
+/** UNKNOWN_REFERENCE for a type or a template key that the application does not have. */
+export async function gather(tx: Tx, app: ApplicationRow, order: SendOrder): Promise<Material> {
+  const type = await findType(tx, app.id, order.type);
+  if (type === undefined) throw unknownReference('type', `type names no notification type of ${app.code}`);
+  const variants = await findVariants(tx, app.id, type.id, order.templateKey ?? 'default');
+  if (order.templateKey !== null && variants.length === 0) {
+    throw unknownReference('templateKey', `templateKey names no template of the type ${type.code}`);
+  }
+  const readers = await findReaders(tx, order.recipients);
+  const own = [...readers.values()].flatMap(({ brandId }) => (brandId === null ? [] : [brandId]));
+  return {
+    app,
+    type,
+    variants,
+    fallbacks: await fallbacks(tx),
+    readers,
+    brands: await brandsFor(tx, [...new Set(own)]),
+  };
+}
+
+export function unknownReference(path: string, message: string): UsherError {
+  return new UsherError('UNKNOWN_REFERENCE', `${message}.`, { details: { path } });
+}
+
+/**
+ * The message for each recipient, in their order. MISSING_VARIABLES when the payload lacks what a variant requires, UNPROCESSABLE
+ * when a template cannot be rendered, PAYLOAD_TOO_LARGE when it comes to more than one send may store.
+ */
+export async function compose(
+  material: Material,
+  order: SendOrder,
+  renderer: Renderer,
+  allowHttp: boolean,
+): Promise<Message[]> {
+  refuseMissing(material.variants, order.payload);
+  refuseHuge(order, JSON.stringify(order.payload).length + 2 * (order.body?.length ?? 0));
+  if (material.variants.length === 0) return order.recipients.map((email) => plainMessage(material, order, email));
+  const planned = order.recipients.map((email) => plan(material, order, email));
+  const outcomes = await renderer.render(planned.map(({ job }) => job));
+  let total = 0;
+  return planned.map(({ email, brandId, variant }, index) => {
+    const outcome = outcomes[index];
+    if (!outcome?.ok) throw unrenderable(variant, outcome?.problem ?? 'it was not rendered');
+    const { subject, html, text, pushTitle, pushBody, url } = outcome.rendered;
+    total += html.length + text.length;
+    if (total > MAX_TOTAL) throw tooLarge();
+    return {
+      email,
+      brandId,
+      locale: variant.locale,
+      subject,
+      html,
+      text,
+      pushTitle: pushTitle ?? subject,
+      pushBody: cut(pushBody ?? text),
+      // What a value made of it must not lead anywhere else: javascript:, credentials.
+      url: url !== null && url !== '' && isTarget(url, allowHttp) ? url : order.url,
+    };
+  });
+}
+
+function refuseMissing(variants: readonly TemplateRow[], payload: SendOrder['payload']): void {
+  const required = variants.flatMap(({ requiredVariables }) => requiredVariables);
+  const variables = missingVariables(required, payload);
+  if (variables.length === 0) return;
+  throw new UsherError('MISSING_VARIABLES', `The payload lacks ${variables.join(', ')}.`, { details: { variables } });
+}
+
+function refuseHuge(order: SendOrder, charactersEach: number): void {
+  if (charactersEach * order.recipients.length > MAX_TOTAL) throw tooLarge();
+}
+
+function tooLarge(): UsherError {
+  return new UsherError('PAYLOAD_TOO_LARGE', 'This is too much for so many recipients: send it to fewer at once.');
+}
+
+interface Planned {
+  readonly email: string;
+  readonly brandId: number | null;
+  readonly variant: TemplateRow;
+  readonly job: RenderJob;
+}
+
+function plan(material: Material, order: SendOrder, email: string): Planned {
+  const { app, variants, readers, brands } = material;
+  const reader = readers.get(email);
+  const wanted = order.locale ?? reader?.locale ?? SYSTEM_LANGUAGE;
+  const variant = chooseVariant(variants, wanted, material.fallbacks) as TemplateRow;
+  const brandId = reader?.brandId ?? null;
+  const brand = brands.find(({ id }) => id === brandId) ?? brands.find(({ isDefault }) => isDefault);
+  const user = reader ?? { email, firstName: null, lastName: null, displayName: null, locale: null };
+  const variables = variablesOf({ user, app, brand, locale: variant.locale });
+  return { email, brandId, variant, job: { template: templateOf(variant), payload: order.payload, variables } };
+}
+
+const SOURCES = new WeakMap<TemplateRow, ReturnType<typeof sourceOf>>();
+
+/** One object for a variant: the renderer parses it once. */
+function templateOf(variant: TemplateRow) {
+  const known = SOURCES.get(variant);
+  if (known !== undefined) return known;
+  const made = sourceOf(variant);
+  SOURCES.set(variant, made);
+  return made;
+}
+
+/** Without a template: the subject and the text that were sent, as they are. */
+function plainMessage({ type, readers }: Material, order: SendOrder, email: string): Message {
+  const reader = readers.get(email);
+  const subject = oneLine(order.subject ?? type.name);
+  const text = order.body ?? '';
+  return {
+    email,
+    brandId: reader?.brandId ?? null,
+    locale: order.locale ?? reader?.locale ?? SYSTEM_LANGUAGE,
+    subject,
+    html: plainHtml(text),
+    text,
+    pushTitle: subject,
+    pushBody: cut(text),
+    url: order.url,
+  };
+}
+
+/** Nothing in it ends a header's line. */
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
+}
+
+function cut(text: string): string {
+  return text.length <= MAX_PUSH_BODY ? text : text.slice(0, MAX_PUSH_BODY).toWellFormed();
+}

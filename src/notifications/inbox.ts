@@ -1,0 +1,53 @@
+/** A user's inbox. (Specification, "Inbox notification"; contract 6.) */
+
+import { UsherError } from '../errors.ts';
+import type { Database } from '../persistence/database.ts';
+import { countUnread, type InboxRow, listInbox, markAllRead, markRead } from '../persistence/notifications/inbox.ts';
+
+export type { InboxRow } from '../persistence/notifications/inbox.ts';
+
+export class Inbox {
+  readonly #database: Database;
+  readonly #changed: (emails: readonly string[]) => void;
+
+  /** `changed` is told whose unread count is another, after the commit. */
+  constructor(database: Database, changed: (emails: readonly string[]) => void) {
+    this.#database = database;
+    this.#changed = changed;
+  }
+
+  /** Newest first. An application that does not exist has none. */
+  async list(
+    email: string,
+    asked: { limit: number; after: number | null; unreadOnly: boolean; app: string | null },
+  ): Promise<{ items: InboxRow[]; next: number | null }> {
+    const { limit } = asked;
+    const rows = await this.#database.read((tx) => listInbox(tx, email, { ...asked, limit: limit + 1 }));
+    const items = rows.slice(0, limit);
+    return { items, next: rows.length > limit ? (items.at(-1)?.id ?? null) : null };
+  }
+
+  unreadCount(email: string): Promise<number> {
+    return this.#database.read((tx) => countUnread(tx, email));
+  }
+
+  /** A read one stays as it is. NOT_FOUND for one that is not in this inbox. */
+  async markRead(email: string, id: number): Promise<void> {
+    const { result } = await this.#database.change(async (tx) => ({
+      result: await markRead(tx, email, id),
+      scopes: [],
+    }));
+    if (result === undefined) throw new UsherError('NOT_FOUND', 'Your inbox has no such notification.');
+    if (result === 'read') this.#changed([email]);
+  }
+
+  /** How many became read; of one application where `app` names one. */
+  async markAllRead(email: string, app: string | null): Promise<number> {
+    const { result } = await this.#database.change(async (tx) => ({
+      result: await markAllRead(tx, email, app),
+      scopes: [],
+    }));
+    if (result > 0) this.#changed([email]);
+    return result;
+  }
+}

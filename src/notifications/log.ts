@@ -1,0 +1,50 @@
+/** What an application has sent, and another try for what failed. (Contract 5, 6.) */
+
+import { administer, applicationOf, type By, editorOf } from '../administration/administer.ts';
+import { requeue } from '../delivery/queue.ts';
+import { UsherError } from '../errors.ts';
+import type { Database } from '../persistence/database.ts';
+import { findLogged, type LogQuery, type LogRow, listLog } from '../persistence/notifications/log.ts';
+import { knownApplication } from './applications.ts';
+
+export type { LogRow } from '../persistence/notifications/log.ts';
+
+export class SendLog {
+  readonly #database: Database;
+  readonly #ring: () => void;
+
+  /** `ring` is told that there is something to deliver, after the commit. */
+  constructor(database: Database, ring: () => void) {
+    this.#database = database;
+    this.#ring = ring;
+  }
+
+  /** Newest first; NOT_FOUND for an unknown application. A type or an address that is unknown has none. */
+  async list(
+    app: string,
+    asked: LogQuery & { limit: number; after: number | null },
+  ): Promise<{ items: LogRow[]; next: number | null }> {
+    const { limit } = asked;
+    const rows = await this.#database.read(
+      async (tx) => await listLog(tx, await knownApplication(tx, app), { ...asked, limit: limit + 1 }),
+    );
+    const items = rows.slice(0, limit);
+    return { items, next: rows.length > limit ? (items.at(-1)?.id ?? null) : null };
+  }
+
+  /** Queues its failed deliveries again; without any it stays as it is. */
+  async retry(app: string, id: number, by: By): Promise<LogRow> {
+    const about = { app, action: 'notification.retried', guard: editorOf(app) };
+    const { result } = await administer(this.#database, by, about, async ({ tx, audit }) => {
+      const appId = await applicationOf(tx, app);
+      const before = await findLogged(tx, appId, id);
+      if (before === undefined) throw new UsherError('NOT_FOUND', 'The application sent no such notification.');
+      const deliveries = await requeue(tx, id);
+      if (deliveries === 0) return { result: before, scopes: [] };
+      await audit({ action: about.action, subject: String(id), after: { deliveries } });
+      return { result: (await findLogged(tx, appId, id)) ?? before, scopes: [] };
+    });
+    this.#ring();
+    return result;
+  }
+}

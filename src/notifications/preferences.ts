@@ -1,0 +1,79 @@
+/** What a user wants to be notified about, and how. (Specification, "Notification per-type preference".) */
+
+import { UsherError } from '../errors.ts';
+import type { Database, Tx } from '../persistence/database.ts';
+import {
+  holdSwitchable,
+  keepPreferences,
+  listPreferences,
+  type PreferenceRow,
+  preferencesOf,
+} from '../persistence/notifications/preferences.ts';
+import { ensurePeople } from '../persistence/people.ts';
+import { knownApplication } from './applications.ts';
+
+export type { PreferenceRow } from '../persistence/notifications/preferences.ts';
+
+/** What of a type's switches a user sent. */
+export interface SwitchUpdate {
+  readonly notificationTypeId: number;
+  readonly email?: boolean | undefined;
+  readonly push?: boolean | undefined;
+}
+
+export class Preferences {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Every type of the application with the user's switches, by code; NOT_FOUND for an unknown application. */
+  list(email: string, app: string): Promise<PreferenceRow[]> {
+    return this.#database.read(async (tx) => await listPreferences(tx, await knownApplication(tx, app), email));
+  }
+
+  /** Changes the switches sent of one type. NOT_FOUND for an unknown one, PREFERENCE_LOCKED where users may not switch. */
+  async change(email: string, update: SwitchUpdate): Promise<PreferenceRow> {
+    const [changed] = await this.#keep(email, [update], () => new UsherError('NOT_FOUND', 'There is no such type.'));
+    return changed as PreferenceRow;
+  }
+
+  /** All or nothing; UNKNOWN_REFERENCE for an unknown type. Each type once. Answers what was changed, in that order. */
+  changeAll(email: string, updates: readonly SwitchUpdate[]): Promise<PreferenceRow[]> {
+    return this.#keep(email, updates, (index) => {
+      const path = `updates.${index}.notificationTypeId`;
+      return new UsherError('UNKNOWN_REFERENCE', `${path} names no notification type.`, { details: { path } });
+    });
+  }
+
+  async #keep(
+    email: string,
+    updates: readonly SwitchUpdate[],
+    unknown: (index: number) => UsherError,
+  ): Promise<PreferenceRow[]> {
+    const ids = updates.map(({ notificationTypeId }) => notificationTypeId);
+    const { result } = await this.#database.change(async (tx) => {
+      await refuseLocked(tx, ids, unknown);
+      const person = (await ensurePeople(tx, [email])).get(email) as number;
+      const changes = updates.map(({ notificationTypeId, email: mail = null, push = null }) => ({
+        notificationTypeId,
+        email: mail,
+        push,
+      }));
+      await keepPreferences(tx, person, changes);
+      const after = await preferencesOf(tx, email, ids);
+      return { result: ids.map((id) => after.get(id) as PreferenceRow), scopes: [] };
+    });
+    return result;
+  }
+}
+
+async function refuseLocked(tx: Tx, ids: readonly number[], unknown: (index: number) => UsherError): Promise<void> {
+  const switchable = await holdSwitchable(tx, ids);
+  ids.forEach((id, index) => {
+    if (!switchable.has(id)) throw unknown(index);
+  });
+  if (ids.every((id) => switchable.get(id))) return;
+  throw new UsherError('PREFERENCE_LOCKED', 'Notifications of this type cannot be switched by users.');
+}

@@ -1,0 +1,238 @@
+/**
+ * Sends: one notification a recipient, one delivery for each channel that applies, stored in one transaction. (Contract 6.)
+ * What was answered 202 survives a crash: the deliveries are in the table, and a worker finds them.
+ */
+
+import { hash } from 'node:crypto';
+import { administer, type By, editorOf } from '../administration/administer.ts';
+import { enqueue, type NewDelivery } from '../delivery/queue.ts';
+import { UsherError } from '../errors.ts';
+import type { Database, Outcome, Tx } from '../persistence/database.ts';
+import { type ApplicationRow, findApplication, holdApplication } from '../persistence/notifications/applications.ts';
+import {
+  claimSendRequest,
+  findSendRequest,
+  holdRecipients,
+  insertNotifications,
+  keepAnswer,
+  type NewNotification,
+  type RecipientRow,
+  type SendRequestRow,
+} from '../persistence/notifications/sends.ts';
+import { holdType, type TypeRow } from '../persistence/notifications/types.ts';
+import { unknownApplication } from './applications.ts';
+import { channelsFor } from './channels.ts';
+import { compose, gather, type Material, type Message, type SendOrder, unknownReference } from './compose.ts';
+import type { Renderer } from './render.ts';
+import type { Unsubscriptions } from './unsubscribe.ts';
+import { refuseTarget } from './urls.ts';
+
+export type { SendOrder } from './compose.ts';
+
+/** What is told of each recipient. */
+export interface SentNotification {
+  id: number;
+  email: string;
+  status: 'queued' | 'sent' | 'suppressed';
+  statusReason: string | null;
+}
+
+export interface SendsOptions {
+  readonly database: Database;
+  readonly renderer: Renderer;
+  readonly unsubscriptions: Unsubscriptions;
+  readonly allowHttp: boolean;
+  /** Told whose inboxes have something new, after the commit. */
+  readonly arrived: (emails: readonly string[]) => void;
+  /** Told that there is something to deliver, after the commit. */
+  readonly ring: () => void;
+}
+
+interface Request {
+  readonly key: string;
+  readonly bodyHash: string;
+}
+
+interface Stored {
+  readonly notifications: SentNotification[];
+  /** Whose inbox has something new. */
+  readonly reached: readonly string[];
+  /** Answered with what an earlier send was. */
+  readonly repeated: boolean;
+}
+
+export class Sends {
+  readonly #options: SendsOptions;
+
+  constructor(options: SendsOptions) {
+    this.#options = options;
+  }
+
+  /** For backends. UNKNOWN_REFERENCE for an unknown application, type or template key; further as `compose`. */
+  bySystem(app: string, order: SendOrder, idempotencyKey: string | null): Promise<SentNotification[]> {
+    const unknown = () => unknownReference('appCode', `appCode names no application: ${app}`);
+    return this.#send(app, order, idempotencyKey, unknown, async (store) => {
+      const { result } = await this.#options.database.change(store);
+      return result;
+    });
+  }
+
+  /** By an administrator of the application; NOT_FOUND for an unknown one. */
+  byAdministrator(app: string, order: SendOrder, idempotencyKey: string | null, by: By): Promise<SentNotification[]> {
+    const about = { app, action: 'notification.sent', guard: editorOf(app) };
+    return this.#send(
+      app,
+      order,
+      idempotencyKey,
+      () => unknownApplication(app),
+      async (store) => {
+        const { result } = await administer(this.#options.database, by, about, async ({ tx, audit }) => {
+          const outcome = await store(tx);
+          const { notifications, repeated } = outcome.result;
+          if (!repeated) {
+            const after = { recipients: notifications.length, templateKey: order.templateKey };
+            await audit({ action: about.action, subject: order.type, after });
+          }
+          return outcome;
+        });
+        return result;
+      },
+    );
+  }
+
+  async #send(
+    app: string,
+    order: SendOrder,
+    idempotencyKey: string | null,
+    unknown: () => UsherError,
+    write: (store: (tx: Tx) => Promise<Outcome<Stored>>) => Promise<Stored>,
+  ): Promise<SentNotification[]> {
+    const { database, renderer, unsubscriptions, allowHttp, arrived, ring } = this.#options;
+    for (const field of ['url', 'icon'] as const) refuseTarget(field, order[field], allowHttp);
+    const request = idempotencyKey === null ? null : { key: idempotencyKey, bodyHash: hashOf(order) };
+
+    const read = await database.read(async (tx) => {
+      const found = await findApplication(tx, app);
+      if (found === undefined) throw unknown();
+      const earlier = request && (await findSendRequest(tx, found.id, request.key));
+      return earlier ? { earlier } : { material: await gather(tx, found, order) };
+    });
+    if (read.earlier !== undefined) return answerOf(read.earlier, request as Request);
+
+    const messages = await compose(read.material, order, renderer, allowHttp);
+    const link = await unsubscriptions.linker();
+    const { notifications, reached, repeated } = await write(async (tx) => {
+      const result = await store(tx, { app, order, request, material: read.material, messages, link, unknown });
+      return { result, scopes: [] };
+    });
+    if (reached.length > 0) arrived(reached);
+    if (!repeated && notifications.some(({ status }) => status === 'queued')) ring();
+    return notifications;
+  }
+}
+
+interface ToStore {
+  readonly app: string;
+  readonly order: SendOrder;
+  readonly request: Request | null;
+  readonly material: Material;
+  readonly messages: readonly Message[];
+  readonly link: (person: number, type: number) => string;
+  readonly unknown: () => UsherError;
+}
+
+/** All of a send, or the answer of an earlier one with its key. */
+async function store(tx: Tx, { app, order, request, material, messages, link, unknown }: ToStore): Promise<Stored> {
+  const application: ApplicationRow | undefined = await holdApplication(tx, app);
+  if (application?.id !== material.app.id) throw unknown();
+  const scope = { app: application.id, type: material.type.id };
+  if (request !== null && !(await claimSendRequest(tx, scope.app, request.key, request.bodyHash))) {
+    const earlier = await findSendRequest(tx, scope.app, request.key);
+    if (earlier === undefined) throw new Error('a claimed send is gone');
+    return { notifications: answerOf(earlier, request), reached: [], repeated: true };
+  }
+  // Its switches may have changed while the templates were rendered.
+  const type = await holdType(tx, scope.app, scope.type);
+  if (type === undefined) throw unknownReference('type', `type names no notification type of ${app}`);
+
+  const recipients = await holdRecipients(tx, scope, order.recipients);
+  const planned = messages.map((message) => decide(type, message, recipients.get(message.email) as RecipientRow));
+  const ids = await insertNotifications(
+    tx,
+    { ...scope, payload: order.payload },
+    planned.map(({ notification }) => notification),
+  );
+  const idOf = ({ personId }: NewNotification): number => ids.get(personId) as number;
+  await enqueue(tx, deliveriesOf(planned, type, order, idOf, link));
+
+  const notifications = planned.map(({ message, notification }) => ({
+    id: idOf(notification),
+    email: message.email,
+    status: notification.status,
+    statusReason: notification.statusReason,
+  }));
+  if (request !== null) await keepAnswer(tx, scope.app, request.key, notifications);
+  const reached = notifications.filter(({ status }) => status !== 'suppressed').map(({ email }) => email);
+  return { notifications, reached, repeated: false };
+}
+
+interface Planned {
+  readonly message: Message;
+  readonly notification: NewNotification;
+  readonly email: boolean;
+  readonly push: boolean;
+}
+
+function decide(type: TypeRow, message: Message, recipient: RecipientRow): Planned {
+  const channels = channelsFor(type, { ...recipient, email: recipient.emailSwitch, push: recipient.pushSwitch });
+  const { subject, locale } = message;
+  const notification = { personId: recipient.id, subject, locale };
+  if (channels.suppressed !== null) {
+    const suppressed = { status: 'suppressed', statusReason: channels.suppressed } as const;
+    return { message, notification: { ...notification, ...suppressed }, email: false, push: false };
+  }
+  const { email, push } = channels;
+  const status = email || push ? 'queued' : 'sent';
+  return { message, notification: { ...notification, status, statusReason: null }, email, push };
+}
+
+function* deliveriesOf(
+  planned: readonly Planned[],
+  type: TypeRow,
+  { icon }: SendOrder,
+  idOf: (notification: NewNotification) => number,
+  link: ToStore['link'],
+): Generator<NewDelivery> {
+  for (const { message, notification, email, push } of planned) {
+    const { brandId, locale, subject, html, text, url } = message;
+    const notificationId = idOf(notification);
+    if (email) {
+      // Only what a user may switch off carries a link that does.
+      const unsubscribeUrl = type.userCanDisable ? link(notification.personId, type.id) : null;
+      const content = { to: message.email, subject, html, text, locale, fromName: type.emailFromName, unsubscribeUrl };
+      yield { notificationId, channel: 'email', brandId, content };
+    }
+    if (push) {
+      const content = { title: message.pushTitle, body: message.pushBody, icon, url };
+      yield { notificationId, channel: 'push', brandId, content };
+    }
+  }
+}
+
+/** IDEMPOTENCY_KEY_REUSED when the earlier send was another. */
+function answerOf(earlier: SendRequestRow, { bodyHash }: Request): SentNotification[] {
+  if (earlier.bodyHash !== bodyHash) {
+    throw new UsherError('IDEMPOTENCY_KEY_REUSED', 'Another send had this idempotencyKey within 24 hours.');
+  }
+  return earlier.answer as SentNotification[];
+}
+
+/** Equal for what asks for the same, whatever the order of its members. */
+function hashOf(order: SendOrder): string {
+  return hash('sha256', JSON.stringify(order, sorted), 'base64url');
+}
+
+function sorted(_: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,256 @@
+/** The words of notification types, by key and language. (Contract 5, 6.) */
+
+import { administer, applicationOf, type By, editorOf } from '../administration/administer.ts';
+import { refuseImmutable } from '../administration/records.ts';
+import { UsherError, validationFailed } from '../errors.ts';
+import type { Committed, Database, Tx } from '../persistence/database.ts';
+import { findApplication } from '../persistence/notifications/applications.ts';
+import { type BrandLook, brandBySlug, brandsFor } from '../persistence/notifications/brands.ts';
+import { findReader } from '../persistence/notifications/readers.ts';
+import {
+  deleteTemplate,
+  findTemplate,
+  holdLanguage,
+  insertTemplate,
+  listTemplates,
+  lockTemplate,
+  type TemplateFields,
+  type TemplateRow,
+  updateTemplate,
+} from '../persistence/notifications/templates.ts';
+import { lockType } from '../persistence/notifications/types.ts';
+import { knownApplication, unknownApplication } from './applications.ts';
+import type { Rendered, Renderer, TemplateSource } from './render.ts';
+import { refuseTarget } from './urls.ts';
+import { variablesOf } from './variables.ts';
+import { SYSTEM_LANGUAGE } from './variant.ts';
+
+export type { TemplateFields, TemplateRow } from '../persistence/notifications/templates.ts';
+
+type Sent<T> = { readonly [Field in keyof T]?: T[Field] | undefined };
+
+/** As a route hands it over; what may be left out has a default. */
+export type NewTemplate = Pick<TemplateFields, 'notificationTypeId' | 'locale' | 'subject' | 'html'> &
+  Sent<TemplateFields & { key: string }>;
+
+export interface TemplatesOptions {
+  readonly database: Database;
+  readonly renderer: Renderer;
+  /** Whether stored URLs may be http: outside production. */
+  readonly allowHttp: boolean;
+}
+
+export class Templates {
+  readonly #database: Database;
+  readonly #renderer: Renderer;
+  readonly #allowHttp: boolean;
+
+  constructor({ database, renderer, allowHttp }: TemplatesOptions) {
+    this.#database = database;
+    this.#renderer = renderer;
+    this.#allowHttp = allowHttp;
+  }
+
+  /** All templates, by type, key and language; NOT_FOUND for an unknown application. */
+  list(app: string): Promise<TemplateRow[]> {
+    return this.#database.read(async (tx) => await listTemplates(tx, await knownApplication(tx, app)));
+  }
+
+  /**
+   * VALIDATION_FAILED with line and column when a part does not parse or the language is not registered, UNKNOWN_REFERENCE for a
+   * type that is not the application's, ALREADY_EXISTS when type, key and language are taken.
+   */
+  async create(app: string, { key = 'default', ...sent }: NewTemplate, by: By): Promise<Committed<TemplateRow>> {
+    const fields: TemplateFields = {
+      notificationTypeId: sent.notificationTypeId,
+      locale: sent.locale,
+      subject: sent.subject,
+      html: sent.html,
+      text: sent.text ?? null,
+      pushTitle: sent.pushTitle ?? null,
+      pushBody: sent.pushBody ?? null,
+      url: sent.url ?? null,
+      requiredVariables: sent.requiredVariables ?? [],
+    };
+    await this.#refuseUnfit(fields);
+    const about = { app, action: 'template.created', guard: editorOf(app) };
+    return await administer(this.#database, by, about, async ({ tx, audit }) => {
+      const appId = await applicationOf(tx, app);
+      await refuseUnknown(tx, appId, fields);
+      const id = await insertTemplate(tx, appId, { key, ...fields });
+      const made = id === undefined ? undefined : await findTemplate(tx, appId, id);
+      if (made === undefined) throw taken(key, fields.locale);
+      await audit({ action: about.action, subject: nameOf(made), after: words(made) });
+      return { result: made, scopes: [] };
+    });
+  }
+
+  /** Changes the fields sent. IMMUTABLE_FIELD for another key; else as `create`. */
+  async change(
+    app: string,
+    id: number,
+    { key, ...sent }: Sent<TemplateFields & { key: string }>,
+    by: By,
+  ): Promise<Committed<TemplateRow>> {
+    // Each part parses for itself, so that only what was sent has to be looked at.
+    await this.#refuseUnfit(sent);
+    const about = { app, action: 'template.changed', guard: editorOf(app) };
+    return await administer(this.#database, by, about, async ({ tx, audit }) => {
+      const appId = await applicationOf(tx, app);
+      const before = await locked(tx, appId, id);
+      refuseImmutable('key', before.key, key);
+      const fields = merged(before, sent);
+      await refuseUnknown(tx, appId, fields);
+      if (JSON.stringify(fields) === JSON.stringify(merged(before, {}))) return { result: before, scopes: [] };
+      if (!(await updateTemplate(tx, id, { key: before.key, ...fields }))) throw taken(before.key, fields.locale);
+      const after = await findTemplate(tx, appId, id);
+      if (after === undefined) throw new Error('a locked template is gone');
+      await audit({ action: about.action, subject: nameOf(before), before: words(before), after: words(after) });
+      return { result: after, scopes: [] };
+    });
+  }
+
+  delete(app: string, id: number, by: By): Promise<Committed<null>> {
+    const about = { app, action: 'template.deleted', guard: editorOf(app) };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      const template = await locked(tx, await applicationOf(tx, app), id);
+      await deleteTemplate(tx, id);
+      await audit({ action: about.action, subject: nameOf(template), before: words(template) });
+      return { result: null, scopes: [] };
+    });
+  }
+
+  /**
+   * The template as it would be sent to the caller with that payload, whatever it lacks. UNKNOWN_REFERENCE for a brand that does
+   * not exist, UNPROCESSABLE when it cannot be rendered.
+   */
+  async preview(
+    app: string,
+    id: number,
+    asked: { payload?: Record<string, unknown> | undefined; locale?: string | undefined; brand?: string | undefined },
+    email: string,
+  ): Promise<Rendered> {
+    const found = await this.#database.read(async (tx) => {
+      const application = await findApplication(tx, app);
+      if (application === undefined) throw unknownApplication(app);
+      const template = await findTemplate(tx, application.id, id);
+      if (template === undefined) throw unknownTemplate();
+      const reader = await findReader(tx, email);
+      return { application, template, reader, brand: await brandOf(tx, asked.brand, reader?.brandId) };
+    });
+    const { template, application, reader, brand } = found;
+    const user = reader ?? { email, firstName: null, lastName: null, displayName: null, locale: null };
+    const variables = variablesOf({ user, app: application, brand, locale: asked.locale ?? template.locale });
+    const [outcome] = await this.#renderer.render([
+      { template: sourceOf(template), payload: asked.payload ?? {}, variables },
+    ]);
+    if (outcome?.ok) return outcome.rendered;
+    throw unrenderable(template, outcome?.problem ?? 'it was not rendered');
+  }
+
+  async #refuseUnfit(sent: Sent<TemplateFields>): Promise<void> {
+    // One with values in it is looked at when it is rendered.
+    if (sent.url && !/\{[{%]/.test(sent.url)) refuseTarget('url', sent.url, this.#allowHttp);
+    const faults = await this.#renderer.check({
+      subject: sent.subject ?? '',
+      html: sent.html ?? '',
+      text: sent.text ?? null,
+      pushTitle: sent.pushTitle ?? null,
+      pushBody: sent.pushBody ?? null,
+      url: sent.url ?? null,
+    });
+    if (faults.length === 0) return;
+    const issues = faults.map(({ field, line, column, message }) => ({
+      path: field,
+      message: `does not parse: line ${line}, column ${column}: ${message}`,
+      line,
+      column,
+    }));
+    throw validationFailed(issues);
+  }
+}
+
+/** What of a template is Liquid. */
+export function sourceOf(template: TemplateRow): TemplateSource {
+  const { subject, html, text, pushTitle, pushBody, url } = template;
+  return { subject, html, text, pushTitle, pushBody, url };
+}
+
+/** 422: nothing was sent. */
+export function unrenderable(template: { type: string; key: string; locale: string }, problem: string): UsherError {
+  const { type, key, locale } = template;
+  return new UsherError('UNPROCESSABLE', `The template ${type}/${key} in ${locale} cannot be rendered: ${problem}.`);
+}
+
+async function brandOf(
+  tx: Tx,
+  slug: string | undefined,
+  own: number | null | undefined,
+): Promise<BrandLook | undefined> {
+  if (slug !== undefined) {
+    const named = await brandBySlug(tx, slug);
+    if (named !== undefined) return named;
+    throw new UsherError('UNKNOWN_REFERENCE', `brand names no brand: ${slug}.`, { details: { path: 'brand' } });
+  }
+  const brands = await brandsFor(tx, own === null || own === undefined ? [] : [own]);
+  return brands.find(({ id }) => id === own) ?? brands.find(({ isDefault }) => isDefault);
+}
+
+/** The type is locked: no other template gets its place meanwhile, and it is not deleted. */
+async function refuseUnknown(tx: Tx, app: number, { notificationTypeId, locale }: TemplateFields): Promise<void> {
+  if ((await lockType(tx, app, notificationTypeId)) === undefined) {
+    throw new UsherError('UNKNOWN_REFERENCE', 'notificationTypeId names no notification type of the application.', {
+      details: { path: 'notificationTypeId' },
+    });
+  }
+  if (await holdLanguage(tx, locale)) return;
+  throw validationFailed([
+    { path: 'locale', message: `must be a language of the registry, ${SYSTEM_LANGUAGE} for one` },
+  ]);
+}
+
+function merged(present: TemplateRow, sent: Sent<TemplateFields>): TemplateFields {
+  const pick = <Field extends keyof TemplateFields>(field: Field): TemplateFields[Field] => {
+    const value = sent[field];
+    return value === undefined ? present[field] : value;
+  };
+  return {
+    notificationTypeId: pick('notificationTypeId'),
+    locale: pick('locale'),
+    subject: pick('subject'),
+    html: pick('html'),
+    text: pick('text'),
+    pushTitle: pick('pushTitle'),
+    pushBody: pick('pushBody'),
+    url: pick('url'),
+    requiredVariables: pick('requiredVariables'),
+  };
+}
+
+/** As audit records say it: a long part by its beginning. */
+function words(template: TemplateRow): Record<string, unknown> {
+  const { type, key, locale, requiredVariables } = template;
+  const parts = Object.entries(sourceOf(template)).map(([name, part]: [string, string | null]) => [
+    name,
+    part !== null && part.length > 2000 ? `${part.slice(0, 2000).toWellFormed()}… (${part.length} characters)` : part,
+  ]);
+  return { type, key, locale, ...Object.fromEntries(parts), requiredVariables };
+}
+
+function nameOf({ type, key, locale }: TemplateRow): string {
+  return `${type}/${key}/${locale}`;
+}
+
+async function locked(tx: Tx, app: number, id: number): Promise<TemplateRow> {
+  const template = await lockTemplate(tx, app, id);
+  if (template === undefined) throw unknownTemplate();
+  return template;
+}
+
+function unknownTemplate(): UsherError {
+  return new UsherError('NOT_FOUND', 'The application has no such template.');
+}
+
+function taken(key: string, locale: string): UsherError {
+  return new UsherError('ALREADY_EXISTS', `This type has a template ${key} in ${locale} already.`);
+}

@@ -1,0 +1,142 @@
+/** What an application can notify about, and by which channels. (Specification, "Notification type"; contract 5, 6.) */
+
+import { administer, applicationOf, type By, editorOf } from '../administration/administer.ts';
+import { refuseImmutable, refuseSystem } from '../administration/records.ts';
+import { UsherError } from '../errors.ts';
+import type { Committed, Database, Tx } from '../persistence/database.ts';
+import {
+  deleteType,
+  insertType,
+  isTypeInUse,
+  listTypes,
+  lockType,
+  type TypeFields,
+  type TypeRow,
+  updateType,
+} from '../persistence/notifications/types.ts';
+import { knownApplication } from './applications.ts';
+
+export type { TypeFields, TypeRow } from '../persistence/notifications/types.ts';
+
+/** Every application has it: a send that names no type is of this one. */
+export const GENERIC_TYPE = 'generic';
+
+/** Fields as they came: what was not sent is undefined. */
+type Sent<T> = { readonly [Field in keyof T]?: T[Field] | undefined };
+
+const DEFAULTS: Omit<TypeFields, 'name'> = {
+  description: null,
+  emailEnabled: true,
+  pushEnabled: true,
+  userCanDisable: true,
+  defaultEmail: true,
+  defaultPush: true,
+  selfServiceEnabled: true,
+  emailFromName: null,
+};
+
+/** The switches of `auth_idp`, through which codes of the identity provider go out, stay as they are (specification). */
+const FIXED: readonly (keyof TypeFields)[] = ['emailEnabled', 'pushEnabled', 'userCanDisable', 'selfServiceEnabled'];
+
+export class NotificationTypes {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** All types, by code; NOT_FOUND for an unknown application. */
+  list(app: string): Promise<TypeRow[]> {
+    return this.#database.read(async (tx) => await listTypes(tx, await knownApplication(tx, app)));
+  }
+
+  /** ALREADY_EXISTS when the code is taken. */
+  create(
+    app: string,
+    {
+      code,
+      name,
+      system = false,
+      ...sent
+    }: Sent<TypeFields> & { code: string; name: string; system?: boolean | undefined },
+    by: By,
+  ): Promise<Committed<TypeRow>> {
+    const about = { app, action: 'notification_type.created', guard: editorOf(app) };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      const made = await insertType(tx, await applicationOf(tx, app), {
+        ...merged({ name, ...DEFAULTS }, sent),
+        code,
+        system,
+      });
+      if (made === undefined) throw new UsherError('ALREADY_EXISTS', `There is a notification type ${code} already.`);
+      await audit({ action: about.action, subject: code, after: words(made) });
+      return { result: made, scopes: [] };
+    });
+  }
+
+  /** Changes the fields sent. IMMUTABLE_FIELD for another code, SYSTEM_RECORD for a switch of `auth_idp`. */
+  change(
+    app: string,
+    id: number,
+    { code, ...sent }: Sent<TypeFields & { code: string }>,
+    by: By,
+  ): Promise<Committed<TypeRow>> {
+    const about = { app, action: 'notification_type.changed', guard: editorOf(app) };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      const before = await locked(tx, await applicationOf(tx, app), id);
+      refuseImmutable('code', before.code, code);
+      const fields = merged(before, sent);
+      const moved = before.system && app === 'auth' && FIXED.some((field) => fields[field] !== before[field]);
+      refuseSystem(moved, `switches of the type ${before.code} as they are`);
+      const after = { ...before, ...fields };
+      if (JSON.stringify(words(after)) === JSON.stringify(words(before))) return { result: before, scopes: [] };
+      const changed = await updateType(tx, id, fields);
+      await audit({ action: about.action, subject: before.code, before: words(before), after: words(changed) });
+      return { result: changed, scopes: [] };
+    });
+  }
+
+  /** SYSTEM_RECORD for `generic` and system types, TYPE_IN_USE while templates or notifications refer to it. */
+  delete(app: string, id: number, by: By): Promise<Committed<null>> {
+    const about = { app, action: 'notification_type.deleted', guard: editorOf(app) };
+    return administer(this.#database, by, about, async ({ tx, audit }) => {
+      const type = await locked(tx, await applicationOf(tx, app), id);
+      refuseSystem(type.system || type.code === GENERIC_TYPE, `notification type ${type.code}`);
+      if (await isTypeInUse(tx, id)) {
+        throw new UsherError('TYPE_IN_USE', `Templates or notifications are of the type ${type.code}.`);
+      }
+      await deleteType(tx, id);
+      await audit({ action: about.action, subject: type.code, before: words(type) });
+      return { result: null, scopes: [] };
+    });
+  }
+}
+
+function merged(present: TypeFields, sent: Sent<TypeFields>): TypeFields {
+  const pick = <Field extends keyof TypeFields>(field: Field): TypeFields[Field] => {
+    const value = sent[field];
+    return value === undefined ? present[field] : value;
+  };
+  return {
+    name: pick('name'),
+    description: pick('description'),
+    emailEnabled: pick('emailEnabled'),
+    pushEnabled: pick('pushEnabled'),
+    userCanDisable: pick('userCanDisable'),
+    defaultEmail: pick('defaultEmail'),
+    defaultPush: pick('defaultPush'),
+    selfServiceEnabled: pick('selfServiceEnabled'),
+    emailFromName: pick('emailFromName'),
+  };
+}
+
+/** As audit records say it. */
+function words({ id: _id, createdAt: _created, updatedAt: _updated, ...fields }: TypeRow): Record<string, unknown> {
+  return fields;
+}
+
+async function locked(tx: Tx, app: number, id: number): Promise<TypeRow> {
+  const type = await lockType(tx, app, id);
+  if (type === undefined) throw new UsherError('NOT_FOUND', 'The application has no such notification type.');
+  return type;
+}

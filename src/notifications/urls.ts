@@ -1,0 +1,21 @@
+/** Addresses that a notification leads to. (Contract 1: what may be stored; specification, "Web Push": `icon` is a path.) */
+
+import { validationFailed } from '../errors.ts';
+import { hasForbiddenCharacters, isStorableUrl, LIMITS } from '../grammar.ts';
+
+/** A URL that may be stored, or a path within the application's own pages. */
+export function isTarget(text: string, allowHttp: boolean): boolean {
+  return isStorableUrl(text, allowHttp) || isPath(text);
+}
+
+/** `/` and then anything but what a browser would read as another host. */
+function isPath(text: string): boolean {
+  return /^\/(?![/\\])[^\s\\]*$/.test(text) && text.length <= LIMITS.url && !hasForbiddenCharacters(text);
+}
+
+/** Throws VALIDATION_FAILED naming the field. */
+export function refuseTarget(field: string, text: string | null | undefined, allowHttp: boolean): void {
+  if (text === null || text === undefined || isTarget(text, allowHttp)) return;
+  const schemes = allowHttp ? 'http or https' : 'https';
+  throw validationFailed([{ path: field, message: `must be a URL with ${schemes} and no credentials, or a path` }]);
+}

@@ -1,0 +1,115 @@
+import { sql } from 'kysely';
+import type { Tx } from '../database.ts';
+
+/** What of an entity can be changed. */
+export interface EntityFields {
+  code: string;
+  name: string;
+  description: string | null;
+  idLabel: string | null;
+  listEndpoint: string | null;
+}
+
+export interface EntityRecord extends EntityFields {
+  id: number;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+const COLUMNS = [
+  'id',
+  'code',
+  'name',
+  'description',
+  'id_label as idLabel',
+  'list_endpoint as listEndpoint',
+  'created_at as createdAt',
+  'updated_at as updatedAt',
+] as const;
+
+/** An application's catalog, by code. */
+export async function listEntities(tx: Tx, app: number): Promise<EntityRecord[]> {
+  return await tx.kysely
+    .selectFrom('entity')
+    .select(COLUMNS)
+    .where('application_id', '=', app)
+    .orderBy('code')
+    .execute();
+}
+
+/** One entity by its code, of an application by its code. */
+export async function findEntity(tx: Tx, app: string, code: string): Promise<EntityRecord | undefined> {
+  return await tx.kysely
+    .selectFrom('entity')
+    .select(COLUMNS)
+    .where('application_id', '=', (eb) => eb.selectFrom('application').select('id').where('code', '=', app))
+    .where('code', '=', code)
+    .executeTakeFirst();
+}
+
+/** One entity of the application, locked against other writes until the transaction ends. */
+export async function lockEntity(tx: Tx, app: number, id: number): Promise<EntityRecord | undefined> {
+  return await tx.kysely
+    .selectFrom('entity')
+    .select(COLUMNS)
+    .where('application_id', '=', app)
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst();
+}
+
+/** Undefined when the code is taken. */
+export async function insertEntity(tx: Tx, app: number, fields: EntityFields): Promise<EntityRecord | undefined> {
+  return await tx.kysely
+    .insertInto('entity')
+    .values({ application_id: app, ...columns(fields) })
+    .onConflict((oc) => oc.columns(['application_id', 'code']).doNothing())
+    .returning(COLUMNS)
+    .executeTakeFirst();
+}
+
+/** Undefined when another entity of the application has that code. The application must be held alone. */
+export async function updateEntity(
+  tx: Tx,
+  app: number,
+  id: number,
+  fields: EntityFields,
+): Promise<EntityRecord | undefined> {
+  return await tx.kysely
+    .updateTable('entity')
+    .set({ ...columns(fields), updated_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('entity as other')
+            .select('other.id')
+            .where('other.application_id', '=', app)
+            .where('other.code', '=', fields.code)
+            .where('other.id', '<>', id),
+        ),
+      ),
+    )
+    .returning(COLUMNS)
+    .executeTakeFirst();
+}
+
+export async function deleteEntity(tx: Tx, id: number): Promise<void> {
+  await tx.kysely.deleteFrom('entity').where('id', '=', id).execute();
+}
+
+/** Whether any override in the application is for a resource of that type. */
+export async function isResourceTypeUsed(tx: Tx, app: number, code: string): Promise<boolean> {
+  const row = await tx.kysely
+    .selectFrom('resource_override')
+    .select('permission_id')
+    .where('application_id', '=', app)
+    .where('resource_type', '=', code)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+function columns({ idLabel, listEndpoint, ...rest }: EntityFields) {
+  return { ...rest, id_label: idLabel, list_endpoint: listEndpoint };
+}

@@ -1,0 +1,87 @@
+import { sql } from 'kysely';
+import type { Tx } from '../database.ts';
+
+export interface LanguageRow {
+  code: string;
+  name: string;
+  nativeName: string;
+  fallback: string | null;
+}
+
+const COLUMNS = ['code', 'name', 'native_name as nativeName', 'fallback'] as const;
+
+/** The registry, by code. */
+export async function listLanguages(tx: Tx): Promise<LanguageRow[]> {
+  return await tx.kysely.selectFrom('language').select(COLUMNS).orderBy('code').execute();
+}
+
+/** One write of the registry at a time: whether fallbacks make a loop is a question about several rows. Readers go on. */
+export async function lockLanguages(tx: Tx): Promise<void> {
+  await sql`lock table language in share row exclusive mode`.execute(tx.kysely);
+}
+
+/** One language, held against everybody who would refer to it until the transaction ends. */
+export async function lockLanguage(tx: Tx, code: string): Promise<LanguageRow | undefined> {
+  return await tx.kysely.selectFrom('language').select(COLUMNS).where('code', '=', code).forUpdate().executeTakeFirst();
+}
+
+/** Which of the codes the registry has, held against deletion until the transaction ends. */
+export async function holdLanguages(tx: Tx, codes: readonly string[]): Promise<Set<string>> {
+  if (codes.length === 0) return new Set();
+  const { rows } = await sql<{ code: string }>`
+    select code from language where code = any(${codes}::text[]) order by code for key share`.execute(tx.kysely);
+  return new Set(rows.map(({ code }) => code));
+}
+
+/** Undefined when the code is taken. */
+export async function insertLanguage(
+  tx: Tx,
+  { nativeName, ...language }: LanguageRow,
+): Promise<LanguageRow | undefined> {
+  return await tx.kysely
+    .insertInto('language')
+    .values({ ...language, native_name: nativeName })
+    .onConflict((oc) => oc.column('code').doNothing())
+    .returning(COLUMNS)
+    .executeTakeFirst();
+}
+
+export async function updateLanguage(
+  tx: Tx,
+  code: string,
+  { name, nativeName, fallback }: Omit<LanguageRow, 'code'>,
+): Promise<LanguageRow> {
+  return await tx.kysely
+    .updateTable('language')
+    .set({ name, native_name: nativeName, fallback })
+    .where('code', '=', code)
+    .returning(COLUMNS)
+    .executeTakeFirstOrThrow();
+}
+
+export async function deleteLanguage(tx: Tx, code: string): Promise<void> {
+  await tx.kysely.deleteFrom('language').where('code', '=', code).execute();
+}
+
+/** Whether somebody who asks for `code` would be led back to it when it falls back to `fallback`. */
+export async function makesLoop(tx: Tx, code: string, fallback: string): Promise<boolean> {
+  const { rows } = await sql<{ loop: boolean }>`
+    with recursive chain (code) as (
+      select ${fallback}::text collate "C"
+      union
+      select language.fallback from chain join language on language.code = chain.code where language.fallback is not null)
+    select exists (select from chain where code = ${code}) as loop`.execute(tx.kysely);
+  return rows[0]?.loop ?? false;
+}
+
+/** What refers to a language: the kinds of things, for a person to read. */
+export async function usersOfLanguage(tx: Tx, code: string): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select name from (values
+      ('applications', exists (select from application_language where language_code = ${code})),
+      ('profiles', exists (select from profile where locale = ${code})),
+      ('templates', exists (select from template where locale = ${code})),
+      ('the fallback of other languages', exists (select from language where fallback = ${code}))
+    ) as uses (name, used) where used`.execute(tx.kysely);
+  return rows.map(({ name }) => name);
+}

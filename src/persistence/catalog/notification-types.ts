@@ -1,0 +1,157 @@
+import { sql } from 'kysely';
+import type { Tx } from '../database.ts';
+
+/** Statements about notification types that the catalog needs: what every application has, texts, manifests. */
+
+/** What every application has (specification, "Notification type"): for notifications without a type of their own. */
+const GENERIC = { code: 'generic', name: 'Generic' } as const;
+
+/** Gives an application its type `generic`. What is there already stays as it is. */
+export async function ensureGenericType({ kysely }: Tx, app: number): Promise<void> {
+  await sql`
+    insert into notification_type (application_id, code, name) values (${app}, ${GENERIC.code}, ${GENERIC.name})
+    on conflict (application_id, code) do nothing`.execute(kysely);
+}
+
+/** The same for every application that has none. */
+export async function ensureGenericTypes({ kysely }: Tx): Promise<void> {
+  await sql`
+    insert into notification_type (application_id, code, name)
+    select id, ${GENERIC.code}, ${GENERIC.name} from application
+    where not exists (
+      select from notification_type t where t.application_id = application.id and t.code = ${GENERIC.code})
+    order by id on conflict (application_id, code) do nothing`.execute(kysely);
+}
+
+export interface SystemType {
+  code: string;
+  name: string;
+  description: string;
+  emailFromName: string;
+  defaultEmail: boolean;
+  defaultPush: boolean;
+  emailEnabled: boolean;
+  pushEnabled: boolean;
+  userCanDisable: boolean;
+  selfServiceEnabled: boolean;
+}
+
+/** Makes a system type, or gives the one that is there the flags that it always has; its texts and defaults stay. */
+export async function ensureSystemType({ kysely }: Tx, app: number, type: SystemType): Promise<void> {
+  await sql`
+    insert into notification_type as t (application_id, code, name, description, email_from_name, default_email,
+      default_push, email_enabled, push_enabled, user_can_disable, self_service_enabled, system)
+    values (${app}, ${type.code}, ${type.name}, ${type.description}, ${type.emailFromName}, ${type.defaultEmail},
+      ${type.defaultPush}, ${type.emailEnabled}, ${type.pushEnabled}, ${type.userCanDisable},
+      ${type.selfServiceEnabled}, true)
+    on conflict (application_id, code) do update set email_enabled = excluded.email_enabled,
+      push_enabled = excluded.push_enabled, user_can_disable = excluded.user_can_disable,
+      self_service_enabled = excluded.self_service_enabled, system = true
+    where (t.email_enabled, t.push_enabled, t.user_can_disable, t.self_service_enabled, t.system) is distinct from
+      (excluded.email_enabled, excluded.push_enabled, excluded.user_can_disable, excluded.self_service_enabled, true)
+  `.execute(kysely);
+}
+
+/** What the types of an application are called, by code. */
+export async function readTypeTexts(
+  tx: Tx,
+  app: number,
+): Promise<{ code: string; name: string; description: string | null }[]> {
+  return await tx.kysely
+    .selectFrom('notification_type')
+    .select(['code', 'name', 'description'])
+    .where('application_id', '=', app)
+    .orderBy('code')
+    .execute();
+}
+
+/** A type as a manifest describes it. */
+export interface NotificationTypeRow {
+  code: string;
+  name: string;
+  description: string | null;
+  emailEnabled: boolean;
+  pushEnabled: boolean;
+  userCanDisable: boolean;
+  defaultEmail: boolean;
+  defaultPush: boolean;
+  selfServiceEnabled: boolean;
+  system: boolean;
+  emailFromName: string | null;
+}
+
+/** All types of an application, by code. */
+export async function readNotificationTypes(tx: Tx, app: number): Promise<NotificationTypeRow[]> {
+  return await tx.kysely
+    .selectFrom('notification_type')
+    .select([
+      'code',
+      'name',
+      'description',
+      'email_enabled as emailEnabled',
+      'push_enabled as pushEnabled',
+      'user_can_disable as userCanDisable',
+      'default_email as defaultEmail',
+      'default_push as defaultPush',
+      'self_service_enabled as selfServiceEnabled',
+      'system',
+      'email_from_name as emailFromName',
+    ])
+    .where('application_id', '=', app)
+    .orderBy('code')
+    .execute();
+}
+
+/** Makes types, or gives those that are there these fields. */
+export async function putNotificationTypes(
+  { kysely }: Tx,
+  app: number,
+  rows: readonly NotificationTypeRow[],
+): Promise<void> {
+  const texts = (field: 'code' | 'name' | 'description' | 'emailFromName') => rows.map((row) => row[field]);
+  const flags = (
+    field:
+      | 'emailEnabled'
+      | 'pushEnabled'
+      | 'userCanDisable'
+      | 'defaultEmail'
+      | 'defaultPush'
+      | 'selfServiceEnabled'
+      | 'system',
+  ) => rows.map((row) => row[field]);
+  const touched = await sql`
+    insert into notification_type (application_id, code, name, description, email_from_name, email_enabled, push_enabled,
+      user_can_disable, default_email, default_push, self_service_enabled, system)
+    select ${app}, * from unnest(
+      ${texts('code')}::text[], ${texts('name')}::text[], ${texts('description')}::text[],
+      ${texts('emailFromName')}::text[], ${flags('emailEnabled')}::boolean[], ${flags('pushEnabled')}::boolean[],
+      ${flags('userCanDisable')}::boolean[], ${flags('defaultEmail')}::boolean[], ${flags('defaultPush')}::boolean[],
+      ${flags('selfServiceEnabled')}::boolean[], ${flags('system')}::boolean[])
+    on conflict (application_id, code) do update set name = excluded.name, description = excluded.description,
+      email_from_name = excluded.email_from_name, email_enabled = excluded.email_enabled,
+      push_enabled = excluded.push_enabled, user_can_disable = excluded.user_can_disable,
+      default_email = excluded.default_email, default_push = excluded.default_push,
+      self_service_enabled = excluded.self_service_enabled, system = excluded.system, updated_at = now()`.execute(
+    kysely,
+  );
+  if (Number(touched.numAffectedRows ?? -1) !== rows.length) {
+    throw new Error(
+      `a manifest's notification types touched ${touched.numAffectedRows} rows instead of ${rows.length}`,
+    );
+  }
+}
+
+/** Those of the codes whose type templates or notifications are of. */
+export async function usedNotificationTypes(
+  { kysely }: Tx,
+  app: number,
+  codes: readonly string[],
+): Promise<Set<string>> {
+  if (codes.length === 0) return new Set();
+  const { rows } = await sql<{ code: string }>`
+    select code from notification_type t
+    where application_id = ${app} and code = any(${codes}::text[])
+      and (exists (select from template where notification_type_id = t.id)
+        or exists (select from notification where notification_type_id = t.id))`.execute(kysely);
+  return new Set(rows.map(({ code }) => code));
+}

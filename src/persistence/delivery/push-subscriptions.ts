@@ -1,0 +1,128 @@
+import { sql } from 'kysely';
+import type { Tx } from '../database.ts';
+
+/** A subscription as its owner sees it. */
+export interface PushSubscriptionRow {
+  id: number;
+  endpoint: string;
+  deviceLabel: string;
+  lastUsedAt: Date | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** A subscription as a push needs it. */
+export interface PushTarget {
+  id: number;
+  endpoint: string;
+  p256dh: string;
+  auth: string;
+  /** The public VAPID key that it was made with. */
+  vapidKey: string;
+  updatedAt: Date;
+}
+
+/** A subscription as a browser made it. */
+export interface NewPushSubscription {
+  endpoint: string;
+  p256dh: string;
+  auth: string;
+  deviceLabel: string;
+  vapidKey: string;
+}
+
+const SHOWN = [
+  'id',
+  'endpoint',
+  'device_label as deviceLabel',
+  'last_used_at as lastUsedAt',
+  'created_at as createdAt',
+  'updated_at as updatedAt',
+] as const;
+
+/** A person's subscriptions, oldest first. */
+export async function listSubscriptions(tx: Tx, email: string): Promise<PushSubscriptionRow[]> {
+  return await tx.kysely
+    .selectFrom('push_subscription')
+    .select(SHOWN)
+    .where('person_id', '=', (eb) => eb.selectFrom('person').select('id').where('email', '=', email))
+    .orderBy('id')
+    .execute();
+}
+
+/** A person's subscriptions to be sent to, but for those in `without`. */
+export async function pushTargets(tx: Tx, person: number, without: readonly number[]): Promise<PushTarget[]> {
+  return await tx.kysely
+    .selectFrom('push_subscription')
+    .select(['id', 'endpoint', 'p256dh', 'auth', 'vapid_key as vapidKey', 'updated_at as updatedAt'])
+    .where('person_id', '=', person)
+    .where(sql<boolean>`id <> all (${[...without]}::bigint[])`)
+    .orderBy('id')
+    .execute();
+}
+
+/**
+ * Stores a subscription, or updates the one with that endpoint. Another person's comes over only when both keys are the
+ * same; else undefined. Of a person's subscriptions the `keep` most recently used stay. One person's come one after the other.
+ */
+export async function upsertSubscription(
+  tx: Tx,
+  person: number,
+  { endpoint, p256dh, auth, deviceLabel, vapidKey }: NewPushSubscription,
+  keep: number,
+): Promise<(PushSubscriptionRow & { created: boolean }) | undefined> {
+  await sql`select id from person where id = ${person} for no key update`.execute(tx.kysely);
+  const { rows } = await sql<PushSubscriptionRow & { created: boolean }>`
+    insert into push_subscription as s (person_id, endpoint, p256dh, auth, device_label, vapid_key)
+    values (${person}, ${endpoint}, ${p256dh}, ${auth}, ${deviceLabel}, ${vapidKey})
+    on conflict (endpoint) do update
+      set person_id = excluded.person_id, p256dh = excluded.p256dh, auth = excluded.auth,
+          device_label = excluded.device_label, vapid_key = excluded.vapid_key, updated_at = now(),
+          last_used_at = case when s.person_id = excluded.person_id then s.last_used_at end
+      where s.person_id = excluded.person_id or (s.p256dh = excluded.p256dh and s.auth = excluded.auth)
+    returning id, endpoint, device_label as "deviceLabel", last_used_at as "lastUsedAt", created_at as "createdAt",
+              updated_at as "updatedAt", xmax = 0 as created`.execute(tx.kysely);
+  const stored = rows[0];
+  if (stored === undefined) return undefined;
+  await sql`
+    delete from push_subscription
+     where id in (select id from push_subscription where person_id = ${person} and id <> ${stored.id}
+                   order by greatest(last_used_at, updated_at) desc, id desc offset ${keep - 1})`.execute(tx.kysely);
+  return stored;
+}
+
+/** Ends the person's subscription with that endpoint; whether there was one. */
+export async function removeByEndpoint(tx: Tx, email: string, endpoint: string): Promise<boolean> {
+  return await removeOwned(tx, email, sql`s.endpoint = ${endpoint}`);
+}
+
+/** Ends the person's subscription with that id; whether there was one. */
+export async function removeById(tx: Tx, email: string, id: number): Promise<boolean> {
+  return await removeOwned(tx, email, sql`s.id = ${id}`);
+}
+
+async function removeOwned(tx: Tx, email: string, which: ReturnType<typeof sql>): Promise<boolean> {
+  const { rows } = await sql`
+    delete from push_subscription s using person p
+     where p.id = s.person_id and p.email = ${email} and ${which} returning s.id`.execute(tx.kysely);
+  return rows.length > 0;
+}
+
+/** What sending taught: these took a push just now, and these are gone unless they were renewed meanwhile. */
+export async function noteResults(
+  tx: Tx,
+  { used, gone }: { used: readonly number[]; gone: readonly Pick<PushTarget, 'id' | 'updatedAt'>[] },
+): Promise<void> {
+  if (used.length > 0) {
+    await sql`update push_subscription set last_used_at = now() where id = any(${[...used]}::bigint[])`.execute(
+      tx.kysely,
+    );
+  }
+  if (gone.length > 0) {
+    await sql`
+      delete from push_subscription s
+       using unnest(${gone.map(({ id }) => id)}::bigint[], ${gone.map(({ updatedAt }) => updatedAt.toISOString())}::timestamptz[])
+         as g (id, updated_at)
+       where s.id = g.id and s.updated_at = g.updated_at`.execute(tx.kysely);
+  }
+}

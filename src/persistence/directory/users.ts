@@ -1,0 +1,141 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Tx } from '../database.ts';
+import { named } from '../person-search.ts';
+
+/** A known address as administrators see it. */
+export interface UserRow {
+  id: number;
+  email: string;
+  displayName: string | null;
+  /** Whether he has a record, or was only mentioned. */
+  registered: boolean;
+  active: boolean;
+  /** Whether an administrator has blocked him; the provider's word is another flag. */
+  blocked: boolean;
+  superadmin: boolean;
+  /** A slug: his brand's, else the default brand's. */
+  brand: string;
+  createdAt: Date;
+  /** In the applications that were asked about. */
+  lastLoginAt: Date | null;
+}
+
+/** What somebody is in one application. */
+export interface MembershipRow {
+  appCode: string;
+  admin: boolean;
+  roles: string[];
+  firstLoginAt: Date | null;
+  lastLoginAt: Date | null;
+  loginCount: number;
+  lastActivityAt: Date | null;
+}
+
+export interface UserFilter {
+  /** Text in the address or the display name. */
+  search: string | null;
+  active: boolean | null;
+  /** Only users of one of these applications (ids); null: everybody. */
+  apps: readonly number[] | null;
+}
+
+/** Where somebody is "of" an application (contract 5): a role, an override, preferences or a login, an administrator. */
+const MEMBERSHIPS = ['user_role', 'resource_override', 'app_preference', 'app_admin'] as const;
+
+/**
+ * The ids of the users that a filter lets through, ascending; at most `limit`, behind `after`. Of each application the index
+ * gives the next few, so that the work follows the page and the applications, not the number of users.
+ */
+export async function findUserIds(
+  tx: Tx,
+  filter: UserFilter,
+  { limit, after }: { limit: number; after: number | null },
+): Promise<number[]> {
+  const behind = after ?? 0;
+  const fits = sql<boolean>`${named(filter.search)} and ${activeIs(filter.active)}`;
+  const memberships = MEMBERSHIPS.map(
+    (table) => sql`(
+      select distinct m.person_id as id from ${sql.table(table)} m
+        join person p on p.id = m.person_id left join profile f on f.person_id = p.id
+      where m.application_id = a.id and m.person_id > ${behind} and ${fits}
+      order by m.person_id limit ${limit})`,
+  );
+  const query =
+    filter.apps === null
+      ? sql<{ id: number }>`
+          select p.id from person p left join profile f on f.person_id = p.id
+          where p.id > ${behind} and ${fits} order by p.id limit ${limit}`
+      : sql<{ id: number }>`
+          select distinct c.id
+          from unnest(${filter.apps}::bigint[]) as a (id) cross join lateral (${sql.join(memberships, sql` union all `)}) c
+          order by c.id limit ${limit}`;
+  const { rows } = await query.execute(tx.kysely);
+  return rows.map(({ id }) => id);
+}
+
+function activeIs(active: boolean | null): RawBuilder<boolean> {
+  if (active === null) return sql<boolean>`true`;
+  return active
+    ? sql<boolean>`(p.provider_active and not p.blocked)`
+    : sql<boolean>`(p.blocked or not p.provider_active)`;
+}
+
+/** The users of these ids, ascending. `lastLoginAt` is that of the applications `apps`; of all where it is null. */
+export async function readUsers(tx: Tx, ids: readonly number[], apps: readonly number[] | null): Promise<UserRow[]> {
+  if (ids.length === 0) return [];
+  const there = apps === null ? sql`true` : sql`l.application_id = any(${apps}::bigint[])`;
+  const { rows } = await sql<UserRow>`
+    select p.id, p.email, f.display_name as "displayName", p.registered_at is not null as registered,
+      p.provider_active and not p.blocked as active, p.blocked,
+      exists (select from superadmin s where s.person_id = p.id) as superadmin,
+      coalesce(own.slug, (select slug from brand where is_default)) as brand,
+      coalesce(f.created_at, p.created_at) as "createdAt",
+      (select max(l.last_login_at) from app_preference l where l.person_id = p.id and ${there}) as "lastLoginAt"
+    from person p left join profile f on f.person_id = p.id left join brand own on own.id = f.brand_id
+    where p.id = any(${ids}::bigint[]) order by p.id`.execute(tx.kysely);
+  return rows;
+}
+
+/** What somebody is in each application that he is of, by code; among those of `apps`, or of all where it is null. */
+export async function readMemberships(
+  tx: Tx,
+  person: number,
+  apps: readonly number[] | null,
+): Promise<MembershipRow[]> {
+  const among = apps === null ? sql`true` : sql`a.id = any(${apps}::bigint[])`;
+  const { rows } = await sql<MembershipRow>`
+    select a.code as "appCode", m.person_id is not null as admin,
+      array(select r.code from user_role ur join role r on r.id = ur.role_id
+        where ur.person_id = ${person} and ur.application_id = a.id order by r.code) as roles,
+      l.first_login_at as "firstLoginAt", l.last_login_at as "lastLoginAt", coalesce(l.login_count, 0) as "loginCount",
+      l.last_activity_at as "lastActivityAt"
+    from application a
+      left join app_admin m on m.person_id = ${person} and m.application_id = a.id
+      left join app_preference l on l.person_id = ${person} and l.application_id = a.id
+    where ${among} and (m.person_id is not null or l.person_id is not null
+      or exists (select from user_role ur where ur.person_id = ${person} and ur.application_id = a.id)
+      or exists (select from resource_override o where o.person_id = ${person} and o.application_id = a.id))
+    order by a.code`.execute(tx.kysely);
+  return rows;
+}
+
+/** The roles that somebody holds anywhere, by application and code. */
+export async function readRolesEverywhere(tx: Tx, email: string): Promise<{ appCode: string; roleCodes: string[] }[]> {
+  const { rows } = await sql<{ appCode: string; roleCodes: string[] }>`
+    select a.code as "appCode", array_agg(r.code order by r.code) as "roleCodes"
+    from user_role ur join role r on r.id = ur.role_id join application a on a.id = ur.application_id
+    where ur.person_id = (select id from person where email = ${email})
+    group by a.code order by a.code`.execute(tx.kysely);
+  return rows;
+}
+
+/** Sets the administrators' flag; whether it is another one now. */
+export async function setBlocked(tx: Tx, person: number, blocked: boolean): Promise<boolean> {
+  const { numUpdatedRows } = await tx.kysely
+    .updateTable('person')
+    .set({ blocked })
+    .where('id', '=', person)
+    .where('blocked', '<>', blocked)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n;
+}

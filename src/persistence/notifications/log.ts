@@ -1,0 +1,74 @@
+import { sql } from 'kysely';
+import type { Tx } from '../database.ts';
+
+export interface LoggedDelivery {
+  channel: 'email' | 'push';
+  status: string;
+  attempts: number;
+  error: string | null;
+  sentAt: Date | null;
+}
+
+/** A notification as administrators see it. */
+export interface LogRow {
+  id: number;
+  email: string;
+  type: string;
+  status: string;
+  statusReason: string | null;
+  locale: string;
+  createdAt: Date;
+  deliveries: LoggedDelivery[];
+}
+
+export interface LogQuery {
+  status: string | null;
+  type: string | null;
+  email: string | null;
+}
+
+/** An application's notifications, newest first, at most `limit`, only what is older than `after`; with their deliveries. */
+export async function listLog(
+  tx: Tx,
+  app: number,
+  { status, type, email, limit, after }: LogQuery & { limit: number; after: number | null },
+): Promise<LogRow[]> {
+  return await withDeliveries(
+    tx,
+    [
+      sql`n.application_id = ${app}`,
+      ...(after === null ? [] : [sql`n.id < ${after}`]),
+      ...(status === null ? [] : [sql`n.status = ${status}`]),
+      ...(type === null
+        ? []
+        : [
+            sql`n.notification_type_id = (select id from notification_type where application_id = ${app} and code = ${type})`,
+          ]),
+      ...(email === null ? [] : [sql`n.person_id = (select id from person where email = ${email})`]),
+    ],
+    limit,
+  );
+}
+
+/** One of the application's notifications. */
+export async function findLogged(tx: Tx, app: number, id: number): Promise<LogRow | undefined> {
+  return (await withDeliveries(tx, [sql`n.application_id = ${app}`, sql`n.id = ${id}`], 1))[0];
+}
+
+async function withDeliveries(tx: Tx, conditions: ReturnType<typeof sql>[], limit: number): Promise<LogRow[]> {
+  const { rows } = await sql<Omit<LogRow, 'deliveries'>>`
+    with n as (
+      select * from notification n where ${sql.join(conditions, sql` and `)} order by n.id desc limit ${limit})
+    select n.id, p.email, t.code as type, n.status, n.status_reason as "statusReason", n.locale, n.created_at as "createdAt"
+    from n join person p on p.id = n.person_id join notification_type t on t.id = n.notification_type_id
+    order by n.id desc`.execute(tx.kysely);
+  const ids = rows.map(({ id }) => id);
+  const { rows: deliveries } = await sql<LoggedDelivery & { notification: number }>`
+    select notification_id as notification, channel, status, attempts, error, sent_at as "sentAt"
+    from delivery where notification_id = any(${ids}::bigint[]) order by channel`.execute(tx.kysely);
+  const byNotification = Map.groupBy(deliveries, ({ notification }) => notification);
+  return rows.map((row) => ({
+    ...row,
+    deliveries: (byNotification.get(row.id) ?? []).map(({ notification: _, ...delivery }) => delivery),
+  }));
+}

@@ -1,0 +1,26 @@
+import { sql } from 'kysely';
+import type { Tx } from '../database.ts';
+
+/** Whom a notification is written to, as far as its words depend on it. */
+export interface ReaderRow {
+  email: string;
+  firstName: string | null;
+  lastName: string | null;
+  displayName: string | null;
+  locale: string | null;
+  brandId: number | null;
+}
+
+/** Those of the addresses that have a profile. */
+export async function findReaders(tx: Tx, emails: readonly string[]): Promise<Map<string, ReaderRow>> {
+  const { rows } = await sql<ReaderRow>`
+    select p.email, f.first_name as "firstName", f.last_name as "lastName", f.display_name as "displayName", f.locale,
+      f.brand_id as "brandId"
+    from person p join profile f on f.person_id = p.id
+    where p.email = any(${emails}::text[])`.execute(tx.kysely);
+  return new Map(rows.map((row) => [row.email, row]));
+}
+
+export async function findReader(tx: Tx, email: string): Promise<ReaderRow | undefined> {
+  return (await findReaders(tx, [email])).get(email);
+}

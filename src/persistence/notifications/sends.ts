@@ -1,0 +1,110 @@
+import { sql } from 'kysely';
+import type { Tx } from '../database.ts';
+import { ensurePeople } from '../people.ts';
+
+/** A recipient as a send finds it in its own transaction. */
+export interface RecipientRow {
+  id: number;
+  email: string;
+  active: boolean;
+  application: boolean;
+  emailSwitch: boolean | null;
+  pushSwitch: boolean | null;
+  subscribed: boolean;
+}
+
+/**
+ * The recipients with their switches, by address; who has no record gets one. Their rows are locked, in one order for everybody:
+ * notifications of one person are then numbered in the order in which they are committed, on which streams and cursors rest.
+ */
+export async function holdRecipients(
+  tx: Tx,
+  { app, type }: { app: number; type: number },
+  emails: readonly string[],
+): Promise<Map<string, RecipientRow>> {
+  const people = await ensurePeople(tx, emails);
+  const ids = [...people.values()];
+  await sql`select id from person where id = any(${ids}::bigint[]) order by id for no key update`.execute(tx.kysely);
+  await sql`
+    update person set registered_at = now() where id = any(${ids}::bigint[]) and registered_at is null`.execute(
+    tx.kysely,
+  );
+  const { rows } = await sql<RecipientRow>`
+    select p.id, p.email, p.provider_active and not p.blocked as active,
+      coalesce(a.notifications_enabled, true) as application, c.email as "emailSwitch", c.push as "pushSwitch",
+      exists (select from push_subscription s where s.person_id = p.id) as subscribed
+    from person p
+    left join app_preference a on a.person_id = p.id and a.application_id = ${app}
+    left join notification_preference c on c.person_id = p.id and c.notification_type_id = ${type}
+    where p.id = any(${ids}::bigint[])`.execute(tx.kysely);
+  return new Map(rows.map((row) => [row.email, row]));
+}
+
+export interface NewNotification {
+  personId: number;
+  subject: string;
+  status: 'queued' | 'sent' | 'suppressed';
+  statusReason: string | null;
+  locale: string;
+}
+
+/** Stores one notification a person, in their order; answers their ids by person. */
+export async function insertNotifications(
+  tx: Tx,
+  { app, type, payload }: { app: number; type: number; payload: unknown },
+  all: readonly NewNotification[],
+): Promise<Map<number, number>> {
+  const { rows } = await sql<{ id: number; personId: number }>`
+    insert into notification
+      (application_id, notification_type_id, person_id, subject, payload, status, status_reason, locale)
+    select ${app}, ${type}, n.person, n.subject, ${JSON.stringify(payload)}::jsonb, n.status, n.reason, n.locale
+    from unnest(
+      ${all.map(({ personId }) => personId)}::bigint[], ${all.map(({ subject }) => subject)}::text[],
+      ${all.map(({ status }) => status)}::text[], ${all.map(({ statusReason }) => statusReason)}::text[],
+      ${all.map(({ locale }) => locale)}::text[]
+    ) with ordinality as n (person, subject, status, reason, locale, position)
+    order by n.position
+    returning id, person_id as "personId"`.execute(tx.kysely);
+  return new Map(rows.map(({ id, personId }) => [personId, id]));
+}
+
+/** A send that named a key, within its 24 hours. */
+export interface SendRequestRow {
+  bodyHash: string;
+  answer: unknown;
+}
+
+export async function findSendRequest(tx: Tx, app: number, key: string): Promise<SendRequestRow | undefined> {
+  const { rows } = await sql<SendRequestRow>`
+    select body_hash as "bodyHash", answer from send_request
+    where application_id = ${app} and idempotency_key = ${key} and created_at > now() - interval '24 hours'`.execute(
+    tx.kysely,
+  );
+  return rows[0];
+}
+
+/**
+ * Takes the key for this transaction's send: true when it is free, or its 24 hours are over. Of several at once one is told so;
+ * the others wait for it to end, and are told false when it has committed.
+ */
+export async function claimSendRequest(tx: Tx, app: number, key: string, bodyHash: string): Promise<boolean> {
+  // What nobody needs any more goes with what comes: a hundred for each, so that it never piles up.
+  await sql`
+    delete from send_request where (application_id, idempotency_key) in (
+      select application_id, idempotency_key from send_request
+      where created_at <= now() - interval '24 hours' and (application_id, idempotency_key) <> (${app}, ${key})
+      order by created_at limit 100 for update skip locked)`.execute(tx.kysely);
+  const { rows } = await sql`
+    insert into send_request (application_id, idempotency_key, body_hash) values (${app}, ${key}, ${bodyHash})
+    on conflict (application_id, idempotency_key) do update
+      set body_hash = excluded.body_hash, answer = null, created_at = now()
+      where send_request.created_at <= now() - interval '24 hours'
+    returning 1`.execute(tx.kysely);
+  return rows.length > 0;
+}
+
+export async function keepAnswer(tx: Tx, app: number, key: string, answer: unknown): Promise<void> {
+  await sql`
+    update send_request set answer = ${JSON.stringify(answer)}::jsonb
+    where application_id = ${app} and idempotency_key = ${key}`.execute(tx.kysely);
+}

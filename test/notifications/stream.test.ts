@@ -1,0 +1,242 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createStorage, type TestStorage } from '../support/databases.ts';
+import { Rest } from '../support/rest.ts';
+import { type RunningUsher, startUsher } from '../support/usher.ts';
+import { describeApplications, sendBySystem } from './support.ts';
+
+const STREAM = '/api/profile/me/notifications/stream';
+
+interface Told {
+  event: string;
+  id: string | undefined;
+  // biome-ignore lint/suspicious/noExplicitAny: two kinds of data.
+  data: any;
+}
+
+/** A reader of server-sent events that keeps what it was told. */
+class Reader {
+  readonly told: Told[] = [];
+  readonly status: number;
+  readonly headers: Headers;
+  ended = false;
+  readonly #abort: AbortController;
+  #changed: () => void = () => undefined;
+
+  private constructor(response: Response, abort: AbortController) {
+    this.status = response.status;
+    this.headers = response.headers;
+    this.#abort = abort;
+    void this.#read(response.body as ReadableStream<Uint8Array>);
+  }
+
+  static async open(rest: string, token: string, headers: Record<string, string> = {}): Promise<Reader> {
+    const abort = new AbortController();
+    const response = await fetch(rest + STREAM, {
+      headers: { authorization: `Bearer ${token}`, ...headers },
+      signal: abort.signal,
+    });
+    return new Reader(response, abort);
+  }
+
+  async #read(body: ReadableStream<Uint8Array>): Promise<void> {
+    let text = '';
+    try {
+      for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
+        text += chunk;
+        const blocks = text.split('\n\n');
+        text = blocks.pop() ?? '';
+        for (const block of blocks) if (!block.startsWith(':')) this.told.push(parse(block));
+        this.#changed();
+      }
+    } catch {
+      // Closed by the test.
+    }
+    this.ended = true;
+    this.#changed();
+  }
+
+  async until(holds: () => boolean, ms = 15_000): Promise<void> {
+    const late = performance.now() + ms;
+    while (!holds()) {
+      if (performance.now() > late) throw new Error(`not told in time: ${JSON.stringify(this.told)}`);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#changed = resolve;
+      const timer = setTimeout(resolve, 100);
+      await promise;
+      clearTimeout(timer);
+    }
+  }
+
+  subjects(): string[] {
+    return this.told.filter(({ event }) => event === 'notification').map(({ data }) => data.subject);
+  }
+
+  counts(): number[] {
+    return this.told.filter(({ event }) => event === 'unread-count').map(({ data }) => data.count);
+  }
+
+  close(): void {
+    this.#abort.abort();
+  }
+}
+
+function parse(block: string): Told {
+  const field = (name: string) =>
+    block
+      .split('\n')
+      .find((line) => line.startsWith(`${name}: `))
+      ?.slice(name.length + 2);
+  return { event: field('event') ?? '', id: field('id'), data: JSON.parse(field('data') ?? 'null') };
+}
+
+for (const kind of ['postgresql', 'pglite'] as const) {
+  describe(`the stream of notifications (${kind}; contract 6)`, () => {
+    let storage: TestStorage;
+    let usher: RunningUsher;
+    /** Another instance on the same database; PGlite has one. */
+    let other: RunningUsher;
+    const readers: Reader[] = [];
+
+    beforeAll(async () => {
+      storage = await createStorage(kind);
+      const env = { USHER_ROLES: 'gateway,rpc' };
+      usher = await startUsher(storage, { env });
+      await describeApplications(usher);
+      other = kind === 'pglite' ? usher : await startUsher(storage, { env });
+    }, 120_000);
+    afterAll(async () => {
+      for (const reader of readers) reader.close();
+      if (other !== usher) await other?.close();
+      await usher?.close();
+      await storage?.remove();
+    }, 60_000);
+
+    const open = async (email: string, headers: Record<string, string> = {}): Promise<Reader> => {
+      const reader = await Reader.open(other.rest, await other.token(email), headers);
+      readers.push(reader);
+      return reader;
+    };
+    const send = (email: string, subject: string) =>
+      sendBySystem(usher, { appCode: 'billing', recipients: [email], subject, payload: { subject } });
+
+    test('tells what comes, and how many are unread, from any instance', async () => {
+      await send('ann@example.com', 'before');
+      const reader = await open('ann@example.com');
+      expect([reader.status, reader.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
+      await reader.until(() => reader.counts().length === 1);
+      expect(reader.counts()).toEqual([1]);
+      const answer = await send('ann@example.com', 'first');
+      await reader.until(() => reader.counts().length === 2);
+      const [, told] = reader.told;
+      const { body } = await (await Rest.as(usher, 'ann@example.com')).get(
+        '/api/profile/me/notifications/inbox?limit=1',
+      );
+      expect(told).toEqual({
+        event: 'notification',
+        id: String(answer.body.data.notifications[0].id),
+        data: body.response[0],
+      });
+      expect(reader.counts()).toEqual([1, 2]);
+      // Of somebody else nothing is told.
+      await send('ben@example.com', 'not yours');
+      await (await Rest.as(usher, 'ann@example.com')).post('/api/profile/me/notifications/inbox/read-all');
+      await reader.until(() => reader.counts().at(-1) === 0);
+      expect(reader.subjects()).toEqual(['first']);
+    });
+
+    test('resumes behind Last-Event-ID, with at most the 200 newest that were missed', async () => {
+      const sent = await send('cora@example.com', 'n0');
+      const last = sent.body.data.notifications[0].id;
+      await send('cora@example.com', 'n1');
+      await send('cora@example.com', 'n2');
+      const reader = await open('cora@example.com', { 'last-event-id': String(last) });
+      await reader.until(() => reader.counts().length > 0);
+      expect(reader.subjects()).toEqual(['n1', 'n2']);
+      // Behind what never was: from now on.
+      const ahead = await open('cora@example.com', { 'last-event-id': '999999999999' });
+      await ahead.until(() => ahead.counts().length > 0);
+      expect(ahead.subjects()).toEqual([]);
+
+      await usher.app.database.change(async (tx) => {
+        const row = await tx.kysely
+          .selectFrom('notification')
+          .selectAll()
+          .where('id', '=', last)
+          .executeTakeFirstOrThrow();
+        const { id: _, payload, ...rest } = row;
+        const rows = Array.from({ length: 230 }, (_unused, n) => ({
+          ...rest,
+          payload: JSON.stringify(payload),
+          subject: `m${n}`,
+        }));
+        await tx.kysely.insertInto('notification').values(rows).execute();
+        return { result: null, scopes: [] };
+      });
+      const many = await open('cora@example.com', { 'last-event-id': String(last) });
+      await many.until(() => many.counts().length > 0);
+      expect(many.subjects()).toHaveLength(200);
+      expect([many.subjects()[0], many.subjects().at(-1)]).toEqual(['m30', 'm229']);
+      await send('cora@example.com', 'live');
+      await many.until(() => many.subjects().at(-1) === 'live');
+      await ahead.until(() => ahead.subjects().at(-1) === 'live');
+    });
+
+    test('several at once: each is told every one, once and in order', async () => {
+      const [one, two] = [await open('dora@example.com'), await open('dora@example.com')];
+      await Promise.all(Array.from({ length: 10 }, (_, n) => send('dora@example.com', `d${n}`)));
+      for (const reader of [one, two]) {
+        await reader.until(() => reader.subjects().length >= 10);
+        const ids = reader.told.filter(({ event }) => event === 'notification').map(({ id }) => Number(id));
+        expect(ids).toEqual(ids.toSorted((a, b) => a - b));
+        expect(new Set(ids).size).toBe(10);
+      }
+    });
+
+    test('an eleventh of one user ends the oldest', async () => {
+      const opened: Reader[] = [];
+      for (let n = 0; n < 11; n++) {
+        const reader = await open('eva@example.com');
+        await reader.until(() => reader.told.length > 0);
+        opened.push(reader);
+      }
+      await opened[0]?.until(() => opened[0]?.ended === true);
+      expect(opened.slice(1).map(({ ended }) => ended)).toEqual(Array.from({ length: 10 }, () => false));
+    });
+
+    test('ends with the token', async () => {
+      const caller = { email: 'exp@example.com', expiresAt: Math.floor(Date.now() / 1000) + 2 };
+      const events = await other.app.streams.open(caller, null, new AbortController().signal);
+      const told: string[] = [];
+      for await (const { event } of events) told.push(event);
+      expect(told).toEqual(['unread-count']);
+      expect(Date.now() / 1000).toBeGreaterThanOrEqual(caller.expiresAt);
+    });
+
+    test('ends soon after the account is deactivated', async () => {
+      const reader = await open('fay@example.com');
+      await reader.until(() => reader.told.length > 0);
+      await usher.app.database.change(async (tx) => {
+        await tx.kysely
+          .insertInto('person')
+          .values({ email: 'fay@example.com', blocked: true })
+          .onConflict((oc) => oc.column('email').doUpdateSet({ blocked: true }))
+          .execute();
+        return { result: null, scopes: ['u:fay@example.com'] };
+      });
+      await reader.until(() => reader.ended);
+      const again = await Rest.as(usher, 'fay@example.com');
+      expect((await again.get(STREAM)).body.details.code).toBe('USER_INACTIVE');
+      expect((await (await Rest.as(usher)).get(STREAM)).status).toBe(401);
+    });
+
+    test('whoever goes leaves nothing behind', async () => {
+      const reader = await open('gil@example.com');
+      await reader.until(() => reader.told.length > 0);
+      for (const opened of readers) opened.close();
+      const { streams } = other.app;
+      const late = performance.now() + 10_000;
+      while (streams.size > 0 && performance.now() < late) await new Promise((resolve) => setTimeout(resolve, 50));
+      expect(streams.size).toBe(0);
+    });
+  });
+}

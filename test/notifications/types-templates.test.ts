@@ -1,0 +1,263 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createStorage, type TestStorage } from '../support/databases.ts';
+import { Rest } from '../support/rest.ts';
+import { type RunningUsher, startUsher } from '../support/usher.ts';
+import { describeApplications, sendBySystem, typeId } from './support.ts';
+
+const TYPES = '/api/applications/billing/notification-types';
+const TEMPLATES = '/api/applications/billing/templates';
+
+describe('types and templates of an application (contract 5, 6)', () => {
+  let storage: TestStorage;
+  let usher: RunningUsher;
+  let root: Rest;
+  let nora: Rest;
+
+  beforeAll(async () => {
+    storage = await createStorage('postgresql');
+    usher = await startUsher(storage);
+    root = await Rest.as(usher, 'admin@example.com');
+    nora = await Rest.as(usher, 'nora@example.com');
+    await describeApplications(usher);
+  }, 60_000);
+  afterAll(async () => {
+    await usher?.close();
+    await storage?.remove();
+  }, 60_000);
+
+  const audits = async (action: string) =>
+    await usher.app.database.read(
+      async (tx) =>
+        await tx.kysely.selectFrom('audit').selectAll().where('action', '=', action).orderBy('id').execute(),
+    );
+
+  describe('types', () => {
+    test('are created with the defaults, listed by code, changed and deleted, each with its audit record', async () => {
+      const made = await nora.post(TYPES, { code: 'due', name: 'Due' });
+      expect(made.status).toBe(201);
+      expect(made.headers.get('location')).toBe(`${TYPES}/${made.body.data.id}`);
+      expect(made.body.data).toEqual({
+        id: made.body.data.id,
+        code: 'due',
+        name: 'Due',
+        description: null,
+        emailEnabled: true,
+        pushEnabled: true,
+        userCanDisable: true,
+        defaultEmail: true,
+        defaultPush: true,
+        selfServiceEnabled: true,
+        system: false,
+        emailFromName: null,
+        createdAt: expect.any(String),
+        updatedAt: expect.any(String),
+      });
+      expect((await nora.get(TYPES)).body.data.map(({ code }: { code: string }) => code)).toEqual(['due', 'generic']);
+      const path = `${TYPES}/${made.body.data.id}`;
+      const put = await nora.put(path, { ...made.body.data, emailEnabled: false, emailFromName: 'Billing' });
+      expect([put.status, put.body.data]).toMatchObject([
+        200,
+        { emailEnabled: false, emailFromName: 'Billing', name: 'Due' },
+      ]);
+      expect((await nora.put(path, { code: 'other' })).body.details.code).toBe('IMMUTABLE_FIELD');
+      expect((await nora.delete(path)).status).toBe(204);
+      expect((await nora.delete(path)).status).toBe(404);
+      for (const action of ['created', 'changed', 'deleted']) {
+        expect((await audits(`notification_type.${action}`)).filter(({ subject }) => subject === 'due')).toMatchObject([
+          { actor: 'user:nora@example.com', app_code: 'billing' },
+        ]);
+      }
+    });
+
+    test('a code that is taken is 409, also for two at once', async () => {
+      const answers = await Promise.all([1, 2, 3].map(() => root.post(TYPES, { code: 'twice', name: 'T' })));
+      expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409, 409]);
+    });
+
+    test('`generic` and system types stay; what is in use stays', async () => {
+      const generic = await root.delete(`${TYPES}/${await typeId(root, 'billing', 'generic')}`);
+      expect([generic.status, generic.body.details.code]).toEqual([409, 'SYSTEM_RECORD']);
+      const system = await root.post(TYPES, { code: 'built-in', name: 'B', system: true });
+      expect((await root.delete(`${TYPES}/${system.body.data.id}`)).body.details.code).toBe('SYSTEM_RECORD');
+
+      const used = (await root.post(TYPES, { code: 'used', name: 'U' })).body.data.id;
+      await sendBySystem(usher, { appCode: 'billing', type: 'used', recipients: ['u@example.com'] });
+      const answer = await root.delete(`${TYPES}/${used}`);
+      expect([answer.status, answer.body.details.code]).toEqual([409, 'TYPE_IN_USE']);
+    });
+
+    test.each([
+      [{ code: 'Not A Slug', name: 'x' }, 'code'],
+      [{ code: 'x' }, 'name'],
+      [{ code: 'x', name: '' }, 'name'],
+      [{ code: 'x', name: 'x', emailEnabled: 'yes' }, 'emailEnabled'],
+      [{ code: 'x', name: 'x', emailFromName: 'a\r\nBcc: b' }, 'emailFromName'],
+      [{ code: 'x', name: 'x', emailenabled: true }, 'emailenabled'],
+    ])('%# is refused, naming the field', async (body, field) => {
+      const answer = await root.post(TYPES, body);
+      expect([answer.status, answer.body.details.code]).toEqual([400, 'VALIDATION_FAILED']);
+      expect(answer.body.details.issues.map(({ path }: { path: string }) => path)).toContain(field);
+    });
+  });
+
+  describe('templates', () => {
+    let due: number;
+    beforeAll(async () => {
+      due = (await root.post(TYPES, { code: 'reminder', name: 'Reminder' })).body.data.id;
+    });
+    const body = (more: Record<string, unknown> = {}) => ({
+      notificationTypeId: due,
+      locale: 'en',
+      subject: 'Invoice {{ number }}',
+      html: '<p>{{ user.email }} owes {{ sum }}</p>',
+      ...more,
+    });
+
+    test('are created, listed, changed and deleted', async () => {
+      const made = await nora.post(TEMPLATES, body({ requiredVariables: ['number'] }));
+      expect(made.status).toBe(201);
+      expect(made.headers.get('location')).toBe(`${TEMPLATES}/${made.body.data.id}`);
+      expect(made.body.data).toEqual({
+        id: made.body.data.id,
+        ...body(),
+        type: 'reminder',
+        key: 'default',
+        text: null,
+        pushTitle: null,
+        pushBody: null,
+        url: null,
+        requiredVariables: ['number'],
+        createdAt: expect.any(String),
+        updatedAt: expect.any(String),
+      });
+      expect((await nora.get(TEMPLATES)).body.data).toEqual([made.body.data]);
+      const path = `${TEMPLATES}/${made.body.data.id}`;
+      const put = await nora.put(path, { ...made.body.data, subject: 'New', text: 'T', requiredVariables: [] });
+      expect([put.status, put.body.data]).toMatchObject([200, { subject: 'New', text: 'T', requiredVariables: [] }]);
+      expect((await nora.put(path, { key: 'other' })).body.details.code).toBe('IMMUTABLE_FIELD');
+      const used = await root.delete(`${TYPES}/${due}`);
+      expect(used.body.details.code).toBe('TYPE_IN_USE');
+      expect((await nora.delete(path)).status).toBe(204);
+      expect((await nora.delete(path)).status).toBe(404);
+      expect(await audits('template.changed')).toMatchObject([{ subject: 'reminder/default/en' }]);
+    });
+
+    test('type, key and language are there once, also for two at once and after a change', async () => {
+      const answers = await Promise.all([1, 2, 3].map(() => root.post(TEMPLATES, body({ key: 'once' }))));
+      expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409, 409]);
+      const other = await root.post(TEMPLATES, body({ key: 'once', locale: 'cs' }));
+      expect((await root.put(`${TEMPLATES}/${other.body.data.id}`, { locale: 'en' })).body.details.code).toBe(
+        'ALREADY_EXISTS',
+      );
+      expect((await root.put(`${TEMPLATES}/${other.body.data.id}`, { locale: 'de' })).status).toBe(200);
+    });
+
+    test('one that does not parse is refused with field, line and column, and changes nothing', async () => {
+      const before = (await root.get(TEMPLATES)).body.data;
+      const answer = await root.post(TEMPLATES, body({ key: 'bad', subject: '{{ a', html: 'x\n {% if %}' }));
+      expect([answer.status, answer.body.details.code]).toEqual([400, 'VALIDATION_FAILED']);
+      expect(answer.body.details.issues).toMatchObject([
+        { path: 'subject', line: 1, column: 1, message: expect.stringMatching(/line 1, column 1/) },
+        { path: 'html', line: 2, column: 7 },
+      ]);
+      const put = await root.put(`${TEMPLATES}/${before[0].id}`, { html: '{% for %}' });
+      expect(put.body.details.issues).toMatchObject([{ path: 'html', line: 1 }]);
+      expect((await root.get(TEMPLATES)).body.data).toEqual(before);
+    });
+
+    test.each([
+      [{ locale: 'xx' }, 'VALIDATION_FAILED'],
+      [{ locale: 'EN' }, 'VALIDATION_FAILED'],
+      [{ notificationTypeId: 999_999 }, 'UNKNOWN_REFERENCE'],
+      [{ url: 'javascript:alert(1)' }, 'VALIDATION_FAILED'],
+      [{ url: 'https://user:secret@example.com/' }, 'VALIDATION_FAILED'],
+      [{ requiredVariables: ['a', 'a'] }, 'VALIDATION_FAILED'],
+      [{ key: 'A b' }, 'VALIDATION_FAILED'],
+      [{ html: undefined }, 'VALIDATION_FAILED'],
+      [{ body: 'x' }, 'VALIDATION_FAILED'],
+    ])('%j is refused', async (more, code) => {
+      const answer = await root.post(TEMPLATES, body({ key: 'refused', ...more }));
+      expect([answer.status, answer.body.details.code]).toEqual([400, code]);
+    });
+
+    test('a type of another application is unknown in this one', async () => {
+      const foreign = await typeId(root, 'shop', 'generic');
+      expect((await root.post(TEMPLATES, body({ notificationTypeId: foreign }))).body.details.code).toBe(
+        'UNKNOWN_REFERENCE',
+      );
+    });
+
+    test('a preview says what would be sent, escapes, and sends nothing', async () => {
+      const made = await root.post(
+        TEMPLATES,
+        body({
+          key: 'preview',
+          pushBody: 'Push {{ sum }}',
+          html: '<p>{{ sum }} {{ locale }} {{ app.name }} {{ missing }}</p>',
+        }),
+      );
+      const path = `${TEMPLATES}/${made.body.data.id}/preview`;
+      const answer = await nora.post(path, { payload: { number: '7', sum: '<b>' }, locale: 'cs' });
+      expect([answer.status, answer.body]).toEqual([
+        200,
+        {
+          success: true,
+          data: {
+            subject: 'Invoice 7',
+            html: '<p>&lt;b&gt; cs Billing </p>',
+            text: '<b> cs Billing',
+            push: { title: 'Invoice 7', body: 'Push <b>' },
+          },
+        },
+      ]);
+      expect((await nora.post(path, { payload: {}, brand: 'no-such' })).body.details.code).toBe('UNKNOWN_REFERENCE');
+      const loop = await root.post(
+        TEMPLATES,
+        body({
+          key: 'loop',
+          html: '{% for i in (1..99999) %}{% for j in (1..99999) %}{{ i }}{% endfor %}{% endfor %}',
+        }),
+      );
+      const endless = await nora.post(`${TEMPLATES}/${loop.body.data.id}/preview`, { payload: {} });
+      expect([endless.status, endless.body.code]).toEqual([422, 'UNPROCESSABLE']);
+    });
+  });
+
+  test('who may: administrators of this application; the others learn nothing, and foreign ids are unknown', async () => {
+    const [nobody, plain, foreign] = [
+      await Rest.as(usher),
+      await Rest.as(usher, 'ben@example.com'),
+      await Rest.as(usher, 'olga@example.com'),
+    ];
+    const type = await typeId(root, 'billing', 'twice');
+    const template = (await root.get(TEMPLATES)).body.data[0].id;
+    const calls = (rest: Rest, app: string) => [
+      rest.get(`/api/applications/${app}/notification-types`),
+      rest.post(`/api/applications/${app}/notification-types`, { code: 'sneaked', name: 'x' }),
+      rest.get(`/api/applications/${app}/templates`),
+      rest.post(`/api/applications/${app}/templates`, {}),
+      rest.get(`/api/applications/${app}/notifications`),
+      rest.post(`/api/applications/${app}/notifications`, { recipients: ['x@example.com'] }),
+      rest.put(`/api/applications/${app}/notification-types/${type}`, { name: 'sneaked' }),
+      rest.delete(`/api/applications/${app}/notification-types/${type}`),
+      rest.put(`/api/applications/${app}/templates/${template}`, { subject: 'sneaked' }),
+      rest.delete(`/api/applications/${app}/templates/${template}`),
+      rest.post(`/api/applications/${app}/templates/${template}/preview`, { payload: {} }),
+      rest.post(`/api/applications/${app}/notifications/1/retry`),
+    ];
+    for (const answer of await Promise.all(calls(nobody, 'billing'))) expect(answer.status).toBe(401);
+    for (const rest of [plain, foreign]) {
+      for (const app of ['billing', 'unknown']) {
+        for (const answer of await Promise.all(calls(rest, app))) {
+          expect([answer.status, answer.body.details.code]).toEqual([403, 'NO_APPLICATION_LEVEL']);
+        }
+      }
+    }
+    for (const answer of await Promise.all(calls(foreign, 'shop').slice(6))) expect(answer.status).toBe(404);
+    expect((await root.get('/api/applications/unknown/templates')).status).toBe(404);
+    expect((await root.get('/api/applications/unknown/notification-types')).status).toBe(404);
+    expect((await root.post('/api/applications/unknown/notifications', { recipients: ['x@example.com'] })).status).toBe(
+      404,
+    );
+  });
+});
