@@ -25,15 +25,22 @@ import type { DeliveryBell } from './delivery/queue.ts';
 import type { DeliveryFailpoints, DeliveryWorker } from './delivery/worker.ts';
 import { AdminStatuses } from './directory/admin-status.ts';
 import { Administrators } from './directory/administrators.ts';
+import { AppPreferences } from './directory/app-preferences.ts';
+import { ApplicationEvents } from './directory/application-events.ts';
+import { Profiles } from './directory/profiles.ts';
+import { Subjects } from './directory/subjects.ts';
 import { Superadmins } from './directory/superadmins.ts';
+import { Turns } from './directory/turns.ts';
 import { Users } from './directory/users.ts';
 import type { Services } from './gateway/services.ts';
 import { SecretKey } from './identity/secret-key.ts';
+import type { Tokens } from './identity/tokens.ts';
 import type { Outbound } from './outbound.ts';
 import type { Database } from './persistence/database.ts';
 import { keepSecretKey } from './persistence/settings.ts';
 import { AuthMails } from './provider/mail/auth-mails.ts';
 import { seedAuthMails } from './provider/mail/seed.ts';
+import { buildProvider, nameDirectory } from './provider/provider.ts';
 import type { Logger, Registry } from './telemetry.ts';
 
 /** What features are built on. */
@@ -44,6 +51,7 @@ export interface Ground {
   readonly log: Logger;
   /** For requests that leave the process. */
   readonly outbound: Outbound;
+  readonly tokens: Pick<Tokens, 'authenticate'>;
   readonly registry: Registry;
   /** Where this service is reached; known once it listens. */
   readonly publicUrl: () => string;
@@ -74,6 +82,11 @@ export type Features = Pick<
   | 'brands'
   | 'mailbox'
   | 'pushSubscriptions'
+  | 'applicationEvents'
+  | 'appPreferences'
+  | 'profiles'
+  | 'provider'
+  | 'subjects'
 > &
   BuiltNotifications['services'] & { readonly manifests: Manifests };
 
@@ -95,22 +108,38 @@ export interface BuiltFeatures {
 export function buildFeatures(ground: Ground): BuiltFeatures {
   const { config, database, clock, outbound } = ground;
   const { allowedOrigins } = config.entities;
+  const policy = { bindSubject: config.auth.bindSubject, allowHttp: !config.production };
+  const connections = database.kind === 'pglite' ? 1 : config.database.poolSize;
+  const turns = new Turns({ connections, clock });
   const entities = new Entities(database);
   const sealing = new Sealing(config.brandSmtpKeys, clock);
   const senders = new Senders({ database, sealing, publicUrl: config.publicUrl });
   const mailbox = config.production ? null : new Mailbox(config.dataDir, clock);
   const mailer = createMailer({ mailbox, clock });
+  const names = nameDirectory(ground);
+  const subjects = new Subjects({ database, policy });
+  const authenticate = async (authorization: string) => {
+    const caller = await ground.tokens.authenticate(authorization);
+    await subjects.refuseOther(caller);
+    return caller;
+  };
+  const secretKey = openSecretKey(ground);
   const { pushSubscriptions, bell, worker } = buildDelivery({ ...ground, mailer, senders });
-  const { services, renderer, streams } = buildNotifications({ ...ground, secret: openSecretKey(ground), bell });
+  const { services, renderer, streams } = buildNotifications({ ...ground, secret: secretKey, bell });
   return {
     features: {
+      applicationEvents: new ApplicationEvents({ database, turns }),
+      appPreferences: new AppPreferences({ database, clock, policy, turns }),
       applications: new Applications(database),
       entities,
       entityItems: new EntityCatalogItems({ entities, outbound, allowedOrigins, production: config.production }),
       permissions: new Permissions(database),
       languages: new Languages(database),
       manifests: new Manifests({ database, clock }),
+      profiles: new Profiles({ database, clock, policy, turns, names, idpPublicUrl: config.idp.publicUrl }),
+      provider: buildProvider({ ...ground, sealing, secretKey, turns, tokens: { authenticate } }),
       roles: new Roles(database),
+      subjects,
       assignments: new Assignments(database),
       overrides: new ResourceOverrides(database),
       appAdmins: new AppAdmins(database),

@@ -105,7 +105,7 @@ async function build(config: Config, { clock, log, database, deliveryFailpoints 
   database.follow(engine);
   const reached = new Reached(config.publicUrl);
   const built = buildFeatures({
-    ...{ config, database, clock, log, outbound, registry, deliveryFailpoints },
+    ...{ config, database, clock, log, outbound, registry, tokens, deliveryFailpoints },
     publicUrl: () => reached.url,
     isActive: async (email) => (await engine.person(email)).person.active,
   });

@@ -24,13 +24,29 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
   identity: { imports: ['leaf', 'outbound'] },
   administration: { imports: ['leaf', 'persistence', 'engine/types', 'engine/evaluate'] },
   catalog: { imports: [...FEATURE, 'persistence/catalog'] },
-  // Superadmins are people, and the command line changes them on the database.
-  directory: { imports: [...FEATURE, 'persistence/directory', 'persistence/superadmins'] },
+  // Superadmins are people, and the command line changes them on the database. Who comes to work with all others at once waits
+  // in a queue before the database's own (persistence/gate). Preferences stand in an application.
+  directory: {
+    imports: [
+      ...FEATURE,
+      ...['directory', 'superadmins', 'gate', 'catalog/applications'].map((store) => `persistence/${store}`),
+    ],
+  },
   brands: { imports: [...FEATURE, 'persistence/brands', 'delivery/mail', 'delivery/layout'] },
   delivery: { imports: [...FEATURE, 'persistence/delivery'] },
   notifications: { imports: [...FEATURE, 'persistence/notifications', 'delivery', 'brands', 'directory'] },
   provider: {
-    imports: [...FEATURE, 'persistence/provider', 'notifications/render', 'delivery', 'brands', 'directory'],
+    imports: [
+      ...FEATURE,
+      'persistence/provider',
+      'notifications/render',
+      'delivery',
+      'brands',
+      'directory',
+      // Its events make people's records and change them, in one transaction with what it keeps itself.
+      'persistence/directory',
+      'persistence/registration-locales',
+    ],
   },
   gateway: {
     imports: [
@@ -55,8 +71,9 @@ const PACKAGES: Record<string, readonly string[]> = {
   'grpc-health-check': ['engine/grpc'],
   express: ['gateway'],
   '@connectrpc/': ['gateway'],
-  'lru-cache': ['engine', 'identity'],
-  jose: ['identity'],
+  'lru-cache': ['engine', 'identity', 'directory'],
+  // The provider's side seals the cookie of its login with it.
+  jose: ['identity', 'provider'],
   nodemailer: ['delivery'],
   'web-push': ['delivery'],
   liquidjs: ['notifications'],

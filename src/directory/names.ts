@@ -15,7 +15,7 @@ export interface NameDirectory {
    * Resolves when the provider has taken them. Rejects with IDP_UNREACHABLE, also when it is open whether it has, or with
    * IDP_REJECTED, also where it knows no such user: then nothing is stored here.
    */
-  writeNames(email: string, names: Partial<Names>, signal: AbortSignal): Promise<void>;
+  writeNames(email: string, names: Partial<Names>): Promise<void>;
 }
 
 /** A name of another source as it can be stored; undefined when it cannot, or is none. It never makes a call fail. */

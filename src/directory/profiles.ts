@@ -3,107 +3,234 @@
  * (Specification, "User profile", "Profile synchronization"; contract 4, 5.)
  */
 
-import { UsherError } from '../errors.ts';
+import { refuseImmutable } from '../administration/records.ts';
+import type { Clock } from '../clock.ts';
+import { UsherError, validationFailed } from '../errors.ts';
 import { isStorableUrl } from '../grammar.ts';
-import { record } from '../persistence/audit.ts';
-import type { Tx } from '../persistence/database.ts';
+import type { Database, Tx } from '../persistence/database.ts';
 import {
   applyNames,
-  ensureProfile,
   findProfile,
+  holdBrand,
+  holdLanguage,
   type Names,
+  type ProfileChange,
   type ProfileRow,
+  updateProfile,
 } from '../persistence/directory/profiles.ts';
-import { claimSubject, replaceSubject } from '../persistence/directory/subjects.ts';
-import { storableNames } from './names.ts';
+import { type NameDirectory, storableNames } from './names.ts';
+import { isCurrent, make, present, type SignedIn, type TokenPolicy } from './presence.ts';
+import { type ProfileRecord, profileRecord, type Theme } from './profile-record.ts';
+import type { Turns } from './turns.ts';
 
-/** A signed-in user, as a bearer token vouches for. */
-export interface SignedIn {
-  /** In normal form. */
-  readonly email: string;
-  readonly issuer: string;
-  readonly subject: string;
-  /** The token's `iat`, whole seconds. */
-  readonly issuedAt: number;
-  readonly givenName: string | null;
-  readonly familyName: string | null;
-  readonly name: string | null;
-  readonly picture: string | null;
+/** The fields that an owner may send; what is left out stays. Null clears a name or the picture, and resets the rest. */
+export interface ProfileUpdate {
+  /** Only the present one, in normal form. */
+  email?: string | undefined;
+  firstName?: string | null | undefined;
+  lastName?: string | null | undefined;
+  displayName?: string | null | undefined;
+  avatarUrl?: string | null | undefined;
+  locale?: string | null | undefined;
+  theme?: Theme | undefined;
+  timezone?: string | null | undefined;
+  /** A slug; null: the default brand. */
+  brand?: string | null | undefined;
 }
 
-/** What decides about tokens, of the configuration. */
-export interface TokenPolicy {
-  readonly bindSubject: boolean;
-  /** Whether `http:` may be stored: outside production. */
-  readonly allowHttp: boolean;
+/** Names that the identity provider's own editor pushes (contract 5, profile-sync). */
+export interface PushedNames {
+  firstName?: string | undefined;
+  lastName?: string | undefined;
+  displayName?: string | undefined;
+  /** When they were changed there; undefined: just now. */
+  changedAt?: Date | undefined;
 }
 
-/**
- * The profile of who is signed in, within a write: made when there is none, brought up to date when the token is newer, the
- * account bound to it. IDENTITY_CONFLICT when accounts are bound and another one is.
- */
-export async function present(tx: Tx, caller: SignedIn, policy: TokenPolicy, requestId: string): Promise<ProfileRow> {
-  const found = await findProfile(tx, caller.email);
-  if (found !== undefined && isCurrent(found, caller)) return found;
-  const id = found?.id ?? (await make(tx, caller, policy));
-  await bind(tx, id, caller, policy, requestId);
-  const names = namesOf(caller);
-  if (Object.keys(names).length > 0) await applyNames(tx, id, names, issuedAt(caller), 'laterSecond');
-  const settled = await findProfile(tx, caller.email);
-  if (settled === undefined) throw new Error('a profile that was there is gone');
-  return settled;
+/** The request of an update. `signal` is aborted once nobody waits for the answer; what has begun then is done all the same. */
+export interface ByOwner {
+  readonly requestId: string;
+  readonly signal: AbortSignal;
 }
 
-/** Whether the token says nothing that the profile does not hold: then nothing needs to be written. */
-export function isCurrent(profile: ProfileRow, caller: SignedIn): boolean {
-  if (profile.issuer !== caller.issuer || profile.subject !== caller.subject) return false;
-  const known = profile.namesChangedAt;
-  const newer = known === null || caller.issuedAt > Math.floor(known.getTime() / 1000);
-  return !newer || Object.keys(namesOf(caller)).length === 0;
+export interface ProfilesOptions {
+  database: Database;
+  clock: Pick<Clock, 'now'>;
+  policy: TokenPolicy;
+  turns: Turns;
+  /** The keeper of names; null where no provider is configured: then they are kept here only. */
+  names: NameDirectory | null;
+  /** `idp.publicUrl` of the configuration. */
+  idpPublicUrl: string | null;
 }
 
-async function make(tx: Tx, caller: SignedIn, { allowHttp }: TokenPolicy): Promise<number> {
-  const { email, issuer, subject, picture } = caller;
-  const { id } = await ensureProfile(tx, {
-    email,
-    names: namesOf(caller),
-    at: issuedAt(caller),
-    picture: picture !== null && isStorableUrl(picture, allowHttp) ? picture : null,
-    issuer,
-    subject,
-  });
-  return id;
+export class Profiles {
+  readonly #options: ProfilesOptions;
+  /** The last change of names under way for an address. */
+  readonly #renaming = new Map<string, Promise<unknown>>();
+
+  constructor(options: ProfilesOptions) {
+    this.#options = options;
+  }
+
+  /** The caller's own record: made at the first access, with the names of a newer token. One read where nothing is new. */
+  async mine(caller: SignedIn, requestId: string): Promise<ProfileRecord> {
+    return this.#shown(await this.#present(caller, requestId));
+  }
+
+  /** Somebody's record. NOT_FOUND for who has none. */
+  async find(email: string): Promise<ProfileRecord> {
+    const found = await this.#options.database.read((tx) => findProfile(tx, email));
+    if (found === undefined) throw new UsherError('NOT_FOUND', 'There is no user with this address.');
+    return this.#shown(found);
+  }
+
+  /**
+   * Changes the fields sent. Names that differ are written to the identity provider first and stored only after it took them
+   * (IDP_UNREACHABLE, IDP_REJECTED: nothing is stored). Where the provider took them and storing fails, the caller is told so,
+   * and the provider's names arrive here with the next token, push or webhook.
+   * IMMUTABLE_FIELD for another e-mail, UNKNOWN_REFERENCE for a brand, UNKNOWN_LANGUAGES for a language that does not exist.
+   */
+  async update(caller: SignedIn, update: ProfileUpdate, by: ByOwner): Promise<ProfileRecord> {
+    const profile = await this.#present(caller, by.requestId);
+    refuseImmutable('email', profile.email, update.email);
+    this.#refuseUrl(update.avatarUrl);
+    const changed = differing(profile, update);
+    if (Object.keys(changed).length === 0) return this.#shown(profile);
+    const names = namesIn(changed);
+    if (Object.keys(names).length === 0) return await this.#store(profile, changed, null);
+    // One change of names after the other, so that here the same one is the last as at the provider.
+    return await this.#inTurn(caller.email, async () => {
+      const { database, clock, names: directory } = this.#options;
+      // Who was told meanwhile that it took too long is not surprised by it later.
+      by.signal.throwIfAborted();
+      if (directory !== null) {
+        // What would be refused after the provider's write is refused before it.
+        await database.change(async (tx) => ({ result: await references(tx, changed), scopes: [] }));
+        await directory.writeNames(caller.email, names);
+      }
+      return await this.#store(profile, changed, { names, at: new Date(clock.now()) });
+    });
+  }
+
+  /** Takes pushed names; false for an unknown user, and for names older than those known here. */
+  async push(email: string, { changedAt, ...pushed }: PushedNames): Promise<boolean> {
+    const { database, clock, turns } = this.#options;
+    const { result } = await turns.take(() =>
+      database.change(async (tx) => {
+        const profile = await findProfile(tx, email);
+        if (profile === undefined) return { result: false, scopes: [] };
+        const names = storableNames(pushed);
+        if (Object.keys(names).length === 0) return { result: true, scopes: [] };
+        const at = changedAt ?? new Date(clock.now());
+        const rule = changedAt === undefined ? 'always' : 'notOlder';
+        return { result: await applyNames(tx, profile.id, names, at, rule), scopes: [] };
+      }),
+    );
+    return result;
+  }
+
+  async #present(caller: SignedIn, requestId: string): Promise<ProfileRow> {
+    const { database, policy, turns } = this.#options;
+    return await turns.take(async () => {
+      const found = await database.read((tx) => findProfile(tx, caller.email));
+      if (found !== undefined && isCurrent(found, caller)) return found;
+      const { result } = await database.change(async (tx) => ({
+        result: await (found === undefined ? make : present)(tx, caller, policy, requestId),
+        scopes: [],
+      }));
+      return result;
+    });
+  }
+
+  async #store(
+    { id, email }: ProfileRow,
+    update: ProfileUpdate,
+    renamed: { names: Partial<Names>; at: Date } | null,
+  ): Promise<ProfileRecord> {
+    const { database, turns } = this.#options;
+    const { result } = await turns.take(() =>
+      database.change(async (tx) => {
+        const { brandId } = await references(tx, update);
+        const change = settings(update, brandId);
+        if (Object.keys(change).length > 0) await updateProfile(tx, id, change);
+        if (renamed !== null) await applyNames(tx, id, renamed.names, renamed.at, 'always');
+        const stored = await findProfile(tx, email);
+        if (stored === undefined) throw new Error('a profile that was there is gone');
+        return { result: stored, scopes: [] };
+      }),
+    );
+    return this.#shown(result);
+  }
+
+  #shown(row: ProfileRow): ProfileRecord {
+    return profileRecord(row, this.#options.idpPublicUrl);
+  }
+
+  #refuseUrl(url: string | null | undefined): void {
+    const { allowHttp } = this.#options.policy;
+    if (url === undefined || url === null || isStorableUrl(url, allowHttp)) return;
+    throw validationFailed([{ path: 'avatarUrl', message: 'must be an https URL without credentials' }]);
+  }
+
+  async #inTurn<T>(email: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#renaming.get(email) ?? Promise.resolve();
+    const mine = before.then(work, work);
+    this.#renaming.set(email, mine);
+    try {
+      return await mine;
+    } finally {
+      if (this.#renaming.get(email) === mine) this.#renaming.delete(email);
+    }
+  }
 }
 
-/** Another account for a known address is told in the audit, or refused where accounts are bound (contract 4). */
-async function bind(tx: Tx, id: number, caller: SignedIn, policy: TokenPolicy, requestId: string): Promise<void> {
-  const { issuer, subject } = caller;
-  if (await claimSubject(tx, id, { issuer, subject })) return;
-  const before = await replaceSubject(tx, id, { issuer, subject });
-  if (before === undefined) return;
-  // What was replaced is rolled back with all else.
-  if (policy.bindSubject) throw identityConflict();
-  await record(tx, {
-    actor: `user:${caller.email}`,
-    action: 'user.subject_changed',
-    subject: caller.email,
-    before,
-    after: { issuer, subject },
-    requestId,
-  });
-}
+const NAMES = ['firstName', 'lastName', 'displayName'] as const;
+const FIELDS = [...NAMES, 'avatarUrl', 'locale', 'theme', 'timezone', 'brand'] as const;
 
-export function identityConflict(): UsherError {
-  return new UsherError(
-    'IDENTITY_CONFLICT',
-    'This address belongs to another account of the identity provider; a SuperAdmin can clear that.',
+/** What of the update is not so already: who sends back what he has read changes only what he changed. */
+function differing(profile: ProfileRow, update: ProfileUpdate): ProfileUpdate {
+  return Object.fromEntries(
+    FIELDS.filter((field) => update[field] !== undefined && update[field] !== profile[field]).map((field) => [
+      field,
+      update[field],
+    ]),
   );
 }
 
-function namesOf({ givenName, familyName, name }: SignedIn): Partial<Names> {
-  return storableNames({ firstName: givenName, lastName: familyName, displayName: name });
+function namesIn(update: ProfileUpdate): Partial<Names> {
+  const names: Partial<Names> = {};
+  for (const field of NAMES) {
+    const name = update[field];
+    if (name !== undefined) names[field] = name;
+  }
+  return names;
 }
 
-function issuedAt(caller: SignedIn): Date {
-  return new Date(caller.issuedAt * 1000);
+/** What the update refers to, held until the transaction ends. Throws UNKNOWN_REFERENCE, UNKNOWN_LANGUAGES. */
+async function references(tx: Tx, { brand, locale }: ProfileUpdate): Promise<{ brandId: number | null | undefined }> {
+  if (locale !== undefined && locale !== null && !(await holdLanguage(tx, locale))) {
+    throw new UsherError('UNKNOWN_LANGUAGES', `locale: there is no language ${locale}.`, {
+      details: { languages: [locale], path: 'locale' },
+    });
+  }
+  if (brand === undefined || brand === null) return { brandId: brand };
+  const brandId = await holdBrand(tx, brand);
+  if (brandId === undefined) {
+    throw new UsherError('UNKNOWN_REFERENCE', `brand: there is no brand ${brand}.`, { details: { path: 'brand' } });
+  }
+  return { brandId };
+}
+
+function settings(
+  { avatarUrl, locale, theme, timezone }: ProfileUpdate,
+  brandId: number | null | undefined,
+): ProfileChange {
+  return {
+    ...(avatarUrl === undefined ? {} : { avatarUrl }),
+    ...(locale === undefined ? {} : { locale }),
+    ...(theme === undefined ? {} : { theme }),
+    ...(timezone === undefined ? {} : { timezone }),
+    ...(brandId === undefined ? {} : { brandId }),
+  };
 }

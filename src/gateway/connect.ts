@@ -103,9 +103,9 @@ async function admit(options: ConnectDoorOptions, exchange: Exchange): Promise<U
   const address = `ip:${options.address(exchange)}`;
   let actor: string | null;
   try {
-    actor = GUARD.actor(
-      await GUARD.identify(services, { header: (name) => exchange.header(name), params: {}, signal: exchange.signal }),
-    );
+    const { requestId, signal } = exchange;
+    const request = { header: (name: string) => exchange.header(name), params: {}, requestId, signal };
+    actor = GUARD.actor(await GUARD.identify(services, request));
     exchange.caller = actor;
   } catch (error) {
     await rateLimit?.take(address);

@@ -10,6 +10,7 @@ import {
   isResourceId,
   isSlug,
   isStorableUrl,
+  isTimeZone,
   LIMITS,
   normalizeEmail,
 } from '../grammar.ts';
@@ -81,14 +82,16 @@ export function storableUrl(allowHttp: boolean) {
     );
 }
 
-/** A language as the registry knows it: a lower-case primary tag, optionally with a region. */
-export const languageCode = z.string().refine(isLanguageCode, 'must be a language code such as cs or pt-br');
-
 /** An object of whatever its sender puts into it. */
 export const freeObject = z.record(z.string(), z.unknown());
 
 export const name = line(200);
+/** What a person is called; as `name`, on one line. */
+export const personName = name.refine((value) => !hasForbiddenCharacters(value), 'must not hold control characters');
 export const description = text(2000).nullable();
+
+export const languageCode = z.string().refine(isLanguageCode, 'must be a language code such as cs, en or pt-br');
+export const timeZone = z.string().refine(isTimeZone, 'must be an IANA time zone such as Europe/Prague');
 
 /** A read-only field of a record: it may come back in a PUT, and is ignored (contract 2). */
 export const readOnly = z.unknown().optional();

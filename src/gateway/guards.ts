@@ -18,12 +18,14 @@ import type { Services } from './services.ts';
 export interface GuardRequest {
   header(name: string): string | undefined;
   readonly params: Readonly<Record<string, string>>;
+  readonly requestId: string;
   readonly signal: AbortSignal;
 }
 
 export type GuardKind =
   | 'open'
   | 'key'
+  | 'webhookSecret'
   | 'signature'
   | 'signedIn'
   | 'superAdmin'
@@ -40,15 +42,18 @@ export interface Guard<C> {
   /** One sentence for the document. */
   readonly description: string;
   /** The OpenAPI security scheme that it takes; null where it takes none. */
-  readonly scheme: 'bearer' | 'internalKey' | null;
+  readonly scheme: 'bearer' | 'internalKey' | 'webhookSecret' | null;
   /** What it refuses with. */
   readonly errors: readonly (Reason | ErrorCode)[];
   /** Key surfaces are not for browsers: an `Origin` other than publicUrl's is refused (contract 4). */
   readonly browsers: boolean;
   /** Whom the call comes from; throws 401 (or 503). Synchronous where it can be: checks are hot. */
   identify(services: Services, request: GuardRequest): C | Promise<C>;
-  /** Whether that caller may; throws 403 (or 503). Left out where whoever is identified may. */
-  permit?(services: Services, request: GuardRequest, caller: C): Promise<void>;
+  /**
+   * Whether that caller may; throws 403 (or 503). Left out where whoever is identified may; undefined where that is known in
+   * this turn: checks are hot.
+   */
+  permit?(services: Services, request: GuardRequest, caller: C): Promise<void> | undefined;
   /** For audit records and rate limits: `user:<email>`, `key:<name>`; null for nobody in particular. */
   actor(caller: C): string | null;
 }
@@ -81,6 +86,33 @@ export function key(scope: KeyScope): Guard<KeyHolder | null> {
   };
 }
 
+/** The identity provider, by a secret of its webhook. */
+export const webhookSecret: Guard<'idp'> = {
+  kind: 'webhookSecret',
+  name: 'webhookSecret',
+  description: "Needs a secret of the identity provider's webhook. Not for browsers.",
+  scheme: 'webhookSecret',
+  errors: ['UNAUTHENTICATED', 'BROWSER_NOT_ALLOWED', 'IDP_NOT_CONFIGURED'],
+  browsers: false,
+  identify: ({ provider }, request) => {
+    provider.webhookSecrets.authorize(request.header('x-webhook-secret'));
+    return 'idp';
+  },
+  actor: (caller) => caller,
+};
+
+/** Anybody, where there is a login for development; elsewhere there is nothing at the path. */
+export const developmentLogin: Guard<null> = {
+  ...open,
+  name: 'developmentLogin',
+  description: 'Needs no credentials. Only outside production, or where `idp.devLogin` is set.',
+  errors: ['NOT_FOUND'],
+  identify: ({ provider }) => {
+    if (!provider.login.enabled) throw new UsherError('NOT_FOUND', 'There is nothing at this path.');
+    return null;
+  },
+};
+
 function authenticate({ tokens }: Services, request: GuardRequest): Promise<Caller> {
   return tokens.authenticate(request.header('authorization'));
 }
@@ -96,6 +128,7 @@ export const signedInEvenInactive: Guard<Caller> = {
   errors: ['UNAUTHENTICATED', 'EMAIL_NOT_VERIFIED', 'IDENTITY_CONFLICT'],
   browsers: true,
   identify: authenticate,
+  permit: ({ subjects }, _request, caller) => subjects.refuseOther(caller),
   actor: userActor,
 };
 
@@ -112,6 +145,15 @@ export const signedIn: Guard<Caller> = {
     await activePerson(services, request, caller);
   },
   actor: userActor,
+};
+
+/** As `signedIn`, for routes whose own transaction binds the account (directory/presence.ts): it is not asked about twice. */
+export const profileOwner: Guard<Caller> = {
+  ...signedIn,
+  name: 'profileOwner',
+  permit: async (services, request, caller) => {
+    await personOf(services, request, caller);
+  },
 };
 
 /** An active SuperAdmin. */
@@ -240,7 +282,14 @@ export const anyApplication: Guard<Caller> = {
   actor: userActor,
 };
 
+/** The person, active, and the address still the same account's. */
 async function activePerson(services: Services, request: GuardRequest, caller: Caller): Promise<PersonFacts> {
+  const person = await personOf(services, request, caller);
+  await services.subjects.admit(caller, request.requestId);
+  return person;
+}
+
+async function personOf(services: Services, request: GuardRequest, caller: Caller): Promise<PersonFacts> {
   const { person } = await services.engine.person(caller.email, { signal: request.signal });
   if (!person.active) throw new UsherError('USER_INACTIVE', 'This account is not active.');
   return person;

@@ -80,3 +80,13 @@ export class Findings {
     if (this.#issues.length > 0) throw validationFailed(this.#issues);
   }
 }
+
+/** A cookie of a `Cookie` header; undefined when absent, or there twice: whoever set the other one must not choose. */
+export function readCookie(header: string | undefined, name: string): string | undefined {
+  const values = (header ?? '')
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${name}=`))
+    .map((pair) => pair.slice(name.length + 1));
+  return values.length === 1 ? values[0] : undefined;
+}

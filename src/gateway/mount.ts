@@ -8,7 +8,7 @@ import { NO_BODY } from './bodies.ts';
 import { optionsHeaders, refuseBrowser, type Site } from './browsers.ts';
 import { CallerGone, type Exchange } from './exchange.ts';
 import type { Guard, GuardRequest } from './guards.ts';
-import { Findings, parseQuery } from './inputs.ts';
+import { Findings, parseQuery, readCookie } from './inputs.ts';
 import { DEADLINE_MS } from './limits.ts';
 import type { RateLimit } from './rates.ts';
 import { receiveBody } from './receive.ts';
@@ -130,7 +130,8 @@ async function admit(
   }
   try {
     if (!guard.browsers) refuseBrowser(site, exchange);
-    if (guard.permit) await exchange.within(DEADLINE_MS.call, guard.permit(services, request, caller));
+    const permitted = guard.permit?.(services, request, caller);
+    if (permitted !== undefined) await exchange.within(DEADLINE_MS.call, permitted);
   } catch (error) {
     if (error instanceof UsherError && error.code === 'FORBIDDEN' && route.refusal !== null && actor !== null) {
       const appCode = params.appCode ?? null;
@@ -161,6 +162,7 @@ function contextOf(route: Route, exchange: Exchange): ErrorContext {
 /** RFC 6750 3: a bearer that came and was refused is an invalid token; one that did not come is just asked for. */
 function challengeOf(guard: Guard<unknown>, tokenSent: boolean): string {
   if (guard.scheme === 'internalKey') return 'ApiKey realm="usher", header="x-internal-api-key"';
+  if (guard.scheme === 'webhookSecret') return 'WebhookSecret realm="usher", header="x-webhook-secret"';
   return tokenSent ? 'Bearer realm="usher", error="invalid_token"' : 'Bearer realm="usher"';
 }
 
@@ -173,6 +175,9 @@ class GuardView implements GuardRequest {
   }
   header(name: string): string | undefined {
     return this.#exchange.header(name);
+  }
+  get requestId(): string {
+    return this.#exchange.requestId;
   }
   get signal(): AbortSignal {
     return this.#exchange.signal;
@@ -210,6 +215,10 @@ class RequestInput implements Input<unknown, unknown, unknown, unknown, RequestH
   }
   get header(): (name: RequestHeader) => string | undefined {
     return (name) => (this.#route.headers.includes(name) ? this.#exchange.header(name) : undefined);
+  }
+  get cookie(): string | undefined {
+    const { cookie } = this.#route;
+    return cookie === null ? undefined : readCookie(this.#exchange.header('cookie'), cookie.name);
   }
   get progress(): (done: number, total: number) => void {
     return (done, total) => this.#writer.progress(done, total);

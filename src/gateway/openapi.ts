@@ -29,6 +29,12 @@ const SECURITY_SCHEMES = {
     description:
       'The key of a backend. Keys have scopes. Without configured keys (development on loopback) checks are open.',
   },
+  webhookSecret: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'x-webhook-secret',
+    description: "A secret of the identity provider's webhook.",
+  },
 };
 
 const ERROR_SCHEMA: JsonSchema = {
@@ -135,6 +141,9 @@ function describeRoute(route: Route, components: Components): Operation {
         description: REQUEST_HEADERS[name],
         schema: { type: 'string' },
       })),
+      ...(route.cookie === null
+        ? []
+        : [{ ...route.cookie, in: 'cookie', required: false, schema: { type: 'string' } }]),
     ],
     ...(route.body === null ? {} : { requestBody: requestBodyOf(route, route.body, components) }),
     responses: { ...successesOf(route, components), ...errorsOf(route, components) },

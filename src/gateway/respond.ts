@@ -97,6 +97,7 @@ export class Responder {
     if (meta.revision !== undefined) headers.push('usher-revision', formatRevision(meta.revision));
     if (meta.etag !== undefined) headers.push('etag', `"${meta.etag}"`);
     if (meta.location !== undefined) headers.push('location', meta.location);
+    if (meta.cookie !== undefined) headers.push('set-cookie', meta.cookie);
     if (route.guard.browsers) headers.push(...corsHeaders(this.#site, exchange));
     return headers;
   }

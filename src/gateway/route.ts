@@ -45,6 +45,12 @@ export const REQUEST_HEADERS = {
 } as const;
 export type RequestHeader = keyof typeof REQUEST_HEADERS;
 
+/** A cookie of a request, with its documentation. */
+export interface CookieSpec {
+  readonly name: string;
+  readonly description: string;
+}
+
 /** What an answer may carry beside its payload; all of it becomes headers. */
 export interface AnswerMeta {
   /** The revision that the answer is true of, or that the write made: `usher-revision`. */
@@ -53,6 +59,8 @@ export interface AnswerMeta {
   etag?: string;
   /** The path of what was created: `location`. */
   location?: string;
+  /** A whole `set-cookie` line. */
+  cookie?: string;
   /** One of the route's statuses other than its first. */
   status?: number;
 }
@@ -81,6 +89,8 @@ export interface Input<C, P, Q, B, H extends RequestHeader> {
   readonly body: B;
   /** A header that the route declares in `headers`; undefined when absent. */
   readonly header: (name: H) => string | undefined;
+  /** The cookie that the route declares; undefined when absent, or sent twice. */
+  readonly cookie: string | undefined;
   readonly requestId: string;
   /** Aborted when the caller is gone or the deadline has passed. */
   readonly signal: AbortSignal;
@@ -125,6 +135,8 @@ export interface RouteSpec<
   /** For a JSON body: 64 KiB (`record`, the default), 1 MiB (`list`) or 32 MiB (`manifest`). */
   readonly limit?: BodyLimit;
   readonly headers?: readonly H[];
+  /** The one cookie that it reads. Nothing here authenticates by cookies. */
+  readonly cookie?: CookieSpec;
   readonly envelope: E;
   /** The status of success, or several: the first unless the answer says another. */
   readonly status: number | readonly [number, ...number[]];
@@ -159,6 +171,7 @@ export interface Route {
   readonly query: z.ZodType | null;
   readonly body: BodyFormat<unknown> | null;
   readonly headers: readonly RequestHeader[];
+  readonly cookie: CookieSpec | null;
   readonly envelope: Envelope;
   readonly statuses: readonly [number, ...number[]];
   readonly response: z.ZodType | null;
@@ -205,6 +218,7 @@ export function defineRoute<
     query: spec.query ?? null,
     body: spec.body instanceof z.ZodType ? json(spec.body, spec.limit) : (spec.body ?? null),
     headers: spec.headers ?? [],
+    cookie: spec.cookie ?? null,
     envelope: spec.envelope,
     statuses: typeof spec.status === 'number' ? [spec.status] : spec.status,
     response: spec.response ?? null,

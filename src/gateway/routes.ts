@@ -12,20 +12,26 @@ import { devMailRoutes } from './routes/dev-mail.ts';
 import { documentation } from './routes/documentation.ts';
 import { entityRoutes } from './routes/entities.ts';
 import { inboxRoutes } from './routes/inbox.ts';
+import { internalAuthRoutes } from './routes/internal-auth.ts';
 import { languageRoutes } from './routes/languages.ts';
 import { manifestRoutes } from './routes/manifests.ts';
+import { myAppRoutes } from './routes/my-apps.ts';
 import { notificationPreferenceRoutes } from './routes/notification-preferences.ts';
 import { notificationTypeRoutes } from './routes/notification-types.ts';
 import { notificationRoutes } from './routes/notifications.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { overrideRoutes } from './routes/overrides.ts';
 import { permissionRoutes } from './routes/permissions.ts';
+import { profileRoutes } from './routes/profile.ts';
 import { profileCheckRoutes } from './routes/profile-checks.ts';
+import { providerRoutes } from './routes/provider.ts';
+import { providerAdminRoutes } from './routes/provider-admin.ts';
 import { providerMailRoutes } from './routes/provider-mail.ts';
 import { pushRoutes } from './routes/push.ts';
 import { roleRoutes } from './routes/roles.ts';
 import { templateRoutes } from './routes/templates.ts';
 import { unsubscribeRoutes } from './routes/unsubscribe.ts';
+import { userAppRoutes } from './routes/user-apps.ts';
 import { userRoutes } from './routes/users.ts';
 
 /** What the gateway serves. */
@@ -33,6 +39,10 @@ export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Rout
   const routes: readonly Route[] = [
     ...checkRoutes, //        /api/check…
     ...profileCheckRoutes, // /api/profile/me/check…
+    ...profileRoutes, //      /api/profile/me, /api/profile/:email
+    ...myAppRoutes, //        /api/profile/me/apps…
+    ...userAppRoutes, //      /api/users/:email/apps/:appCode/preferences, …/events
+    ...internalAuthRoutes, // /api/internal/auth/application-events, …/profile-sync
     ...pushRoutes, //         /api/profile/me/push…
     ...applicationRoutes, //  /api/applications, /api/applications/:appCode, …/i18n/:locale
     ...entityRoutes, //       /api/applications/:appCode/entities…
@@ -45,6 +55,8 @@ export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Rout
     ...userRoutes, //         /api/users…, /api/profile/me/admin-status
     ...auditRoutes, //        /api/admin/audit, /api/applications/:appCode/audit
     ...manifestRoutes, //     /api/manifests/apply, /api/applications/:appCode/manifest
+    ...providerRoutes, //      /api/idp/health, discovery, login, callback, webhook, /api/internal/auth/registration-locale
+    ...providerAdminRoutes, // /api/idp/admin…
     ...brandRoutes(config.production), //     /api/admin/brands…
     ...providerMailRoutes, // /api/idp/notifications/email
     ...devMailRoutes(config.production), //   /dev/mail

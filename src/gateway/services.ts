@@ -16,6 +16,10 @@ import type { Mailbox } from '../delivery/mailbox.ts';
 import type { PushSubscriptions } from '../delivery/subscriptions.ts';
 import type { AdminStatuses } from '../directory/admin-status.ts';
 import type { Administrators } from '../directory/administrators.ts';
+import type { AppPreferences } from '../directory/app-preferences.ts';
+import type { ApplicationEvents } from '../directory/application-events.ts';
+import type { Profiles } from '../directory/profiles.ts';
+import type { Subjects } from '../directory/subjects.ts';
 import type { Superadmins } from '../directory/superadmins.ts';
 import type { Users } from '../directory/users.ts';
 import type { Engine } from '../engine/engine.ts';
@@ -31,6 +35,7 @@ import type { Templates } from '../notifications/templates.ts';
 import type { NotificationTypes } from '../notifications/types.ts';
 import type { Unsubscriptions } from '../notifications/unsubscribe.ts';
 import type { AuthMails } from '../provider/mail/auth-mails.ts';
+import type { Provider } from '../provider/provider.ts';
 import type { Registry } from '../telemetry.ts';
 
 /** A refused administrative write of an identified caller, for the audit (contract 5). */
@@ -75,7 +80,13 @@ export interface Services {
   readonly users: Users;
   readonly adminStatuses: AdminStatuses;
   readonly auditLog: AuditLog;
-  readonly administrators: Administrators;
+  readonly administrators: Pick<Administrators, 'isAppAdmin'>;
+  readonly profiles: Profiles;
+  readonly appPreferences: AppPreferences;
+  readonly applicationEvents: ApplicationEvents;
+  /** Guards ask it whether an address is still the same account's. */
+  readonly subjects: Pick<Subjects, 'admit' | 'refuseOther'>;
+  readonly provider: Provider;
   readonly tokens: Tokens;
   readonly keys: ApiKeys;
   readonly unsubscriptions: Unsubscriptions;

@@ -21,6 +21,8 @@ import { connectionOf, type Orm, openOrm } from './orm.ts';
 import { Embedded } from './pglite.ts';
 import { ClientPool, postgresSessions } from './postgresql.ts';
 import { Refused } from './refused.ts';
+import { pruneRegistrationLocales } from './registration-locales.ts';
+import { pruneSeenEvents } from './seen-events.ts';
 import { type InboxSignals, noSignals, PostgresSignals } from './signals.ts';
 import { type Failpoints, Transactions } from './transactions.ts';
 import { Announcer, listen } from './wake.ts';
@@ -213,12 +215,21 @@ function serverOf(url: string): { host: string; port: number; database: string }
   return { host, port, database: database ?? 'postgres' };
 }
 
+/** What grows by itself and is of no use any more, each with the statement that deletes a few rows at a time. */
+const PRUNED = [
+  ['the change log', pruneChangeLog],
+  ['events told once', pruneSeenEvents],
+  ['languages of registrations', pruneRegistrationLocales],
+] as const;
+
 async function prune(orm: Orm, log: Logger): Promise<void> {
-  try {
-    const rows = await pruneChangeLog(connectionOf(orm).getClient());
-    if (rows > 0) log.info({ rows }, 'old rows of the change log were deleted');
-  } catch (error) {
-    log.warn({ err: error }, 'the change log was not pruned; it will be in an hour');
+  for (const [what, pruneRows] of PRUNED) {
+    try {
+      const rows = await pruneRows(connectionOf(orm).getClient());
+      if (rows > 0) log.info({ rows, what }, 'old rows were deleted');
+    } catch (error) {
+      log.warn({ err: error, what }, 'old rows were not deleted; they will be in an hour');
+    }
   }
 }
 

@@ -7,7 +7,7 @@ const KEEP = sql`interval '24 hours'`;
 const PRUNE_ROWS = 500;
 
 /** Who tells events, each with keys of its own. */
-export type EventSource = 'application-event' | 'webhook';
+export type EventSource = 'application-event' | 'webhook' | 'login';
 
 /**
  * Whether the event was not told within the last 24 hours; it is remembered with the transaction. Of several at once exactly

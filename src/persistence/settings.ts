@@ -31,6 +31,11 @@ export async function claimSetting(tx: Tx, key: string, value: unknown): Promise
   return row !== undefined;
 }
 
+/** Forgets what is kept under `key`. */
+export async function dropSetting(tx: Tx, key: string): Promise<void> {
+  await tx.kysely.deleteFrom('setting').where('key', '=', key).execute();
+}
+
 const SECRET_KEY = 'secretKey';
 
 /** The secret key of this installation: `proposed` where none is kept yet. */

@@ -87,6 +87,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     engine,
     tokens,
     keys: createApiKeys({ production: false, internal: { apiKeys: options.keys ?? KEYS } }),
+    administrators: { isAppAdmin: async (email: string) => facts.isAppAdmin(email) },
+    subjects: { admit: () => undefined, refuseOther: () => undefined },
     clearEverywhere: async () => {
       const revision = facts.announce('*');
       await engine.reach(revision);

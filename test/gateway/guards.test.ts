@@ -2,11 +2,13 @@ import { describe, expect, test } from '@jest/globals';
 import { Level } from '../../src/engine/types.ts';
 import { UsherError } from '../../src/errors.ts';
 import {
+  anyAdministrator,
   applicationLevel,
   type Guard,
   key,
   managerOfAll,
   open,
+  profileOwner,
   signedIn,
   signedInEvenInactive,
   superAdmin,
@@ -66,7 +68,8 @@ async function verdict(
   headers: Record<string, string>,
   params: Record<string, string> = {},
 ): Promise<string> {
-  const request = { header: (name: string) => headers[name], params, signal: new AbortController().signal };
+  const { signal } = new AbortController();
+  const request = { header: (name: string) => headers[name], params, requestId: 'request-1', signal };
   try {
     const caller = (await guard.identify(world.services, request)) as never;
     await guard.permit?.(world.services, request, caller);
@@ -156,6 +159,11 @@ describe('panel levels (specification, "Panel scoping"; contract 5)', () => {
 describe('the other guards', () => {
   test('SuperAdmin', () => expectOnly(superAdmin as Guard<never>, ['root'], 'FORBIDDEN'));
 
+  test('who administers anything: SuperAdmins, AppAdmins, users of the panel', () => {
+    const panel: Person[] = ['panelAdmin', 'panelViewer', 'barred', 'crmManager', 'crmViewer', 'entryOnly'];
+    return expectOnly(anyAdministrator as Guard<never>, ['root', 'crmAdmin', 'authAdmin', ...panel], 'FORBIDDEN');
+  });
+
   test('who manages all applications', async () => {
     const managers: Person[] = ['root', 'authAdmin', 'panelAdmin', 'barred'];
     await expectOnly(managerOfAll() as Guard<never>, managers, 'FORBIDDEN');
@@ -198,7 +206,7 @@ describe('the other guards', () => {
     const authorization = await world.bearer('unseen@example.com');
     world.facts.away = true;
     try {
-      for (const guard of [signedIn, superAdmin, view, edit] as Guard<never>[]) {
+      for (const guard of [signedIn, profileOwner, superAdmin, anyAdministrator, view, edit] as Guard<never>[]) {
         expect(await verdict(guard, { authorization }, { appCode: 'crm' })).toBe('UNAVAILABLE');
       }
     } finally {
@@ -213,7 +221,9 @@ describe('the other guards', () => {
       key('notify'),
       signedIn,
       signedInEvenInactive,
+      profileOwner,
       superAdmin,
+      anyAdministrator,
       managerOfAll(),
       managerOfAll('appCode'),
       view,

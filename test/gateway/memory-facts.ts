@@ -111,6 +111,10 @@ export class MemoryFacts implements FactsSource {
     this.#changed(`m:${app}:${email}`);
   }
 
+  isAppAdmin(email: string): boolean {
+    return [...this.#applications.values()].some(({ admins }) => admins.has(email));
+  }
+
   superadmin(email: string): void {
     this.#superadmins.add(email);
     this.#changed(`u:${email}`);

@@ -43,6 +43,15 @@ export interface SignedIn {
   refreshToken: string | undefined;
 }
 
+export interface OidcClient {
+  clientId: string;
+  redirectUris: readonly string[];
+  jwt: boolean;
+}
+
+/** Answers requests at the provider's origin that are not OpenID's; false leaves them to it. */
+export type Beside = (request: IncomingMessage, response: ServerResponse, path: string) => boolean;
+
 export interface OidcDouble {
   /** Without a trailing slash. */
   readonly issuer: string;
@@ -62,6 +71,8 @@ export interface OidcDouble {
   mint(claims: Record<string, unknown>, header?: Record<string, unknown>, key?: SigningKey): Promise<string>;
   /** What `mint` signs for a good access token of `subject`, to be changed. */
   claims(subject: string, now?: number): Record<string, unknown>;
+  /** Makes a public client known, whose access tokens are JWTs where `jwt` says so. */
+  addClient(client: OidcClient): void;
   /** New keys; the old ones go unless kept. */
   rotate(options?: { keepOld: boolean }): void;
   close(): Promise<void>;
@@ -91,9 +102,9 @@ export async function mintWith(
 /** Making RSA keys takes longer than most tests: those that do not care share one. */
 let sharedKey: SigningKey | undefined;
 
-export async function startOidc(options: { keys?: SigningKey[] } = {}): Promise<OidcDouble> {
+export async function startOidc(options: { keys?: SigningKey[]; beside?: Beside } = {}): Promise<OidcDouble> {
   sharedKey ??= newSigningKey();
-  const double = new Double(options.keys ?? [sharedKey]);
+  const double = new Double(options.keys ?? [sharedKey], options.beside ?? (() => false));
   await double.start();
   return double;
 }
@@ -107,10 +118,13 @@ class Double implements OidcDouble {
   keys: SigningKey[];
   readonly #server: Server;
   readonly #stored = new Map<string, AdapterPayload>();
+  readonly #beside: Beside;
+  readonly #clients: OidcClient[] = [];
   #provider: Provider | undefined;
 
-  constructor(keys: SigningKey[]) {
+  constructor(keys: SigningKey[], beside: Beside) {
     this.keys = keys;
+    this.#beside = beside;
     this.#server = createServer((request, response) => this.#answer(request, response));
   }
 
@@ -123,6 +137,11 @@ class Double implements OidcDouble {
   async close(): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  addClient(client: OidcClient): void {
+    this.#clients.push(client);
+    this.#provider = this.#newProvider();
   }
 
   rotate({ keepOld } = { keepOld: false }): void {
@@ -195,6 +214,13 @@ class Double implements OidcDouble {
           application_type: 'native',
           grant_types: ['authorization_code', 'refresh_token'],
         },
+        ...this.#clients.map(({ clientId, redirectUris }) => ({
+          client_id: clientId,
+          token_endpoint_auth_method: 'none' as const,
+          redirect_uris: [...redirectUris],
+          application_type: 'native' as const,
+          grant_types: ['authorization_code', 'refresh_token'],
+        })),
         {
           client_id: RESOURCE_CLIENT.id,
           client_secret: RESOURCE_CLIENT.secret,
@@ -241,7 +267,9 @@ class Double implements OidcDouble {
         resourceIndicators: {
           enabled: true,
           getResourceServerInfo: () => ({ scope: '', audience: AUDIENCE, accessTokenFormat: 'jwt' }),
-          useGrantedResource: () => false,
+          useGrantedResource: (ctx) => this.#isJwtClient(ctx.oidc.client?.clientId),
+          // A client of signed tokens gets them without asking for a resource, as the provider in the field does it.
+          defaultResource: (ctx) => (this.#isJwtClient(ctx.oidc.client?.clientId) ? AUDIENCE : (undefined as never)),
         },
       },
       ttl: {
@@ -257,6 +285,10 @@ class Double implements OidcDouble {
     return new Provider(this.issuer, configuration);
   }
 
+  #isJwtClient(id: string | undefined): boolean {
+    return this.#clients.some(({ clientId, jwt }) => jwt && clientId === id);
+  }
+
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
     this.requests.set(path, (this.requests.get(path) ?? 0) + 1);
@@ -270,6 +302,7 @@ class Double implements OidcDouble {
       response.writeHead(fault.status, { 'content-type': 'application/json', ...fault.headers }).end(fault.body);
       return;
     }
+    if (this.#beside(request, response, path)) return;
     const done = path.startsWith('/interaction/')
       ? this.#interact(request, response)
       : path === ROUTES.userinfo && /^Bearer [^.]+\.[^.]+\.[^.]+$/.test(request.headers.authorization ?? '')

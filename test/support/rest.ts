@@ -23,6 +23,11 @@ export class Rest {
     return new Rest(usher, email === undefined ? undefined : `Bearer ${await usher.token(email)}`);
   }
 
+  /** With a token of one's own making. */
+  static bearing(usher: RunningUsher, token: string): Rest {
+    return new Rest(usher, `Bearer ${token}`);
+  }
+
   async send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<RestAnswer> {
     const response = await fetch(this.#usher.rest + path, {
       method,
@@ -40,8 +45,8 @@ export class Rest {
   get(path: string, headers?: Record<string, string>): Promise<RestAnswer> {
     return this.send('GET', path, undefined, headers);
   }
-  post(path: string, body?: unknown): Promise<RestAnswer> {
-    return this.send('POST', path, body);
+  post(path: string, body?: unknown, headers?: Record<string, string>): Promise<RestAnswer> {
+    return this.send('POST', path, body, headers);
   }
   put(path: string, body: unknown, headers?: Record<string, string>): Promise<RestAnswer> {
     return this.send('PUT', path, body, headers);

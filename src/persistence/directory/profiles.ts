@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import type { Tx } from '../database.ts';
 
 /** A user's record as it is stored. Beside what others see of it: whose it is, and how new its names are. */
@@ -30,45 +30,42 @@ export interface Names {
   displayName: string | null;
 }
 
+// Statements as text, not built each time: the first is asked with every access.
+const COLUMNS = `f.person_id as id, p.email, f.first_name as "firstName", f.last_name as "lastName",
+  f.display_name as "displayName", f.names_changed_at as "namesChangedAt", f.avatar_url as "avatarUrl", f.locale, f.theme,
+  f.timezone, f.issuer, f.subject, f.created_at as "createdAt", f.updated_at as "updatedAt",
+  -- There always is a default brand: the seed makes it, and nothing deletes it.
+  coalesce((select slug from brand where id = f.brand_id), (select slug from brand where is_default)) as brand`;
+
+const FIND_SQL = `select ${COLUMNS} from person p join profile f on f.person_id = p.id where p.email = $1`;
+
+const FIND_ALL_SQL = `select ${COLUMNS} from person p join profile f on f.person_id = p.id where p.id = any($1::bigint[])`;
+
+/** $1 e-mail, $2 to $4 names, $5 how new they are, $6 picture, $7 issuer, $8 subject. */
+const INSERT_SQL = `
+  with p as (
+    insert into person (email, registered_at) values ($1, now())
+    on conflict (email) do update set registered_at = coalesce(person.registered_at, excluded.registered_at)
+    returning id, email),
+  f as (
+    insert into profile
+      (person_id, first_name, last_name, display_name, names_changed_at, avatar_url, issuer, subject, locale)
+    select id, $2, $3, $4, $5::timestamptz, $6, $7, $8,
+      (select r.locale from registration_locale r join language l on l.code = r.locale
+        where r.email = $1 and r.at > now() - interval '24 hours' order by r.at desc, r.org_id limit 1)
+    from p on conflict (person_id) do nothing
+    returning *)
+  select ${COLUMNS} from p join f on f.person_id = p.id`;
+
 /** The profile of an address in normal form; undefined when there is none. */
 export async function findProfile(tx: Tx, email: string): Promise<ProfileRow | undefined> {
-  return await profiles(tx).where('p.email', '=', email).executeTakeFirst();
+  return (await tx.kysely.executeQuery<ProfileRow>(CompiledQuery.raw(FIND_SQL, [email]))).rows[0];
 }
 
 /** The profiles of persons, by their numbers; persons without one are left out. */
 export async function profilesOf(tx: Tx, ids: readonly number[]): Promise<Map<number, ProfileRow>> {
-  if (ids.length === 0) return new Map();
-  const rows = await profiles(tx)
-    .where('f.person_id', 'in', [...ids])
-    .execute();
+  const { rows } = await tx.kysely.executeQuery<ProfileRow>(CompiledQuery.raw(FIND_ALL_SQL, [ids]));
   return new Map(rows.map((row) => [row.id, row]));
-}
-
-function profiles(tx: Tx) {
-  return (
-    tx.kysely
-      .selectFrom('profile as f')
-      .innerJoin('person as p', 'p.id', 'f.person_id')
-      .leftJoin('brand as own', 'own.id', 'f.brand_id')
-      .select([
-        'f.person_id as id',
-        'p.email',
-        'f.first_name as firstName',
-        'f.last_name as lastName',
-        'f.display_name as displayName',
-        'f.names_changed_at as namesChangedAt',
-        'f.avatar_url as avatarUrl',
-        'f.locale',
-        'f.theme',
-        'f.timezone',
-        'f.issuer',
-        'f.subject',
-        'f.created_at as createdAt',
-        'f.updated_at as updatedAt',
-      ])
-      // There always is a default brand: the seed makes it, and nothing deletes it.
-      .select(sql<string>`coalesce(own.slug, (select slug from brand where is_default))`.as('brand'))
-  );
 }
 
 /** What a new profile is made of. */
@@ -85,34 +82,28 @@ export interface NewProfile {
 
 /**
  * The number of the address's person, who has a profile afterwards; `created` says whether this call made it. Of several
- * at once exactly one makes it, and the others find it. The brand is the default one, the locale the newest that a
- * registration of the last 24 hours told. An existing profile stays as it is. Not a policy change.
+ * at once exactly one makes it, and the others find it. An existing profile stays as it is. Not a policy change.
  */
 export async function ensureProfile(tx: Tx, profile: NewProfile): Promise<{ id: number; created: boolean }> {
-  const { email, names = {}, picture = null, at = null, issuer = null, subject = null } = profile;
-  const found = await findProfileId(tx, email);
+  const found = await findProfileId(tx, profile.email);
   if (found !== undefined) return { id: found, created: false };
-  const { rows } = await sql<{ id: number }>`
-    with known as (
-      insert into person (email, registered_at) values (${email}, now())
-      on conflict (email) do update set registered_at = coalesce(person.registered_at, excluded.registered_at)
-      returning id)
-    insert into profile
-      (person_id, first_name, last_name, display_name, names_changed_at, avatar_url, locale, issuer, subject)
-    select id, ${names.firstName ?? null}, ${names.lastName ?? null}, ${names.displayName ?? null},
-      ${at}::timestamptz, ${picture},
-      (select r.locale from registration_locale r join language l on l.code = r.locale
-        where r.email = ${email} and r.at > now() - interval '24 hours' order by r.at desc, r.org_id limit 1),
-      ${issuer}, ${subject}
-    from known
-    on conflict (person_id) do nothing
-    returning person_id as id`.execute(tx.kysely);
-  const made = rows[0];
+  const made = await insertProfile(tx, profile);
   if (made !== undefined) return { id: made.id, created: true };
-  // Somebody else made it meanwhile, and has committed: the insertion waited for that.
-  const id = await findProfileId(tx, email);
+  const id = await findProfileId(tx, profile.email);
   if (id === undefined) throw new Error('a profile that was there is gone');
   return { id, created: false };
+}
+
+/**
+ * Makes the profile of an address that seems to have none, and the person where there is none either. The brand is the default
+ * one, the locale the newest that a registration of the last 24 hours told. Undefined when there is one: somebody else made it
+ * meanwhile, and has committed, as the insertion waited for that.
+ */
+export async function insertProfile(tx: Tx, profile: NewProfile): Promise<ProfileRow | undefined> {
+  const { email, names = {}, picture = null, at = null, issuer = null, subject = null } = profile;
+  const { firstName = null, lastName = null, displayName = null } = names;
+  const values = [email, firstName, lastName, displayName, at, picture, issuer, subject];
+  return (await tx.kysely.executeQuery<ProfileRow>(CompiledQuery.raw(INSERT_SQL, values))).rows[0];
 }
 
 async function findProfileId(tx: Tx, email: string): Promise<number | undefined> {

@@ -1,0 +1,47 @@
+/** The account at the identity provider, (`iss`, `sub`), that is kept with a user (contract 4). */
+
+import { UsherError } from '../errors.ts';
+import { record } from '../persistence/audit.ts';
+import type { Tx } from '../persistence/database.ts';
+import { claimSubject, replaceSubject } from '../persistence/directory/subjects.ts';
+
+/** Whose token it is. */
+export interface Account {
+  /** In normal form. */
+  readonly email: string;
+  readonly issuer: string;
+  readonly subject: string;
+}
+
+/**
+ * Keeps the account with the person's profile. Another one than was kept is told in the audit, or refused with
+ * IDENTITY_CONFLICT where accounts are bound.
+ */
+export async function bindAccount(
+  tx: Tx,
+  id: number,
+  { email, issuer, subject }: Account,
+  bound: boolean,
+  requestId: string,
+): Promise<void> {
+  if (await claimSubject(tx, id, { issuer, subject })) return;
+  const before = await replaceSubject(tx, id, { issuer, subject });
+  if (before === undefined) return;
+  // What was replaced is rolled back with all else.
+  if (bound) throw identityConflict();
+  await record(tx, {
+    actor: `user:${email}`,
+    action: 'user.subject_changed',
+    subject: email,
+    before,
+    after: { issuer, subject },
+    requestId,
+  });
+}
+
+export function identityConflict(): UsherError {
+  return new UsherError(
+    'IDENTITY_CONFLICT',
+    'This address belongs to another account of the identity provider; a SuperAdmin can clear that.',
+  );
+}

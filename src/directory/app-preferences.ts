@@ -1,0 +1,191 @@
+/**
+ * What people set in each application, and when they were there (specification, "Per-application preferences" and its seven
+ * rules; contract 5).
+ */
+
+import { LRUCache } from 'lru-cache';
+import { administer, applicationOf, type By, editorOf } from '../administration/administer.ts';
+import type { Clock } from '../clock.ts';
+import { UsherError } from '../errors.ts';
+import { record } from '../persistence/audit.ts';
+import { findApplicationId } from '../persistence/catalog/applications.ts';
+import type { Database, Tx } from '../persistence/database.ts';
+import {
+  type EventRow,
+  findKnown,
+  findPreferences,
+  insertEvent,
+  listEvents,
+  listPreferences,
+  lockPreferences,
+  type Preferences,
+  type PreferencesChange,
+  recordActivity,
+  recordLogin,
+  setPreferences,
+} from '../persistence/directory/preferences.ts';
+import { present, type SignedIn, type TokenPolicy } from './presence.ts';
+import type { Turns } from './turns.ts';
+
+export type { EventRow, Preferences, PreferencesChange } from '../persistence/directory/preferences.ts';
+
+/** Members whose activity needs no look at the database for a while; each takes some 200 bytes. */
+const MAX_MEMBERS = 20_000;
+
+export interface AppPreferencesOptions {
+  database: Database;
+  clock: Pick<Clock, 'monotonic'>;
+  policy: TokenPolicy;
+  turns: Turns;
+}
+
+export class AppPreferences {
+  readonly #options: AppPreferencesOptions;
+  /** Until when there is nothing to write of a member's activity, by the monotonic clock. The database decides all the same. */
+  readonly #quietUntil = new LRUCache<string, number>({ max: MAX_MEMBERS });
+  readonly #underway = new Map<string, Promise<boolean>>();
+
+  constructor(options: AppPreferencesOptions) {
+    this.#options = options;
+  }
+
+  /** In every application where the user was or set something, by code. Makes nothing. */
+  list(email: string): Promise<Preferences[]> {
+    return this.#options.turns.take(() => this.#options.database.read((tx) => listPreferences(tx, email)));
+  }
+
+  /**
+   * The login bootstrap: counts a login, however many come at once, and answers what is set, made with defaults where nothing
+   * was. NOT_FOUND for an unknown application, with nothing recorded.
+   */
+  login(caller: SignedIn, app: string, requestId: string): Promise<Preferences> {
+    return this.#write(caller, app, requestId, async (tx, person, appId) => ({
+      applicationCode: app,
+      ...(await recordLogin(tx, person, appId, actorOf(caller))),
+    }));
+  }
+
+  /** Sets the fields sent, and records no login. NOT_FOUND for an unknown application. */
+  set(caller: SignedIn, app: string, change: PreferencesChange, requestId: string): Promise<Preferences> {
+    return this.#write(caller, app, requestId, async (tx, person, appId) => ({
+      applicationCode: app,
+      ...(await setPreferences(tx, person, appId, change)),
+    }));
+  }
+
+  /**
+   * Moves the last activity at most once in five minutes, across all instances; true when this call did. `appId` is the
+   * application as far as it is known without asking, so that a call inside the five minutes costs nothing; null: ask.
+   * NOT_FOUND for an unknown application.
+   */
+  async activity(caller: SignedIn, app: string, appId: number | null, requestId: string): Promise<boolean> {
+    if (appId === null) return await this.#recordActivity(caller, app, requestId, null);
+    const key = `${appId}:${caller.email}`;
+    const quiet = this.#quietUntil.get(key);
+    if (quiet !== undefined && this.#options.clock.monotonic() < quiet) return false;
+    const running = this.#underway.get(key);
+    if (running !== undefined) {
+      await running;
+      return false;
+    }
+    const begun = this.#recordActivity(caller, app, requestId, key).finally(() => this.#underway.delete(key));
+    this.#underway.set(key, begun);
+    return await begun;
+  }
+
+  async #recordActivity(caller: SignedIn, app: string, requestId: string, key: string | null): Promise<boolean> {
+    const began = this.#options.clock.monotonic();
+    const { recorded, waitMs } = await this.#write(caller, app, requestId, recordActivity);
+    if (key !== null) this.#quietUntil.set(key, began + waitMs);
+    return recorded;
+  }
+
+  /** An event, and a record in the audit; changes no login summary. NOT_FOUND for an unknown application. */
+  async logout(caller: SignedIn, app: string, requestId: string): Promise<void> {
+    await this.#write(caller, app, requestId, async (tx, person, appId) => {
+      await recordLogout(tx, { person, appId, app, email: caller.email, actor: actorOf(caller), requestId });
+    });
+  }
+
+  /** For an administrator: somebody's preferences, the defaults where nothing is set. NOT_FOUND for unknown ones. */
+  async of(email: string, app: string): Promise<Preferences> {
+    return await this.#options.database.read(async (tx) => {
+      const { person, appId } = await memberOf(tx, email, app);
+      return { applicationCode: app, ...(await findPreferences(tx, person, appId)) };
+    });
+  }
+
+  /** By an administrator; records no login. */
+  async setFor(email: string, app: string, change: PreferencesChange, by: By): Promise<Preferences> {
+    const about = { app, action: 'preferences.changed', guard: editorOf(app) };
+    const { result } = await administer(this.#options.database, by, about, async ({ tx, audit }) => {
+      const appId = await applicationOf(tx, app);
+      const person = await knownPerson(tx, email);
+      const before = await lockPreferences(tx, person, appId);
+      const after = await setPreferences(tx, person, appId, change);
+      if (before.showHelp !== after.showHelp || before.notificationsEnabled !== after.notificationsEnabled) {
+        await audit({ action: about.action, subject: email, before, after });
+      }
+      return { result: { applicationCode: app, ...after }, scopes: [] };
+    });
+    return result;
+  }
+
+  /** Logins and logouts, the newest first; one more than the limit tells that there are more. NOT_FOUND for unknown ones. */
+  async events(
+    email: string,
+    app: string,
+    { limit, after }: { limit: number; after: number | null },
+  ): Promise<{ items: EventRow[]; next: number | null }> {
+    const rows = await this.#options.database.read(async (tx) => {
+      const { person, appId } = await memberOf(tx, email, app);
+      return await listEvents(tx, person, appId, { limit: limit + 1, after });
+    });
+    const items = rows.slice(0, limit);
+    return { items, next: rows.length > limit ? (items.at(-1)?.id ?? null) : null };
+  }
+
+  /** What the owner does in an application: it exists, and so does the owner's profile. */
+  async #write<T>(
+    caller: SignedIn,
+    app: string,
+    requestId: string,
+    work: (tx: Tx, person: number, appId: number) => Promise<T>,
+  ): Promise<T> {
+    const { database, policy, turns } = this.#options;
+    const { result } = await turns.take(() =>
+      database.change(async (tx) => {
+        const appId = await applicationOf(tx, app);
+        const { id } = await present(tx, caller, policy, requestId);
+        return { result: await work(tx, id, appId), scopes: [] };
+      }),
+    );
+    return result;
+  }
+}
+
+/** What a logout leaves: an event of the member, and a record in the application's audit. */
+export async function recordLogout(
+  tx: Tx,
+  of: { person: number; appId: number; app: string; email: string; actor: string; requestId: string },
+): Promise<void> {
+  const { person, appId, app, email, actor, requestId } = of;
+  await insertEvent(tx, { person, app: appId, event: 'logout', actor });
+  await record(tx, { actor, action: 'user.logout', appCode: app, subject: email, requestId });
+}
+
+function actorOf({ email }: SignedIn): string {
+  return `user:${email}`;
+}
+
+async function memberOf(tx: Tx, email: string, app: string): Promise<{ person: number; appId: number }> {
+  const appId = await findApplicationId(tx, app);
+  if (appId === null) throw new UsherError('NOT_FOUND', `There is no application ${app}.`);
+  return { appId, person: await knownPerson(tx, email) };
+}
+
+async function knownPerson(tx: Tx, email: string): Promise<number> {
+  const known = await findKnown(tx, email);
+  if (known === undefined) throw new UsherError('NOT_FOUND', 'There is no user with this address.');
+  return known.id;
+}

@@ -1,0 +1,75 @@
+/** Logins, activity and logouts that an application's backend tells (specification, rules 6 and 7; contract 5). */
+
+import { UsherError } from '../errors.ts';
+import { holdApplication } from '../persistence/catalog/applications.ts';
+import type { Database, Tx } from '../persistence/database.ts';
+import { findKnown, recordActivity, recordLogin } from '../persistence/directory/preferences.ts';
+import { ensureProfile } from '../persistence/directory/profiles.ts';
+import { claimEvent } from '../persistence/seen-events.ts';
+import { recordLogout } from './app-preferences.ts';
+import type { Turns } from './turns.ts';
+
+export interface ApplicationEvent {
+  /** In normal form. */
+  email: string;
+  appCode: string;
+  event: 'login' | 'activity' | 'logout';
+  /** The application's own name for this event: told again within 24 hours, it counts once. */
+  eventId?: string | undefined;
+}
+
+export class ApplicationEvents {
+  readonly #database: Database;
+  readonly #turns: Turns;
+
+  constructor({ database, turns }: { database: Database; turns: Turns }) {
+    this.#database = database;
+    this.#turns = turns;
+  }
+
+  /**
+   * Records the event; false when it was told before, or for activity within five minutes of the last.
+   * UNKNOWN_REFERENCE for an unknown application; a login makes an unknown user, for the others one is NOT_FOUND; USER_INACTIVE
+   * but for a logout. What is refused is not remembered: the same event may be told again.
+   */
+  async tell(told: ApplicationEvent, by: { actor: string; requestId: string }): Promise<boolean> {
+    const { result } = await this.#turns.take(() =>
+      this.#database.change(async (tx) => ({ result: await tell(tx, told, by), scopes: [] })),
+    );
+    return result;
+  }
+}
+
+async function tell(tx: Tx, told: ApplicationEvent, by: { actor: string; requestId: string }): Promise<boolean> {
+  const { email, appCode: app, event, eventId } = told;
+  const appId = await holdApplication(tx, app);
+  if (appId === null) {
+    throw new UsherError('UNKNOWN_REFERENCE', `appCode: there is no application ${app}.`, {
+      details: { path: 'appCode' },
+    });
+  }
+  const person = await personOf(tx, told);
+  // Each application names its events by itself; a code holds no colon.
+  if (eventId !== undefined && !(await claimEvent(tx, 'application-event', `${app}:${eventId}`))) return false;
+  switch (event) {
+    case 'login':
+      await recordLogin(tx, person, appId, by.actor);
+      return true;
+    case 'activity':
+      return (await recordActivity(tx, person, appId)).recorded;
+    case 'logout':
+      await recordLogout(tx, { person, appId, app, email, ...by });
+      return true;
+  }
+}
+
+/** Decided on rows of this transaction: an inactive user does nothing any more but leave. */
+async function personOf(tx: Tx, { email, event }: ApplicationEvent): Promise<number> {
+  const known = await findKnown(tx, email);
+  if (known !== undefined && !known.active && event !== 'logout') {
+    throw new UsherError('USER_INACTIVE', 'This account is not active.');
+  }
+  if (known?.registered) return known.id;
+  if (event === 'login') return (await ensureProfile(tx, { email })).id;
+  throw new UsherError('NOT_FOUND', 'There is no user with this address.');
+}

@@ -1,0 +1,93 @@
+/** Whoever is signed in has a profile, and it is as new as the token (specification, "Profile synchronization"; contract 4). */
+
+import { isStorableUrl } from '../grammar.ts';
+import type { Tx } from '../persistence/database.ts';
+import {
+  applyNames,
+  findProfile,
+  insertProfile,
+  type Names,
+  type ProfileRow,
+} from '../persistence/directory/profiles.ts';
+import { bindAccount } from './accounts.ts';
+import { storableNames } from './names.ts';
+
+/** A signed-in user, as a bearer token vouches for. */
+export interface SignedIn {
+  /** In normal form. */
+  readonly email: string;
+  readonly issuer: string;
+  readonly subject: string;
+  /** The token's `iat`, whole seconds. */
+  readonly issuedAt: number;
+  readonly givenName: string | null;
+  readonly familyName: string | null;
+  readonly name: string | null;
+  readonly picture: string | null;
+}
+
+/** What decides about tokens, of the configuration. */
+export interface TokenPolicy {
+  readonly bindSubject: boolean;
+  /** Whether `http:` may be stored: outside production. */
+  readonly allowHttp: boolean;
+}
+
+/**
+ * The profile of who is signed in, within a write: made when there is none, brought up to date when the token is newer, the
+ * account bound to it. IDENTITY_CONFLICT when accounts are bound and another one is.
+ */
+export async function present(tx: Tx, caller: SignedIn, policy: TokenPolicy, requestId: string): Promise<ProfileRow> {
+  const found = await findProfile(tx, caller.email);
+  if (found === undefined) return await make(tx, caller, policy, requestId);
+  return isCurrent(found, caller) ? found : await settle(tx, found.id, caller, policy, requestId);
+}
+
+/** As `present`, for somebody who was without a profile a moment ago. */
+export async function make(tx: Tx, caller: SignedIn, policy: TokenPolicy, requestId: string): Promise<ProfileRow> {
+  const { email, issuer, subject, picture } = caller;
+  const made = await insertProfile(tx, {
+    email,
+    names: namesOf(caller),
+    at: issuedAt(caller),
+    picture: picture !== null && isStorableUrl(picture, policy.allowHttp) ? picture : null,
+    issuer,
+    subject,
+  });
+  return made ?? (await present(tx, caller, policy, requestId));
+}
+
+async function settle(
+  tx: Tx,
+  id: number,
+  caller: SignedIn,
+  policy: TokenPolicy,
+  requestId: string,
+): Promise<ProfileRow> {
+  await bindAccount(tx, id, caller, policy.bindSubject, requestId);
+  const names = namesOf(caller);
+  if (Object.keys(names).length > 0) await applyNames(tx, id, names, issuedAt(caller), 'laterSecond');
+  return await read(tx, caller.email);
+}
+
+async function read(tx: Tx, email: string): Promise<ProfileRow> {
+  const profile = await findProfile(tx, email);
+  if (profile === undefined) throw new Error('a profile that was there is gone');
+  return profile;
+}
+
+/** Whether the token says nothing that the profile does not hold: then nothing needs to be written. */
+export function isCurrent(profile: ProfileRow, caller: SignedIn): boolean {
+  if (profile.issuer !== caller.issuer || profile.subject !== caller.subject) return false;
+  const known = profile.namesChangedAt;
+  const newer = known === null || caller.issuedAt > Math.floor(known.getTime() / 1000);
+  return !newer || Object.keys(namesOf(caller)).length === 0;
+}
+
+function namesOf({ givenName, familyName, name }: SignedIn): Partial<Names> {
+  return storableNames({ firstName: givenName, lastName: familyName, displayName: name });
+}
+
+function issuedAt(caller: SignedIn): Date {
+  return new Date(caller.issuedAt * 1000);
+}

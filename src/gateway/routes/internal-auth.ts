@@ -1,0 +1,67 @@
+/** What backends and the identity provider's own editor tell about users, with an internal key (contract 5). */
+
+import { z } from 'zod';
+import { successData } from '../envelopes.ts';
+import { email, personName, text } from '../fields.ts';
+import { key } from '../guards.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { Recorded } from './my-apps.ts';
+
+const applicationEvent = defineRoute({
+  method: 'post',
+  path: '/api/internal/auth/application-events',
+  tag: 'Internal',
+  summary: 'Tell a login, activity or a logout',
+  description:
+    'For applications whose backend, not whose front end, tells logins: one of the two, or each login counts twice. `activity` moves only the last activity, at most once in five minutes; `logout` leaves an event and a record in the audit.',
+  guard: key('events'),
+  body: z.strictObject({
+    email,
+    appCode: z.string(),
+    event: z.enum(['login', 'activity', 'logout']),
+    eventId: text(128)
+      .refine((value) => value !== '', 'must not be empty')
+      .optional()
+      .meta({ description: "The application's own name for the event: told again within 24 hours it counts once." }),
+  }),
+  envelope: successData,
+  status: 200,
+  response: Recorded,
+  errors: ['UNKNOWN_REFERENCE', 'NOT_FOUND', 'USER_INACTIVE'],
+  example: { body: { email: 'ada@example.com', appCode: 'crm', event: 'login' }, response: { recorded: true } },
+  handle: async ({ applicationEvents }, { body, actor, requestId }) => ({
+    recorded: await applicationEvents.tell(body, { actor, requestId }),
+  }),
+});
+
+const profileSync = defineRoute({
+  method: 'put',
+  path: '/api/internal/auth/profile-sync',
+  tag: 'Internal',
+  summary: 'Push names that were changed at the identity provider',
+  description: '`applied` is false for an unknown user, and for names older than the last change known here.',
+  guard: key('profile'),
+  body: z.strictObject({
+    email,
+    firstName: personName.optional(),
+    lastName: personName.optional(),
+    displayName: personName.optional(),
+    changedAt: z.iso
+      .datetime({ offset: true })
+      .transform((moment) => new Date(moment))
+      .optional()
+      .meta({ description: 'When they were changed there; just now without it.' }),
+  }),
+  envelope: successData,
+  status: 200,
+  response: z.strictObject({ applied: z.boolean() }),
+  example: {
+    body: { email: 'ada@example.com', displayName: 'Ada L.', changedAt: '2026-11-21T10:00:05.400Z' },
+    response: { applied: true },
+  },
+  handle: async ({ profiles }, { body: { email: address, ...names } }) => ({
+    applied: await profiles.push(address, names),
+  }),
+});
+
+export const internalAuthRoutes: readonly Route[] = [applicationEvent, profileSync];

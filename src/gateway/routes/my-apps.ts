@@ -1,0 +1,140 @@
+/** What users set in each application, and when they were there (specification, "Per-application preferences"). */
+
+import { z } from 'zod';
+import type { AppPreferences } from '../../directory/app-preferences.ts';
+import { UsherError } from '../../errors.ts';
+import { isApplicationCode } from '../../grammar.ts';
+import { successData } from '../envelopes.ts';
+import { AppParams } from '../fields.ts';
+import { profileOwner, signedIn } from '../guards.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+export const Preferences = z.strictObject({
+  applicationCode: z.string(),
+  showHelp: z.boolean().meta({ description: 'Show help in the user interface.' }),
+  notificationsEnabled: z.boolean().meta({ description: 'The switch over all notifications of the application.' }),
+});
+
+/** What a write may send; `refuseOtherCode` looks at the code. */
+export function preferencesBody() {
+  return z.strictObject({
+    showHelp: z.boolean().optional(),
+    notificationsEnabled: z.boolean().optional(),
+    applicationCode: z
+      .string()
+      .optional()
+      .meta({ description: 'Cannot be changed; only that of the path may be sent.' }),
+  });
+}
+
+/** Throws IMMUTABLE_FIELD when the body names another application than the path. */
+export function refuseOtherCode(path: string, sent: string | undefined): void {
+  if (sent === undefined || sent === path) return;
+  throw new UsherError('IMMUTABLE_FIELD', 'applicationCode cannot be changed.', {
+    details: { field: 'applicationCode' },
+  });
+}
+
+export const EXAMPLE: Awaited<ReturnType<AppPreferences['of']>> = {
+  applicationCode: 'crm',
+  showHelp: true,
+  notificationsEnabled: true,
+};
+
+export const Recorded = z.strictObject({ recorded: z.boolean() });
+
+const listMine = defineRoute({
+  method: 'get',
+  path: '/api/profile/me/apps',
+  tag: 'Profile',
+  summary: 'My preferences in every application',
+  description: 'Of the applications where I have been or have set something, by code.',
+  guard: signedIn,
+  envelope: successData,
+  status: 200,
+  response: z.array(Preferences),
+  example: { response: [EXAMPLE] },
+  handle: ({ appPreferences }, { caller }) => appPreferences.list(caller.email),
+});
+
+const bootstrap = defineRoute({
+  method: 'get',
+  path: '/api/profile/me/apps/:appCode',
+  tag: 'Profile',
+  summary: 'Log in to an application',
+  description:
+    'The login bootstrap: records a login and answers my preferences, made with defaults where there are none. A front end calls it exactly once, when its authenticated start is complete.',
+  guard: profileOwner,
+  params: AppParams,
+  envelope: successData,
+  status: 200,
+  response: Preferences,
+  errors: ['NOT_FOUND'],
+  example: { response: EXAMPLE },
+  handle: ({ appPreferences }, { caller, params, requestId }) =>
+    appPreferences.login(caller, params.appCode, requestId),
+});
+
+const changeMine = defineRoute({
+  method: 'put',
+  path: '/api/profile/me/apps/:appCode',
+  tag: 'Profile',
+  summary: 'Change my preferences in an application',
+  description: 'Changes the fields sent. Records no login.',
+  guard: profileOwner,
+  params: AppParams,
+  body: preferencesBody(),
+  envelope: successData,
+  status: 200,
+  response: Preferences,
+  errors: ['NOT_FOUND', 'IMMUTABLE_FIELD'],
+  example: { body: { showHelp: false }, response: { ...EXAMPLE, showHelp: false } },
+  handle: ({ appPreferences }, { caller, params, body, requestId }) => {
+    refuseOtherCode(params.appCode, body.applicationCode);
+    return appPreferences.set(caller, params.appCode, body, requestId);
+  },
+});
+
+const tellActivity = defineRoute({
+  method: 'post',
+  path: '/api/profile/me/apps/:appCode/activity',
+  tag: 'Profile',
+  summary: 'Tell that I am active in an application',
+  description:
+    'Moves my last activity there, at most once in five minutes; `recorded` says whether this call did. Changes no login.',
+  guard: signedIn,
+  params: AppParams,
+  envelope: successData,
+  status: 200,
+  response: Recorded,
+  errors: ['NOT_FOUND'],
+  example: { response: { recorded: true } },
+  quiet: true,
+  handle: async ({ appPreferences, engine }, { caller, params, requestId, signal }) => {
+    const { appCode } = params;
+    // What cannot be a code is asked of nobody.
+    const known = isApplicationCode(appCode) ? await engine.member(appCode, caller.email, { signal }) : null;
+    return { recorded: await appPreferences.activity(caller, appCode, known?.member.appId ?? null, requestId) };
+  },
+});
+
+const tellLogout = defineRoute({
+  method: 'post',
+  path: '/api/profile/me/apps/:appCode/logout',
+  tag: 'Profile',
+  summary: 'Tell that I log out of an application',
+  description: 'Leaves an event and a record in the audit. Changes no login.',
+  guard: profileOwner,
+  params: AppParams,
+  envelope: successData,
+  status: 200,
+  response: Recorded,
+  errors: ['NOT_FOUND'],
+  example: { response: { recorded: true } },
+  handle: async ({ appPreferences }, { caller, params, requestId }) => {
+    await appPreferences.logout(caller, params.appCode, requestId);
+    return { recorded: true };
+  },
+});
+
+export const myAppRoutes: readonly Route[] = [listMine, bootstrap, changeMine, tellActivity, tellLogout];

@@ -1,0 +1,119 @@
+/** Who somebody is (specification, "Profile"): one's own record, and that of others for administrators. */
+
+import { z } from 'zod';
+import { successData } from '../envelopes.ts';
+import {
+  EmailParams,
+  email,
+  id,
+  languageCode,
+  personName,
+  readOnly,
+  slug,
+  storableUrl,
+  timestamp,
+  timeZone,
+} from '../fields.ts';
+import { anyAdministrator, profileOwner } from '../guards.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+const THEMES = ['light', 'dark', 'system'] as const;
+
+/** A user's record; administrators see it with more around it. */
+export const Profile = z.strictObject({
+  id,
+  email: z.string(),
+  firstName: z.string().nullable(),
+  lastName: z.string().nullable(),
+  displayName: z.string().nullable(),
+  avatarUrl: z.string().nullable(),
+  locale: z.string().nullable().meta({ description: 'Null means the system language, `en`.' }),
+  theme: z.enum(THEMES),
+  timezone: z.string().nullable().meta({ description: 'Null means the system time zone.' }),
+  brand: z.string().meta({ description: 'The slug of a brand; the default one where none was chosen.' }),
+  identityProfileUrl: z.string().nullable().meta({
+    description: 'Where name, password and passkeys are edited; null where no identity provider is configured.',
+  }),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+
+const EXAMPLE = {
+  id: 12,
+  email: 'ada@example.com',
+  firstName: 'Ada',
+  lastName: 'Lovelace',
+  displayName: 'Ada Lovelace',
+  avatarUrl: null,
+  locale: 'cs',
+  theme: 'dark' as const,
+  timezone: 'Europe/Prague',
+  brand: 'default',
+  identityProfileUrl: null,
+  createdAt: '2026-11-21T10:00:05.400Z',
+  updatedAt: '2026-11-21T10:00:05.400Z',
+};
+
+const myProfile = defineRoute({
+  method: 'get',
+  path: '/api/profile/me',
+  tag: 'Profile',
+  summary: 'My profile',
+  description:
+    'Made at the first access, with the names and the picture of the token. A newer token brings names up to date; an older one changes nothing.',
+  guard: profileOwner,
+  envelope: successData,
+  status: 200,
+  response: Profile,
+  example: { response: EXAMPLE },
+  handle: ({ profiles }, { caller, requestId }) => profiles.mine(caller, requestId),
+});
+
+const changeMyProfile = defineRoute({
+  method: 'put',
+  path: '/api/profile/me',
+  tag: 'Profile',
+  summary: 'Change my profile',
+  description:
+    'Changes the fields sent. Names go to the identity provider first and are stored once it took them. Null clears a name or the picture, and resets language, time zone and brand.',
+  guard: profileOwner,
+  body: z.strictObject({
+    firstName: personName.nullable().optional(),
+    lastName: personName.nullable().optional(),
+    displayName: personName.nullable().optional(),
+    // Whether `http:` will do, which production refuses, is the feature's to decide.
+    avatarUrl: storableUrl(true).nullable().optional(),
+    locale: languageCode.nullable().optional(),
+    theme: z.enum(THEMES).optional(),
+    timezone: timeZone.nullable().optional(),
+    brand: slug.nullable().optional().meta({ description: 'The slug of a brand.' }),
+    email: email.optional().meta({ description: 'Cannot be changed; only the present one may be sent.' }),
+    id: readOnly,
+    identityProfileUrl: readOnly,
+    createdAt: readOnly,
+    updatedAt: readOnly,
+  }),
+  envelope: successData,
+  status: 200,
+  response: Profile,
+  errors: ['IMMUTABLE_FIELD', 'UNKNOWN_REFERENCE', 'UNKNOWN_LANGUAGES', 'IDP_UNREACHABLE', 'IDP_REJECTED'],
+  example: { body: { displayName: 'Ada L.', theme: 'dark' }, response: EXAMPLE },
+  handle: ({ profiles }, input) => profiles.update(input.caller, input.body, input),
+});
+
+const profileOf = defineRoute({
+  method: 'get',
+  path: '/api/profile/:email',
+  tag: 'Profile',
+  summary: "Somebody's profile",
+  guard: anyAdministrator,
+  params: EmailParams,
+  envelope: successData,
+  status: 200,
+  response: Profile,
+  errors: ['NOT_FOUND'],
+  example: { response: EXAMPLE },
+  handle: ({ profiles }, { params }) => profiles.find(params.email),
+});
+
+export const profileRoutes: readonly Route[] = [myProfile, changeMyProfile, profileOf];

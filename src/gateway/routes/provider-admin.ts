@@ -1,0 +1,187 @@
+/** What SuperAdmins do at the identity provider: its e-mail provider and its organizations (contract 8). */
+
+import { z } from 'zod';
+import { isStorableUrl } from '../../grammar.ts';
+import type { IdpOrganization } from '../../provider/organizations.ts';
+import { bare, successData } from '../envelopes.ts';
+import { applicationCode, name } from '../fields.ts';
+import { superAdmin } from '../guards.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+const IDP_ERRORS = ['IDP_NOT_CONFIGURED', 'IDP_UNREACHABLE', 'IDP_REJECTED'] as const;
+
+const NotificationProvider = z.strictObject({
+  configured: z.boolean(),
+  providerId: z.string().nullable(),
+  endpoint: z.string().meta({ description: 'Where the provider sends its e-mails.' }),
+  hasSigningKey: z.boolean(),
+  serviceAccountConfigured: z.boolean(),
+});
+
+const readNotificationProvider = defineRoute({
+  method: 'get',
+  path: '/api/idp/admin/notification-provider',
+  tag: 'Identity provider',
+  summary: 'Whether the provider sends its e-mails through this service',
+  description: 'What is known here; the provider is not asked.',
+  guard: superAdmin,
+  envelope: bare,
+  status: 200,
+  response: NotificationProvider,
+  handle: ({ provider }) => provider.notificationProvider.status(),
+});
+
+const setUpNotificationProvider = defineRoute({
+  method: 'post',
+  path: '/api/idp/admin/notification-provider/setup',
+  tag: 'Identity provider',
+  summary: 'Make the provider send its e-mails through this service',
+  description:
+    'Finds or makes it there, keeps its signing key sealed, activates it. Can be repeated whenever it failed.',
+  guard: superAdmin,
+  refusal: 'notification_provider.set_up.refused',
+  envelope: successData,
+  status: 200,
+  response: NotificationProvider,
+  errors: [...IDP_ERRORS, 'ALREADY_EXISTS'],
+  handle: ({ provider }, input) => provider.notificationProvider.setUp(input),
+});
+
+const activateNotificationProvider = defineRoute({
+  method: 'post',
+  path: '/api/idp/admin/notification-provider/activate',
+  tag: 'Identity provider',
+  summary: 'Activate the notification provider again',
+  guard: superAdmin,
+  refusal: 'notification_provider.activated.refused',
+  envelope: successData,
+  status: 200,
+  response: NotificationProvider,
+  errors: [...IDP_ERRORS, 'NOT_FOUND'],
+  handle: ({ provider }, input) => provider.notificationProvider.activate(input),
+});
+
+const Organization = z.strictObject({
+  id: z.string(),
+  name: z.string(),
+  state: z.string().meta({ description: "The provider's own word, such as `ORGANIZATION_STATE_ACTIVE`." }),
+  primaryDomain: z.string().nullable(),
+});
+
+function shown({ id, name, state, primaryDomain }: IdpOrganization): z.output<typeof Organization> {
+  return { id, name, state, primaryDomain };
+}
+
+const listOrganizations = defineRoute({
+  method: 'get',
+  path: '/api/idp/admin/orgs',
+  tag: 'Identity provider',
+  summary: 'All organizations of the provider',
+  guard: superAdmin,
+  envelope: successData,
+  status: 200,
+  response: z.array(Organization),
+  errors: IDP_ERRORS,
+  handle: async ({ provider }) => (await provider.organizations.list()).map(shown),
+});
+
+const domain = z
+  .string()
+  .max(253)
+  .regex(/^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]$/, 'must be a lower-case host name');
+
+const createOrganization = defineRoute({
+  method: 'post',
+  path: '/api/idp/admin/orgs',
+  tag: 'Identity provider',
+  summary: 'Create an organization at the provider',
+  guard: superAdmin,
+  refusal: 'organization.created.refused',
+  body: z.strictObject({ name, domain }),
+  envelope: successData,
+  status: 201,
+  response: Organization,
+  errors: [...IDP_ERRORS, 'ALREADY_EXISTS'],
+  example: { body: { name: 'Acme', domain: 'acme.example.com' } },
+  handle: async ({ provider }, input) => shown(await provider.organizations.create(input.body, input)),
+});
+
+/** It becomes a header of requests to the provider. */
+const OrganizationParams = z.strictObject({
+  orgId: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,200}$/, 'must be the ID of an organization')
+    .meta({ description: "The provider's ID of the organization." }),
+});
+
+const brandOrganization = defineRoute({
+  method: 'put',
+  path: '/api/idp/admin/orgs/:orgId/branding',
+  tag: 'Identity provider',
+  summary: "Change how an organization's login pages look",
+  description:
+    'Only what is sent is changed. The logo is fetched and handed to the provider: PNG, JPEG, GIF or WebP, at most 512 KiB.',
+  guard: superAdmin,
+  refusal: 'organization.branded.refused',
+  params: OrganizationParams,
+  body: z.strictObject({
+    primaryColor: z
+      .string()
+      .regex(/^#(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$/i, 'must be a colour such as #5469d4')
+      .optional(),
+    logoUrl: z
+      .string()
+      .refine((url) => isStorableUrl(url, true), 'must be an http or https URL without credentials')
+      .optional(),
+  }),
+  envelope: successData,
+  status: 200,
+  response: z.strictObject({
+    orgId: z.string(),
+    primaryColor: z.string().nullable(),
+    logoUrl: z.string().nullable().meta({ description: 'Where the provider keeps the logo.' }),
+  }),
+  errors: [...IDP_ERRORS, 'NOT_FOUND'],
+  example: { body: { primaryColor: '#5469d4' } },
+  handle: ({ provider }, input) => provider.organizations.brand(input.params.orgId, input.body, input),
+});
+
+const redirectUri = z
+  .string()
+  .refine(
+    (uri) => isStorableUrl(uri, true) && !uri.includes('#'),
+    'must be an http or https URL without credentials or fragment',
+  );
+
+const setUpOrganization = defineRoute({
+  method: 'post',
+  path: '/api/idp/admin/orgs/:orgId/setup',
+  tag: 'Identity provider',
+  summary: 'Project and OpenID Connect client for an application',
+  description:
+    'Each is found by its name or made, so that it can be repeated. The organization belongs to the application from then on.',
+  guard: superAdmin,
+  refusal: 'organization.set_up.refused',
+  params: OrganizationParams,
+  body: z.strictObject({
+    projectName: name,
+    appName: name,
+    redirectUris: z.array(redirectUri).min(1).max(50),
+    userApiAppCode: applicationCode.meta({ description: 'The code of an application here.' }),
+  }),
+  envelope: successData,
+  status: 200,
+  response: z.strictObject({ projectId: z.string(), appId: z.string(), clientId: z.string() }),
+  errors: [...IDP_ERRORS, 'NOT_FOUND', 'UNKNOWN_REFERENCE', 'ALREADY_EXISTS'],
+  handle: ({ provider }, input) => provider.organizations.setUp(input.params.orgId, input.body, input),
+});
+
+export const providerAdminRoutes: readonly Route[] = [
+  readNotificationProvider,
+  setUpNotificationProvider,
+  activateNotificationProvider,
+  listOrganizations,
+  createOrganization,
+  brandOrganization,
+  setUpOrganization,
+];

@@ -1,0 +1,191 @@
+/** The identity provider's side for everybody, and for the provider: health, metadata, login, webhook (contract 8). */
+
+import { z } from 'zod';
+import { isLifecycleEvent } from '../../provider/lifecycle.ts';
+import { LOGIN_COOKIE } from '../../provider/login-cookie.ts';
+import { bare, noContent, successData } from '../envelopes.ts';
+import { email, text } from '../fields.ts';
+import { developmentLogin, key, open, webhookSecret } from '../guards.ts';
+import { zodIssues } from '../inputs.ts';
+import { answer, defineRoute, type Route } from '../route.ts';
+
+const health = defineRoute({
+  method: 'get',
+  path: '/api/idp/health',
+  tag: 'Identity provider',
+  summary: 'Whether the identity provider can be reached',
+  guard: open,
+  envelope: successData,
+  status: 200,
+  response: z.strictObject({
+    idpUrl: z.string().nullable().meta({ description: 'Where users reach it; null where none is configured.' }),
+    status: z.enum(['ok', 'unreachable', 'not_configured']),
+  }),
+  handle: ({ provider }) => provider.discovery.health(),
+});
+
+const discovery = defineRoute({
+  method: 'get',
+  path: '/api/idp/discovery',
+  tag: 'Identity provider',
+  summary: "The provider's OpenID Connect discovery document, as it is",
+  guard: open,
+  envelope: bare,
+  status: 200,
+  response: z.record(z.string(), z.unknown()),
+  errors: ['IDP_UNREACHABLE', 'IDP_NOT_CONFIGURED'],
+  handle: async ({ provider }) => ({ ...(await provider.discovery.metadata()) }),
+});
+
+const login = defineRoute({
+  method: 'get',
+  path: '/api/idp/login',
+  tag: 'Identity provider',
+  summary: "Go to the provider's login page",
+  description: 'For development: in production frontends talk to the provider themselves.',
+  guard: developmentLogin,
+  query: z.strictObject({
+    client_id: z
+      .string()
+      .regex(/^[\x21-\x7e]{1,255}$/, 'must be the ID of an OpenID Connect client')
+      .meta({ description: 'The ID of a client that the provider knows.' }),
+  }),
+  envelope: noContent,
+  status: 302,
+  errors: ['IDP_UNREACHABLE', 'IDP_NOT_CONFIGURED'],
+  handle: async ({ provider }, { query }) => answer(undefined, await provider.login.begin(query.client_id)),
+});
+
+const claims = z.record(z.string(), z.unknown()).nullable();
+/** A value that the provider sends back. */
+const returned = z.string().min(1).max(4096);
+
+const callback = defineRoute({
+  method: 'get',
+  path: '/api/idp/callback',
+  tag: 'Identity provider',
+  summary: 'Where the provider sends the browser back to',
+  description: 'Parameters that it adds are passed over.',
+  guard: developmentLogin,
+  cookie: { name: LOGIN_COOKIE, description: 'Sealed; set by the login, valid for ten minutes and once.' },
+  query: z.object({
+    state: returned,
+    code: returned.optional(),
+    error: returned.optional(),
+    iss: returned.optional(),
+  }),
+  envelope: successData,
+  status: 200,
+  response: z.strictObject({
+    token_type: z.string(),
+    access_token: z.string(),
+    id_token: z.string().nullable(),
+    id_token_claims: claims,
+    access_token_claims: claims,
+    userapi_verification: z
+      .strictObject({ valid: z.boolean(), email: z.string().optional(), error: z.string().optional() })
+      .meta({ description: 'What this service makes of the access token.' }),
+  }),
+  errors: ['IDP_UNREACHABLE', 'IDP_REJECTED', 'IDP_NOT_CONFIGURED'],
+  handle: async ({ provider }, { query, cookie }) => {
+    const { tokens, clearing } = await provider.login.finish(query, cookie);
+    return answer(tokens, { cookie: clearing });
+  },
+});
+
+const name = text(1000).nullish();
+/** A number or name that the provider gave. */
+const id = text(200).refine((value) => value !== '', 'must not be empty');
+const WebhookEvent = z.object({
+  eventType: text(100),
+  orgId: text(200).nullish(),
+  user: z.object({ email, firstName: name, lastName: name, displayName: name }),
+  eventId: id.nullish(),
+  occurredAt: z.iso.datetime({ offset: true }).nullish(),
+});
+
+/** Of an event that is none of ours nothing but its type is read. */
+const WebhookBody = z
+  .looseObject({
+    eventType: text(100),
+    orgId: z.unknown().optional().meta({ description: 'The organization of the user.' }),
+    user: z.unknown().optional().meta({ description: '`{email, firstName, lastName, displayName}`.' }),
+    eventId: z.unknown().optional().meta({ description: 'The same one again changes nothing.' }),
+    occurredAt: z.unknown().optional().meta({
+      description: "When it happened. One before the user's last change of state changes nothing.",
+    }),
+  })
+  .transform((body, context) => {
+    if (!isLifecycleEvent(body.eventType)) return null;
+    const parsed = WebhookEvent.safeParse(body);
+    if (parsed.success) return { ...parsed.data, eventType: body.eventType };
+    for (const { path, message } of zodIssues(parsed.error.issues)) {
+      context.addIssue({ code: 'custom', path: path.split('.'), message });
+    }
+    return z.NEVER;
+  });
+
+const webhook = defineRoute({
+  method: 'post',
+  path: '/api/idp/webhook',
+  tag: 'Identity provider',
+  summary: 'An event in the life of a user',
+  description:
+    '`user.created`, `user.updated`, `user.deactivated`, `user.reactivated`, `user.removed`; others are answered `applied: false`. Unknown fields are passed over.',
+  guard: webhookSecret,
+  body: WebhookBody,
+  envelope: successData,
+  status: 200,
+  response: z.strictObject({
+    applied: z.boolean().meta({ description: 'Whether it changed anything.' }),
+  }),
+  example: {
+    body: {
+      eventType: 'user.created',
+      orgId: '285181292935381355',
+      user: { email: 'ada@example.com', firstName: 'Ada', lastName: 'Lovelace' },
+    },
+  },
+  handle: async ({ provider }, { body, requestId }) => {
+    if (body === null) return { applied: false };
+    const { email, ...names } = body.user;
+    const { result, revision } = await provider.lifecycle.tell({
+      event: body.eventType,
+      email,
+      names,
+      orgId: body.orgId ?? '',
+      occurredAt: body.occurredAt ? new Date(body.occurredAt) : null,
+      eventId: body.eventId ?? null,
+      requestId,
+    });
+    return answer({ applied: result }, { revision });
+  },
+});
+
+const registrationLocale = defineRoute({
+  method: 'put',
+  path: '/api/internal/auth/registration-locale',
+  tag: 'Internal',
+  summary: 'The language in which somebody registers',
+  description:
+    'Kept for 24 hours, for registration e-mails and the profile to come. A language that the registry or the application `auth` does not have becomes `en`.',
+  guard: key('profile'),
+  body: z.strictObject({
+    email,
+    orgId: id,
+    locale: text(64)
+      .refine((tag) => tag.trim() !== '', 'must not be empty')
+      .meta({ description: 'A language tag such as `cs-CZ`.' }),
+  }),
+  envelope: successData,
+  status: 200,
+  response: z.strictObject({
+    email: z.string(),
+    orgId: z.string(),
+    locale: z.string().meta({ description: 'The code that is kept.' }),
+  }),
+  example: { body: { email: 'ada@example.com', orgId: '285181292935381355', locale: 'cs-CZ' } },
+  handle: ({ provider }, { body }) => provider.registrationLocales.keep(body),
+});
+
+export const providerRoutes: readonly Route[] = [health, discovery, login, callback, webhook, registrationLocale];

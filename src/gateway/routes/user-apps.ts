@@ -1,0 +1,79 @@
+/** What administrators see and set of a user in an application (contract 5): preferences, and logins and logouts. */
+
+import { z } from 'zod';
+import { successData } from '../envelopes.ts';
+import { AppParams, EmailParams, id, timestamp } from '../fields.ts';
+import { applicationLevel } from '../guards.ts';
+import { paged, pagedData, pageOf, pageParams, pageSchema } from '../paging.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { EXAMPLE, Preferences, preferencesBody, refuseOtherCode } from './my-apps.ts';
+
+const MemberParams = z.strictObject({ ...EmailParams.shape, ...AppParams.shape });
+
+const readPreferences = defineRoute({
+  method: 'get',
+  path: '/api/users/:email/apps/:appCode/preferences',
+  tag: 'Users',
+  summary: "A user's preferences in an application",
+  description: 'The defaults where nothing was set.',
+  guard: applicationLevel('view'),
+  params: MemberParams,
+  envelope: successData,
+  status: 200,
+  response: Preferences,
+  errors: ['NOT_FOUND'],
+  example: { response: EXAMPLE },
+  handle: ({ appPreferences }, { params }) => appPreferences.of(params.email, params.appCode),
+});
+
+const changePreferences = defineRoute({
+  method: 'put',
+  path: '/api/users/:email/apps/:appCode/preferences',
+  tag: 'Users',
+  summary: "Change a user's preferences in an application",
+  description: 'Changes the fields sent. Records no login.',
+  guard: applicationLevel('edit'),
+  refusal: 'preferences.changed.refused',
+  params: MemberParams,
+  body: preferencesBody(),
+  envelope: successData,
+  status: 200,
+  response: Preferences,
+  errors: ['NOT_FOUND', 'IMMUTABLE_FIELD'],
+  example: { body: { notificationsEnabled: false }, response: { ...EXAMPLE, notificationsEnabled: false } },
+  handle: ({ appPreferences }, input) => {
+    const { email, appCode } = input.params;
+    refuseOtherCode(appCode, input.body.applicationCode);
+    return appPreferences.setFor(email, appCode, input.body, input);
+  },
+});
+
+const EVENTS = 'app-events';
+
+const listEvents = defineRoute({
+  method: 'get',
+  path: '/api/users/:email/apps/:appCode/events',
+  tag: 'Users',
+  summary: "A user's logins and logouts in an application",
+  description: 'The newest first.',
+  guard: applicationLevel('view'),
+  params: MemberParams,
+  query: z.strictObject(pageParams(EVENTS)),
+  envelope: pagedData,
+  status: 200,
+  response: pageSchema(
+    z.strictObject({
+      id,
+      event: z.enum(['login', 'logout']),
+      actor: z.string().meta({ description: 'Who told: `user:<email>` or `key:<name>`.' }),
+      at: timestamp,
+    }),
+  ),
+  errors: ['NOT_FOUND'],
+  handle: async ({ appPreferences }, { params, query }) => {
+    const page = await appPreferences.events(params.email, params.appCode, pageOf(query));
+    return paged(EVENTS, page, (event) => ({ ...event, at: event.at.toISOString() }));
+  },
+});
+
+export const userAppRoutes: readonly Route[] = [readPreferences, changePreferences, listEvents];

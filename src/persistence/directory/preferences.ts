@@ -1,0 +1,172 @@
+import { sql } from 'kysely';
+import type { Tx } from '../database.ts';
+
+/** What a person set in an application. */
+export interface Preferences {
+  applicationCode: string;
+  showHelp: boolean;
+  notificationsEnabled: boolean;
+}
+
+/** The fields that a write may name; what is left out stays. */
+export interface PreferencesChange {
+  showHelp?: boolean | undefined;
+  notificationsEnabled?: boolean | undefined;
+}
+
+type Switches = Omit<Preferences, 'applicationCode'>;
+
+/** What holds where nothing was set (contract 5). */
+export const DEFAULTS: Switches = { showHelp: true, notificationsEnabled: true };
+
+/** Activity is written at most once in so long (specification, "Limits"). */
+const ACTIVITY = sql`interval '5 minutes'`;
+
+/** What the owner of an address set, in every application where there is a row, by the applications' codes. */
+export async function listPreferences(tx: Tx, email: string): Promise<Preferences[]> {
+  return await tx.kysely
+    .selectFrom('app_preference as f')
+    .innerJoin('person as p', 'p.id', 'f.person_id')
+    .innerJoin('application as a', 'a.id', 'f.application_id')
+    .select(['a.code as applicationCode', 'f.show_help as showHelp', 'f.notifications_enabled as notificationsEnabled'])
+    .where('p.email', '=', email)
+    .orderBy('a.code')
+    .execute();
+}
+
+/** What a person set in one application; the defaults where there is no row. */
+export async function findPreferences(tx: Tx, person: number, app: number): Promise<Switches> {
+  const row = await tx.kysely
+    .selectFrom('app_preference')
+    .select(['show_help as showHelp', 'notifications_enabled as notificationsEnabled'])
+    .where('person_id', '=', person)
+    .where('application_id', '=', app)
+    .executeTakeFirst();
+  return row ?? DEFAULTS;
+}
+
+/** As `findPreferences`, and locked against other writes until the transaction ends where there is a row. */
+export async function lockPreferences(tx: Tx, person: number, app: number): Promise<Switches> {
+  const row = await tx.kysely
+    .selectFrom('app_preference')
+    .select(['show_help as showHelp', 'notifications_enabled as notificationsEnabled'])
+    .where('person_id', '=', person)
+    .where('application_id', '=', app)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  return row ?? DEFAULTS;
+}
+
+/** Sets the fields sent, making the row with defaults where there is none. Moves no login and no activity. */
+export async function setPreferences(
+  tx: Tx,
+  person: number,
+  app: number,
+  { showHelp, notificationsEnabled }: PreferencesChange,
+): Promise<Switches> {
+  const change = {
+    ...(showHelp === undefined ? {} : { show_help: showHelp }),
+    ...(notificationsEnabled === undefined ? {} : { notifications_enabled: notificationsEnabled }),
+  };
+  return await tx.kysely
+    .insertInto('app_preference')
+    .values({ person_id: person, application_id: app, ...change })
+    .onConflict((oc) =>
+      oc.columns(['person_id', 'application_id']).doUpdateSet({ ...change, updated_at: sql<Date>`now()` }),
+    )
+    .returning(['show_help as showHelp', 'notifications_enabled as notificationsEnabled'])
+    .executeTakeFirstOrThrow();
+}
+
+/** Counts a login, with its event, and answers what is set; makes the row with defaults where there is none. */
+export async function recordLogin(tx: Tx, person: number, app: number, actor: string): Promise<Switches> {
+  const { rows } = await sql<Switches>`
+    insert into app_preference as f
+      (person_id, application_id, first_login_at, last_login_at, login_count, last_activity_at)
+    values (${person}, ${app}, now(), now(), 1, now())
+    on conflict (person_id, application_id) do update set
+      first_login_at = least(f.first_login_at, excluded.first_login_at),
+      last_login_at = greatest(f.last_login_at, excluded.last_login_at),
+      login_count = f.login_count + 1,
+      last_activity_at = greatest(f.last_activity_at, excluded.last_activity_at)
+    returning show_help as "showHelp", notifications_enabled as "notificationsEnabled"`.execute(tx.kysely);
+  await insertEvent(tx, { person, app, event: 'login', actor });
+  const row = rows[0];
+  if (row === undefined) throw new Error('an upsert answers its row');
+  return row;
+}
+
+/**
+ * Moves the last activity where the one before is five minutes old or there is none; makes the row where there is none.
+ * `waitMs`: how long there will be nothing to write.
+ */
+export async function recordActivity(
+  tx: Tx,
+  person: number,
+  app: number,
+): Promise<{ recorded: boolean; waitMs: number }> {
+  const { rows: moved } = await sql`
+    insert into app_preference as f (person_id, application_id, last_activity_at) values (${person}, ${app}, now())
+    on conflict (person_id, application_id) do update set last_activity_at = excluded.last_activity_at
+      where f.last_activity_at is null or f.last_activity_at <= excluded.last_activity_at - ${ACTIVITY}
+    returning 1 as moved`.execute(tx.kysely);
+  const { rows } = await sql<{ waitMs: number }>`
+    select greatest(0, extract(epoch from last_activity_at + ${ACTIVITY} - now()) * 1000)::float8 as "waitMs"
+    from app_preference where person_id = ${person} and application_id = ${app}`.execute(tx.kysely);
+  return { recorded: moved.length > 0, waitMs: rows[0]?.waitMs ?? 0 };
+}
+
+export interface NewEvent {
+  person: number;
+  app: number;
+  event: 'login' | 'logout';
+  /** As in audit records: `user:EMAIL` or `key:NAME`. */
+  actor: string;
+}
+
+export async function insertEvent(tx: Tx, { person, app, event, actor }: NewEvent): Promise<void> {
+  await tx.kysely.insertInto('app_event').values({ person_id: person, application_id: app, event, actor }).execute();
+}
+
+export interface EventRow {
+  id: number;
+  event: 'login' | 'logout';
+  actor: string;
+  at: Date;
+}
+
+/** Logins and logouts of a person in an application, the newest first; only those before `after` where it is given. */
+export async function listEvents(
+  tx: Tx,
+  person: number,
+  app: number,
+  { limit, after }: { limit: number; after: number | null },
+): Promise<EventRow[]> {
+  return await tx.kysely
+    .selectFrom('app_event')
+    .select(['id', 'event', 'actor', 'at'])
+    .where('person_id', '=', person)
+    .where('application_id', '=', app)
+    .$if(after !== null, (query) => query.where('id', '<', after as number))
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute();
+}
+
+/** What a call on somebody's behalf needs to know of an address; undefined when it was never mentioned. */
+export interface Known {
+  id: number;
+  /** A user's record exists, not only a mention. */
+  registered: boolean;
+  active: boolean;
+}
+
+export async function findKnown(tx: Tx, email: string): Promise<Known | undefined> {
+  const row = await tx.kysely
+    .selectFrom('person')
+    .select(['id', 'registered_at', 'provider_active', 'blocked'])
+    .where('email', '=', email)
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  return { id: row.id, registered: row.registered_at !== null, active: row.provider_active && !row.blocked };
+}

@@ -1,0 +1,335 @@
+/**
+ * What Usher asks of the identity provider's admin API, one method a call. The provider omits zero values (an empty list has
+ * no `result`, false is absent), and writes 64-bit numbers as text; members that Usher does not know are passed over.
+ */
+
+import { z } from 'zod';
+import { UsherError } from '../errors.ts';
+import { type IdpClient, IdpCode, IdpRefusal, type IdpRequest } from './client.ts';
+
+const id = z.string().min(1);
+const text = z.string().default('');
+
+const EmailProviders = z.object({
+  result: z
+    .array(
+      z.object({
+        id,
+        state: text,
+        description: text,
+        http: z.object({ endpoint: text, signingKey: text }).optional(),
+      }),
+    )
+    .default([]),
+});
+const NewEmailProvider = z.object({ id, signingKey: text });
+const ChangedEmailProvider = z.object({ signingKey: text });
+const Organizations = z.object({
+  result: z.array(z.object({ id, state: text, name: text, primaryDomain: text })).default([]),
+});
+const NewOrganization = z.object({ organizationId: id });
+const LabelPolicy = z.object({
+  policy: z.looseObject({ primaryColor: text, logoUrl: text, isDefault: z.boolean().default(false) }),
+  isDefault: z.boolean().default(false),
+});
+const Named = z.object({ result: z.array(z.object({ id, name: text })).default([]) });
+const Apps = z.object({
+  result: z.array(z.object({ id, name: text, oidcConfig: z.object({ clientId: text }).optional() })).default([]),
+});
+const Made = z.object({ id });
+const NewApp = z.object({ appId: id, clientId: id });
+const Users = z.object({
+  result: z
+    .array(
+      z.object({
+        userId: id,
+        human: z
+          .object({
+            profile: z.object({ givenName: text, familyName: text, displayName: text }).optional(),
+            email: z.object({ email: text }).optional(),
+          })
+          .optional(),
+      }),
+    )
+    .default([]),
+});
+
+export interface EmailProvider {
+  id: string;
+  description: string;
+  endpoint: string;
+  active: boolean;
+  /** Null where the provider does not tell. */
+  signingKey: string | null;
+}
+
+export interface IdpOrganization {
+  id: string;
+  name: string;
+  state: string;
+  primaryDomain: string | null;
+}
+
+export interface IdpUser {
+  id: string;
+  givenName: string;
+  familyName: string;
+  displayName: string;
+}
+
+export interface IdpApp {
+  appId: string;
+  clientId: string;
+}
+
+/** The look of an organization's login pages; `fields` is all of it that can be written. */
+export interface Label {
+  primaryColor: string;
+  logoUrl: string | null;
+  /** The organization has none of its own yet. */
+  isDefault: boolean;
+  fields: Readonly<Record<string, unknown>>;
+}
+
+/** Organizations come in pages of this many; nobody has more of these pages than a hundred. */
+const PAGE = 100;
+const MAX_PAGES = 100;
+const EQUALS = 'TEXT_QUERY_METHOD_EQUALS';
+const LABEL = '/management/v1/policies/label';
+
+export class AdminApi {
+  readonly #client: IdpClient;
+
+  constructor(client: IdpClient) {
+    this.#client = client;
+  }
+
+  async emailProviders(): Promise<EmailProvider[]> {
+    const { result } = await this.#ask(EmailProviders, {
+      method: 'POST',
+      path: '/admin/v1/email/_search',
+      body: {},
+      repeatable: true,
+    });
+    return result.map(({ id, state, description, http }) => ({
+      id,
+      description,
+      endpoint: http?.endpoint ?? '',
+      active: state === 'EMAIL_PROVIDER_ACTIVE',
+      signingKey: http?.signingKey || null,
+    }));
+  }
+
+  /** Not active yet. The key is told here and never again. */
+  async createEmailProvider(settings: { endpoint: string; description: string }): Promise<{
+    id: string;
+    signingKey: string;
+  }> {
+    return await this.#ask(NewEmailProvider, { method: 'POST', path: '/admin/v1/email/http', body: settings });
+  }
+
+  /** With `newKey` the signing key is swapped at once, and told; else null. An unchanged write is success. */
+  async updateEmailProvider(
+    id: string,
+    { newKey, ...settings }: { endpoint: string; description: string; newKey: boolean },
+  ): Promise<string | null> {
+    const body = { ...settings, ...(newKey ? { expirationSigningKey: '0s' } : {}) };
+    const path = `/admin/v1/email/http/${encodeURIComponent(id)}`;
+    const answer = await unlessUnchanged(this.#ask(ChangedEmailProvider, { method: 'PUT', path, body }));
+    return answer?.signingKey || null;
+  }
+
+  /** An active one is success, too. */
+  async activateEmailProvider(id: string): Promise<void> {
+    const path = `/admin/v1/email/${encodeURIComponent(id)}/_activate`;
+    await unlessUnchanged(this.#client.call({ method: 'POST', path, body: {}, repeatable: true }));
+  }
+
+  /** All of them, or those with that very id or name. */
+  async organizations(wanted: { id?: string; name?: string } = {}): Promise<IdpOrganization[]> {
+    const queries = [
+      ...(wanted.id === undefined ? [] : [{ idQuery: { id: wanted.id } }]),
+      ...(wanted.name === undefined ? [] : [{ nameQuery: { name: wanted.name, method: EQUALS } }]),
+    ];
+    const all: IdpOrganization[] = [];
+    for (let page = 0; page < MAX_PAGES; page++) {
+      const { result } = await this.#ask(Organizations, {
+        method: 'POST',
+        path: '/v2/organizations/_search',
+        body: { query: { offset: String(page * PAGE), limit: PAGE, asc: true }, queries },
+        repeatable: true,
+      });
+      all.push(...result.map(({ primaryDomain, ...org }) => ({ ...org, primaryDomain: primaryDomain || null })));
+      if (result.length < PAGE) break;
+    }
+    return all.filter(
+      ({ id, name }) => (wanted.id ?? id) === id && (wanted.name ?? name).toLowerCase() === name.toLowerCase(),
+    );
+  }
+
+  /** The organization's id. ALREADY_EXISTS when the name is taken. */
+  async createOrganization(name: string): Promise<string> {
+    const answer = await this.#ask(NewOrganization, { method: 'POST', path: '/v2/organizations', body: { name } });
+    return answer.organizationId;
+  }
+
+  /** Makes the domain the organization's first one; one that is there is success. ALREADY_EXISTS: another organization has it. */
+  async setPrimaryDomain(org: string, domain: string): Promise<void> {
+    const path = '/management/v1/orgs/me/domains';
+    let taken: unknown = null;
+    await this.#client.call({ method: 'POST', path, org, body: { domain } }).catch((error: unknown) => {
+      if (!hasCode(error, IdpCode.ALREADY_EXISTS)) throw error;
+      taken = error;
+    });
+    const primary = { method: 'POST', path: `${path}/${encodeURIComponent(domain)}/_set_primary`, org } as const;
+    try {
+      await this.#client.call({ ...primary, body: {}, repeatable: true });
+    } catch (error) {
+      if (!(error instanceof IdpRefusal)) throw error;
+      // The same code says that it is the first one already, and that it is not verified.
+      const [known] = await this.organizations({ id: org });
+      if (known?.primaryDomain === domain) return;
+      // Taken, and not by this organization.
+      throw taken ?? error;
+    }
+  }
+
+  async label(org: string): Promise<Label> {
+    const { policy, isDefault } = await this.#ask(LabelPolicy, { method: 'GET', path: LABEL, org });
+    const fields = Object.entries(policy).filter(([name]) => !READ_ONLY_LABEL.test(name));
+    return {
+      primaryColor: policy.primaryColor,
+      logoUrl: policy.logoUrl || null,
+      isDefault: isDefault || policy.isDefault,
+      fields: Object.fromEntries(fields),
+    };
+  }
+
+  /** Writes the whole look: a field that is left out is reset. An unchanged write is success. */
+  async putLabel(org: string, fields: Label['fields'], isNew: boolean): Promise<void> {
+    const method = isNew ? 'POST' : 'PUT';
+    await unlessUnchanged(this.#client.call({ method, path: LABEL, org, body: fields, repeatable: !isNew }));
+  }
+
+  async uploadLogo(org: string, file: NonNullable<IdpRequest['file']>): Promise<void> {
+    await this.#client.call({ method: 'POST', path: '/assets/v1/org/policy/label/logo', org, file, repeatable: true });
+  }
+
+  /** Until then nobody sees what was written. */
+  async activateLabel(org: string): Promise<void> {
+    const path = `${LABEL}/_activate`;
+    await unlessUnchanged(this.#client.call({ method: 'POST', path, org, body: {}, repeatable: true }));
+  }
+
+  /** The id of the project of that very name; null when there is none, undefined when the provider cannot be asked that. */
+  async findProject(org: string, name: string): Promise<string | null | undefined> {
+    const found = await this.#search(Named, '/management/v1/projects/_search', org, name);
+    return found?.result.find((project) => project.name === name)?.id ?? (found === undefined ? undefined : null);
+  }
+
+  async createProject(org: string, name: string): Promise<string> {
+    return (await this.#ask(Made, { method: 'POST', path: '/management/v1/projects', org, body: { name } })).id;
+  }
+
+  /** As `findProject`. */
+  async findApp(org: string, project: string, name: string): Promise<IdpApp | null | undefined> {
+    const found = await this.#search(Apps, `${appsOf(project)}/_search`, org, name);
+    if (found === undefined) return undefined;
+    const app = found.result.find((one) => one.name === name);
+    if (app === undefined) return null;
+    if (app.oidcConfig === undefined || app.oidcConfig.clientId === '') {
+      throw new UsherError('ALREADY_EXISTS', `The project has an application ${name} that is not for OpenID Connect.`);
+    }
+    return { appId: app.id, clientId: app.oidcConfig.clientId };
+  }
+
+  /** A public client in a browser: code flow with PKCE, and signed access tokens that name the user. */
+  async createApp(
+    org: string,
+    project: string,
+    app: { name: string; redirectUris: readonly string[] },
+  ): Promise<IdpApp> {
+    const body = {
+      ...app,
+      responseTypes: ['OIDC_RESPONSE_TYPE_CODE'],
+      grantTypes: ['OIDC_GRANT_TYPE_AUTHORIZATION_CODE', 'OIDC_GRANT_TYPE_REFRESH_TOKEN'],
+      appType: 'OIDC_APP_TYPE_USER_AGENT',
+      authMethodType: 'OIDC_AUTH_METHOD_TYPE_NONE',
+      // The provider takes cleartext redirects in this mode only.
+      ...(app.redirectUris.some((uri) => uri.startsWith('http:')) ? { devMode: true } : {}),
+      accessTokenType: 'OIDC_TOKEN_TYPE_JWT',
+      idTokenUserinfoAssertion: true,
+    };
+    return await this.#ask(NewApp, { method: 'POST', path: `${appsOf(project)}/oidc`, org, body });
+  }
+
+  /** The user with that address; null when the provider knows none. */
+  async findUser(email: string): Promise<IdpUser | null> {
+    const emailQuery = { emailAddress: email, method: 'TEXT_QUERY_METHOD_EQUALS_IGNORE_CASE' };
+    const body = { queries: [{ emailQuery }] };
+    const { result } = await this.#ask(Users, { method: 'POST', path: '/v2/users', body, repeatable: true });
+    const [user, another] = result.filter(({ human }) => human?.email?.email.toLowerCase() === email);
+    if (another !== undefined) {
+      throw new UsherError('IDP_REJECTED', 'The identity provider has several users with this address.');
+    }
+    if (user === undefined) return null;
+    const { givenName = '', familyName = '', displayName = '' } = user.human?.profile ?? {};
+    return { id: user.userId, givenName, familyName, displayName };
+  }
+
+  /** An unchanged write is success. */
+  async setNames({ id, ...profile }: IdpUser): Promise<void> {
+    const path = `/v2/users/human/${encodeURIComponent(id)}`;
+    await unlessUnchanged(this.#client.call({ method: 'PUT', path, body: { profile }, repeatable: true }));
+  }
+
+  async #ask<S extends z.ZodType>(schema: S, request: IdpRequest): Promise<z.output<S>> {
+    return understood(schema, await this.#client.call(request));
+  }
+
+  async #search<S extends z.ZodType>(
+    schema: S,
+    path: string,
+    org: string,
+    name: string,
+  ): Promise<z.output<S> | undefined> {
+    const body = { queries: [{ nameQuery: { name, method: EQUALS } }] };
+    try {
+      return await this.#ask(schema, { method: 'POST', path, org, body, repeatable: true });
+    } catch (error) {
+      if (error instanceof IdpRefusal && UNKNOWN_PATH.has(error.idpStatus)) return undefined;
+      throw error;
+    }
+  }
+}
+
+/** What a proxy that hides part of the API answers. */
+const UNKNOWN_PATH: ReadonlySet<number> = new Set([404, 405]);
+
+/** Links into the provider's assets, and what it says about itself. */
+const READ_ONLY_LABEL = /^(?:.*Url|.*UrlDark|isDefault|details)$/;
+
+function appsOf(project: string): string {
+  return `/management/v1/projects/${encodeURIComponent(project)}/apps`;
+}
+
+function understood<S extends z.ZodType>(schema: S, answer: unknown): z.output<S> {
+  const parsed = schema.safeParse(answer);
+  if (parsed.success) return parsed.data;
+  const where = parsed.error.issues[0]?.path.join('.') ?? '';
+  throw new UsherError('IDP_REJECTED', `The identity provider answered what Usher does not understand (${where}).`);
+}
+
+export function hasCode(error: unknown, code: number): error is IdpRefusal {
+  return error instanceof IdpRefusal && error.idpCode === code;
+}
+
+/** The answer, or undefined where the provider says that it is so already. */
+async function unlessUnchanged<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (hasCode(error, IdpCode.FAILED_PRECONDITION)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * Requests to the identity provider's own API: credentials, limits, one more try where that is safe, and its refusals in
+ * our words. Knows nothing of what is asked; admin-api.ts does.
+ */
+
+import type { Config } from '../config.ts';
+import { UsherError } from '../errors.ts';
+import { OPERATOR_POLICY, type Outbound, OutboundError, type OutboundResponse } from '../outbound.ts';
+
+/** gRPC codes, as the provider's errors carry them. */
+export const IdpCode = { NOT_FOUND: 5, ALREADY_EXISTS: 6, FAILED_PRECONDITION: 9 } as const;
+
+/** The provider understood, and said no. ALREADY_EXISTS where that is its reason, else IDP_REJECTED. */
+export class IdpRefusal extends UsherError {
+  /** Of its error body; derived from the status where it sent none. */
+  readonly idpCode: number;
+  readonly idpStatus: number;
+  constructor(status: number, code: number, words: string) {
+    const taken = code === IdpCode.ALREADY_EXISTS;
+    super(
+      taken ? 'ALREADY_EXISTS' : 'IDP_REJECTED',
+      taken ? `The identity provider has that already: ${words}` : `The identity provider refused: ${words}`,
+      { details: { idp: { status, code, message: words } } },
+    );
+    this.idpCode = code;
+    this.idpStatus = status;
+  }
+}
+
+export interface IdpRequest {
+  readonly method: 'GET' | 'POST' | 'PUT';
+  /** Begins with a slash; what a caller gave stands in it encoded. */
+  readonly path: string;
+  /** The organization that a management call is about. */
+  readonly org?: string;
+  /** JSON; undefined members are left out. */
+  readonly body?: unknown;
+  /** A file instead of JSON. */
+  readonly file?: { readonly name: string; readonly media: string; readonly bytes: Buffer };
+  /** Doing it twice is as good as once: it is tried a second time when no answer came. */
+  readonly repeatable?: boolean;
+}
+
+/** Below the deadline of a call with room for a second try. */
+const TIMEOUT_MS = 4000;
+const MAX_BYTES = 1024 * 1024;
+const MAX_WORDS = 300;
+
+export interface ClientOptions {
+  readonly idp: Pick<Config['idp'], 'apiUrl' | 'serviceAccountToken'>;
+  readonly outbound: Outbound;
+}
+
+export class IdpClient {
+  readonly #idp: ClientOptions['idp'];
+  readonly #outbound: Outbound;
+
+  constructor({ idp, outbound }: ClientOptions) {
+    this.#idp = idp;
+    this.#outbound = outbound;
+  }
+
+  /** Whether there is a provider to ask, and a token to ask with. */
+  get configured(): boolean {
+    return this.#idp.apiUrl !== null && this.#idp.serviceAccountToken !== null;
+  }
+
+  /** Throws IDP_NOT_CONFIGURED, naming the key that is missing. */
+  refuseUnconfigured(): void {
+    const missing = this.#idp.apiUrl === null ? 'idp.apiUrl (IDP_API_URL)' : 'idp.serviceAccountToken';
+    if (!this.configured) {
+      throw new UsherError('IDP_NOT_CONFIGURED', `This needs an identity provider: ${missing} is not configured.`, {
+        retryAfter: 60,
+      });
+    }
+  }
+
+  /** The JSON object of a 2xx answer. Throws IDP_NOT_CONFIGURED, IDP_UNREACHABLE, or an IdpRefusal. */
+  async call(request: IdpRequest): Promise<unknown> {
+    this.refuseUnconfigured();
+    const response = await this.#sendSafely(request);
+    if (response.status < 300) return readAnswer(response);
+    if (isTrouble(response.status)) throw unreachable(`it answered ${response.status}`);
+    const { code, words } = readRefusal(response, this.#idp.serviceAccountToken ?? '');
+    throw new IdpRefusal(response.status, code, words);
+  }
+
+  async #sendSafely(request: IdpRequest): Promise<OutboundResponse> {
+    const repeatable = request.repeatable ?? request.method === 'GET';
+    try {
+      const response = await this.#send(request);
+      if (!repeatable || !isTrouble(response.status)) return response;
+    } catch (error) {
+      // A second wait for what does not answer would outlast the caller's own deadline.
+      const worthIt = error instanceof OutboundError && error.reason === 'unreachable';
+      if (!repeatable || !worthIt) throw fromOutbound(error);
+    }
+    return await this.#send(request).catch((error: unknown) => {
+      throw fromOutbound(error);
+    });
+  }
+
+  #send({ method, path, org, body, file }: IdpRequest): Promise<OutboundResponse> {
+    const payload = file === undefined ? jsonPayload(body) : filePayload(file);
+    return this.#outbound.send({
+      url: `${this.#idp.apiUrl ?? ''}${path}`,
+      method,
+      headers: {
+        accept: 'application/json',
+        authorization: `Bearer ${this.#idp.serviceAccountToken ?? ''}`,
+        ...(org === undefined ? {} : { 'x-zitadel-orgid': org }),
+        ...payload.headers,
+      },
+      ...(payload.body === undefined ? {} : { body: payload.body }),
+      policy: OPERATOR_POLICY,
+      timeoutMs: TIMEOUT_MS,
+      maxBytes: MAX_BYTES,
+    });
+  }
+}
+
+/** 502: nothing is known about what the provider made of the request. */
+export function unreachable(why: string, cause?: unknown): UsherError {
+  return new UsherError('IDP_UNREACHABLE', `The identity provider cannot be asked: ${why}.`, { cause });
+}
+
+export function fromOutbound(error: unknown): unknown {
+  return error instanceof OutboundError ? unreachable(error.reason.replaceAll('_', ' '), error) : error;
+}
+
+function isTrouble(status: number): boolean {
+  return status >= 500 || status === 429;
+}
+
+function readAnswer(response: OutboundResponse): unknown {
+  if (response.body.length === 0) return {};
+  try {
+    return response.json();
+  } catch (error) {
+    throw fromOutbound(error);
+  }
+}
+
+/** The provider's own words, shortened, on one line and without our token. */
+function readRefusal(response: OutboundResponse, token: string): { code: number; words: string } {
+  const { code, message } = errorMembers(response);
+  const text = typeof message === 'string' && message !== '' ? message : `status ${response.status}`;
+  const words = text.replace(/\p{Cc}+/gu, ' ').toWellFormed();
+  return {
+    code: typeof code === 'number' ? code : (CODE_OF_STATUS.get(response.status) ?? 2),
+    words: (token === '' ? words : words.replaceAll(token, '***')).slice(0, MAX_WORDS),
+  };
+}
+
+function errorMembers(response: OutboundResponse): { code?: unknown; message?: unknown } {
+  try {
+    const body = response.json();
+    return typeof body === 'object' && body !== null ? body : {};
+  } catch {
+    // An error of a proxy on the way is a page; its status says enough.
+    return {};
+  }
+}
+
+const CODE_OF_STATUS: ReadonlyMap<number, number> = new Map([
+  [400, 3],
+  [401, 16],
+  [403, 7],
+  [404, IdpCode.NOT_FOUND],
+  [409, IdpCode.ALREADY_EXISTS],
+]);
+
+function jsonPayload(body: unknown): { headers: Record<string, string>; body?: string } {
+  if (body === undefined) return { headers: {} };
+  return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+}
+
+/** One part of multipart/form-data, named `file` (RFC 7578). Name and media are ours, never a caller's. */
+function filePayload({ name, media, bytes }: NonNullable<IdpRequest['file']>) {
+  let boundary = 'usher-part';
+  while (bytes.includes(boundary)) boundary += '-';
+  const head = `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="${name}"\r\ncontent-type: ${media}\r\n\r\n`;
+  return {
+    headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
+    body: Buffer.concat([Buffer.from(head), bytes, Buffer.from(`\r\n--${boundary}--\r\n`)]),
+  };
+}

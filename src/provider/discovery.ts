@@ -1,0 +1,88 @@
+/** What the identity provider says of itself to everybody: whether it is there, and its OpenID metadata. (Contract 8.) */
+
+import type { Config } from '../config.ts';
+import { UsherError } from '../errors.ts';
+import { OPERATOR_POLICY, type Outbound, type OutboundResponse } from '../outbound.ts';
+import { fromOutbound, unreachable } from './client.ts';
+
+export interface Health {
+  /** Where users reach it; null when none is configured. */
+  idpUrl: string | null;
+  status: 'ok' | 'unreachable' | 'not_configured';
+}
+
+export type Metadata = Readonly<Record<string, unknown>>;
+
+const HEALTH_TIMEOUT_MS = 3000;
+const TIMEOUT_MS = 5000;
+const MAX_BYTES = 256 * 1024;
+const DISCOVERY = '/.well-known/openid-configuration';
+
+export class Discovery {
+  readonly #outbound: Outbound;
+  readonly #apiUrl: string | null;
+  readonly #publicUrl: string | null;
+  /** Anybody may ask, and each question costs the provider one: those that come together share it. */
+  #health: Promise<Health> | null = null;
+  #metadata: Promise<Metadata> | null = null;
+
+  constructor({ idp, outbound }: { idp: Pick<Config['idp'], 'apiUrl' | 'publicUrl'>; outbound: Outbound }) {
+    this.#outbound = outbound;
+    this.#apiUrl = idp.apiUrl ?? idp.publicUrl;
+    this.#publicUrl = idp.publicUrl ?? idp.apiUrl;
+  }
+
+  /** Never rejects: trouble is what it reports. */
+  health(): Promise<Health> {
+    this.#health ??= this.#askHealth().finally(() => {
+      this.#health = null;
+    });
+    return this.#health;
+  }
+
+  /** The document as it is. Throws IDP_NOT_CONFIGURED, IDP_UNREACHABLE. */
+  metadata(): Promise<Metadata> {
+    this.#metadata ??= this.#askMetadata().finally(() => {
+      this.#metadata = null;
+    });
+    return this.#metadata;
+  }
+
+  async #askHealth(): Promise<Health> {
+    if (this.#apiUrl === null) return { idpUrl: null, status: 'not_configured' };
+    try {
+      const probe = await this.#get(`${this.#apiUrl}/debug/healthz`, HEALTH_TIMEOUT_MS);
+      // A proxy may hide the probes; then the metadata stands for it.
+      const hidden = probe.status === 404 || probe.status === 403;
+      const { status } = hidden ? await this.#get(this.#apiUrl + DISCOVERY, HEALTH_TIMEOUT_MS) : probe;
+      return { idpUrl: this.#publicUrl, status: status < 300 ? 'ok' : 'unreachable' };
+    } catch {
+      return { idpUrl: this.#publicUrl, status: 'unreachable' };
+    }
+  }
+
+  async #askMetadata(): Promise<Metadata> {
+    if (this.#apiUrl === null) {
+      throw new UsherError('IDP_NOT_CONFIGURED', 'No identity provider is configured (idp.apiUrl, IDP_API_URL).', {
+        retryAfter: 60,
+      });
+    }
+    let document: unknown;
+    try {
+      const response = await this.#get(this.#apiUrl + DISCOVERY, TIMEOUT_MS);
+      if (response.status !== 200) throw unreachable(`it answered ${response.status}`);
+      document = response.json();
+    } catch (error) {
+      throw fromOutbound(error);
+    }
+    if (typeof document !== 'object' || document === null || Array.isArray(document)) {
+      throw unreachable('its metadata is no JSON object');
+    }
+    return document as Metadata;
+  }
+
+  #get(url: string, timeoutMs: number): Promise<OutboundResponse> {
+    const headers = { accept: 'application/json' };
+    return this.#outbound.send({ url, headers, policy: OPERATOR_POLICY, timeoutMs, maxBytes: MAX_BYTES });
+  }
+}

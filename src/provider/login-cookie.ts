@@ -1,0 +1,107 @@
+/** What a login leaves in the browser between its two requests: sealed, for ten minutes, for one use. (Contract 8.) */
+
+import { timingSafeEqual } from 'node:crypto';
+import { EncryptJWT, jwtDecrypt } from 'jose';
+import type { Clock } from '../clock.ts';
+import { UsherError } from '../errors.ts';
+import type { Database } from '../persistence/database.ts';
+
+import { claimEvent } from '../persistence/seen-events.ts';
+
+export interface LoginState {
+  clientId: string;
+  state: string;
+  nonce: string;
+  verifier: string;
+}
+
+/** Keys out of this installation's secret, one for each purpose. */
+export interface DerivedKeys {
+  derive(purpose: string): Promise<Buffer>;
+}
+
+export interface CookieOptions {
+  readonly secretKey: DerivedKeys;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly publicUrl: () => string;
+}
+
+const LIFE_S = 10 * 60;
+export const LOGIN_COOKIE = 'usher_login';
+const PATH = '/api/idp';
+const PURPOSE = 'login-cookie';
+
+export class LoginCookie {
+  readonly #options: CookieOptions;
+
+  constructor(options: CookieOptions) {
+    this.#options = options;
+  }
+
+  /** A `Set-Cookie` line. */
+  async seal(login: LoginState): Promise<string> {
+    const { clock } = this.#options;
+    const now = Math.floor(clock.now() / 1000);
+    const sealed = await new EncryptJWT({ ...login })
+      .setProtectedHeader({ alg: 'dir', enc: 'A256GCM' })
+      .setJti(clock.bytes(16).toString('base64url'))
+      .setExpirationTime(now + LIFE_S)
+      .encrypt(await this.#key());
+    return this.#line(sealed, LIFE_S);
+  }
+
+  /** A `Set-Cookie` line that takes the cookie away. */
+  clearing(): string {
+    return this.#line('', 0);
+  }
+
+  /** The login that the cookie holds, if it is the one of `state` and has not served. Throws BAD_REQUEST. */
+  async open(sealed: string | undefined, state: string): Promise<LoginState> {
+    if (sealed === undefined) throw refused('There is no login underway in this browser, or it took over ten minutes.');
+    const { id, ...login } = await this.#decrypt(sealed);
+    if (!equal(login.state, state)) throw refused('This answer belongs to another login.');
+    const { result } = await this.#options.database.change(async (tx) => ({
+      result: await claimEvent(tx, 'login', id),
+      scopes: [],
+    }));
+    if (!result) throw refused('This login was finished already.');
+    return login;
+  }
+
+  async #decrypt(sealed: string): Promise<LoginState & { id: string }> {
+    try {
+      const { payload } = await jwtDecrypt(sealed, await this.#key(), {
+        keyManagementAlgorithms: ['dir'],
+        contentEncryptionAlgorithms: ['A256GCM'],
+        requiredClaims: ['exp', 'jti'],
+        currentDate: new Date(this.#options.clock.now()),
+      });
+      const { clientId, state, nonce, verifier, jti } = payload as Record<string, string>;
+      if (clientId && state && nonce && verifier && jti) return { clientId, state, nonce, verifier, id: jti };
+    } catch (error) {
+      if (error instanceof UsherError) throw error;
+      // Whatever is wrong with a cookie, its bearer learns the same.
+    }
+    throw refused('There is no login underway in this browser, or it took over ten minutes.');
+  }
+
+  #key(): Promise<Buffer> {
+    return this.#options.secretKey.derive(PURPOSE);
+  }
+
+  /** Lax: the provider's redirect is a navigation from another site, and must bring the cookie along. */
+  #line(value: string, maxAge: number): string {
+    const secure = this.#options.publicUrl().startsWith('https:') ? '; Secure' : '';
+    return `${LOGIN_COOKIE}=${value}; Path=${PATH}; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${secure}`;
+  }
+}
+
+function refused(message: string): UsherError {
+  return new UsherError('BAD_REQUEST', message);
+}
+
+function equal(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a), Buffer.from(b)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}

@@ -1,0 +1,193 @@
+/**
+ * Usher as the provider's HTTP e-mail provider: found or made there, its signing key kept sealed, and activated. Every step may
+ * fail and be taken again. (Specification, "Identity provider integration".)
+ */
+
+import { z } from 'zod';
+import type { By } from '../administration/administer.ts';
+import { type Sealing, SIGNING_KEY_CONTEXT } from '../brands/sealing.ts';
+import type { Config } from '../config.ts';
+import { UsherError } from '../errors.ts';
+import type { Database } from '../persistence/database.ts';
+import { getSetting, putSetting } from '../persistence/settings.ts';
+import { type AdminApi, type EmailProvider, hasCode } from './admin-api.ts';
+import { administerProvider, type Done, KeyedLock } from './administration.ts';
+import { type IdpClient, IdpCode } from './client.ts';
+import { PROVIDER_SETTING } from './mail/auth-type.ts';
+
+export interface NotificationProviderStatus {
+  /** Set up and activated, and what it sends can be verified. */
+  configured: boolean;
+  providerId: string | null;
+  /** Where the provider sends its e-mails. */
+  endpoint: string;
+  hasSigningKey: boolean;
+  serviceAccountConfigured: boolean;
+}
+
+/** Kept under PROVIDER_SETTING, where the e-mail endpoint finds the key. */
+const Stored = z.object({ providerId: z.string(), signingKey: z.string(), active: z.boolean().default(false) });
+type Stored = z.output<typeof Stored>;
+
+const DESCRIPTION = 'Usher';
+const ENDPOINT = '/api/idp/notifications/email';
+/** The provider's keys are 36 letters and digits; a masked one is no key. */
+const SIGNING_KEY = /^[A-Za-z0-9]{16,}$/;
+
+export interface NotificationProviderOptions {
+  readonly config: Pick<Config, 'idp'>;
+  readonly client: IdpClient;
+  readonly api: AdminApi;
+  readonly database: Database;
+  readonly sealing: Sealing;
+  readonly publicUrl: () => string;
+}
+
+export class NotificationProvider {
+  readonly #options: NotificationProviderOptions;
+  readonly #locks = new KeyedLock();
+
+  constructor(options: NotificationProviderOptions) {
+    this.#options = options;
+  }
+
+  /** What is known here: the provider is not asked. */
+  async status(): Promise<NotificationProviderStatus> {
+    const { config, database } = this.#options;
+    const stored = await database.read((tx) => getSetting(tx, PROVIDER_SETTING)).then(readStored);
+    const hasSigningKey = config.idp.notificationSigningKey !== null || this.#keyOf(stored) !== null;
+    return {
+      configured: stored?.active === true && hasSigningKey,
+      providerId: stored?.providerId ?? null,
+      endpoint: this.#endpoint,
+      hasSigningKey,
+      serviceAccountConfigured: config.idp.serviceAccountToken !== null,
+    };
+  }
+
+  /**
+   * Finds or makes the provider, keeps its signing key, activates it. IDP_NOT_CONFIGURED before anything is called, when a
+   * configuration key is missing.
+   */
+  async setUp(by: By): Promise<NotificationProviderStatus> {
+    const { database, client, sealing } = this.#options;
+    const write = { action: 'notification_provider.set_up', act: 'set up the notification provider' };
+    await administerProvider(database, by, write, async (done) => {
+      client.refuseUnconfigured();
+      if (sealing.current === null) {
+        throw new UsherError(
+          'IDP_NOT_CONFIGURED',
+          'The signing key is kept under the key for brands: configure brandSmtpKey (BRAND_SMTP_KEY) first.',
+          { retryAfter: 60 },
+        );
+      }
+      await this.#locks.hold('', () => this.#setUp(done));
+    });
+    return await this.status();
+  }
+
+  /** Activates the provider that was set up. NOT_FOUND when none was, or when it is gone there. */
+  async activate(by: By): Promise<NotificationProviderStatus> {
+    const { database, client } = this.#options;
+    const write = { action: 'notification_provider.activated', act: 'activate the notification provider' };
+    await administerProvider(database, by, write, async (done) => {
+      client.refuseUnconfigured();
+      await this.#locks.hold('', async () => {
+        const stored = await this.#stored();
+        if (stored === null)
+          throw new UsherError('NOT_FOUND', 'No notification provider was set up yet: do that first.');
+        await this.#activate(stored, done);
+      });
+    });
+    return await this.status();
+  }
+
+  async #setUp(done: Done): Promise<void> {
+    const known = await this.#stored();
+    const found = this.#pick(await this.#options.api.emailProviders(), known);
+    const { id, signingKey, step } = found === undefined ? await this.#create() : await this.#adopt(found, known);
+    // Kept before anything else is tried: without it nothing that the provider sends could be verified.
+    const stored = {
+      providerId: id,
+      signingKey: this.#options.sealing.sealText(SIGNING_KEY_CONTEXT, signingKey),
+      active: known?.providerId === id && known.active,
+    };
+    await this.#store(stored);
+    done({ action: 'notification_provider.set_up', subject: id, after: { endpoint: this.#endpoint, step } });
+    await this.#activate(stored, done);
+  }
+
+  /** Ours by its number, else whichever sends to our endpoint: an earlier try whose answer was lost. */
+  #pick(providers: readonly EmailProvider[], known: Stored | null): EmailProvider | undefined {
+    const here = providers.filter(({ endpoint }) => endpoint === this.#endpoint);
+    return (
+      providers.find(({ id }) => id === known?.providerId) ??
+      here.find(({ description }) => description === DESCRIPTION) ??
+      here[0]
+    );
+  }
+
+  async #create() {
+    const settings = { endpoint: this.#endpoint, description: DESCRIPTION };
+    const { id, signingKey } = await this.#options.api.createEmailProvider(settings);
+    return { id, signingKey: signingKey === '' ? await this.#swapKey(id) : signingKey, step: 'created' };
+  }
+
+  async #adopt(found: EmailProvider, known: Stored | null) {
+    const { api } = this.#options;
+    const { id } = found;
+    const told = found.signingKey !== null && SIGNING_KEY.test(found.signingKey) ? found.signingKey : null;
+    const signingKey = told ?? (known?.providerId === id ? this.#keyOf(known) : null);
+    // A key that nobody holds is of no use: mails signed with it are refused here anyway.
+    if (signingKey === null) return { id, signingKey: await this.#swapKey(id), step: 'new signing key' };
+    if (found.endpoint === this.#endpoint) return { id, signingKey, step: 'found' };
+    await api.updateEmailProvider(id, { endpoint: this.#endpoint, description: DESCRIPTION, newKey: false });
+    return { id, signingKey, step: 'new endpoint' };
+  }
+
+  async #swapKey(id: string): Promise<string> {
+    const settings = { endpoint: this.#endpoint, description: DESCRIPTION, newKey: true };
+    const key = await this.#options.api.updateEmailProvider(id, settings);
+    if (key === null) throw new UsherError('IDP_REJECTED', 'The identity provider told no signing key.');
+    return key;
+  }
+
+  async #activate(stored: Stored, done: Done): Promise<void> {
+    try {
+      await this.#options.api.activateEmailProvider(stored.providerId);
+    } catch (error) {
+      if (!hasCode(error, IdpCode.NOT_FOUND)) throw error;
+      throw new UsherError(
+        'NOT_FOUND',
+        'The identity provider does not have the notification provider any more: set it up again.',
+      );
+    }
+    if (!stored.active) await this.#store({ ...stored, active: true });
+    done({ action: 'notification_provider.activated', subject: stored.providerId });
+  }
+
+  get #endpoint(): string {
+    return this.#options.config.idp.notificationEndpoint ?? this.#options.publicUrl() + ENDPOINT;
+  }
+
+  /** Null where none is kept, or none that today's keys open. */
+  #keyOf(stored: Stored | null): string | null {
+    return stored === null ? null : this.#options.sealing.openText(SIGNING_KEY_CONTEXT, stored.signingKey);
+  }
+
+  #stored(): Promise<Stored | null> {
+    return this.#options.database.read((tx) => getSetting(tx, PROVIDER_SETTING)).then(readStored);
+  }
+
+  async #store(stored: Stored): Promise<void> {
+    await this.#options.database.change(async (tx) => {
+      await putSetting(tx, PROVIDER_SETTING, stored);
+      return { result: null, scopes: [] };
+    });
+  }
+}
+
+function readStored(value: unknown): Stored | null {
+  const parsed = Stored.safeParse(value);
+  return parsed.success ? parsed.data : null;
+}

@@ -1,0 +1,230 @@
+/** Organizations of the identity provider: list, create, look, and the client of an application (contract 8). */
+
+import { applicationOf, type By, type Change } from '../administration/administer.ts';
+import type { Config } from '../config.ts';
+import { UsherError, validationFailed } from '../errors.ts';
+import type { Outbound } from '../outbound.ts';
+import type { Database, Tx } from '../persistence/database.ts';
+import { keepOrganization } from '../persistence/provider/organizations.ts';
+import { claimSetting, dropSetting, getSetting, putSetting } from '../persistence/settings.ts';
+import { type AdminApi, hasCode, type IdpApp, type IdpOrganization } from './admin-api.ts';
+import { administerProvider, type Done, KeyedLock } from './administration.ts';
+import { type IdpClient, IdpCode } from './client.ts';
+import { fetchLogo, type Logo } from './logo.ts';
+
+export type { IdpOrganization } from './admin-api.ts';
+
+export interface Branding {
+  orgId: string;
+  primaryColor: string | null;
+  /** Where the provider keeps the logo; null without one. */
+  logoUrl: string | null;
+}
+
+export interface NewClient {
+  projectName: string;
+  appName: string;
+  redirectUris: readonly string[];
+  /** The application of ours that the organization belongs to. */
+  userApiAppCode: string;
+}
+
+export interface MadeClient {
+  projectId: string;
+  appId: string;
+  clientId: string;
+}
+
+export interface OrganizationsOptions {
+  readonly config: Pick<Config, 'production'>;
+  readonly client: IdpClient;
+  readonly api: AdminApi;
+  readonly outbound: Outbound;
+  readonly database: Database;
+}
+
+export class Organizations {
+  readonly #options: OrganizationsOptions;
+  readonly #locks = new KeyedLock();
+
+  constructor(options: OrganizationsOptions) {
+    this.#options = options;
+  }
+
+  async list(): Promise<IdpOrganization[]> {
+    return await this.#options.api.organizations();
+  }
+
+  /**
+   * ALREADY_EXISTS when name or domain is taken. An organization that an earlier try made without getting as far as its domain
+   * is carried on with.
+   */
+  async create({ name, domain }: { name: string; domain: string }, by: By): Promise<IdpOrganization> {
+    const write = { action: 'organization.created', act: 'create organizations' };
+    return await this.#administer(by, write, `name:${name.toLowerCase()}`, async (done) => {
+      const { api } = this.#options;
+      const underway = `idp.organization-underway:${name.toLowerCase()}`;
+      const first = await this.#change((tx) => claimSetting(tx, underway, true));
+      const id = await this.#make(name, first, underway, done);
+      await api.setPrimaryDomain(id, domain);
+      done({ action: 'organization.domain_set', subject: id, after: { domain } });
+      await this.#change((tx) => dropSetting(tx, underway));
+      const [made] = await api.organizations({ id });
+      return made ?? { id, name, state: 'ORGANIZATION_STATE_ACTIVE', primaryDomain: domain };
+    });
+  }
+
+  async #make(name: string, first: boolean, underway: string, done: Done): Promise<string> {
+    const { api } = this.#options;
+    try {
+      const id = await api.createOrganization(name);
+      done({ action: 'organization.created', subject: id, after: { name } });
+      return id;
+    } catch (error) {
+      if (!hasCode(error, IdpCode.ALREADY_EXISTS)) throw error;
+      const [left] = first ? [] : await api.organizations({ name });
+      if (left !== undefined) return left.id;
+      await this.#change((tx) => dropSetting(tx, underway));
+      throw error;
+    }
+  }
+
+  /** Writes what is given, and makes it seen. NOT_FOUND for an unknown organization, VALIDATION_FAILED for a logo that is none. */
+  async brand(
+    orgId: string,
+    { primaryColor, logoUrl }: { primaryColor?: string | undefined; logoUrl?: string | undefined },
+    by: By,
+  ): Promise<Branding> {
+    const { api, outbound, config } = this.#options;
+    const write = { action: 'organization.branded', act: 'change how organizations look' };
+    return await this.#administer(by, write, orgId, async (done) => {
+      await this.#refuseUnknown(orgId);
+      // Before anything is written: a logo that cannot be had changes nothing.
+      const logo = logoUrl === undefined ? null : await fetchLogo(outbound, logoUrl, config.production);
+      await this.#writeLabel(orgId, primaryColor, logo);
+      done(branded(orgId, primaryColor, logoUrl));
+      const { primaryColor: color, logoUrl: kept } = await api.label(orgId);
+      return { orgId, primaryColor: color || null, logoUrl: kept };
+    });
+  }
+
+  async #writeLabel(orgId: string, primaryColor: string | undefined, logo: Logo | null): Promise<void> {
+    const { api } = this.#options;
+    const label = await api.label(orgId);
+    // The provider takes a logo only for a look of the organization's own.
+    if (label.isDefault || primaryColor !== undefined) {
+      const fields = primaryColor === undefined ? label.fields : { ...label.fields, primaryColor };
+      await api.putLabel(orgId, fields, label.isDefault);
+    }
+    if (logo !== null) await api.uploadLogo(orgId, logo);
+    await api.activateLabel(orgId);
+  }
+
+  /**
+   * Project and client for an application, each found by its name or made. UNKNOWN_REFERENCE for the application, NOT_FOUND
+   * for the organization. A client that is there stays as it is.
+   */
+  async setUp(orgId: string, wanted: NewClient, by: By): Promise<MadeClient> {
+    const { userApiAppCode: app } = wanted;
+    const write = { action: 'organization.set_up', act: 'set up organizations', app };
+    return await this.#administer(by, write, orgId, async (done) => {
+      this.#refuseCleartext(wanted.redirectUris);
+      await this.#change((tx) => referenced(tx, app));
+      await this.#refuseUnknown(orgId);
+      const projectId = await this.#project(orgId, wanted.projectName, done);
+      const client = await this.#client(orgId, projectId, wanted, done);
+      await this.#change(async (tx) => await keepOrganization(tx, orgId, await referenced(tx, app)));
+      const made = { projectId, ...client };
+      done({ action: 'organization.set_up', subject: orgId, after: { ...made, userApiAppCode: app } });
+      return made;
+    });
+  }
+
+  async #project(orgId: string, name: string, done: Done): Promise<string> {
+    const { api } = this.#options;
+    return await this.#findOrMake(
+      `${orgId}:project:${name}`,
+      await api.findProject(orgId, name),
+      async () => await api.createProject(orgId, name),
+      (id) => done({ action: 'organization.project_created', subject: orgId, after: { projectId: id, name } }),
+    );
+  }
+
+  async #client(orgId: string, projectId: string, wanted: NewClient, done: Done): Promise<IdpApp> {
+    const { api } = this.#options;
+    const { appName: name, redirectUris } = wanted;
+    return await this.#findOrMake(
+      `${orgId}:app:${projectId}:${name}`,
+      await api.findApp(orgId, projectId, name),
+      async () => await api.createApp(orgId, projectId, { name, redirectUris }),
+      (app) => done({ action: 'organization.client_created', subject: orgId, after: { ...app, name, redirectUris } }),
+    );
+  }
+
+  /**
+   * `found` undefined: the provider cannot be asked for it by name. Then what an earlier try wrote down here stands for its
+   * answer.
+   */
+  async #findOrMake<T extends string | IdpApp>(
+    key: string,
+    found: T | null | undefined,
+    make: () => Promise<T>,
+    done: (made: T) => void,
+  ): Promise<T> {
+    const setting = `idp.made:${key}`;
+    const known = found === undefined ? await this.#options.database.read((tx) => getSetting(tx, setting)) : found;
+    if (known !== null && known !== undefined) return known as T;
+    const made = await make();
+    done(made);
+    await this.#change((tx) => putSetting(tx, setting, made));
+    return made;
+  }
+
+  /** In production a code must not travel in the clear (contract 1). */
+  #refuseCleartext(uris: readonly string[]): void {
+    if (!this.#options.config.production) return;
+    const issues = uris.flatMap((uri, index) =>
+      uri.startsWith('https:') ? [] : [{ path: `redirectUris.${index}`, message: 'must begin with https://' }],
+    );
+    if (issues.length > 0) throw validationFailed(issues);
+  }
+
+  /** A management call in the name of an organization that is none would be about the provider's own. */
+  async #refuseUnknown(orgId: string): Promise<void> {
+    const [found] = await this.#options.api.organizations({ id: orgId });
+    if (found === undefined) throw new UsherError('NOT_FOUND', 'The identity provider has no such organization.');
+  }
+
+  async #administer<T>(
+    by: By,
+    write: { action: string; act: string; app?: string },
+    thing: string,
+    work: (done: Done) => Promise<T>,
+  ): Promise<T> {
+    const { database, client } = this.#options;
+    return await administerProvider(database, by, write, async (done) => {
+      client.refuseUnconfigured();
+      return await this.#locks.hold(thing, () => work(done));
+    });
+  }
+
+  async #change<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
+    const { result } = await this.#options.database.change(async (tx) => ({ result: await fn(tx), scopes: [] }));
+    return result;
+  }
+}
+
+function branded(orgId: string, primaryColor: string | undefined, logoUrl: string | undefined): Change {
+  return { action: 'organization.branded', subject: orgId, after: { primaryColor, logoUrl } };
+}
+
+async function referenced(tx: Tx, app: string): Promise<number> {
+  try {
+    return await applicationOf(tx, app);
+  } catch (error) {
+    if (!(error instanceof UsherError) || error.code !== 'NOT_FOUND') throw error;
+    throw new UsherError('UNKNOWN_REFERENCE', 'userApiAppCode names no application.', {
+      details: { path: 'userApiAppCode' },
+    });
+  }
+}

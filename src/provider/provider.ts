@@ -1,0 +1,64 @@
+/** The identity provider's side, built in one place. */
+
+import type { Sealing } from '../brands/sealing.ts';
+import type { Clock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import type { NameDirectory } from '../directory/names.ts';
+import type { Turns } from '../directory/turns.ts';
+import type { Outbound } from '../outbound.ts';
+import type { Database } from '../persistence/database.ts';
+import { AdminApi } from './admin-api.ts';
+import { IdpClient } from './client.ts';
+import { Discovery } from './discovery.ts';
+import { Lifecycle } from './lifecycle.ts';
+import { type AccessTokens, Login } from './login.ts';
+import type { DerivedKeys } from './login-cookie.ts';
+import { IdpNames } from './names.ts';
+import { NotificationProvider } from './notification-provider.ts';
+import { Organizations } from './organizations.ts';
+import { RegistrationLocales } from './registration-locale.ts';
+import { WebhookSecrets } from './webhook-secret.ts';
+
+export interface Provider {
+  readonly discovery: Discovery;
+  readonly login: Login;
+  readonly notificationProvider: NotificationProvider;
+  readonly organizations: Organizations;
+  readonly lifecycle: Lifecycle;
+  readonly webhookSecrets: WebhookSecrets;
+  readonly registrationLocales: RegistrationLocales;
+}
+
+export interface ProviderOptions {
+  readonly config: Config;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly outbound: Outbound;
+  readonly sealing: Sealing;
+  readonly tokens: AccessTokens;
+  readonly secretKey: DerivedKeys;
+  readonly turns: Pick<Turns, 'take'>;
+  readonly publicUrl: () => string;
+}
+
+export function buildProvider(options: ProviderOptions): Provider {
+  const { config, database, outbound } = options;
+  const client = new IdpClient({ idp: config.idp, outbound });
+  const parts = { ...options, client, api: new AdminApi(client) };
+  const discovery = new Discovery({ idp: config.idp, outbound });
+  return {
+    discovery,
+    login: new Login({ ...options, discovery }),
+    notificationProvider: new NotificationProvider(parts),
+    organizations: new Organizations(parts),
+    lifecycle: new Lifecycle(options),
+    webhookSecrets: new WebhookSecrets(config.idp.webhookSecrets),
+    registrationLocales: new RegistrationLocales(database),
+  };
+}
+
+/** Null where no provider is configured: names are kept here only (contract 10). */
+export function nameDirectory(options: { config: Pick<Config, 'idp'>; outbound: Outbound }): NameDirectory | null {
+  const { idp } = options.config;
+  return idp.apiUrl === null ? null : new IdpNames(new AdminApi(new IdpClient({ idp, outbound: options.outbound })));
+}

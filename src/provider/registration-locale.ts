@@ -1,0 +1,45 @@
+/** The language in which somebody registers who has no record yet (specification, "Registration locale"; contract 8). */
+
+import { PANEL_APP } from '../administration/panel.ts';
+import { isLanguageCode, lowerAscii } from '../grammar.ts';
+import type { Database } from '../persistence/database.ts';
+import { keepRegistrationLocale, supportedOf } from '../persistence/registration-locales.ts';
+
+export interface RegistrationLocale {
+  /** In normal form. */
+  email: string;
+  orgId: string;
+  /** As a browser says it, `cs-CZ`; stored is a code of the registry. */
+  locale: string;
+}
+
+/** What every installation has. */
+const DEFAULT_LOCALE = 'en';
+
+export class RegistrationLocales {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Keeps it for 24 hours, and answers the code that is kept. */
+  async keep({ email, orgId, locale }: RegistrationLocale): Promise<RegistrationLocale> {
+    const wanted = codesOf(locale);
+    const { result } = await this.#database.change(async (tx) => {
+      const supported = await supportedOf(tx, PANEL_APP, wanted);
+      const kept = wanted.find((code) => supported.has(code)) ?? DEFAULT_LOCALE;
+      await keepRegistrationLocale(tx, { email, orgId, locale: kept });
+      return { result: kept, scopes: [] };
+    });
+    return { email, orgId, locale: result };
+  }
+}
+
+/** The codes that a BCP 47 tag may mean here, the more exact first: `pt-BR` is `pt-br`, else `pt`. */
+function codesOf(locale: string): string[] {
+  const [language = '', ...rest] = lowerAscii(locale.trim()).replaceAll('_', '-').split('-');
+  // Between them may stand a script: zh-Hans-CN.
+  const region = rest.find((part) => /^(?:[a-z]{2}|[0-9]{3})$/.test(part));
+  return [...(region === undefined ? [] : [`${language}-${region}`]), language].filter(isLanguageCode);
+}

@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { type Clock, systemClock } from '../../src/clock.ts';
+import { createStorage, type TestStorage } from '../support/databases.ts';
+import { Rest } from '../support/rest.ts';
+import { type RunningUsher, startUsher } from '../support/usher.ts';
+import { alter, asToken, prepareBrands, rowsOf } from './people.ts';
+
+const LONG = process.env.USHER_LONG === '1';
+const PEOPLE = LONG ? 10_000 : 400;
+const AT_ONCE = LONG ? 500 : 200;
+const MANIFEST = 'application: { code: billing, name: Billing }';
+
+/** The system's clock, of which the monotonic hand can be moved on. */
+function movableClock(): Clock & { move(ms: number): void } {
+  let moved = 0;
+  return {
+    ...systemClock,
+    monotonic: () => systemClock.monotonic() + moved,
+    move: (ms) => {
+      moved += ms;
+    },
+  };
+}
+
+describe('when everybody comes to work', () => {
+  let storage: TestStorage;
+  let usher: RunningUsher;
+
+  beforeAll(async () => {
+    storage = await createStorage('postgresql');
+    usher = await startUsher(storage);
+    await prepareBrands(usher.app.database);
+    await usher.app.manifests.apply(MANIFEST, { actor: 'cli' });
+  }, 60_000);
+  afterAll(async () => {
+    await usher?.close();
+    await storage?.remove();
+  }, 60_000);
+
+  test(`${PEOPLE} first requests, ${AT_ONCE} at a time: no duplicate, no error`, async () => {
+    const ids = new Set<number>();
+    const statuses = new Map<number, number>();
+    const problems = new Set<string>();
+    let next = 0;
+    const come = async (): Promise<void> => {
+      for (let index = next++; index < PEOPLE; index = next++) {
+        const rest = await asToken(usher, `p${index}@example.com`, { name: `Person ${index}` });
+        const { status, body } = await rest.get('/api/profile/me');
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        if (status === 200) ids.add(body.data.id);
+        else problems.add(body.message);
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, come));
+    expect([[...statuses], [...problems]]).toEqual([[[200, PEOPLE]], []]);
+    expect(ids.size).toBe(PEOPLE);
+  }, 600_000);
+
+  test('everybody logs in at once', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: AT_ONCE }, async (_, index) =>
+        (await asToken(usher, `p${index}@example.com`)).get('/api/profile/me/apps/billing'),
+      ),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const [counted] = await rowsOf(
+      usher.app.database,
+      sql<{
+        logins: number;
+        people: number;
+      }>`select sum(login_count)::int as logins, count(*)::int as people from app_preference`,
+    );
+    expect(counted).toEqual({ logins: AT_ONCE, people: AT_ONCE });
+  }, 60_000);
+});
+
+describe('activity across instances (specification, rule 4)', () => {
+  let storage: TestStorage;
+  let clock: ReturnType<typeof movableClock>;
+  let instances: RunningUsher[];
+
+  beforeAll(async () => {
+    storage = await createStorage('postgresql');
+    clock = movableClock();
+    instances = [await startUsher(storage, { parts: { clock } }), await startUsher(storage, { parts: { clock } })];
+    await prepareBrands(first().app.database);
+    await first().app.manifests.apply(MANIFEST, { actor: 'cli' });
+  }, 60_000);
+  afterAll(async () => {
+    for (const instance of instances ?? []) await instance.close();
+    await storage?.remove();
+  }, 60_000);
+
+  function first(): RunningUsher {
+    const [instance] = instances;
+    if (instance === undefined) throw new Error('no instance');
+    return instance;
+  }
+
+  test('one write in five minutes, and none while there is nothing to write', async () => {
+    const rests = await Promise.all(instances.map((instance) => Rest.as(instance, 'ada@example.com')));
+    const tell = async (): Promise<number> => {
+      const answers = await Promise.all(
+        Array.from({ length: 40 }, (_, index) =>
+          (rests[index % rests.length] as Rest).post('/api/profile/me/apps/billing/activity'),
+        ),
+      );
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+      return answers.filter(({ body }) => body.data.recorded).length;
+    };
+    const age = (seconds: number) =>
+      alter(
+        first().app.database,
+        sql`update app_preference set last_activity_at = last_activity_at - make_interval(secs => ${seconds})`,
+      );
+    expect(await tell()).toBe(1);
+    // Inside the five minutes the database is not even asked: what it would say now is not noticed.
+    await age(300);
+    expect(await tell()).toBe(0);
+    clock.move(300_000);
+    expect(await tell()).toBe(1);
+    await age(290);
+    clock.move(300_000);
+    expect(await tell()).toBe(0);
+    // What is left of the five minutes was learnt from the row.
+    await age(10);
+    clock.move(10_000);
+    expect(await tell()).toBe(1);
+  });
+
+  test('an application that was deleted is unknown, and made again begins anew', async () => {
+    const bob = await Rest.as(first(), 'bob@example.com');
+    const path = '/api/profile/me/apps/billing/activity';
+    expect((await bob.post(path)).body.data).toEqual({ recorded: true });
+    expect((await bob.post(path)).body.data).toEqual({ recorded: false });
+    await first().app.database.change(async (tx) => {
+      await sql`delete from application where code = 'billing'`.execute(tx.kysely);
+      return { result: null, scopes: ['a:billing'] };
+    });
+    expect((await bob.post(path)).status).toBe(404);
+    await first().app.manifests.apply(MANIFEST, { actor: 'cli' });
+    expect((await bob.post(path)).body.data).toEqual({ recorded: true });
+  });
+});

@@ -1,0 +1,288 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { systemClock } from '../../src/clock.ts';
+import type { NameDirectory, Names } from '../../src/directory/names.ts';
+import type { SignedIn } from '../../src/directory/presence.ts';
+import { Profiles } from '../../src/directory/profiles.ts';
+import { Turns } from '../../src/directory/turns.ts';
+import { UsherError } from '../../src/errors.ts';
+import type { Database } from '../../src/persistence/database.ts';
+import { createStorage, type TestStorage, useDatabase } from '../support/databases.ts';
+import { prepareBrands } from './people.ts';
+
+const LONG = process.env.USHER_LONG === '1';
+
+/** An identity provider that keeps names, can be slow, and can refuse or be away. */
+class FakeDirectory implements NameDirectory {
+  readonly kept = new Map<string, Partial<Names>>();
+  readonly written: Partial<Names>[] = [];
+  fault: UsherError | null = null;
+  delayMs = (): number => 0;
+
+  async writeNames(email: string, names: Partial<Names>): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, this.delayMs()));
+    if (this.fault) throw this.fault;
+    this.written.push(names);
+    this.kept.set(email, { ...this.kept.get(email), ...names });
+  }
+}
+
+function caller(email: string, issuedAt: number, names: Partial<Names> = {}): SignedIn {
+  return {
+    email,
+    issuer: 'https://idp.example.com',
+    subject: `sub-${email}`,
+    issuedAt,
+    picture: null,
+    givenName: names.firstName ?? null,
+    familyName: names.lastName ?? null,
+    name: names.displayName ?? null,
+  };
+}
+
+function profilesOn(database: Database, names: NameDirectory | null, now: () => number): Profiles {
+  return new Profiles({
+    database,
+    clock: { now },
+    policy: { bindSubject: false, allowHttp: true },
+    turns: new Turns({ connections: 10, clock: systemClock }),
+    names,
+    idpPublicUrl: null,
+  });
+}
+
+const BY = { requestId: 'r', signal: new AbortController().signal };
+const NOW = Date.UTC(2026, 0, 1, 10, 0, 0);
+
+describe('names and the identity provider (specification, rule 1)', () => {
+  const fixture = useDatabase('postgresql');
+  const directory = new FakeDirectory();
+  let now = NOW;
+  let profiles: Profiles;
+  beforeAll(async () => {
+    await prepareBrands(fixture.database);
+    await fixture.database.change(async (tx) => {
+      await tx.kysely.insertInto('language').values({ code: 'cs', name: 'Czech', native_name: 'Čeština' }).execute();
+      return { result: null, scopes: [] };
+    });
+    profiles = profilesOn(fixture.database, directory, () => now);
+  });
+
+  test('names go there first, and only those that differ', async () => {
+    const ada = caller('ada@example.com', NOW / 1000, { firstName: 'Ada', displayName: 'Ada' });
+    await profiles.mine(ada, 'r');
+    now = NOW + 5400;
+    const stored = await profiles.update(ada, { firstName: 'Ada', displayName: 'Ada L.', theme: 'dark' }, BY);
+    expect(stored).toMatchObject({ firstName: 'Ada', displayName: 'Ada L.', theme: 'dark' });
+    expect(directory.written).toEqual([{ displayName: 'Ada L.' }]);
+    await profiles.update(ada, { displayName: 'Ada L.', theme: 'light' }, BY);
+    expect(directory.written).toHaveLength(1);
+    // The contract's own example: changed here at 10:00:05.4.
+    expect(
+      (await profiles.mine(caller('ada@example.com', NOW / 1000 + 5, { displayName: 'x' }), 'r')).displayName,
+    ).toBe('Ada L.');
+    expect(
+      (await profiles.mine(caller('ada@example.com', NOW / 1000 + 6, { displayName: 'y' }), 'r')).displayName,
+    ).toBe('y');
+  });
+
+  test.each(['IDP_UNREACHABLE', 'IDP_REJECTED'] as const)(
+    '%s: nothing is stored, not even what is no name',
+    async (code) => {
+      const bob = caller('bob@example.com', NOW / 1000, { displayName: 'Bob' });
+      const before = await profiles.mine(bob, 'r');
+      directory.fault = new UsherError(code, 'The provider failed.');
+      const update = profiles.update(bob, { displayName: 'Robert', theme: 'dark', locale: 'cs' }, BY);
+      await expect(update).rejects.toMatchObject({ reason: code, httpStatus: 502 });
+      directory.fault = null;
+      expect(await profiles.mine(bob, 'r')).toEqual(before);
+    },
+  );
+
+  test('what is refused here is refused before the provider is asked', async () => {
+    const bob = caller('bob@example.com', NOW / 1000);
+    const asked = directory.written.length;
+    for (const [update, reason] of [
+      [{ brand: 'nobody' }, 'UNKNOWN_REFERENCE'],
+      [{ locale: 'xx' }, 'UNKNOWN_LANGUAGES'],
+      [{ email: 'other@example.com' }, 'IMMUTABLE_FIELD'],
+      [{ avatarUrl: 'ftp://example.com' }, 'VALIDATION_FAILED'],
+    ] as const) {
+      await expect(profiles.update(bob, { displayName: 'Rob', ...update }, BY)).rejects.toMatchObject({ reason });
+    }
+    expect(directory.written).toHaveLength(asked);
+    expect((await profiles.mine(bob, 'r')).displayName).toBe('Bob');
+  });
+
+  test('who was given up before it was his turn changes nothing', async () => {
+    const cleo = caller('cleo@example.com', NOW / 1000, { displayName: 'Cleo' });
+    await profiles.mine(cleo, 'r');
+    directory.delayMs = () => 50;
+    const asked = directory.written.length;
+    const abort = new AbortController();
+    const first = profiles.update(cleo, { displayName: 'First' }, BY);
+    const second = profiles.update(cleo, { displayName: 'Second' }, { ...BY, signal: abort.signal });
+    abort.abort(new UsherError('DEADLINE_EXCEEDED', 'This took too long.'));
+    await expect(second).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    expect((await first).displayName).toBe('First');
+    directory.delayMs = () => 0;
+    expect(directory.written.slice(asked)).toEqual([{ displayName: 'First' }]);
+    expect((await profiles.mine(cleo, 'r')).displayName).toBe('First');
+  });
+
+  test('production stores no http: of a picture', async () => {
+    const strict = new Profiles({
+      database: fixture.database,
+      clock: { now: () => now },
+      policy: { bindSubject: false, allowHttp: false },
+      turns: new Turns({ connections: 10, clock: systemClock }),
+      names: null,
+      idpPublicUrl: null,
+    });
+    const finn = { ...caller('finn@example.com', NOW / 1000), picture: 'http://example.com/f.png' };
+    expect((await strict.mine(finn, 'r')).avatarUrl).toBeNull();
+    const update = strict.update(finn, { avatarUrl: 'http://example.com/f.png' }, BY);
+    await expect(update).rejects.toMatchObject({ reason: 'VALIDATION_FAILED' });
+    const set = await strict.update(finn, { avatarUrl: 'https://example.com/f.png' }, BY);
+    expect(set.avatarUrl).toBe('https://example.com/f.png');
+  });
+
+  test('of many changes at once the last at the provider is the last here', async () => {
+    const dan = caller('dan@example.com', NOW / 1000, { displayName: 'Dan' });
+    await profiles.mine(dan, 'r');
+    directory.delayMs = () => Math.random() * 10;
+    const changes = Array.from({ length: 20 }, (_, index) =>
+      profiles.update(dan, index % 2 ? { displayName: `Dan ${index}` } : { firstName: `D${index}` }, BY),
+    );
+    await Promise.all(changes);
+    directory.delayMs = () => 0;
+    expect(await profiles.mine(dan, 'r')).toMatchObject({ ...directory.kept.get('dan@example.com') });
+  });
+});
+
+describe('when the provider took the names and storing them fails', () => {
+  let storage: TestStorage;
+  let database: Database;
+  let failing = 0;
+  beforeAll(async () => {
+    storage = await createStorage('postgresql');
+    database = await storage.open({
+      failpoints: {
+        hit: (name) => {
+          if (name === 'before-log' && failing > 0 && --failing === 0) {
+            throw new UsherError('UNAVAILABLE', 'The database is away.');
+          }
+        },
+      },
+    });
+    await prepareBrands(database);
+  }, 60_000);
+  afterAll(() => storage?.remove(), 60_000);
+
+  test.each(['token', 'push', 'retry'] as const)('the caller is told, and a %s heals it', async (how) => {
+    const email = `${how}@example.com`;
+    const directory = new FakeDirectory();
+    const profiles = profilesOn(database, directory, () => NOW + 5000);
+    const user = caller(email, NOW / 1000, { displayName: 'Before' });
+    await profiles.mine(user, 'r');
+    // The second transaction is the one that stores; the first proves what the update refers to.
+    failing = 2;
+    await expect(profiles.update(user, { displayName: 'After' }, BY)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(directory.kept.get(email)).toEqual({ displayName: 'After' });
+    expect((await profiles.mine(user, 'r')).displayName).toBe('Before');
+    if (how === 'token') {
+      expect((await profiles.mine(caller(email, NOW / 1000 + 6, { displayName: 'After' }), 'r')).displayName).toBe(
+        'After',
+      );
+    } else if (how === 'push') {
+      expect(await profiles.push(email, { displayName: 'After', changedAt: new Date(NOW + 5000) })).toBe(true);
+    } else {
+      await profiles.update(user, { displayName: 'After' }, BY);
+    }
+    expect((await profiles.mine(user, 'r')).displayName).toBe('After');
+  });
+});
+
+/** A source of names: when it says they were so, in tenths of a second after a fixed moment, and how it says it. */
+type Source =
+  | { kind: 'token'; at: number }
+  | { kind: 'push'; at: number }
+  /** A change made here, or a push that does not say when: now. Time goes on by so much before it. */
+  | { kind: 'own' | 'unsaid'; after: number };
+
+const timed = fc.oneof(
+  fc.record({ kind: fc.constant('token' as const), at: fc.nat({ max: 20 }).map((second) => second * 10) }),
+  fc.record({ kind: fc.constant('push' as const), at: fc.nat({ max: 200 }) }),
+);
+const source: fc.Arbitrary<Source> = fc.oneof(
+  timed,
+  fc.record({ kind: fc.constantFrom('own' as const, 'unsaid' as const), after: fc.nat({ max: 30 }) }),
+);
+
+for (const kind of ['postgresql', 'pglite'] as const) {
+  describe(`the newest source of names wins (${kind}; specification, rules 2 to 5)`, () => {
+    const fixture = useDatabase(kind);
+    let people = 0;
+    beforeAll(() => prepareBrands(fixture.database));
+
+    /** Tells the sources one after the other, each with a name of its own; answers which was taken each time. */
+    async function tell(
+      sources: readonly Source[],
+    ): Promise<{ taken: boolean[]; last: string | null; times: number[] }> {
+      let now = 0;
+      const profiles = profilesOn(fixture.database, null, () => NOW + now * 100);
+      const email = `p${kind}${people++}@example.com`;
+      await profiles.mine(caller(email, NOW / 1000 - 1, { displayName: 'start' }), 'r');
+      const taken: boolean[] = [];
+      const times: number[] = [];
+      let last = 'start' as string | null;
+      for (const [index, one] of sources.entries()) {
+        const displayName = `name ${index}`;
+        if ('after' in one) now += one.after;
+        const at = 'at' in one ? one.at : now;
+        if (one.kind === 'token') await profiles.mine(caller(email, (NOW + at * 100) / 1000, { displayName }), 'r');
+        if (one.kind === 'own') await profiles.update(caller(email, 0), { displayName }, BY);
+        if (one.kind === 'unsaid') await profiles.push(email, { displayName });
+        if (one.kind === 'push') await profiles.push(email, { displayName, changedAt: new Date(NOW + at * 100) });
+        last = (await profiles.find(email)).displayName;
+        taken.push(last === displayName);
+        times.push(at);
+      }
+      return { taken, last, times };
+    }
+
+    test('each is taken exactly when nothing newer was taken before', async () => {
+      await fc.assert(
+        fc.asyncProperty(fc.array(source, { minLength: 1, maxLength: 12 }), async (sources) => {
+          const { taken, last, times } = await tell(sources);
+          const expected: boolean[] = [];
+          sources.forEach(({ kind: how }, index) => {
+            const time = times[index] ?? 0;
+            const before = times.filter((_, earlier) => earlier < index && expected[earlier]);
+            if (how === 'token') expected.push(before.every((known) => Math.floor(known / 10) < time / 10));
+            else if (how === 'push') expected.push(before.every((known) => known <= time));
+            else expected.push(true);
+          });
+          expect(taken).toEqual(expected);
+          const winner = expected.lastIndexOf(true);
+          expect(last).toBe(winner < 0 ? 'start' : `name ${winner}`);
+        }),
+        { numRuns: LONG ? 2000 : kind === 'postgresql' ? 30 : 6 },
+      );
+    });
+
+    test('whatever the order in which they arrive', async () => {
+      const distinct = fc.uniqueArray(timed, { minLength: 2, maxLength: 8, selector: ({ at }) => Math.floor(at / 10) });
+      await fc.assert(
+        fc.asyncProperty(distinct, async (sources) => {
+          const newest = Math.max(...sources.map(({ at }) => at));
+          for (const order of [sources, sources.toReversed(), sources.toSorted((a, b) => a.at - b.at)]) {
+            const { last } = await tell(order);
+            expect(last).toBe(`name ${order.findIndex(({ at }) => at === newest)}`);
+          }
+        }),
+        { numRuns: LONG ? 500 : 6 },
+      );
+    });
+  });
+}

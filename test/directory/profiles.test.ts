@@ -1,0 +1,273 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { createStorage, type TestStorage } from '../support/databases.ts';
+import { Rest } from '../support/rest.ts';
+import { type RunningUsher, startUsher } from '../support/usher.ts';
+import { alter, asBackend, asToken, prepareBrands, rowsOf, seconds } from './people.ts';
+
+const ME = '/api/profile/me';
+const SYNC = '/api/internal/auth/profile-sync';
+const MANIFEST = `
+application: { code: billing, name: Billing }
+admins: [nora@example.com]
+`;
+
+for (const kind of ['postgresql', 'pglite'] as const) {
+  describe(`profiles (${kind}; specification, "User profile", "Profile synchronization")`, () => {
+    let storage: TestStorage;
+    let usher: RunningUsher;
+    let brand: string;
+
+    beforeAll(async () => {
+      storage = await createStorage(kind);
+      usher = await startUsher(storage, { env: { IDP_PUBLIC_URL: 'https://idp.example.com' } });
+      brand = await prepareBrands(usher.app.database);
+      await usher.app.manifests.apply(MANIFEST, { actor: 'cli' });
+    }, 60_000);
+    afterAll(async () => {
+      await usher?.close();
+      await storage?.remove();
+    }, 60_000);
+
+    const people = async (email: string) =>
+      await rowsOf(
+        usher.app.database,
+        sql<{ registered: boolean }>`select p.registered_at is not null as registered from person p
+          join profile f on f.person_id = p.id where p.email = ${email}`,
+      );
+
+    test('the first access makes it, of the token and the defaults', async () => {
+      const claims = {
+        given_name: 'Ada',
+        family_name: 'Lovelace',
+        name: 'Ada L.',
+        picture: 'https://img.example.com/a',
+      };
+      const ada = await asToken(usher, 'ada@example.com', { ...claims, locale: 'cs' });
+      expect((await ada.get('/api/profile/me/apps')).body).toEqual({ success: true, data: [] });
+      expect(await people('ada@example.com')).toEqual([]);
+      const first = await ada.get(ME);
+      expect([first.status, first.body]).toEqual([
+        200,
+        {
+          success: true,
+          data: {
+            id: expect.any(Number),
+            email: 'ada@example.com',
+            firstName: 'Ada',
+            lastName: 'Lovelace',
+            displayName: 'Ada L.',
+            avatarUrl: 'https://img.example.com/a',
+            locale: null,
+            theme: 'system',
+            timezone: null,
+            brand,
+            identityProfileUrl: 'https://idp.example.com/ui/console/users/me',
+            createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
+            updatedAt: expect.stringMatching(/^\d{4}-.*Z$/),
+          },
+        },
+      ]);
+      expect(first.headers.get('cache-control')).toBe('no-store');
+      expect((await ada.get(ME)).body).toEqual(first.body);
+      expect(await people('ada@example.com')).toEqual([{ registered: true }]);
+    });
+
+    test('a hundred first requests at once make one', async () => {
+      const crowd = await asToken(usher, 'crowd@example.com', { name: 'Crowd' });
+      const answers = await Promise.all(Array.from({ length: 100 }, () => crowd.get(ME)));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+      expect(new Set(answers.map(({ body }) => body.data.id)).size).toBe(1);
+      expect(await people('crowd@example.com')).toHaveLength(1);
+    });
+
+    test('what cannot be stored of a token is left out', async () => {
+      const odd = await asToken(usher, 'odd@example.com', {
+        given_name: 'x'.repeat(201),
+        family_name: '   ',
+        name: 'Odd\r\nBcc: x@example.com',
+        picture: 'javascript:alert(1)',
+      });
+      const { body } = await odd.get(ME);
+      expect(body.data).toMatchObject({ firstName: null, lastName: null, displayName: null, avatarUrl: null });
+    });
+
+    test('the locale of the newest registration of the last 24 hours is taken, and no older one', async () => {
+      await alter(
+        usher.app.database,
+        sql`insert into registration_locale (email, org_id, locale, at) values
+          ('reg@example.com', '1', 'de', now() - interval '2 hours'), ('reg@example.com', '2', 'cs', now() - interval '1 hour'),
+          ('late@example.com', '1', 'de', now() - interval '25 hours')`,
+      );
+      expect((await (await asToken(usher, 'reg@example.com')).get(ME)).body.data.locale).toBe('cs');
+      expect((await (await asToken(usher, 'late@example.com')).get(ME)).body.data.locale).toBeNull();
+    });
+
+    test('PUT changes the fields sent and answers the record; get, change, put works', async () => {
+      const eve = await asToken(usher, 'eve@example.com', { name: 'Eve' });
+      const put = await eve.put(ME, { firstName: 'Eve', theme: 'dark', brand: 'acme', timezone: 'Europe/Prague' });
+      expect([put.status, put.body.data]).toMatchObject([
+        200,
+        { firstName: 'Eve', displayName: 'Eve', theme: 'dark', brand: 'acme', timezone: 'Europe/Prague', locale: null },
+      ]);
+      const set = await eve.put(ME, { ...put.body.data, locale: 'cs', avatarUrl: 'http://localhost/e.png' });
+      expect([set.status, set.body.data]).toMatchObject([200, { locale: 'cs', theme: 'dark', brand: 'acme' }]);
+      const reset = await eve.put(ME, {
+        locale: null,
+        timezone: null,
+        avatarUrl: null,
+        brand: null,
+        displayName: null,
+      });
+      expect(reset.body.data).toMatchObject({
+        locale: null,
+        timezone: null,
+        avatarUrl: null,
+        brand,
+        displayName: null,
+        firstName: 'Eve',
+        theme: 'dark',
+      });
+      expect((await eve.get(ME)).body).toEqual(reset.body);
+      const nothing = await eve.put(ME, {});
+      expect([nothing.status, nothing.body]).toEqual([200, reset.body]);
+    });
+
+    test('the e-mail may come back, and never change', async () => {
+      const eve = await asToken(usher, 'eve@example.com');
+      expect((await eve.put(ME, { email: ' EVE@Example.com' })).status).toBe(200);
+      const other = await eve.put(ME, { email: 'mallory@example.com', theme: 'light' });
+      expect([other.status, other.body.details.code]).toEqual([400, 'IMMUTABLE_FIELD']);
+      expect((await eve.get(ME)).body.data).toMatchObject({ email: 'eve@example.com', theme: 'dark' });
+    });
+
+    test.each([
+      [{ theme: 'blue' }, 'VALIDATION_FAILED', 'theme'],
+      [{ theme: null }, 'VALIDATION_FAILED', 'theme'],
+      [{ locale: 'CS' }, 'VALIDATION_FAILED', 'locale'],
+      [{ locale: 'xx' }, 'UNKNOWN_LANGUAGES', 'locale'],
+      [{ brand: 'nobody' }, 'UNKNOWN_REFERENCE', 'brand'],
+      [{ timezone: 'Europe/Nowhere' }, 'VALIDATION_FAILED', 'timezone'],
+      [{ timezone: '+01:00' }, 'VALIDATION_FAILED', 'timezone'],
+      [{ avatarUrl: 'javascript:alert(1)' }, 'VALIDATION_FAILED', 'avatarUrl'],
+      [{ avatarUrl: 'https://u:p@example.com/a' }, 'VALIDATION_FAILED', 'avatarUrl'],
+      [{ firstName: '' }, 'VALIDATION_FAILED', 'firstName'],
+      [{ firstName: 'a\r\nb' }, 'VALIDATION_FAILED', 'firstName'],
+      [{ lastName: 'x'.repeat(201) }, 'VALIDATION_FAILED', 'lastName'],
+      [{ displayName: 7 }, 'VALIDATION_FAILED', 'displayName'],
+      [{ isSuperAdmin: true }, 'VALIDATION_FAILED', 'isSuperAdmin'],
+      [{ active: true }, 'VALIDATION_FAILED', 'active'],
+    ])('%j is refused, naming the field, and changes nothing', async (body, code, field) => {
+      const eve = await asToken(usher, 'eve@example.com');
+      const before = (await eve.get(ME)).body;
+      const answer = await eve.put(ME, { ...body, displayName: 'sneaked', ...body });
+      expect([answer.status, answer.body.details.code]).toEqual([400, code]);
+      expect(JSON.stringify(answer.body.details)).toContain(field);
+      expect((await eve.get(ME)).body).toEqual(before);
+    });
+
+    test('rules 4 and 5: a newer token is taken, an older one and one of the same second are not', async () => {
+      const email = 'sync@example.com';
+      const token = (iat: number, name: string) => asToken(usher, email, { iat, name });
+      const shown = async (rest: Rest) => (await rest.get(ME)).body.data.displayName;
+      const start = seconds(-100);
+      expect(await shown(await token(start, 'first'))).toBe('first');
+      expect(await shown(await token(start, 'same second'))).toBe('first');
+      expect(await shown(await token(start - 50, 'older'))).toBe('first');
+      expect(await shown(await token(start + 1, 'newer'))).toBe('newer');
+
+      const old = await token(start + 2, 'old token');
+      const put = await old.put(ME, { displayName: 'own' });
+      expect(put.body.data.displayName).toBe('own');
+      const changed = await rowsOf(
+        usher.app.database,
+        sql<{
+          at: Date;
+        }>`select names_changed_at as at from profile f join person p on p.id = f.person_id where email = ${email}`,
+      );
+      const second = Math.floor((changed[0]?.at.getTime() ?? 0) / 1000);
+      expect(await shown(old)).toBe('own');
+      expect(await shown(await token(second, 'this second'))).toBe('own');
+      expect(await shown(await token(second + 1, 'next second'))).toBe('next second');
+      // A token without names says nothing of them.
+      expect(await shown(await asToken(usher, email, { iat: second + 2 }))).toBe('next second');
+    });
+
+    test('rule 2: pushed names are taken, unless they are older or the user is unknown', async () => {
+      const email = 'push@example.com';
+      const own = await asToken(usher, email, { name: 'Token', iat: seconds(-10) });
+      expect((await asBackend(usher, 'PUT', SYNC, { email, displayName: 'x' })).body.data).toEqual({ applied: false });
+      await own.get(ME);
+      const push = async (body: object) => (await asBackend(usher, 'PUT', SYNC, { email, ...body })).body;
+      const at = (more: number) => new Date(Date.now() + more).toISOString();
+      expect(await push({ displayName: 'Old', changedAt: at(-60_000) })).toEqual({
+        success: true,
+        data: { applied: false },
+      });
+      expect((await own.get(ME)).body.data.displayName).toBe('Token');
+      expect((await push({ displayName: 'New', firstName: 'N', changedAt: at(0) })).data).toEqual({ applied: true });
+      expect((await own.get(ME)).body.data).toMatchObject({ displayName: 'New', firstName: 'N', lastName: null });
+      expect((await push({ lastName: 'Now' })).data).toEqual({ applied: true });
+      expect((await own.get(ME)).body.data).toMatchObject({ displayName: 'New', firstName: 'N', lastName: 'Now' });
+      for (const [body, field] of [
+        [{ displayName: null }, 'displayName'],
+        [{ changedAt: 'yesterday' }, 'changedAt'],
+        [{ theme: 'dark' }, 'theme'],
+        [{ email: 'nobody' }, 'email'],
+      ] as const) {
+        const answer = await asBackend(usher, 'PUT', SYNC, { email, ...body });
+        expect([answer.status, answer.body.details.issues[0].path]).toEqual([400, field]);
+      }
+    });
+
+    test('others see it only as administrators', async () => {
+      const nora = await Rest.as(usher, 'nora@example.com');
+      const root = await Rest.as(usher, 'admin@example.com');
+      const ada = await Rest.as(usher, 'ada@example.com');
+      for (const rest of [nora, root]) {
+        const answer = await rest.get('/api/profile/%20ADA%40example.com');
+        expect([answer.status, answer.body]).toMatchObject([
+          200,
+          { success: true, data: { email: 'ada@example.com' } },
+        ]);
+        const unknown = await rest.get('/api/profile/nobody@example.com');
+        expect([unknown.status, unknown.body.code]).toEqual([404, 'NOT_FOUND']);
+        expect((await rest.get('/api/profile/no-address')).status).toBe(400);
+      }
+      const refused = await ada.get('/api/profile/eve@example.com');
+      expect([refused.status, refused.body.code]).toEqual([403, 'FORBIDDEN']);
+      expect((await ada.get('/api/profile/nobody@example.com')).status).toBe(403);
+    });
+
+    test('nobody without a token, and nobody who is not active', async () => {
+      const nobody = await Rest.as(usher);
+      for (const [method, path] of [
+        ['GET', ME],
+        ['PUT', ME],
+        ['GET', '/api/profile/ada@example.com'],
+      ] as const) {
+        expect((await nobody.send(method, path)).status).toBe(401);
+      }
+      expect((await nobody.get(ME)).headers.get('www-authenticate')).toMatch(/^Bearer/);
+      await usher.app.database.change(async (tx) => {
+        await sql`insert into person (email, blocked) values ('gone@example.com', true)`.execute(tx.kysely);
+        return { result: null, scopes: ['u:gone@example.com'] };
+      });
+      const gone = await Rest.as(usher, 'gone@example.com');
+      for (const answer of [await gone.get(ME), await gone.put(ME, { theme: 'dark' })]) {
+        expect([answer.status, answer.body.details.code]).toEqual([403, 'USER_INACTIVE']);
+      }
+      expect(await people('gone@example.com')).toEqual([]);
+    });
+
+    test('keys: the scope, none, a wrong one, a browser', async () => {
+      const body = { email: 'ada@example.com', displayName: 'x' };
+      const nobody = await Rest.as(usher);
+      expect((await nobody.put(SYNC, body)).status).toBe(401);
+      expect((await asBackend(usher, 'PUT', SYNC, body, { 'x-internal-api-key': 'wrong' })).status).toBe(401);
+      const browser = await asBackend(usher, 'PUT', SYNC, body, { origin: 'https://app.example.com' });
+      expect([browser.status, browser.body.details.code]).toEqual([403, 'BROWSER_NOT_ALLOWED']);
+      expect((await asBackend(usher, 'POST', SYNC, body)).status).toBe(405);
+    });
+  });
+}

@@ -1,0 +1,173 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { clearSubject } from '../../src/persistence/directory/subjects.ts';
+import { createStorage, type TestStorage } from '../support/databases.ts';
+import type { Rest, RestAnswer } from '../support/rest.ts';
+import { type RunningUsher, startUsher } from '../support/usher.ts';
+import { asToken, prepareBrands, rowsOf } from './people.ts';
+
+const MANIFEST = `
+application: { code: billing, name: Billing }
+permissions: [{ code: invoice.read, type: binary }]
+admins: [nora@example.com, new@example.com, race@example.com, door@example.com]
+`;
+
+/** One request to each kind of door that takes a bearer token. */
+const DOORS: readonly [string, (rest: Rest) => Promise<RestAnswer>][] = [
+  ['own profile', (rest) => rest.get('/api/profile/me')],
+  ['change of it', (rest) => rest.put('/api/profile/me', { theme: 'dark' })],
+  ['preferences', (rest) => rest.get('/api/profile/me/apps')],
+  ['bootstrap', (rest) => rest.get('/api/profile/me/apps/billing')],
+  ['change of preferences', (rest) => rest.put('/api/profile/me/apps/billing', { showHelp: false })],
+  ['activity', (rest) => rest.post('/api/profile/me/apps/billing/activity')],
+  ['logout', (rest) => rest.post('/api/profile/me/apps/billing/logout')],
+  ['check', (rest) => rest.post('/api/profile/me/check', { app: 'billing', permission: 'invoice.read' })],
+  ['bulk', (rest) => rest.post('/api/profile/me/check/bulk', { app: 'billing', permissions: ['invoice.read'] })],
+  ['effective', (rest) => rest.post('/api/profile/me/check/effective', { app: 'billing' })],
+  ["somebody's profile", (rest) => rest.get('/api/profile/nora@example.com')],
+  ['administrative read', (rest) => rest.get('/api/applications/billing/roles')],
+  [
+    'administrative write',
+    (rest) => rest.post('/api/applications/billing/roles', { code: `r-${Math.random()}`.replace('.', '') }),
+  ],
+];
+
+describe.each([true, false])('one account an address (contract 4; auth.bindSubject: %s)', (bound) => {
+  let storage: TestStorage;
+  let usher: RunningUsher;
+
+  beforeAll(async () => {
+    storage = await createStorage('postgresql');
+    usher = await startUsher(storage, { env: { AUTH_BIND_SUBJECT: String(bound) } });
+    await prepareBrands(usher.app.database);
+    await usher.app.manifests.apply(MANIFEST, { actor: 'cli' });
+  }, 60_000);
+  afterAll(async () => {
+    await usher?.close();
+    await storage?.remove();
+  }, 60_000);
+
+  const as = (email: string, sub: string) => asToken(usher, email, { sub });
+  const kept = async (email: string) =>
+    (
+      await rowsOf(
+        usher.app.database,
+        sql<{
+          subject: string | null;
+        }>`select f.subject from profile f join person p on p.id = f.person_id where p.email = ${email}`,
+      )
+    )[0]?.subject;
+  const audits = async (email: string, action = 'user.subject_changed') =>
+    await rowsOf(
+      usher.app.database,
+      sql<{ before: object; after: object }>`select actor, before, after from audit
+        where action = ${action} and subject = ${email} order by id`,
+    );
+  const clear = (email: string) =>
+    usher.app.database.change(async (tx) => ({ result: await clearSubject(tx, email), scopes: [] }));
+
+  if (bound) {
+    test('another one is refused on every door, with nothing changed, until it is cleared', async () => {
+      const [first, other] = [await as('nora@example.com', 'one'), await as('nora@example.com', 'two')];
+      for (const [, ask] of DOORS) expect((await ask(first)).status).toBeLessThan(300);
+      const before = (await first.get('/api/profile/me')).body;
+      for (const [door, ask] of DOORS) {
+        const answer = await ask(other);
+        expect([door, answer.status, answer.body.details?.code]).toEqual([door, 403, 'IDENTITY_CONFLICT']);
+      }
+      expect((await first.get('/api/profile/me')).body).toEqual(before);
+      expect(await kept('nora@example.com')).toBe('one');
+      // Told once, however often it comes.
+      expect(await audits('nora@example.com', 'user.subject_changed.refused')).toEqual([
+        {
+          actor: 'user:nora@example.com',
+          before: { issuer: 'urn:usher:local', subject: 'one' },
+          after: { issuer: 'urn:usher:local', subject: 'two' },
+        },
+      ]);
+
+      expect((await clear('nora@example.com')).result).toBe(true);
+      expect((await clear('nora@example.com')).result).toBe(false);
+      expect((await other.get('/api/applications/billing/roles')).status).toBe(200);
+      expect(await kept('nora@example.com')).toBe('two');
+      // The one before is out at once: nothing that was remembered lets it in.
+      for (const [door, ask] of DOORS) expect([door, (await ask(first)).status]).toEqual([door, 403]);
+      expect((await other.get('/api/profile/me')).status).toBe(200);
+    });
+
+    test.each(DOORS.filter(([door]) => !['check', 'bulk', 'effective'].includes(door)))(
+      'the first to come is kept, wherever: %s',
+      async (door, ask) => {
+        await clear('door@example.com');
+        expect((await ask(await as('door@example.com', `first at ${door}`))).status).toBeLessThan(300);
+        expect(await kept('door@example.com')).toBe(`first at ${door}`);
+        expect((await ask(await as('door@example.com', 'second'))).status).toBe(403);
+      },
+    );
+
+    test('of two that come first at once one is kept, and the other refused', async () => {
+      const rests = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => as('race@example.com', `s${index % 2}`)),
+      );
+      const answers = await Promise.all(
+        rests.map((rest, index) =>
+          index % 3 ? rest.get('/api/profile/me') : rest.get('/api/applications/billing/roles'),
+        ),
+      );
+      const winner = await kept('race@example.com');
+      expect(answers.map(({ status }, index) => [index, status])).toEqual(
+        rests.map((_, index) => [index, `s${index % 2}` === winner ? 200 : 403]),
+      );
+    });
+
+    test('an inactive user is kept nowhere', async () => {
+      await usher.app.database.change(async (tx) => {
+        await sql`insert into person (email, blocked) values ('gone@example.com', true)`.execute(tx.kysely);
+        return { result: null, scopes: ['u:gone@example.com'] };
+      });
+      const gone = await as('gone@example.com', 'one');
+      expect((await gone.get('/api/profile/me/apps')).body.details.code).toBe('USER_INACTIVE');
+      expect(await kept('gone@example.com')).toBeUndefined();
+    });
+  } else {
+    test.each(DOORS.filter(([door]) => !['check', 'bulk', 'effective'].includes(door)))(
+      'another one is let in, and told in the audit: %s',
+      async (door, ask) => {
+        const email = 'nora@example.com';
+        const owner = await as(email, `one of ${door}`);
+        await owner.get('/api/profile/me');
+        const before = (await audits(email)).length;
+        expect((await ask(await as(email, `two of ${door}`))).status).toBeLessThan(300);
+        expect(await kept(email)).toBe(`two of ${door}`);
+        const told = await audits(email);
+        expect(told.slice(before)).toEqual([
+          {
+            actor: `user:${email}`,
+            before: { issuer: 'urn:usher:local', subject: `one of ${door}` },
+            after: { issuer: 'urn:usher:local', subject: `two of ${door}` },
+          },
+        ]);
+        // And back again.
+        await ask(owner);
+        expect(await audits(email)).toHaveLength(before + 2);
+        expect(await kept(email)).toBe(`one of ${door}`);
+      },
+    );
+
+    test('reads make no profile', async () => {
+      const rest = await as('new@example.com', 'one');
+      for (const path of ['/api/profile/me/apps', '/api/applications/billing/roles', '/api/profile/nora@example.com']) {
+        expect((await rest.get(path)).status).toBe(200);
+      }
+      expect(await kept('new@example.com')).toBeUndefined();
+    });
+  }
+
+  test('checks write nothing', async () => {
+    const rest = await as('checker@example.com', 'one');
+    expect((await rest.post('/api/profile/me/check', { app: 'billing', permission: 'invoice.read' })).body).toEqual({
+      allowed: false,
+    });
+    expect(await rowsOf(usher.app.database, sql`select 1 from person where email = 'checker@example.com'`)).toEqual([]);
+  });
+});

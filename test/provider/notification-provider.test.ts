@@ -1,0 +1,208 @@
+import { createHmac } from 'node:crypto';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { Sealing, SIGNING_KEY_CONTEXT } from '../../src/brands/sealing.ts';
+import { systemClock } from '../../src/clock.ts';
+import { BRAND_KEY, useWorld } from './fixture.ts';
+
+const PATH = '/api/idp/admin/notification-provider';
+
+for (const kind of ['postgresql', 'pglite'] as const) {
+  describe(`the notification provider (${kind}; specification, "Identity provider integration")`, () => {
+    const world = useWorld({ kind });
+
+    const stored = async (): Promise<{ providerId: string; signingKey: string } | undefined> => {
+      const row = await world.usher.app.database.read((tx) =>
+        tx.kysely
+          .selectFrom('setting')
+          .select('value')
+          .where('key', '=', 'idp.notification-provider')
+          .executeTakeFirst(),
+      );
+      return row?.value as { providerId: string; signingKey: string } | undefined;
+    };
+    const forget = () =>
+      world.usher.app.database.change(async (tx) => {
+        await tx.kysely.deleteFrom('setting').where('key', '=', 'idp.notification-provider').execute();
+        return { result: null, scopes: [] };
+      });
+    const opened = async () =>
+      new Sealing([BRAND_KEY], systemClock).openText(SIGNING_KEY_CONTEXT, (await stored())?.signingKey ?? '');
+
+    beforeEach(async () => {
+      world.idp.state.emailProviders.length = 0;
+      world.idp.oidc.faults.clear();
+      world.idp.calls.length = 0;
+      await forget();
+    });
+
+    test('setup makes it, keeps the key sealed, activates it; the state says so and no answer holds the key', async () => {
+      const endpoint = `http://localhost:${new URL(world.usher.rest).port}/api/idp/notifications/email`;
+      const before = {
+        configured: false,
+        providerId: null,
+        endpoint,
+        hasSigningKey: false,
+        serviceAccountConfigured: true,
+      };
+      expect((await world.root.get(PATH)).body).toEqual(before);
+      expect((await world.root.post(`${PATH}/activate`)).status).toBe(404);
+
+      const made = await world.root.post(`${PATH}/setup`, {});
+      const [row] = world.idp.state.emailProviders;
+      const after = { ...before, configured: true, providerId: row?.id, hasSigningKey: true };
+      expect([made.status, made.body]).toEqual([200, { success: true, data: after }]);
+      expect((await world.root.get(PATH)).body).toEqual(after);
+      expect(row).toMatchObject({ active: true, endpoint });
+      expect(await opened()).toBe(row?.signingKey);
+      expect(JSON.stringify([made.body, await stored()])).not.toContain(row?.signingKey);
+      expect(await world.audits('notification_provider.set_up')).toContainEqual({
+        actor: 'user:admin@example.com',
+        subject: row?.id,
+        after: { endpoint, step: 'created' },
+      });
+    });
+
+    test('what the provider sends from then on is verified with that key', async () => {
+      await world.root.post(`${PATH}/setup`, {});
+      const key = world.idp.state.emailProviders[0]?.signingKey ?? '';
+      const body = JSON.stringify({
+        contextInfo: { eventType: 'user.human.email.code.added', recipientEmailAddress: 'ada@example.com' },
+        templateData: { subject: 'Verify', text: 'Code 1' },
+        args: { orgID: '404', code: '1' },
+      });
+      const send = async (signingKey: string) => {
+        const t = Math.floor(Date.now() / 1000);
+        const v1 = createHmac('sha256', signingKey).update(`${t}.${body}`).digest('hex');
+        const headers = { 'content-type': 'application/json', 'idp-signature': `t=${t},v1=${v1}` };
+        const response = await fetch(`${world.usher.rest}/api/idp/notifications/email`, {
+          method: 'POST',
+          headers,
+          body,
+        });
+        return ((await response.json()) as { details: { code: string } }).details.code;
+      };
+      expect(await send('k'.repeat(36))).toBe('SIGNATURE_INVALID');
+      // Past the signature: no brand carries the organization.
+      expect(await send(key)).toBe('UNKNOWN_ORGANIZATION');
+    });
+
+    test('again it changes nothing there, also when it is active already', async () => {
+      await world.root.post(`${PATH}/setup`, {});
+      const key = world.idp.state.emailProviders[0]?.signingKey;
+      for (const path of ['setup', 'activate', 'setup']) {
+        expect((await world.root.post(`${PATH}/${path}`, {})).status).toBe(200);
+      }
+      expect(world.idp.state.emailProviders).toMatchObject([{ active: true, signingKey: key }]);
+      expect(await opened()).toBe(key);
+      expect(world.idp.count('PUT', '')).toBe(0);
+    });
+
+    test('a try whose answer was lost is found again, and gets a new key', async () => {
+      world.idp.lost.add('/admin/v1/email/http');
+      const failed = await world.root.post(`${PATH}/setup`, {});
+      expect([failed.status, failed.body.details.code]).toEqual([502, 'IDP_UNREACHABLE']);
+      expect(world.idp.state.emailProviders).toHaveLength(1);
+      const first = world.idp.state.emailProviders[0]?.signingKey;
+      expect((await world.root.post(`${PATH}/setup`, {})).status).toBe(200);
+      expect(world.idp.state.emailProviders).toMatchObject([{ active: true }]);
+      expect(world.idp.state.emailProviders[0]?.signingKey).not.toBe(first);
+      expect(await opened()).toBe(world.idp.state.emailProviders[0]?.signingKey);
+    });
+
+    test('a step that fails leaves what was reached, and the next try goes on from there', async () => {
+      const [search, create] = ['/admin/v1/email/_search', '/admin/v1/email/http'];
+      for (const path of [search, create]) {
+        world.idp.oidc.faults.set(path, { status: 500, body: '{}' });
+        expect((await world.root.post(`${PATH}/setup`, {})).body.details.code).toBe('IDP_UNREACHABLE');
+        world.idp.oidc.faults.clear();
+      }
+      expect(await stored()).toBeUndefined();
+      const refused = (status: number) => ({
+        status,
+        body: '{"code":7,"message":"No matching permissions found (AUTH-5mWD2)"}',
+      });
+      await world.root.post(`${PATH}/setup`, {});
+      const id = world.idp.state.emailProviders[0]?.id;
+      await forget();
+      world.idp.oidc.faults.set(`/admin/v1/email/${id}/_activate`, refused(403));
+      const answer = await world.root.post(`${PATH}/setup`, {});
+      expect([answer.status, answer.body.details.code]).toEqual([502, 'IDP_REJECTED']);
+      expect(answer.body.message).toContain('No matching permissions found');
+      expect((await world.root.get(PATH)).body).toMatchObject({
+        configured: false,
+        providerId: id,
+        hasSigningKey: true,
+      });
+      world.idp.oidc.faults.clear();
+      expect((await world.root.post(`${PATH}/activate`)).body.data).toMatchObject({ configured: true, providerId: id });
+    });
+
+    test('one that is gone there is made anew; several at once make one', async () => {
+      await world.root.post(`${PATH}/setup`, {});
+      world.idp.state.emailProviders.length = 0;
+      expect((await world.root.post(`${PATH}/activate`)).status).toBe(404);
+      const both = await Promise.all([1, 2, 3].map(() => world.root.post(`${PATH}/setup`, {})));
+      expect(both.map(({ status }) => status)).toEqual([200, 200, 200]);
+      expect(world.idp.state.emailProviders).toMatchObject([{ active: true }]);
+      expect(await opened()).toBe(world.idp.state.emailProviders[0]?.signingKey);
+    });
+
+    test('SuperAdmins only, and nobody else makes a call', async () => {
+      for (const [rest, status] of [
+        [world.nobody, 401],
+        [world.plain, 403],
+      ] as const) {
+        expect((await rest.get(PATH)).status).toBe(status);
+        for (const path of ['setup', 'activate']) expect((await rest.post(`${PATH}/${path}`, {})).status).toBe(status);
+      }
+      expect((await world.root.post(`${PATH}/setup`, { providerId: 'x' })).status).toBe(400);
+      expect(world.idp.calls).toEqual([]);
+      expect((await world.audits('notification_provider.set_up.refused')).map(({ actor }) => actor)).toContain(
+        'user:ben@example.com',
+      );
+    });
+  });
+}
+
+describe('without what it needs', () => {
+  describe('no key for brands', () => {
+    const world = useWorld({ env: () => ({ BRAND_SMTP_KEY: undefined }) });
+    test('setup says so before anything is called', async () => {
+      const answer = await world.root.post(`${PATH}/setup`, {});
+      expect([answer.status, answer.body.details.code]).toEqual([503, 'IDP_NOT_CONFIGURED']);
+      expect(answer.body.message).toContain('BRAND_SMTP_KEY');
+      expect(world.idp.calls).toEqual([]);
+    });
+  });
+
+  describe('no provider', () => {
+    const world = useWorld({
+      env: () => ({ IDP_API_URL: undefined, IDP_SERVICE_ACCOUNT_TOKEN: undefined, IDP_WEBHOOK_SECRET: undefined }),
+    });
+    test('every call that needs one answers 503 IDP_NOT_CONFIGURED, and the states are told', async () => {
+      const { root, nobody } = world;
+      const answers = await Promise.all([
+        root.post(`${PATH}/setup`, {}),
+        root.post(`${PATH}/activate`),
+        root.get('/api/idp/admin/orgs'),
+        root.post('/api/idp/admin/orgs', { name: 'Acme', domain: 'acme.example.com' }),
+        root.put('/api/idp/admin/orgs/100/branding', { primaryColor: '#fff' }),
+        root.post('/api/idp/admin/orgs/100/setup', {
+          projectName: 'P',
+          appName: 'A',
+          redirectUris: ['https://a.example.com/cb'],
+          userApiAppCode: 'auth',
+        }),
+        nobody.get('/api/idp/discovery'),
+        nobody.get('/api/idp/login?client_id=x'),
+        nobody.post('/api/idp/webhook', {}),
+      ]);
+      for (const answer of answers) {
+        expect([answer.status, answer.body.details.code]).toEqual([503, 'IDP_NOT_CONFIGURED']);
+        expect(answer.headers.get('retry-after')).not.toBeNull();
+      }
+      expect((await nobody.get('/api/idp/health')).body.data).toEqual({ idpUrl: null, status: 'not_configured' });
+      expect((await root.get(PATH)).body).toMatchObject({ configured: false, serviceAccountConfigured: false });
+    });
+  });
+});

@@ -1,0 +1,356 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { SERVICE_TOKEN } from '../support/provider/double.ts';
+import { useWorld } from './fixture.ts';
+
+const ORGS = '/api/idp/admin/orgs';
+const PNG = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.alloc(100, 1)]);
+
+/** Serves logos, and what pretends to be one. */
+class Logos {
+  url = '';
+  requests = 0;
+  readonly #server: Server = createServer((request, response) => {
+    this.requests++;
+    const files: Record<string, [number, Record<string, string>, Buffer]> = {
+      '/logo.png': [200, { 'content-type': 'image/png' }, PNG],
+      '/page.png': [200, { 'content-type': 'image/png' }, Buffer.from('<html><script>alert(1)</script>')],
+      '/logo.svg': [200, { 'content-type': 'image/svg+xml' }, Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')],
+      '/large.png': [200, { 'content-type': 'image/png' }, Buffer.concat([PNG, Buffer.alloc(512 * 1024)])],
+      '/elsewhere.png': [302, { location: '/logo.png' }, Buffer.alloc(0)],
+    };
+    const [status, headers, body] = files[request.url ?? ''] ?? [404, {}, Buffer.alloc(0)];
+    response.writeHead(status, headers).end(body);
+  });
+  async start(): Promise<void> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+for (const kind of ['postgresql', 'pglite'] as const) {
+  describe(`organizations of the provider (${kind}; contract 8)`, () => {
+    const world = useWorld({ kind });
+    const logos = new Logos();
+    beforeAll(() => logos.start());
+    afterAll(() => logos.stop());
+    beforeEach(() => {
+      Object.assign(world.idp.state, { orgs: [], projects: [], apps: [] });
+      world.idp.oidc.faults.clear();
+      world.idp.hidden.clear();
+      world.idp.calls.length = 0;
+    });
+
+    const created = async (name = 'Acme', domain = 'acme.example.com'): Promise<string> => {
+      const answer = await world.root.post(ORGS, { name, domain });
+      expect(answer.status).toBe(201);
+      return answer.body.data.id;
+    };
+    const org = (id: string) => {
+      const found = world.idp.state.orgs.find((one) => one.id === id);
+      if (found === undefined) throw new Error('no such organization');
+      return found;
+    };
+
+    test('are created with their domain and listed; a second one of the name is 409', async () => {
+      expect((await world.root.get(ORGS)).body).toEqual({ success: true, data: [] });
+      const id = await created();
+      const record = { id, name: 'Acme', state: 'ORGANIZATION_STATE_ACTIVE', primaryDomain: 'acme.example.com' };
+      expect((await world.root.get(ORGS)).body).toEqual({ success: true, data: [record] });
+      const again = await world.root.post(ORGS, { name: 'Acme', domain: 'acme.example.com' });
+      expect([again.status, again.body.details.code]).toEqual([409, 'ALREADY_EXISTS']);
+      expect((await world.audits('organization.created')).at(-1)).toMatchObject({
+        actor: 'user:admin@example.com',
+        subject: id,
+        after: { name: 'Acme' },
+      });
+    });
+
+    test('more than a page of them is listed whole', async () => {
+      for (let at = 0; at < 205; at++) {
+        world.idp.state.orgs.push({ ...newOrg(), id: String(1000 + at), name: `Org ${at}` });
+      }
+      const { data } = (await world.root.get(ORGS)).body;
+      expect(new Set(data.map(({ id }: { id: string }) => id)).size).toBe(205);
+    });
+
+    test('a creation that stopped before its domain is carried on with, and not taken for a second one', async () => {
+      const path = '/management/v1/orgs/me/domains';
+      world.idp.oidc.faults.set(path, { status: 503, body: '{"code":14,"message":"unavailable"}' });
+      const failed = await world.root.post(ORGS, { name: 'Half', domain: 'half.example.com' });
+      expect([failed.status, failed.body.details.code]).toEqual([502, 'IDP_UNREACHABLE']);
+      world.idp.oidc.faults.clear();
+      const id = await created('Half', 'half.example.com');
+      expect(world.idp.state.orgs).toMatchObject([{ id, primaryDomain: 'half.example.com' }]);
+      expect((await world.root.post(ORGS, { name: 'Half', domain: 'half.example.com' })).status).toBe(409);
+
+      // The answer to the creation itself is lost.
+      world.idp.lost.add('/v2/organizations');
+      expect((await world.root.post(ORGS, { name: 'Lost', domain: 'lost.example.com' })).status).toBe(502);
+      await created('Lost', 'lost.example.com');
+      expect(world.idp.state.orgs).toHaveLength(2);
+    });
+
+    test('a foreign name or domain is not taken over', async () => {
+      const id = await created();
+      const foreign = await world.root.post(ORGS, { name: 'Other', domain: 'acme.example.com' });
+      expect([foreign.status, foreign.body.details.code]).toEqual([409, 'ALREADY_EXISTS']);
+      expect(org(id).primaryDomain).toBe('acme.example.com');
+      expect((await world.root.post(ORGS, { name: 'Other', domain: 'other.example.com' })).status).toBe(201);
+      const both = await Promise.all(
+        [1, 2].map(() => world.root.post(ORGS, { name: 'Two', domain: 'two.example.com' })),
+      );
+      expect(both.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409]);
+    });
+
+    test('their look is written whole, with the logo fetched and uploaded, and made seen', async () => {
+      const id = await created();
+      const url = `${logos.url}/logo.png`;
+      const answer = await world.root.put(`${ORGS}/${id}/branding`, { primaryColor: '#112233', logoUrl: url });
+      expect([answer.status, answer.body.data]).toMatchObject([200, { orgId: id, primaryColor: '#112233' }]);
+      expect(answer.body.data.logoUrl).toMatch(/\/logo-1$/);
+      expect(org(id).logo).toMatchObject({ media: 'image/png', filename: 'logo.png' });
+      expect(org(id).logo?.bytes.equals(PNG)).toBe(true);
+      // What was not sent is as it was: the provider's write is of the whole.
+      expect(org(id).label).toMatchObject({
+        primaryColor: '#112233',
+        fontColor: '#000000',
+        backgroundColor: '#fafafa',
+      });
+      expect(org(id).shown).toMatchObject({ primaryColor: '#112233', logo: 'logo.png' });
+      // Unchanged is success, too.
+      const again = await world.root.put(`${ORGS}/${id}/branding`, { primaryColor: '#112233' });
+      expect([again.status, again.body.data.primaryColor]).toEqual([200, '#112233']);
+      expect((await world.root.put(`${ORGS}/${id}/branding`, { primaryColor: '#445566' })).status).toBe(200);
+      expect(org(id).shown).toMatchObject({ primaryColor: '#445566', fontColor: '#000000', logo: 'logo.png' });
+    });
+
+    test.each([
+      ['a page', '/page.png'],
+      ['SVG', '/logo.svg'],
+      ['too large', '/large.png'],
+      ['a redirect', '/elsewhere.png'],
+      ['nothing', '/none.png'],
+    ])('a logo that is %s is refused, naming the field, and changes nothing', async (_what, path) => {
+      const id = await created();
+      const answer = await world.root.put(`${ORGS}/${id}/branding`, {
+        primaryColor: '#000000',
+        logoUrl: logos.url + path,
+      });
+      expect([answer.status, answer.body.details.issues?.[0].path]).toEqual([400, 'logoUrl']);
+      expect(org(id)).toMatchObject({ label: null, logo: null });
+    });
+
+    test.each([
+      'http://169.254.169.254/latest/meta-data/',
+      'http://[fd00:ec2::254]/',
+      'http://10.0.0.1/logo.png',
+      'http://0xa9fea9fe/',
+      'file:///etc/passwd',
+      'http://user:pass@example.com/logo.png',
+      'javascript:alert(1)',
+    ])('a logo at %s is refused', async (logoUrl) => {
+      const id = await created();
+      const answer = await world.root.put(`${ORGS}/${id}/branding`, { logoUrl });
+      expect([answer.status, answer.body.details.issues[0].path]).toEqual([400, 'logoUrl']);
+      expect(org(id).label).toBeNull();
+    });
+
+    test('setup makes project and client, each once, and keeps which application it is', async () => {
+      await world.usher.app.manifests.apply('application: { code: billing, name: Billing }', { actor: 'cli' });
+      const id = await created();
+      const body = {
+        projectName: 'Billing',
+        appName: 'Web',
+        redirectUris: ['http://localhost:3000/cb'],
+        userApiAppCode: 'billing',
+      };
+      const made = await world.root.post(`${ORGS}/${id}/setup`, body);
+      const [[project], [app]] = [world.idp.state.projects, world.idp.state.apps];
+      const expected = { projectId: project?.id, appId: app?.id, clientId: app?.clientId };
+      expect([made.status, made.body]).toEqual([200, { success: true, data: expected }]);
+      expect(app?.config).toMatchObject({
+        redirectUris: ['http://localhost:3000/cb'],
+        devMode: true,
+        appType: 'OIDC_APP_TYPE_USER_AGENT',
+        authMethodType: 'OIDC_AUTH_METHOD_TYPE_NONE',
+        accessTokenType: 'OIDC_TOKEN_TYPE_JWT',
+      });
+      const again = await Promise.all([1, 2].map(() => world.root.post(`${ORGS}/${id}/setup`, body)));
+      for (const answer of again) expect([answer.status, answer.body.data]).toEqual([200, expected]);
+      expect([world.idp.state.projects.length, world.idp.state.apps.length]).toEqual([1, 1]);
+
+      const kept = await world.usher.app.database.read((tx) =>
+        tx.kysely
+          .selectFrom('organization as o')
+          .innerJoin('application as a', 'a.id', 'o.application_id')
+          .select('a.code')
+          .where('o.org_id', '=', id)
+          .execute(),
+      );
+      expect(kept).toEqual([{ code: 'billing' }]);
+      expect((await world.audits('organization.set_up')).at(-1)).toMatchObject({ subject: id, after: expected });
+    });
+
+    test.each([
+      ['with a search', []],
+      ['where searches are hidden', ['/management/v1/projects/_search', '/management/v1/projects/ID/apps/_search']],
+    ])('a setup that failed in the middle goes on with what is there, %s', async (_how, hidden) => {
+      await world.usher.app.manifests.apply('application: { code: billing, name: Billing }', { actor: 'cli' });
+      const id = await created();
+      const body = {
+        projectName: 'P',
+        appName: 'A',
+        redirectUris: ['https://a.example.com/cb'],
+        userApiAppCode: 'billing',
+      };
+      for (const path of hidden) world.idp.hidden.add(path);
+      // The project's id is in the path of the client's creation: any failure there stands for all.
+      const stop = () => {
+        for (const project of world.idp.state.projects) {
+          world.idp.oidc.faults.set(`/management/v1/projects/${project.id}/apps/oidc`, { status: 500, body: '{}' });
+          if (hidden.length > 0) world.idp.hidden.add(`/management/v1/projects/${project.id}/apps/_search`);
+        }
+      };
+      await world.root.post(`${ORGS}/${id}/setup`, {
+        ...body,
+        redirectUris: ['https://a.example.com/cb'],
+        appName: 'First',
+      });
+      stop();
+      const failed = await world.root.post(`${ORGS}/${id}/setup`, body);
+      expect([failed.status, failed.body.details.code]).toEqual([502, 'IDP_UNREACHABLE']);
+      world.idp.oidc.faults.clear();
+      const [first, second] = [
+        await world.root.post(`${ORGS}/${id}/setup`, body),
+        await world.root.post(`${ORGS}/${id}/setup`, body),
+      ];
+      expect([first.status, second.body.data]).toEqual([200, first.body.data]);
+      expect([world.idp.state.projects.length, world.idp.state.apps.length]).toEqual([1, 2]);
+    });
+
+    test('an unknown organization is 404 and an unknown application 400, before anything is made', async () => {
+      const id = await created();
+      const body = {
+        projectName: 'P',
+        appName: 'A',
+        redirectUris: ['https://a.example.com/cb'],
+        userApiAppCode: 'auth',
+      };
+      expect((await world.root.post(`${ORGS}/999/setup`, body)).status).toBe(404);
+      expect((await world.root.put(`${ORGS}/999/branding`, { primaryColor: '#fff' })).status).toBe(404);
+      const unknown = await world.root.post(`${ORGS}/${id}/setup`, { ...body, userApiAppCode: 'nowhere' });
+      expect([unknown.status, unknown.body.details.code]).toEqual([400, 'UNKNOWN_REFERENCE']);
+      expect(world.idp.state.projects).toEqual([]);
+    });
+
+    test.each([
+      ['post', ORGS, { name: '', domain: 'a.example.com' }, 'name'],
+      ['post', ORGS, { name: 'A', domain: 'no host' }, 'domain'],
+      ['post', ORGS, { name: 'A' }, 'domain'],
+      ['post', ORGS, { name: 'A', domain: 'a.example.com', admins: [] }, 'admins'],
+      ['put', `${ORGS}/1/branding`, { primaryColor: 'red; x' }, 'primaryColor'],
+      ['put', `${ORGS}/1/branding`, { colour: '#fff' }, 'colour'],
+      ['put', `${ORGS}/a%0d%0ab/branding`, {}, 'orgId'],
+      [
+        'post',
+        `${ORGS}/1/setup`,
+        { projectName: 'P', appName: 'A', redirectUris: [], userApiAppCode: 'auth' },
+        'redirectUris',
+      ],
+      [
+        'post',
+        `${ORGS}/1/setup`,
+        { projectName: 'P', appName: 'A', redirectUris: ['javascript:x'], userApiAppCode: 'auth' },
+        'redirectUris.0',
+      ],
+    ] as const)('%s %s %j is refused, naming %s, and calls nobody', async (method, path, body, field) => {
+      const answer = await world.root.send(method.toUpperCase(), path, body);
+      expect([answer.status, answer.body.details.code]).toEqual([400, 'VALIDATION_FAILED']);
+      expect(answer.body.details.issues.map((issue: { path: string }) => issue.path)).toContain(field);
+      expect(world.idp.calls).toEqual([]);
+    });
+
+    test('SuperAdmins only', async () => {
+      const setup = { projectName: 'P', appName: 'A', redirectUris: ['https://a.example.com'], userApiAppCode: 'auth' };
+      for (const [rest, status] of [
+        [world.nobody, 401],
+        [world.plain, 403],
+      ] as const) {
+        const answers = await Promise.all([
+          rest.get(ORGS),
+          rest.post(ORGS, { name: 'A', domain: 'a.example.com' }),
+          rest.put(`${ORGS}/1/branding`, {}),
+          rest.post(`${ORGS}/1/setup`, setup),
+        ]);
+        expect(answers.map((answer) => answer.status)).toEqual([status, status, status, status]);
+      }
+      expect(world.idp.calls).toEqual([]);
+      expect((await world.audits('organization.created.refused')).length).toBeGreaterThan(0);
+    });
+
+    test('a provider that refuses, repeats our token, or is away is 502, and the token is nowhere', async () => {
+      const path = '/v2/organizations/_search';
+      const words = `{"code":16,"message":"token ${SERVICE_TOKEN} is expired (AUTH-7fs1e)"}`;
+      world.idp.oidc.faults.set(path, { status: 401, body: words });
+      const refused = await world.root.get(ORGS);
+      expect([refused.status, refused.body.details.code]).toEqual([502, 'IDP_REJECTED']);
+      expect(refused.body.message).toContain('is expired');
+      expect(JSON.stringify(refused.body)).not.toContain(SERVICE_TOKEN);
+      for (const fault of [{ status: 500, body: '<html>' }, 'reset', { status: 200, body: 'no json' }] as const) {
+        world.idp.oidc.faults.set(path, fault);
+        const answer = await world.root.get(ORGS);
+        expect([answer.status, answer.body.details.code]).toEqual([502, 'IDP_UNREACHABLE']);
+      }
+      world.idp.oidc.faults.set(path, { status: 200, body: '{"result":[{"id":7}]}' });
+      expect((await world.root.get(ORGS)).body.details.code).toBe('IDP_REJECTED');
+    });
+  });
+}
+
+function newOrg() {
+  return { domains: new Set<string>(), primaryDomain: '', label: null, shown: null, logo: null };
+}
+
+describe('in production', () => {
+  const world = useWorld({
+    env: (idp) => ({
+      NODE_ENV: 'production',
+      HTTP_HOST: '127.0.0.1',
+      GRPC_HOST: '127.0.0.1',
+      PUBLIC_URL: 'https://usher.example.com',
+      AUTH_ISSUER: idp.url,
+      AUTH_AUDIENCE: 'https://usher.test/api',
+      INTERNAL_API_KEY: 'an-internal-key-of-many-characters',
+      SUPERADMINS: 'root@example.com',
+      DATABASE_MIGRATE_ON_START: 'true',
+    }),
+  });
+  const logos = new Logos();
+  beforeAll(() => logos.start());
+  afterAll(() => logos.stop());
+
+  test('a logo on this machine is not asked for, a cleartext redirect is refused, and there is no login', async () => {
+    world.idp.oidc.accounts.set('root', { email: 'root@example.com', email_verified: true });
+    const authorization = `Bearer ${await world.idp.oidc.mint({ ...world.idp.oidc.claims('root'), email: 'root@example.com' })}`;
+    const call = (method: string, path: string, body?: unknown) =>
+      world.nobody.send(method, path, body, { authorization });
+    const { body } = await call('POST', ORGS, { name: 'Acme', domain: 'acme.example.com' });
+    const branding = await call('PUT', `${ORGS}/${body.data.id}/branding`, { logoUrl: `${logos.url}/logo.png` });
+    expect([branding.status, logos.requests]).toEqual([400, 0]);
+    const setup = await call('POST', `${ORGS}/${body.data.id}/setup`, {
+      projectName: 'P',
+      appName: 'A',
+      redirectUris: ['http://a.example.com/cb'],
+      userApiAppCode: 'auth',
+    });
+    expect([setup.status, setup.body.details.issues[0].path]).toEqual([400, 'redirectUris.0']);
+    expect((await world.nobody.get('/api/idp/login?client_id=x')).status).toBe(404);
+    expect((await world.nobody.get('/api/idp/callback')).status).toBe(404);
+  });
+});

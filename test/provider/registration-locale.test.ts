@@ -1,0 +1,132 @@
+import { describe, expect, test } from '@jest/globals';
+import { useWorld } from './fixture.ts';
+
+const PATH = '/api/internal/auth/registration-locale';
+const KEY = 'a-key-of-the-login-component';
+
+for (const kind of ['postgresql', 'pglite'] as const) {
+  describe(`registration locale (${kind}; specification, "Registration locale"; contract 8)`, () => {
+    const world = useWorld({
+      kind,
+      env: () => ({ INTERNAL_API_KEY: `login:profile:${KEY},shop:check:a-key-of-the-shop-backend` }),
+    });
+
+    const put = (body: unknown, key: string | null = KEY) =>
+      world.nobody.send('PUT', PATH, body, key === null ? {} : { 'x-internal-api-key': key });
+    const kept = (email: string, orgId: string) =>
+      world.usher.app.database.read(async (tx) => {
+        const row = await tx.kysely
+          .selectFrom('registration_locale')
+          .select('locale')
+          .where('email', '=', email)
+          .where('org_id', '=', orgId)
+          .executeTakeFirst();
+        return row?.locale ?? null;
+      });
+    const localeOf = (email: string) =>
+      world.usher.app.database.read((tx) =>
+        tx.kysely
+          .selectFrom('profile as f')
+          .innerJoin('person as p', 'p.id', 'f.person_id')
+          .select('f.locale')
+          .where('p.email', '=', email)
+          .executeTakeFirst(),
+      );
+    const support = (codes: readonly string[]) =>
+      world.usher.app.database.change(async (tx) => {
+        const { id } = await tx.kysely
+          .selectFrom('application')
+          .select('id')
+          .where('code', '=', 'auth')
+          .executeTakeFirstOrThrow();
+        await tx.kysely.deleteFrom('application_language').where('application_id', '=', id).execute();
+        for (const [position, language_code] of codes.entries()) {
+          await tx.kysely
+            .insertInto('application_language')
+            .values({ application_id: id, language_code, position })
+            .execute();
+        }
+        return { result: null, scopes: [] };
+      });
+
+    test.each([
+      ['cs-CZ', 'cs'],
+      ['CS', 'cs'],
+      ['cs_CZ', 'cs'],
+      ['de-Latn-AT', 'de'],
+      ['en', 'en'],
+      ['ja-JP', 'en'],
+      ['x', 'en'],
+      ['not a language', 'en'],
+      ['cs; drop table', 'en'],
+    ])('%s is kept as %s', async (locale, stored) => {
+      const answer = await put({ email: 'Ada@Example.com', orgId: '100', locale });
+      const data = { email: 'ada@example.com', orgId: '100', locale: stored };
+      expect([answer.status, answer.body]).toEqual([200, { success: true, data }]);
+      expect(await kept('ada@example.com', '100')).toBe(stored);
+      expect(await kept('ada@example.com', '200')).toBeNull();
+    });
+
+    test('what `auth` does not support is kept as en', async () => {
+      await support(['de', 'en']);
+      expect((await put({ email: 'ben@example.com', orgId: '100', locale: 'cs' })).body.data.locale).toBe('en');
+      expect((await put({ email: 'ben@example.com', orgId: '100', locale: 'de-DE' })).body.data.locale).toBe('de');
+      await support([]);
+      expect((await put({ email: 'ben@example.com', orgId: '100', locale: 'cs' })).body.data.locale).toBe('cs');
+    });
+
+    test('a profile that is made within 24 hours takes the newest; later nothing is left of it', async () => {
+      await put({ email: 'cleo@example.com', orgId: '100', locale: 'de' });
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      await put({ email: 'cleo@example.com', orgId: '200', locale: 'cs' });
+      const created = { eventType: 'user.created', user: { email: 'cleo@example.com' } };
+      await world.nobody.send('POST', '/api/idp/webhook', created, { 'x-webhook-secret': 'webhook-secret-canary-one' });
+      expect(await localeOf('cleo@example.com')).toEqual({ locale: 'cs' });
+      await world.usher.app.database.change(async (tx) => {
+        const at = new Date(Date.now() - 24 * 3_600_000 - 1000);
+        await tx.kysely.updateTable('registration_locale').set({ at }).execute();
+        return { result: null, scopes: [] };
+      });
+      // A profile that is made later takes nothing of it.
+      await world.usher.app.database.change(async (tx) => {
+        await tx.kysely.deleteFrom('person').where('email', '=', 'cleo@example.com').execute();
+        return { result: null, scopes: ['u:cleo@example.com'] };
+      });
+      await world.nobody.send('POST', '/api/idp/webhook', created, { 'x-webhook-secret': 'webhook-secret-canary-one' });
+      expect(await localeOf('cleo@example.com')).toEqual({ locale: null });
+    });
+
+    test('two at once leave one of the two', async () => {
+      const both = await Promise.all(
+        ['cs', 'de'].map((locale) => put({ email: 'dora@example.com', orgId: '1', locale })),
+      );
+      expect(both.map(({ status }) => status)).toEqual([200, 200]);
+      expect(['cs', 'de']).toContain(await kept('dora@example.com', '1'));
+    });
+
+    test('a key with the scope is needed, and every field', async () => {
+      const good = { email: 'eve@example.com', orgId: '100', locale: 'cs' };
+      for (const [key, status] of [
+        [null, 401],
+        ['wrong', 401],
+        ['a-key-of-the-shop-backend', 403],
+      ] as const) {
+        expect((await put(good, key)).status).toBe(status);
+      }
+      for (const [change, field] of [
+        [{ email: 'no address' }, 'email'],
+        [{ email: undefined }, 'email'],
+        [{ orgId: '' }, 'orgId'],
+        [{ orgId: 7 }, 'orgId'],
+        [{ locale: '' }, 'locale'],
+        [{ locale: null }, 'locale'],
+        [{ locale: 'x'.repeat(65) }, 'locale'],
+        [{ org: '1' }, 'org'],
+      ] as const) {
+        const answer = await put({ ...good, ...change });
+        expect([answer.status, answer.body.details.issues[0].path]).toEqual([400, field]);
+      }
+      expect(await kept('eve@example.com', '100')).toBeNull();
+    });
+  });
+}

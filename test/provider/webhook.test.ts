@@ -1,0 +1,283 @@
+import { describe, expect, test } from '@jest/globals';
+import type { RestAnswer } from '../support/rest.ts';
+import { useWorld, WEBHOOK_SECRETS, type World } from './fixture.ts';
+
+const WEBHOOK = '/api/idp/webhook';
+const SECRET = { 'x-webhook-secret': WEBHOOK_SECRETS[0] };
+
+type Names = { firstName?: string | null; lastName?: string | null; displayName?: string | null };
+interface Sent extends Names {
+  orgId?: string;
+  eventId?: string;
+  occurredAt?: string;
+}
+
+function tell(world: World, eventType: string, email: string, sent: Sent = {}): Promise<RestAnswer> {
+  const { orgId = '100', eventId, occurredAt, ...names } = sent;
+  const body = { eventType, orgId, user: { email, ...names }, eventId, occurredAt };
+  return world.nobody.send('POST', WEBHOOK, body, SECRET);
+}
+
+async function applied(answer: Promise<RestAnswer>): Promise<boolean> {
+  const { status, body } = await answer;
+  expect([status, body.success]).toEqual([200, true]);
+  return body.data.applied;
+}
+
+/** A user's record as the database has it; undefined when there is none. */
+function stored(world: World, email: string) {
+  return world.usher.app.database.read((tx) =>
+    tx.kysely
+      .selectFrom('person as p')
+      .innerJoin('profile as f', 'f.person_id', 'p.id')
+      .select(['p.provider_active as active', 'p.blocked', 'f.first_name as first', 'f.last_name as last'])
+      .where('p.email', '=', email)
+      .executeTakeFirst(),
+  );
+}
+
+async function allowed(world: World, email: string): Promise<boolean> {
+  const { body } = await world.nobody.post('/api/check', { email, app: 'billing', permission: 'invoice.read' });
+  return body.data.allowed;
+}
+
+function preferences(world: World, email: string): Promise<string[]> {
+  return world.usher.app.database.read(async (tx) => {
+    const rows = await tx.kysely
+      .selectFrom('app_preference as f')
+      .innerJoin('person as p', 'p.id', 'f.person_id')
+      .innerJoin('application as a', 'a.id', 'f.application_id')
+      .select('a.code')
+      .where('p.email', '=', email)
+      .orderBy('a.code')
+      .execute();
+    return rows.map(({ code }) => code);
+  });
+}
+
+const at = (minute: number): string => new Date(Date.UTC(2026, 0, 1, 10, minute)).toISOString();
+
+const MANIFEST = (email: string) => `
+application: { code: billing, name: Billing }
+permissions: [{ code: invoice.read, type: binary }]
+roles: [{ code: reader, permissions: { invoice.read: allowed } }]
+assignments: [{ email: ${email}, roles: [reader] }]
+`;
+
+const options = { env: () => ({ IDP_ORG_TO_APP: '{"100":"billing","200":"nowhere"}' }) };
+
+for (const kind of ['postgresql', 'pglite'] as const) {
+  describe(`the webhook (${kind}; specification, "Events"; contract 8)`, () => {
+    const world = useWorld({ kind, ...options });
+
+    test('who does not know a secret learns nothing; each of several is good', async () => {
+      const body = { eventType: 'user.created', orgId: '100', user: { email: 'eve@example.com' } };
+      for (const headers of [{}, { 'x-webhook-secret': 'wrong' }, { 'x-webhook-secret': WEBHOOK_SECRETS.join(',') }]) {
+        const answer = await world.nobody.send('POST', WEBHOOK, body, headers as Record<string, string>);
+        expect([answer.status, answer.body.code]).toEqual([401, 'UNAUTHENTICATED']);
+        expect(answer.headers.get('www-authenticate')).not.toBeNull();
+      }
+      const browser = await world.nobody.send('POST', WEBHOOK, body, { ...SECRET, origin: 'https://evil.example.com' });
+      expect([browser.status, browser.body.details.code]).toEqual([403, 'BROWSER_NOT_ALLOWED']);
+      expect(await stored(world, 'eve@example.com')).toBeUndefined();
+      for (const secret of WEBHOOK_SECRETS) {
+        expect((await world.nobody.send('POST', WEBHOOK, body, { 'x-webhook-secret': secret })).status).toBe(200);
+      }
+    });
+
+    test('a life: created, deactivated, reactivated, removed; every check follows at once', async () => {
+      const email = 'ada@example.com';
+      await world.usher.app.manifests.apply(MANIFEST(email), { actor: 'cli' });
+      expect(await applied(tell(world, 'user.created', email, { firstName: 'Ada', lastName: 'Lovelace' }))).toBe(true);
+      expect(await stored(world, email)).toMatchObject({ active: true, first: 'Ada', last: 'Lovelace' });
+      expect(await allowed(world, email)).toBe(true);
+      for (const [event, active] of [
+        ['user.deactivated', false],
+        ['user.reactivated', true],
+        ['user.removed', false],
+      ] as const) {
+        const answer = await tell(world, event, email);
+        expect([answer.body.data.applied, answer.headers.get('usher-revision')]).toEqual([true, expect.any(String)]);
+        expect([event, await allowed(world, email)]).toEqual([event, active]);
+        // Told again it changes nothing.
+        expect(await applied(tell(world, event, email))).toBe(false);
+      }
+      expect(await stored(world, email)).toMatchObject({ active: false, first: 'Ada' });
+      const actors = (await world.audits('user.deactivated')).filter(({ subject }) => subject === email);
+      expect(actors).toMatchObject([{ actor: 'idp', after: { active: false } }]);
+    });
+
+    test('a creation never wakes an inactive user, and rewrites no name', async () => {
+      const email = 'bob@example.com';
+      await tell(world, 'user.deactivated', email, { firstName: 'Bob' });
+      for (const occurredAt of [undefined, at(30)]) {
+        const sent = { firstName: 'Robert', ...(occurredAt === undefined ? {} : { occurredAt }) };
+        await applied(tell(world, 'user.created', email, sent));
+        expect(await stored(world, email)).toMatchObject({ active: false, first: 'Bob' });
+      }
+    });
+
+    test.each([
+      ['user.created', true],
+      ['user.updated', true],
+      ['user.reactivated', true],
+      ['user.deactivated', false],
+      ['user.removed', false],
+    ])('%s makes the record of an unknown user, active: %s', async (event, active) => {
+      const email = `${event}@example.com`;
+      expect(await applied(tell(world, event, email, { firstName: 'New', lastName: 'User' }))).toBe(true);
+      expect(await stored(world, email)).toEqual({ active, blocked: false, first: 'New', last: 'User' });
+    });
+
+    test('a known event, and one of before the last change of state, change nothing', async () => {
+      const email = 'cleo@example.com';
+      expect(await applied(tell(world, 'user.deactivated', email, { occurredAt: at(10), eventId: 'e-1' }))).toBe(true);
+      expect(await applied(tell(world, 'user.reactivated', email, { occurredAt: at(9) }))).toBe(false);
+      expect(await stored(world, email)).toMatchObject({ active: false });
+      expect(await applied(tell(world, 'user.reactivated', email, { occurredAt: at(11), eventId: 'e-2' }))).toBe(true);
+      // The same number, whatever it says now.
+      expect(await applied(tell(world, 'user.deactivated', email, { occurredAt: at(12), eventId: 'e-2' }))).toBe(false);
+      expect(await applied(tell(world, 'user.deactivated', email, { eventId: 'e-1' }))).toBe(false);
+      expect(await stored(world, email)).toMatchObject({ active: true });
+      // A clock that runs ahead does not make all that follows late.
+      await tell(world, 'user.reactivated', email, { occurredAt: '2099-01-01T00:00:00Z' });
+      await tell(world, 'user.deactivated', email, { occurredAt: new Date(Date.now() + 50).toISOString() });
+      expect(await stored(world, email)).toMatchObject({ active: false });
+    });
+
+    test('names are synchronised by user.updated; an older update does not overwrite a newer one', async () => {
+      const email = 'dora@example.com';
+      await tell(world, 'user.created', email, { firstName: 'Dora', lastName: 'Old', occurredAt: at(1) });
+      expect(await applied(tell(world, 'user.updated', email, { lastName: 'New', occurredAt: at(3) }))).toBe(true);
+      expect(await applied(tell(world, 'user.updated', email, { lastName: 'Between', occurredAt: at(2) }))).toBe(false);
+      // What is not sent, null or empty stays.
+      await tell(world, 'user.updated', email, { firstName: null, lastName: '', occurredAt: at(4) });
+      expect(await stored(world, email)).toMatchObject({ first: 'Dora', last: 'New' });
+      expect(await applied(tell(world, 'user.updated', email, { lastName: 'Last' }))).toBe(true);
+      expect(await stored(world, email)).toMatchObject({ first: 'Dora', last: 'Last' });
+    });
+
+    test("an administrator's block and the provider's word are two flags", async () => {
+      const email = 'finn@example.com';
+      await tell(world, 'user.created', email);
+      await world.usher.app.database.change(async (tx) => {
+        await tx.kysely.updateTable('person').set({ blocked: true }).where('email', '=', email).execute();
+        return { result: null, scopes: [`u:${email}`] };
+      });
+      await tell(world, 'user.deactivated', email);
+      await tell(world, 'user.reactivated', email);
+      expect(await stored(world, email)).toMatchObject({ active: true, blocked: true });
+    });
+
+    test('a creation in an organization of an application gives its preferences, once', async () => {
+      const email = 'gina@example.com';
+      await tell(world, 'user.updated', email);
+      expect(await preferences(world, email)).toEqual([]);
+      expect(await applied(tell(world, 'user.created', email, { orgId: '100' }))).toBe(true);
+      expect(await applied(tell(world, 'user.created', email, { orgId: '100' }))).toBe(false);
+      expect(await preferences(world, email)).toEqual(['billing']);
+      // Of an application that is none, or an organization that is of none, nothing.
+      await tell(world, 'user.created', email, { orgId: '200' });
+      await tell(world, 'user.created', email, { orgId: '300' });
+      expect(await preferences(world, email)).toEqual(['billing']);
+      await world.usher.app.database.change(async (tx) => {
+        const { id } = await tx.kysely
+          .selectFrom('application')
+          .select('id')
+          .where('code', '=', 'auth')
+          .executeTakeFirstOrThrow();
+        await tx.kysely.insertInto('organization').values({ org_id: '300', application_id: id }).execute();
+        return { result: null, scopes: [] };
+      });
+      await tell(world, 'user.created', email, { orgId: '300' });
+      expect(await preferences(world, email)).toEqual(['auth', 'billing']);
+    });
+
+    test('what is unknown is passed over, and what does not fit is named and changes nothing', async () => {
+      const send = (body: unknown) => world.nobody.send('POST', WEBHOOK, body, SECRET);
+      expect((await send({ eventType: 'user.locked', user: { id: 7 } })).body.data).toEqual({ applied: false });
+      const rich = { eventType: 'user.created', orgId: '9', user: { email: 'HANA@example.com', phone: '1' }, more: {} };
+      expect((await send(rich)).body.data).toEqual({ applied: true });
+      expect(await stored(world, 'hana@example.com')).toMatchObject({ active: true });
+      for (const [body, field] of [
+        [{}, 'eventType'],
+        [{ eventType: 7 }, 'eventType'],
+        [{ eventType: 'user.created' }, 'user'],
+        [{ eventType: 'user.created', user: {} }, 'user.email'],
+        [{ eventType: 'user.created', user: { email: 'no address' } }, 'user.email'],
+        [{ eventType: 'user.created', user: { email: 'ivo@exämple.com' } }, 'user.email'],
+        [{ eventType: 'user.created', user: { email: 'ivo@example.com', firstName: 7 } }, 'user.firstName'],
+        [{ eventType: 'user.created', user: { email: 'ivo@example.com' }, occurredAt: 'yesterday' }, 'occurredAt'],
+        [{ eventType: 'user.created', user: { email: 'ivo@example.com' }, eventId: '' }, 'eventId'],
+      ] as const) {
+        const answer = await send(body);
+        expect([answer.status, answer.body.details.issues[0].path]).toEqual([400, field]);
+      }
+      expect(await stored(world, 'ivo@example.com')).toBeUndefined();
+    });
+  });
+}
+
+function* orders<T>(items: readonly T[]): Generator<T[]> {
+  if (items.length === 0) yield [];
+  for (const [index, item] of items.entries()) {
+    for (const rest of orders(items.toSpliced(index, 1))) yield [item, ...rest];
+  }
+}
+
+describe('five events in all orders, each told twice', () => {
+  const world = useWorld(options);
+  const TOLD: readonly (readonly [string, Sent])[] = [
+    ['user.created', { firstName: 'Ada', lastName: 'Byron', orgId: '100', occurredAt: at(1) }],
+    ['user.updated', { firstName: 'Ada', lastName: 'Lovelace', occurredAt: at(2) }],
+    ['user.deactivated', { firstName: 'Ada', lastName: 'Byron', occurredAt: at(3) }],
+    ['user.reactivated', { firstName: 'Ada', lastName: 'Byron', occurredAt: at(4) }],
+    ['user.removed', { firstName: 'Ada', lastName: 'Byron', occurredAt: at(5) }],
+  ];
+
+  const run = async (name: string, order: (index: number) => readonly (readonly [string, Sent])[], count: number) => {
+    const states: Record<string, unknown>[] = [];
+    for (let from = 0; from < count; from += 8) {
+      const batch = Array.from({ length: Math.min(8, count - from) }, (_, at) => from + at);
+      await Promise.all(
+        batch.map(async (index) => {
+          const email = `${name}-${index}@example.com`;
+          for (const [event, sent] of order(index)) {
+            const told = sent.eventId === undefined ? sent : { ...sent, eventId: `${name}-${index}-${sent.eventId}` };
+            // The second one comes while the first may still be under way.
+            const answers = await Promise.all([tell(world, event, email, told), tell(world, event, email, told)]);
+            expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+          }
+          states[index] = { ...(await stored(world, email)), preferences: await preferences(world, email) };
+        }),
+      );
+    }
+    return states;
+  };
+
+  test('where they say when: all end alike, in the provider’s last word', async () => {
+    await world.usher.app.manifests.apply(MANIFEST('x@example.com'), { actor: 'cli' });
+    const all = [...orders(TOLD)];
+    expect(all).toHaveLength(120);
+    const end = { active: false, blocked: false, first: 'Ada', last: 'Lovelace', preferences: ['billing'] };
+    for (const state of await run('timed', (index) => all[index] ?? [], all.length)) expect(state).toEqual(end);
+  }, 120_000);
+
+  test('where they do not: the last word on the state counts, and creations are none', async () => {
+    const told = TOLD.filter(([event]) => event !== 'user.updated').map(
+      ([event, sent], index) => [event, { orgId: sent.orgId ?? '', eventId: `${index}` }] as const,
+    );
+    const all = [...orders(told)];
+    const words = new Map([
+      ['user.deactivated', false],
+      ['user.reactivated', true],
+      ['user.removed', false],
+    ]);
+    const states = await run('untimed', (index) => all[index] ?? [], all.length);
+    for (const [index, order] of all.entries()) {
+      const events = order.map(([event]) => event);
+      const last = events.findLast((event) => words.has(event)) ?? '';
+      expect([events, states[index]?.active]).toEqual([events, words.get(last)]);
+    }
+  }, 120_000);
+});

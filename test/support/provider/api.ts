@@ -1,0 +1,321 @@
+/** The admin API of the double, by path (facts: identity provider, section 2 and its traps). */
+
+import { randomBytes } from 'node:crypto';
+
+import type { Uploaded } from './multipart.ts';
+import { ApiError, type EmailProviderRow, type IdpState, newId, type OrgRow } from './state.ts';
+
+export interface ApiRequest {
+  method: string;
+  path: string;
+  org: string | null;
+  body: unknown;
+}
+
+export interface ApiAnswer {
+  status?: number;
+  body: unknown;
+}
+
+type Body = Record<string, unknown>;
+type Handler = (state: IdpState, body: Body, parts: string[], request: ApiRequest) => ApiAnswer;
+
+const details = { sequence: '42', changeDate: '2026-08-09T11:39:03.765691Z', resourceOwner: '100' };
+
+/** What the provider answers. Throws ApiError. */
+export function answerOf(state: IdpState, request: ApiRequest): ApiAnswer {
+  for (const [method, pattern, handler] of HANDLERS) {
+    const match = request.method === method ? pattern.exec(request.path) : null;
+    if (match) return handler(state, request.body as Body, match.slice(1).map(decodeURIComponent), request);
+  }
+  throw new ApiError(5, 'Not Found');
+}
+
+const HANDLERS: readonly (readonly [string, RegExp, Handler])[] = [
+  [
+    'POST',
+    /^\/admin\/v1\/email\/_search$/,
+    (state) => ({ body: { details, result: state.emailProviders.map(shownProvider) } }),
+  ],
+  ['POST', /^\/admin\/v1\/email\/http$/, createEmailProvider],
+  ['PUT', /^\/admin\/v1\/email\/http\/([^/]+)$/, updateEmailProvider],
+  ['POST', /^\/admin\/v1\/email\/([^/]+)\/_activate$/, activateEmailProvider],
+  ['POST', /^\/v2\/organizations\/_search$/, searchOrganizations],
+  ['POST', /^\/v2\/organizations$/, createOrganization],
+  ['POST', /^\/management\/v1\/orgs\/me\/domains$/, addDomain],
+  ['POST', /^\/management\/v1\/orgs\/me\/domains\/([^/]+)\/_set_primary$/, setPrimary],
+  ['GET', /^\/management\/v1\/policies\/label$/, readLabel],
+  ['POST', /^\/management\/v1\/policies\/label$/, createLabel],
+  ['PUT', /^\/management\/v1\/policies\/label$/, updateLabel],
+  ['POST', /^\/management\/v1\/policies\/label\/_activate$/, activateLabel],
+  ['POST', /^\/assets\/v1\/org\/policy\/label\/logo$/, uploadLogo],
+  ['POST', /^\/management\/v1\/projects\/_search$/, searchProjects],
+  ['POST', /^\/management\/v1\/projects$/, createProject],
+  ['POST', /^\/management\/v1\/projects\/([^/]+)\/apps\/_search$/, searchApps],
+  ['POST', /^\/management\/v1\/projects\/([^/]+)\/apps\/oidc$/, createApp],
+  ['POST', /^\/v2\/users$/, searchUsers],
+  ['PUT', /^\/v2\/users\/human\/([^/]+)$/, updateUser],
+];
+
+function shownProvider({ id, active, description, endpoint }: EmailProviderRow) {
+  const state = active ? 'EMAIL_PROVIDER_ACTIVE' : 'EMAIL_PROVIDER_INACTIVE';
+  return { id, details, state, description, http: { endpoint } };
+}
+
+function newKey(): string {
+  return randomBytes(40)
+    .toString('base64')
+    .replaceAll(/[^A-Za-z0-9]/g, 'x')
+    .slice(0, 36);
+}
+
+function createEmailProvider(state: IdpState, { endpoint, description }: Body): ApiAnswer {
+  const row = {
+    id: newId(),
+    active: false,
+    description: typeof description === 'string' ? description : '',
+    endpoint: required(endpoint, 'endpoint'),
+    signingKey: newKey(),
+  };
+  state.emailProviders.push(row);
+  return { body: { details, id: row.id, signingKey: row.signingKey } };
+}
+
+function updateEmailProvider(state: IdpState, body: Body, [id]: string[]): ApiAnswer {
+  const row = present(
+    state.emailProviders.find((one) => one.id === id),
+    'SMTP configuration not found (COMMAND-H5VqE)',
+  );
+  const swap = body.expirationSigningKey === '0s';
+  const endpoint = required(body.endpoint, 'endpoint');
+  const description = typeof body.description === 'string' ? body.description : '';
+  if (!swap && row.endpoint === endpoint && row.description === description) {
+    throw new ApiError(9, 'No changes (COMMAND-lh3op)');
+  }
+  Object.assign(row, { endpoint, description });
+  // The old key is worth nothing from now on.
+  if (swap) row.signingKey = newKey();
+  return { body: { details, signingKey: swap ? row.signingKey : '' } };
+}
+
+function activateEmailProvider(state: IdpState, _body: Body, [id]: string[]): ApiAnswer {
+  const row = present(
+    state.emailProviders.find((one) => one.id === id),
+    'SMTP configuration not found (COMMAND-kg8yr)',
+  );
+  if (row.active) throw new ApiError(9, 'SMTP provider is already active (COMMAND-vUHBS)');
+  for (const other of state.emailProviders) other.active = other === row;
+  return { body: { details } };
+}
+
+function searchOrganizations(state: IdpState, body: Body): ApiAnswer {
+  const { offset = '0', limit = 100 } = (body.query ?? {}) as { offset?: string; limit?: number };
+  const queries = (body.queries ?? []) as Record<string, Record<string, string>>[];
+  const found = state.orgs.filter((org) =>
+    queries.every(
+      ({ idQuery, nameQuery }) =>
+        (idQuery === undefined || idQuery.id === org.id) && (nameQuery === undefined || nameQuery.name === org.name),
+    ),
+  );
+  const page = found.slice(Number(offset), Number(offset) + limit);
+  return {
+    body: {
+      details: { totalResult: String(found.length) },
+      result: page.map(({ id, name, primaryDomain }) => ({
+        id,
+        details,
+        state: 'ORGANIZATION_STATE_ACTIVE',
+        name,
+        primaryDomain,
+      })),
+    },
+  };
+}
+
+function createOrganization(state: IdpState, { name }: Body): ApiAnswer {
+  const wanted = required(name, 'name');
+  if (state.orgs.some((org) => org.name.toLowerCase() === wanted.toLowerCase())) {
+    throw new ApiError(6, 'Organisation already exists (V2-P2Yp1)');
+  }
+  const id = newId();
+  const primaryDomain = `${wanted.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}.idp.test`;
+  state.orgs.push({
+    id,
+    name: wanted,
+    domains: new Set([primaryDomain]),
+    primaryDomain,
+    label: null,
+    shown: null,
+    logo: null,
+  });
+  return { status: 201, body: { details, organizationId: id } };
+}
+
+function addDomain(state: IdpState, { domain }: Body, _parts: string[], request: ApiRequest): ApiAnswer {
+  const org = scoped(state, request);
+  const wanted = required(domain, 'domain');
+  if (state.orgs.some(({ domains }) => domains.has(wanted))) {
+    throw new ApiError(6, 'The domain is already taken (COMMAND-Bd2jj)');
+  }
+  org.domains.add(wanted);
+  return { body: { details } };
+}
+
+function setPrimary(state: IdpState, _body: Body, [domain = '']: string[], request: ApiRequest): ApiAnswer {
+  const org = scoped(state, request);
+  if (!org.domains.has(domain)) throw new ApiError(5, "Domain doesn't exist on organisation (ORG-GDfA3)");
+  if (org.primaryDomain === domain) throw new ApiError(9, 'Domain is already the primary domain (ORG-nDs3f)');
+  org.primaryDomain = domain;
+  return { body: { details } };
+}
+
+function readLabel(state: IdpState, _body: Body, _parts: string[], request: ApiRequest): ApiAnswer {
+  const org = scoped(state, request);
+  const logoUrl = org.logo === null ? '' : `${state.origin}/assets/v1/${org.id}/policy/label/logo-1`;
+  const isDefault = org.label === null;
+  return { body: { policy: { details, ...(org.label ?? state.defaultLabel), logoUrl, isDefault }, isDefault } };
+}
+
+/** Fields that are not sent are reset: the write is of the whole. */
+function labelOf(body: Body): Record<string, unknown> {
+  const { primaryColor = '', backgroundColor = '', fontColor = '', warnColor = '', disableWatermark = false } = body;
+  return { primaryColor, backgroundColor, fontColor, warnColor, disableWatermark };
+}
+
+function createLabel(state: IdpState, body: Body, _parts: string[], request: ApiRequest): ApiAnswer {
+  const org = scoped(state, request);
+  if (org.label !== null) throw new ApiError(6, 'Label Policy already exists (Org-2B0ps)');
+  org.label = labelOf(body);
+  return { body: { details } };
+}
+
+function updateLabel(state: IdpState, body: Body, _parts: string[], request: ApiRequest): ApiAnswer {
+  const org = scoped(state, request);
+  if (org.label === null) throw new ApiError(5, 'Label Policy not found (Org-0K9dq)');
+  const next = labelOf(body);
+  if (JSON.stringify(next) === JSON.stringify(org.label))
+    throw new ApiError(9, 'Label Policy has not been changed (Org-8nfSr)');
+  org.label = next;
+  return { body: { details } };
+}
+
+function activateLabel(state: IdpState, _body: Body, _parts: string[], request: ApiRequest): ApiAnswer {
+  const org = scoped(state, request);
+  if (org.label === null) throw new ApiError(5, 'Label Policy not found (Org-34mSE)');
+  org.shown = { ...org.label, logo: org.logo?.filename };
+  return { body: { details } };
+}
+
+function uploadLogo(state: IdpState, body: Body, _parts: string[], request: ApiRequest): ApiAnswer {
+  const org = scoped(state, request);
+  const file = body as unknown as Uploaded;
+  if (!Buffer.isBuffer(file.bytes)) throw new ApiError(3, 'request Content-Type is not multipart/form-data');
+  if (!file.media.startsWith('image/')) throw new ApiError(3, 'invalid content-type (UPLOAD-2Fbs)');
+  if (org.label === null) throw new ApiError(5, 'Label Policy not found (Org-23BMs)');
+  org.logo = file;
+  return { body: {} };
+}
+
+function searchProjects(state: IdpState, body: Body, _parts: string[], request: ApiRequest): ApiAnswer {
+  const org = scoped(state, request);
+  const found = state.projects.filter((project) => project.org === org.id && fitsName(body, project.name));
+  return {
+    body: { details: {}, result: found.map(({ id, name }) => ({ id, details, name, state: 'PROJECT_STATE_ACTIVE' })) },
+  };
+}
+
+function createProject(state: IdpState, { name }: Body, _parts: string[], request: ApiRequest): ApiAnswer {
+  const org = scoped(state, request);
+  const wanted = required(name, 'name');
+  if (state.projects.some((project) => project.org === org.id && project.name === wanted)) {
+    throw new ApiError(6, 'Project already exists on organisation (V3-DKcYh)');
+  }
+  const project = { id: newId(), org: org.id, name: wanted };
+  state.projects.push(project);
+  return { body: { id: project.id, details } };
+}
+
+function searchApps(state: IdpState, body: Body, [project]: string[]): ApiAnswer {
+  const found = state.apps.filter((app) => app.project === project && fitsName(body, app.name));
+  return {
+    body: {
+      details: {},
+      result: found.map(({ id, name, clientId, config }) => ({ id, name, oidcConfig: { ...config, clientId } })),
+    },
+  };
+}
+
+function createApp(state: IdpState, { name, ...config }: Body, [id]: string[], request: ApiRequest): ApiAnswer {
+  const org = scoped(state, request);
+  const project = present(
+    state.projects.find((one) => one.id === id && one.org === org.id),
+    'Project could not be found (PROJECT-AF4hf)',
+  );
+  const wanted = required(name, 'name');
+  if (state.apps.some((app) => app.project === project.id && app.name === wanted)) {
+    throw new ApiError(6, 'Application already exists (PROJECT-wrqwe)');
+  }
+  const uris = config.redirectUris as string[];
+  if (config.devMode !== true && uris.some((uri) => uri.startsWith('http:'))) {
+    throw new ApiError(3, 'http redirect is not allowed (APP-dms30)');
+  }
+  const app = { id: newId(), project: project.id, name: wanted, clientId: newId(), config };
+  state.apps.push(app);
+  return { body: { appId: app.id, clientId: app.clientId, details } };
+}
+
+function searchUsers(state: IdpState, body: Body): ApiAnswer {
+  const queries = (body.queries ?? []) as { emailQuery?: { emailAddress: string; method: string } }[];
+  const wanted = queries.map(({ emailQuery }) => emailQuery?.emailAddress.toLowerCase());
+  const found = state.users.filter(({ email }) => wanted.every((address) => address === email.toLowerCase()));
+  return {
+    body: {
+      details: {},
+      result: found.map(({ id, email, profile }) => ({
+        userId: id,
+        state: 'USER_STATE_ACTIVE',
+        human: { profile, email: { email, isVerified: true } },
+      })),
+    },
+  };
+}
+
+function updateUser(state: IdpState, body: Body, [id]: string[]): ApiAnswer {
+  const user = present(
+    state.users.find((one) => one.id === id),
+    'User could not be found (QUERY-Dfbg2)',
+  );
+  const { givenName, familyName, displayName = '' } = (body.profile ?? {}) as Record<string, string>;
+  user.profile = {
+    givenName: required(givenName, 'givenName'),
+    familyName: required(familyName, 'familyName'),
+    displayName,
+  };
+  return { body: { details } };
+}
+
+function fitsName(body: Body, name: string): boolean {
+  const queries = (body.queries ?? []) as { nameQuery?: { name: string } }[];
+  return queries.every(({ nameQuery }) => nameQuery === undefined || nameQuery.name === name);
+}
+
+/** The organization that a management call is about. */
+function scoped(state: IdpState, { org }: ApiRequest): OrgRow {
+  if (org === null) throw new ApiError(3, 'this double has no default organization: send x-zitadel-orgid');
+  return present(
+    state.orgs.find(({ id }) => id === org),
+    'Organisation not found (QUERY-1SCm3)',
+  );
+}
+
+function present<T>(value: T | undefined, message: string): T {
+  if (value === undefined) throw new ApiError(5, message);
+  return value;
+}
+
+function required(value: unknown, field: string): string {
+  if (typeof value !== 'string' || value === '') {
+    throw new ApiError(3, `invalid ${field}: value length must be between 1 and 200 runes, inclusive`);
+  }
+  return value;
+}
