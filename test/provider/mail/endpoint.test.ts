@@ -290,6 +290,19 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await profileOf('newcomer@example.com')).toBeUndefined();
     });
 
+    test('a language told at registration reaches the first mail, before there is a profile', async () => {
+      const to = 'registering@example.com';
+      const headers = { 'x-internal-api-key': usher.app.localKey ?? '' };
+      const body = { email: to, orgId: '100', locale: 'cs-CZ' };
+      const told = await (await Rest.as(usher)).send('PUT', '/api/internal/auth/registration-locale', body, headers);
+      expect(told.status).toBe(200);
+      expect((await send({ to, eventType: 'user.human.initialization.code.added' })).status).toBe(200);
+      const mail = await sink.next();
+      expect(mail.parsed.subject).toBe('Aktivujte svůj účet');
+      expect(mail.parsed.html).toContain('<html lang="cs"');
+      expect((await audits())[0]?.after).toMatchObject({ locale: 'cs' });
+    });
+
     test('an organization without a brand is refused, and nothing is sent by another', async () => {
       for (const args of [{ orgID: '404' }, { orgID: undefined }]) {
         const answer = await send({ args, url: `${IDP}/x` });
