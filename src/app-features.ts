@@ -85,6 +85,7 @@ export interface BuiltFeatures {
 export function buildFeatures(ground: Ground): BuiltFeatures {
   const { config, database, clock } = ground;
   const secret = openSecretKey(ground);
+  const turns = new Turns({ connections: database.kind === 'pglite' ? 1 : config.database.poolSize, clock });
   const sealing = new Sealing(config.brandSmtpKeys, clock);
   const senders = new Senders({ database, sealing, publicUrl: config.publicUrl });
   const mailbox = config.production ? null : new Mailbox(config.dataDir, clock);
@@ -94,18 +95,18 @@ export function buildFeatures(ground: Ground): BuiltFeatures {
   return {
     features: {
       ...buildRegistry(ground),
-      ...buildDirectory(ground),
+      ...buildDirectory(ground, turns),
       ...services,
       authMails: new AuthMails({ ...ground, sealing, senders, mailer, renderer }),
       brands: new Brands({ database, sealing, senders, mailer }),
       mailbox,
-      provider: buildProvider({ ...ground, sealing, secret }),
+      provider: buildProvider({ ...ground, sealing, secret, turns }),
       pushSubscriptions,
     },
     bell,
     worker,
     prepare: async () => {
-      await database.change(seedAuthMails);
+      await database.change((tx) => seedAuthMails(tx, sealing));
       await database.change(seedBrands);
       await database.change((tx) => checkSealing(tx, sealing));
     },
@@ -137,11 +138,9 @@ function buildRegistry({ config, database, clock, outbound }: Ground) {
 }
 
 /** People: their own side, and that of administrators. */
-function buildDirectory(ground: Ground) {
+function buildDirectory(ground: Ground, turns: Turns) {
   const { config, database, clock } = ground;
   const policy = { bindSubject: config.auth.bindSubject, allowHttp: !config.production };
-  const connections = database.kind === 'pglite' ? 1 : config.database.poolSize;
-  const turns = new Turns({ connections, clock });
   const names = nameDirectory(ground);
   return {
     superadmins: new Superadmins(database),

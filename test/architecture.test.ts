@@ -37,9 +37,16 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
   notifications: { imports: [...FEATURE, 'persistence/notifications', 'delivery', 'brands', 'directory'] },
   provider: {
     imports: [
-      ...[...FEATURE, 'persistence/provider', 'notifications/render', 'delivery', 'brands', 'directory'],
+      ...FEATURE,
+      'persistence/provider',
+      'notifications/render',
+      'delivery',
+      'brands',
+      'directory',
       // Its events make people's records and change them, in one transaction with what it keeps itself.
       ...['persistence/directory', 'persistence/registration-locales'],
+      'persistence/directory',
+      'persistence/registration-locales',
     ],
   },
   gateway: {

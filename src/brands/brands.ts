@@ -218,7 +218,11 @@ function words(brand: BrandRow): Record<string, unknown> {
       host === null
         ? null
         : {
-            ...{ host, port, user, secure: brand.smtpSecure, allowInsecure: brand.smtpAllowInsecure },
+            host,
+            port,
+            user,
+            secure: brand.smtpSecure,
+            allowInsecure: brand.smtpAllowInsecure,
             hasPassword: brand.smtpPassword !== null,
           },
   };

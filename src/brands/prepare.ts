@@ -1,7 +1,7 @@
 /** What brands need before the doors open: a default one, and keys for every password that is stored. */
 
 import { ConfigError } from '../config.ts';
-import { ensureDefaultBrand, listSealed, updateBrand } from '../persistence/brands/brands.ts';
+import { ensureDefaultBrand, listSealed, lockBrands, updateBrand } from '../persistence/brands/brands.ts';
 import type { Outcome, Tx } from '../persistence/database.ts';
 import { passwordContext, type Sealing } from './sealing.ts';
 
@@ -19,12 +19,16 @@ export async function seedBrands(tx: Tx): Promise<Outcome<null>> {
  * once a brand has an SMTP password). What an older key sealed is sealed anew with the first one, so that the older key can go.
  */
 export async function checkSealing(tx: Tx, sealing: Sealing): Promise<Outcome<number>> {
-  const sealed = await listSealed(tx);
+  let sealed = await listSealed(tx);
   const lost = sealed.filter(({ key }) => !sealing.knows(key)).map(({ slug }) => slug);
   if (lost.length > 0) {
     const problem = `must hold the key that sealed the SMTP password of ${lost.join(', ')}; keep old keys behind the new one, separated by commas`;
     throw new ConfigError([{ key: 'brandSmtpKey', variable: 'BRAND_SMTP_KEY', problem }]);
   }
+  if (sealed.every(({ key }) => key === sealing.current)) return { result: 0, scopes: [] };
+  // Read again behind the lock: a password that is changed meanwhile must not be put back.
+  await lockBrands(tx);
+  sealed = await listSealed(tx);
   let renewed = 0;
   for (const { id, key, text } of sealed) {
     if (key === sealing.current) continue;

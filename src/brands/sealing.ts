@@ -81,6 +81,13 @@ export class Sealing {
     return `${key}.${text}`;
   }
 
+  /** The same secret under the key that seals now; null where it is that already, or cannot be opened. */
+  renewText(context: string, sealed: string): string | null {
+    if (this.current === null || sealed.startsWith(`${this.current}.`)) return null;
+    const secret = this.openText(context, sealed);
+    return secret === null ? null : this.sealText(context, secret);
+  }
+
   /** What `sealText` sealed; null when it cannot be opened. */
   openText(context: string, sealed: string): string | null {
     const [key = '', text = '', more] = sealed.split('.');

@@ -1,6 +1,5 @@
 /** An error of the SMTP client as the value that decides what happens next. */
 
-import { hasForbiddenCharacters } from '../grammar.ts';
 import type { MailOutcome, SmtpServer } from './message.ts';
 
 /** Thrown by the pools when a message's bytes had begun to leave before the connection was lost. */
@@ -64,8 +63,10 @@ function wordsOf(response: unknown, code: string, smtp: SmtpServer | null): stri
   if (typeof response !== 'string' || response === '') return WORDS[code] ?? 'The connection failed.';
   let words = response.toWellFormed().replace(/\s+/g, ' ');
   for (const secret of secretsOf(smtp)) words = words.replaceAll(secret, '***');
-  words = [...words].filter((character) => !hasForbiddenCharacters(character)).join('');
-  return words.slice(0, MAX_WORDS).toWellFormed();
+  return words
+    .replace(/\p{Cc}/gu, '')
+    .slice(0, MAX_WORDS)
+    .toWellFormed();
 }
 
 /** The password as it is and as AUTH LOGIN and PLAIN carry it. */

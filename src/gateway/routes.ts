@@ -55,6 +55,8 @@ export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Rout
     ...userRoutes, //         /api/users…, /api/profile/me/admin-status
     ...auditRoutes, //        /api/admin/audit, /api/applications/:appCode/audit
     ...manifestRoutes, //     /api/manifests/apply, /api/applications/:appCode/manifest
+    ...providerRoutes, //      /api/idp/health, discovery, login, callback, webhook, /api/internal/auth/registration-locale
+    ...providerAdminRoutes, // /api/idp/admin…
     ...brandRoutes(config.production), //     /api/admin/brands…
     ...providerMailRoutes, // /api/idp/notifications/email
     ...devMailRoutes(config.production), //   /dev/mail
@@ -64,8 +66,6 @@ export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Rout
     ...notificationPreferenceRoutes, // /api/profile/me/notifications/:appCode, …/preferences/…
     ...inboxRoutes, //        /api/profile/me/notifications/{inbox,stream}…
     ...unsubscribeRoutes, //  /api/notifications/unsubscribe
-    ...providerRoutes, //      /api/idp/health, discovery, login, callback, webhook, /api/internal/auth/registration-locale
-    ...providerAdminRoutes, // /api/idp/admin…
     ...operationRoutes(config.production), // /healthz, /readyz, /metrics
   ];
   return [...routes, ...documentation(routes)]; // /api/openapi.json, /api/docs

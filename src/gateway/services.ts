@@ -82,7 +82,6 @@ export interface Services {
   readonly entityItems: EntityCatalogItems;
   readonly permissions: Permissions;
   readonly languages: Languages;
-  readonly pushSubscriptions: PushSubscriptions;
   readonly roles: Roles;
   readonly assignments: Assignments;
   readonly overrides: ResourceOverrides;
@@ -97,11 +96,6 @@ export interface Services {
   readonly applicationEvents: ApplicationEvents;
   /** Guards ask it whether an address is still the same account's. */
   readonly subjects: Pick<Subjects, 'admit' | 'noteOwner' | 'refuseOther'>;
-  readonly notificationPreferences: Preferences;
-  readonly notificationTypes: NotificationTypes;
-  readonly sendLog: SendLog;
-  readonly sends: Sends;
-  readonly templates: Templates;
   readonly provider: Provider;
   readonly tokens: Tokens;
   readonly keys: ApiKeys;

@@ -36,18 +36,6 @@ export async function keepRegistrationLocale(
     .execute();
 }
 
-/** What was kept of the address in that organization within the last 24 hours; null when nothing was. */
-export async function findRegistrationLocale(tx: Tx, email: string, orgId: string): Promise<string | null> {
-  const row = await tx.kysely
-    .selectFrom('registration_locale')
-    .select('locale')
-    .where('email', '=', email)
-    .where('org_id', '=', orgId)
-    .where('at', '>', sql<Date>`now() - interval '24 hours'`)
-    .executeTakeFirst();
-  return row?.locale ?? null;
-}
-
 /** Those of the codes that the registry has and the application supports; one that names no languages supports all. */
 export async function supportedOf(tx: Tx, app: string, codes: readonly string[]): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ code: string }>`

@@ -40,10 +40,10 @@ export async function administerProvider<T>(
 }
 
 /** Lets those who work on the same thing in this process do it one after the other. */
-export class Turns {
+export class KeyedLock {
   readonly #last = new Map<string, Promise<unknown>>();
 
-  async take<T>(thing: string, work: () => Promise<T>): Promise<T> {
+  async hold<T>(thing: string, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(thing) ?? Promise.resolve();
     const mine = before.then(work);
     // Whoever comes next waits for the end of this one, not for its success.

@@ -6,6 +6,7 @@
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { storableNames } from '../directory/names.ts';
+import type { Turns } from '../directory/turns.ts';
 import { record } from '../persistence/audit.ts';
 import type { Committed, Database, Outcome, Tx } from '../persistence/database.ts';
 import { applyNames, ensureProfile, findProfile, type ProfileRow } from '../persistence/directory/profiles.ts';
@@ -45,13 +46,23 @@ export interface Told {
   requestId: string;
 }
 
+export interface LifecycleOptions {
+  readonly config: Pick<Config, 'idp'>;
+  readonly database: Database;
+  readonly clock: Pick<Clock, 'now'>;
+  /** A provider may tell of everybody at once. */
+  readonly turns: Pick<Turns, 'take'>;
+}
+
 export class Lifecycle {
   readonly #database: Database;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #orgToApp: Config['idp']['orgToApp'];
+  readonly #turns: Pick<Turns, 'take'>;
 
-  constructor(options: { config: Pick<Config, 'idp'>; database: Database; clock: Pick<Clock, 'now'> }) {
+  constructor(options: LifecycleOptions) {
     this.#database = options.database;
+    this.#turns = options.turns;
     this.#clock = options.clock;
     this.#orgToApp = options.config.idp.orgToApp;
   }
@@ -61,10 +72,11 @@ export class Lifecycle {
     // A clock that runs ahead must not make all that follows late.
     const now = this.#clock.now();
     const at = told.occurredAt === null ? null : new Date(Math.min(told.occurredAt.getTime(), now));
-    return await this.#database.change(async (tx) => {
+    const apply = async (tx: Tx): Promise<Outcome<boolean>> => {
       if (told.eventId !== null && !(await claimEvent(tx, 'webhook', told.eventId))) return UNCHANGED;
       return await this.#apply(tx, told, at, new Date(now));
-    });
+    };
+    return await this.#turns.take(() => this.#database.change(apply));
   }
 
   async #apply(tx: Tx, told: Told, at: Date | null, now: Date): Promise<Outcome<boolean>> {

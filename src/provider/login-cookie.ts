@@ -19,6 +19,11 @@ export interface LoginState {
   verifier: string;
 }
 
+/** Keys out of this installation's secret, one for each purpose. */
+export interface DerivedKeys {
+  derive(purpose: string): Promise<Buffer>;
+}
+
 export interface CookieOptions {
   readonly secret: SecretSource;
   readonly database: Database;
@@ -29,7 +34,7 @@ export interface CookieOptions {
 const LIFE_S = 10 * 60;
 export const LOGIN_COOKIE = 'usher_login';
 const PATH = '/api/idp';
-const PURPOSE = 'login cookie';
+const PURPOSE = 'login-cookie';
 
 export class LoginCookie {
   readonly #options: CookieOptions;

@@ -20,6 +20,7 @@ import {
   randomPKCECodeVerifier,
   randomState,
   type ServerMetadata,
+  WWWAuthenticateChallengeError,
 } from 'openid-client';
 import { z } from 'zod';
 import type { Clock } from '../clock.ts';
@@ -168,11 +169,13 @@ export class Login {
 
   async #fetch(url: string, method: string, headers: Record<string, string>, body: unknown): Promise<Response> {
     const { outbound } = this.#options;
+    // openid-client sends forms, and nothing with the rest.
+    const form = body instanceof URLSearchParams ? body.toString() : null;
     const response = await outbound.send({
       url,
       method: method === 'POST' ? 'POST' : 'GET',
       headers,
-      ...(body === undefined || body === null ? {} : { body: String(body) }),
+      ...(form === null ? {} : { body: form }),
       policy: OPERATOR_POLICY,
       timeoutMs: TIMEOUT_MS,
       maxBytes: MAX_BYTES,
@@ -216,16 +219,20 @@ function wordOf(error: string): string {
 function refuse(error: unknown): never {
   if (error instanceof ResponseBodyError) {
     const words = `The identity provider refused the login: ${wordOf(error.error)}.`;
-    throw new UsherError(error.error === 'invalid_grant' ? 'BAD_REQUEST' : 'IDP_REJECTED', words, { cause: error });
+    throw new UsherError(error.error === 'invalid_grant' ? 'BAD_REQUEST' : 'IDP_REJECTED', words);
   }
   if (error instanceof AuthorizationResponseError) {
     throw new UsherError('BAD_REQUEST', `The identity provider ended the login: ${wordOf(error.error)}.`);
   }
   const cause = error instanceof ClientError && error.cause instanceof OutboundError ? error.cause : error;
   if (cause instanceof OutboundError) throw fromOutbound(cause);
+  if (error instanceof WWWAuthenticateChallengeError) {
+    throw new UsherError('IDP_REJECTED', 'The identity provider refused the client: check its ID and secret.');
+  }
   if (error instanceof ClientError) {
     throw new UsherError('IDP_REJECTED', 'The identity provider answered the login with something that does not fit.', {
-      cause: error,
+      // Its own cause can hold the whole answer, tokens included: that is for no log.
+      cause: new Error(`${error.code ?? 'no code'}: ${error.message}`),
     });
   }
   throw error;

@@ -11,8 +11,9 @@ import { UsherError } from '../errors.ts';
 import type { Database } from '../persistence/database.ts';
 import { getSetting, putSetting } from '../persistence/settings.ts';
 import { type AdminApi, type EmailProvider, hasCode } from './admin-api.ts';
-import { administerProvider, type Done, Turns } from './administration.ts';
+import { administerProvider, type Done, KeyedLock } from './administration.ts';
 import { type IdpClient, IdpCode } from './client.ts';
+import { PROVIDER_SETTING } from './mail/auth-type.ts';
 
 export interface NotificationProviderStatus {
   /** Set up and activated, and what it sends can be verified. */
@@ -24,9 +25,7 @@ export interface NotificationProviderStatus {
   serviceAccountConfigured: boolean;
 }
 
-/** Setting under which the e-mail endpoint finds the key, too: `{providerId, signingKey: <sealed text>, active}`. */
-export const NOTIFICATION_PROVIDER = 'idp.notification-provider';
-
+/** Kept under PROVIDER_SETTING, where the e-mail endpoint finds the key. */
 const Stored = z.object({ providerId: z.string(), signingKey: z.string(), active: z.boolean().default(false) });
 type Stored = z.output<typeof Stored>;
 
@@ -46,7 +45,7 @@ export interface NotificationProviderOptions {
 
 export class NotificationProvider {
   readonly #options: NotificationProviderOptions;
-  readonly #turns = new Turns();
+  readonly #locks = new KeyedLock();
 
   constructor(options: NotificationProviderOptions) {
     this.#options = options;
@@ -55,7 +54,7 @@ export class NotificationProvider {
   /** What is known here: the provider is not asked. */
   async status(): Promise<NotificationProviderStatus> {
     const { config, database } = this.#options;
-    const stored = await database.read((tx) => getSetting(tx, NOTIFICATION_PROVIDER)).then(readStored);
+    const stored = await database.read((tx) => getSetting(tx, PROVIDER_SETTING)).then(readStored);
     const hasSigningKey = config.idp.notificationSigningKey !== null || this.#keyOf(stored) !== null;
     return {
       configured: stored?.active === true && hasSigningKey,
@@ -82,7 +81,7 @@ export class NotificationProvider {
           { retryAfter: 60 },
         );
       }
-      await this.#turns.take('', () => this.#setUp(done));
+      await this.#locks.hold('', () => this.#setUp(done));
     });
     return await this.status();
   }
@@ -93,7 +92,7 @@ export class NotificationProvider {
     const write = { action: 'notification_provider.activated', act: 'activate the notification provider' };
     await administerProvider(database, by, write, async (done) => {
       client.refuseUnconfigured();
-      await this.#turns.take('', async () => {
+      await this.#locks.hold('', async () => {
         const stored = await this.#stored();
         if (stored === null)
           throw new UsherError('NOT_FOUND', 'No notification provider was set up yet: do that first.');
@@ -177,12 +176,12 @@ export class NotificationProvider {
   }
 
   #stored(): Promise<Stored | null> {
-    return this.#options.database.read((tx) => getSetting(tx, NOTIFICATION_PROVIDER)).then(readStored);
+    return this.#options.database.read((tx) => getSetting(tx, PROVIDER_SETTING)).then(readStored);
   }
 
   async #store(stored: Stored): Promise<void> {
     await this.#options.database.change(async (tx) => {
-      await putSetting(tx, NOTIFICATION_PROVIDER, stored);
+      await putSetting(tx, PROVIDER_SETTING, stored);
       return { result: null, scopes: [] };
     });
   }

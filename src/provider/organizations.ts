@@ -8,7 +8,7 @@ import type { Database, Tx } from '../persistence/database.ts';
 import { keepOrganization } from '../persistence/provider/organizations.ts';
 import { claimSetting, dropSetting, getSetting, putSetting } from '../persistence/settings.ts';
 import { type AdminApi, hasCode, type IdpApp, type IdpOrganization } from './admin-api.ts';
-import { administerProvider, type Done, Turns } from './administration.ts';
+import { administerProvider, type Done, KeyedLock } from './administration.ts';
 import { type IdpClient, IdpCode } from './client.ts';
 import { fetchLogo, type Logo } from './logo.ts';
 
@@ -45,7 +45,7 @@ export interface OrganizationsOptions {
 
 export class Organizations {
   readonly #options: OrganizationsOptions;
-  readonly #turns = new Turns();
+  readonly #locks = new KeyedLock();
 
   constructor(options: OrganizationsOptions) {
     this.#options = options;
@@ -204,7 +204,7 @@ export class Organizations {
     const { database, client } = this.#options;
     return await administerProvider(database, by, write, async (done) => {
       client.refuseUnconfigured();
-      return await this.#turns.take(thing, () => work(done));
+      return await this.#locks.hold(thing, () => work(done));
     });
   }
 

@@ -4,6 +4,7 @@ import type { Sealing } from '../brands/sealing.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { NameDirectory } from '../directory/names.ts';
+import type { Turns } from '../directory/turns.ts';
 import type { Outbound } from '../outbound.ts';
 import type { Database } from '../persistence/database.ts';
 import { AdminApi } from './admin-api.ts';
@@ -36,6 +37,7 @@ export interface ProviderOptions {
   readonly sealing: Sealing;
   readonly tokens: AccessTokens;
   readonly secret: SecretSource;
+  readonly turns: Pick<Turns, 'take'>;
   readonly publicUrl: () => string;
 }
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { ConfigError } from '../../src/config.ts';
+import { storableUrl } from '../../src/gateway/fields.ts';
 import { ensurePeople } from '../../src/persistence/people.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { Rest, type RestAnswer } from '../support/rest.ts';
@@ -41,7 +42,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       await storage?.remove();
     }, 60_000);
 
-    const list = async () => (await root.get(BRANDS)).body.data as Record<string, unknown>[];
+    const list = async () => (await root.get(BRANDS)).body.data as { id: number; slug: string; isDefault: boolean }[];
     const bySlug = async (slug: string) => (await list()).find((brand) => brand.slug === slug);
     const defaults = async () => (await list()).filter(({ isDefault }) => isDefault).map(({ slug }) => slug);
     const path = (answer: RestAnswer) => `${BRANDS}/${answer.body.data.id}`;
@@ -136,7 +137,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       await Promise.all(made.map((brand) => root.put(path(brand), { isDefault: true })));
       expect(await defaults()).toHaveLength(1);
       const [present] = await defaults();
-      const id = (await bySlug(String(present)))?.id;
+      const id = (await bySlug(present ?? ''))?.id;
       const none = await root.put(`${BRANDS}/${id}`, { isDefault: false });
       expect([none.status, none.body.details.issues[0].path]).toEqual([400, 'isDefault']);
       expect((await root.delete(`${BRANDS}/${id}`)).body.details.code).toBe('BRAND_IN_USE');
@@ -276,6 +277,12 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     });
   });
 }
+
+test('in production no http URL is kept', () => {
+  const takes = (allowHttp: boolean, url: string) => storableUrl(allowHttp).safeParse(url).success;
+  expect([takes(true, 'http://a.example.com/'), takes(false, 'http://a.example.com/')]).toEqual([true, false]);
+  expect([takes(false, 'https://a.example.com/'), takes(true, 'ftp://a.example.com/')]).toEqual([true, false]);
+});
 
 describe('keys of SMTP passwords', () => {
   let storage: TestStorage;

@@ -38,5 +38,8 @@ describe('sealed secrets', () => {
     expect(sealing.open('x', sealed)).toBe('secret');
     expect([sealing.knows(sealed.key), sealing.current === sealed.key]).toEqual([true, false]);
     expect(new Sealing([], systemClock).current).toBeNull();
+    const renewed = sealing.renewText('x', old.sealText('x', 'secret')) ?? '';
+    expect(new Sealing([newer], systemClock).openText('x', renewed)).toBe('secret');
+    expect([sealing.renewText('x', renewed), sealing.renewText('y', old.sealText('x', ''))]).toEqual([null, null]);
   });
 });

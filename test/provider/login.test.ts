@@ -142,12 +142,24 @@ describe('login for development (specification, "GET /api/idp/login"; contract 8
     // The provider in the field names no address in the token: userinfo was asked.
     expect(data.access_token_claims.email).toBeUndefined();
     expect(answer.headers.getSetCookie()[0]).toMatch(/^usher_login=; Path=\/api\/idp; Max-Age=0;/);
-    const check = await fetch(`${world.usher.rest}/api/profile/me/check`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${data.access_token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ app: 'auth', permission: 'panel.access' }),
-    });
-    expect([check.status, await check.json()]).toEqual([200, { allowed: false }]);
+    const authorization = `Bearer ${data.access_token}`;
+    const profile = await world.nobody.get('/api/profile/me', { authorization });
+    expect([profile.status, profile.body.data]).toMatchObject([
+      200,
+      {
+        email: 'ada@example.com',
+        firstName: 'Ada',
+        lastName: 'Lovelace',
+        displayName: 'Ada Lovelace',
+        identityProfileUrl: `${world.idp.url}/ui/console/users/me`,
+      },
+    ]);
+    const question = { app: 'auth', permission: 'panel.access' };
+    const check = await world.nobody.send('POST', '/api/profile/me/check', question, { authorization });
+    expect([check.status, check.body]).toEqual([200, { allowed: false }]);
+    // An ID token is none for this service.
+    const wrong = { authorization: `Bearer ${data.id_token}` };
+    expect((await world.nobody.get('/api/profile/me', wrong)).status).toBe(401);
   });
 
   test('it serves once: the same cookie, and the same code, are refused a second time', async () => {

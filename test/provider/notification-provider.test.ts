@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Sealing, SIGNING_KEY_CONTEXT } from '../../src/brands/sealing.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -59,6 +60,30 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         subject: row?.id,
         after: { endpoint, step: 'created' },
       });
+    });
+
+    test('what the provider sends from then on is verified with that key', async () => {
+      await world.root.post(`${PATH}/setup`, {});
+      const key = world.idp.state.emailProviders[0]?.signingKey ?? '';
+      const body = JSON.stringify({
+        contextInfo: { eventType: 'user.human.email.code.added', recipientEmailAddress: 'ada@example.com' },
+        templateData: { subject: 'Verify', text: 'Code 1' },
+        args: { orgID: '404', code: '1' },
+      });
+      const send = async (signingKey: string) => {
+        const t = Math.floor(Date.now() / 1000);
+        const v1 = createHmac('sha256', signingKey).update(`${t}.${body}`).digest('hex');
+        const headers = { 'content-type': 'application/json', 'idp-signature': `t=${t},v1=${v1}` };
+        const response = await fetch(`${world.usher.rest}/api/idp/notifications/email`, {
+          method: 'POST',
+          headers,
+          body,
+        });
+        return ((await response.json()) as { details: { code: string } }).details.code;
+      };
+      expect(await send('k'.repeat(36))).toBe('SIGNATURE_INVALID');
+      // Past the signature: no brand carries the organization.
+      expect(await send(key)).toBe('UNKNOWN_ORGANIZATION');
     });
 
     test('again it changes nothing there, also when it is active already', async () => {

@@ -265,7 +265,7 @@ describe('five events in all orders, each told twice', () => {
 
   test('where they do not: the last word on the state counts, and creations are none', async () => {
     const told = TOLD.filter(([event]) => event !== 'user.updated').map(
-      ([event, { occurredAt: _, ...sent }], index) => [event, { ...sent, eventId: `${index}` }] as const,
+      ([event, sent], index) => [event, { orgId: sent.orgId ?? '', eventId: `${index}` }] as const,
     );
     const all = [...orders(told)];
     const words = new Map([

@@ -50,7 +50,7 @@ export async function startSmtp({ tls, login }: SmtpSinkOptions = {}): Promise<S
   const waiting: ((mail: ReceivedMail) => void)[] = [];
   let taken = 0;
   const server = new SMTPServer({
-    ...(tls ?? {}),
+    ...tls,
     disabledCommands: [...(tls === undefined ? ['STARTTLS'] : []), ...(login === undefined ? ['AUTH'] : [])],
     authOptional: login === undefined,
     allowInsecureAuth: true,

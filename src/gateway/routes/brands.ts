@@ -103,7 +103,11 @@ function shown(row: BrandRow, withSmtp: boolean): z.output<typeof Brand> {
     smtpHost === null || smtpPort === null
       ? null
       : {
-          ...{ host: smtpHost, port: smtpPort, secure: smtpSecure, allowInsecure: smtpAllowInsecure, user: smtpUser },
+          host: smtpHost,
+          port: smtpPort,
+          secure: smtpSecure,
+          allowInsecure: smtpAllowInsecure,
+          user: smtpUser,
           hasPassword: smtpPassword !== null,
         };
   return {

@@ -5,7 +5,8 @@ import { addressKind } from '../../address-kind.ts';
 import { escapeHtml } from '../../delivery/layout.ts';
 import type { KeptMail } from '../../delivery/mailbox.ts';
 import { UsherError } from '../../errors.ts';
-import { text } from '../envelopes.ts';
+import { successData, type ValueEnvelope } from '../envelopes.ts';
+import { timestamp } from '../fields.ts';
 import { type Guard, open } from '../guards.ts';
 import { defineRoute, type Route } from '../route.ts';
 
@@ -13,16 +14,40 @@ const STYLE = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-s
 table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.4rem .75rem .4rem 0;border-bottom:1px solid #8884}
 iframe{width:100%;height:42rem;border:1px solid #8886;background:#fff}pre{white-space:pre-wrap;border:1px solid #8886;padding:1rem}`;
 
+const HTML = 'text/html; charset=utf-8';
+
 /** A mail brings its own inline styles and pictures; nothing else of it may act, here or in its sandboxed frame. */
-const PAGE = text('text/html; charset=utf-8', {
-  'content-security-policy':
-    "default-src 'none'; style-src 'unsafe-inline'; img-src http: https: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+const POLICY =
+  "default-src 'none'; style-src 'unsafe-inline'; img-src http: https: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+const Mail = z.strictObject({
+  id: z.string(),
+  at: timestamp,
+  from: z.strictObject({ address: z.string(), name: z.string() }),
+  to: z.string(),
+  subject: z.string(),
+  html: z.string(),
+  text: z.string(),
+  messageId: z.string(),
+  headers: z.record(z.string(), z.string()),
 });
+
+/** A page for people; JSON in `successData`, where `Accept` prefers it. */
+function pageOr<T>(name: string, page: (payload: T) => string): ValueEnvelope {
+  return {
+    kind: 'value',
+    name,
+    media: [HTML, 'application/json; charset=utf-8'],
+    headers: { 'content-security-policy': POLICY },
+    encode: (payload, media) => (media === HTML ? page(payload as T) : successData.encode(payload, media)),
+    describe: (payload, media) => (media === HTML ? { type: 'string' } : successData.describe(payload, media)),
+  };
+}
 
 /** Anybody who reaches this machine by its own name: a page that made its own host name resolve to here reads no mail. */
 const developer: Guard<null> = {
   ...open,
-  name: 'open (loopback host)',
+  name: 'developer',
   description: 'Needs no credentials; answers to `localhost` and loopback addresses only.',
   errors: ['FORBIDDEN'],
   identify: (_services, request) => {
@@ -39,10 +64,10 @@ const listMail = defineRoute({
   summary: 'The development mailbox: mail that no brand can send',
   description: 'Outside production only.',
   guard: developer,
-  envelope: PAGE,
+  envelope: pageOr('mailbox', listPage),
   status: 200,
-  response: z.string(),
-  handle: async ({ mailbox }) => listPage((await mailbox?.list()) ?? []),
+  response: z.array(Mail),
+  handle: async ({ mailbox }) => (await mailbox?.list()) ?? [],
 });
 
 const readMail = defineRoute({
@@ -53,14 +78,14 @@ const readMail = defineRoute({
   description: 'Outside production only.',
   guard: developer,
   params: z.strictObject({ id: z.string().regex(/^[0-9a-f-]{1,64}$/, 'must be the id of a mail') }),
-  envelope: PAGE,
+  envelope: pageOr('mail', mailPage),
   status: 200,
-  response: z.string(),
+  response: Mail,
   errors: ['NOT_FOUND'],
   handle: async ({ mailbox }, { params }) => {
     const mail = (await mailbox?.get(params.id)) ?? null;
     if (mail === null) throw new UsherError('NOT_FOUND', 'There is no such mail in the mailbox.');
-    return mailPage(mail);
+    return mail;
   },
 });
 

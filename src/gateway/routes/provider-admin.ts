@@ -142,7 +142,7 @@ const brandOrganization = defineRoute({
     logoUrl: z.string().nullable().meta({ description: 'Where the provider keeps the logo.' }),
   }),
   errors: [...IDP_ERRORS, 'NOT_FOUND'],
-  example: { body: { primaryColor: '#5469d4', logoUrl: 'https://cdn.example.com/logo.png' } },
+  example: { body: { primaryColor: '#5469d4' } },
   handle: ({ provider }, input) => provider.organizations.brand(input.params.orgId, input.body, input),
 });
 
@@ -173,14 +173,6 @@ const setUpOrganization = defineRoute({
   status: 200,
   response: z.strictObject({ projectId: z.string(), appId: z.string(), clientId: z.string() }),
   errors: [...IDP_ERRORS, 'NOT_FOUND', 'UNKNOWN_REFERENCE', 'ALREADY_EXISTS'],
-  example: {
-    body: {
-      projectName: 'Billing',
-      appName: 'Billing web',
-      redirectUris: ['https://billing.example.com/callback'],
-      userApiAppCode: 'billing',
-    },
-  },
   handle: ({ provider }, input) => provider.organizations.setUp(input.params.orgId, input.body, input),
 });
 

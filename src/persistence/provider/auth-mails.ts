@@ -138,16 +138,6 @@ export interface TemplateSeed {
   requiredVariables: readonly string[];
 }
 
-/** The type of these mails, where it is missing. */
-export async function ensureAuthType(tx: Tx, type: { app: string; code: string; name: string; fromName: string }) {
-  await sql`
-    insert into notification_type (application_id, code, name, email_enabled, push_enabled, user_can_disable,
-      default_push, self_service_enabled, system, email_from_name)
-    select id, ${type.code}, ${type.name}, true, false, false, false, false, true, ${type.fromName}
-    from application where code = ${type.app}
-    on conflict (application_id, code) do nothing`.execute(tx.kysely);
-}
-
 /** Makes the templates that are missing, in languages that the registry has; what is there is never touched. */
 export async function ensureTemplates(
   tx: Tx,

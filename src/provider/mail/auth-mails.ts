@@ -25,13 +25,15 @@ import {
 } from '../../persistence/provider/auth-mails.ts';
 import { getSetting } from '../../persistence/settings.ts';
 import type { Logger } from '../../telemetry.ts';
-import { AUTH_TYPE } from './auth-type.ts';
+import { AUTH_TYPE, PROVIDER_SETTING } from './auth-type.ts';
 import { type Composed, compose } from './compose.ts';
 import { type AuthMail, readPayload } from './payload.ts';
 import { invalid, verifySignature } from './signature.ts';
 
 export interface AuthMailsParts {
-  config: Pick<Config, 'idp' | 'publicUrl'>;
+  config: Pick<Config, 'idp'>;
+  /** Where this service is reached; known once it listens. */
+  publicUrl: () => string;
   database: Database;
   clock: Clock;
   log: Logger;
@@ -47,9 +49,6 @@ export interface AuthMailResult {
   templateSource: 'panel' | 'idp';
 }
 
-/** Where setup keeps the provider's id and its sealed signing key. */
-export const PROVIDER_SETTING = 'idp.notification-provider';
-
 /** The provider waits 5 seconds and tries again; that call then waits for this very sending. */
 const SEND_MS = 30_000;
 /** Longer than a sending can take: a claim of this age was left behind by a crash. */
@@ -62,14 +61,11 @@ export interface Verified {
 
 export class AuthMails {
   readonly #parts: AuthMailsParts;
-  readonly #origins: ReadonlySet<string>;
   /** What is being sent here right now. */
   readonly #running = new Map<string, Promise<AuthMailResult>>();
 
   constructor(parts: AuthMailsParts) {
     this.#parts = parts;
-    const { idp, publicUrl } = parts.config;
-    this.#origins = new Set([idp.publicUrl, publicUrl].flatMap((url) => (url === null ? [] : [new URL(url).origin])));
   }
 
   /** The header that carries the signature, in lower case. */
@@ -101,7 +97,7 @@ export class AuthMails {
 
   async #once(hash: string, json: unknown, requestId: string): Promise<AuthMailResult> {
     const { database, senders } = this.#parts;
-    const mail = readPayload(json, this.#origins);
+    const mail = readPayload(json, this.#origins());
     const sender = mail.orgId === null ? null : await senders.senderOfOrganization(mail.orgId);
     if (sender === null) {
       const which = mail.orgId === null ? 'names no organization' : 'names an organization that no brand carries';
@@ -174,7 +170,12 @@ export class AuthMails {
         appCode: config.idp.notificationAppCode,
         subject: recipient,
         after: {
-          ...{ eventType, orgId, brand, templateKey, locale, templateSource },
+          eventType,
+          orgId,
+          brand,
+          templateKey,
+          locale,
+          templateSource,
           ...(fallbackReason === null ? {} : { fallbackReason }),
         },
         requestId,
@@ -194,6 +195,13 @@ export class AuthMails {
       // What went wrong first is what the caller hears; the claim ends by itself.
       log.warn({ requestId, err: error }, 'the claim of an auth e-mail could not be given back');
     }
+  }
+
+  /** Whose links may stand in a mail (contract 8). */
+  #origins(): ReadonlySet<string> {
+    const { config, publicUrl } = this.#parts;
+    const urls = [config.idp.publicUrl, publicUrl()].filter((url) => url !== null);
+    return new Set(urls.map((url) => new URL(url).origin));
   }
 
   /** The configured key and the one that setup stored: while the provider is set up anew both are in use. */

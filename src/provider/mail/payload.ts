@@ -54,15 +54,16 @@ export function readPayload(json: unknown, origins: ReadonlySet<string>): AuthMa
   }
   const link = textOf(templateData?.url);
   const query = link === null ? new URLSearchParams() : queryOf(link);
-  const orgId = textOf(args?.orgID) ?? query.get('orgID') ?? query.get('organization');
-  const code = textOf(args?.code) ?? textOf(args?.oTP) ?? query.get('code');
+  // Zero values are omitted in the field, but an empty one says no more.
+  const orgId = textOf(args?.orgID) || query.get('orgID') || query.get('organization') || null;
+  const code = textOf(args?.code) || textOf(args?.oTP) || query.get('code') || null;
   return {
     eventType: contextInfo.eventType,
     templateKey: TEMPLATE_KEYS.get(contextInfo.eventType) ?? null,
     recipient,
-    orgId: orgId === '' ? null : orgId,
+    orgId,
     args: cleaned(args, origins),
-    code: code === null || code === '' ? null : unescapeHtml(code),
+    code: code === null ? null : unescapeHtml(code),
     url: link !== null && isAllowed(link, origins) ? link : null,
     templateData: cleaned(templateData, origins),
   };

@@ -1,13 +1,20 @@
-/** What auth mails need from the first start (specification, "Default seed"): their type, and a template for each kind of mail. */
+/** What auth mails need from the first start (specification, "Default seed"): a template for each kind of mail. Their type is the catalog's. */
 
+import { type Sealing, SIGNING_KEY_CONTEXT } from '../../brands/sealing.ts';
 import type { Outcome, Tx } from '../../persistence/database.ts';
-import { ensureAuthType, ensureTemplates } from '../../persistence/provider/auth-mails.ts';
-import { AUTH_TYPE } from './auth-type.ts';
+import { ensureTemplates } from '../../persistence/provider/auth-mails.ts';
+import { getSetting, putSetting } from '../../persistence/settings.ts';
+import { AUTH_TYPE, PROVIDER_SETTING } from './auth-type.ts';
 import { AUTH_TEMPLATES } from './templates.ts';
 
-/** Idempotent: what is there, whatever administrators made of it, stays as it is. */
-export async function seedAuthMails(tx: Tx): Promise<Outcome<null>> {
-  await ensureAuthType(tx, AUTH_TYPE);
+/**
+ * Idempotent: what is there, whatever administrators made of it, stays as it is. The stored signing key is sealed anew where an
+ * older key sealed it, so that the older key can go.
+ */
+export async function seedAuthMails(tx: Tx, sealing: Sealing): Promise<Outcome<null>> {
   await ensureTemplates(tx, AUTH_TYPE, AUTH_TEMPLATES);
+  const kept = (await getSetting(tx, PROVIDER_SETTING)) as { signingKey?: unknown } | null | undefined;
+  const renewed = typeof kept?.signingKey === 'string' ? sealing.renewText(SIGNING_KEY_CONTEXT, kept.signingKey) : null;
+  if (renewed !== null) await putSetting(tx, PROVIDER_SETTING, { ...kept, signingKey: renewed });
   return { result: null, scopes: [] };
 }

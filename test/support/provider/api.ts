@@ -73,7 +73,7 @@ function createEmailProvider(state: IdpState, { endpoint, description }: Body): 
   const row = {
     id: newId(),
     active: false,
-    description: String(description ?? ''),
+    description: typeof description === 'string' ? description : '',
     endpoint: required(endpoint, 'endpoint'),
     signingKey: newKey(),
   };
@@ -88,7 +88,7 @@ function updateEmailProvider(state: IdpState, body: Body, [id]: string[]): ApiAn
   );
   const swap = body.expirationSigningKey === '0s';
   const endpoint = required(body.endpoint, 'endpoint');
-  const description = String(body.description ?? '');
+  const description = typeof body.description === 'string' ? body.description : '';
   if (!swap && row.endpoint === endpoint && row.description === description) {
     throw new ApiError(9, 'No changes (COMMAND-lh3op)');
   }
@@ -210,7 +210,7 @@ function uploadLogo(state: IdpState, body: Body, _parts: string[], request: ApiR
   const org = scoped(state, request);
   const file = body as unknown as Uploaded;
   if (!Buffer.isBuffer(file.bytes)) throw new ApiError(3, 'request Content-Type is not multipart/form-data');
-  if (!/^image\//.test(file.media)) throw new ApiError(3, 'invalid content-type (UPLOAD-2Fbs)');
+  if (!file.media.startsWith('image/')) throw new ApiError(3, 'invalid content-type (UPLOAD-2Fbs)');
   if (org.label === null) throw new ApiError(5, 'Label Policy not found (Org-23BMs)');
   org.logo = file;
   return { body: {} };

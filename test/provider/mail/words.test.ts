@@ -1,0 +1,111 @@
+import { describe, expect, test } from '@jest/globals';
+import { readPayload } from '../../../src/provider/mail/payload.ts';
+import { scrub, unescapeHtml } from '../../../src/provider/mail/text.ts';
+import { chooseVariant } from '../../../src/provider/mail/variants.ts';
+import { IDP, mailBody } from './provider-mails.ts';
+
+const ORIGINS = new Set([IDP, 'https://usher.example.com']);
+
+describe('the provider’s texts', () => {
+  test.each([
+    ['O&#39;Brien', "O'Brien"],
+    ['&lt;b&gt; &amp; &#34;&quot;&apos;', `<b> & ""'`],
+    ['&amp;lt;', '&lt;'],
+    ['&amp;#39;', '&#39;'],
+    ['&#x41;&#65;&unknown;&', 'AA&unknown;&'],
+    ['a&#13;&#10;b&#0;&#55296;', 'ab'],
+  ])('%s is unescaped once', (text, plain) => {
+    expect(unescapeHtml(text)).toBe(plain);
+  });
+
+  test.each([
+    ['See https://idp.example.com/x?y=1.', 'See https://idp.example.com/x?y=1.'],
+    ['See https://evil.example.com/x now', 'See  now'],
+    ['HTTP://EVIL.example.com', ''],
+    ['www.evil.example.com/x', ''],
+    ['javascript:alert(1)', ''],
+    ['https://idp.example.com@evil.example.com/', ''],
+    ['https://idp.example.com.evil.example.com/', ''],
+    ['My data: none', 'My data: none'],
+  ])('%s', (text, left) => {
+    const { templateData } = readPayload(JSON.parse(mailBody({ templateData: { text } }).body), ORIGINS);
+    expect(templateData.text).toBe(left);
+    expect(scrub(text, () => true)).toBe(text);
+  });
+});
+
+describe('the link and the code', () => {
+  const read = (of: Parameters<typeof mailBody>[0]) => readPayload(JSON.parse(mailBody(of).body), ORIGINS);
+
+  test.each([
+    [`${IDP}/ui/x?code=1`, true],
+    ['https://usher.example.com/x', true],
+    ['https://evil.example.com/x', false],
+    ['http://idp.example.com/x', false],
+    ['https://idp.example.com:444/x', false],
+    ['https://user@idp.example.com/x', false],
+    ['//idp.example.com/x', false],
+    ['/ui/login', false],
+    ['javascript:alert(1)', false],
+    ['', false],
+  ])('%s may stand in a mail: %s', (url, allowed) => {
+    expect(read({ url }).url).toBe(allowed ? url : null);
+  });
+
+  test('come from wherever the provider puts them', () => {
+    const none = { code: undefined, orgID: undefined };
+    expect(read({ args: { ...none, oTP: '12345678' }, url: `${IDP}/x?organization=7` })).toMatchObject({
+      code: '12345678',
+      orgId: '7',
+    });
+    expect(read({ args: none, url: `${IDP}/x?userID=2&orgID=100&codeID=K&code=C%2B1` })).toMatchObject({
+      code: 'C+1',
+      orgId: '100',
+    });
+    expect(read({ args: { ...none, orgID: 100 }, url: '' })).toMatchObject({ code: null, orgId: '100' });
+    expect(read({ args: { code: '', orgID: '' }, url: `${IDP}/x?orgID=100&code=7` })).toMatchObject({
+      code: '7',
+      orgId: '100',
+    });
+    expect(read({ args: none, url: '' }).orgId).toBeNull();
+  });
+
+  test.each([
+    ['contextInfo', {}],
+    ['contextInfo.eventType', { contextInfo: { recipientEmailAddress: 'a@b.example.com' } }],
+    ['contextInfo.recipientEmailAddress', { contextInfo: { eventType: 'x' } }],
+    ['contextInfo.recipientEmailAddress', { contextInfo: { eventType: 'x', recipientEmailAddress: 'a@b\r\nc' } }],
+    ['args', { contextInfo: { eventType: 'x', recipientEmailAddress: 'a@b.example.com' }, args: [] }],
+    ['', null],
+  ])('a call without a usable %s is refused', (path, json) => {
+    expect(() => readPayload(json, ORIGINS)).toThrow(
+      expect.objectContaining({ details: expect.objectContaining({ issues: [expect.objectContaining({ path })] }) }),
+    );
+  });
+});
+
+describe('the language', () => {
+  const registry = new Map([
+    ['en', null],
+    ['cs', 'en'],
+    ['sk', 'cs'],
+    ['de', 'at'],
+    ['at', 'de'],
+    ['pt-br', 'pt'],
+  ]);
+  const of = (...locales: string[]) => locales.map((locale) => ({ locale }));
+  test.each([
+    ['cs', of('cs', 'en'), 'cs'],
+    ['sk', of('cs', 'en'), 'cs'],
+    ['sk', of('en', 'fr'), 'en'],
+    ['sk', of('fr', 'de'), 'de'],
+    ['de', of('en', 'fr'), 'en'],
+    ['de', of('fr', 'it'), 'fr'],
+    ['unknown', of('it', 'cs'), 'cs'],
+  ])('%s is written as the best there is', (locale, variants, chosen) => {
+    expect(chooseVariant(locale, variants, registry)?.locale).toBe(chosen);
+  });
+  test('of no variant there is none', () => {
+    expect(chooseVariant('en', [], registry)).toBeNull();
+  });
+});

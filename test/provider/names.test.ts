@@ -1,0 +1,65 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { useWorld } from './fixture.ts';
+
+const ME = '/api/profile/me';
+
+describe('names go to the provider first (specification, "Profile synchronization")', () => {
+  const world = useWorld();
+  const profile = { givenName: 'Admin', familyName: 'Istrator', displayName: 'Admin I.' };
+
+  beforeEach(() => {
+    world.idp.oidc.faults.clear();
+    world.idp.state.users = [{ id: '200', email: 'Admin@Example.com', profile: { ...profile } }];
+    world.idp.calls.length = 0;
+  });
+
+  test('what is sent is written there and kept here; what is not sent stays as it is there', async () => {
+    const answer = await world.root.put(ME, { firstName: 'Ada' });
+    expect([answer.status, answer.body.data.firstName]).toEqual([200, 'Ada']);
+    expect(world.idp.state.users[0]?.profile).toEqual({ ...profile, givenName: 'Ada' });
+    expect((await world.root.put(ME, { lastName: 'Lovelace', displayName: 'Ada L.' })).status).toBe(200);
+    expect(world.idp.state.users[0]?.profile).toEqual({
+      givenName: 'Ada',
+      familyName: 'Lovelace',
+      displayName: 'Ada L.',
+    });
+    expect((await world.root.get(ME)).body.data).toMatchObject({ firstName: 'Ada', lastName: 'Lovelace' });
+  });
+
+  test('what the provider does not take is not kept here', async () => {
+    await world.root.put(ME, { firstName: 'Before' });
+    const path = '/v2/users/human/200';
+    for (const [fault, code] of [
+      [{ status: 400, body: '{"code":3,"message":"invalid givenName (V2-1)"}' }, 'IDP_REJECTED'],
+      [{ status: 503, body: '{}' }, 'IDP_UNREACHABLE'],
+      ['reset', 'IDP_UNREACHABLE'],
+    ] as const) {
+      world.idp.oidc.faults.set(path, fault);
+      const answer = await world.root.put(ME, { firstName: 'After' });
+      expect([answer.status, answer.body.details.code]).toEqual([502, code]);
+      expect((await world.root.get(ME)).body.data.firstName).toBe('Before');
+    }
+  });
+
+  test('a user that the provider does not know, or knows twice, is not written to', async () => {
+    await world.root.put(ME, { firstName: 'Before' });
+    const [user] = world.idp.state.users;
+    for (const users of [[], user === undefined ? [] : [user, { ...user, id: '201' }]]) {
+      world.idp.state.users = users;
+      const answer = await world.root.put(ME, { firstName: 'After' });
+      expect([answer.status, answer.body.details.code]).toEqual([502, 'IDP_REJECTED']);
+    }
+    expect((await world.root.get(ME)).body.data.firstName).toBe('Before');
+    expect(world.idp.count('PUT', '/201')).toBe(0);
+  });
+
+  test('what is no name of the provider’s does not go there, and the same again is no fault', async () => {
+    expect((await world.root.put(ME, { theme: 'dark' })).status).toBe(200);
+    expect(world.idp.calls).toEqual([]);
+    world.idp.oidc.faults.set('/v2/users/human/200', {
+      status: 400,
+      body: '{"code":9,"message":"No changes (COMMAND-2n8fs)"}',
+    });
+    expect((await world.root.put(ME, { firstName: 'Admin' })).status).toBe(200);
+  });
+});
