@@ -7,9 +7,9 @@ import type { Outbound } from '../outbound.ts';
 import type { Database, Tx } from '../persistence/database.ts';
 import { keepOrganization } from '../persistence/provider/organizations.ts';
 import { claimSetting, dropSetting, getSetting, putSetting } from '../persistence/settings.ts';
-import { type AdminApi, hasCode, type IdpApp, type IdpOrganization } from './admin-api.ts';
+import type { AdminApi, IdpApp, IdpOrganization } from './admin-api.ts';
 import { administerProvider, type Done, KeyedLock } from './administration.ts';
-import { type IdpClient, IdpCode } from './client.ts';
+import { type IdpClient, IdpCode, IdpRefusal } from './client.ts';
 import { fetchLogo, type Logo } from './logo.ts';
 
 export type { IdpOrganization } from './admin-api.ts';
@@ -81,10 +81,12 @@ export class Organizations {
       done({ action: 'organization.created', subject: id, after: { name } });
       return id;
     } catch (error) {
-      if (!hasCode(error, IdpCode.ALREADY_EXISTS)) throw error;
-      const [left] = first ? [] : await api.organizations({ name });
+      // Without an answer it may have been made. A refusal says that it was not, by this try at least.
+      if (!(error instanceof IdpRefusal)) throw error;
+      const taken = error.idpCode === IdpCode.ALREADY_EXISTS;
+      const [left] = taken && !first ? await api.organizations({ name }) : [];
       if (left !== undefined) return left.id;
-      await this.#change((tx) => dropSetting(tx, underway));
+      if (taken || first) await this.#change((tx) => dropSetting(tx, underway));
       throw error;
     }
   }

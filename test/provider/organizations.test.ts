@@ -102,6 +102,13 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect([foreign.status, foreign.body.details.code]).toEqual([409, 'ALREADY_EXISTS']);
       expect(org(id).primaryDomain).toBe('acme.example.com');
       expect((await world.root.post(ORGS, { name: 'Other', domain: 'other.example.com' })).status).toBe(201);
+      // Refused here, made there by somebody else: it is not what an earlier try left.
+      world.idp.oidc.faults.set('/v2/organizations', { status: 403, body: '{"code":7,"message":"no permission"}' });
+      expect((await world.root.post(ORGS, { name: 'Theirs', domain: 'theirs.example.com' })).status).toBe(502);
+      world.idp.oidc.faults.clear();
+      world.idp.state.orgs.push({ ...newOrg(), id: '9', name: 'Theirs' });
+      expect((await world.root.post(ORGS, { name: 'Theirs', domain: 'theirs.example.com' })).status).toBe(409);
+      expect(org('9').primaryDomain).toBe('');
       const both = await Promise.all(
         [1, 2].map(() => world.root.post(ORGS, { name: 'Two', domain: 'two.example.com' })),
       );
