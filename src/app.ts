@@ -106,7 +106,14 @@ async function build(config: Config, { clock, log, database, deliveryFailpoints 
   database.follow(engine);
   const reached = new Reached(config.publicUrl);
   const built = buildFeatures({
-    ...{ config, database, clock, log, outbound, tokens, registry, deliveryFailpoints },
+    config,
+    database,
+    clock,
+    log,
+    outbound,
+    tokens,
+    registry,
+    deliveryFailpoints,
     publicUrl: () => reached.url,
     isActive: async (email) => (await engine.person(email)).person.active,
   });
