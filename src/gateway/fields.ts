@@ -64,9 +64,11 @@ export function text(max: number) {
     );
 }
 
-/** Text for people that can stand in a header of a mail: one line, no control characters. */
+/** Text for people in one line, not empty: it can stand in a header of a mail. */
 export function line(max: number) {
-  return text(max).refine((value) => !hasForbiddenCharacters(value), 'must not hold line breaks or control characters');
+  return text(max)
+    .refine((value) => value.trim() !== '', 'must not be empty')
+    .refine((value) => !hasForbiddenCharacters(value), 'must be one line, without control characters');
 }
 
 /** A URL that may be stored; `http` outside production only (contract 1). */
@@ -83,7 +85,7 @@ export function storableUrl(allowHttp: boolean) {
 /** An object of whatever its sender puts into it. */
 export const freeObject = z.record(z.string(), z.unknown());
 
-export const name = line(200).refine((value) => value.trim() !== '', 'must not be empty');
+export const name = line(200);
 export const description = text(2000).nullable();
 
 export const languageCode = z.string().refine(isLanguageCode, 'must be a language code such as cs, en or pt-br');

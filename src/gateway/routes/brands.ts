@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { BrandRow } from '../../brands/brands.ts';
 import { isHostName } from '../../grammar.ts';
 import { noContent, successData } from '../envelopes.ts';
-import { email, id, idParam, line, readOnly, slug, storableUrl, text, timestamp } from '../fields.ts';
+import { email, id, idParam, line, name, readOnly, slug, storableUrl, text, timestamp } from '../fields.ts';
 import { panelEntry, superAdmin } from '../guards.ts';
 import { answer, defineRoute, type Route } from '../route.ts';
 
@@ -49,9 +49,7 @@ const smtpFields = {
   allowInsecure: z
     .boolean()
     .meta({ description: 'Send even where neither TLS nor a fitting certificate can be had. Loopback may always.' }),
-  user: line(320)
-    .refine((value) => value !== '', 'must not be empty')
-    .nullable(),
+  user: line(320).nullable(),
   password: z
     .string()
     .min(1, 'must not be empty; null takes it away')
@@ -86,15 +84,10 @@ function fields(allowHttp: boolean) {
     footerText: text(2000).nullable().optional(),
     emailFrom: email.nullable().optional(),
     emailFromName: line(200).nullable().optional(),
-    idpOrgId: line(200)
-      .refine((value) => value.trim() !== '', 'must not be empty')
-      .nullable()
-      .optional(),
+    idpOrgId: line(200).nullable().optional(),
     smtp: Smtp.nullable().optional(),
   };
 }
-
-const brandName = line(200).refine((value) => value.trim() !== '', 'must not be empty');
 
 /** Who is no SuperAdmin sees brands without SMTP. */
 function shown(row: BrandRow, withSmtp: boolean): z.output<typeof Brand> {
@@ -158,7 +151,7 @@ function createBrand(allowHttp: boolean): Route {
     summary: 'Create a brand',
     guard: superAdmin,
     refusal: 'brand.created.refused',
-    body: z.strictObject({ slug, name: brandName, ...fields(allowHttp) }),
+    body: z.strictObject({ slug, name, ...fields(allowHttp) }),
     envelope: successData,
     status: 201,
     response: Brand,
@@ -192,7 +185,7 @@ function changeBrand(allowHttp: boolean): Route {
     params: Params,
     body: z.strictObject({
       slug: slug.optional().meta({ description: 'Cannot be changed; only the present one may be sent.' }),
-      name: brandName.optional(),
+      name: name.optional(),
       ...fields(allowHttp),
       id: readOnly,
       createdAt: readOnly,
