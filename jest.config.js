@@ -7,5 +7,7 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   maxWorkers: 2,
+  // Modules and embedded databases of files that have ended are not all given back; a big process also takes long to end.
+  workerIdleMemoryLimit: '1GB',
   testTimeout: 30_000,
 };

@@ -68,14 +68,24 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
   app: { imports: ['*'] },
 };
 
-const LEAVES = ['errors', 'grammar', 'address-kind', 'clock', 'config', 'config-keys', 'config-table', 'telemetry'];
+const LEAVES = [
+  'errors',
+  'grammar',
+  'address-kind',
+  'clock',
+  'constant-time',
+  'config',
+  'config-keys',
+  'config-table',
+  'telemetry',
+];
 
 /** Packages that only these rooms may name. */
 const PACKAGES: Record<string, readonly string[]> = {
   '@mikro-orm/': ['persistence'],
   kysely: ['persistence'],
   pg: ['persistence'],
-  '@electric-sql/pglite': ['persistence'],
+  '@electric-sql/': ['persistence'],
   '@grpc/': ['engine/grpc'],
   'grpc-health-check': ['engine/grpc'],
   express: ['gateway'],

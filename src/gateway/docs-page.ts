@@ -1,6 +1,7 @@
 /** The OpenAPI document as one page for people: made here, with no script, no font and no request to anywhere. */
 
 import { createHash } from 'node:crypto';
+import { escapeHtml } from '../delivery/layout.ts';
 import type { JsonSchema } from './envelopes.ts';
 import type { OpenApiDocument, Operation } from './openapi.ts';
 
@@ -198,8 +199,4 @@ function html(parts: TemplateStringsArray, ...values: (string | Html | readonly 
 /** Descriptions are plain sentences with `code` in them. */
 function prose(text: string): Html {
   return new Html(escapeHtml(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>'));
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

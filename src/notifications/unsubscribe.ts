@@ -3,7 +3,8 @@
  * type by number, never by address, and is signed for this purpose alone. It does not expire: neither does the mail that holds it.
  */
 
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac } from 'node:crypto';
+import { isSameSecret } from '../constant-time.ts';
 import { UsherError, validationFailed } from '../errors.ts';
 import type { Database } from '../persistence/database.ts';
 import { holdSwitchable, keepPreferences } from '../persistence/notifications/preferences.ts';
@@ -59,11 +60,8 @@ export class Unsubscriptions {
   async #read(token: string): Promise<{ person: number; type: number }> {
     const [, person, type] = /^([1-9]\d{0,15})\.([1-9]\d{0,15})\.[A-Za-z0-9_-]{43}$/.exec(token) ?? [];
     if (person !== undefined && type !== undefined) {
-      const expected = Buffer.from(sign(await this.#options.secret.derive(PURPOSE), Number(person), Number(type)));
-      const sent = Buffer.from(token);
-      if (expected.length === sent.length && timingSafeEqual(expected, sent)) {
-        return { person: Number(person), type: Number(type) };
-      }
+      const expected = sign(await this.#options.secret.derive(PURPOSE), Number(person), Number(type));
+      if (isSameSecret(expected, token)) return { person: Number(person), type: Number(type) };
     }
     throw validationFailed([{ path: 'token', message: 'is not one that this service made: use the link of the mail' }]);
   }

@@ -1,14 +1,29 @@
-import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { Refused } from './refused.ts';
 
 const LOCK_FILE = 'usher.lock';
+/** Beside a database that is being made: one that was left half made, by a kill, holds nothing of anybody and is made anew. */
+const UNFINISHED_FILE = 'database.unfinished';
 
 /** A data directory that this process alone works in. */
 export interface HeldDirectory {
   /** Where the embedded database's files are. */
   readonly database: string;
+  /** To be called once the database is whole, and before anything is written for anybody: from then on it is kept. */
+  finished(): void;
   release(): void;
 }
 
@@ -23,10 +38,35 @@ export function holdDirectory(dataDir: string): HeldDirectory {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   closeToOthers(dataDir);
   const lock = takeLock(lockFile, dataDir);
-  mkdirSync(database, { recursive: true, mode: 0o700 });
-  chmodSync(database, 0o700);
-  chmodSync(lockFile, 0o600);
-  return { database, release: () => lock.close() };
+  const unfinished = join(dataDir, UNFINISHED_FILE);
+  try {
+    if (existsSync(unfinished)) rmSync(database, { recursive: true, force: true });
+    mkdirSync(database, { recursive: true, mode: 0o700 });
+    chmodSync(database, 0o700);
+    chmodSync(lockFile, 0o600);
+    if (readdirSync(database).length === 0) writeFileSync(unfinished, '', { mode: 0o600 });
+  } catch (error) {
+    lock.close();
+    throw error;
+  }
+  return {
+    database,
+    finished: () => {
+      if (existsSync(unfinished)) removeForGood(unfinished, dataDir);
+    },
+    release: () => lock.close(),
+  };
+}
+
+/** Removes a file so that it does not come back after a power cut. */
+function removeForGood(file: string, directory: string): void {
+  rmSync(file);
+  const handle = openSync(directory, 'r');
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
 }
 
 /** Takes the group's and others' rights away, but not from a directory that was made for something else as well. */

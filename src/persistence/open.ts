@@ -178,7 +178,9 @@ async function openMigratedDirectory(
       const state = await migrationState(connectionOf(orm).getClient());
       refuseNewer(state);
       if (!mayMigrate) refusePending(state);
-      return { opened, applied: state.pending.length === 0 ? [] : await migrateEmbedded(orm) };
+      const applied = state.pending.length === 0 ? [] : await migrateEmbedded(orm);
+      held.finished();
+      return { opened, applied };
     } catch (error) {
       await embedded.close();
       throw error;

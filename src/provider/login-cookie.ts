@@ -1,8 +1,8 @@
 /** What a login leaves in the browser between its two requests: sealed, for ten minutes, for one use. (Contract 8.) */
 
-import { timingSafeEqual } from 'node:crypto';
 import { EncryptJWT, jwtDecrypt } from 'jose';
 import type { Clock } from '../clock.ts';
+import { isSameSecret } from '../constant-time.ts';
 import { UsherError } from '../errors.ts';
 import type { Database } from '../persistence/database.ts';
 import { claimEvent } from '../persistence/seen-events.ts';
@@ -64,7 +64,7 @@ export class LoginCookie {
   async open(sealed: string | undefined, state: string): Promise<LoginState> {
     if (sealed === undefined) throw refused('There is no login underway in this browser, or it took over ten minutes.');
     const { id, ...login } = await this.#decrypt(sealed);
-    if (!equal(login.state, state)) throw refused('This answer belongs to another login.');
+    if (!isSameSecret(login.state, state)) throw refused('This answer belongs to another login.');
     const { result } = await this.#options.database.change(async (tx) => ({
       result: await claimEvent(tx, 'login', id),
       scopes: [],
@@ -103,9 +103,4 @@ export class LoginCookie {
 
 function refused(message: string): UsherError {
   return new UsherError('BAD_REQUEST', message);
-}
-
-function equal(a: string, b: string): boolean {
-  const [left, right] = [Buffer.from(a), Buffer.from(b)];
-  return left.length === right.length && timingSafeEqual(left, right);
 }

@@ -1,5 +1,5 @@
 import { createECDH } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { DeliveryFailpoint } from '../../src/delivery/worker.ts';
 import type { Database } from '../../src/persistence/database.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
@@ -7,7 +7,7 @@ import type { DeliveryOrders } from '../support/delivery-process.ts';
 import { type PushService, startPushService } from '../support/push-service.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';
 import { spawnScript } from '../support/spawn-writer.ts';
-import { startUsher } from '../support/usher.ts';
+import { type RunningUsher, startUsher } from '../support/usher.ts';
 import { until } from './rows.ts';
 
 type Point = DeliveryFailpoint | 'after-commit';
@@ -38,6 +38,7 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 on the way of a delive
   let smtp: SmtpSink;
   let push: PushService;
   let env: Record<string, string>;
+  let usher: RunningUsher | undefined;
 
   beforeAll(async () => {
     [storage, smtp, push] = await Promise.all([createStorage(kind), startSmtp(), startPushService()]);
@@ -52,6 +53,11 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 on the way of a delive
       PUSH_PRIVATE_KEY: pair.getPrivateKey('base64url').padStart(43, 'A'),
       PUSH_SUBJECT: 'mailto:ops@example.com',
     };
+  }, 60_000);
+  // One that a failure left open would hold the database of all that follow, and the process of the tests.
+  afterEach(async () => {
+    await usher?.close();
+    usher = undefined;
   }, 60_000);
   afterAll(async () => {
     await Promise.all([smtp?.close(), push?.close(), storage?.remove()]);
@@ -74,9 +80,10 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 on the way of a delive
 
         // The leases of the dead end by themselves, on an embedded database with the next start; nobody wants to wait here.
         if (kind === 'postgresql') await endLeases(storage);
-        const usher = await startUsher(storage, { env });
+        const again = await startUsher(storage, { env });
+        usher = again;
         await until(
-          () => waiting(usher.app.database),
+          () => waiting(again.app.database),
           (count) => count === 0,
         );
         for (const { to } of people) {
@@ -88,7 +95,7 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 on the way of a delive
           const pushes = push.pushes.filter(({ path }) => path.endsWith(`/${to}`));
           expect([1, 2]).toContain(pushes.length);
         }
-        const states = await usher.app.database.read(
+        const states = await again.app.database.read(
           async (tx) =>
             await tx.kysely
               .selectFrom('notification as n')
@@ -101,7 +108,8 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 on the way of a delive
         expect(states).toEqual(
           Array.from({ length: 2 * RECIPIENTS }, () => ({ notification: 'sent', delivery: 'sent', due_at: null })),
         );
-        await usher.close();
+        usher = undefined;
+        await again.close();
       }
     },
     60_000 + ROUNDS * 20_000,

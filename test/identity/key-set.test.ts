@@ -235,7 +235,9 @@ describe('concurrency and memory', () => {
 
   test('1,000 tokens at once: one key set, one userinfo a token', async () => {
     const tokens = await Promise.all(Array.from({ length: 1000 }, (_, n) => mintBare({ jti: `t${n}` })));
-    const answers = await Promise.all([...tokens, ...tokens].map((token) => ask(token)));
+    // A busy machine may take longer for a thousand answers than the provider has for one: time runs slower.
+    const own = start({}, { speed: 0.1 });
+    const answers = await Promise.all([...tokens, ...tokens].map((token) => ask(token, own)));
     expect(new Set(answers)).toEqual(new Set([JANE]));
     expect([count(PATHS.discovery), count(PATHS.jwks), count(PATHS.userinfo)]).toEqual([1, 1, 1000]);
   });

@@ -59,13 +59,14 @@ describe('the directory of an embedded database', () => {
     await expect(storage.open()).rejects.toThrow('Another process');
     await database.close();
     await (await storage.open()).close();
-  });
+    // Processes start one after the other here, which takes its time on a busy machine.
+  }, 240_000);
 
   test('a first start that was killed half way is begun again by the next', async () => {
     const dataDir = join(scratch, 'first');
     const orders = { dataDir, prefix: 'first', migrateOnStart: true };
     const first = spawnWriter(orders);
-    // PGlite writes its files one after the other, the one that says that all are there at the end.
+    // Its files are written one after the other.
     const { child } = first;
     while (child.exitCode === null && !existsSync(join(dataDir, 'database', 'base'))) await sleep(5);
     await first.kill();
@@ -75,6 +76,28 @@ describe('the directory of an embedded database', () => {
     await second.says('acknowledged 0');
     await second.kill();
   }, 240_000);
+
+  test('what is in it is kept from the moment it is whole, and thrown away before', () => {
+    const dataDir = join(scratch, 'half');
+    const begin = () => {
+      const held = holdDirectory(dataDir);
+      const file = join(held.database, 'file');
+      return { held, file, kept: existsSync(file) };
+    };
+    const killed = begin();
+    writeFileSync(killed.file, '');
+    killed.held.release();
+    const whole = begin();
+    expect(whole.kept).toBe(false);
+    writeFileSync(whole.file, '');
+    whole.held.finished();
+    whole.held.release();
+    for (let time = 0; time < 2; time++) {
+      const next = begin();
+      expect(next.kept).toBe(true);
+      next.held.release();
+    }
+  });
 
   test('is made for its owner alone', () => {
     const dataDir = join(scratch, 'deep', 'new');

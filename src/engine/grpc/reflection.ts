@@ -9,32 +9,66 @@ import { healthService } from './health.ts';
 
 type Stream = ServerDuplexStream<unknown, unknown>;
 
+type Package = ConstructorParameters<typeof ReflectionService>[0];
+
 /** Adds the reflection services. The function answered ends their open streams, which else outlive a drain. */
 export function addReflection(server: Server): () => void {
   const open = new Set<Stream>();
-  const services = {
-    root: { fileDescriptorProtos: filesOf(PermissionService.file) },
-    health: withFiles(healthService),
-  };
-  const reflection = new ReflectionService(services as unknown as ConstructorParameters<typeof ReflectionService>[0]);
-  reflection.addToServer({
-    addService(service, implementation) {
-      server.addService(service as ServiceDefinition, tracked(implementation as UntypedServiceImplementation, open));
-    },
-  });
+  const implementations = once(() => collect(createReflection()).map(({ implementation }) => implementation));
+  // What they are called is known without their files, which take long to read: the first to ask waits for that, not a start.
+  for (const [version, { service }] of collect(new ReflectionService({})).entries()) {
+    server.addService(
+      service,
+      tracked(() => implementations()[version] as UntypedServiceImplementation, open),
+    );
+  }
   return () => {
     for (const stream of open) stream.end();
     open.clear();
   };
 }
 
+function createReflection(): ReflectionService {
+  const services = {
+    root: { fileDescriptorProtos: filesOf(PermissionService.file) },
+    health: withFiles(healthService),
+  };
+  return new ReflectionService(services as unknown as Package);
+}
+
+interface Served {
+  service: ServiceDefinition;
+  implementation: UntypedServiceImplementation;
+}
+
+/** The two versions of a reflection, as it would add them to a server. */
+function collect(reflection: ReflectionService): Served[] {
+  const served: Served[] = [];
+  reflection.addToServer({
+    addService: (service, implementation) =>
+      served.push({
+        service: service as ServiceDefinition,
+        implementation: implementation as UntypedServiceImplementation,
+      }),
+  });
+  return served;
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
 /** Reflection has one method a version, and it is a stream both ways. */
-function tracked(implementation: UntypedServiceImplementation, open: Set<Stream>): UntypedServiceImplementation {
-  const answer = implementation.ServerReflectionInfo as (stream: Stream) => void;
+function tracked(implementation: () => UntypedServiceImplementation, open: Set<Stream>): UntypedServiceImplementation {
   return {
     ServerReflectionInfo: (stream: Stream) => {
       open.add(stream);
       stream.once('cancelled', () => open.delete(stream));
+      const answer = implementation().ServerReflectionInfo as (stream: Stream) => void;
       answer(stream);
     },
   };

@@ -144,13 +144,14 @@ export async function ensureTemplates(
   type: { app: string; code: string },
   templates: readonly TemplateSeed[],
 ): Promise<void> {
-  for (const { key, locale, subject, html, text, requiredVariables } of templates) {
-    await sql`
-      insert into template (application_id, notification_type_id, key, locale, subject, html, text, required_variables)
-      select t.application_id, t.id, ${key}, l.code, ${subject}, ${html}, ${text}, ${[...requiredVariables]}::text[]
-      from application a join notification_type t on t.application_id = a.id and t.code = ${type.code}
-      join language l on l.code = ${locale}
-      where a.code = ${type.app}
-      on conflict (notification_type_id, key, locale) do nothing`.execute(tx.kysely);
-  }
+  await sql`
+    insert into template (application_id, notification_type_id, key, locale, subject, html, text, required_variables)
+    select t.application_id, t.id, wanted.key, l.code, wanted.subject, wanted.html, wanted.text, wanted."requiredVariables"
+    from jsonb_to_recordset(${JSON.stringify(templates)}::jsonb)
+      as wanted (key text, locale text, subject text, html text, text text, "requiredVariables" text[])
+    join application a on a.code = ${type.app}
+    join notification_type t on t.application_id = a.id and t.code = ${type.code}
+    join language l on l.code = wanted.locale
+    order by wanted.key, wanted.locale
+    on conflict (notification_type_id, key, locale) do nothing`.execute(tx.kysely);
 }
