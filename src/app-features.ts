@@ -14,6 +14,7 @@ import { Entities } from './catalog/entities.ts';
 import { EntityCatalogItems } from './catalog/entity-items.ts';
 import { Languages } from './catalog/languages.ts';
 import { Manifests } from './catalog/manifest/manifests.ts';
+import type { TemplateChecker } from './catalog/manifest/templates.ts';
 import { ResourceOverrides } from './catalog/overrides.ts';
 import { Permissions } from './catalog/permissions.ts';
 import { Roles } from './catalog/roles.ts';
@@ -94,7 +95,7 @@ export function buildFeatures(ground: Ground): BuiltFeatures {
   const { services, renderer, streams } = buildNotifications({ ...ground, secret, bell });
   return {
     features: {
-      ...buildRegistry(ground),
+      ...buildRegistry(ground, services.templates),
       ...buildDirectory(ground, turns),
       ...services,
       authMails: new AuthMails({ ...ground, sealing, senders, mailer, renderer }),
@@ -122,7 +123,7 @@ export function buildFeatures(ground: Ground): BuiltFeatures {
 }
 
 /** Applications, what they define, and who may do what in them. */
-function buildRegistry({ config, database, clock, outbound }: Ground) {
+function buildRegistry({ config, database, clock, outbound }: Ground, templates: TemplateChecker) {
   const entities = new Entities(database);
   const { allowedOrigins } = config.entities;
   return {
@@ -131,7 +132,7 @@ function buildRegistry({ config, database, clock, outbound }: Ground) {
     entityItems: new EntityCatalogItems({ entities, outbound, allowedOrigins, production: config.production }),
     permissions: new Permissions(database),
     languages: new Languages(database),
-    manifests: new Manifests({ database, clock }),
+    manifests: new Manifests({ database, clock, templates }),
     roles: new Roles(database),
     assignments: new Assignments(database),
     overrides: new ResourceOverrides(database),

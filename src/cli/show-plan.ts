@@ -59,6 +59,8 @@ function detail({ action, kind, before = {}, after = {} }: Change): string {
   if (action === 'change') {
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
     const changed = names.filter((name) => show(before[name]) !== show(after[name]));
+    // Its parts are as long as mails are.
+    if (kind === 'template') return ` (${changed.join(', ')})`;
     return ` (${changed.map((name) => `${name}: ${difference(before[name], after[name])}`).join('; ')})`;
   }
   const record = action === 'create' ? after : before;

@@ -50,7 +50,7 @@ export function mount(options: MountOptions): (exchange: Exchange) => void {
     const { place } = match;
     exchange.pattern = place.pattern;
     const route = place.routes.get((method === 'HEAD' ? 'get' : method.toLowerCase()) as Method);
-    if (route !== undefined) {
+    if (route !== undefined && !(method === 'HEAD' && route.unsafe)) {
       travel(options, exchange, route, match, target.search).catch((error: unknown) => {
         // Not even the error could be written: a connection that ends is better than one that waits.
         exchange.log.error({ requestId: exchange.requestId, route: exchange.pattern, err: error }, 'no answer written');

@@ -153,6 +153,8 @@ export interface RouteSpec<
   readonly refusal?: `${string}.refused`;
   /** Logged at `debug` while it succeeds: asked thousands of times a second, or by probes. */
   readonly quiet?: boolean;
+  /** A GET that changes something: it takes no HEAD, which must never do what it does. */
+  readonly unsafe?: boolean;
   readonly handle: (
     services: Services,
     input: Input<C, z.output<P>, z.output<Q>, BodyOf<B>, H>,
@@ -181,6 +183,7 @@ export interface Route {
   readonly cacheControl: string;
   readonly refusal: string | null;
   readonly quiet: boolean;
+  readonly unsafe: boolean;
   readonly handle: (services: Services, input: Input<unknown, unknown, unknown, unknown, RequestHeader>) => unknown;
 }
 
@@ -206,6 +209,7 @@ export function defineRoute<
     throw fault('a response schema belongs to every envelope but the empty one');
   }
   if (spec.method === 'get' && spec.body !== undefined) throw fault('a GET takes no body');
+  if (spec.method !== 'get' && spec.unsafe !== undefined) throw fault('only a GET is safe unless it says otherwise');
 
   return {
     method: spec.method,
@@ -228,6 +232,7 @@ export function defineRoute<
     cacheControl: spec.cacheControl ?? 'no-store',
     refusal: spec.refusal ?? null,
     quiet: spec.quiet ?? false,
+    unsafe: spec.unsafe ?? false,
     // The one place where the types of the parts are dropped: mount.ts passes what these very schemas have checked.
     handle: spec.handle as unknown as Route['handle'],
   };

@@ -12,7 +12,7 @@ export interface Place {
   readonly pattern: string;
   readonly names: readonly string[];
   readonly routes: ReadonlyMap<Method, Route>;
-  /** For `Allow`, in the order of RFC 9110: what the place takes, OPTIONS always, HEAD with GET. */
+  /** For `Allow`, in the order of RFC 9110: what the place takes, OPTIONS always, HEAD with a GET that changes nothing. */
   readonly allow: string;
 }
 
@@ -95,7 +95,7 @@ function descend(at: Branch, segments: readonly string[], index: number, taken: 
 
 function allowed(routes: ReadonlyMap<Method, Route>): string {
   const methods = [...routes.keys()].map((method) => method.toUpperCase());
-  if (routes.has('get')) methods.push('HEAD');
+  if (routes.get('get')?.unsafe === false) methods.push('HEAD');
   return [...methods, 'OPTIONS'].join(', ');
 }
 

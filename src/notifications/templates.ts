@@ -21,7 +21,7 @@ import {
 import { lockType } from '../persistence/notifications/types.ts';
 import { knownApplication, unknownApplication } from './applications.ts';
 import type { Rendered, Renderer, TemplateSource } from './render.ts';
-import { refuseTarget } from './urls.ts';
+import { isTarget, targetRule } from './urls.ts';
 import { variablesOf } from './variables.ts';
 import { SYSTEM_LANGUAGE } from './variant.ts';
 
@@ -38,6 +38,14 @@ export interface TemplatesOptions {
   readonly renderer: Renderer;
   /** Whether stored URLs may be http: outside production. */
   readonly allowHttp: boolean;
+}
+
+/** One thing wrong with a part; where it does not parse, where in the part. */
+export interface TemplateIssue {
+  readonly path: string;
+  readonly message: string;
+  readonly line?: number;
+  readonly column?: number;
 }
 
 export class Templates {
@@ -148,9 +156,12 @@ export class Templates {
     throw unrenderable(template, outcome?.problem ?? 'it was not rendered');
   }
 
-  async #refuseUnfit(sent: Sent<TemplateFields>): Promise<void> {
+  /** What of a template's parts does not parse or may not be stored; empty when all is well. */
+  async faultsOf(sent: Sent<TemplateSource>): Promise<readonly TemplateIssue[]> {
     // One with values in it is looked at when it is rendered.
-    if (sent.url && !/\{[{%]/.test(sent.url)) refuseTarget('url', sent.url, this.#allowHttp);
+    if (sent.url && !/\{[{%]/.test(sent.url) && !isTarget(sent.url, this.#allowHttp)) {
+      return [{ path: 'url', message: targetRule(this.#allowHttp) }];
+    }
     const faults = await this.#renderer.check({
       subject: sent.subject ?? '',
       html: sent.html ?? '',
@@ -159,14 +170,17 @@ export class Templates {
       pushBody: sent.pushBody ?? null,
       url: sent.url ?? null,
     });
-    if (faults.length === 0) return;
-    const issues = faults.map(({ field, line, column, message }) => ({
+    return faults.map(({ field, line, column, message }) => ({
       path: field,
       message: `does not parse: line ${line}, column ${column}: ${message}`,
       line,
       column,
     }));
-    throw validationFailed(issues);
+  }
+
+  async #refuseUnfit(sent: Sent<TemplateFields>): Promise<void> {
+    const issues = await this.faultsOf(sent);
+    if (issues.length > 0) throw validationFailed(issues);
   }
 }
 

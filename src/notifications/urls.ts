@@ -16,6 +16,10 @@ function isPath(text: string): boolean {
 /** Throws VALIDATION_FAILED naming the field. */
 export function refuseTarget(field: string, text: string | null | undefined, allowHttp: boolean): void {
   if (text === null || text === undefined || isTarget(text, allowHttp)) return;
-  const schemes = allowHttp ? 'http or https' : 'https';
-  throw validationFailed([{ path: field, message: `must be a URL with ${schemes} and no credentials, or a path` }]);
+  throw validationFailed([{ path: field, message: targetRule(allowHttp) }]);
+}
+
+/** What `isTarget` asks for, as a person is told. */
+export function targetRule(allowHttp: boolean): string {
+  return `must be a URL with ${allowHttp ? 'http or https' : 'https'} and no credentials, or a path`;
 }

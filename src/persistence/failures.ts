@@ -75,9 +75,15 @@ export function toDatabaseError(error: unknown): unknown {
   return error;
 }
 
-/** Rolled back by the server for the sake of another transaction: the same work may simply be done again. */
+/**
+ * States that another transaction brought about: serialization and deadlock; and a reference or a unique value that was looked
+ * up and found good, but is not any more (what it names was deleted, or taken, meanwhile).
+ */
+const OVERTAKEN: ReadonlySet<string | null> = new Set(['40001', '40P01', '23503', '23505']);
+
+/** Whether the same work may simply be done again: a look-up then sees what overtook it, and says so in its own words. */
 export function isWorthRepeating(error: unknown): boolean {
-  return error instanceof StatementFailed && (error.sqlState === '40001' || error.sqlState === '40P01');
+  return error instanceof StatementFailed && OVERTAKEN.has(error.sqlState);
 }
 
 /** Whether the connection that threw `error` must not be used again. */

@@ -26,7 +26,7 @@ export interface TransactionsOptions {
   failpoints?: Failpoints | undefined;
 }
 
-/** A transaction that lost a deadlock or a serialization is done again, at most so many times in all. */
+/** A transaction that another one has overtaken is done again, at most so many times in all. */
 const ATTEMPTS = 4;
 /** How long a write waits for its own instance to see it; after that every cached fact is forgotten instead. */
 const REACH_MS = 3000;

@@ -64,7 +64,7 @@ const STATEMENTS: [name: string, run: (tx: Tx) => Promise<unknown>][] = [
   ['the line of a permission', (tx) => isBelow(tx, 3, 101, 102)],
   ['what uses a language', (tx) => usersOfLanguage(tx, 'mt')],
   ['the texts', (tx) => readTypeTexts(tx, 3)],
-  ['types in use', (tx) => usedNotificationTypes(tx, 10, ['generic'])],
+  ['types in use', (tx) => usedNotificationTypes(tx, 10, ['generic'], true)],
 ];
 
 describe('plans of the registry with 20,000 people', () => {

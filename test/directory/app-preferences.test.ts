@@ -98,6 +98,21 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await count('many@example.com')).toBe(100);
     });
 
+    test('HEAD changes nothing: what a GET would record or make takes none', async () => {
+      const heady = await Rest.as(usher, 'heady@example.com');
+      for (const path of ['/api/profile/me', `${APPS}/billing`, '/api/idp/callback?code=x&state=y']) {
+        const answer = await heady.send('HEAD', path);
+        expect({ path, status: answer.status, allow: answer.headers.get('allow') }).toEqual({
+          path,
+          status: 405,
+          allow: expect.not.stringContaining('HEAD'),
+        });
+      }
+      expect(await summary('heady@example.com')).toBeUndefined();
+      expect((await root.get('/api/profile/heady@example.com')).status).toBe(404);
+      expect((await heady.send('HEAD', APPS)).status).toBe(200);
+    });
+
     test('rule 2: each application by itself; an unknown one is 404 and records nothing', async () => {
       const ada = await Rest.as(usher, 'ada@example.com');
       await ada.get(`${APPS}/shop`);

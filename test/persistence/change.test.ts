@@ -167,6 +167,40 @@ forEachDatabase('change', (fixture, kind) => {
     expect(runs).toBeGreaterThan(2);
   });
 
+  test('what was looked up and is gone, or taken, when it is written is looked up again', async () => {
+    if (kind === 'pglite') return;
+    const { database } = fixture;
+    const make = (code: string) => async (tx: Parameters<Parameters<Database['change']>[0]>[0]) => ({
+      result: (await insertApplication(tx, code)).id,
+      scopes: [`p:${code}`] as const,
+    });
+    const idOf = async (tx: Parameters<Parameters<Database['change']>[0]>[0], code: string) =>
+      (await tx.kysely.selectFrom('application').select('id').where('code', '=', code).executeTakeFirst())?.id;
+    await database.change(make('vanishing'));
+    let runs = 0;
+    const referring = database.change(async (tx) => {
+      const id = await idOf(tx, 'vanishing');
+      if (id === undefined) return { result: 'gone', scopes: [] };
+      if (runs++ === 0) {
+        await database.change(async (other) => {
+          await other.kysely.deleteFrom('application').where('id', '=', id).execute();
+          return { result: null, scopes: ['p:vanishing'] };
+        });
+      }
+      await sql`insert into role (application_id, code) values (${id}, 'r')`.execute(tx.kysely);
+      return { result: 'referred', scopes: ['p:vanishing'] };
+    });
+    await expect(referring).resolves.toMatchObject({ result: 'gone' });
+    const taking = database.change(async (tx) => {
+      if ((await idOf(tx, 'contended')) !== undefined) return { result: 'taken', scopes: [] };
+      if (runs++ === 1) await database.change(make('contended'));
+      await make('contended')(tx);
+      return { result: 'made', scopes: ['p:contended'] };
+    });
+    await expect(taking).resolves.toMatchObject({ result: 'taken' });
+    expect(runs).toBe(2);
+  });
+
   test('acknowledges after its follower has reached the revision; a follower that fails forgets everything', async () => {
     const database = kind === 'postgresql' ? await fixture.storage.open() : fixture.database;
     const calls: string[] = [];

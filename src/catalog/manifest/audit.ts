@@ -54,9 +54,22 @@ function named({ actor, code, requestId }: Occasion): Pick<AuditEntry, 'actor' |
   return { actor: typeof actor === 'string' ? actor : `user:${actor.email}`, appCode: code, requestId };
 }
 
+const PART = 2000;
+
+/** A long part by its beginning, as the records of single templates have it. */
+function shortenParts({ before, after }: Change): void {
+  for (const record of [before ?? {}, after ?? {}]) {
+    for (const [name, part] of Object.entries(record)) {
+      if (typeof part !== 'string' || part.length <= PART) continue;
+      record[name] = `${part.slice(0, PART).toWellFormed()}… (${part.length} characters)`;
+    }
+  }
+}
+
 /** As answers show it, but for a role's permissions: a code such as `token.read` as a name would be taken for a secret. */
 function readable(step: Step): Change {
   const change = show(step);
+  if (step.kind === 'template') shortenParts(change);
   if (step.kind !== 'role') return change;
   for (const side of ['before', 'after'] as const) {
     const permissions = step[side]?.permissions;

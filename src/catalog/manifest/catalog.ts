@@ -45,7 +45,14 @@ export function planCatalog(current: Catalog, given: Given, faults: Faults): Cat
 
   const changed = retyped(current, manifest);
   const plan: CatalogPlan = {
-    target: { application, entities, permissions, roles, notificationTypes: current.notificationTypes },
+    target: {
+      application,
+      entities,
+      permissions,
+      roles,
+      notificationTypes: current.notificationTypes,
+      templates: current.templates,
+    },
     application: new Steps('application'),
     entities: compare('entity', current.entities, entities, manifest.entities),
     permissions: compare('permission', current.permissions, permissions, manifest.permissions),
@@ -202,6 +209,9 @@ export function levelsOf({ type }: ManifestPermission): string {
   return type === 'tiered' ? 'view or edit' : 'allowed';
 }
 
+/** What a section's records are called. */
+const THINGS: Partial<Record<Section, string>> = { roles: 'role', notificationTypes: 'notification type' };
+
 /** So many faults may come with a guess at what was meant. */
 const SUGGESTIONS = 50;
 
@@ -218,7 +228,7 @@ export function noteUnknown(
   // Help for a misspelling or two: with hundreds of faults it would only cost time.
   const near = faults.list.length < SUGGESTIONS ? nearest(code, known.keys()) : null;
   const hint = near === null ? '' : `; did you mean ${near}?`;
-  const thing = section === 'roles' ? 'role' : 'permission';
+  const thing = THINGS[section] ?? 'permission';
   faults.add(path, `${code} is no ${thing} of ${manifest.application.code}${hint}`, { code: 'UNKNOWN_REFERENCE' });
 }
 

@@ -9,8 +9,10 @@ import { turn } from '../../persistence/catalog/manifest-read.ts';
 import {
   type AccessLevel,
   byCode,
+  DEFAULT_TEMPLATE_KEY,
   type ManifestNotificationType,
   type ManifestPermission,
+  type ManifestTemplate,
   SECTIONS,
 } from './format.ts';
 import type { Catalog, People } from './state.ts';
@@ -40,6 +42,18 @@ export interface ExportedManifest {
     selfServiceEnabled?: false;
     system?: true;
     emailFromName?: string;
+  }[];
+  templates: readonly {
+    type: string;
+    key?: string;
+    locale: string;
+    subject: string;
+    html: string;
+    text?: string;
+    pushTitle?: string;
+    pushBody?: string;
+    url?: string;
+    requiredVariables?: readonly string[];
   }[];
   admins: readonly string[];
   assignments: readonly { email: string; roles: readonly string[] }[];
@@ -73,6 +87,7 @@ export function toManifest(catalog: Catalog & { application: object }, people: P
       permissions: Object.fromEntries([...role.permissions].sort(([a], [b]) => byCode(a, b))),
     })),
     notificationTypes: sorted(catalog.notificationTypes.values()).map(toNotificationType),
+    templates: [...catalog.templates].sort(([a], [b]) => byCode(a, b)).map(([, template]) => toTemplate(template)),
     admins: [...people.admins].sort(byCode),
     assignments: byPerson(people),
     overrides: [...people.overrides]
@@ -89,6 +104,13 @@ function toNotificationType(type: ManifestNotificationType): ExportedManifest['n
   const off = Object.fromEntries(Object.entries(flags).filter(([, on]) => !on));
   const texts = given({ code, name, description, emailFromName });
   return { ...texts, ...off, ...(system ? { system } : {}) };
+}
+
+function toTemplate(template: ManifestTemplate): ExportedManifest['templates'][number] {
+  const { type, locale, subject, html, text, pushTitle, pushBody, url, requiredVariables } = template;
+  const key = template.key === DEFAULT_TEMPLATE_KEY ? null : template.key;
+  const plain = given({ type, key, locale, subject, html, text, pushTitle, pushBody, url });
+  return requiredVariables.length > 0 ? { ...plain, requiredVariables } : plain;
 }
 
 type Given<T> = { [Key in keyof T as null extends T[Key] ? never : Key]: T[Key] } & {

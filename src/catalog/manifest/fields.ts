@@ -134,6 +134,14 @@ export function words(max: number, lines = false): Rule {
   };
 }
 
+/** Text that a machine reads: may be empty; line breaks and tabs, no other control characters, at most `max` code points. */
+export function prose(max: number): Rule {
+  return {
+    test: (text) => !isLongerThan(text, max) && !hasForbiddenCharacters(text.replace(/[\n\r\t]/g, ' ')),
+    says: `is longer than ${max} characters, or holds control characters`,
+  };
+}
+
 export function isMap(value: Plain | undefined): value is PlainMap {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -61,6 +61,21 @@ export interface ManifestNotificationType {
   emailFromName: string | null;
 }
 
+/** The words of a type in one language. Null and absence are the same; an empty part is one. */
+export interface ManifestTemplate {
+  /** The code of its notification type. */
+  type: string;
+  key: string;
+  locale: string;
+  subject: string;
+  html: string;
+  text: string | null;
+  pushTitle: string | null;
+  pushBody: string | null;
+  url: string | null;
+  requiredVariables: readonly string[];
+}
+
 export interface ManifestAssignment {
   email: string;
   roles: readonly string[];
@@ -82,6 +97,7 @@ export interface Records {
   permissions: ManifestPermission;
   roles: ManifestRole;
   notificationTypes: ManifestNotificationType;
+  templates: ManifestTemplate;
   admins: string;
   assignments: ManifestAssignment;
   overrides: ManifestOverride;
@@ -104,6 +120,7 @@ export const SECTIONS = [
   'permissions',
   'roles',
   'notificationTypes',
+  'templates',
   'admins',
   'assignments',
   'overrides',
@@ -112,6 +129,23 @@ export type Section = (typeof SECTIONS)[number];
 
 /** Lengths of text that no grammar bounds, in code points. */
 export const TEXT_LIMITS = { name: 200, description: 2000, groupName: 200, idLabel: 200, emailFromName: 200 } as const;
+
+/** The same of a template's parts, as its own endpoint has them. */
+export const TEMPLATE_LIMITS = {
+  subject: 1000,
+  html: 1024 * 1024,
+  text: 1024 * 1024,
+  pushTitle: 1000,
+  pushBody: 4000,
+  url: 2048,
+  variable: 128,
+  variables: 100,
+  /** All templates of a manifest together, in UTF-16 code units: aliases could make more of a text than it is long. */
+  together: 32 * 1024 * 1024,
+} as const;
+
+/** The key of a template that names none. */
+export const DEFAULT_TEMPLATE_KEY = 'default';
 
 /** A value of a manifest's text. Maps are objects without a prototype: `constructor` is a key like any other. */
 export type Plain = string | number | boolean | null | readonly Plain[] | PlainMap;

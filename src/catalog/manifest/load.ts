@@ -14,9 +14,11 @@ import {
   readPermissions,
   readRolePermissions,
   readRoles,
+  turn,
   type Wanted,
 } from '../../persistence/catalog/manifest-read.ts';
 import { readNotificationTypes, usedNotificationTypes } from '../../persistence/catalog/notification-types.ts';
+import { readTemplatesAfter } from '../../persistence/catalog/templates.ts';
 import type { Tx } from '../../persistence/database.ts';
 import type { CatalogPlan } from './catalog.ts';
 import type {
@@ -26,6 +28,7 @@ import type {
   ManifestNotificationType,
   ManifestPermission,
   ManifestRole,
+  ManifestTemplate,
 } from './format.ts';
 import {
   type Assignment,
@@ -36,6 +39,7 @@ import {
   type People,
   type Usage,
 } from './state.ts';
+import { templateKey } from './templates.ts';
 
 const ACCESS_LEVELS: Record<Exclude<Level, 0>, AccessLevel> = {
   [Level.ALLOWED]: 'allowed',
@@ -59,13 +63,16 @@ export interface LoadedCatalog extends Catalog {
   id: number | null;
 }
 
-export async function loadCatalog(tx: Tx, code: string): Promise<LoadedCatalog> {
+/** Templates only where they are asked for: they are long. */
+export async function loadCatalog(tx: Tx, code: string, withTemplates: boolean): Promise<LoadedCatalog> {
   const row = await findApplication(tx, code);
   const entities = new Map<string, ManifestEntity>();
   const permissions = new Map<string, ManifestPermission>();
   const roles = new Map<string, ManifestRole & { permissions: Map<string, AccessLevel> }>();
   const notificationTypes = new Map<string, ManifestNotificationType>();
-  if (row === null) return { id: null, application: null, entities, permissions, roles, notificationTypes };
+  const templates = new Map<string, ManifestTemplate>();
+  const catalog = { entities, permissions, roles, notificationTypes, templates };
+  if (row === null) return { id: null, application: null, ...catalog };
   for await (const page of readEntities(tx, row.id)) {
     for (const entity of page) entities.set(entity.code, described(entity));
   }
@@ -88,7 +95,22 @@ export async function loadCatalog(tx: Tx, code: string): Promise<LoadedCatalog> 
   }
   const { id, name, description, languages } = row;
   const application = described({ code, name, description, supportedLanguages: languages });
-  return { id, application, entities, permissions, roles, notificationTypes };
+  if (withTemplates) await loadTemplates(tx, id, templates);
+  return { id, application, ...catalog };
+}
+
+const TEMPLATES_AT_ONCE = 50;
+
+async function loadTemplates(tx: Tx, app: number, templates: Map<string, ManifestTemplate>): Promise<void> {
+  for (let after = 0; ; ) {
+    const page = await readTemplatesAfter(tx, app, after, TEMPLATES_AT_ONCE);
+    for (const { id, ...template } of page) {
+      templates.set(templateKey(template), template);
+      after = id;
+    }
+    if (page.length < TEMPLATES_AT_ONCE) return;
+    await turn();
+  }
 }
 
 /** A manifest has no empty texts: what says nothing is left out there. Over REST one may have been stored. */
@@ -146,9 +168,16 @@ export async function loadUsage(tx: Tx, id: number | null, { removed, retyped }:
   return await countOverrides(tx, id, [...retyped.keys()], removed.entities);
 }
 
-/** Those of the types that go of which there are templates or notifications. */
-export async function loadUsedTypes(tx: Tx, id: number | null, removed: readonly string[]): Promise<Set<string>> {
-  return id === null ? new Set() : await usedNotificationTypes(tx, id, removed);
+/** Those of the types that go of which there are notifications, or templates that stay. */
+export async function loadUsedTypes(
+  tx: Tx,
+  id: number | null,
+  removed: readonly string[],
+  { prune, manifest }: { prune: boolean; manifest: Manifest },
+): Promise<Set<string>> {
+  // Templates that such a plan keeps are those that it names, and it names none of a type that goes.
+  const templatesStay = !(prune && manifest.templates !== null);
+  return id === null ? new Set() : await usedNotificationTypes(tx, id, removed, templatesStay);
 }
 
 async function load(

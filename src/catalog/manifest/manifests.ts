@@ -17,6 +17,7 @@ import { type Fault, type Manifest, ManifestFaults } from './format.ts';
 import { loadCatalog, loadEverybody } from './load.ts';
 import { parseManifest } from './parse.ts';
 import { isEmpty, makePlan, type Plan, type ShownPlan, showPlan } from './plan.ts';
+import { checkTemplates, type TemplateChecker } from './templates.ts';
 
 export interface ApplyOptions {
   actor: Actor;
@@ -51,12 +52,14 @@ const CLAIM_MS = 60_000;
 export class Manifests {
   readonly #database: Database;
   readonly #clock: Clock;
+  readonly #templates: TemplateChecker;
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
-  constructor({ database, clock }: { database: Database; clock: Clock }) {
+  constructor({ database, clock, templates }: { database: Database; clock: Clock; templates: TemplateChecker }) {
     this.#database = database;
     this.#clock = clock;
+    this.#templates = templates;
   }
 
   /**
@@ -71,8 +74,11 @@ export class Manifests {
     try {
       return await this.#inTurn(async () => {
         signal?.throwIfAborted();
+        const unfit = await checkTemplates(manifest, this.#templates, signal);
         // Faults of the form: what the database has to say comes in the same answer.
-        if (issues.length > 0) throw new ManifestFaults(await this.#furtherFaults(manifest, options));
+        if (issues.length + unfit.length > 0) {
+          throw new ManifestFaults([...unfit, ...(await this.#furtherFaults(manifest, options))]);
+        }
         return await (options.dryRun ? this.#plan(manifest, options) : this.#carryOut(manifest, options));
       });
     } catch (error) {
@@ -163,7 +169,7 @@ export class Manifests {
 }
 
 async function load(tx: Tx, code: string): Promise<ExportedManifest | null> {
-  const { id, application, ...catalog } = await loadCatalog(tx, code);
+  const { id, application, ...catalog } = await loadCatalog(tx, code, true);
   if (id === null || application === null) return null;
   return toManifest({ ...catalog, application }, await loadEverybody(tx, id));
 }

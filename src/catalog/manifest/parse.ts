@@ -91,6 +91,7 @@ class Collected {
         permissions: section('permissions'),
         roles: section('roles'),
         notificationTypes: section('notificationTypes'),
+        templates: section('templates'),
         admins: section('admins'),
         assignments: section('assignments'),
         overrides: section('overrides'),

@@ -7,7 +7,8 @@ import { type Manifest, ManifestFaults } from './format.ts';
 import { loadCatalog, loadLanguages, loadPeople, loadUsage, loadUsedTypes } from './load.ts';
 import { checkTypesInUse, type NotificationTypePlan, planNotificationTypes } from './notification-types.ts';
 import { type PeoplePlan, planPeople } from './people.ts';
-import { type Change, KINDS, type Kind, type Step, type StepOf, type Summary, show } from './steps.ts';
+import { type Change, KINDS, type Kind, type Step, type StepOf, type Steps, type Summary, show } from './steps.ts';
+import { planTemplates } from './templates.ts';
 
 export interface Plan {
   code: string;
@@ -36,31 +37,38 @@ export interface ShownPlan {
 export async function makePlan(tx: Tx, manifest: Manifest, prune: boolean): Promise<Plan> {
   const faults = new Faults();
   const { code } = manifest.application;
-  const current = await loadCatalog(tx, code);
+  const current = await loadCatalog(tx, code, manifest.templates !== null);
   const given: Given = { manifest, prune, languages: await loadLanguages(tx) };
   const catalog = planCatalog(current, given, faults);
   const types = planNotificationTypes(current.notificationTypes, manifest, prune, faults);
-  checkTypesInUse(await loadUsedTypes(tx, current.id, types.removed), types, faults);
+  checkTypesInUse(await loadUsedTypes(tx, current.id, types.removed, given), types, faults);
+  const templates = planTemplates(
+    current.templates,
+    { ...given, types: new Set(current.notificationTypes.keys()), removedTypes: types.removed },
+    faults,
+  );
   const people = await loadPeople(tx, current.id, manifest, prune, catalog);
   const usage = await loadUsage(tx, current.id, catalog);
   const plan = await planPeople(people, usage, catalog, given, faults);
   if (faults.list.length > 0) throw new ManifestFaults(faults.list);
-  return assemble(code, current.id, catalog, types, plan);
+  return assemble(code, current.id, { catalog, types, templates, people: plan });
 }
 
-function assemble(
-  code: string,
-  id: number | null,
-  catalog: CatalogPlan,
-  types: NotificationTypePlan,
-  people: PeoplePlan,
-): Plan {
+interface Parts {
+  catalog: CatalogPlan;
+  types: NotificationTypePlan;
+  templates: Steps<'template'>;
+  people: PeoplePlan;
+}
+
+function assemble(code: string, id: number | null, { catalog, types, templates, people }: Parts): Plan {
   const all = {
     application: catalog.application,
     entity: catalog.entities,
     permission: catalog.permissions,
     role: catalog.roles,
     notificationType: types.steps,
+    template: templates,
     admin: people.admins,
     assignment: people.assignments,
     override: people.overrides,
@@ -76,6 +84,7 @@ function assemble(
     permission: all.permission.list,
     role: all.role.list,
     notificationType: all.notificationType.list,
+    template: all.template.list,
     admin: all.admin.list,
     assignment: all.assignment.list,
     override: all.override.list,

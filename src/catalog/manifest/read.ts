@@ -9,9 +9,10 @@ import {
   isStorableUrl,
   normalizeEmail,
 } from '../../grammar.ts';
-import { describe, type Faults, Fields, isMap, type Rule, readText, words } from './fields.ts';
+import { describe, type Faults, Fields, isMap, prose, type Rule, readText, words } from './fields.ts';
 import {
   type AccessLevel,
+  DEFAULT_TEMPLATE_KEY,
   type Manifest,
   type ManifestApplication,
   type ManifestAssignment,
@@ -20,13 +21,16 @@ import {
   type ManifestOverride,
   type ManifestPermission,
   type ManifestRole,
+  type ManifestTemplate,
   type Path,
   type Plain,
   SECTIONS,
   type Section,
+  TEMPLATE_LIMITS,
   TEXT_LIMITS,
 } from './format.ts';
 import { overrideKey } from './state.ts';
+import { templateKey } from './templates.ts';
 
 const SLUG: Rule = {
   test: isSlug,
@@ -49,9 +53,6 @@ const URL: Rule = {
 const DESCRIPTION = words(TEXT_LIMITS.description, true);
 const LEVELS = ['allowed', 'view', 'edit'] as const;
 
-/** Sections of later versions: named, so that the refusal says what a person needs to know. */
-const NOT_YET = ['templates'];
-
 /** Reads the whole as far as it fits; null when not even the application is known. */
 export function readManifest(value: Plain, faults: Faults): Manifest | null {
   if (!isMap(value)) {
@@ -59,8 +60,7 @@ export function readManifest(value: Plain, faults: Faults): Manifest | null {
     return null;
   }
   for (const name of Object.keys(value)) {
-    if (NOT_YET.includes(name)) faults.add([name], `${name} are not supported by this version; leave the section out`);
-    else if (name !== 'application' && !SECTIONS.includes(name as Section)) {
+    if (name !== 'application' && !SECTIONS.includes(name as Section)) {
       faults.add([name], `is no section; known are application, ${SECTIONS.join(', ')}`);
     }
   }
@@ -75,10 +75,12 @@ export function readManifest(value: Plain, faults: Faults): Manifest | null {
     permissions: each('permissions', readPermission, (permission) => permission.code),
     roles: each('roles', readRole, (role) => role.code),
     notificationTypes: each('notificationTypes', readNotificationType, (type) => type.code),
+    templates: each('templates', readTemplate, templateKey),
     admins: each('admins', readEmail, (email) => email),
     assignments: each('assignments', readAssignment, (assignment) => assignment.email),
     overrides: each('overrides', readOverride, overrideKey),
   };
+  refuseTooMuch(manifest.templates ?? [], faults);
   return application === null ? null : { application, ...manifest, spoiled };
 }
 
@@ -199,6 +201,41 @@ function readNotificationType(value: Plain, path: Path, faults: Faults): Manifes
     emailFromName: fields.optional('emailFromName', words(TEXT_LIMITS.emailFromName)),
   };
   return code === null || name === null ? null : { code, name, ...read };
+}
+
+const SUBJECT = words(TEMPLATE_LIMITS.subject, true);
+const VARIABLE = words(TEMPLATE_LIMITS.variable, true);
+
+function readTemplate(value: Plain, path: Path, faults: Faults): ManifestTemplate | null {
+  const parts = ['subject', 'html', 'text', 'pushTitle', 'pushBody', 'url'];
+  const fields = Fields.of(value, path, faults, ['type', 'key', 'locale', ...parts, 'requiredVariables']);
+  if (fields === null) return null;
+  const known = faults.list.length;
+  const type = fields.text('type', SLUG);
+  const key = fields.optional('key', SLUG) ?? DEFAULT_TEMPLATE_KEY;
+  const locale = fields.text('locale', LANGUAGE);
+  const subject = fields.text('subject', SUBJECT);
+  const html = fields.text('html', prose(TEMPLATE_LIMITS.html));
+  const more = {
+    text: fields.optional('text', prose(TEMPLATE_LIMITS.text)),
+    pushTitle: fields.optional('pushTitle', prose(TEMPLATE_LIMITS.pushTitle)),
+    pushBody: fields.optional('pushBody', prose(TEMPLATE_LIMITS.pushBody)),
+    url: fields.optional('url', prose(TEMPLATE_LIMITS.url)),
+    requiredVariables: readTexts(fields, 'requiredVariables', VARIABLE, faults),
+  };
+  if (more.requiredVariables.length > TEMPLATE_LIMITS.variables) {
+    faults.add([...path, 'requiredVariables'], `names more than ${TEMPLATE_LIMITS.variables} variables`);
+  }
+  // One whose key did not fit would be taken for the default one.
+  if (faults.list.length > known || type === null || locale === null || subject === null || html === null) return null;
+  return { type, key, locale, subject, html, ...more };
+}
+
+function refuseTooMuch(templates: readonly (ManifestTemplate | null)[], faults: Faults): void {
+  const size = (template: ManifestTemplate | null): number =>
+    template === null ? 0 : template.html.length + (template.text ?? '').length;
+  if (templates.reduce((sum, template) => sum + size(template), 0) <= TEMPLATE_LIMITS.together) return;
+  faults.add(['templates'], `are longer than ${TEMPLATE_LIMITS.together} characters together`);
 }
 
 function readEmail(value: Plain | undefined, path: Path, faults: Faults): string | null {

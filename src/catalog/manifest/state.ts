@@ -8,6 +8,7 @@ import type {
   ManifestOverride,
   ManifestPermission,
   ManifestRole,
+  ManifestTemplate,
   PermissionType,
 } from './format.ts';
 
@@ -27,6 +28,8 @@ export interface Catalog {
   permissions: ReadonlyMap<string, ManifestPermission>;
   roles: ReadonlyMap<string, ManifestRole>;
   notificationTypes: ReadonlyMap<string, ManifestNotificationType>;
+  /** By type, key and language. Empty where nobody asked for them. */
+  templates: ReadonlyMap<string, ManifestTemplate>;
 }
 
 /** Who is what in it, by key. Only as much as the plan asked for. */

@@ -7,6 +7,7 @@ import type {
   ManifestNotificationType,
   ManifestPermission,
   ManifestRole,
+  ManifestTemplate,
 } from './format.ts';
 import type { Assignment, Override } from './state.ts';
 
@@ -17,6 +18,7 @@ export const KINDS = [
   'permission',
   'role',
   'notificationType',
+  'template',
   'admin',
   'assignment',
   'override',
@@ -29,6 +31,7 @@ export interface RecordOf {
   permission: ManifestPermission;
   role: ManifestRole;
   notificationType: ManifestNotificationType;
+  template: ManifestTemplate;
   admin: { email: string };
   assignment: Assignment;
   override: Override;

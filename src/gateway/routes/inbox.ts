@@ -133,6 +133,7 @@ function encodeEvent(event: StreamEvent): string {
 const stream = defineRoute({
   method: 'get',
   path: '/api/profile/me/notifications/stream',
+  unsafe: true,
   tag: 'Inbox',
   summary: "The caller's notifications as they come",
   description:

@@ -1,6 +1,7 @@
 /** A whole application as one file (contract 11). */
 
 import { z } from 'zod';
+import { KINDS } from '../../catalog/manifest/steps.ts';
 import { UsherError } from '../../errors.ts';
 import { isApplicationCode } from '../../grammar.ts';
 import { rawText } from '../bodies.ts';
@@ -15,7 +16,7 @@ const count = z.int().nonnegative();
 
 const Change = z.strictObject({
   action: z.enum(['create', 'change', 'remove']),
-  kind: z.enum(['application', 'entity', 'permission', 'role', 'notificationType', 'admin', 'assignment', 'override']),
+  kind: z.enum(KINDS),
   key: z.string().meta({
     description:
       'The code or the address; `email:role` of an assignment, `email:permission:resourceType:resourceId` of an override.',
@@ -137,6 +138,20 @@ const ManifestAnswer = z.strictObject({
     system: z.literal(true).optional(),
     emailFromName: z.string().optional(),
   }),
+  templates: z.array(
+    z.strictObject({
+      type: z.string(),
+      key: z.string().optional(),
+      locale: z.string(),
+      subject: z.string(),
+      html: z.string(),
+      text: z.string().optional(),
+      pushTitle: z.string().optional(),
+      pushBody: z.string().optional(),
+      url: z.string().optional(),
+      requiredVariables: z.array(z.string()).optional(),
+    }),
+  ),
   admins: z.array(z.string()),
   assignments: z.array(z.strictObject({ email: z.string(), roles: z.array(z.string()) })),
   overrides: z.array(

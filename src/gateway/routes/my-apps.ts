@@ -60,6 +60,7 @@ const listMine = defineRoute({
 const bootstrap = defineRoute({
   method: 'get',
   path: '/api/profile/me/apps/:appCode',
+  unsafe: true,
   tag: 'Profile',
   summary: 'Log in to an application',
   description:

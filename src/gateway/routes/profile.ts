@@ -57,6 +57,7 @@ const EXAMPLE = {
 const myProfile = defineRoute({
   method: 'get',
   path: '/api/profile/me',
+  unsafe: true,
   tag: 'Profile',
   summary: 'My profile',
   description:

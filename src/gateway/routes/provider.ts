@@ -40,6 +40,7 @@ const discovery = defineRoute({
 const login = defineRoute({
   method: 'get',
   path: '/api/idp/login',
+  unsafe: true,
   tag: 'Identity provider',
   summary: "Go to the provider's login page",
   description: 'For development: in production frontends talk to the provider themselves.',
@@ -63,6 +64,7 @@ const returned = z.string().min(1).max(4096);
 const callback = defineRoute({
   method: 'get',
   path: '/api/idp/callback',
+  unsafe: true,
   tag: 'Identity provider',
   summary: 'Where the provider sends the browser back to',
   description: 'Parameters that it adds are passed over.',

@@ -141,8 +141,13 @@ export async function putNotificationTypes(
   }
 }
 
-/** Those of the codes whose type templates or notifications are of. */
-export async function usedNotificationTypes(tx: Tx, app: number, codes: readonly string[]): Promise<Set<string>> {
+/** Those of the codes whose type notifications are of, or templates, where these count. */
+export async function usedNotificationTypes(
+  tx: Tx,
+  app: number,
+  codes: readonly string[],
+  templatesCount: boolean,
+): Promise<Set<string>> {
   if (codes.length === 0) return new Set();
   const types = await tx.kysely
     .selectFrom('notification_type')
@@ -154,7 +159,7 @@ export async function usedNotificationTypes(tx: Tx, app: number, codes: readonly
   // One by one, and only for types that go: for all in one statement the planner would read whole tables.
   for (const { id, code } of types) {
     const { rows } = await sql<{ used: boolean }>`
-      select exists (select from template where notification_type_id = ${id})
+      select (${templatesCount}::boolean and exists (select from template where notification_type_id = ${id}))
         or exists (select from notification where notification_type_id = ${id}) as used`.execute(tx.kysely);
     if (rows[0]?.used) used.add(code);
   }

@@ -160,6 +160,35 @@ const notificationTypes: fc.Arbitrary<NotificationType[]> = some(TYPES).chain((c
   ),
 );
 
+type Template = ExportedManifest['templates'][number];
+
+/** Parts may be empty, and say so; the default key is left out. */
+const part = fc.option(fc.oneof(fc.constant(''), words), { nil: undefined });
+const templateFields = {
+  subject: words,
+  html: description.map((text) => text ?? ''),
+  text: part,
+  pushTitle: part,
+  pushBody: part,
+  url: part,
+  requiredVariables: fc.option(fc.uniqueArray(words, { minLength: 1, maxLength: 3 }), { nil: undefined }),
+};
+
+function templatesOf(types: readonly NotificationType[]): fc.Arbitrary<Template[]> {
+  const places = types.flatMap(({ code }) =>
+    [undefined, 'constructor', 'urgent'].flatMap((key) => ['cs', 'en'].map((locale) => ({ type: code, key, locale }))),
+  );
+  return fc
+    .subarray(places, { maxLength: 4 })
+    .chain((chosen) =>
+      fc.tuple(
+        ...chosen.map((place) =>
+          fc.record(templateFields).map((fields) => present({ ...place, ...fields }) as Template),
+        ),
+      ),
+    );
+}
+
 /** Manifests of the application `code`, with every section. */
 export function manifestArbitrary(code: string): fc.Arbitrary<ExportedManifest> {
   return fc.tuple(some(ENTITIES), permissions).chain(([entityCodes, defined]) =>
@@ -185,7 +214,9 @@ export function manifestArbitrary(code: string): fc.Arbitrary<ExportedManifest> 
           ),
           permissions: fc.constant(defined),
           roles: fc.constant(roles),
-          notificationTypes,
+          spoken: notificationTypes.chain((types) =>
+            templatesOf(types).map((templates) => ({ notificationTypes: types, templates })),
+          ),
           admins: some(PEOPLE),
           assignments: some(PEOPLE).chain((people) =>
             fc.tuple(
@@ -196,7 +227,12 @@ export function manifestArbitrary(code: string): fc.Arbitrary<ExportedManifest> 
           ),
           overrides: overridesOf(entityCodes, defined),
         }),
-      ),
+      )
+      .map(({ spoken: { notificationTypes: types, templates }, ...rest }) => ({
+        ...rest,
+        notificationTypes: types,
+        templates,
+      })),
   ) as fc.Arbitrary<ExportedManifest>;
 }
 
@@ -216,6 +252,7 @@ export function canonical(manifest: ExportedManifest): ExportedManifest {
       permissions: Object.fromEntries(by(([code]) => code, Object.entries(role.permissions))),
     })),
     notificationTypes: by(({ code }) => code, manifest.notificationTypes),
+    templates: by(({ type, key, locale }) => `${type}/${key ?? 'default'}/${locale}`, manifest.templates),
     admins: manifest.admins.toSorted(),
     assignments: by(({ email }) => email, manifest.assignments)
       .filter(({ roles }) => roles.length > 0)

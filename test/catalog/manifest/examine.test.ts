@@ -17,6 +17,7 @@ entities: [{code: project, name: Project}]
 permissions: [{code: Project.Access, type: tiered}]
 roles: [{code: reader, permissions: {Project.Access: view}}, {code: nothing}]
 notificationTypes: [{code: due, name: Due, emailEnabled: false, emailFromName: Office}]
+templates: [{type: due, locale: en, subject: Due, html: ""}]
 admins: [" Ada@Example.com "]
 assignments: [{email: ben@example.com, roles: []}]
 overrides: [{email: ben@example.com, resourceType: project, resourceId: "1", permission: Project.Access, granted: true}]
@@ -45,6 +46,20 @@ overrides: [{email: ben@example.com, resourceType: project, resourceId: "1", per
           selfServiceEnabled: true,
           system: false,
           emailFromName: 'Office',
+        },
+      ],
+      templates: [
+        {
+          type: 'due',
+          key: 'default',
+          locale: 'en',
+          subject: 'Due',
+          html: '',
+          text: null,
+          pushTitle: null,
+          pushBody: null,
+          url: null,
+          requiredVariables: [],
         },
       ],
       admins: ['ada@example.com'],
@@ -148,12 +163,7 @@ overrides:
     [
       'an unknown section',
       `${HEAD}rols: []`,
-      '2:1 rols: is no section; known are application, entities, permissions, roles, notificationTypes, admins, assignments, overrides',
-    ],
-    [
-      'a section of a later version',
-      `${HEAD}templates: []`,
-      '2:1 templates: templates are not supported by this version; leave the section out',
+      '2:1 rols: is no section; known are application, entities, permissions, roles, notificationTypes, templates, admins, assignments, overrides',
     ],
     ['an empty section', `${HEAD}roles:`, '2:1 roles: is empty: write [] for an empty list, or leave it out'],
     ['a map for a list', `${HEAD}roles: {}`, '2:1 roles: must be a list, not a map'],

@@ -72,6 +72,64 @@ describe('notification types (contract 11)', () => {
     expect(await exported(database, 'busy')).toContain('code: two');
   });
 
+  test('templates are made, changed and pruned, and go before their types; no plan loses one unsaid', async () => {
+    const { database } = fixture;
+    const head = 'application: {code: words, name: W}\n';
+    const types = 'notificationTypes: [{code: due, name: Due}]\n';
+    const due = '{type: due, locale: en, subject: Due, html: h, requiredVariables: [n, "a.b"]}';
+    expect(
+      lines(
+        await apply(
+          database,
+          `${head}${types}templates: [${due}, {type: generic, key: x, locale: cs, subject: s, html: ""}]`,
+        ),
+      ),
+    ).toEqual([
+      '+ application words',
+      '+ notificationType due',
+      '+ template due/default/en',
+      '+ template generic/x/cs',
+    ]);
+    expect(
+      await query(
+        database,
+        `select t.subject, t.required_variables as needs, t.html from template t
+          join application a on a.id = t.application_id where a.code = 'words' order by t.id`,
+      ),
+    ).toEqual([
+      { subject: 'Due', needs: ['n', 'a.b'], html: 'h' },
+      { subject: 's', needs: [], html: '' },
+    ]);
+    // Without the section they are left alone, and hold their type.
+    const held = await refusal(database, `${head}notificationTypes: []`, PRUNE);
+    expect(held.reason).toBe('TYPE_IN_USE');
+    const changed = await apply(database, `${head}templates: [${due.replace('html: h', 'html: i')}]`, PRUNE);
+    expect(lines(changed)).toEqual(['~ template due/default/en', '- template generic/x/cs']);
+    // One of a type that goes cannot be named.
+    const orphan = await refusal(database, `${head}notificationTypes: []\ntemplates: [${due}]`, PRUNE);
+    expect(orphan.issues.join()).toContain('templates.0.type: due is no notification type of words');
+    expect(lines(await apply(database, `${head}notificationTypes: []\ntemplates: []`, PRUNE))).toEqual([
+      '- notificationType due',
+      '- template due/default/en',
+    ]);
+    const refused = await refusal(
+      database,
+      `${head}templates:
+  - {type: nope, locale: xx, subject: s, html: h}
+  - {type: generic, locale: en, subject: "", html: h, requiredVariables: [a, a]}
+  - {type: generic, key: "A b", locale: en, subject: s}
+`,
+    );
+    expect(refused.issues.map((issue) => issue.split(': ')[0])).toEqual([
+      '3:6 templates.0.type',
+      '3:18 templates.0.locale',
+      '4:34 templates.1.subject',
+      '4:79 templates.1.requiredVariables.1',
+      '5:5 templates.2',
+      '5:21 templates.2.key',
+    ]);
+  });
+
   test('what a system type is, it stays', async () => {
     const { database } = fixture;
     const right = 'pushEnabled: false, userCanDisable: false, selfServiceEnabled: false, system: true';
