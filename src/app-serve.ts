@@ -20,8 +20,11 @@ export async function serve({ config, print, stopped, version, parts = {} }: Ser
   const log = parts.log ?? createLogger(config.log.level);
   const app = await buildApp(config, { ...parts, log });
   try {
-    const addresses = await app.start();
-    const demo = await applyDemo(app);
+    let demo = false;
+    // Before a door opens: whoever waits for /readyz, or for the port, finds the demonstration there.
+    const addresses = await app.start(async () => {
+      demo = await applyDemo(app);
+    });
     log.info({ version, ...addresses, database: app.database.kind }, 'ready');
     if (!config.production) print(banner(app, addresses, version, demo ? await demoDecisions(app) : []));
     const signal = await stopped;
