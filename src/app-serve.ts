@@ -44,7 +44,7 @@ function banner({ config, database, localKey }: App, at: Addresses, version: str
   const lines = [
     `Usher ${version}`,
     '',
-    ...(at.rest ? [`  REST  ${at.rest}    (${at.rest}/api/docs)`] : []),
+    ...(at.rest ? [`  REST  ${at.rest}`] : []),
     ...(at.grpc ? [`  gRPC  ${at.grpc}    (usher.permission.v1.PermissionService)`] : []),
     ...(at.ops ? [`  ops   ${at.ops}/metrics`] : []),
     `  data  ${where}`,
@@ -60,6 +60,15 @@ function banner({ config, database, localKey }: App, at: Addresses, version: str
           `  npm run --silent usher -- check clara@example.com atelier invoice.access --level edit${options}`,
           `  npm run --silent usher -- effective ben@example.com atelier${options}`,
           `  npm run --silent usher -- apply examples/demo.yaml --dry-run${options}`,
+        ]
+      : []),
+    ...(at.rest
+      ? [
+          '',
+          'And in a browser:',
+          '',
+          `  ${at.rest}/api/docs    every call, with examples`,
+          `  ${at.rest}/dev/mail    mail that no brand can send, kept here`,
         ]
       : []),
     '',
