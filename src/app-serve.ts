@@ -20,8 +20,11 @@ export async function serve({ config, print, stopped, version, parts = {} }: Ser
   const log = parts.log ?? createLogger(config.log.level);
   const app = await buildApp(config, { ...parts, log });
   try {
-    const addresses = await app.start();
-    const demo = await applyDemo(app);
+    let demo = false;
+    // Before a door opens: whoever waits for /readyz, or for the port, finds the demonstration there.
+    const addresses = await app.start(async () => {
+      demo = await applyDemo(app);
+    });
     log.info({ version, ...addresses, database: app.database.kind }, 'ready');
     if (!config.production) print(banner(app, addresses, version, demo ? await demoDecisions(app) : []));
     const signal = await stopped;
@@ -41,7 +44,7 @@ function banner({ config, database, localKey }: App, at: Addresses, version: str
   const lines = [
     `Usher ${version}`,
     '',
-    ...(at.rest ? [`  REST  ${at.rest}    (${at.rest}/api/docs)`] : []),
+    ...(at.rest ? [`  REST  ${at.rest}`] : []),
     ...(at.grpc ? [`  gRPC  ${at.grpc}    (usher.permission.v1.PermissionService)`] : []),
     ...(at.ops ? [`  ops   ${at.ops}/metrics`] : []),
     `  data  ${where}`,
@@ -57,6 +60,15 @@ function banner({ config, database, localKey }: App, at: Addresses, version: str
           `  npm run --silent usher -- check clara@example.com atelier invoice.access --level edit${options}`,
           `  npm run --silent usher -- effective ben@example.com atelier${options}`,
           `  npm run --silent usher -- apply examples/demo.yaml --dry-run${options}`,
+        ]
+      : []),
+    ...(at.rest
+      ? [
+          '',
+          'And in a browser:',
+          '',
+          `  ${at.rest}/api/docs    every call, with examples`,
+          `  ${at.rest}/dev/mail    mail that no brand can send, kept here`,
         ]
       : []),
     '',

@@ -57,8 +57,11 @@ export interface App {
   readonly localIssuer: LocalIssuer | null;
   /** The internal key that a start without configured ones made for itself. */
   readonly localKey: string | null;
-  /** Opens the doors. Rejects when the database is away or a port is taken; `close` must be called then too. */
-  start(): Promise<Addresses>;
+  /**
+   * Opens the doors, once everything behind them answers and `first` is done: what whoever asks first must find there already.
+   * Rejects when the database is away or a port is taken; `close` must be called then too.
+   */
+  start(first?: () => Promise<void>): Promise<Addresses>;
   /** Reports not-serving, lets what is in flight finish for a bounded time, closes everything. Can be called at any time, once. */
   close(): Promise<void>;
 }
@@ -151,7 +154,7 @@ async function build(config: Config, { clock, log, database, deliveryFailpoints 
     bell: built.bell,
     localIssuer,
     localKey,
-    start: () => doors.start(),
+    start: (first) => doors.start(first),
     close: async () => {
       await built.endStreams();
       await doors.close();
@@ -219,12 +222,13 @@ class Doors {
     this.#parts = parts;
   }
 
-  async start(): Promise<Addresses> {
+  async start(first?: () => Promise<void>): Promise<Addresses> {
     const { config, database, engine, gateway, grpc, worker, reached, prepare } = this.#parts;
     await engine.start();
     await database.change(seed);
     await database.change((tx) => seedSuperadmins(tx, config.superadmins));
     await prepare();
+    await first?.();
     const http = await gateway?.start();
     if (http && config.publicUrl === null) reached.url = `http://localhost:${http.port}`;
     const rpc = await grpc?.start();

@@ -51,7 +51,8 @@ export class EmailChannel implements Channel {
     const { to, subject, html, text, locale, fromName, unsubscribeUrl } = claimed.content as EmailContent;
     // The same on every attempt: who gets it twice sees it once. Databases start their ids anew, time does not.
     const messageId = `delivery-${claimed.id}-${claimed.createdAt.getTime().toString(36)}@${this.#host}`;
-    return { to, subject, html, text, locale, fromName, messageId, headers: this.#headers(unsubscribeUrl) };
+    const headers = this.#headers(unsubscribeUrl);
+    return { to, subject, html, text, locale, fromName, messageId, headers, unsubscribeUrl };
   }
 
   /** RFC 8058 wants https; a development service has none to offer. */

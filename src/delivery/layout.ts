@@ -6,7 +6,7 @@
 import type { MailMessage, MailSender } from './message.ts';
 
 type Frame = Pick<MailSender, 'name' | 'look'>;
-type Content = Pick<MailMessage, 'subject' | 'html' | 'locale' | 'button'>;
+type Content = Pick<MailMessage, 'subject' | 'html' | 'locale' | 'button' | 'unsubscribeUrl'>;
 
 const PRIMARY = '#3451b2';
 const BACKGROUND = '#f4f5f7';
@@ -14,13 +14,22 @@ const FONT = "system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-ser
 /** Languages written from right to left, by their primary tag. */
 const RIGHT_TO_LEFT = new Set(['ar', 'arc', 'ckb', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', 'ur', 'yi']);
 
+/** What the link under an optional mail says, by its primary language. */
+const UNSUBSCRIBE: ReadonlyMap<string, string> = new Map([
+  ['cs', 'Už nechci dostávat e-maily tohoto druhu'],
+  ['en', 'Get no more e-mails of this kind'],
+]);
+
 /** The whole HTML document of a mail. `html` of the content is put in as it is; everything else is escaped. */
-export function renderLayout({ name, look }: Frame, { subject, html, locale, button }: Content): string {
+export function renderLayout(
+  { name, look }: Frame,
+  { subject, html, locale, button, unsubscribeUrl }: Content,
+): string {
   const primary = colour(look.primaryColor, PRIMARY);
   const background = colour(look.backgroundColor, BACKGROUND);
   const logo =
     look.logoUrl === null
-      ? `<span style="font-size:18px;font-weight:600;color:${primary}">${escapeHtml(name)}</span>`
+      ? `<span class="usher-name" style="font-size:18px;font-weight:600;color:${primary}">${escapeHtml(name)}</span>`
       : `<img src="${escapeHtml(look.logoUrl)}" alt="${escapeHtml(name)}" height="40" style="display:block;height:40px;width:auto;max-width:240px;border:0">`;
   return `<!doctype html>
 <html lang="${escapeHtml(locale)}" dir="${directionOf(locale)}">
@@ -33,14 +42,16 @@ export function renderLayout({ name, look }: Frame, { subject, html, locale, but
 <style>
 :root{color-scheme:light dark}
 .usher-body a{color:${primary}}
+.usher-body a.usher-button{color:${inkOn(primary)}!important}
 .usher-body p{margin:0 0 16px}
 @media (max-width:480px){.usher-cell{padding:24px 20px!important}}
 @media (prefers-color-scheme:dark){
 .usher-page{background:#16181d!important}
+.usher-name{color:#e6e8ec!important}
 .usher-card{background:#22252c!important}
 .usher-body,.usher-body p,.usher-body h1,.usher-body h2{color:#e6e8ec!important}
 .usher-body a{color:#9db2ff!important}
-.usher-foot{color:#9aa0aa!important}
+.usher-foot,.usher-foot a{color:#9aa0aa!important}
 }
 </style>
 </head>
@@ -54,7 +65,7 @@ export function renderLayout({ name, look }: Frame, { subject, html, locale, but
 ${html}
 ${button === undefined ? '' : renderButton(button, primary)}</div>
 </td></tr>
-${look.footerText === null ? '' : renderFooter(look.footerText)}</table>
+${renderFooter(look.footerText, unsubscribeUrl ?? null, locale, background)}</table>
 </td></tr>
 </table>
 </body>
@@ -71,12 +82,18 @@ export function renderText({ look }: Frame, { text, button }: Pick<MailMessage, 
 }
 
 function renderButton({ text, url }: { text: string; url: string }, primary: string): string {
-  return `<p style="margin:24px 0 8px"><a href="${escapeHtml(url)}" style="display:inline-block;padding:12px 22px;background:${primary};border-radius:5px;color:${inkOn(primary)}!important;font-weight:600;text-decoration:none">${escapeHtml(text)}</a></p>\n`;
+  return `<p style="margin:24px 0 8px"><a class="usher-button" href="${escapeHtml(url)}" style="display:inline-block;padding:12px 22px;background:${primary};border-radius:5px;color:${inkOn(primary)}!important;font-weight:600;text-decoration:none">${escapeHtml(text)}</a></p>\n`;
 }
 
-function renderFooter(footer: string): string {
-  const lines = escapeHtml(footer.trim()).replaceAll('\n', '<br>');
-  return `<tr><td class="usher-foot" style="padding:20px 4px 0;font-size:13px;line-height:1.5;color:#60646c">${lines}</td></tr>\n`;
+function renderFooter(footer: string | null, unsubscribe: string | null, locale: string, background: string): string {
+  const ink = inkOn(background) === '#ffffff' ? '#c3c7cf' : '#60646c';
+  const words = UNSUBSCRIBE.get(locale.split('-', 1)[0] ?? '') ?? UNSUBSCRIBE.get('en') ?? '';
+  const lines = [
+    ...(footer === null ? [] : [escapeHtml(footer.trim()).replaceAll('\n', '<br>')]),
+    ...(unsubscribe === null ? [] : [`<a href="${escapeHtml(unsubscribe)}" style="color:${ink}">${words}</a>`]),
+  ];
+  if (lines.length === 0) return '';
+  return `<tr><td class="usher-foot" style="padding:20px 4px 0;font-size:13px;line-height:1.5;color:${ink}">${lines.join('<br><br>')}</td></tr>\n`;
 }
 
 /** `rtl` or `ltr`, by the language's primary tag. */

@@ -15,7 +15,9 @@ export interface BodyFormat<T> {
   /** The value of a whole body, undefined when none was sent. Throws 400 VALIDATION_FAILED. */
   parse(bytes: Buffer | undefined, media: string): T;
   /** For the document. */
-  describe(): JsonSchema;
+  describe(media: string): JsonSchema;
+  /** Whether a request without a body is one, where `schema` does not say. */
+  readonly optional?: true;
   /** Present for JSON: the tests check examples with it. */
   readonly schema?: z.ZodType<T>;
 }
@@ -49,7 +51,7 @@ export function rawText(
       if (bytes === undefined) throw validationFailed([{ path: '', message: 'a body is needed' }]);
       return { text: decodeUtf8(bytes), media: type };
     },
-    describe: () => ({ type: 'string' }),
+    describe: (type) => ({ type: type === 'application/json' ? 'object' : 'string' }),
   };
 }
 
@@ -59,7 +61,7 @@ export function rawBytes(media: readonly [string, ...string[]], limit: BodyLimit
     media,
     maxBytes: BODY_LIMIT[limit],
     parse: (bytes) => bytes ?? Buffer.alloc(0),
-    describe: () => ({ type: 'string', format: 'binary' }),
+    describe: (type) => (type === 'application/json' ? { type: 'object' } : { type: 'string', format: 'binary' }),
   };
 }
 

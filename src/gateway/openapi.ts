@@ -1,5 +1,6 @@
 /** The OpenAPI 3.1 document, made from the values that serve (contract 9): what is not mounted is not in it. */
 
+import { stringify } from 'yaml';
 import { z } from 'zod';
 import { ERROR_TABLE, type ErrorCode, type Reason } from '../errors.ts';
 import type { JsonSchema } from './envelopes.ts';
@@ -169,12 +170,17 @@ function parametersOf(schema: z.ZodType | null, place: 'path' | 'query', compone
 }
 
 function requestBodyOf(route: Route, format: NonNullable<Route['body']>, components: Components): JsonSchema {
-  const schema = components.lift(format.describe());
   const { body: example } = route.example;
   return {
-    required: format.schema === undefined || !format.schema.safeParse(undefined).success,
+    required: format.optional !== true && !format.schema?.safeParse(undefined).success,
     content: Object.fromEntries(
-      format.media.map((media) => [media, { schema, ...(example === undefined ? {} : { example }) }]),
+      format.media.map((media) => [
+        media,
+        {
+          schema: components.lift(format.describe(media)),
+          ...(example === undefined ? {} : { example: media.endsWith('yaml') ? stringify(example) : example }),
+        },
+      ]),
     ),
   };
 }

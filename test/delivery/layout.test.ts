@@ -37,6 +37,23 @@ describe('the layout of mails', () => {
     expect(renderLayout(blue, { ...CONTENT, button })).toContain('color:#ffffff!important');
   });
 
+  test('a template’s own button gets that ink too, and the footer one that fits its ground', () => {
+    const light = { ...FRAME, look: { ...FRAME.look, backgroundColor: '#fafafa' } };
+    expect(renderLayout(FRAME, CONTENT)).toContain('.usher-body a.usher-button{color:#000000!important}');
+    expect(renderLayout(FRAME, CONTENT)).toContain('color:#c3c7cf">Line');
+    expect(renderLayout(light, CONTENT)).toContain('color:#60646c">Line');
+  });
+
+  test('an optional mail ends with the link that switches it off, in its language', () => {
+    const unsubscribeUrl = 'https://usher.example.com/u?token=1.2&x="y"';
+    const link = /<a href="https:\/\/usher\.example\.com\/u\?token=1\.2&amp;x=&quot;y&quot;"[^>]*>([^<]+)<\/a>/;
+    expect(link.exec(renderLayout(FRAME, { ...CONTENT, unsubscribeUrl }))?.[1]).toBe(
+      'Get no more e-mails of this kind',
+    );
+    expect(link.exec(renderLayout(FRAME, { ...CONTENT, unsubscribeUrl, locale: 'cs' }))?.[1]).toMatch(/^Už nechci/);
+    expect(renderLayout(FRAME, CONTENT)).not.toContain('<a ');
+  });
+
   test('nothing but a colour gets into a style', () => {
     const look = { ...FRAME.look, primaryColor: 'red;background:url(https://evil.example.com)' };
     expect(renderLayout({ ...FRAME, look }, CONTENT)).not.toContain('evil');

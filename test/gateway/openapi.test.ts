@@ -117,11 +117,26 @@ describe('the document', () => {
     expect(seen).toBeGreaterThan(10);
   });
 
+  test('every body that is needed has an example', () => {
+    for (const [path, methods] of Object.entries(document.paths)) {
+      for (const [method, { requestBody }] of Object.entries(methods)) {
+        if (requestBody?.required !== true) continue;
+        for (const content of Object.values(requestBody.content as object)) {
+          expect([method, path, content]).toEqual([
+            method,
+            path,
+            expect.objectContaining({ example: expect.anything() }),
+          ]);
+        }
+      }
+    }
+  });
+
   test('bodies refuse unknown fields in the document too', () => {
     // Bodies that the identity provider makes are read leniently (contract 3).
     const lenient = ['/api/idp/webhook', '/api/idp/notifications/email'];
     for (const { path, body } of routes.filter((route) => !lenient.includes(route.path))) {
-      if (body?.schema) expect([path, body.describe().additionalProperties]).toEqual([path, false]);
+      if (body?.schema) expect([path, body.describe('application/json').additionalProperties]).toEqual([path, false]);
     }
   });
 });

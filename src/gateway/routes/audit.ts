@@ -15,8 +15,8 @@ const AuditRecord = z.strictObject({
   action: z.string().meta({ description: '`<thing>.<verb>`; of a refused write it ends in `.refused`.' }),
   appCode: z.string().nullable(),
   subject: z.string().nullable().meta({ description: 'Whom or what it was done to.' }),
-  before: z.unknown().nullable(),
-  after: z.unknown().nullable(),
+  before: z.unknown().meta({ description: 'What was there; null where there was nothing. Secrets are masked.' }),
+  after: z.unknown().meta({ description: 'What is there since; null where there is nothing.' }),
   requestId: z.string().nullable(),
 });
 

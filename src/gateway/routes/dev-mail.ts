@@ -11,7 +11,7 @@ import { type Guard, open } from '../guards.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 const STYLE = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
-table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.4rem .75rem .4rem 0;border-bottom:1px solid #8884}
+table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.4rem .75rem .4rem 0;border-bottom:1px solid #8884;overflow-wrap:anywhere}th{white-space:nowrap}
 iframe{width:100%;height:42rem;border:1px solid #8886;background:#fff}pre{white-space:pre-wrap;border:1px solid #8886;padding:1rem}`;
 
 const HTML = 'text/html; charset=utf-8';

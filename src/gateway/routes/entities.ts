@@ -104,6 +104,7 @@ const changeEntity = defineRoute({
   status: 200,
   response: Entity,
   errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'ENTITY_IN_USE', 'SYSTEM_RECORD'],
+  example: { body: { name: 'Invoice', listEndpoint: 'https://billing.example.com/api/invoices' } },
   handle: async ({ entities }, input) => {
     const { id: _, createdAt: __, updatedAt: ___, ...change } = input.body;
     const { result, revision } = await entities.change(input.params.appCode, input.params.id, change, input);

@@ -66,6 +66,7 @@ const changeLanguage = defineRoute({
   status: 200,
   response: Language,
   errors: ['NOT_FOUND', 'IMMUTABLE_FIELD', 'UNKNOWN_LANGUAGES'],
+  example: { body: { fallback: 'en' } },
   handle: async ({ languages }, input) => (await languages.change(input.params.code, input.body, input)).result,
 });
 

@@ -73,6 +73,14 @@ const applyManifest = defineRoute({
     'UNAVAILABLE',
   ],
   deadlineMs: DEADLINE_MS.manifest,
+  example: {
+    body: {
+      application: { code: 'billing', name: 'Billing' },
+      permissions: [{ code: 'invoice.access', type: 'tiered' }],
+      roles: [{ code: 'accountant', permissions: { 'invoice.access': 'edit' } }],
+      assignments: [{ email: 'ann@example.com', roles: ['accountant'] }],
+    },
+  },
   handle: async ({ manifests }, { caller, query, body, requestId, signal, progress }) => {
     const { plan, revision } = await manifests.apply(body.text, {
       actor: { email: caller.email },

@@ -110,6 +110,7 @@ const changeType = defineRoute({
   status: 200,
   response: NotificationType,
   errors: ['NOT_FOUND', 'IMMUTABLE_FIELD', 'SYSTEM_RECORD'],
+  example: { body: { defaultPush: true, emailFromName: 'Billing' } },
   handle: async ({ notificationTypes }, input) => {
     const { appCode, id: type } = input.params;
     const { result, revision } = await notificationTypes.change(appCode, type, input.body, input);

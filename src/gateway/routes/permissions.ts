@@ -111,6 +111,7 @@ const changePermission = defineRoute({
   status: 200,
   response: Permission,
   errors: ['NOT_FOUND', 'IMMUTABLE_FIELD', 'UNKNOWN_REFERENCE', 'TYPE_IN_USE', 'SYSTEM_RECORD'],
+  example: { body: { description: 'See invoices, or write them.', groupName: 'Finance' } },
   handle: async ({ permissions }, input) => {
     const { type: wanted, ...change } = input.body;
     const { appCode, permissionId } = input.params;

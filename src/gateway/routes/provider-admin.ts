@@ -173,6 +173,14 @@ const setUpOrganization = defineRoute({
   status: 200,
   response: z.strictObject({ projectId: z.string(), appId: z.string(), clientId: z.string() }),
   errors: [...IDP_ERRORS, 'NOT_FOUND', 'UNKNOWN_REFERENCE', 'ALREADY_EXISTS'],
+  example: {
+    body: {
+      projectName: 'Acme',
+      appName: 'Billing',
+      redirectUris: ['https://billing.example.com/callback'],
+      userApiAppCode: 'billing',
+    },
+  },
   handle: ({ provider }, input) => provider.organizations.setUp(input.params.orgId, input.body, input),
 });
 

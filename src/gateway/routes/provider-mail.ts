@@ -42,6 +42,20 @@ const sendEmail = defineRoute({
   errors: ['VALIDATION_FAILED', 'UNKNOWN_ORGANIZATION', 'SMTP_FAILED', 'UNAVAILABLE'],
   // The provider has long gone by then; what it asks again meanwhile waits for the same sending.
   deadlineMs: 35_000,
+  example: {
+    body: {
+      contextInfo: { eventType: 'user.human.password.code.added', recipientEmailAddress: 'ann@example.com' },
+      templateData: {
+        title: 'Reset password',
+        subject: 'Reset password',
+        greeting: 'Hello Ann,',
+        text: 'You asked for a new password.',
+        url: 'https://idp.example.com/ui/password?userID=17&code=4711&orgID=42',
+        buttonText: 'Reset password',
+      },
+      args: { orgID: '42', code: '4711', firstName: 'Ann' },
+    },
+  },
   handle: async ({ authMails }, { caller, body, requestId }) => {
     const verified = await authMails.verify(caller, body);
     return await authMails.deliver(verified, parseJson(body), requestId);

@@ -61,6 +61,18 @@ const subscribe = defineRoute({
   status: [201, 200],
   response: PushSubscription,
   errors: ['ENDPOINT_TAKEN', 'UNAVAILABLE'],
+  example: {
+    body: {
+      subscription: {
+        endpoint: 'https://fcm.googleapis.com/fcm/send/example',
+        keys: {
+          p256dh: 'BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4',
+          auth: 'BTBZMqHH6r4Tts7J_aSIgg',
+        },
+      },
+      deviceLabel: 'Firefox on Linux',
+    },
+  },
   handle: async ({ pushSubscriptions }, { caller, body }) => {
     const stored = await pushSubscriptions.subscribe(caller.email, body);
     if (!stored.created) return answer(shown(stored), { status: 200 });
@@ -78,6 +90,7 @@ const unsubscribe = defineRoute({
   envelope: successData,
   status: 200,
   response: z.strictObject({ removed: z.boolean() }),
+  example: { body: { endpoint: 'https://fcm.googleapis.com/fcm/send/example' } },
   handle: async ({ pushSubscriptions }, { caller, body }) => ({
     removed: await pushSubscriptions.unsubscribe(caller.email, body.endpoint),
   }),

@@ -79,6 +79,7 @@ const changeRole = defineRoute({
   status: 200,
   response: Role,
   errors: ['NOT_FOUND', 'IMMUTABLE_FIELD'],
+  example: { body: { description: 'Writes invoices and reminders.' } },
   handle: async ({ roles }, input) => {
     const { appCode, roleId } = input.params;
     const { result, revision } = await roles.change(appCode, roleId, input.body, input);

@@ -127,6 +127,7 @@ const changeTemplate = defineRoute({
   status: 200,
   response: Template,
   errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'UNKNOWN_REFERENCE', 'IMMUTABLE_FIELD'],
+  example: { body: { subject: 'Invoice {{ number }} is due', requiredVariables: ['number'] } },
   handle: async ({ templates }, input) => {
     const { appCode, id: template } = input.params;
     const { result, revision } = await templates.change(appCode, template, input.body, input);

@@ -69,7 +69,8 @@ const anything: BodyFormat<undefined> = {
   media: ['application/x-www-form-urlencoded', 'multipart/form-data', 'application/json', 'text/plain'],
   maxBytes: 4096,
   parse: () => undefined,
-  describe: () => ({ type: 'string' }),
+  optional: true,
+  describe: () => ({}),
 };
 
 const unsubscribe = defineRoute({

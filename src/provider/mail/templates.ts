@@ -183,8 +183,9 @@ const GREETING = {
 
 const CODE_STYLE =
   'margin:24px 0;font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:28px;font-weight:600;letter-spacing:4px';
+/** The mail's frame gives a `usher-button` the ink that is readable on the brand's colour. */
 const BUTTON_STYLE =
-  "display:inline-block;padding:12px 22px;background:{{ brand.primaryColor | default: '#3451b2' }};border-radius:5px;color:#ffffff!important;font-weight:600;text-decoration:none";
+  "display:inline-block;padding:12px 22px;background:{{ brand.primaryColor | default: '#3451b2' }};border-radius:5px;color:#ffffff;font-weight:600;text-decoration:none";
 
 function htmlOf(locale: 'cs' | 'en', { lead, button, after }: Words, code: boolean): string {
   const paragraphs = (texts: readonly string[]): string[] => texts.map((each) => `<p>${each}</p>`);
@@ -194,7 +195,7 @@ function htmlOf(locale: 'cs' | 'en', { lead, button, after }: Words, code: boole
     ...(button === null
       ? []
       : [
-          `{% if url %}<p style="margin:24px 0"><a href="{{ url }}" style="${BUTTON_STYLE}">${button}</a></p>{% endif %}`,
+          `{% if url %}<p style="margin:24px 0"><a class="usher-button" href="{{ url }}" style="${BUTTON_STYLE}">${button}</a></p>{% endif %}`,
         ]),
     ...paragraphs(after),
     '',
