@@ -44,12 +44,12 @@ describe.each(KINDS)('kill -9 under sends (%s)', (kind) => {
     async () => {
       const acknowledged: string[] = [];
       for (let round = 0; round < ROUNDS; round++) {
-        const { url, remove } = await start();
+        const running = await start();
         const from = acknowledged.length;
         const send = async (sender: number): Promise<void> => {
           for (let n = 0; ; n++) {
             const email = `r${round}-${sender}-${n}@example.com`;
-            const response = await fetch(`${url}/api/internal/notifications`, {
+            const response = await fetch(`${running.url}/api/internal/notifications`, {
               method: 'POST',
               headers: { 'content-type': 'application/json', 'x-internal-api-key': KEY },
               body: JSON.stringify({ appCode: 'auth', recipients: [email], subject: email }),
@@ -58,7 +58,7 @@ describe.each(KINDS)('kill -9 under sends (%s)', (kind) => {
             expect(response.status).toBe(202);
             acknowledged.push(email);
             // In the middle of the sends of the others, and of the deliveries of what came before.
-            if (acknowledged.length === from + 3 * SENDERS) void remove();
+            if (acknowledged.length === from + 3 * SENDERS) void running.remove();
           }
         };
         await Promise.all(Array.from({ length: SENDERS }, (_, sender) => send(sender)));
