@@ -41,7 +41,10 @@ export interface ValueEnvelope extends EnvelopeBase {
   readonly progress?: ProgressLines;
 }
 
-/** A payload that comes in pieces: the handler returns an AsyncIterable of them. */
+/** A payload in pieces. `ended` is aborted when there will be no more, which may be while one of them waits to be read. */
+export type Pieces<T> = AsyncIterable<T> & { readonly ended?: AbortSignal };
+
+/** A payload that comes in pieces: the handler returns them. */
 export interface StreamEnvelope extends EnvelopeBase {
   readonly kind: 'stream';
   encode(piece: unknown): string;

@@ -29,6 +29,8 @@ export const HTTP_LIMITS = {
   maxHeaders: 100,
   /** A refused upload may go on for so long before its connection is cut. */
   lingerMs: 5_000,
+  /** A reader of a stream may leave what was written unread for so long; then it is cut, and can resume. */
+  stalledMs: 30_000,
   /** In-flight requests may take so long once the server is closing. */
   drainMs: 15_000,
 } as const;

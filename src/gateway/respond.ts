@@ -1,11 +1,11 @@
 /** Writing an answer: payloads through their envelope, errors in the one error shape (contract 2). */
 
 import { once } from 'node:events';
-import { STATUS_CODES } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
 import { formatRevision } from '../engine/question.ts';
 import { toUsherError, type UsherError } from '../errors.ts';
 import { corsHeaders, type HeaderList, type Site, securityHeaders } from './browsers.ts';
-import { type ErrorBody, negotiate, type ProgressLines, type StreamEnvelope } from './envelopes.ts';
+import { type ErrorBody, negotiate, type Pieces, type ProgressLines, type StreamEnvelope } from './envelopes.ts';
 import { CallerGone, type Exchange } from './exchange.ts';
 import { HTTP_LIMITS } from './limits.ts';
 import { Answer, type AnswerMeta, type Route } from './route.ts';
@@ -53,7 +53,7 @@ export class Responder {
       exchange.res.writeHead(meta.status ?? route.statuses[0], this.#headers(exchange, route, meta));
       exchange.res.end();
     } else if (envelope.kind === 'stream') {
-      await this.#stream(exchange, route, envelope, payload as AsyncIterable<unknown>, meta);
+      await this.#stream(exchange, route, envelope, payload as Pieces<unknown>, meta);
     } else {
       writer.finish(envelope.encode(payload, writer.media), meta);
     }
@@ -68,7 +68,7 @@ export class Responder {
     exchange: Exchange,
     route: Route,
     envelope: StreamEnvelope,
-    pieces: AsyncIterable<unknown>,
+    pieces: Pieces<unknown>,
     meta: AnswerMeta,
   ): Promise<void> {
     const { req, res } = exchange;
@@ -78,9 +78,13 @@ export class Responder {
       return;
     }
     res.flushHeaders();
+    const over = pieces.ended === undefined ? exchange.signal : AbortSignal.any([exchange.signal, pieces.ended]);
     for await (const piece of pieces) {
       if (exchange.gone) break;
-      if (!res.write(envelope.encode(piece))) await once(res, 'drain', { signal: exchange.signal });
+      if (res.write(envelope.encode(piece)) || (await hasReadOn(res, over))) continue;
+      // Whoever may read no longer, or does not, keeps neither the connection nor what waits in it.
+      res.destroy();
+      return;
     }
     res.end();
   }
@@ -125,6 +129,18 @@ export class Responder {
     exchange.cutUploadAfter(HTTP_LIMITS.lingerMs);
     res.writeHead(status, headers);
     res.end(body);
+  }
+}
+
+/** Whether what was written has been read; false when that takes too long, or `over` comes first. */
+async function hasReadOn(res: ServerResponse, over: AbortSignal): Promise<boolean> {
+  const signal = AbortSignal.any([over, AbortSignal.timeout(HTTP_LIMITS.stalledMs)]);
+  try {
+    await once(res, 'drain', { signal });
+    return true;
+  } catch (error) {
+    if (signal.aborted || res.destroyed) return false;
+    throw error;
   }
 }
 

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { Revision } from '../engine/types.ts';
 import type { ErrorCode, Reason } from '../errors.ts';
 import { type BodyFormat, json } from './bodies.ts';
-import type { EmptyEnvelope, Envelope, StreamEnvelope } from './envelopes.ts';
+import type { EmptyEnvelope, Envelope, Pieces, StreamEnvelope } from './envelopes.ts';
 import type { Guard } from './guards.ts';
 import { type BodyLimit, DEADLINE_MS } from './limits.ts';
 import type { Services } from './services.ts';
@@ -102,7 +102,7 @@ export interface Input<C, P, Q, B, H extends RequestHeader> {
 export type Payload<E extends Envelope, T> = E extends EmptyEnvelope
   ? undefined
   : E extends StreamEnvelope
-    ? AsyncIterable<T>
+    ? Pieces<T>
     : T;
 
 type Handled<T> = T | Answer<T>;

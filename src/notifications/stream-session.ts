@@ -19,7 +19,7 @@ export class StreamSession {
   cursor: number;
   #count: number | null = null;
   #queue: StreamEvent[] = [];
-  #ended = false;
+  readonly #over = new AbortController();
   #wake: () => void = () => undefined;
 
   constructor(email: string, expiresAt: number, cursor: number) {
@@ -28,8 +28,9 @@ export class StreamSession {
     this.cursor = cursor;
   }
 
-  get ended(): boolean {
-    return this.#ended;
+  /** Aborted with the end, for whoever waits for the reader and not for us. */
+  get ended(): AbortSignal {
+    return this.#over.signal;
   }
 
   /** Those of a person's newest notifications that were not told yet, and the count when it is another. */
@@ -49,14 +50,14 @@ export class StreamSession {
 
   /** What waits is dropped: whoever is no longer allowed to read it does not. */
   end(): void {
-    this.#ended = true;
+    this.#over.abort();
     this.#queue = [];
     this.#wake();
   }
 
   /** Events as they come, until the end. */
   async *events(): AsyncGenerator<StreamEvent> {
-    while (!this.#ended) {
+    while (!this.ended.aborted) {
       const next = this.#queue.shift();
       if (next !== undefined) yield next;
       else {
@@ -68,7 +69,7 @@ export class StreamSession {
   }
 
   #push(event: StreamEvent): void {
-    if (this.#ended) return;
+    if (this.ended.aborted) return;
     if (this.#queue.length >= MAX_WAITING) this.end();
     else this.#queue.push(event);
     this.#wake();

@@ -54,7 +54,7 @@ export class InboxStreams {
     { email, expiresAt }: { email: string; expiresAt: number },
     lastEventId: number | null,
     signal: AbortSignal,
-  ): Promise<AsyncGenerator<StreamEvent>> {
+  ): Promise<AsyncGenerator<StreamEvent> & { readonly ended: AbortSignal }> {
     const { newest, missed, count } = await this.#options.database.read(async (tx) => {
       const last = await newestIn(tx, email);
       // An id that never was is no place to wait behind.
@@ -67,7 +67,7 @@ export class InboxStreams {
     });
     const session = new StreamSession(email, expiresAt * 1000, newest);
     session.tell(missed, count);
-    return this.#run(session, signal);
+    return Object.assign(this.#run(session, signal), { ended: session.ended });
   }
 
   /** What is open here, for tests of its bounds. */

@@ -21,6 +21,7 @@ import {
 import { lockType } from '../persistence/notifications/types.ts';
 import { knownApplication, unknownApplication } from './applications.ts';
 import type { Rendered, Renderer, TemplateSource } from './render.ts';
+import { refuseAuthType } from './types.ts';
 import { isTarget, targetRule } from './urls.ts';
 import { variablesOf } from './variables.ts';
 import { SYSTEM_LANGUAGE } from './variant.ts';
@@ -82,9 +83,11 @@ export class Templates {
     };
     await this.#refuseUnfit(fields);
     const about = { app, action: 'template.created', guard: editorOf(app) };
-    return await administer(this.#database, by, about, async ({ tx, audit }) => {
+    return await administer<TemplateRow>(this.#database, by, about, async ({ tx, audit }) => {
       const appId = await applicationOf(tx, app);
-      await refuseUnknown(tx, appId, fields);
+      const type = await refuseUnknown(tx, appId, fields);
+      const refused = await refuseAuthType(tx, type, by.caller.email);
+      if (refused !== null) return { result: refused, scopes: [] };
       const id = await insertTemplate(tx, appId, { key, ...fields });
       const made = id === undefined ? undefined : await findTemplate(tx, appId, id);
       if (made === undefined) throw taken(key, fields.locale);
@@ -103,12 +106,16 @@ export class Templates {
     // Each part parses for itself, so that only what was sent has to be looked at.
     await this.#refuseUnfit(sent);
     const about = { app, action: 'template.changed', guard: editorOf(app) };
-    return await administer(this.#database, by, about, async ({ tx, audit }) => {
+    return await administer<TemplateRow>(this.#database, by, about, async ({ tx, audit }) => {
       const appId = await applicationOf(tx, app);
       const before = await locked(tx, appId, id);
       refuseImmutable('key', before.key, key);
       const fields = merged(before, sent);
-      await refuseUnknown(tx, appId, fields);
+      const type = await refuseUnknown(tx, appId, fields);
+      for (const one of [before.type, type]) {
+        const refused = await refuseAuthType(tx, one, by.caller.email);
+        if (refused !== null) return { result: refused, scopes: [] };
+      }
       if (JSON.stringify(fields) === JSON.stringify(merged(before, {}))) return { result: before, scopes: [] };
       if (!(await updateTemplate(tx, id, { key: before.key, ...fields }))) throw taken(before.key, fields.locale);
       const after = await findTemplate(tx, appId, id);
@@ -120,8 +127,10 @@ export class Templates {
 
   delete(app: string, id: number, by: By): Promise<Committed<null>> {
     const about = { app, action: 'template.deleted', guard: editorOf(app) };
-    return administer(this.#database, by, about, async ({ tx, audit }) => {
+    return administer<null>(this.#database, by, about, async ({ tx, audit }) => {
       const template = await locked(tx, await applicationOf(tx, app), id);
+      const refused = await refuseAuthType(tx, template.type, by.caller.email);
+      if (refused !== null) return { result: refused, scopes: [] };
       await deleteTemplate(tx, id);
       await audit({ action: about.action, subject: nameOf(template), before: words(template) });
       return { result: null, scopes: [] };
@@ -210,14 +219,15 @@ async function brandOf(
   return brands.find(({ id }) => id === own) ?? brands.find(({ isDefault }) => isDefault);
 }
 
-/** The type is locked: no other template gets its place meanwhile, and it is not deleted. */
-async function refuseUnknown(tx: Tx, app: number, { notificationTypeId, locale }: TemplateFields): Promise<void> {
-  if ((await lockType(tx, app, notificationTypeId)) === undefined) {
+/** Answers the type's code. It is locked: no other template gets its place meanwhile, and it is not deleted. */
+async function refuseUnknown(tx: Tx, app: number, { notificationTypeId, locale }: TemplateFields): Promise<string> {
+  const type = await lockType(tx, app, notificationTypeId);
+  if (type === undefined) {
     throw new UsherError('UNKNOWN_REFERENCE', 'notificationTypeId names no notification type of the application.', {
       details: { path: 'notificationTypeId' },
     });
   }
-  if (await holdLanguage(tx, locale)) return;
+  if (await holdLanguage(tx, locale)) return type.code;
   throw validationFailed([
     { path: 'locale', message: `must be a language of the registry, ${SYSTEM_LANGUAGE} for one` },
   ]);

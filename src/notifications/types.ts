@@ -1,6 +1,6 @@
 /** What an application can notify about, and by which channels. (Specification, "Notification type"; contract 5, 6.) */
 
-import { administer, applicationOf, type By, editorOf } from '../administration/administer.ts';
+import { administer, applicationOf, type By, editorOf, superAdmin } from '../administration/administer.ts';
 import { refuseImmutable, refuseSystem } from '../administration/records.ts';
 import { UsherError } from '../errors.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
@@ -20,6 +20,17 @@ export type { TypeFields, TypeRow } from '../persistence/notifications/types.ts'
 
 /** Every application has it: a send that names no type is of this one. */
 export const GENERIC_TYPE = 'generic';
+
+/**
+ * The type of the identity provider's e-mails, whichever application `idp.notificationAppCode` names. Its templates hold reset
+ * codes: whoever writes them can become anybody, so that in no application an administrator of it may.
+ */
+const AUTH_TYPE = 'auth_idp';
+
+/** Why `email` may not write that type or a template of it; null when he may. For a writer that the guard has let in. */
+export async function refuseAuthType(tx: Tx, type: string, email: string): Promise<UsherError | null> {
+  return type === AUTH_TYPE ? await superAdmin(`write ${AUTH_TYPE}, whose templates hold codes`)(tx, email) : null;
+}
 
 /** Fields as they came: what was not sent is undefined. */
 type Sent<T> = { readonly [Field in keyof T]?: T[Field] | undefined };
@@ -62,7 +73,9 @@ export class NotificationTypes {
     by: By,
   ): Promise<Committed<TypeRow>> {
     const about = { app, action: 'notification_type.created', guard: editorOf(app) };
-    return administer(this.#database, by, about, async ({ tx, audit }) => {
+    return administer<TypeRow>(this.#database, by, about, async ({ tx, audit }) => {
+      const refused = await refuseAuthType(tx, code, by.caller.email);
+      if (refused !== null) return { result: refused, scopes: [] };
       const made = await insertType(tx, await applicationOf(tx, app), {
         ...merged({ name, ...DEFAULTS }, sent),
         code,
@@ -82,8 +95,10 @@ export class NotificationTypes {
     by: By,
   ): Promise<Committed<TypeRow>> {
     const about = { app, action: 'notification_type.changed', guard: editorOf(app) };
-    return administer(this.#database, by, about, async ({ tx, audit }) => {
+    return administer<TypeRow>(this.#database, by, about, async ({ tx, audit }) => {
       const before = await locked(tx, await applicationOf(tx, app), id);
+      const refused = await refuseAuthType(tx, before.code, by.caller.email);
+      if (refused !== null) return { result: refused, scopes: [] };
       refuseImmutable('code', before.code, code);
       const fields = merged(before, sent);
       const moved = before.system && app === 'auth' && FIXED.some((field) => fields[field] !== before[field]);
@@ -99,8 +114,10 @@ export class NotificationTypes {
   /** SYSTEM_RECORD for `generic` and system types, TYPE_IN_USE while templates or notifications refer to it. */
   delete(app: string, id: number, by: By): Promise<Committed<null>> {
     const about = { app, action: 'notification_type.deleted', guard: editorOf(app) };
-    return administer(this.#database, by, about, async ({ tx, audit }) => {
+    return administer<null>(this.#database, by, about, async ({ tx, audit }) => {
       const type = await locked(tx, await applicationOf(tx, app), id);
+      const refused = await refuseAuthType(tx, type.code, by.caller.email);
+      if (refused !== null) return { result: refused, scopes: [] };
       refuseSystem(type.system || type.code === GENERIC_TYPE, `notification type ${type.code}`);
       if (await isTypeInUse(tx, id)) {
         throw new UsherError('TYPE_IN_USE', `Templates or notifications are of the type ${type.code}.`);

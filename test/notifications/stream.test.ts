@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
@@ -87,6 +88,14 @@ function parse(block: string): Told {
       .find((line) => line.startsWith(`${name}: `))
       ?.slice(name.length + 2);
   return { event: field('event') ?? '', id: field('id'), data: JSON.parse(field('data') ?? 'null') };
+}
+
+async function until(holds: () => boolean): Promise<void> {
+  const late = performance.now() + 15_000;
+  while (!holds()) {
+    if (performance.now() > late) throw new Error('it did not come to hold in time');
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
 }
 
 for (const kind of ['postgresql', 'pglite'] as const) {
@@ -229,13 +238,55 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await (await Rest.as(usher)).get(STREAM)).status).toBe(401);
     });
 
+    test('ends with the account too where its reader has stopped to read', async () => {
+      await send('hal@example.com', 'first');
+      const { body } = await (await Rest.as(usher, 'hal@example.com')).get('/api/profile/me/notifications/inbox');
+      const { id } = body.response[0];
+      await usher.app.database.change(async (tx) => {
+        const { id: _, ...row } = await tx.kysely
+          .selectFrom('notification')
+          .selectAll()
+          .where('id', '=', id)
+          .executeTakeFirstOrThrow();
+        // More than the buffers of a connection hold.
+        const payload = JSON.stringify({ text: 'x'.repeat(60_000) });
+        for (let n = 0; n < 200; n++)
+          await tx.kysely
+            .insertInto('notification')
+            .values({ ...row, payload })
+            .execute();
+        return { result: null, scopes: [] };
+      });
+      const { streams } = other.app;
+      const before = streams.size;
+      const socket = connect(Number(new URL(other.rest).port), '127.0.0.1');
+      try {
+        const token = await other.token('hal@example.com');
+        const head = ['Host: localhost', `Authorization: Bearer ${token}`, `Last-Event-ID: ${id}`];
+        socket.pause().write(`GET ${STREAM} HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n`);
+        await until(() => streams.size === before + 1);
+        await (await Rest.as(usher, 'admin@example.com')).put('/api/users/hal@example.com/active', { active: false });
+        await until(() => streams.size === before);
+        let read = 0;
+        socket.on('data', ({ length }) => {
+          read += length;
+        });
+        socket.on('error', () => undefined);
+        const closed = new Promise((resolve) => socket.once('close', resolve));
+        socket.resume();
+        await closed;
+        expect(read).toBeLessThan(200 * 60_000);
+      } finally {
+        socket.destroy();
+      }
+    });
+
     test('whoever goes leaves nothing behind', async () => {
       const reader = await open('gil@example.com');
       await reader.until(() => reader.told.length > 0);
       for (const opened of readers) opened.close();
       const { streams } = other.app;
-      const late = performance.now() + 10_000;
-      while (streams.size > 0 && performance.now() < late) await new Promise((resolve) => setTimeout(resolve, 50));
+      await until(() => streams.size === 0);
       expect(streams.size).toBe(0);
     });
   });

@@ -1,0 +1,77 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type RunningService, startService } from '../cli/harness.ts';
+import { createStorage, type TestStorage } from '../support/databases.ts';
+
+/** kill -9 of a whole service under sends: what was answered 202 is delivered by the next one. */
+const KEY = 'the-internal-key-of-a-backend';
+const KINDS = process.env.USHER_LONG === '1' ? (['postgresql', 'pglite'] as const) : (['pglite'] as const);
+const ROUNDS = process.env.USHER_LONG === '1' ? 20 : 1;
+const SENDERS = 4;
+
+describe.each(KINDS)('kill -9 under sends (%s)', (kind) => {
+  let storage: TestStorage;
+  let service: RunningService | undefined;
+
+  const start = async (): Promise<RunningService> => {
+    service = await startService({
+      DATA_DIR: storage.dataDir,
+      INTERNAL_API_KEY: KEY,
+      ...(storage.url === null ? {} : { DATABASE_URL: storage.url }),
+    });
+    return service;
+  };
+
+  beforeAll(async () => {
+    storage = await createStorage(kind);
+  }, 60_000);
+  afterAll(async () => {
+    await service?.remove();
+    await storage?.remove();
+  }, 60_000);
+
+  /** Whom mail came to, and how often; the development mailbox keeps the newest 200. */
+  function delivered(): Map<string, number> {
+    const directory = join(storage.dataDir, 'mailbox');
+    const names = readdirSync(directory).filter((name) => name.endsWith('.json'));
+    const to = names.map((name) => JSON.parse(readFileSync(join(directory, name), 'utf8')).to as string);
+    return new Map([...Map.groupBy(to, (address) => address)].map(([address, all]) => [address, all.length]));
+  }
+
+  test(
+    'acknowledged and lost: none',
+    async () => {
+      const acknowledged: string[] = [];
+      for (let round = 0; round < ROUNDS; round++) {
+        const running = await start();
+        const from = acknowledged.length;
+        const send = async (sender: number): Promise<void> => {
+          for (let n = 0; ; n++) {
+            const email = `r${round}-${sender}-${n}@example.com`;
+            const response = await fetch(`${running.url}/api/internal/notifications`, {
+              method: 'POST',
+              headers: { 'content-type': 'application/json', 'x-internal-api-key': KEY },
+              body: JSON.stringify({ appCode: 'auth', recipients: [email], subject: email }),
+            }).catch(() => null);
+            if (response === null) return;
+            expect(response.status).toBe(202);
+            acknowledged.push(email);
+            // In the middle of the sends of the others, and of the deliveries of what came before.
+            if (acknowledged.length === from + 3 * SENDERS) void running.remove();
+          }
+        };
+        await Promise.all(Array.from({ length: SENDERS }, (_, sender) => send(sender)));
+      }
+      await start();
+      const lost = () => acknowledged.filter((email) => !delivered().has(email));
+      const late = performance.now() + 45_000;
+      while (lost().length > 0 && performance.now() < late) await new Promise((resolve) => setTimeout(resolve, 250));
+      expect(lost()).toEqual([]);
+      expect(acknowledged.length).toBeGreaterThanOrEqual(ROUNDS * 3 * SENDERS);
+      // Whoever is told twice is told so by a crash between the mail and its mark, and not by every start.
+      expect(Math.max(...delivered().values())).toBeLessThanOrEqual(2);
+    },
+    120_000 + ROUNDS * 10_000,
+  );
+});
