@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { Writable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -60,6 +61,16 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         smtp: { host: '127.0.0.1', port: sink.port },
       });
       expect(made.status).toBe(201);
+      // The seed is in Czech; the example's English is what these tests read.
+      const types = (await root.get('/api/applications/auth/notification-types')).body.data as {
+        id: number;
+        code: string;
+      }[];
+      const notificationTypeId = types.find(({ code }) => code === 'auth_idp')?.id;
+      for (const variant of JSON.parse(readFileSync('examples/auth-emails-en.json', 'utf8')) as object[]) {
+        const added = await root.post('/api/applications/auth/templates', { notificationTypeId, ...variant });
+        expect(added.status).toBe(201);
+      }
     }, 60_000);
     afterAll(async () => {
       await usher?.close();
@@ -455,7 +466,10 @@ describe('what a restart leaves', () => {
       const { body, code } = mailBody({ eventType: 'session.otp.email.challenged' });
       const answer = await post(second.rest, body, signature(body));
       const root = await Rest.as(second, 'admin@example.com');
-      const templates = (await root.get('/api/applications/auth/templates')).body.data as { key: string }[];
+      const templates = (await root.get('/api/applications/auth/templates')).body.data as {
+        key: string;
+        locale: string;
+      }[];
       const list = await (await fetch(`${second.rest}/dev/mail`)).text();
       const [, path] = /href="(\/dev\/mail\/[^"]+)"/.exec(list) ?? [];
       const json = await fetch(`${second.rest}/dev/mail`, { headers: { accept: 'application/json' } });
@@ -466,7 +480,7 @@ describe('what a restart leaves', () => {
       const here = await statusUnder('localhost:8080', second.rest + path);
       await second.close();
       expect(answer.body.data).toEqual({ status: 'sent', templateSource: 'panel' });
-      expect(new Set(templates.map(({ key }) => key)).size).toBe(7);
+      expect(templates.map(({ locale }) => locale)).toEqual(Array.from({ length: 7 }, () => 'cs'));
       expect(templates.map(({ key }) => key)).not.toContain('password_changed');
       expect(list).toContain('Mine');
       expect(data).toMatchObject([{ to: 'gigi@example.com', subject: 'Mine', text: expect.stringContaining(code) }]);
