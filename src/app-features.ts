@@ -98,7 +98,7 @@ export function buildFeatures(ground: Ground): BuiltFeatures {
       ...buildRegistry(ground, services.templates),
       ...buildDirectory(ground, turns),
       ...services,
-      authMails: new AuthMails({ ...ground, sealing, senders, mailer, renderer }),
+      authMails: new AuthMails({ ...ground, sealing, secret, senders, mailer, renderer }),
       brands: new Brands({ database, sealing, senders, mailer }),
       mailbox,
       provider: buildProvider({ ...ground, sealing, secret, turns }),

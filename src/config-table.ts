@@ -1,6 +1,7 @@
 /** The keys of contract 10, in its order. Defaults stand in config.ts, where some depend on others. */
 
 import { baseUrl, flag, isOrigin, list, matching, oneOf, text, textMap, url, whole } from './config-keys.ts';
+import { isApplicationCode } from './grammar.ts';
 
 const HOST = (variable: string) =>
   matching({ variable, example: '127.0.0.1' }, (v) => /^[A-Za-z0-9.:-]+$/.test(v), 'must be an address or a host name');
@@ -98,7 +99,11 @@ export const KEYS = {
     variable: 'IDP_NOTIFICATION_ENDPOINT',
     example: 'https://usher.example.com/api/idp/notifications/email',
   }),
-  'idp.notificationAppCode': text({ variable: 'IDP_NOTIFICATION_APP_CODE', example: 'auth' }),
+  'idp.notificationAppCode': matching(
+    { variable: 'IDP_NOTIFICATION_APP_CODE', example: 'auth' },
+    isApplicationCode,
+    'must be the code of an application',
+  ),
   'idp.notificationSigningKey': text({
     variable: 'IDP_NOTIFICATION_SIGNING_KEY',
     example: 'the key of the provider',

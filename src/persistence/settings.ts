@@ -36,6 +36,30 @@ export async function dropSetting(tx: Tx, key: string): Promise<void> {
   await tx.kysely.deleteFrom('setting').where('key', '=', key).execute();
 }
 
+/**
+ * Claims `key` for `holder`, so that others are told false until it is released, or for so many seconds. Of several at once
+ * exactly one is told true.
+ */
+export async function claimLease(tx: Tx, key: string, holder: string, seconds: number): Promise<boolean> {
+  const row = await tx.kysely
+    .insertInto('setting')
+    .values({ key, value: JSON.stringify(holder) })
+    .onConflict((oc) =>
+      oc
+        .column('key')
+        .doUpdateSet((eb) => ({ value: eb.ref('excluded.value'), updated_at: sql<Date>`now()` }))
+        .where('setting.updated_at', '<', sql<Date>`now() - make_interval(secs => ${seconds})`),
+    )
+    .returning('key')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Gives a claim back, unless it ran out and is another's now. */
+export async function releaseLease(tx: Tx, key: string, holder: string): Promise<void> {
+  await sql`delete from setting where key = ${key} and value = ${JSON.stringify(holder)}::jsonb`.execute(tx.kysely);
+}
+
 const SECRET_KEY = 'secretKey';
 
 /** The secret key of this installation: `proposed` where none is kept yet. */

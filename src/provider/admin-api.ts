@@ -303,8 +303,8 @@ export class AdminApi {
   }
 }
 
-/** What a proxy that hides part of the API answers. */
-const UNKNOWN_PATH: ReadonlySet<number> = new Set([404, 405]);
+/** What an installation without that part of the API, or a proxy that hides it, answers. */
+const UNKNOWN_PATH: ReadonlySet<number> = new Set([404, 405, 501]);
 
 /** Links into the provider's assets, and what it says about itself. */
 const READ_ONLY_LABEL = /^(?:.*Url|.*UrlDark|isDefault|details)$/;

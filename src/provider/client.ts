@@ -128,8 +128,9 @@ export function fromOutbound(error: unknown): unknown {
   return error instanceof OutboundError ? unreachable(error.reason.replaceAll('_', ' '), error) : error;
 }
 
+/** 501 is an answer: this installation has no such call. */
 function isTrouble(status: number): boolean {
-  return status >= 500 || status === 429;
+  return (status >= 500 && status !== 501) || status === 429;
 }
 
 function readAnswer(response: OutboundResponse): unknown {

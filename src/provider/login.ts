@@ -122,7 +122,9 @@ export class Login {
     if (returned.error !== undefined) {
       throw new UsherError('BAD_REQUEST', `The identity provider ended the login: ${wordOf(returned.error)}.`);
     }
+    if (returned.code === undefined) throw new UsherError('BAD_REQUEST', 'The answer of the login holds no code.');
     const configuration = await this.#configure(known.clientId);
+    refuseOtherIssuer(configuration.serverMetadata(), returned.iss);
     const url = new URL(this.#options.publicUrl() + CALLBACK);
     for (const [name, value] of Object.entries(returned)) if (value !== undefined) url.searchParams.set(name, value);
     const granted = await authorizationCodeGrant(configuration, url, {
@@ -207,6 +209,14 @@ function claimsOf(token: string): Record<string, unknown> | null {
   } catch {
     // Opaque: nothing can be read in it.
     return null;
+  }
+}
+
+/** RFC 9207: the answer is not of the provider that was asked, or does not say so. That is the caller's doing, not the provider's. */
+function refuseOtherIssuer(server: ServerMetadata, iss: string | undefined): void {
+  const missing = iss === undefined && server.authorization_response_iss_parameter_supported === true;
+  if (missing || (iss !== undefined && iss !== server.issuer)) {
+    throw new UsherError('BAD_REQUEST', 'The answer of the login does not come from the identity provider (iss).');
   }
 }
 

@@ -6,12 +6,13 @@
 import { z } from 'zod';
 import type { By } from '../administration/administer.ts';
 import { type Sealing, SIGNING_KEY_CONTEXT } from '../brands/sealing.ts';
+import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { UsherError } from '../errors.ts';
 import type { Database } from '../persistence/database.ts';
 import { getSetting, putSetting } from '../persistence/settings.ts';
 import { type AdminApi, type EmailProvider, hasCode } from './admin-api.ts';
-import { administerProvider, type Done, KeyedLock } from './administration.ts';
+import { administerProvider, type Done, ProviderLocks } from './administration.ts';
 import { type IdpClient, IdpCode } from './client.ts';
 import { PROVIDER_SETTING } from './mail/auth-type.ts';
 
@@ -39,16 +40,18 @@ export interface NotificationProviderOptions {
   readonly client: IdpClient;
   readonly api: AdminApi;
   readonly database: Database;
+  readonly clock: Pick<Clock, 'bytes' | 'monotonic'>;
   readonly sealing: Sealing;
   readonly publicUrl: () => string;
 }
 
 export class NotificationProvider {
   readonly #options: NotificationProviderOptions;
-  readonly #locks = new KeyedLock();
+  readonly #locks: ProviderLocks;
 
   constructor(options: NotificationProviderOptions) {
     this.#options = options;
+    this.#locks = new ProviderLocks(options);
   }
 
   /** What is known here: the provider is not asked. */
@@ -81,7 +84,7 @@ export class NotificationProvider {
           { retryAfter: 60 },
         );
       }
-      await this.#locks.hold('', () => this.#setUp(done));
+      await this.#locks.hold('notification-provider', () => this.#setUp(done));
     });
     return await this.status();
   }
@@ -92,7 +95,7 @@ export class NotificationProvider {
     const write = { action: 'notification_provider.activated', act: 'activate the notification provider' };
     await administerProvider(database, by, write, async (done) => {
       client.refuseUnconfigured();
-      await this.#locks.hold('', async () => {
+      await this.#locks.hold('notification-provider', async () => {
         const stored = await this.#stored();
         if (stored === null)
           throw new UsherError('NOT_FOUND', 'No notification provider was set up yet: do that first.');

@@ -1,6 +1,7 @@
 /** Organizations of the identity provider: list, create, look, and the client of an application (contract 8). */
 
 import { applicationOf, type By, type Change } from '../administration/administer.ts';
+import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { UsherError, validationFailed } from '../errors.ts';
 import type { Outbound } from '../outbound.ts';
@@ -8,7 +9,7 @@ import type { Database, Tx } from '../persistence/database.ts';
 import { keepOrganization } from '../persistence/provider/organizations.ts';
 import { claimSetting, dropSetting, getSetting, putSetting } from '../persistence/settings.ts';
 import type { AdminApi, IdpApp, IdpOrganization } from './admin-api.ts';
-import { administerProvider, type Done, KeyedLock } from './administration.ts';
+import { administerProvider, type Done, ProviderLocks } from './administration.ts';
 import { type IdpClient, IdpCode, IdpRefusal } from './client.ts';
 import { fetchLogo, type Logo } from './logo.ts';
 
@@ -41,14 +42,16 @@ export interface OrganizationsOptions {
   readonly api: AdminApi;
   readonly outbound: Outbound;
   readonly database: Database;
+  readonly clock: Pick<Clock, 'bytes' | 'monotonic'>;
 }
 
 export class Organizations {
   readonly #options: OrganizationsOptions;
-  readonly #locks = new KeyedLock();
+  readonly #locks: ProviderLocks;
 
   constructor(options: OrganizationsOptions) {
     this.#options = options;
+    this.#locks = new ProviderLocks(options);
   }
 
   async list(): Promise<IdpOrganization[]> {
@@ -206,7 +209,7 @@ export class Organizations {
     const { database, client } = this.#options;
     return await administerProvider(database, by, write, async (done) => {
       client.refuseUnconfigured();
-      return await this.#locks.hold(thing, () => work(done));
+      return await this.#locks.hold(`org:${thing}`, () => work(done));
     });
   }
 

@@ -11,6 +11,8 @@ export const BRAND_KEY = Buffer.alloc(32, 7).toString('base64');
 export interface World {
   readonly idp: IdpDouble;
   readonly usher: RunningUsher;
+  /** Another instance on the same database, with the same configuration; whoever starts it closes it. */
+  another(): Promise<RunningUsher>;
   readonly root: Rest;
   readonly nobody: Rest;
   readonly plain: Rest;
@@ -41,10 +43,12 @@ export function useWorld({ kind = 'postgresql', env = () => ({}) }: WorldOptions
     const set = Object.fromEntries(
       Object.entries(given).filter((entry): entry is [string, string] => entry[1] !== undefined),
     );
-    const usher = await startUsher(storage, { env: set });
+    const own = storage;
+    const usher = await startUsher(own, { env: set });
     world = {
       idp,
       usher,
+      another: () => startUsher(own, { env: set }),
       // Where another issuer is configured nobody can be signed in by the local one.
       root: await Rest.as(usher, usher.app.localIssuer === null ? undefined : 'admin@example.com'),
       plain: await Rest.as(usher, usher.app.localIssuer === null ? undefined : 'ben@example.com'),

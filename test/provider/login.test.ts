@@ -229,6 +229,18 @@ describe('login for development (specification, "GET /api/idp/login"; contract 8
     const callback = new URL(await browser.login(world.usher, 'ada'));
     callback.searchParams.set('code', 'guessed');
     expect((await browser.go(callback.href)).status).toBe(400);
+    // Nor is it the provider's failure when the answer is not whole, or another's (RFC 9207).
+    for (const change of [
+      (query: URLSearchParams) => query.delete('code'),
+      (query: URLSearchParams) => query.delete('iss'),
+      (query: URLSearchParams) => query.set('iss', 'https://evil.example.com'),
+    ]) {
+      const third = new Browser();
+      const url = new URL(await third.login(world.usher, 'ada'));
+      change(url.searchParams);
+      const answer = await read(await third.go(url.href));
+      expect([answer.status, answer.body.code]).toEqual([400, 'BAD_REQUEST']);
+    }
     for (const [path, code] of [
       ['/oauth/v2/token', 'IDP_UNREACHABLE'],
       ['/.well-known/openid-configuration', 'IDP_UNREACHABLE'],

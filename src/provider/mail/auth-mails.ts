@@ -25,6 +25,7 @@ import {
 } from '../../persistence/provider/auth-mails.ts';
 import { getSetting } from '../../persistence/settings.ts';
 import type { Logger } from '../../telemetry.ts';
+import type { SecretSource } from '../login-cookie.ts';
 import { AUTH_TYPE, PROVIDER_SETTING } from './auth-type.ts';
 import { type Composed, compose } from './compose.ts';
 import { type AuthMail, readPayload } from './payload.ts';
@@ -38,6 +39,8 @@ export interface AuthMailsParts {
   clock: Clock;
   log: Logger;
   sealing: Sealing;
+  /** Names bodies, for as long as they are remembered. */
+  secret: SecretSource;
   senders: Senders;
   mailer: Mailer;
   renderer: Pick<Renderer, 'render'>;
@@ -51,10 +54,12 @@ export interface AuthMailResult {
 
 /** The provider waits 5 seconds and tries again; that call then waits for this very sending. */
 const SEND_MS = 30_000;
+/** What the names of bodies are made with. */
+const PURPOSE = 'auth-mail';
 /** Longer than a sending can take: a claim of this age was left behind by a crash. */
 const LEASE_S = 90;
 
-/** A call whose signature fits: its body's name, which tells nothing of it to whoever does not have the key. */
+/** A call whose signature fits: its body's name, the same whichever key signed it. */
 export interface Verified {
   readonly hash: string;
 }
@@ -75,12 +80,14 @@ export class AuthMails {
 
   /** Throws SIGNATURE_INVALID or SIGNATURE_EXPIRED. `body` is what was received, byte by byte. */
   async verify(header: string | undefined, body: Buffer): Promise<Verified> {
-    const { config, clock } = this.#parts;
+    const { config, clock, secret } = this.#parts;
     if (header === undefined) throw invalid('is missing');
     const scheme = config.idp.signatureScheme;
-    const key = verifySignature({ header, body, keys: await this.#keys(), scheme, now: clock.now() });
-    // A plain hash would let whoever reads the table try codes until one fits.
-    return { hash: createHmac('sha256', key).update('auth mail\0').update(body).digest('hex') };
+    verifySignature({ header, body, keys: await this.#keys(), scheme, now: clock.now() });
+    // A plain hash would let whoever reads the table try codes until one fits. The signing key would name the same body anew
+    // when the provider gets another one, and send it twice.
+    const key = await secret.derive(PURPOSE);
+    return { hash: createHmac('sha256', key).update(body).digest('hex') };
   }
 
   /**

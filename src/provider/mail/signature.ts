@@ -25,16 +25,15 @@ export interface Signed {
   now: number;
 }
 
-/** The key that signed the body. Throws SIGNATURE_INVALID, or SIGNATURE_EXPIRED for a good one of another time. */
-export function verifySignature({ header, body, keys, scheme, now }: Signed): string {
+/** Throws SIGNATURE_INVALID, or SIGNATURE_EXPIRED for a good one of another time. */
+export function verifySignature({ header, body, keys, scheme, now }: Signed): void {
   const signature = readSignature(header);
   const usable = keys.filter((key) => key !== '');
   if (signature === null) throw invalid('is not of the form t=<unix time>,v1=<hex>');
   if (usable.length === 0) throw invalid('cannot be checked: no signing key is known here');
-  const key = usable.find((candidate) => signs(candidate, signature, body, scheme));
-  if (key === undefined) throw invalid('does not fit the body');
+  if (!usable.some((key) => signs(key, signature, body, scheme))) throw invalid('does not fit the body');
   const age = Math.abs(now / 1000 - Number(signature.time));
-  if (age <= TOLERANCE_S) return key;
+  if (age <= TOLERANCE_S) return;
   throw new UsherError('SIGNATURE_EXPIRED', `The signature is of a time more than ${TOLERANCE_S} seconds from now.`);
 }
 

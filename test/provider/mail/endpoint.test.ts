@@ -1,10 +1,12 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { Writable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Sealing, SIGNING_KEY_CONTEXT } from '../../../src/brands/sealing.ts';
 import { systemClock } from '../../../src/clock.ts';
 import { gatewayRoutes } from '../../../src/gateway/routes.ts';
+import { SecretKey } from '../../../src/identity/secret-key.ts';
 import type { Tx } from '../../../src/persistence/database.ts';
 import { ensurePeople } from '../../../src/persistence/people.ts';
 import { putSetting } from '../../../src/persistence/settings.ts';
@@ -13,7 +15,7 @@ import { createStorage, type TestStorage } from '../../support/databases.ts';
 import { Rest } from '../../support/rest.ts';
 import { type SmtpSink, startSmtp } from '../../support/smtp.ts';
 import { type RunningUsher, startUsher } from '../../support/usher.ts';
-import { IDP, type MailOf, mailBody, post, SIGNING_KEY, type Sign, signature } from './provider-mails.ts';
+import { IDP, type MailOf, mailBody, post, type Sign, signature } from './provider-mails.ts';
 
 const BRAND_KEY = randomBytes(32).toString('base64');
 const ENV = {
@@ -21,7 +23,9 @@ const ENV = {
   IDP_NOTIFICATION_SIGNING_KEY: 'k'.repeat(36),
   IDP_PUBLIC_URL: IDP,
   PUBLIC_URL: 'https://usher.example.com',
+  USHER_SECRET_KEY: 'a secret key of this installation',
 };
+const SECRET = new SecretKey(ENV.USHER_SECRET_KEY, systemClock, () => Promise.reject(new Error('it is configured')));
 
 let sink: SmtpSink;
 beforeAll(async () => {
@@ -57,6 +61,16 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         smtp: { host: '127.0.0.1', port: sink.port },
       });
       expect(made.status).toBe(201);
+      // The seed is in Czech; the example's English is what these tests read.
+      const types = (await root.get('/api/applications/auth/notification-types')).body.data as {
+        id: number;
+        code: string;
+      }[];
+      const notificationTypeId = types.find(({ code }) => code === 'auth_idp')?.id;
+      for (const variant of JSON.parse(readFileSync('examples/auth-emails-en.json', 'utf8')) as object[]) {
+        const added = await root.post('/api/applications/auth/templates', { notificationTypeId, ...variant });
+        expect(added.status).toBe(201);
+      }
     }, 60_000);
     afterAll(async () => {
       await usher?.close();
@@ -333,7 +347,9 @@ for (const kind of ['postgresql', 'pglite'] as const) {
 
     test('what another instance is sending is 503; what a crash left half done is sent after all', async () => {
       const { body } = mailBody();
-      const hash = createHmac('sha256', SIGNING_KEY).update('auth mail\0').update(body).digest('hex');
+      const hash = createHmac('sha256', await SECRET.derive('auth-mail'))
+        .update(body)
+        .digest('hex');
       const claimed = (at: Date) =>
         write((tx) => tx.kysely.updateTable('auth_mail').set({ at }).where('hash', '=', hash).execute());
       await write((tx) => tx.kysely.insertInto('auth_mail').values({ hash, status: 'sending' }).execute());
@@ -409,6 +425,12 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         await sink.next();
       }
       expect((await send({}, { key: signingKey })).status).toBe(401);
+      // The same body is the same, whichever key signs it: the provider may get a new one between two tries.
+      const { body } = mailBody();
+      expect((await post(usher.rest, body, signature(body))).body.data.status).toBe('sent');
+      const again = await post(usher.rest, body, signature(body, { key: 'stored-key-of-the-provider' }));
+      expect(again.body.data.status).toBe('duplicate');
+      await sink.next();
     });
   });
 }
@@ -424,7 +446,7 @@ function statusUnder(host: string, url: string): Promise<number | undefined> {
 }
 
 describe('what a restart leaves', () => {
-  test('edited templates and the type’s sender name stay; without SMTP mail is kept in development; without a key nobody is let in', async () => {
+  test('edited templates and the type’s sender name stay, and deleted ones stay away; without SMTP mail is kept in development; without a key nobody is let in', async () => {
     const storage = await createStorage('postgresql');
     try {
       const first = await startUsher(storage, { env: ENV });
@@ -436,12 +458,18 @@ describe('what a restart leaves', () => {
           .where('code', '=', 'auth_idp')
           .execute();
         await tx.kysely.updateTable('brand').set({ idp_org_id: '100' }).execute();
+        await tx.kysely.deleteFrom('template').where('key', '=', 'password_changed').execute();
         return { result: null, scopes: [] };
       });
       await first.close();
       const second = await startUsher(storage, { env: ENV });
       const { body, code } = mailBody({ eventType: 'session.otp.email.challenged' });
       const answer = await post(second.rest, body, signature(body));
+      const root = await Rest.as(second, 'admin@example.com');
+      const templates = (await root.get('/api/applications/auth/templates')).body.data as {
+        key: string;
+        locale: string;
+      }[];
       const list = await (await fetch(`${second.rest}/dev/mail`)).text();
       const [, path] = /href="(\/dev\/mail\/[^"]+)"/.exec(list) ?? [];
       const json = await fetch(`${second.rest}/dev/mail`, { headers: { accept: 'application/json' } });
@@ -452,6 +480,8 @@ describe('what a restart leaves', () => {
       const here = await statusUnder('localhost:8080', second.rest + path);
       await second.close();
       expect(answer.body.data).toEqual({ status: 'sent', templateSource: 'panel' });
+      expect(templates.map(({ locale }) => locale)).toEqual(Array.from({ length: 7 }, () => 'cs'));
+      expect(templates.map(({ key }) => key)).not.toContain('password_changed');
       expect(list).toContain('Mine');
       expect(data).toMatchObject([{ to: 'gigi@example.com', subject: 'Mine', text: expect.stringContaining(code) }]);
       const mounted = (production: boolean) =>
