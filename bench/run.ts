@@ -3,11 +3,16 @@ import { parseArgs } from 'node:util';
 import { Lab, NORMAL, QUICK, type Scenario, type Settings } from './lab.ts';
 import { pinSelf } from './processes.ts';
 import { machine, type Report, type Row, table } from './report.ts';
+import { backlog } from './scenarios/backlog.ts';
 import { checkAllWarm, checkHot, rest, single } from './scenarios/checks.ts';
 import { checkCold } from './scenarios/cold.ts';
+import { delivery } from './scenarios/delivery.ts';
+import { inbox } from './scenarios/inbox.ts';
 import { manifest } from './scenarios/manifest.ts';
 import { propagation } from './scenarios/propagation.ts';
+import { send } from './scenarios/send.ts';
 import { start } from './scenarios/start.ts';
+import { streams } from './scenarios/streams.ts';
 import { bulk, effective } from './scenarios/wide.ts';
 
 const SCENARIOS = new Map<string, Scenario>([
@@ -21,6 +26,11 @@ const SCENARIOS = new Map<string, Scenario>([
   ['start', start],
   ['manifest', manifest],
   ['propagation', propagation],
+  ['send', send],
+  ['delivery', delivery],
+  ['backlog', backlog],
+  ['inbox', inbox],
+  ['streams', streams],
 ]);
 
 const USAGE = `node bench/run.ts SCENARIO… [options]

@@ -20,6 +20,10 @@ export const MAX_PUSH_BYTES = 3993;
 const TTL_SECONDS = 24 * 3600;
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 16 * 1024;
+/** A token is good for twelve hours, and used for one: signing it takes longer than all the rest of a push. */
+const TOKEN_USED_MS = 3_600_000;
+/** Users choose hosts below a push service's name: more than so many origins are signed for anew. */
+const MAX_TOKENS = 200;
 /** What a 429 without a readable Retry-After asks for. */
 const DEFAULT_PATIENCE_MS = 30_000;
 
@@ -44,6 +48,8 @@ export interface PushSenderParts {
 
 export class PushSender {
   readonly #parts: PushSenderParts;
+  /** The `Authorization` for each origin (RFC 8292: a token is bound to an origin, not to a push). */
+  readonly #tokens = new Map<string, { readonly header: string; readonly until: number }>();
 
   constructor(parts: PushSenderParts) {
     this.#parts = parts;
@@ -76,7 +82,6 @@ export class PushSender {
       { endpoint, keys: { p256dh, auth } },
       fitPayload(content),
       {
-        vapidDetails: keys,
         TTL: TTL_SECONDS,
         urgency: 'normal',
         contentEncoding: 'aes128gcm',
@@ -87,7 +92,10 @@ export class PushSender {
         url: endpoint,
         policy: this.#parts.rules.policyOf(endpoint),
         method: 'POST',
-        headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+        headers: {
+          ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+          Authorization: this.#authorization(originOf(target), keys),
+        },
         body,
         timeoutMs: TIMEOUT_MS,
         maxBytes: MAX_ANSWER_BYTES,
@@ -98,6 +106,17 @@ export class PushSender {
       if (error instanceof OutboundError) return FAILED[error.reason];
       throw error;
     }
+  }
+
+  #authorization(origin: string, { subject, publicKey, privateKey }: VapidKeys): string {
+    const now = this.#parts.clock.now();
+    const present = this.#tokens.get(origin);
+    // Also where the clock was set back: what it says then is no age.
+    if (present !== undefined && now < present.until && now > present.until - 2 * TOKEN_USED_MS) return present.header;
+    if (this.#tokens.size >= MAX_TOKENS) this.#tokens.clear();
+    const { Authorization: header } = webPush.getVapidHeaders(origin, subject, publicKey, privateKey, 'aes128gcm');
+    this.#tokens.set(origin, { header, until: now + TOKEN_USED_MS });
+    return header;
   }
 
   #outcomeOf(response: OutboundResponse): PushOutcome {

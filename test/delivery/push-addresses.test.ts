@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/clock.ts';
 import { createEndpointRules } from '../../src/delivery/endpoints.ts';
 import { PushSender } from '../../src/delivery/push.ts';
-import { createOutbound, type Resolve } from '../../src/outbound.ts';
+import { createOutbound, type Outbound, type Resolve } from '../../src/outbound.ts';
 import { createLogger } from '../../src/telemetry.ts';
 
 /** What a push service's name may not lead to (facts: private, loopback, link-local, CGNAT, mapped addresses). */
@@ -123,5 +123,40 @@ describe('pushes never reach the inside, whatever a name resolves to (attacks.md
     expect(await sender.send(other, content)).toEqual({ kind: 'refused', error: 'push_key_changed' });
     expect(asked).toEqual([]);
     await close();
+  });
+});
+
+describe('the token that pushes are signed with (RFC 8292)', () => {
+  test('is one for each origin, and made anew after an hour', async () => {
+    const pair = createECDH('prime256v1');
+    const publicKey = pair.generateKeys('base64url');
+    const privateKey = Buffer.from(pair.getPrivateKey().toString('hex').padStart(64, '0'), 'hex').toString('base64url');
+    const keys = { publicKey, privateKey, subject: 'mailto:ops@example.com' };
+    const sent: string[] = [];
+    const outbound: Pick<Outbound, 'send'> = {
+      send: ({ headers }) => {
+        sent.push(headers?.Authorization ?? '');
+        return Promise.resolve({ status: 201, header: () => undefined, body: Buffer.alloc(0), json: () => null });
+      },
+    };
+    let now = Date.now();
+    const rules = createEndpointRules([], true);
+    const sender = new PushSender({ outbound, rules, keys, clock: { now: () => now }, log: createLogger('silent') });
+    const push = async (endpoint: string): Promise<void> => {
+      const browser = createECDH('prime256v1').generateKeys('base64url');
+      const auth = randomBytes(16).toString('base64url');
+      const target = { id: 1, endpoint, p256dh: browser, auth, vapidKey: publicKey, updatedAt: new Date() };
+      expect(await sender.send(target, { title: 'T', body: 'B', icon: null, url: null })).toEqual({ kind: 'sent' });
+    };
+    await push('https://fcm.googleapis.com/one');
+    await push('https://fcm.googleapis.com/two');
+    await push('https://updates.push.services.mozilla.com/one');
+    now += 61 * 60_000;
+    await push('https://fcm.googleapis.com/three');
+    const [first, again, elsewhere, later] = sent;
+    expect(again).toBe(first);
+    expect(new Set([first, elsewhere, later]).size).toBe(3);
+    const claims = JSON.parse(Buffer.from(first?.split('.')[1] ?? '', 'base64url').toString());
+    expect(claims).toMatchObject({ aud: 'https://fcm.googleapis.com', sub: keys.subject });
   });
 });
