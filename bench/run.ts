@@ -3,9 +3,11 @@ import { parseArgs } from 'node:util';
 import { Lab, NORMAL, QUICK, type Scenario, type Settings } from './lab.ts';
 import { pinSelf } from './processes.ts';
 import { machine, type Report, type Row, table } from './report.ts';
+import { administration } from './scenarios/administration.ts';
 import { checkAllWarm, checkHot, rest, single } from './scenarios/checks.ts';
 import { checkCold } from './scenarios/cold.ts';
 import { manifest } from './scenarios/manifest.ts';
+import { policyWrites } from './scenarios/policy-writes.ts';
 import { propagation } from './scenarios/propagation.ts';
 import { start } from './scenarios/start.ts';
 import { bulk, effective } from './scenarios/wide.ts';
@@ -21,6 +23,8 @@ const SCENARIOS = new Map<string, Scenario>([
   ['start', start],
   ['manifest', manifest],
   ['propagation', propagation],
+  ['administration', administration],
+  ['policy-writes', policyWrites],
 ]);
 
 const USAGE = `node bench/run.ts SCENARIO… [options]
@@ -31,6 +35,7 @@ Scenarios: ${[...SCENARIOS.keys()].join(', ')}; all
   --in-flight N      questions in flight (default ${NORMAL.inFlight})
   --connections N    over so many connections (default ${NORMAL.connections})
   --trials N         of propagation, in each mode (default ${NORMAL.trials})
+  --users N          of administration's registry (default ${NORMAL.users})
   --json             the results as JSON instead of the table
 Exit code: 0 when every goal is met, 1 when one is missed, 2 on wrong answers or trouble.`;
 
@@ -46,6 +51,7 @@ function readArguments() {
       'in-flight': { type: 'string' },
       connections: { type: 'string' },
       trials: { type: 'string' },
+      users: { type: 'string' },
     },
   });
   const base: Settings = values.quick ? QUICK : NORMAL;
@@ -61,6 +67,7 @@ function readArguments() {
     inFlight: number(values['in-flight'], base.inFlight),
     connections: number(values.connections, base.connections),
     trials: number(values.trials, base.trials),
+    users: number(values.users, base.users),
   };
   const names = positionals.includes('all') ? [...SCENARIOS.keys()] : positionals;
   const unknown = names.filter((name) => !SCENARIOS.has(name));
