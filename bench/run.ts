@@ -4,10 +4,12 @@ import { Lab, NORMAL, QUICK, type Scenario, type Settings } from './lab.ts';
 import { pinSelf } from './processes.ts';
 import { machine, type Report, type Row, table } from './report.ts';
 import { administration } from './scenarios/administration.ts';
+import { applicationDelete } from './scenarios/application-delete.ts';
 import { checkAllWarm, checkHot, rest, single } from './scenarios/checks.ts';
 import { checkCold } from './scenarios/cold.ts';
 import { manifest } from './scenarios/manifest.ts';
 import { policyWrites } from './scenarios/policy-writes.ts';
+import { profile } from './scenarios/profile.ts';
 import { propagation } from './scenarios/propagation.ts';
 import { start } from './scenarios/start.ts';
 import { bulk, effective } from './scenarios/wide.ts';
@@ -25,6 +27,8 @@ const SCENARIOS = new Map<string, Scenario>([
   ['propagation', propagation],
   ['administration', administration],
   ['policy-writes', policyWrites],
+  ['application-delete', applicationDelete],
+  ['profile', profile],
 ]);
 
 const USAGE = `node bench/run.ts SCENARIO… [options]

@@ -54,6 +54,8 @@ export class Service {
   readonly readyMs: number;
   /** CPU used until then, in ms: what a start costs where others use the machine too. */
   readonly readyCpuMs: number;
+  /** Where the service keeps its keys. */
+  readonly dataDir: string;
   readonly #env: NodeJS.ProcessEnv;
   readonly #deleteOnStop: string | null;
 
@@ -70,6 +72,7 @@ export class Service {
     this.readyMs = readyMs;
     this.readyCpuMs = cpuSeconds(pidOf(child)) * 1000;
     this.#env = env;
+    this.dataDir = env.DATA_DIR as string;
     this.#deleteOnStop = dir;
   }
 

@@ -30,20 +30,26 @@ export async function findFew(tx: Tx, search: string, after: number): Promise<nu
   if (await isCommon(tx, search, after)) return null;
   const folded = search.toLowerCase();
   const name = sql`text_pieces((display_name || ' ' || lower(display_name)) collate "C")`;
+  // One condition of pieces a part: of two in one, the pieces of every row found would be made anew.
   const { rows } = await sql<{ id: number }>`
     (select id from person where text_pieces(email) @> ${piecesOf(folded)}::text[] and strpos(email, ${folded}) > 0 limit ${FEW + 1})
     union
-    (select person_id from profile where (${name} @> ${piecesOf(folded)}::text[] and strpos(lower(display_name), ${folded}) > 0)
-      or (${name} @> ${piecesOf(search)}::text[] and strpos(display_name, ${search}) > 0) limit ${FEW + 1})`.execute(tx.kysely);
+    (select person_id from profile
+      where ${name} @> ${piecesOf(folded)}::text[] and strpos(lower(display_name), ${folded}) > 0 limit ${FEW + 1})
+    union
+    (select person_id from profile
+      where ${name} @> ${piecesOf(search)}::text[] and strpos(display_name, ${search}) > 0 limit ${FEW + 1})`.execute(tx.kysely);
   return rows.length > FEW ? null : rows.map(({ id }) => id);
 }
 
-/** Of a common text the index would give thousands, of which a page needs fifty. */
+/**
+ * Of a common text the index would give thousands, of which a page needs fifty. The profile by a
+ * scalar subquery: a planner that joined would read all of them.
+ */
 async function isCommon(tx: Tx, search: string, after: number): Promise<boolean> {
   const { rows } = await sql<{ found: number }>`
-    select count(*)::int as found
-    from (select id, email from person where id > ${after} order by id limit ${SAMPLE}) p left join profile f on f.person_id = p.id
-    where ${named(search)}`.execute(tx.kysely);
+    select count(*)::int as found from (select id, email from person where id > ${after} order by id limit ${SAMPLE}) p
+    where (select ${named(search)} from (select) one left join profile f on f.person_id = p.id)`.execute(tx.kysely);
   return (rows[0]?.found ?? 0) >= COMMON;
 }
 

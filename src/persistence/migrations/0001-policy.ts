@@ -18,7 +18,7 @@ export class Migration0001Policy extends Migration {
 const STATEMENTS = [
   // All pieces of one to three characters of a text, each once: an index over them finds a text by any part of it, on any
   // PostgreSQL, without an extension (persistence/person-search.ts). By its cost, the planner looks pieces up rather than making them again.
-  `create function text_pieces(text text) returns text[] language sql immutable strict parallel safe cost 5000 as $$
+  `create function text_pieces(text text) returns text[] language sql immutable strict parallel safe cost 1000000 as $$
     select array_agg(distinct substr(text, i, n) collate "C")
     from generate_series(1, length(text)) i, generate_series(1, least(3, length(text) - i + 1)) n $$`,
   // A row as soon as an address is first mentioned; a user's record once registered_at is set.
@@ -163,11 +163,15 @@ const STATEMENTS = [
     after jsonb,
     request_id text
   )`,
-  `create index audit_app on audit (app_code, id)`,
-  `create index audit_actor on audit (actor, id)`,
-  `create index audit_subject on audit (subject, id)`,
-  `create index audit_action on audit (action, id)`,
-  `create index audit_at on audit (at)`,
+  // In the order of pages, for each filter; for two filters, either of which alone may let through most of the records, too.
+  `create index audit_at on audit (at, id)`,
+  `create index audit_app on audit (app_code, at, id)`,
+  `create index audit_actor on audit (actor, at, id)`,
+  `create index audit_subject on audit (subject, at, id)`,
+  `create index audit_action on audit (action, at, id)`,
+  `create index audit_app_actor on audit (app_code, actor, at, id)`,
+  `create index audit_app_action on audit (app_code, action, at, id)`,
+  `create index audit_actor_action on audit (actor, action, at, id)`,
   `create function audit_is_append_only() returns trigger language plpgsql as $$
     begin raise exception 'audit takes inserts only' using errcode = 'restrict_violation'; end $$`,
   `create trigger audit_append_only before update or delete on audit
