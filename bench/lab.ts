@@ -38,7 +38,16 @@ export const NORMAL: Settings = {
   quick: false,
 };
 
-export const QUICK: Settings = { ...NORMAL, runs: 1, slices: 6, sliceMs: 300, warmMs: 2500, trials: 40, users: 10_000, quick: true };
+export const QUICK: Settings = {
+  ...NORMAL,
+  runs: 1,
+  slices: 6,
+  sliceMs: 300,
+  warmMs: 2500,
+  trials: 40,
+  users: 10_000,
+  quick: true,
+};
 
 export type Scenario = (lab: Lab) => Promise<Row[]>;
 

@@ -37,7 +37,19 @@ export function email(user: number): string {
 }
 
 const FIRST = ['ada', 'bohumil', 'carla', 'david', 'emil', 'franziska', 'grace'];
-const LAST = ['novak', 'lovelace', 'svoboda', 'hopper', 'becker', 'marchetti', 'dvorak', 'smith', 'ng', 'fischer', 'rossi'];
+const LAST = [
+  'novak',
+  'lovelace',
+  'svoboda',
+  'hopper',
+  'becker',
+  'marchetti',
+  'dvorak',
+  'smith',
+  'ng',
+  'fischer',
+  'rossi',
+];
 
 const pick = (names: readonly string[], number: string): string =>
   `(array[${names.map((name) => `'${name}'`).join(', ')}])[${number} % ${names.length} + 1]`;

@@ -37,7 +37,9 @@ export async function send(base: string, token: string, { method, path, body, if
 export async function sendRight(base: string, token: string, call: Call): Promise<Answer> {
   const answer = await send(base, token, call);
   if (answer.status >= 400) {
-    throw new Error(`${call.method} ${call.path} answered ${answer.status}: ${JSON.stringify(answer.body).slice(0, 500)}`);
+    throw new Error(
+      `${call.method} ${call.path} answered ${answer.status}: ${JSON.stringify(answer.body).slice(0, 500)}`,
+    );
   }
   return answer;
 }

@@ -13,7 +13,7 @@ export const KEY = '0123456789abcdefghijklmnopqrstuvwxyz';
 
 const ROOT = new URL('..', import.meta.url).pathname;
 const MAIN = join(ROOT, 'src', 'main.ts');
-const READY_TIMEOUT_MS = 30_000;
+const READY_TIMEOUT_MS = 120_000;
 
 export interface ServiceOptions {
   /** None: the embedded database in `dataDir`. */

@@ -56,7 +56,13 @@ export class StatementLog {
     const text = bytes.toString('utf8');
     const found = [...text.matchAll(DURATION)].map((match) => {
       const sql = text.slice(match.index + match[0].length, match.index + match[0].length + 300);
-      return { ms: Number(match[1]), sql: sql.replace(/^[^:]*:\s*/, '').replaceAll(/\s+/g, ' ').slice(0, 160) };
+      return {
+        ms: Number(match[1]),
+        sql: sql
+          .replace(/^[^:]*:\s*/, '')
+          .replaceAll(/\s+/g, ' ')
+          .slice(0, 160),
+      };
     });
     const ours = found.filter(({ sql }) => !BACKGROUND.test(sql));
     const usage = [...text.matchAll(USAGE)].map(([, user, system]) => (Number(user) + Number(system)) * 1000);

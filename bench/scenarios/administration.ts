@@ -1,6 +1,7 @@
 /** What each administrative list page and each write costs the database, with 100,000 users behind it. */
-import { appCode, BASE, email, firstPermission, firstRole, loadLargeRegistry, sizeOf } from '../large-registry.ts';
+
 import type { Lab } from '../lab.ts';
+import { appCode, BASE, email, firstPermission, firstRole, loadLargeRegistry, sizeOf } from '../large-registry.ts';
 import { median, type Row, row } from '../report.ts';
 import { type Answer, type Call, sendRight } from '../rest-calls.ts';
 import { Service } from '../service.ts';
@@ -128,18 +129,30 @@ function writes(users: number): Measure[] {
       path: `/api/users/new${round}@example.com/apps/big/resources/document/new/permissions`,
       body: { permissions: [{ permissionId: permission, granted: true }] },
     })),
-    write('PUT user active', (round) => ({ method: 'PUT', path: `${user(round)}/active`, body: { active: round % 2 === 0 } })),
+    write('PUT user active', (round) => ({
+      method: 'PUT',
+      path: `${user(round)}/active`,
+      body: { active: round % 2 === 0 },
+    })),
     write('PUT preferences of a user', (round) => ({
       method: 'PUT',
       path: `${user(round)}/apps/big/preferences`,
       body: { showHelp: false },
     })),
     write('POST role', (round) => ({ method: 'POST', path: `${application}/roles`, body: { code: `made${round}` } })),
-    write('PUT role', (round) => ({ method: 'PUT', path: `${application}/roles/${role}`, body: { description: `${round}` } })),
+    write('PUT role', (round) => ({
+      method: 'PUT',
+      path: `${application}/roles/${role}`,
+      body: { description: `${round}` },
+    })),
     write('PUT role permissions', (round) => ({
       method: 'PUT',
       path: `${application}/roles/${role}/permissions`,
-      body: { permissions: [{ permissionId: permission + 1 - (round % 2), accessLevel: round % 2 === 0 ? 'view' : 'allowed' }] },
+      body: {
+        permissions: [
+          { permissionId: permission + 1 - (round % 2), accessLevel: round % 2 === 0 ? 'view' : 'allowed' },
+        ],
+      },
     })),
     made('role', `${application}/roles`, (round) => ({ code: `gone${round}` })),
     write('POST permission', (round) => ({
@@ -166,7 +179,10 @@ function writes(users: number): Measure[] {
       path: '/api/users/admins/apps/big',
       body: { email: someone(users, round) },
     })),
-    write('DELETE app admin', (round) => ({ method: 'DELETE', path: `/api/users/admins/apps/big/${someone(users, round)}` })),
+    write('DELETE app admin', (round) => ({
+      method: 'DELETE',
+      path: `/api/users/admins/apps/big/${someone(users, round)}`,
+    })),
     write('POST superadmin', (round) => ({
       method: 'POST',
       path: '/api/users/admins/super',
@@ -200,9 +216,7 @@ function made(what: string, path: string, body: (round: number) => unknown): Mea
   return {
     name: `DELETE ${what}`,
     call: (round, last) =>
-      round % 2 === 0
-        ? { method: 'POST', path, body: body(round) }
-        : { method: 'DELETE', path: `${path}/${id(last)}` },
+      round % 2 === 0 ? { method: 'POST', path, body: body(round) } : { method: 'DELETE', path: `${path}/${id(last)}` },
   };
 }
 
@@ -254,13 +268,18 @@ export async function administration(lab: Lab): Promise<Row[]> {
   try {
     const token = await service.adminToken();
     await Promise.all(
-      Array.from({ length: WARM }, (_, i) => sendRight(service.url, token, { method: 'GET', path: `/api/users?limit=${i + 1}` })),
+      Array.from({ length: WARM }, (_, i) =>
+        sendRight(service.url, token, { method: 'GET', path: `/api/users?limit=${i + 1}` }),
+      ),
     );
     const log = new StatementLog(lab.logFile);
     const rows: Row[] = [];
-    for (const one of [...pages(size.users), ...writes(size.users)]) rows.push(await measure(lab, service, token, log, one));
+    for (const one of [...pages(size.users), ...writes(size.users)])
+      rows.push(await measure(lab, service, token, log, one));
     const worst = rows.reduce((a, b) => (a.value > b.value ? a : b));
-    lab.say(`administration: ${rows.length} kinds of call, the dearest ${worst.measure} with ${worst.value.toFixed(2)} ms`);
+    lab.say(
+      `administration: ${rows.length} kinds of call, the dearest ${worst.measure} with ${worst.value.toFixed(2)} ms`,
+    );
     return rows;
   } finally {
     await service.stop();

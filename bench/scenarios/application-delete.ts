@@ -86,10 +86,36 @@ export async function applicationDelete(lab: Lab): Promise<Row[]> {
   }
   const of = (pick: (noticed: Noticed) => number): number[] => runs.map(pick);
   return [
-    row(name, `deletion with ${overrides} overrides`, 'ms', of((r) => r.deleteMs)),
-    row(name, 'p99 of Check, normal', 'ms', of((r) => r.normal)),
-    row(name, 'p99 of Check meanwhile', 'ms', of((r) => r.during)),
-    row(name, 'the same in terms of the normal one', '', of((r) => r.during / r.normal), { atMost: 2 }),
-    row(name, 'longest Check meanwhile', 'ms', of((r) => r.worst)),
+    row(
+      name,
+      `deletion with ${overrides} overrides`,
+      'ms',
+      of((r) => r.deleteMs),
+    ),
+    row(
+      name,
+      'p99 of Check, normal',
+      'ms',
+      of((r) => r.normal),
+    ),
+    row(
+      name,
+      'p99 of Check meanwhile',
+      'ms',
+      of((r) => r.during),
+    ),
+    row(
+      name,
+      'the same in terms of the normal one',
+      '',
+      of((r) => r.during / r.normal),
+      { atMost: 2 },
+    ),
+    row(
+      name,
+      'longest Check meanwhile',
+      'ms',
+      of((r) => r.worst),
+    ),
   ];
 }

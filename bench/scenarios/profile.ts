@@ -45,14 +45,55 @@ async function warm(lab: Lab): Promise<Row[]> {
   });
   const of = (pick: (result: Comparison) => number): number[] => results.map(pick);
   return [
-    row(name, 'GET /api/profile/me in terms of a bare Express route', '', of((r) => r.ratio), { atLeast: 0.5 }),
-    row(name, 'the same by CPU a request', '', of((r) => r.cpuRatio)),
-    row(name, 'service', '/s', of((r) => r.service.perSecond)),
-    row(name, 'bare', '/s', of((r) => r.bare.perSecond)),
-    row(name, 'CPU a request, service', 'µs', of((r) => r.service.cpu)),
-    row(name, 'CPU a request, bare', 'µs', of((r) => r.bare.cpu)),
-    row(name, 'p99, service', 'ms', of((r) => r.service.p99)),
-    row(name, 'p99, bare', 'ms', of((r) => r.bare.p99)),
+    row(
+      name,
+      'GET /api/profile/me in terms of a bare Express route',
+      '',
+      of((r) => r.ratio),
+      { atLeast: 0.5 },
+    ),
+    row(
+      name,
+      'the same by CPU a request',
+      '',
+      of((r) => r.cpuRatio),
+    ),
+    row(
+      name,
+      'service',
+      '/s',
+      of((r) => r.service.perSecond),
+    ),
+    row(
+      name,
+      'bare',
+      '/s',
+      of((r) => r.bare.perSecond),
+    ),
+    row(
+      name,
+      'CPU a request, service',
+      'µs',
+      of((r) => r.service.cpu),
+    ),
+    row(
+      name,
+      'CPU a request, bare',
+      'µs',
+      of((r) => r.bare.cpu),
+    ),
+    row(
+      name,
+      'p99, service',
+      'ms',
+      of((r) => r.service.p99),
+    ),
+    row(
+      name,
+      'p99, bare',
+      'ms',
+      of((r) => r.bare.p99),
+    ),
   ];
 }
 
@@ -72,7 +113,10 @@ async function first(lab: Lab): Promise<Row[]> {
     const come = async (): Promise<void> => {
       for (let i = next++; i < count; i = next++) {
         const startedAt = performance.now();
-        const { status, body } = await send(service.url, tokens[i] as string, { method: 'GET', path: '/api/profile/me' });
+        const { status, body } = await send(service.url, tokens[i] as string, {
+          method: 'GET',
+          path: '/api/profile/me',
+        });
         latencies.push(performance.now() - startedAt);
         if (status === 200 && body.data.email === emails[i]) ids.add(body.data.id);
         else errors.set(`${status} ${body.code}`, (errors.get(`${status} ${body.code}`) ?? 0) + 1);
@@ -83,7 +127,9 @@ async function first(lab: Lab): Promise<Row[]> {
     const cpu = (cpuSeconds(service.pid) - before) / count;
     for (const [what, times] of errors) lab.say(`profile: ${times} first requests were answered ${what}`);
     const failed = [...errors.values()].reduce((sum, times) => sum + times, 0);
-    lab.say(`profile: ${count} first requests in ${seconds.toFixed(1)} s, p99 ${percentile(latencies, 0.99).toFixed(0)} ms`);
+    lab.say(
+      `profile: ${count} first requests in ${seconds.toFixed(1)} s, p99 ${percentile(latencies, 0.99).toFixed(0)} ms`,
+    );
     return [
       row('profile', `first requests, ${FIRST_AT_ONCE} at once`, '/s', [count / seconds]),
       row('profile', `errors of ${count}`, '', [failed], { atMost: 0 }),
@@ -115,7 +161,11 @@ async function activity(lab: Lab): Promise<Row[]> {
   const generator = new Generator();
   try {
     const admin = await service.adminToken();
-    await sendRight(service.url, admin, { method: 'POST', path: '/api/applications', body: { code: APP, name: 'Billing' } });
+    await sendRight(service.url, admin, {
+      method: 'POST',
+      path: '/api/applications',
+      body: { code: APP, name: 'Billing' },
+    });
     const tokens = await tokensOf(service, people(ACTIVE_PEOPLE, 'active'));
     const target = 'service';
     await generator.open({
@@ -137,9 +187,15 @@ async function activity(lab: Lab): Promise<Row[]> {
     return [
       row('profile', `activity of ${ACTIVE_PEOPLE} people, ${lab.settings.inFlight} at once`, '/s', [result.perSecond]),
       row('profile', 'p99 of it', 'ms', [result.p99]),
-      row('profile', `writes for ${result.answers} calls in less than five minutes, a person`, '', [writes / ACTIVE_PEOPLE], {
-        atMost: 1,
-      }),
+      row(
+        'profile',
+        `writes for ${result.answers} calls in less than five minutes, a person`,
+        '',
+        [writes / ACTIVE_PEOPLE],
+        {
+          atMost: 1,
+        },
+      ),
     ];
   } finally {
     await service.stop();

@@ -38,7 +38,9 @@ export async function findFew(tx: Tx, search: string, after: number): Promise<nu
       where ${name} @> ${piecesOf(folded)}::text[] and strpos(lower(display_name), ${folded}) > 0 limit ${FEW + 1})
     union
     (select person_id from profile
-      where ${name} @> ${piecesOf(search)}::text[] and strpos(display_name, ${search}) > 0 limit ${FEW + 1})`.execute(tx.kysely);
+      where ${name} @> ${piecesOf(search)}::text[] and strpos(display_name, ${search}) > 0 limit ${FEW + 1})`.execute(
+    tx.kysely,
+  );
   return rows.length > FEW ? null : rows.map(({ id }) => id);
 }
 

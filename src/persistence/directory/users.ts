@@ -53,7 +53,8 @@ export async function findUserIds(
 ): Promise<number[]> {
   const { search, active, apps } = filter;
   let few = search === null ? null : await findFew(tx, search, page.after ?? 0);
-  if (few === null && active === false && (search !== null || apps !== null)) few = await findFewInactive(tx, page.after ?? 0);
+  if (few === null && active === false && (search !== null || apps !== null))
+    few = await findFewInactive(tx, page.after ?? 0);
   return await (few === null ? walk(tx, filter, page) : among(tx, few, filter, page));
 }
 
