@@ -18,6 +18,8 @@ interface Written {
   /** By user and application: the roles of the newest acknowledged write. */
   newest: Map<string, { revision: number; roles: number[] }>;
   revisions: number[];
+  /** Refused with 503, and so not written: the machine was too busy. */
+  refused: number;
 }
 
 /** Every writer replaces roles and overrides of users, now and then of the very user that another writes about. */
@@ -25,16 +27,22 @@ async function writeAtOnce(service: Service, token: string, ms: number): Promise
   const newest: Written['newest'] = new Map();
   const latencies: number[] = [];
   const revisions: number[] = [];
+  let refused = 0;
   const began = performance.now();
   const writer = async (which: number): Promise<void> => {
     for (let turn = 0; performance.now() - began < ms; turn++) {
       const user = turn % 8 === 0 ? 7 : 100 + which * 100 + (turn % 97);
       const app = 2 + (turn % 3);
-      const body = { roleIds: [firstRole(app) + (turn % ROLES), firstRole(app) + ((turn + which + 1) % ROLES)] };
-      const roles = [...new Set(body.roleIds)].sort((a, b) => a - b);
+      const wanted = [firstRole(app) + (turn % ROLES), firstRole(app) + ((turn + which + 1) % ROLES)];
+      const roles = [...new Set(wanted)].sort((a, b) => a - b);
       const path = `/api/users/${email(user)}/apps/${appCode(app)}/roles`;
       const startedAt = performance.now();
-      const { revision } = await sendRight(service.url, token, { method: 'PUT', path, body: { roleIds: roles } });
+      const { status, revision, body: told } = await send(service.url, token, { method: 'PUT', path, body: { roleIds: roles } });
+      if (status === 503) {
+        refused++;
+        continue;
+      }
+      if (status !== 200) throw new Error(`PUT ${path} answered ${status}: ${JSON.stringify(told)}`);
       latencies.push(performance.now() - startedAt);
       revisions.push(revision);
       const key = `${email(user)} ${appCode(app)}`;
@@ -43,7 +51,7 @@ async function writeAtOnce(service: Service, token: string, ms: number): Promise
     }
   };
   await Promise.all(Array.from({ length: WRITERS }, (_, which) => writer(which)));
-  return { seconds: (performance.now() - began) / 1000, latencies, newest, revisions };
+  return { seconds: (performance.now() - began) / 1000, latencies, newest, revisions, refused };
 }
 
 /** Users whose roles are not those of the newest acknowledged write. */
@@ -97,7 +105,7 @@ export async function policyWrites(lab: Lab): Promise<Row[]> {
     const ms = lab.settings.quick ? 2000 : 5000;
     await writeAtOnce(service, token, ms / 2);
     const before = cpuSeconds(service.pid);
-    const { seconds, latencies, newest, revisions } = await writeAtOnce(service, token, ms);
+    const { seconds, latencies, newest, revisions, refused } = await writeAtOnce(service, token, ms);
     const cpu = cpuSeconds(service.pid) - before;
     const missing = await lost(client, newest);
     const lacking = await addToOne(service, token);
@@ -109,6 +117,7 @@ export async function policyWrites(lab: Lab): Promise<Row[]> {
       row(name, 'CPU a write, service', 'µs', [(cpu / latencies.length) * 1e6]),
       row(name, 'p50 of a write', 'ms', [percentile(latencies, 0.5)]),
       row(name, 'p99 of a write', 'ms', [percentile(latencies, 0.99)]),
+      row(name, 'refused (503)', '', [refused], { atMost: 0 }),
       row(name, 'deadlocks', '', [stuck], { atMost: 0 }),
       row(name, 'acknowledged writes that are lost', '', [missing], { atMost: 0 }),
       row(name, `of ${WRITERS} additions to one set by If-Match, lost`, '', [lacking], { atMost: 0 }),

@@ -2,11 +2,11 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from './database.ts';
 
 /** So many are looked at first, and where so many of them are meant, the text is common. */
-const SAMPLE = 1000;
-const COMMON = 40;
+const SAMPLE = 250;
+const COMMON = 10;
 /** More people than this have a common text: whoever walks the people in order soon fills his page. */
 const FEW = 1000;
-/** The longest pieces that the indexes hold. */
+/** How long the pieces are that the indexes hold. */
 const PIECE = 3;
 /** More pieces of one text find hardly fewer people. */
 const MAX_PIECES = 24;
@@ -23,11 +23,12 @@ export function named(search: string | null): RawBuilder<boolean> {
 }
 
 /**
- * The ids of all whom `search` means, in no order, when they are few; null when they are many, or many of those behind the id
- * `after`. Found by the indexes of pieces of texts: a text that stands in another has all its pieces there.
+ * The ids of all whom `search` means, in no order, when they are few; null when they are many (of those behind the id `after`,
+ * at least) or the text is too short. Found by the indexes of pieces of texts: a text that stands in another has all its pieces there.
  */
 export async function findFew(tx: Tx, search: string, after: number): Promise<number[] | null> {
-  if (await isCommon(tx, search, after)) return null;
+  // What is shorter has no piece; most such texts are common.
+  if (Array.from(search).length < PIECE || (await isCommon(tx, search, after))) return null;
   const folded = search.toLowerCase();
   const name = sql`text_pieces((display_name || ' ' || lower(display_name)) collate "C")`;
   // One condition of pieces a part: of two in one, the pieces of every row found would be made anew.
@@ -58,7 +59,6 @@ async function isCommon(tx: Tx, search: string, after: number): Promise<boolean>
 /** What must be among the pieces of every text that holds this one. */
 function piecesOf(text: string): string[] {
   const characters = Array.from(text);
-  if (characters.length <= PIECE) return [text];
   const pieces = characters.slice(PIECE - 1).map((_, i) => characters.slice(i, i + PIECE).join(''));
   return [...new Set(pieces)].slice(0, MAX_PIECES);
 }

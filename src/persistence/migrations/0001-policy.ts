@@ -16,11 +16,10 @@ export class Migration0001Policy extends Migration {
 }
 
 const STATEMENTS = [
-  // All pieces of one to three characters of a text, each once: an index over them finds a text by any part of it, on any
-  // PostgreSQL, without an extension (persistence/person-search.ts). By its cost, the planner looks pieces up rather than making them again.
+  // All pieces of three characters of a text, each once: an index over them finds a text by any part of it, on any PostgreSQL,
+  // without an extension (persistence/person-search.ts). By its cost, the planner looks pieces up rather than making them again.
   `create function text_pieces(text text) returns text[] language sql immutable strict parallel safe cost 1000000 as $$
-    select array_agg(distinct substr(text, i, n) collate "C")
-    from generate_series(1, length(text)) i, generate_series(1, least(3, length(text) - i + 1)) n $$`,
+    select array_agg(distinct substr(text, i, 3) collate "C") from generate_series(1, length(text) - 2) i $$`,
   // A row as soon as an address is first mentioned; a user's record once registered_at is set.
   // Active when the provider says so and no administrator has blocked it: two flags (contract 4).
   `create table person (
@@ -32,7 +31,7 @@ const STATEMENTS = [
     created_at timestamptz(3) not null default now()
   )`,
   // What waits to be merged into such an index is read by every search, so it is kept short.
-  `create index person_email_pieces on person using gin (text_pieces(email)) with (gin_pending_list_limit = 256)`,
+  `create index person_email_pieces on person using gin (text_pieces(email)) with (gin_pending_list_limit = 1024)`,
   `create index person_inactive on person (id) where blocked or not provider_active`,
   `create table superadmin (
     person_id bigint primary key references person (id) on delete cascade,
