@@ -1,11 +1,32 @@
-/** The floor of REST here: one express 5 route that reads a JSON body and answers JSON, without ETag. Argument: the port. */
+/** The floor of REST here: an express 5 route that reads a JSON body and answers JSON, and one that only answers, without ETag. Argument: the port. */
 import express from 'express';
+
+/** As long as a user's record. */
+const PROFILE = {
+  id: 12,
+  email: 'ada@example.com',
+  firstName: 'Ada',
+  lastName: 'Lovelace',
+  displayName: 'Ada Lovelace',
+  avatarUrl: null,
+  locale: null,
+  theme: 'system',
+  timezone: null,
+  brand: 'default',
+  identityProfileUrl: null,
+  createdAt: '2026-11-21T10:00:05.400Z',
+  updatedAt: '2026-11-21T10:00:05.400Z',
+};
 
 const app = express();
 app.disable('etag');
 app.disable('x-powered-by');
 app.post('/api/check', express.json(), (_request, response) => {
   response.json({ success: true, data: { allowed: true } });
+});
+
+app.get('/api/profile/me', (_request, response) => {
+  response.json({ success: true, data: PROFILE });
 });
 
 const server = app.listen(Number(process.argv[2] ?? 0), '127.0.0.1');

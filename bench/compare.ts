@@ -16,7 +16,7 @@ import {
 import { median } from './report.ts';
 import { KEY, Service } from './service.ts';
 import type { SliceResult } from './slice.ts';
-import type { WorkloadName } from './workloads.ts';
+import type { SignedInRequest, WorkloadName } from './workloads.ts';
 
 /** What one process gave: medians over its slices. Latencies in ms, CPU in µs a request, memory in MB. */
 export interface Measured {
@@ -48,6 +48,10 @@ export interface CompareOptions {
   env?: Record<string, string>;
   /** Also a bare server with node's default heap. */
   withDefaultHeap?: boolean;
+  /** None: the one with the data set. */
+  databaseUrl?: string;
+  /** The requests of a workload of signed-in people. The bare server gets one that is as long. */
+  requestsOf?: (service: Service) => Promise<SignedInRequest[]>;
   /** Brings the service into the state to be measured, just before the first slice. */
   prepare?: (generator: Generator, target: string) => Promise<void>;
 }
@@ -69,18 +73,20 @@ async function bare(
   const file = options.protocol === 'grpc' ? './bare-grpc.ts' : './bare-express.ts';
   const child = spawnPinned(CORES.server, [...flags, new URL(file, import.meta.url).pathname, String(port)]);
   await waitForPort(port, child);
-  await generator.open(openOptions(name, port, 'constant', options));
+  const requests = options.requestsOf ? [{ token: 'x'.repeat(420), expected: '"email":' }] : undefined;
+  await generator.open({ ...openOptions(name, port, 'constant', options), ...(requests ? { requests } : {}) });
   return { name, pid: pidOf(child), slices: [], end: () => stop(child) };
 }
 
 async function service(generator: Generator, lab: Lab, options: CompareOptions): Promise<Side> {
   const started = await Service.start({
-    databaseUrl: await lab.data(),
+    databaseUrl: options.databaseUrl ?? (await lab.data()),
     core: CORES.server,
     ...(options.env ? { env: options.env } : {}),
   });
   const port = options.protocol === 'grpc' ? started.grpcPort : started.httpPort;
-  await generator.open(openOptions('service', port, 'known', options));
+  const requests = await options.requestsOf?.(started);
+  await generator.open({ ...openOptions('service', port, 'known', options), ...(requests ? { requests } : {}) });
   return { name: 'service', pid: started.pid, slices: [], end: () => started.stop() };
 }
 
@@ -149,7 +155,7 @@ async function once(lab: Lab, options: CompareOptions): Promise<Comparison> {
 /** `runs` comparisons, each with processes of its own. */
 export async function compare(lab: Lab, name: string, options: CompareOptions): Promise<Comparison[]> {
   const results: Comparison[] = [];
-  await lab.data();
+  if (options.databaseUrl === undefined) await lab.data();
   for (let run = 1; run <= lab.settings.runs; run++) {
     const result = await once(lab, options);
     lab.say(

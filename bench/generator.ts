@@ -8,7 +8,7 @@ import { HttpConnection, HttpRequests } from './http1-client.ts';
 import { GrpcConnection, GrpcFrames } from './http2-client.ts';
 import type { Connection } from './load.ts';
 import { Slice, type SliceOptions, type SliceResult, Switchboard } from './slice.ts';
-import { type Answers, type WorkloadName, Workloads } from './workloads.ts';
+import { type Answers, type SignedInRequest, signedInWorkload, type WorkloadName, Workloads } from './workloads.ts';
 
 export interface OpenOptions {
   target: string;
@@ -18,6 +18,8 @@ export interface OpenOptions {
   answers: Answers;
   connections: number;
   key: string | undefined;
+  /** For the workloads of signed-in people: by whom, and what the answer must hold. */
+  requests?: readonly SignedInRequest[];
 }
 
 export type GeneratorCommand =
@@ -37,7 +39,11 @@ const workloads = new Workloads();
 const targets = new Map<string, Target>();
 
 async function open(options: OpenOptions): Promise<number> {
-  const workload = workloads.get(options.workload, options.answers);
+  const { requests } = options;
+  const workload =
+    options.workload === 'profile' || options.workload === 'activity'
+      ? signedInWorkload(options.workload, requests ?? [])
+      : workloads.get(options.workload, options.answers);
   const authority = `127.0.0.1:${options.port}`;
   const switchboard = new Switchboard();
   const opened: Promise<Connection>[] = [];

@@ -11,12 +11,20 @@ export class HttpRequests {
 
   constructor(workload: Workload, authority: string, key: string | undefined) {
     this.workload = workload;
-    const head =
-      `POST ${workload.path} HTTP/1.1\r\nhost: ${authority}\r\ncontent-type: application/json\r\n` +
-      (key === undefined ? '' : `x-internal-api-key: ${key}\r\n`);
+    const method = workload.method ?? 'POST';
+    const start = `${method} ${workload.path} HTTP/1.1\r\nhost: ${authority}\r\n`;
     for (let i = 0; i < workload.size; i++) {
       const body = workload.body(i);
-      this.#requests.push(Buffer.concat([Buffer.from(`${head}content-length: ${body.length}\r\n\r\n`), body]));
+      const token = workload.token?.(i);
+      const who =
+        token !== undefined
+          ? `authorization: Bearer ${token}\r\n`
+          : key === undefined
+            ? ''
+            : `x-internal-api-key: ${key}\r\n`;
+      const what = body.length === 0 ? '' : `content-type: application/json\r\n`;
+      const length = method === 'GET' ? '' : `content-length: ${body.length}\r\n`;
+      this.#requests.push(Buffer.concat([Buffer.from(`${start}${what}${who}${length}\r\n`), body]));
     }
   }
 

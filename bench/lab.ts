@@ -1,4 +1,7 @@
 /** What the scenarios share: settings, the PostgreSQL server with the data set in it, and how much to measure. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import pg from 'pg';
 import { type PostgresServer, startPostgres } from '../test/support/postgres-server.ts';
 import { makeDataset } from './dataset.ts';
@@ -18,6 +21,8 @@ export interface Settings {
   connections: number;
   /** Trials of `propagation` in each of its modes. */
   trials: number;
+  /** Of the registry of `administration`; overrides are ten times as many, applications a hundredth. */
+  users: number;
   quick: boolean;
 }
 
@@ -29,10 +34,20 @@ export const NORMAL: Settings = {
   inFlight: 64,
   connections: 4,
   trials: 300,
+  users: 100_000,
   quick: false,
 };
 
-export const QUICK: Settings = { ...NORMAL, runs: 1, slices: 6, sliceMs: 300, warmMs: 2500, trials: 40, quick: true };
+export const QUICK: Settings = {
+  ...NORMAL,
+  runs: 1,
+  slices: 6,
+  sliceMs: 300,
+  warmMs: 2500,
+  trials: 40,
+  users: 10_000,
+  quick: true,
+};
 
 export type Scenario = (lab: Lab) => Promise<Row[]>;
 
@@ -41,6 +56,7 @@ export class Lab {
   #postgres: Promise<PostgresServer> | null = null;
   #data: Promise<string> | null = null;
   #databases = 0;
+  readonly #logDir = mkdtempSync(join(tmpdir(), 'usher-bench-log-'));
 
   constructor(settings: Settings) {
     this.settings = settings;
@@ -69,12 +85,26 @@ export class Lab {
 
   /** The URL of a new, empty database. */
   async emptyDatabase(): Promise<string> {
-    this.#postgres ??= startPostgres();
+    return await this.#createDatabase('template1');
+  }
+
+  /** The URL of a copy of a database that nobody is connected to. */
+  async copyOf(url: string): Promise<string> {
+    return await this.#createDatabase(new URL(url).pathname.slice(1));
+  }
+
+  /** Where PostgreSQL logs, for databases that were told to (statement-log.ts). */
+  get logFile(): string {
+    return join(this.#logDir, 'postgresql.log');
+  }
+
+  async #createDatabase(template: string): Promise<string> {
+    this.#postgres ??= startPostgres({ logFile: this.logFile });
     const server = await this.#postgres;
     const name = `bench_${++this.#databases}`;
     const client = new pg.Client({ connectionString: server.url });
     await client.connect();
-    await client.query(`create database ${name}`);
+    await client.query(`create database ${name} template ${template}`);
     await client.end();
     const url = new URL(server.url);
     url.pathname = `/${name}`;
@@ -83,5 +113,6 @@ export class Lab {
 
   async close(): Promise<void> {
     if (this.#postgres) await (await this.#postgres).close();
+    rmSync(this.#logDir, { recursive: true, force: true });
   }
 }

@@ -5,6 +5,10 @@ export interface Workload {
   readonly size: number;
   /** gRPC: the method's path. HTTP/1.1: the request path. */
   readonly path: string;
+  /** HTTP/1.1: POST with a body and a key, unless it says otherwise. */
+  readonly method?: 'GET' | 'POST';
+  /** HTTP/1.1: the bearer token of question `index`, in place of a key. */
+  token?(index: number): string;
   /** The message (gRPC, without its five-byte prefix) or body (HTTP/1.1) of question `index`. */
   body(index: number): Buffer;
   /** Whether `buffer[start, end)` is the right answer to question `index`. */

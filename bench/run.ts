@@ -3,12 +3,16 @@ import { parseArgs } from 'node:util';
 import { Lab, NORMAL, QUICK, type Scenario, type Settings } from './lab.ts';
 import { pinSelf } from './processes.ts';
 import { machine, type Report, type Row, table } from './report.ts';
+import { administration } from './scenarios/administration.ts';
+import { applicationDelete } from './scenarios/application-delete.ts';
 import { backlog } from './scenarios/backlog.ts';
 import { checkAllWarm, checkHot, rest, single } from './scenarios/checks.ts';
 import { checkCold } from './scenarios/cold.ts';
 import { delivery } from './scenarios/delivery.ts';
 import { inbox } from './scenarios/inbox.ts';
 import { manifest } from './scenarios/manifest.ts';
+import { policyWrites } from './scenarios/policy-writes.ts';
+import { profile } from './scenarios/profile.ts';
 import { propagation } from './scenarios/propagation.ts';
 import { send } from './scenarios/send.ts';
 import { start } from './scenarios/start.ts';
@@ -31,6 +35,10 @@ const SCENARIOS = new Map<string, Scenario>([
   ['backlog', backlog],
   ['inbox', inbox],
   ['streams', streams],
+  ['administration', administration],
+  ['policy-writes', policyWrites],
+  ['application-delete', applicationDelete],
+  ['profile', profile],
 ]);
 
 const USAGE = `node bench/run.ts SCENARIO… [options]
@@ -41,6 +49,7 @@ Scenarios: ${[...SCENARIOS.keys()].join(', ')}; all
   --in-flight N      questions in flight (default ${NORMAL.inFlight})
   --connections N    over so many connections (default ${NORMAL.connections})
   --trials N         of propagation, in each mode (default ${NORMAL.trials})
+  --users N          of administration's registry (default ${NORMAL.users})
   --json             the results as JSON instead of the table
 Exit code: 0 when every goal is met, 1 when one is missed, 2 on wrong answers or trouble.`;
 
@@ -56,6 +65,7 @@ function readArguments() {
       'in-flight': { type: 'string' },
       connections: { type: 'string' },
       trials: { type: 'string' },
+      users: { type: 'string' },
     },
   });
   const base: Settings = values.quick ? QUICK : NORMAL;
@@ -71,6 +81,7 @@ function readArguments() {
     inFlight: number(values['in-flight'], base.inFlight),
     connections: number(values.connections, base.connections),
     trials: number(values.trials, base.trials),
+    users: number(values.users, base.users),
   };
   const names = positionals.includes('all') ? [...SCENARIOS.keys()] : positionals;
   const unknown = names.filter((name) => !SCENARIOS.has(name));

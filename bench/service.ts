@@ -13,7 +13,7 @@ export const KEY = '0123456789abcdefghijklmnopqrstuvwxyz';
 
 const ROOT = new URL('..', import.meta.url).pathname;
 const MAIN = join(ROOT, 'src', 'main.ts');
-const READY_TIMEOUT_MS = 30_000;
+const READY_TIMEOUT_MS = 120_000;
 
 export interface ServiceOptions {
   /** None: the embedded database in `dataDir`. */
@@ -54,6 +54,8 @@ export class Service {
   readonly readyMs: number;
   /** CPU used until then, in ms: what a start costs where others use the machine too. */
   readonly readyCpuMs: number;
+  /** Where the service keeps its keys. */
+  readonly dataDir: string;
   readonly #env: NodeJS.ProcessEnv;
   readonly #deleteOnStop: string | null;
 
@@ -70,6 +72,7 @@ export class Service {
     this.readyMs = readyMs;
     this.readyCpuMs = cpuSeconds(pidOf(child)) * 1000;
     this.#env = env;
+    this.dataDir = env.DATA_DIR as string;
     this.#deleteOnStop = dir;
   }
 

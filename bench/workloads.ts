@@ -34,7 +34,11 @@ export type WorkloadName =
   /** Check, one question about each user of the manifest's application. */
   | 'manifest'
   /** The hot questions over REST. A level cannot be left out of the answer there, so all are asked without one. */
-  | 'rest';
+  | 'rest'
+  /** GET /api/profile/me, each question with the token of somebody else. */
+  | 'profile'
+  /** POST activity, the same. */
+  | 'activity';
 
 interface Item {
   body: Buffer;
@@ -122,6 +126,31 @@ function restWorkload(oracle: Oracle, questions: readonly BenchQuestion[], answe
   };
 }
 
+export interface SignedInRequest {
+  token: string;
+  /** What must stand in the body of the answer. */
+  expected: string;
+}
+
+const SIGNED_IN = {
+  profile: { method: 'GET', path: '/api/profile/me' },
+  activity: { method: 'POST', path: '/api/profile/me/apps/billing/activity' },
+} as const;
+
+/** Requests of signed-in people, without a body. */
+export function signedInWorkload(name: keyof typeof SIGNED_IN, requests: readonly SignedInRequest[]): Workload {
+  const empty = Buffer.alloc(0);
+  const of = (index: number) => requests[index] as SignedInRequest;
+  return {
+    ...SIGNED_IN[name],
+    size: requests.length,
+    body: () => empty,
+    token: (index) => of(index).token,
+    isRight: (index, buffer, start, end) => buffer.toString('utf8', start, end).includes(of(index).expected),
+    describe: (index) => `${name} of ${index}, expected ${of(index).expected}`,
+  };
+}
+
 /** Builds workloads on demand over one data set. */
 export class Workloads {
   readonly #dataset = makeDataset();
@@ -129,14 +158,14 @@ export class Workloads {
   readonly #all = allQuestions(this.#dataset);
   readonly #built = new Map<string, Workload>();
 
-  get(name: WorkloadName, answers: Answers): Workload {
+  get(name: Exclude<WorkloadName, keyof typeof SIGNED_IN>, answers: Answers): Workload {
     const key = `${name} ${answers}`;
     const workload = this.#built.get(key) ?? this.#build(name, answers);
     this.#built.set(key, workload);
     return workload;
   }
 
-  #build(name: WorkloadName, answers: Answers): Workload {
+  #build(name: Exclude<WorkloadName, keyof typeof SIGNED_IN>, answers: Answers): Workload {
     const oracle = this.#oracle;
     switch (name) {
       case 'hot':

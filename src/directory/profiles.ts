@@ -20,6 +20,7 @@ import {
 } from '../persistence/directory/profiles.ts';
 import { type NameDirectory, storableNames } from './names.ts';
 import { isCurrent, make, present, type SignedIn, type TokenPolicy } from './presence.ts';
+import { ProfileReads } from './profile-reads.ts';
 import { type ProfileRecord, profileRecord, type Theme } from './profile-record.ts';
 import type { Turns } from './turns.ts';
 
@@ -66,11 +67,13 @@ export interface ProfilesOptions {
 
 export class Profiles {
   readonly #options: ProfilesOptions;
+  readonly #reads: ProfileReads;
   /** The last change of names under way for an address. */
   readonly #renaming = new Map<string, Promise<unknown>>();
 
   constructor(options: ProfilesOptions) {
     this.#options = options;
+    this.#reads = new ProfileReads(options);
   }
 
   /** The caller's own record: made at the first access, with the names of a newer token. One read where nothing is new. */
@@ -132,15 +135,15 @@ export class Profiles {
 
   async #present(caller: SignedIn, requestId: string): Promise<ProfileRow> {
     const { database, policy, turns } = this.#options;
-    return await turns.take(async () => {
-      const found = await database.read((tx) => findProfile(tx, caller.email));
-      if (found !== undefined && isCurrent(found, caller)) return found;
-      const { result } = await database.change(async (tx) => ({
+    const found = await this.#reads.find(caller.email);
+    if (found !== undefined && isCurrent(found, caller)) return found;
+    const { result } = await turns.take(() =>
+      database.change(async (tx) => ({
         result: await (found === undefined ? make : present)(tx, caller, policy, requestId),
         scopes: [],
-      }));
-      return result;
-    });
+      })),
+    );
+    return result;
   }
 
   async #store(

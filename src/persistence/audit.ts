@@ -109,7 +109,7 @@ export interface AuditFilter {
   to?: Date | undefined;
 }
 
-/** Records that a filter lets through, the newest first; at most `limit`, behind (older than) the id `after`. */
+/** Records that a filter lets through, the newest first; at most `limit`, behind (older than) the record `after`. */
 export async function readAudit(
   tx: Tx,
   filter: AuditFilter,
@@ -117,7 +117,7 @@ export async function readAudit(
 ): Promise<AuditRow[]> {
   const { appCode, actor, subject, action, from, to } = filter;
   const conditions = [
-    after === null ? undefined : sql`id < ${after}`,
+    after === null ? undefined : sql`(at, id) < ((select k.at from audit k where k.id = ${after}), ${after}::bigint)`,
     appCode === undefined ? undefined : sql`app_code = ${appCode}`,
     actor === undefined ? undefined : sql`actor = ${actor}`,
     subject === undefined ? undefined : sql`subject = ${subject}`,
@@ -128,6 +128,6 @@ export async function readAudit(
   const { rows } = await sql<AuditRow>`
     select id, at, actor, action, app_code as "appCode", subject, before, after, request_id as "requestId"
     from audit where ${conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)}
-    order by id desc limit ${limit}`.execute(tx.kysely);
+    order by at desc, id desc limit ${limit}`.execute(tx.kysely);
   return rows;
 }

@@ -67,6 +67,26 @@ describe('lists of people cost what their page holds, not what the tables hold',
       51,
       (tx) => findUserIds(tx, { search: 'USER1', active: true, apps: [1, 2, 3] }, { limit: 51, after: 10_000 }),
     ],
+    [
+      'users, one of all searched',
+      1,
+      (tx) => findUserIds(tx, { ...all, search: `ER${PERSONS - 1}@` }, { limit: 51, after: null }),
+    ],
+    [
+      'users of a large application, nobody searched',
+      0,
+      (tx) => findUserIds(tx, { ...all, search: 'zzz', apps: [1] }, { limit: 51, after: null }),
+    ],
+    [
+      'inactive users of a large application',
+      0,
+      (tx) => findUserIds(tx, { ...all, active: false, apps: [1] }, { limit: 51, after: null }),
+    ],
+    [
+      'one of many who hold a role',
+      1,
+      (tx) => listHolders(tx, 1, 1, { limit: 51, after: null, search: `user${PERSONS}@` }),
+    ],
     ['who of many holds a role', 51, (tx) => listHolders(tx, 1, 1, { limit: 51, after: 5000, search: '0' })],
     [
       'what is told of a page',
@@ -93,6 +113,11 @@ describe('lists of people cost what their page holds, not what the tables hold',
       'the audit of somebody',
       40,
       (tx) => readAudit(tx, { actor: 'user:user77@example.com' }, { limit: 51, after: null }),
+    ],
+    [
+      'the audit of somebody where he never was',
+      0,
+      (tx) => readAudit(tx, { appCode: 'app3', actor: 'user:user77@example.com' }, { limit: 51, after: null }),
     ],
     ['the audit before all', 0, (tx) => readAudit(tx, { to: new Date('2020-01-01') }, { limit: 51, after: null })],
   ])('%s', async (_, found, read) => {

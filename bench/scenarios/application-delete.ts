@@ -1,0 +1,121 @@
+/** An application with 100,000 overrides is deleted while Check is asked about others: what those who ask notice. */
+import pg from 'pg';
+import { Generator } from '../generator-client.ts';
+import type { Lab } from '../lab.ts';
+import { CORES } from '../processes.ts';
+import { median, type Row, row } from '../report.ts';
+import { sendRight } from '../rest-calls.ts';
+import { KEY, Service } from '../service.ts';
+
+/** Far below what the service can do: a latency then is what one call costs, and not a place in a queue. */
+const IN_FLIGHT = 8;
+const NORMAL_SLICES = 3;
+
+/** An application `doomed` with ten permissions and overrides of the data set's users. */
+async function addDoomed(url: string, overrides: number): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(`insert into application (code, name) values ('doomed', 'Doomed')`);
+    await client.query(`insert into permission (application_id, code, tiered)
+      select a.id, 'p' || i, false from application a, generate_series(1, 10) i where a.code = 'doomed'`);
+    await client.query(
+      `insert into resource_override (person_id, application_id, resource_type, resource_id, permission_id, tiered, level)
+       select p.person, a.id, 'document', i::text, pe.id, false, 1
+       from application a, generate_series(1, $1::int) i
+         join (select id as person, row_number() over (order by id) - 1 as n from person) p on p.n = i % (select count(*) from person)
+         join permission pe on pe.code = 'p' || (i % 10 + 1)
+       where a.code = 'doomed' and pe.application_id = a.id`,
+      [overrides],
+    );
+    await client.query(`insert into policy_change (revision, nonce, scopes)
+      select max(revision) + 1, 'bench', array['*'] from policy_change`);
+    await client.query('vacuum analyze resource_override');
+  } finally {
+    await client.end();
+  }
+}
+
+interface Noticed {
+  deleteMs: number;
+  normal: number;
+  during: number;
+  worst: number;
+}
+
+async function once(lab: Lab, overrides: number): Promise<Noticed> {
+  const url = await lab.copyOf(await lab.data());
+  await addDoomed(url, overrides);
+  const service = await Service.start({ databaseUrl: url, core: CORES.server });
+  const generator = new Generator();
+  try {
+    const token = await service.adminToken();
+    const target = 'service';
+    // All questions at random: some are cold, so that those that wait for the database are among them.
+    const open = { protocol: 'grpc', port: service.grpcPort, answers: 'known', key: KEY } as const;
+    await generator.open({ target, workload: 'all', connections: 4, ...open });
+    await generator.slice(target, { inFlight: 64, durationMs: lab.settings.warmMs });
+    const normal: number[] = [];
+    const durationMs = 1500;
+    for (let i = 0; i < NORMAL_SLICES; i++) {
+      normal.push((await generator.slice(target, { inFlight: IN_FLIGHT, durationMs })).p99);
+    }
+    // The slice lasts as long as the normal ones, and the deletion begins with it.
+    const slice = generator.slice(target, { inFlight: IN_FLIGHT, durationMs });
+    const startedAt = performance.now();
+    await sendRight(service.url, token, { method: 'DELETE', path: '/api/applications/doomed' });
+    const deleteMs = performance.now() - startedAt;
+    const during = await slice;
+    return { deleteMs, normal: median(normal), during: during.p99, worst: during.max };
+  } finally {
+    await service.stop();
+    await generator.end();
+  }
+}
+
+export async function applicationDelete(lab: Lab): Promise<Row[]> {
+  const name = 'application-delete';
+  const overrides = lab.settings.users;
+  const runs: Noticed[] = [];
+  for (let run = 1; run <= lab.settings.runs; run++) {
+    const noticed = await once(lab, overrides);
+    runs.push(noticed);
+    lab.say(
+      `${name} ${run}/${lab.settings.runs}: ${Math.round(noticed.deleteMs)} ms, Check p99 ${noticed.normal.toFixed(2)} and ${noticed.during.toFixed(2)} ms`,
+    );
+  }
+  const of = (pick: (noticed: Noticed) => number): number[] => runs.map(pick);
+  return [
+    row(
+      name,
+      `deletion with ${overrides} overrides`,
+      'ms',
+      of((r) => r.deleteMs),
+    ),
+    row(
+      name,
+      'p99 of Check, normal',
+      'ms',
+      of((r) => r.normal),
+    ),
+    row(
+      name,
+      'p99 of Check meanwhile',
+      'ms',
+      of((r) => r.during),
+    ),
+    row(
+      name,
+      'the same in terms of the normal one',
+      '',
+      of((r) => r.during / r.normal),
+      { atMost: 2 },
+    ),
+    row(
+      name,
+      'longest Check meanwhile',
+      'ms',
+      of((r) => r.worst),
+    ),
+  ];
+}
