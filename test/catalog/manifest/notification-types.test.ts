@@ -123,8 +123,8 @@ describe('notification types (contract 11)', () => {
     expect(refused.issues.map((issue) => issue.split(': ')[0])).toEqual([
       '3:6 templates.0.type',
       '3:18 templates.0.locale',
-      '4:34 templates.1.subject',
-      '4:79 templates.1.requiredVariables.1',
+      '4:33 templates.1.subject',
+      '4:78 templates.1.requiredVariables.1',
       '5:5 templates.2',
       '5:21 templates.2.key',
     ]);

@@ -67,28 +67,6 @@ describe('manifests over REST', () => {
     };
   };
 
-  test('templates are looked at before anything is written: what is no Liquid has its line of the manifest', async () => {
-    const text = (subject: string, url: string) => `application: {code: letters, name: Letters}
-templates:
-  - type: generic
-    locale: en
-    subject: ${subject}
-    html: <p>{{ name }}</p>
-    url: ${url}
-`;
-    const bad = await send(PATH, text('"{{ name"', '/x'));
-    expect(bad.status).toBe(400);
-    expect(bad.body.details.issues).toEqual([
-      { path: 'templates.0.subject', line: 5, column: 5, message: expect.stringMatching(/^does not parse: line 1, /) },
-    ]);
-    const evil = await send(PATH, text('Hello', 'javascript:alert(1)'));
-    expect([evil.status, evil.body.details.issues[0].path]).toEqual([400, 'templates.0.url']);
-    expect(await query(app.database, `select id from application where code = 'letters'`)).toEqual([]);
-    expect((await send(PATH, text('Hello', '/x'))).body.data.summary.create).toBe(2);
-    const list = await send('/api/applications/letters/templates', undefined);
-    expect(list.body.data).toMatchObject([{ type: 'generic', key: 'default', url: '/x', text: null }]);
-  });
-
   test('a plan, then its application, then nothing to do; the answer names the revision', async () => {
     const dry = await send(`${PATH}?dryRun=true`, STUDIO);
     expect(dry.status).toBe(200);
@@ -235,5 +213,39 @@ templates:
     expect((await send(PATH, STUDIO, {}, 'second@example.com')).status).toBe(200);
     await app.database.change((tx) => removeSuperadmin(tx, 'second@example.com'));
     expect((await send(PATH, STUDIO, {}, 'second@example.com')).status).toBe(403);
+  });
+
+  test('templates are looked at before anything is written: what is no Liquid has its line of the manifest', async () => {
+    const text = (subject: string, url: string) => `application: {code: letters, name: Letters}
+templates:
+  - type: generic
+    locale: en
+    subject: ${subject}
+    html: <p>{{ name }}</p>
+    url: ${url}
+`;
+    const bad = await send(PATH, text('"{{ name"', '/x'));
+    expect(bad).toMatchObject({
+      status: 400,
+      body: {
+        details: {
+          issues: [
+            {
+              path: 'templates.0.subject',
+              line: 5,
+              column: 5,
+              message: expect.stringMatching(/^does not parse: line 1, /),
+            },
+          ],
+        },
+      },
+    });
+    const evil = await send(PATH, text('Hello', 'javascript:alert(1)'));
+    expect(evil).toMatchObject({ status: 400, body: { details: { issues: [{ path: 'templates.0.url' }] } } });
+    expect(await query(app.database, `select id from application where code = 'letters'`)).toEqual([]);
+    const made = await send(PATH, text('Hello', '/x'));
+    expect(made.body).toMatchObject({ data: { summary: { create: 2 } } });
+    const list = await send('/api/applications/letters/templates', undefined);
+    expect(list.body).toMatchObject({ data: [{ type: 'generic', key: 'default', url: '/x', text: null }] });
   });
 });
