@@ -100,7 +100,7 @@ Workspace
     const dry = await usherProcess(['apply', DEMO, '--dry-run'], service.env);
     expect(dry).toEqual({
       code: 0,
-      stdout: 'Application atelier\nNothing to do: all 24 are as the manifest says.\n',
+      stdout: 'Application atelier\nNothing to do: all 26 are as the manifest says.\n',
       stderr: '',
     });
 
