@@ -100,7 +100,7 @@ Workspace
     const dry = await usherProcess(['apply', DEMO, '--dry-run'], service.env);
     expect(dry).toEqual({
       code: 0,
-      stdout: 'Application atelier\nNothing to do: all 24 are as the manifest says.\n',
+      stdout: 'Application atelier\nNothing to do: all 26 are as the manifest says.\n',
       stderr: '',
     });
 
@@ -113,7 +113,7 @@ Workspace
     const around = { ...service, stdin: other };
     const done = await usher(['apply', '-', '--json'], around);
     expect(done.code).toBe(0);
-    expect(JSON.parse(done.stdout)).toMatchObject({ application: 'atelier-two', summary: { create: 25, keep: 0 } });
+    expect(JSON.parse(done.stdout)).toMatchObject({ application: 'atelier-two', summary: { create: 27, keep: 0 } });
     const check = await usher(['check', 'ada@example.com', 'atelier-two', 'project.access'], service);
     expect(check.stdout).toMatch(/^allowed: /);
     expect((await usher(['apply', '-', '--dry-run', '--prune'], around)).code).toBe(0);

@@ -105,9 +105,10 @@ describe('the document', () => {
   test('examples fit the schemas that validate', () => {
     let seen = 0;
     for (const { path, body, response, example, envelope } of routes) {
-      if (example.body !== undefined) {
+      // A manifest, and what a signature is over, are no JSON body of a schema.
+      if (example.body !== undefined && body?.schema) {
         seen++;
-        expect([path, body?.schema?.safeParse(example.body).success]).toEqual([path, true]);
+        expect([path, body.schema.safeParse(example.body).success]).toEqual([path, true]);
       }
       if (example.response !== undefined && envelope.kind === 'value') {
         seen++;
