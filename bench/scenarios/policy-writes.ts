@@ -37,7 +37,11 @@ async function writeAtOnce(service: Service, token: string, ms: number): Promise
       const roles = [...new Set(wanted)].sort((a, b) => a - b);
       const path = `/api/users/${email(user)}/apps/${appCode(app)}/roles`;
       const startedAt = performance.now();
-      const { status, revision, body: told } = await send(service.url, token, { method: 'PUT', path, body: { roleIds: roles } });
+      const {
+        status,
+        revision,
+        body: told,
+      } = await send(service.url, token, { method: 'PUT', path, body: { roleIds: roles } });
       if (status === 503) {
         refused++;
         continue;
