@@ -143,7 +143,9 @@ async function unlessAway<T>(work: Promise<T>): Promise<T | null> {
   try {
     return await work;
   } catch (error) {
-    const { code, message } = error as { code?: unknown; message: string };
+    const { code, message, cause } = error as { code?: unknown; message: string; cause?: { code?: unknown } };
+    // A kept connection may be closed just as it is used again.
+    if (cause?.code === 'ECONNRESET' || cause?.code === 'UND_ERR_SOCKET') return null;
     if (code === 'UNAVAILABLE' || code === 14 || message.includes(': 503 ')) return null;
     throw error;
   }
