@@ -139,7 +139,7 @@ permissions: [{code: project.archive, type: binary}, {code: report, type: binary
         ),
       ).toEqual([]);
       expect(await exported(database, 'along')).toBe(
-        'application:\n  code: along\n  name: Studio\n\nentities: []\n\npermissions: []\n\nroles: []\n\nnotificationTypes:\n  - code: generic\n    name: Generic\n\nadmins: []\n\nassignments: []\n\noverrides: []\n',
+        'application:\n  code: along\n  name: Studio\n\nentities: []\n\npermissions: []\n\nroles: []\n\nnotificationTypes:\n  - code: generic\n    name: Generic\n\ntemplates: []\n\nadmins: []\n\nassignments: []\n\noverrides: []\n',
       );
     });
 
