@@ -263,11 +263,13 @@ describe('five events in all orders, each told twice', () => {
     for (const state of await run('timed', (index) => all[index] ?? [], all.length)) expect(state).toEqual(end);
   }, 120_000);
 
-  test('where they do not: the last word on the state counts, and creations are none', async () => {
-    const told = TOLD.filter(([event]) => event !== 'user.updated').map(
-      ([event, sent], index) => [event, { orgId: sent.orgId ?? '', eventId: `${index}` }] as const,
-    );
+  test('where they do not: the last word on the state counts, creations are none, and names are those of the update', async () => {
+    const told = TOLD.map(([event, sent], index) => {
+      const { occurredAt: _, ...words } = sent;
+      return [event, { ...words, eventId: `${index}` }] as const;
+    });
     const all = [...orders(told)];
+    expect(all).toHaveLength(120);
     const words = new Map([
       ['user.deactivated', false],
       ['user.reactivated', true],
@@ -277,7 +279,8 @@ describe('five events in all orders, each told twice', () => {
     for (const [index, order] of all.entries()) {
       const events = order.map(([event]) => event);
       const last = events.findLast((event) => words.has(event)) ?? '';
-      expect([events, states[index]?.active]).toEqual([events, words.get(last)]);
+      const { active, last: lastName } = states[index] ?? {};
+      expect([events, active, lastName]).toEqual([events, words.get(last), 'Lovelace']);
     }
   }, 120_000);
 });
