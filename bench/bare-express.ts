@@ -31,4 +31,6 @@ app.get('/api/profile/me', (_request, response) => {
 
 const server = app.listen(Number(process.argv[2] ?? 0), '127.0.0.1');
 server.maxRequestsPerSocket = 10_000;
+// As the service's: its connections are idle while the other server's turn is.
+server.keepAliveTimeout = 65_000;
 process.on('SIGTERM', () => process.exit(0));

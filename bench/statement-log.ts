@@ -5,7 +5,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import pg from 'pg';
 
-const USAGE = /^!\s+([\d.]+) s user, ([\d.]+) s system, /gm;
+const USAGE = /^\s*!\s+([\d.]+) s user, ([\d.]+) s system, /gm;
 const DURATION = /duration: ([\d.]+) ms {2}(?:parse|bind|execute|statement)\b/g;
 /** Written while the service's own clock ticks, whoever asks or nobody: they belong to no request. */
 const BACKGROUND = /^listen |pg_notify|policy_change.*since/;

@@ -11,7 +11,7 @@ export type { Registry } from 'prom-client';
  * Field names whose values never reach a log line, wherever they stand within two levels of an object.
  * A guard for mistakes: nothing should hand them to the logger in the first place.
  */
-const SECRET_FIELDS = [
+const SECRET_FIELDS = new Set([
   'authorization',
   'cookie',
   'password',
@@ -23,27 +23,46 @@ const SECRET_FIELDS = [
   'signingKey',
   'privateKey',
   'secretKey',
-  '["x-internal-api-key"]',
-  '["x-webhook-secret"]',
-  '["idp-signature"]',
-];
+  'x-internal-api-key',
+  'x-webhook-secret',
+  'idp-signature',
+]);
+const SECRET_LEVELS = 2;
 
 /** A structured logger: one JSON object a line. `level` as pino names them, or `silent`. */
 export function createLogger(level: string, destination?: DestinationStream): Logger {
-  const at = (prefix: string) =>
-    SECRET_FIELDS.map((field) =>
-      field.startsWith('[') ? `${prefix}${field}` : prefix === '' ? field : `${prefix}.${field}`,
-    );
   const options = {
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label: string) => ({ level: label }) },
-    redact: { paths: [...at(''), ...at('*'), ...at('*.*')], censor: '***' },
+    // Not pino's own redaction: its forty paths took a third of a request's time, for a line that has none of them.
+    formatters: {
+      level: (label: string) => ({ level: label }),
+      log: (fields: Record<string, unknown>) => masked(fields),
+      bindings: (fields: Record<string, unknown>) => masked(fields),
+    },
     // Messages of a driver can hold the values of a statement: of a cause, only what kind it is and where.
     serializers: { err: describeError },
   };
   return destination ? pino(options, destination) : pino(options);
+}
+
+/** The fields without secrets: themselves where there is none in them. */
+function masked(fields: Record<string, unknown>, levels = SECRET_LEVELS): Record<string, unknown> {
+  let copy: Record<string, unknown> | undefined;
+  for (const name of Object.keys(fields)) {
+    const value = fields[name];
+    const shown = SECRET_FIELDS.has(name) ? '***' : isNested(value) && levels > 0 ? masked(value, levels - 1) : value;
+    if (shown === value) continue;
+    copy ??= { ...fields };
+    copy[name] = shown;
+  }
+  return copy ?? fields;
+}
+
+/** Errors have a serializer of their own. */
+function isNested(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !(value instanceof Error);
 }
 
 /** An error for the log: its name, message, code and stack. Causes follow, each the same way, to a depth of four. */

@@ -179,23 +179,22 @@ async function activity(lab: Lab): Promise<Row[]> {
       requests: tokens.map((token) => ({ token, expected: '"recorded":' })),
     });
     const before = await written(url);
+    const { inFlight } = lab.settings;
+    // Everybody's one write; what comes after it is to be free.
+    const first = await generator.slice(target, { inFlight, order: 'once', from: 0, to: ACTIVE_PEOPLE });
+    await generator.slice(target, { inFlight, durationMs: lab.settings.warmMs });
     const result = await generator.slice(target, {
-      inFlight: lab.settings.inFlight,
+      inFlight,
       durationMs: lab.settings.quick ? 3000 : 6000,
     });
     const writes = (await written(url)) - before;
     return [
       row('profile', `activity of ${ACTIVE_PEOPLE} people, ${lab.settings.inFlight} at once`, '/s', [result.perSecond]),
       row('profile', 'p99 of it', 'ms', [result.p99]),
-      row(
-        'profile',
-        `writes for ${result.answers} calls in less than five minutes, a person`,
-        '',
-        [writes / ACTIVE_PEOPLE],
-        {
-          atMost: 1,
-        },
-      ),
+      row('profile', "p99 of a person's first, which writes", 'ms', [first.p99]),
+      row('profile', `writes a person for it all, in less than five minutes`, '', [writes / ACTIVE_PEOPLE], {
+        atMost: 1,
+      }),
     ];
   } finally {
     await service.stop();
