@@ -119,17 +119,22 @@ function authenticate({ tokens }: Services, request: GuardRequest): Promise<Call
 
 const userActor = (caller: Caller): string => `user:${caller.email}`;
 
+/** What all guards have in common that ask for a user's token. */
+const bearer = {
+  scheme: 'bearer',
+  browsers: true,
+  identify: authenticate,
+  actor: userActor,
+} satisfies Partial<Guard<Caller>>;
+
 /** A user by bearer token, active or not: only for checks, which answer an inactive user "denied" (contract 2). */
 export const signedInEvenInactive: Guard<Caller> = {
   kind: 'signedIn',
   name: 'signedInEvenInactive',
   description: "Needs a user's bearer token. An inactive user is answered too: everything is denied.",
-  scheme: 'bearer',
+  ...bearer,
   errors: ['UNAUTHENTICATED', 'EMAIL_NOT_VERIFIED', 'IDENTITY_CONFLICT'],
-  browsers: true,
-  identify: authenticate,
   permit: ({ subjects }, _request, caller) => subjects.refuseOther(caller),
-  actor: userActor,
 };
 
 /** An active user by bearer token. */
@@ -137,14 +142,11 @@ export const signedIn: Guard<Caller> = {
   kind: 'signedIn',
   name: 'signedIn',
   description: "Needs an active user's bearer token.",
-  scheme: 'bearer',
+  ...bearer,
   errors: [...signedInEvenInactive.errors, 'USER_INACTIVE'],
-  browsers: true,
-  identify: authenticate,
   permit: async (services, request, caller) => {
     await activePerson(services, request, caller);
   },
-  actor: userActor,
 };
 
 /** As `signedIn`, for routes whose own transaction binds the account (directory/presence.ts): it is not asked about twice. */
@@ -162,16 +164,13 @@ export const superAdmin: Guard<Caller> = {
   kind: 'superAdmin',
   name: 'superAdmin',
   description: 'Needs the bearer token of a SuperAdmin.',
-  scheme: 'bearer',
+  ...bearer,
   errors: [...signedIn.errors, 'FORBIDDEN'],
-  browsers: true,
-  identify: authenticate,
   permit: async (services, request, caller) => {
     const { superadmin } = await activePerson(services, request, caller);
     if (superadmin) return;
     throw new UsherError('FORBIDDEN', 'Only a SuperAdmin may do this.');
   },
-  actor: userActor,
 };
 
 /** A SuperAdmin, or an active user who may enter the panel: reads what the panel's users share (contract 5, brands). */
@@ -179,16 +178,13 @@ export const panelEntry: Guard<Caller> = {
   kind: 'panelEntry',
   name: 'panelEntry',
   description: 'Needs the bearer token of a SuperAdmin, or of a user with `panel.access`.',
-  scheme: 'bearer',
+  ...bearer,
   errors: [...signedIn.errors, 'FORBIDDEN'],
-  browsers: true,
-  identify: authenticate,
   permit: async (services, request, caller) => {
     const { superadmin } = await activePerson(services, request, caller);
     if (superadmin || (await entersPanel(services, request, caller.email))) return;
     throw new UsherError('FORBIDDEN', 'Only who may enter the panel may do this.');
   },
-  actor: userActor,
 };
 
 /**
@@ -199,17 +195,14 @@ export const anyAdministrator: Guard<Caller> = {
   kind: 'anyAdministrator',
   name: 'anyAdministrator',
   description: 'Needs the bearer token of a SuperAdmin, an AppAdmin of any application, or a user of the panel.',
-  scheme: 'bearer',
+  ...bearer,
   errors: [...signedIn.errors, 'FORBIDDEN'],
-  browsers: true,
-  identify: authenticate,
   permit: async (services, request, caller) => {
     const { superadmin } = await activePerson(services, request, caller);
     if (superadmin || (await entersPanel(services, request, caller.email))) return;
     if (await services.administrators.isAppAdmin(caller.email)) return;
     throw new UsherError('FORBIDDEN', 'Only administrators may do this.');
   },
-  actor: userActor,
 };
 
 /**
@@ -227,10 +220,8 @@ export function applicationLevel(
     kind: 'applicationLevel',
     name: `applicationLevel(${level}${delegated ? ', delegated' : ''})`,
     description: `Needs the bearer token of a SuperAdmin, an AppAdmin of the application, or a panel user with level \`${level}\` on it.`,
-    scheme: 'bearer',
+    ...bearer,
     errors: [...signedIn.errors, 'NO_APPLICATION_LEVEL'],
-    browsers: true,
-    identify: authenticate,
     permit: async (services, request, caller) => {
       const { superadmin } = await activePerson(services, request, caller);
       if (superadmin) return;
@@ -238,7 +229,6 @@ export function applicationLevel(
       if (await administers(services, request, caller.email, app, needed, delegated)) return;
       throw new UsherError('NO_APPLICATION_LEVEL', `You have no level that allows this on the application.`);
     },
-    actor: userActor,
   };
 }
 
@@ -252,17 +242,14 @@ export function managerOfAll(param?: string): Guard<Caller> {
     kind: 'managerOfAll',
     name: `managerOfAll${one === null ? '' : '(edit)'}`,
     description: 'Needs the bearer token of a SuperAdmin, or of a panel user who manages every application.',
-    scheme: 'bearer',
+    ...bearer,
     errors: [...signedIn.errors, 'FORBIDDEN', ...(one === null ? [] : (['NO_APPLICATION_LEVEL'] as const))],
-    browsers: true,
-    identify: authenticate,
     permit: async (services, request, caller) => {
       await one?.permit?.(services, request, caller);
       const { superadmin } = await activePerson(services, request, caller);
       if (superadmin || (await holdsPanelLevel(services, request, caller.email, null, Level.EDIT))) return;
       throw new UsherError('FORBIDDEN', 'Only who manages every application may do this.');
     },
-    actor: userActor,
   };
 }
 
@@ -271,16 +258,13 @@ export const anyApplication: Guard<Caller> = {
   kind: 'anyApplication',
   name: 'anyApplication',
   description: 'Needs the bearer token of somebody who administers an application, in whatever way.',
-  scheme: 'bearer',
+  ...bearer,
   errors: [...signedIn.errors, 'FORBIDDEN'],
-  browsers: true,
-  identify: authenticate,
   permit: async (services, request, caller) => {
     const { superadmin } = await activePerson(services, request, caller);
     if (superadmin || (await services.applications.administersAny(caller.email))) return;
     throw new UsherError('FORBIDDEN', 'You administer no application.');
   },
-  actor: userActor,
 };
 
 /** The person, active, and the address still the same account's. */

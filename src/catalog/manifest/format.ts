@@ -9,6 +9,7 @@
  */
 
 import type { Reason } from '../../errors.ts';
+import type { NotificationTypeRow } from '../../persistence/catalog/notification-types.ts';
 
 export type PermissionType = 'binary' | 'tiered';
 export type AccessLevel = 'allowed' | 'view' | 'edit';
@@ -47,19 +48,7 @@ export interface ManifestRole {
 }
 
 /** Flags that a manifest leaves out are true, but for `system`. */
-export interface ManifestNotificationType {
-  code: string;
-  name: string;
-  description: string | null;
-  emailEnabled: boolean;
-  pushEnabled: boolean;
-  userCanDisable: boolean;
-  defaultEmail: boolean;
-  defaultPush: boolean;
-  selfServiceEnabled: boolean;
-  system: boolean;
-  emailFromName: string | null;
-}
+export type ManifestNotificationType = NotificationTypeRow;
 
 /** The words of a type in one language. Null and absence are the same; an empty part is one. */
 export interface ManifestTemplate {

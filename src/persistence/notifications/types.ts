@@ -1,19 +1,10 @@
 import { sql } from 'kysely';
+import type { NotificationTypeRow } from '../catalog/notification-types.ts';
 import type { Tx } from '../database.ts';
 
-export interface TypeRow {
+/** A type as its endpoints show it. */
+export interface TypeRow extends NotificationTypeRow {
   id: number;
-  code: string;
-  name: string;
-  description: string | null;
-  emailEnabled: boolean;
-  pushEnabled: boolean;
-  userCanDisable: boolean;
-  defaultEmail: boolean;
-  defaultPush: boolean;
-  selfServiceEnabled: boolean;
-  system: boolean;
-  emailFromName: string | null;
   createdAt: Date;
   updatedAt: Date;
 }
