@@ -42,6 +42,8 @@ export interface NewsroomOptions {
   subscribed?: number;
   /** Roles of the process. */
   roles?: string;
+  /** A migrated database, where it shall not be a new one. */
+  databaseUrl?: string;
   env?: Record<string, string>;
   nodeFlags?: readonly string[];
 }
@@ -68,9 +70,10 @@ export class Newsroom {
     this.#dataDir = parts.dataDir;
   }
 
-  static async open(lab: Lab, { readers, subscribed = 0, roles, env, nodeFlags }: NewsroomOptions): Promise<Newsroom> {
+  static async open(lab: Lab, options: NewsroomOptions): Promise<Newsroom> {
+    const { readers, subscribed = 0, roles, env, nodeFlags } = options;
     const sinks = await Sinks.start();
-    const databaseUrl = await lab.emptyDatabase();
+    const databaseUrl = options.databaseUrl ?? (await lab.emptyDatabase());
     const dataDir = mkdtempSync(join(tmpdir(), 'usher-bench-'));
     const service = await Service.start({
       databaseUrl,
@@ -99,6 +102,11 @@ export class Newsroom {
   async admin<T>(method: string, path: string, body?: unknown): Promise<T> {
     const headers = { authorization: `Bearer ${this.#token}`, 'content-type': 'application/json' };
     return await request<T>(this.service.url + path, method, headers, body);
+  }
+
+  async applyManifest(yaml: string): Promise<void> {
+    const headers = { authorization: `Bearer ${this.#token}`, 'content-type': 'application/yaml' };
+    await request(`${this.service.url}/api/manifests/apply`, 'POST', headers, yaml);
   }
 
   /** A send by a backend; rejects when it is refused. */
@@ -172,8 +180,9 @@ export function reader(number: number): string {
 }
 
 async function request<T>(url: string, method: string, headers: Record<string, string>, body: unknown): Promise<T> {
-  const response = await fetch(url, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${url} answered ${response.status}: ${text.slice(0, 500)}`);
-  return (text === '' ? undefined : JSON.parse(text)) as T;
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const response = await fetch(url, { method, headers, ...(text === undefined ? {} : { body: text }) });
+  const answer = await response.text();
+  if (!response.ok) throw new Error(`${method} ${url} answered ${response.status}: ${answer.slice(0, 500)}`);
+  return (answer === '' ? undefined : JSON.parse(answer)) as T;
 }

@@ -10,10 +10,12 @@ import { checkAllWarm, checkHot, rest, single } from './scenarios/checks.ts';
 import { checkCold } from './scenarios/cold.ts';
 import { delivery } from './scenarios/delivery.ts';
 import { inbox } from './scenarios/inbox.ts';
+import { isolation } from './scenarios/isolation.ts';
 import { manifest } from './scenarios/manifest.ts';
 import { policyWrites } from './scenarios/policy-writes.ts';
 import { profile } from './scenarios/profile.ts';
 import { propagation } from './scenarios/propagation.ts';
+import { scale } from './scenarios/scale.ts';
 import { send } from './scenarios/send.ts';
 import { start } from './scenarios/start.ts';
 import { streams } from './scenarios/streams.ts';
@@ -39,6 +41,8 @@ const SCENARIOS = new Map<string, Scenario>([
   ['policy-writes', policyWrites],
   ['application-delete', applicationDelete],
   ['profile', profile],
+  ['isolation', isolation],
+  ['scale', scale],
 ]);
 
 const USAGE = `node bench/run.ts SCENARIO… [options]

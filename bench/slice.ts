@@ -8,9 +8,12 @@ export interface SliceOptions {
   inFlight: number;
   /**
    * `random`: drawn at random, with replacement, for `durationMs`. `once`: each of `from` to `to` (exclusive) one time, in
-   * the order of the data set; the time is what it takes.
+   * the order of the data set; the time is what it takes. `paced`: drawn at random, so many a second whatever
+   * becomes of the answers: a server that stands still is late with all that were asked meanwhile.
    */
-  order: 'random' | 'once';
+  order: 'random' | 'once' | 'paced';
+  /** Of `paced`. */
+  perSecond?: number;
   durationMs: number;
   from: number;
   to: number;
@@ -72,6 +75,7 @@ export class Slice implements Listener {
   #lastAnswerAt = 0;
   #cpu = process.cpuUsage();
   #watchdog: NodeJS.Timeout | undefined;
+  #pacemaker: NodeJS.Timeout | undefined;
 
   constructor(options: SliceOptions, size: number) {
     this.#options = options;
@@ -89,6 +93,10 @@ export class Slice implements Listener {
     this.#watchdog = setInterval(() => {
       if (performance.now() - this.#lastAnswerAt > STALLED_MS) this.#fail(new Error('no answer for 15 seconds'));
     }, 500);
+    if (this.#options.order === 'paced') {
+      this.#pace(connections, this.#options.perSecond ?? 1000);
+      return this.#done.promise;
+    }
     for (let i = 0; i < this.#options.inFlight; i++) this.#submit(connections[i % connections.length] as Connection);
     for (const connection of connections) connection.flush();
     return this.#done.promise;
@@ -98,7 +106,7 @@ export class Slice implements Listener {
     this.#open--;
     // The answers of one read share a clock reading, and so do the questions that follow them.
     if (this.#now === 0) this.#now = performance.now();
-    if (this.#now <= this.#endsAt) {
+    if (this.#now <= this.#endsAt || this.#options.order === 'paced') {
       this.#histogram.record(latency);
       this.#lastAnswerAt = this.#now;
     }
@@ -107,17 +115,33 @@ export class Slice implements Listener {
       else this.#failed++;
       if (this.#examples.length < EXAMPLES) this.#examples.push(detail);
     }
-    if (this.#now < this.#endsAt) this.#submit(connection);
+    if (this.#now < this.#endsAt && this.#options.order !== 'paced') this.#submit(connection);
   }
 
   batchEnd(connection: Connection): void {
     connection.flush();
     this.#now = 0;
-    if (this.#open === 0) this.#finish();
+    if (this.#open === 0 && (this.#options.order !== 'paced' || performance.now() >= this.#endsAt)) this.#finish();
   }
 
   broken(_connection: Connection, error: Error): void {
     this.#fail(error);
+  }
+
+  /** Submits what has come due, each millisecond. */
+  #pace(connections: readonly Connection[], perSecond: number): void {
+    let submitted = 0;
+    this.#pacemaker = setInterval(() => {
+      const now = performance.now();
+      const due = Math.floor(((Math.min(now, this.#endsAt) - this.#startedAt) * perSecond) / 1000);
+      this.#now = now;
+      for (; submitted < due; submitted++) this.#submit(connections[submitted % connections.length] as Connection);
+      this.#now = 0;
+      for (const connection of connections) connection.flush();
+      if (now < this.#endsAt) return;
+      clearInterval(this.#pacemaker);
+      if (this.#open === 0) this.#finish();
+    }, 1);
   }
 
   #submit(connection: Connection): void {
@@ -134,11 +158,13 @@ export class Slice implements Listener {
 
   #fail(error: Error): void {
     clearInterval(this.#watchdog);
+    clearInterval(this.#pacemaker);
     this.#done.reject(error);
   }
 
   #finish(): void {
     clearInterval(this.#watchdog);
+    clearInterval(this.#pacemaker);
     const end = Math.min(this.#endsAt, this.#lastAnswerAt);
     const seconds = (end - this.#startedAt) / 1000;
     const cpu = process.cpuUsage(this.#cpu);

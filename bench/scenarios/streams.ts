@@ -11,13 +11,13 @@ const OPENING = 50;
 const PATIENCE_MS = 120_000;
 
 /** A reader by hand: of what comes it knows whether the stream is open, and how many notifications it told. */
-interface Listener {
+export interface Listener {
   socket: Socket;
   opened: boolean;
   told: number;
 }
 
-function listen(port: number, token: string, changed: (listener: Listener) => void): Listener {
+export function listen(port: number, token: string, changed: (listener: Listener) => void): Listener {
   const socket = connect(port, '127.0.0.1');
   const listener: Listener = { socket, opened: false, told: 0 };
   let rest = '';
@@ -38,7 +38,7 @@ function listen(port: number, token: string, changed: (listener: Listener) => vo
   return listener;
 }
 
-async function until(holds: () => boolean, what: string): Promise<void> {
+export async function until(holds: () => boolean, what: string): Promise<void> {
   for (const late = performance.now() + PATIENCE_MS; !holds(); ) {
     if (performance.now() > late) throw new Error(`not in ${PATIENCE_MS / 1000} s: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));

@@ -1,0 +1,277 @@
+/**
+ * `node bench/soak.ts [--minutes 60] [--svg FILE]`: mixed load on one process with all roles, on PostgreSQL, far below what it can do,
+ * and every ten seconds what it uses. It passes when nothing was answered wrongly or failed and neither heap, memory nor open
+ * files grew between the second and the last quarter.
+ */
+import { readdirSync, writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { mailBody, signature } from '../test/provider/mail/provider-mails.ts';
+import { Generator } from './generator-client.ts';
+import { Lab, QUICK } from './lab.ts';
+import { APP, Newsroom, ORGANIZATION, reader, SIGNING_KEY } from './newsroom.ts';
+import { plots, type Series } from './plot.ts';
+import { cpuSeconds, memory, pinSelf } from './processes.ts';
+import { median, type Row, row, table } from './report.ts';
+import { listen } from './scenarios/streams.ts';
+import { KEY } from './service.ts';
+
+const SAMPLE_MS = 10_000;
+const READERS = 2000;
+const CHECKS_PER_SECOND = 500;
+const WEBHOOK_SECRET = 'a-secret-of-the-soak-test-0123456789';
+
+interface Sample {
+  rssMB: number;
+  heapMB: number;
+  files: number;
+  cpuPercent: number;
+  checkP99: number;
+  waiting: number;
+}
+
+/** What the people, backends, administrators and the provider of one small company do, over and over. */
+class Company {
+  done = 0;
+  readonly #room: Newsroom;
+  readonly #over: AbortSignal;
+  #at = 0;
+
+  constructor(room: Newsroom, over: AbortSignal) {
+    this.#room = room;
+    this.#over = over;
+  }
+
+  /** Ends when the signal is aborted; rejects at the first request that fails. */
+  async work(): Promise<void> {
+    await Promise.all([
+      this.#every(25, () => this.#browse()),
+      this.#every(200, () => this.#administer()),
+      this.#every(500, () => this.#send()),
+      this.#every(1000, () => this.#webhook()),
+      this.#every(5000, () => this.#authMail()),
+      this.#every(250, () => this.#stream()),
+      this.#every(5000, () => this.#exportAndAudit()),
+    ]);
+  }
+
+  async #every(ms: number, work: () => Promise<void>): Promise<void> {
+    while (!this.#over.aborted) {
+      const startedAt = performance.now();
+      await work();
+      this.done++;
+      await new Promise((resolve) => setTimeout(resolve, Math.max(0, ms - (performance.now() - startedAt))));
+    }
+  }
+
+  #someone(): number {
+    this.#at = (this.#at * 31 + 17) % READERS;
+    return this.#at + 1;
+  }
+
+  async #as(number: number, method: string, path: string, body?: unknown): Promise<void> {
+    await this.#fetch(path, {
+      method,
+      headers: {
+        authorization: `Bearer ${await this.#room.issuer.sign(reader(number))}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  }
+
+  async #fetch(path: string, init: RequestInit): Promise<void> {
+    const response = await fetch(this.#room.service.url + path, init);
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${init.method} ${path} answered ${response.status}: ${text.slice(0, 300)}`);
+  }
+
+  async #browse(): Promise<void> {
+    const number = this.#someone();
+    await this.#as(number, 'GET', '/api/profile/me');
+    await this.#as(number, 'GET', '/api/profile/me/notifications/inbox?limit=20');
+    await this.#as(number, 'GET', `/api/profile/me/apps/${APP}`);
+    await this.#as(number, 'POST', `/api/profile/me/apps/${APP}/activity`);
+    await this.#as(number, 'POST', '/api/profile/me/check/bulk', { app: APP, permissions: ['a.b', 'c.d'] });
+  }
+
+  async #administer(): Promise<void> {
+    const email = reader(this.#someone());
+    const round = this.done;
+    const { data } = await this.#room.admin<{ data: { id: number } }>('POST', `/api/applications/${APP}/roles`, {
+      code: `soak${round}`,
+    });
+    await this.#room.admin('PUT', `/api/users/${email}/apps/${APP}/roles`, { roleIds: [data.id] });
+    await this.#room.admin('DELETE', `/api/applications/${APP}/roles/${data.id}`);
+    await this.#room.admin('GET', `/api/users?q=${email}`);
+  }
+
+  async #send(): Promise<void> {
+    await this.#room.send(
+      Array.from({ length: 10 }, () => reader(this.#someone())).filter((one, at, all) => all.indexOf(one) === at),
+    );
+  }
+
+  async #webhook(): Promise<void> {
+    const number = this.#someone();
+    await this.#fetch('/api/idp/webhook', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-webhook-secret': WEBHOOK_SECRET },
+      body: JSON.stringify({
+        eventType: 'user.updated',
+        user: { email: reader(number), firstName: `Given${this.done}`, lastName: 'Soaked' },
+      }),
+    });
+  }
+
+  async #authMail(): Promise<void> {
+    const { body } = mailBody({ to: reader(this.#someone()), args: { orgID: ORGANIZATION } });
+    await this.#fetch('/api/idp/notifications/email', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'idp-signature': signature(body, { key: SIGNING_KEY }) },
+      body,
+    });
+  }
+
+  /** Opens a stream and leaves it after a while, as browsers do. */
+  async #stream(): Promise<void> {
+    const { socket } = listen(
+      this.#room.service.httpPort,
+      await this.#room.issuer.sign(reader(this.#someone())),
+      () => undefined,
+    );
+    setTimeout(() => socket.destroy(), 20_000).unref();
+  }
+
+  async #exportAndAudit(): Promise<void> {
+    await this.#room.admin('GET', `/api/applications/${APP}/notifications`);
+    await this.#room.admin('GET', '/api/admin/audit?limit=100');
+  }
+}
+
+async function heapMB(room: Newsroom): Promise<number> {
+  const response = await fetch(`${room.service.url}/metrics`, { headers: { 'x-internal-api-key': KEY } });
+  const text = await response.text();
+  return Number(/^nodejs_heap_size_used_bytes (\S+)/m.exec(text)?.[1] ?? Number.NaN) / 2 ** 20;
+}
+
+async function sample(room: Newsroom, generator: Generator, cpuBefore: number): Promise<Sample> {
+  const { pid } = room.service;
+  const slice = await generator.slice('service', {
+    inFlight: 0,
+    order: 'paced',
+    perSecond: CHECKS_PER_SECOND,
+    durationMs: SAMPLE_MS,
+  });
+  const { rows } = await room.sql.query<{ waiting: number }>(
+    `select count(*)::int as waiting from delivery where status in ('queued', 'sending')`,
+  );
+  return {
+    rssMB: memory(pid).rss,
+    heapMB: await heapMB(room),
+    files: readdirSync(`/proc/${pid}/fd`).length,
+    cpuPercent: ((cpuSeconds(pid) - cpuBefore) / (SAMPLE_MS / 1000)) * 100,
+    checkP99: slice.p99,
+    waiting: rows[0]?.waiting ?? Number.NaN,
+  };
+}
+
+/** The least of a quarter: what is left when the collector has just been, so that a growing heap shows and a busy one does not. */
+function floorOf(samples: readonly Sample[], quarter: number, pick: (sample: Sample) => number): number {
+  const size = Math.floor(samples.length / 4);
+  return Math.min(...samples.slice(quarter * size, (quarter + 1) * size).map(pick));
+}
+
+function judge(samples: readonly Sample[], done: number): Row[] {
+  const growth = (name: string, unit: string, pick: (sample: Sample) => number, atMost: number): Row[] => {
+    const [second, last] = [floorOf(samples, 1, pick), floorOf(samples, 3, pick)];
+    return [
+      row('soak', `${name}, least of the last quarter`, unit, [last]),
+      row('soak', `${name}, growth since the second quarter`, unit, [last - second], { atMost }),
+    ];
+  };
+  return [
+    row('soak', 'rounds of work, none failed', '', [done]),
+    ...growth('heap', 'MB', (s) => s.heapMB, 10),
+    ...growth('RSS', 'MB', (s) => s.rssMB, 25),
+    ...growth('open files', '', (s) => s.files, 10),
+    row('soak', 'p99 of Check, median of all samples', 'ms', [median(samples.map((s) => s.checkP99))]),
+    row('soak', 'CPU', '% of a core', [median(samples.map((s) => s.cpuPercent))]),
+    row('soak', 'deliveries waiting at the end', '', [samples.at(-1)?.waiting ?? Number.NaN], { atMost: 100 }),
+  ];
+}
+
+function series(samples: readonly Sample[]): Series[] {
+  return [
+    { name: 'Heap in use', unit: 'MB', values: samples.map((s) => s.heapMB) },
+    { name: 'Resident memory', unit: 'MB', values: samples.map((s) => s.rssMB) },
+    { name: 'Open files and sockets', unit: '', values: samples.map((s) => s.files) },
+    { name: 'CPU', unit: '%', values: samples.map((s) => s.cpuPercent) },
+    { name: 'p99 of Check', unit: 'ms', values: samples.map((s) => s.checkP99) },
+    { name: 'Deliveries waiting', unit: '', values: samples.map((s) => s.waiting) },
+  ];
+}
+
+async function soak(lab: Lab, minutes: number): Promise<{ samples: Sample[]; done: number }> {
+  const databaseUrl = await lab.copyOf(await lab.data());
+  const env = { IDP_WEBHOOK_SECRET: WEBHOOK_SECRET };
+  const room = await Newsroom.open(lab, { readers: READERS, subscribed: READERS / 2, databaseUrl, env });
+  const generator = new Generator();
+  const over = new AbortController();
+  try {
+    const open = { protocol: 'grpc', port: room.service.grpcPort, answers: 'known', key: KEY } as const;
+    await generator.open({ target: 'service', workload: 'all', connections: 4, ...open });
+    const company = new Company(room, over.signal);
+    let failed: Error | null = null;
+    const work = company.work().catch((error: Error) => {
+      failed = error;
+    });
+    const samples: Sample[] = [];
+    const count = Math.max(4, Math.round((minutes * 60_000) / SAMPLE_MS));
+    for (let at = 1; at <= count; at++) {
+      samples.push(await sample(room, generator, cpuSeconds(room.service.pid)));
+      if (failed) throw failed;
+      const last = samples.at(-1) as Sample;
+      if (at % 6 === 0) {
+        lab.say(
+          `soak: minute ${at / 6} of ${minutes}, heap ${last.heapMB.toFixed(0)} MB, RSS ${last.rssMB.toFixed(0)} MB, ${last.files} files`,
+        );
+      }
+    }
+    over.abort();
+    await work;
+    return { samples, done: company.done };
+  } finally {
+    over.abort();
+    await generator.end();
+    await room.close();
+  }
+}
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({ options: { minutes: { type: 'string', default: '60' }, svg: { type: 'string' } } });
+  const minutes = Number(values.minutes);
+  if (!(minutes > 0)) throw new Error('--minutes takes a positive number');
+  pinSelf();
+  const lab = new Lab(QUICK);
+  try {
+    const { samples, done } = await soak(lab, minutes);
+    const rows = judge(samples, done);
+    console.log(table(rows));
+    if (values.svg !== undefined) {
+      const caption = `${minutes} minutes, a sample every ${SAMPLE_MS / 1000} s; ${done} rounds of work beside ${CHECKS_PER_SECOND} checks a second`;
+      writeFileSync(values.svg, plots(caption, series(samples)));
+    }
+    return rows.some((r) => r.pass === false) ? 1 : 0;
+  } finally {
+    await lab.close();
+  }
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
+main().then(
+  (code) => process.exit(code),
+  (error: Error) => {
+    console.error(error.message);
+    process.exit(2);
+  },
+);
