@@ -13,6 +13,8 @@ export const KEY = '0123456789abcdefghijklmnopqrstuvwxyz';
 
 const ROOT = new URL('..', import.meta.url).pathname;
 const MAIN = join(ROOT, 'src', 'main.ts');
+/** As the scripts of package.json start it. */
+const PRELOAD = ['--import', join(ROOT, 'src', 'compile-cache.js')];
 const READY_TIMEOUT_MS = 120_000;
 
 export interface ServiceOptions {
@@ -83,7 +85,7 @@ export class Service {
     const env = environment(options, dir, ports);
     let output = '';
     const startedAt = performance.now();
-    const child = spawnPinned(options.core, [...START_FLAGS, ...(options.nodeFlags ?? []), MAIN, 'serve'], {
+    const child = spawnPinned(options.core, [...START_FLAGS, ...PRELOAD, ...(options.nodeFlags ?? []), MAIN, 'serve'], {
       env,
       cwd: ROOT,
       onOutput: (text) => {
@@ -122,7 +124,7 @@ export class Service {
 
   /** A token of the local issuer for the first SuperAdmin. */
   async adminToken(): Promise<string> {
-    const { stdout } = await promisify(execFile)(process.execPath, [MAIN, 'token', 'admin@example.com'], {
+    const { stdout } = await promisify(execFile)(process.execPath, [...PRELOAD, MAIN, 'token', 'admin@example.com'], {
       env: this.#env,
       cwd: ROOT,
     });

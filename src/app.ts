@@ -16,7 +16,7 @@ import { Engine } from './engine/engine.ts';
 import { RequestMemo } from './engine/grpc/memo.ts';
 import { GrpcMetrics } from './engine/grpc/metrics.ts';
 import { createGrpcServer, type GrpcServer } from './engine/grpc/server.ts';
-import { createGateway, type Gateway } from './gateway/server.ts';
+import type { Gateway, GatewayOptions } from './gateway/server.ts';
 import type { Services } from './gateway/services.ts';
 import { createApiKeys, keepLocalKey } from './identity/api-keys.ts';
 import { type LocalIssuer, openLocalIssuer } from './identity/local-issuer.ts';
@@ -139,7 +139,7 @@ async function build(config: Config, { clock, log, database, deliveryFailpoints 
   };
   const metrics = new GrpcMetrics();
   const memo = new RequestMemo();
-  const gateway = config.roles.includes('gateway') ? createGateway({ config, services, clock, log }) : null;
+  const gateway = config.roles.includes('gateway') ? await buildGateway({ config, services, clock, log }) : null;
   const grpc = config.roles.includes('rpc')
     ? await buildGrpc(config, { engine, keys, clock, log, metrics, memo })
     : null;
@@ -161,6 +161,12 @@ async function build(config: Config, { clock, log, database, deliveryFailpoints 
       await closeParts({ engine, tokens, outbound, database, features: built });
     },
   };
+}
+
+/** A process that only answers gRPC, or only delivers, does not load the gateway: every garbage collection would mark it. */
+async function buildGateway(options: GatewayOptions): Promise<Gateway> {
+  const { createGateway } = await import('./gateway/server.ts');
+  return createGateway(options);
 }
 
 interface GrpcParts {

@@ -6,7 +6,7 @@
 
 import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
-import { Agent, buildConnector, type Dispatcher, errors } from 'undici';
+import type { Agent, Dispatcher } from 'undici';
 import { type AddressKind, addressKind } from './address-kind.ts';
 import type { Clock } from './clock.ts';
 import { LIMITS } from './grammar.ts';
@@ -98,15 +98,14 @@ const CONNECTIONS_PER_ORIGIN = 64;
 /** `resolve` is for tests. */
 export function createOutbound(options: { clock: Pick<Clock, 'after'>; resolve?: Resolve }): Outbound {
   const resolve: Resolve = options.resolve ?? systemLookup;
-  // One pool for each reach: a connection that one policy opened is never lent to a narrower one.
-  const agents: Record<Reach, Agent> = {
-    internet: createAgent('internet', resolve),
-    loopback: createAgent('loopback', resolve),
-    internal: createAgent('internal', resolve),
-  };
+  let closed = false;
+  let opened: Promise<Record<Reach, Agent>> | undefined;
   return {
     async send(request) {
       const { url, reach } = readTarget(request.url, request.policy);
+      if (closed) throw new OutboundError('unreachable', 'The service is not running.');
+      opened ??= openAgents(resolve);
+      const agents = await opened;
       const limit = startLimit(request, options.clock);
       try {
         return await exchange(agents[reach], url, request, limit.signal);
@@ -117,8 +116,21 @@ export function createOutbound(options: { clock: Pick<Clock, 'after'>; resolve?:
       }
     },
     async close() {
-      await Promise.all(Object.values(agents).map((agent) => agent.destroy()));
+      closed = true;
+      const agents = await opened;
+      if (agents !== undefined) await Promise.all(Object.values(agents).map((agent) => agent.destroy()));
     },
+  };
+}
+
+/** undici with the first request: it is a twelfth of what the service's code takes in memory, and many never send one. */
+async function openAgents(resolve: Resolve): Promise<Record<Reach, Agent>> {
+  const undici = await import('undici');
+  // One pool for each reach: a connection that one policy opened is never lent to a narrower one.
+  return {
+    internet: createAgent(undici, 'internet', resolve),
+    loopback: createAgent(undici, 'loopback', resolve),
+    internal: createAgent(undici, 'internal', resolve),
   };
 }
 
@@ -135,13 +147,15 @@ export function readTarget(text: string, policy: Policy): { url: URL; reach: Rea
   return { url, reach: policy.reach };
 }
 
+type Undici = Pick<typeof import('undici'), 'Agent' | 'buildConnector'>;
+
 const REACHED: Record<Reach, ReadonlySet<AddressKind>> = {
   internet: new Set(['global']),
   loopback: new Set(['global', 'loopback']),
   internal: new Set(['global', 'loopback', 'private']),
 };
 
-function createAgent(reach: Reach, resolve: Resolve): Agent {
+function createAgent({ Agent, buildConnector }: Undici, reach: Reach, resolve: Resolve): Agent {
   const refused = () =>
     new OutboundError('refused_address', 'The target is at an address that requests from here may not reach.');
   const mayConnect = (address: string) => REACHED[reach].has(addressKind(address));
@@ -277,7 +291,7 @@ function toOutboundError(error: unknown): OutboundError {
   if (code === 'UND_ERR_HEADERS_OVERFLOW') {
     return new OutboundError('too_large', `The answer's headers are larger than ${MAX_HEADER_BYTES} bytes.`, error);
   }
-  if (error instanceof errors.HTTPParserError) {
+  if (error instanceof Error && error.name === 'HTTPParserError') {
     return new OutboundError('bad_response', 'The target does not speak HTTP.', error);
   }
   if (code === 'UND_ERR_INVALID_ARG') return new OutboundError('refused_url', 'The request cannot be sent.', error);

@@ -2,7 +2,6 @@
 
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { parseDocument } from 'yaml';
 import { type Config, type RawConfig, toConfig } from '../config.ts';
 import { pushKeyFaults } from '../delivery/p256.ts';
 import { apiKeyFaults } from '../identity/api-keys.ts';
@@ -23,6 +22,7 @@ export async function readRawConfig(io: Io, options: GlobalOptions): Promise<Raw
     const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'is not there' : 'cannot be read';
     throw new CommandFailed(`The configuration file ${path} ${reason}.`);
   }
+  const { parseDocument } = await import('yaml');
   const document = parseDocument(text, { prettyErrors: true, logLevel: 'error' });
   const [problem] = [...document.errors, ...document.warnings];
   if (problem) {

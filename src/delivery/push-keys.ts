@@ -1,8 +1,8 @@
 /** The VAPID pair that pushes are signed with (RFC 8292). */
 
-import webPush from 'web-push';
 import type { Config } from '../config.ts';
 import { isPair } from './p256.ts';
+import { loadWebPush } from './packages.ts';
 
 export interface VapidKeys {
   /** An uncompressed P-256 point, base64url; what browsers subscribe with. */
@@ -27,7 +27,7 @@ export function openVapidKeys(
   if (publicKey !== null && privateKey !== null && subject !== null) return { publicKey, privateKey, subject };
   if (production) return null;
   const made = () => {
-    const pair = webPush.generateVAPIDKeys();
+    const pair = loadWebPush().generateVAPIDKeys();
     return `${pair.publicKey} ${pair.privateKey}`;
   };
   const [keptPublic = '', keptPrivate = ''] = keep(made).split(' ');

@@ -4,13 +4,13 @@
  */
 
 import { hash } from 'node:crypto';
-import webPush from 'web-push';
 import type { Clock } from '../clock.ts';
 import { type Outbound, OutboundError, type OutboundReason, type OutboundResponse } from '../outbound.ts';
 import type { PushTarget } from '../persistence/delivery/push-subscriptions.ts';
 import type { Logger } from '../telemetry.ts';
 import { readRetryAfter } from './backoff.ts';
 import type { EndpointRules } from './endpoints.ts';
+import { loadWebPush } from './packages.ts';
 import type { VapidKeys } from './push-keys.ts';
 import type { PushContent } from './queue.ts';
 
@@ -78,7 +78,7 @@ export class PushSender {
     signal: AbortSignal | undefined,
   ): Promise<PushOutcome> {
     const { endpoint, p256dh, auth } = target;
-    const { headers, body } = webPush.generateRequestDetails(
+    const { headers, body } = loadWebPush().generateRequestDetails(
       { endpoint, keys: { p256dh, auth } },
       fitPayload(content),
       {
@@ -114,7 +114,13 @@ export class PushSender {
     // Also where the clock was set back: what it says then is no age.
     if (present !== undefined && now < present.until && now > present.until - 2 * TOKEN_USED_MS) return present.header;
     if (this.#tokens.size >= MAX_TOKENS) this.#tokens.clear();
-    const { Authorization: header } = webPush.getVapidHeaders(origin, subject, publicKey, privateKey, 'aes128gcm');
+    const { Authorization: header } = loadWebPush().getVapidHeaders(
+      origin,
+      subject,
+      publicKey,
+      privateKey,
+      'aes128gcm',
+    );
     this.#tokens.set(origin, { header, until: now + TOKEN_USED_MS });
     return header;
   }

@@ -4,11 +4,11 @@
  */
 
 import { hash } from 'node:crypto';
-import nodemailer from 'nodemailer';
 import type { MailMessage } from 'nodemailer/lib/mailer';
 import { addressKind } from '../address-kind.ts';
 import type { Clock } from '../clock.ts';
 import type { ComposedMail, SmtpServer } from './message.ts';
+import { loadNodemailer } from './packages.ts';
 import { LostAfterData } from './smtp-failure.ts';
 
 export interface SmtpPoolOptions {
@@ -118,7 +118,7 @@ function isLoopback(host: string): boolean {
 function createTransport(smtp: SmtpServer, { ca, addressOf = (host) => host }: SmtpPoolOptions) {
   // Where cleartext is accepted a certificate that does not fit is no worse.
   const lax = smtp.allowInsecure || isLoopback(smtp.host);
-  const transport = nodemailer.createTransport({
+  const transport = loadNodemailer().createTransport({
     pool: true,
     host: addressOf(smtp.host),
     port: smtp.port,

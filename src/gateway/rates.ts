@@ -1,6 +1,5 @@
 /** Requests a minute and caller, kept in memory (contract 2: `http.rateLimit`, none by default). */
 
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { UsherError } from '../errors.ts';
 
 export interface RateLimit {
@@ -10,9 +9,15 @@ export interface RateLimit {
 
 export function createRateLimit(requestsPerMinute: number | null): RateLimit | null {
   if (requestsPerMinute === null) return null;
-  const limiter = new RateLimiterMemory({ points: requestsPerMinute, duration: 60 });
+  let opened: ReturnType<typeof open> | undefined;
+  const open = async () => {
+    const { RateLimiterMemory, RateLimiterRes } = await import('rate-limiter-flexible');
+    return { limiter: new RateLimiterMemory({ points: requestsPerMinute, duration: 60 }), RateLimiterRes };
+  };
   return {
     async take(caller) {
+      opened ??= open();
+      const { limiter, RateLimiterRes } = await opened;
       try {
         await limiter.consume(caller);
       } catch (refusal) {

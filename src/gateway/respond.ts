@@ -1,7 +1,7 @@
 /** Writing an answer: payloads through their envelope, errors in the one error shape (contract 2). */
 
 import { once } from 'node:events';
-import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { formatRevision } from '../engine/question.ts';
 import { toUsherError, type UsherError } from '../errors.ts';
 import { corsHeaders, type HeaderList, type Site, securityHeaders } from './browsers.ts';
@@ -9,6 +9,9 @@ import { type ErrorBody, negotiate, type Pieces, type ProgressLines, type Stream
 import { CallerGone, type Exchange } from './exchange.ts';
 import { HTTP_LIMITS } from './limits.ts';
 import { Answer, type AnswerMeta, type Route } from './route.ts';
+
+// Not imported: see server.ts.
+const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** Progress may come faster than anybody reads it. */
 const PROGRESS_INTERVAL_MS = 100;

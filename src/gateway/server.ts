@@ -1,14 +1,14 @@
 /** The gateway's listeners: Express with its middlewares in their order, on node:http with every limit set. */
 
-import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import express from 'express';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { UsherError } from '../errors.ts';
+import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
 import { type Logger, requestId } from '../telemetry.ts';
 import type { Site } from './browsers.ts';
-import { createConnectDoor } from './connect.ts';
 import { Exchange } from './exchange.ts';
 import { HTTP_LIMITS } from './limits.ts';
 import { mount, nothingHere } from './mount.ts';
@@ -19,6 +19,10 @@ import type { Route } from './route.ts';
 import { opsRoutes } from './routes/operations.ts';
 import { gatewayRoutes } from './routes.ts';
 import type { Services } from './services.ts';
+import { splitTarget } from './urls.ts';
+
+// Imported as an ES module it would be read with all of its exports, WebSocket among them, and that loads the whole of fetch.
+const http = process.getBuiltinModule('node:http');
 
 export interface GatewayOptions {
   readonly config: Pick<Config, 'production' | 'http' | 'ops' | 'cors' | 'publicUrl'>;
@@ -115,7 +119,7 @@ async function listen(
   return { port: (server.address() as AddressInfo).port, close: () => drain(server, sockets, clock) };
 }
 
-function createHttpServer(): http.Server {
+function createHttpServer(): Server {
   const server = http.createServer({
     requestTimeout: HTTP_LIMITS.requestTimeoutMs,
     headersTimeout: HTTP_LIMITS.headersTimeoutMs,
@@ -161,9 +165,18 @@ function createApp(options: GatewayOptions, observer: Observer, surface: Surface
     responder.error(exchange, new UsherError('BAD_REQUEST', fault.message), { browsers: false, status: fault.status });
   });
   if (surface.rpc) {
-    const door = createConnectDoor({ services, site, responder, rateLimit, address });
+    const door = onDemand(async () => {
+      const { createConnectDoor } = await import('./connect.ts');
+      return createConnectDoor({ services, site, responder, rateLimit, address });
+    });
     app.use((req, _res, next) => {
-      if (!door((req as unknown as Carrier).exchange)) next();
+      const { exchange } = req as unknown as Carrier;
+      if (!mayBeRpc(exchange)) return next();
+      door()
+        .then((answers) => {
+          if (!answers(exchange)) next();
+        })
+        .catch(next);
     });
   }
   const dispatch = mount({
@@ -187,6 +200,25 @@ function createApp(options: GatewayOptions, observer: Observer, surface: Surface
   };
   return (req, res) => {
     app(req as express.Request, res as express.Response, (error?: unknown) => unanswered(req, res, error));
+  };
+}
+
+const RPC_PATH = `/${PermissionService.typeName}/`;
+
+/** Connect is loaded for the first call that may be its own: most services are asked over gRPC and REST alone. */
+function mayBeRpc({ req }: Exchange): boolean {
+  return splitTarget(req.url ?? '')?.path.startsWith(RPC_PATH) ?? false;
+}
+
+/** Makes a thing when it is first asked for, once; again after a failure. */
+function onDemand<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
   };
 }
 
@@ -231,7 +263,7 @@ const SWEEP_MS = 50;
  * Ends a server: in-flight requests may finish, within bounds. Connections that become idle meanwhile would stay for their
  * keep-alive time, and node:http does not count those that never sent a byte among the idle: both are swept up.
  */
-async function drain(server: http.Server, sockets: ReadonlySet<Socket>, clock: Clock): Promise<void> {
+async function drain(server: Server, sockets: ReadonlySet<Socket>, clock: Clock): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     server.close(() => resolve());
   });

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { PGlite, type Transaction } from '@electric-sql/pglite';
+import type { PGlite, Transaction } from '@electric-sql/pglite';
 import type { CompiledQuery, QueryResult, TransactionSettings } from 'kysely';
 import type { Clock } from '../clock.ts';
 import type { Session, SessionSource } from './dialect.ts';
@@ -29,6 +29,8 @@ export class Embedded {
 
   /** Opens, or makes, the database in `dir`. Whoever calls this holds the directory's lock. */
   static async open(dir: string, clock: Clock): Promise<Embedded> {
+    // Not with the service: on PostgreSQL nobody needs it.
+    const { PGlite } = await import('@electric-sql/pglite');
     const parsers = { [OID.int8]: readBigint };
     const isNew = readdirSync(dir).length === 0;
     return new Embedded(

@@ -4,7 +4,7 @@
  * this state about. Written in slices: an application can hold a million overrides.
  */
 
-import { Document, isScalar, isSeq, visit } from 'yaml';
+import type * as Yaml from 'yaml';
 import { turn } from '../../persistence/catalog/manifest-read.ts';
 import {
   type AccessLevel,
@@ -155,13 +155,14 @@ const OPTIONS = {
 
 /** The manifest as YAML. */
 export async function toYaml(manifest: ExportedManifest): Promise<string> {
-  const parts = [write({ application: manifest.application })];
+  const yaml = await import('yaml');
+  const parts = [write(yaml, { application: manifest.application })];
   for (const section of SECTIONS) {
     const rows: readonly unknown[] = manifest[section];
     parts.push(rows.length === 0 ? `\n${section}: []\n` : `\n${section}:\n`);
     for (let at = 0; at < rows.length; at += SLICE) {
       // Deeper by one step: what YAML counts is only relative. (The flag m would see a line end in U+2028 as well.)
-      parts.push(write(rows.slice(at, at + SLICE)).replace(/(^|\n)(?=[^\n])/g, '$1  '));
+      parts.push(write(yaml, rows.slice(at, at + SLICE)).replace(/(^|\n)(?=[^\n])/g, '$1  '));
       await turn();
     }
   }
@@ -169,7 +170,7 @@ export async function toYaml(manifest: ExportedManifest): Promise<string> {
 }
 
 /** Lists of codes stand in one line: those of ten thousand people would fill pages. */
-function write(value: unknown): string {
+function write({ Document, isScalar, isSeq, visit }: typeof Yaml, value: unknown): string {
   const document = new Document(value, OPTIONS);
   visit(document, {
     Pair: (_, { value: list }) => {

@@ -2,7 +2,7 @@
 
 import { Worker } from 'node:worker_threads';
 import { UsherError } from '../../errors.ts';
-import { type Examined, examine, type ManifestIssue } from './examine.ts';
+import type { Examined, ManifestIssue } from './examine.ts';
 import type { Fault, Manifest, Section } from './format.ts';
 import type { Frame, Reply } from './worker.ts';
 
@@ -21,7 +21,12 @@ export async function parseManifest(
   signal?: AbortSignal,
 ): Promise<Examined> {
   signal?.throwIfAborted();
-  if (text.length <= SHORT && !text.includes('*')) return examine(text, more);
+  if (text.length <= SHORT && !text.includes('*')) {
+    // YAML with the first manifest: a start, and most of what the service does, goes without.
+    const { examine } = await import('./examine.ts');
+    signal?.throwIfAborted();
+    return examine(text, more);
+  }
   return await parseInThread(text, more, signal);
 }
 

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { docsPage } from '../docs-page.ts';
 import { bare, text } from '../envelopes.ts';
 import { open } from '../guards.ts';
-import { type OpenApiDocument, openApiDocument } from '../openapi.ts';
+import type { OpenApiDocument } from '../openapi.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 /** The version of the interface, not of the build: it moves when the document changes in kind. */
@@ -14,7 +14,8 @@ const CACHE = 'public, max-age=300';
 /** Both routes document themselves too. Made when first asked for: a start should not wait for it. */
 export function documentation(routes: readonly Route[]): readonly Route[] {
   let document: OpenApiDocument | null = null;
-  const made = (): OpenApiDocument => {
+  const made = async (): Promise<OpenApiDocument> => {
+    const { openApiDocument } = await import('../openapi.ts');
     document ??= openApiDocument([...routes, ...own], API_VERSION);
     return document;
   };
@@ -31,7 +32,7 @@ export function documentation(routes: readonly Route[]): readonly Route[] {
       status: 200,
       response: z.looseObject({ openapi: z.string() }),
       cacheControl: CACHE,
-      handle: () => made() as OpenApiDocument & { openapi: string },
+      handle: async () => (await made()) as OpenApiDocument & { openapi: string },
     }),
     defineRoute({
       method: 'get',
@@ -43,8 +44,8 @@ export function documentation(routes: readonly Route[]): readonly Route[] {
       status: 200,
       response: z.string(),
       cacheControl: CACHE,
-      handle: () => {
-        page ??= docsPage.render(made());
+      handle: async () => {
+        page ??= docsPage.render(await made());
         return page;
       },
     }),
