@@ -29,6 +29,10 @@ app.get('/api/profile/me', (_request, response) => {
   response.json({ success: true, data: PROFILE });
 });
 
+app.post('/api/profile/me/apps/:appCode/activity', (_request, response) => {
+  response.json({ success: true, data: { recorded: false } });
+});
+
 const server = app.listen(Number(process.argv[2] ?? 0), '127.0.0.1');
 server.maxRequestsPerSocket = 10_000;
 // As the service's: its connections are idle while the other server's turn is.

@@ -52,6 +52,8 @@ export interface CompareOptions {
   databaseUrl?: string;
   /** The requests of a workload of signed-in people. The bare server gets one that is as long. */
   requestsOf?: (service: Service) => Promise<SignedInRequest[]>;
+  /** What stands in every answer of such a workload, the bare server's too. */
+  bareAnswers?: string;
   /** Brings the service into the state to be measured, just before the first slice. */
   prepare?: (generator: Generator, target: string) => Promise<void>;
 }
@@ -73,7 +75,8 @@ async function bare(
   const file = options.protocol === 'grpc' ? './bare-grpc.ts' : './bare-express.ts';
   const child = spawnPinned(CORES.server, [...flags, new URL(file, import.meta.url).pathname, String(port)]);
   await waitForPort(port, child);
-  const requests = options.requestsOf ? [{ token: 'x'.repeat(420), expected: '"email":' }] : undefined;
+  const { bareAnswers: expected } = options;
+  const requests = expected === undefined ? undefined : [{ token: 'x'.repeat(420), expected }];
   await generator.open({ ...openOptions(name, port, 'constant', options), ...(requests ? { requests } : {}) });
   return { name, pid: pidOf(child), slices: [], end: () => stop(child) };
 }

@@ -1,4 +1,4 @@
-/** `node bench/profile.ts hot|all|cold|bulk-hot|bulk|effective|rest|bare|bare-rest [seconds]`: where CPU and memory go under that load. */
+/** `node bench/profile.ts hot|all|cold|bulk-hot|bulk|effective|rest|me|activity|bare|bare-rest [seconds]`: where CPU and memory go under that load. */
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,9 +6,10 @@ import { Generator } from './generator-client.ts';
 import { Inspector, type Spent } from './inspector.ts';
 import { Lab, NORMAL } from './lab.ts';
 import { CORES, freePort, pinSelf, START_FLAGS, spawnPinned, stop, waitForPort } from './processes.ts';
+import { people, tokensOf } from './scenarios/profile.ts';
 import { KEY, Service } from './service.ts';
 import type { SliceOptions, SliceResult } from './slice.ts';
-import type { WorkloadName } from './workloads.ts';
+import type { SignedInRequest, WorkloadName } from './workloads.ts';
 
 const LINES = 45;
 
@@ -28,11 +29,15 @@ const SUBJECTS: Record<string, Subject> = {
   effective: { protocol: 'grpc', workload: 'effective', bare: false, cold: false },
   rest: { protocol: 'http1', workload: 'rest', bare: false, cold: false },
   bare: { protocol: 'grpc', workload: 'hot', bare: true, cold: false },
+  me: { protocol: 'http1', workload: 'profile', bare: false, cold: false },
+  activity: { protocol: 'http1', workload: 'activity', bare: false, cold: false },
   'bare-rest': { protocol: 'http1', workload: 'rest', bare: true, cold: false },
 };
 
 interface Running {
   port: number;
+  /** Of a workload of signed-in people. */
+  requests?: SignedInRequest[];
   clear: () => Promise<void>;
   stop: () => Promise<void>;
 }
@@ -58,7 +63,19 @@ async function startService(lab: Lab, subject: Subject, inspect: string): Promis
     env: subject.cold ? {} : { CACHE_MEMBERS: '100000' },
   });
   const port = subject.protocol === 'grpc' ? service.grpcPort : service.httpPort;
-  return { port, clear: () => service.clearCaches(), stop: () => service.stop() };
+  const requests = await signedIn(service, subject.workload);
+  return { port, ...(requests ? { requests } : {}), clear: () => service.clearCaches(), stop: () => service.stop() };
+}
+
+/** A thousand people with their tokens, and what each is answered. */
+async function signedIn(service: Service, workload: WorkloadName): Promise<SignedInRequest[] | undefined> {
+  if (workload !== 'profile' && workload !== 'activity') return undefined;
+  const emails = people(1000, 'warm');
+  const tokens = await tokensOf(service, emails);
+  return emails.map((email, i) => ({
+    token: tokens[i] as string,
+    expected: workload === 'profile' ? `"email":"${email}"` : '"recorded":',
+  }));
 }
 
 function show(title: string, spent: readonly Spent[], per: number, unit: string): void {
@@ -91,7 +108,10 @@ async function main(): Promise<void> {
     const connections = subject.protocol === 'grpc' ? 4 : 64;
     const answers = subject.bare ? 'constant' : 'known';
     const { protocol, workload } = subject;
-    await generator.open({ target: 'it', protocol, workload, port: server.port, answers, connections, key: KEY });
+    const { port, requests } = server;
+    const signed = requests ? { requests } : {};
+    await generator.open({ target: 'it', protocol, workload, port, answers, connections, key: KEY, ...signed });
+    if (requests) await generator.slice('it', { inFlight: 64, order: 'once', from: 0, to: requests.length });
     const pass: Partial<SliceOptions> = { order: 'once', from: 0, to: 50_000 };
     const load = async (): Promise<SliceResult> => {
       if (subject.cold) await server.clear();

@@ -44,7 +44,59 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
     // Messages of a driver can hold the values of a statement: of a cause, only what kind it is and where.
     serializers: { err: describeError },
   };
-  return destination ? pino(options, destination) : pino(options);
+  return pino(options, destination ?? standardOutput());
+}
+
+/** What the line of a request says: with thousands of them a second, a write each takes a tenth of the time. */
+export const REQUEST_LINE = 'request';
+
+const METADATA: unique symbol = Symbol.for('pino.metadata');
+
+/** The one way to standard output of this process. */
+let output: GatheredLines | undefined;
+
+function standardOutput(): GatheredLines {
+  if (output === undefined) {
+    const gathered = new GatheredLines(pino.destination({ dest: 1, sync: true }));
+    process.once('exit', () => gathered.flush());
+    output = gathered;
+  }
+  return output;
+}
+
+/**
+ * Lines of requests that end in one turn of the event loop leave in one write, at its end. Every other line leaves at once,
+ * behind those that wait, so that the order stays and nothing is lost that explains how the process ended.
+ */
+export class GatheredLines implements DestinationStream {
+  /** Asks pino to say what it is about to write. */
+  readonly [METADATA] = true;
+  lastMsg: string | undefined;
+  readonly #out: DestinationStream;
+  #waiting = '';
+
+  constructor(out: DestinationStream) {
+    this.#out = out;
+  }
+
+  write(line: string): void {
+    if (this.lastMsg !== REQUEST_LINE) {
+      this.#send(line);
+      return;
+    }
+    if (this.#waiting === '') setImmediate(() => this.flush());
+    this.#waiting += line;
+  }
+
+  flush(): void {
+    if (this.#waiting !== '') this.#send('');
+  }
+
+  #send(line: string): void {
+    const lines = this.#waiting + line;
+    this.#waiting = '';
+    this.#out.write(lines);
+  }
 }
 
 /** The fields without secrets: themselves where there is none in them. */

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
-import { createLogger, requestId } from '../src/telemetry.ts';
+import { createLogger, GatheredLines, REQUEST_LINE, requestId } from '../src/telemetry.ts';
 
 function logged(level: string, write: (log: ReturnType<typeof createLogger>) => void): string {
   let text = '';
@@ -48,6 +48,48 @@ describe('logs', () => {
       cause: { code: 'ECONNREFUSED', message: 'connection refused' },
     });
     expect(text).not.toContain('canary');
+  });
+});
+
+describe('lines of requests', () => {
+  const gathered = () => {
+    const writes: string[] = [];
+    const lines = new GatheredLines({ write: (text) => void writes.push(text) });
+    const log = createLogger('info', lines);
+    const messages = () =>
+      writes.map((text) =>
+        text
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line).n),
+      );
+    return { log, lines, messages };
+  };
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+  test('that end in one turn leave in one write, in their order', async () => {
+    const { log, messages } = gathered();
+    log.info({ n: 1 }, REQUEST_LINE);
+    log.info({ n: 2 }, REQUEST_LINE);
+    expect(messages()).toEqual([]);
+    await turn();
+    log.info({ n: 3 }, REQUEST_LINE);
+    await turn();
+    await turn();
+    expect(messages()).toEqual([[1, 2], [3]]);
+  });
+
+  test('leave before any other line, which waits for nothing; and at the end of the process', async () => {
+    const { log, lines, messages } = gathered();
+    log.info({ n: 1 }, REQUEST_LINE);
+    log.error({ n: 2 }, 'trouble');
+    expect(messages()).toEqual([[1, 2]]);
+    log.child({ n: 3 }).info({}, 'of a child');
+    log.info({ n: 4 }, REQUEST_LINE);
+    lines.flush();
+    expect(messages()).toEqual([[1, 2], [3], [4]]);
+    await turn();
+    expect(messages()).toHaveLength(3);
   });
 });
 

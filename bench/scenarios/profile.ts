@@ -16,12 +16,12 @@ const FIRST_AT_ONCE = 500;
 const ACTIVE_PEOPLE = 1000;
 const APP = 'billing';
 
-async function tokensOf(service: Service, emails: readonly string[]): Promise<string[]> {
+export async function tokensOf(service: Service, emails: readonly string[]): Promise<string[]> {
   const issuer = await openLocalIssuer({ dataDir: service.dataDir, clock: systemClock });
   return await Promise.all(emails.map((email) => issuer.sign(email)));
 }
 
-const people = (count: number, what: string): string[] =>
+export const people = (count: number, what: string): string[] =>
   Array.from({ length: count }, (_, i) => `${what}${i}@example.com`);
 
 async function warm(lab: Lab): Promise<Row[]> {
@@ -32,6 +32,7 @@ async function warm(lab: Lab): Promise<Row[]> {
     workload: 'profile',
     inFlight,
     connections: inFlight,
+    bareAnswers: '"email":',
     databaseUrl: await lab.emptyDatabase(),
     // Everybody's first request, and the check of every token's signature, lie before.
     requestsOf: async (service) => {

@@ -80,9 +80,8 @@ export class AppPreferences {
    */
   async activity(caller: SignedIn, app: string, appId: number | null, requestId: string): Promise<boolean> {
     if (appId === null) return await this.#recordActivity(caller, app, requestId, null);
+    if (this.isQuiet(caller.email, appId)) return false;
     const key = `${appId}:${caller.email}`;
-    const quiet = this.#quietUntil.get(key);
-    if (quiet !== undefined && this.#options.clock.monotonic() < quiet) return false;
     const running = this.#underway.get(key);
     if (running !== undefined) {
       await running;
@@ -91,6 +90,13 @@ export class AppPreferences {
     const begun = this.#recordActivity(caller, app, requestId, key).finally(() => this.#underway.delete(key));
     this.#underway.set(key, begun);
     return await begun;
+  }
+
+  /** Whether it is known here that there is nothing to write of somebody's activity in an application, without asking anybody. */
+  isQuiet(email: string, appId: number | null): boolean {
+    if (appId === null) return false;
+    const until = this.#quietUntil.get(`${appId}:${email}`);
+    return until !== undefined && this.#options.clock.monotonic() < until;
   }
 
   async #recordActivity(caller: SignedIn, app: string, requestId: string, key: string | null): Promise<boolean> {

@@ -5,7 +5,7 @@ import type { Tx } from '../persistence/database.ts';
 import {
   applyNames,
   findProfile,
-  insertProfile,
+  insertProfiles,
   type Names,
   type ProfileRow,
 } from '../persistence/directory/profiles.ts';
@@ -39,22 +39,29 @@ export interface TokenPolicy {
  */
 export async function present(tx: Tx, caller: SignedIn, policy: TokenPolicy, requestId: string): Promise<ProfileRow> {
   const found = await findProfile(tx, caller.email);
-  if (found === undefined) return await make(tx, caller, policy, requestId);
+  if (found === undefined) {
+    const made = (await makeProfiles(tx, [caller], policy)).get(caller.email);
+    return made ?? (await present(tx, caller, policy, requestId));
+  }
   return isCurrent(found, caller) ? found : await settle(tx, found.id, caller, policy, requestId);
 }
 
-/** As `present`, for somebody who was without a profile a moment ago. */
-export async function make(tx: Tx, caller: SignedIn, policy: TokenPolicy, requestId: string): Promise<ProfileRow> {
-  const { email, issuer, subject, picture } = caller;
-  const made = await insertProfile(tx, {
-    email,
-    names: namesOf(caller),
-    at: issuedAt(caller),
-    picture: picture !== null && isStorableUrl(picture, policy.allowHttp) ? picture : null,
-    issuer,
-    subject,
+/**
+ * The profiles of people who were without one a moment ago, by address, each of another address. Whoever has got one meanwhile
+ * is left out: `present` him.
+ */
+export async function makeProfiles(
+  tx: Tx,
+  callers: readonly SignedIn[],
+  policy: TokenPolicy,
+): Promise<Map<string, ProfileRow>> {
+  const profiles = callers.map((caller) => {
+    const { email, issuer, subject, picture } = caller;
+    const storable = picture !== null && isStorableUrl(picture, policy.allowHttp);
+    const avatar = storable ? picture : null;
+    return { email, names: namesOf(caller), at: issuedAt(caller), picture: avatar, issuer, subject };
   });
-  return made ?? (await present(tx, caller, policy, requestId));
+  return await insertProfiles(tx, profiles);
 }
 
 async function settle(

@@ -11,6 +11,7 @@ import type { Database, Tx } from '../persistence/database.ts';
 import {
   applyNames,
   findProfile,
+  findProfiles,
   holdBrand,
   holdLanguage,
   type Names,
@@ -19,9 +20,9 @@ import {
   updateProfile,
 } from '../persistence/directory/profiles.ts';
 import { type NameDirectory, storableNames } from './names.ts';
-import { isCurrent, make, present, type SignedIn, type TokenPolicy } from './presence.ts';
-import { ProfileReads } from './profile-reads.ts';
+import { isCurrent, makeProfiles, present, type SignedIn, type TokenPolicy } from './presence.ts';
 import { type ProfileRecord, profileRecord, type Theme } from './profile-record.ts';
+import { Together } from './together.ts';
 import type { Turns } from './turns.ts';
 
 /** The fields that an owner may send; what is left out stays. Null clears a name or the picture, and resets the rest. */
@@ -67,13 +68,24 @@ export interface ProfilesOptions {
 
 export class Profiles {
   readonly #options: ProfilesOptions;
-  readonly #reads: ProfileReads;
+  /** Reads of one's own profile, which is what every front end asks first. */
+  readonly #reads: Together<null, ProfileRow>;
+  /** First requests: in the morning of a new application they all come at once. */
+  readonly #arrivals: Together<SignedIn, ProfileRow>;
   /** The last change of names under way for an address. */
   readonly #renaming = new Map<string, Promise<unknown>>();
 
   constructor(options: ProfilesOptions) {
     this.#options = options;
-    this.#reads = new ProfileReads(options);
+    const { database, policy, turns } = options;
+    this.#reads = new Together(turns, (emails) => database.read((tx) => findProfiles(tx, [...emails.keys()])));
+    this.#arrivals = new Together(turns, async (callers) => {
+      const made = await database.change(async (tx) => ({
+        result: await makeProfiles(tx, [...callers.values()], policy),
+        scopes: [],
+      }));
+      return made.result;
+    });
   }
 
   /** The caller's own record: made at the first access, with the names of a newer token. One read where nothing is new. */
@@ -125,7 +137,8 @@ export class Profiles {
         if (profile === undefined) return { result: false, scopes: [] };
         const names = storableNames(pushed);
         if (Object.keys(names).length === 0) return { result: true, scopes: [] };
-        const at = changedAt ?? new Date(clock.now());
+        // An editor's clock that runs ahead must not make every later change too old.
+        const at = new Date(Math.min(changedAt?.getTime() ?? Number.POSITIVE_INFINITY, clock.now()));
         const rule = changedAt === undefined ? 'always' : 'notOlder';
         return { result: await applyNames(tx, profile.id, names, at, rule), scopes: [] };
       }),
@@ -135,13 +148,10 @@ export class Profiles {
 
   async #present(caller: SignedIn, requestId: string): Promise<ProfileRow> {
     const { database, policy, turns } = this.#options;
-    const found = await this.#reads.find(caller.email);
+    const found = (await this.#reads.ask(caller.email, null)) ?? (await this.#arrivals.ask(caller.email, caller));
     if (found !== undefined && isCurrent(found, caller)) return found;
     const { result } = await turns.take(() =>
-      database.change(async (tx) => ({
-        result: await (found === undefined ? make : present)(tx, caller, policy, requestId),
-        scopes: [],
-      })),
+      database.change(async (tx) => ({ result: await present(tx, caller, policy, requestId), scopes: [] })),
     );
     return result;
   }

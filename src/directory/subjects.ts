@@ -20,7 +20,7 @@ export class Subjects {
   readonly #database: Database;
   readonly #policy: TokenPolicy;
   /** By address: the account that was let in last, or that was last refused. */
-  readonly #known = new LRUCache<string, string>({ max: MAX_KNOWN, ttl: KNOWN_MS });
+  readonly #known = new LRUCache<string, Subject>({ max: MAX_KNOWN, ttl: KNOWN_MS, ttlResolution: 1000 });
 
   constructor({ database, policy }: { database: Database; policy: TokenPolicy }) {
     this.#database = database;
@@ -46,14 +46,13 @@ export class Subjects {
    */
   admit(caller: SignedIn, requestId: string): Promise<void> | undefined {
     if (this.#policy.bindSubject) return this.#insist(caller, requestId);
-    return this.#known.get(caller.email) === nameOf(caller) ? undefined : this.#notice(caller, requestId);
+    return this.#isKnown(caller) ? undefined : this.#notice(caller, requestId);
   }
 
   /** For routes whose own transaction settles the account: what was remembered of another one is no longer so. */
   noteOwner(caller: Account): void {
     if (this.#policy.bindSubject) return;
-    const known = this.#known.get(caller.email);
-    if (known !== undefined && known !== nameOf(caller)) this.#known.delete(caller.email);
+    if (!this.#isKnown(caller)) this.#known.delete(caller.email);
   }
 
   async #notice(caller: SignedIn, requestId: string): Promise<void> {
@@ -65,7 +64,7 @@ export class Subjects {
         return { result: null, scopes: [] };
       });
     }
-    this.#known.set(caller.email, nameOf(caller));
+    this.#remember(caller);
   }
 
   async #insist(caller: SignedIn, requestId: string): Promise<void> {
@@ -83,21 +82,26 @@ export class Subjects {
 
   /** Once for each account in a while: whoever is refused may come again and again. */
   async #tellRefused(caller: Account, kept: Subject, requestId: string): Promise<void> {
-    if (this.#known.get(caller.email) === nameOf(caller)) return;
+    if (this.#isKnown(caller)) return;
     await this.#database.change(async (tx) => {
       const { email, issuer, subject } = caller;
       const named = { actor: `user:${email}`, action: 'user.subject_changed.refused', subject: email, requestId };
       await record(tx, { ...named, before: kept, after: { issuer, subject } });
       return { result: null, scopes: [] };
     });
-    this.#known.set(caller.email, nameOf(caller));
+    this.#remember(caller);
+  }
+
+  #isKnown(caller: Account): boolean {
+    const known = this.#known.get(caller.email);
+    return known !== undefined && isSame(known, caller);
+  }
+
+  #remember({ email, issuer, subject }: Account): void {
+    this.#known.set(email, { issuer, subject });
   }
 }
 
 function isSame(kept: Subject, { issuer, subject }: Account): boolean {
   return kept.issuer === issuer && kept.subject === subject;
-}
-
-function nameOf({ issuer, subject }: Account): string {
-  return `${issuer}\0${subject}`;
 }

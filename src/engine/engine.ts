@@ -13,18 +13,18 @@ import { type EngineLog, Follower } from './follower.ts';
 import { Loader, MAX_NEEDS } from './loader.ts';
 import type {
   Decision,
+  EffectiveItem,
   FactsSource,
-  Level,
   MemberFacts,
   PersonFacts,
   Question,
   Revision,
-  Source,
   Subject,
 } from './types.ts';
 import { untilAborted } from './waiting.ts';
 
 export type { EngineLog } from './follower.ts';
+export type { EffectiveItem } from './types.ts';
 
 export interface CacheOptions {
   /** How long facts, and decisions made from them, may be used; ms. */
@@ -59,17 +59,6 @@ export interface AskOptions {
   minRevision?: Revision;
   /** Ends this caller's wait, not the work. A reason that is a UsherError is thrown as it is. */
   signal?: AbortSignal;
-}
-
-/** One permission of an application, and what somebody holds of it. */
-export interface EffectiveItem {
-  code: string;
-  tiered: boolean;
-  groupName: string | null;
-  global: boolean;
-  level: Level;
-  granted: boolean;
-  source: Source;
 }
 
 /**
@@ -245,6 +234,17 @@ export class Engine {
     return this.#ask({ email, app, resourceType: '', resourceId: '' }, options, ({ member }) => {
       return { member: member.value, revision: this.revision };
     });
+  }
+
+  /** What `person` would answer, if it is here; else null. Synchronous, as `peek`. */
+  peekPerson(email: string): PersonFacts | null {
+    return usable(this.#facts.about(email)?.person, this.#now, Number.POSITIVE_INFINITY)?.value ?? null;
+  }
+
+  /** The same for `member`. */
+  peekMember(app: string, email: string): MemberFacts | null {
+    const subject = { email, app, resourceType: '', resourceId: '' };
+    return this.#grounds(subject, this.#now, Number.POSITIVE_INFINITY)?.member.value ?? null;
   }
 
   /** Forgets everything that is cached. Answers how many decisions were held. */

@@ -143,3 +143,14 @@ export interface FactsSource {
    */
   listen(wake: () => void): Promise<() => Promise<void>>;
 }
+
+/** One permission of an application, and what somebody holds of it. */
+export interface EffectiveItem {
+  code: string;
+  tiered: boolean;
+  groupName: string | null;
+  global: boolean;
+  level: Level;
+  granted: boolean;
+  source: Source;
+}

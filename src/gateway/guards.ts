@@ -53,7 +53,7 @@ export interface Guard<C> {
    * Whether that caller may; throws 403 (or 503). Left out where whoever is identified may; undefined where that is known in
    * this turn: checks are hot.
    */
-  permit?(services: Services, request: GuardRequest, caller: C): Promise<void> | undefined;
+  permit?(services: Services, request: GuardRequest, caller: C): Promise<unknown> | undefined;
   /** For audit records and rate limits: `user:<email>`, `key:<name>`; null for nobody in particular. */
   actor(caller: C): string | null;
 }
@@ -113,8 +113,9 @@ export const developmentLogin: Guard<null> = {
   },
 };
 
-function authenticate({ tokens }: Services, request: GuardRequest): Promise<Caller> {
-  return tokens.authenticate(request.header('authorization'));
+function authenticate({ tokens }: Services, request: GuardRequest): Caller | Promise<Caller> {
+  const header = request.header('authorization');
+  return tokens.recall(header) ?? tokens.authenticate(header);
 }
 
 const userActor = (caller: Caller): string => `user:${caller.email}`;
@@ -144,18 +145,16 @@ export const signedIn: Guard<Caller> = {
   description: "Needs an active user's bearer token.",
   ...bearer,
   errors: [...signedInEvenInactive.errors, 'USER_INACTIVE'],
-  permit: async (services, request, caller) => {
-    await activePerson(services, request, caller);
-  },
+  permit: (services, request, caller) => asked(activePerson(services, request, caller)),
 };
 
 /** As `signedIn`, for routes whose own transaction binds the account (directory/presence.ts): it is not asked about twice. */
 export const profileOwner: Guard<Caller> = {
   ...signedIn,
   name: 'profileOwner',
-  permit: async (services, request, caller) => {
-    await personOf(services, request, caller);
+  permit: (services, request, caller) => {
     services.subjects.noteOwner(caller);
+    return asked(personOf(services, request, caller));
   },
 };
 
@@ -267,15 +266,33 @@ export const anyApplication: Guard<Caller> = {
   },
 };
 
-/** The person, active, and the address still the same account's. */
-async function activePerson(services: Services, request: GuardRequest, caller: Caller): Promise<PersonFacts> {
-  const person = await personOf(services, request, caller);
-  await services.subjects.admit(caller, request.requestId);
-  return person;
+/** What has to be waited for; undefined for what is known. */
+function asked<T>(answer: T | Promise<T>): Promise<T> | undefined {
+  return answer instanceof Promise ? answer : undefined;
 }
 
-async function personOf(services: Services, request: GuardRequest, caller: Caller): Promise<PersonFacts> {
-  const { person } = await services.engine.person(caller.email, { signal: request.signal });
+/** The person, active, and the address still the same account's. At once where both are known. */
+function activePerson(services: Services, request: GuardRequest, caller: Caller): PersonFacts | Promise<PersonFacts> {
+  const { subjects } = services;
+  const person = personOf(services, request, caller);
+  if (person instanceof Promise) {
+    return person.then(async (active) => {
+      await subjects.admit(caller, request.requestId);
+      return active;
+    });
+  }
+  return subjects.admit(caller, request.requestId)?.then(() => person) ?? person;
+}
+
+/** The person, active. At once where the facts are at hand, which they mostly are. */
+function personOf(services: Services, request: GuardRequest, caller: Caller): PersonFacts | Promise<PersonFacts> {
+  const { engine } = services;
+  const known = engine.peekPerson(caller.email);
+  if (known !== null) return refuseInactive(known);
+  return engine.person(caller.email, { signal: request.signal }).then(({ person }) => refuseInactive(person));
+}
+
+function refuseInactive(person: PersonFacts): PersonFacts {
   if (!person.active) throw new UsherError('USER_INACTIVE', 'This account is not active.');
   return person;
 }

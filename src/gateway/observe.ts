@@ -2,7 +2,7 @@
 
 import { Counter, type Histogram } from 'prom-client';
 import type { Clock } from '../clock.ts';
-import type { Registry } from '../telemetry.ts';
+import { REQUEST_LINE, type Registry } from '../telemetry.ts';
 import type { Exchange } from './exchange.ts';
 
 export interface Observer {
@@ -120,7 +120,7 @@ export function createObserver(registry: Registry, clock: Clock): Observer {
     const level = exchange.quiet && status < 400 ? 'debug' : 'info';
     if (!log.isLevelEnabled(level)) return;
     const rounded = Math.round(ms * 100) / 100;
-    log[level]({ requestId, method, route: pattern, status, ms: rounded, caller: exchange.caller }, 'request');
+    log[level]({ requestId, method, route: pattern, status, ms: rounded, caller: exchange.caller }, REQUEST_LINE);
   };
 
   return {

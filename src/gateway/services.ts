@@ -59,6 +59,8 @@ export interface Services {
     | 'bulk'
     | 'reach'
     | 'effective'
+    | 'peekMember'
+    | 'peekPerson'
     | 'person'
     | 'member'
     | 'clear'

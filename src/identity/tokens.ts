@@ -7,7 +7,7 @@ import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { UsherError } from '../errors.ts';
 import type { Outbound } from '../outbound.ts';
-import { isJwt, readBearer } from './bearer.ts';
+import { isJwt, MAX_TOKEN_LENGTH, readBearer } from './bearer.ts';
 import { CLOCK_TOLERANCE_S, type Identity, readIdentity, refuseOtherTokens, unauthenticated } from './claims.ts';
 import { LOCAL_ALGORITHM, LOCAL_AUDIENCE, LOCAL_ISSUER, type LocalIssuer } from './local-issuer.ts';
 import { type Claims, createProvider, type Provider, ProviderError } from './provider.ts';
@@ -38,6 +38,11 @@ export interface Tokens {
    * Throws UNAUTHENTICATED, EMAIL_NOT_VERIFIED, or UNAVAILABLE when the provider fails.
    */
   authenticate(authorization: string | readonly string[] | undefined): Promise<Caller>;
+  /**
+   * The caller behind a token that was verified before and still holds, in this turn; null for all else, which `authenticate`
+   * decides about.
+   */
+  recall(authorization: string | undefined): Caller | null;
   /** Forgets every token. */
   close(): void;
 }
@@ -68,6 +73,7 @@ const USERINFO_MS = 5 * 60_000;
 /** Shorter, as revocation is what an opaque token is introspected for. */
 const INTROSPECTION_MS = 60_000;
 const MAX_TOKENS = 10_000;
+const PREFIX = 'Bearer ';
 
 /** A verified token, without its text. */
 interface Verified {
@@ -114,6 +120,13 @@ export function createTokens(options: TokensOptions): Tokens {
       const id = hash('sha256', token, 'base64');
       const { identity } = remembered(id) ?? (await verifyOnce(id, token).catch(refuse));
       return { ...identity, token };
+    },
+    recall(authorization) {
+      // The usual spelling alone. Whatever has the hash of a verified token is that token, hence well formed.
+      if (authorization?.startsWith(PREFIX) !== true || authorization.length > MAX_TOKEN_LENGTH) return null;
+      const token = authorization.slice(PREFIX.length);
+      const identity = remembered(hash('sha256', token, 'base64'))?.identity;
+      return identity === undefined ? null : { ...identity, token };
     },
     close: () => verified.clear(),
   };

@@ -5,7 +5,7 @@
 
 import { z } from 'zod';
 import { UsherError } from '../errors.ts';
-import { type IdpClient, IdpCode, IdpRefusal, type IdpRequest } from './client.ts';
+import { type IdpClient, IdpCode, IdpRefusal, type IdpRequest, unreachable } from './client.ts';
 
 const id = z.string().min(1);
 const text = z.string().default('');
@@ -316,8 +316,9 @@ function appsOf(project: string): string {
 function understood<S extends z.ZodType>(schema: S, answer: unknown): z.output<S> {
   const parsed = schema.safeParse(answer);
   if (parsed.success) return parsed.data;
-  const where = parsed.error.issues[0]?.path.join('.') ?? '';
-  throw new UsherError('IDP_REJECTED', `The identity provider answered what Usher does not understand (${where}).`);
+  // It refused nothing: what it made of the request is as open as without an answer.
+  const where = parsed.error.issues[0]?.path.join('.') || 'as a whole';
+  throw unreachable(`its answer is not understood (${where})`);
 }
 
 export function hasCode(error: unknown, code: number): error is IdpRefusal {

@@ -49,7 +49,8 @@ describe('when everybody comes to work', () => {
         const { status, body } = await rest.get('/api/profile/me');
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
         // Nobody is ever handed what others asked at the same moment.
-        if (status === 200 && body.data.email === `p${index}@example.com`) ids.add(body.data.id);
+        const { email, displayName } = body.data ?? {};
+        if (email === `p${index}@example.com` && displayName === `Person ${index}`) ids.add(body.data.id);
         else problems.add(body.message ?? `p${index} was shown ${body.data.email}`);
       }
     };
@@ -98,6 +99,18 @@ describe('activity across instances (specification, rule 4)', () => {
     if (instance === undefined) throw new Error('no instance');
     return instance;
   }
+
+  test('people who come to both for the first time, in another order, are made once', async () => {
+    const people = Array.from({ length: 60 }, (_, index) => `both${index}@example.com`);
+    const come = async (instance: RunningUsher, emails: readonly string[]) =>
+      await Promise.all(emails.map(async (email) => await (await Rest.as(instance, email)).get('/api/profile/me')));
+    const [one, other] = instances as [RunningUsher, RunningUsher];
+    const answers = (await Promise.all([come(one, people), come(other, people.toReversed())])).flat();
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const ids = new Map(people.map((email) => [email, new Set<number>()]));
+    for (const { body } of answers) ids.get(body.data.email)?.add(body.data.id);
+    expect([...ids.values()].map(({ size }) => size)).toEqual(people.map(() => 1));
+  });
 
   test('one write in five minutes, and none while there is nothing to write', async () => {
     const rests = await Promise.all(instances.map((instance) => Rest.as(instance, 'ada@example.com')));

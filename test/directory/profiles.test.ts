@@ -81,6 +81,23 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await people('crowd@example.com')).toHaveLength(1);
     });
 
+    test('of first requests with two tokens at once the newer one names the user, and the accounts are told apart', async () => {
+      const email = 'twice@example.com';
+      const older = await asToken(usher, email, { name: 'Older', sub: 'one', iat: seconds(-20) });
+      const newer = await asToken(usher, email, { name: 'Newer', sub: 'two', iat: seconds(-10) });
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? older : newer).get('/api/profile/me')),
+      );
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+      expect((await newer.get('/api/profile/me')).body.data.displayName).toBe('Newer');
+      expect((await older.get('/api/profile/me')).body.data.displayName).toBe('Newer');
+      const changes = await rowsOf(
+        usher.app.database,
+        sql<{ id: number }>`select id from audit where action = 'user.subject_changed' and subject = ${email}`,
+      );
+      expect(changes.length).toBeGreaterThan(0);
+    });
+
     test('what cannot be stored of a token is left out', async () => {
       const odd = await asToken(usher, 'odd@example.com', {
         given_name: 'x'.repeat(201),
@@ -207,6 +224,9 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await own.get(ME)).body.data.displayName).toBe('Token');
       expect((await push({ displayName: 'New', firstName: 'N', changedAt: at(0) })).data).toEqual({ applied: true });
       expect((await own.get(ME)).body.data).toMatchObject({ displayName: 'New', firstName: 'N', lastName: null });
+      // An editor whose clock runs ahead makes nothing that comes after it too old.
+      expect((await push({ displayName: 'Ahead', changedAt: '2099-01-01T00:00:00Z' })).data).toEqual({ applied: true });
+      expect((await push({ displayName: 'New', changedAt: at(0) })).data).toEqual({ applied: true });
       expect((await push({ lastName: 'Now' })).data).toEqual({ applied: true });
       expect((await own.get(ME)).body.data).toMatchObject({ displayName: 'New', firstName: 'N', lastName: 'Now' });
       for (const [body, field] of [

@@ -82,6 +82,21 @@ describe('answers', () => {
     expect((await engine.member('shop', ADA)).member.admin).toBe(false);
   });
 
+  test('guards need not wait for what is known, and are told nothing that a write has overtaken', async () => {
+    const { engine, source } = await fixture();
+    expect([engine.peekPerson(BOB), engine.peekMember('shop', BOB)]).toEqual([null, null]);
+    const { member } = await engine.member('shop', BOB);
+    expect(engine.peekMember('shop', BOB)).toEqual(member);
+    expect(engine.peekPerson(BOB)).toEqual({ email: BOB, active: true, superadmin: false });
+    source.database.write([{ kind: 'superadmin', email: BOB, is: true }]);
+    await engine.reach(1);
+    expect(engine.peekPerson(BOB)).toBeNull();
+    await engine.person(BOB);
+    expect(engine.peekPerson(BOB)?.superadmin).toBe(true);
+    engine.clear();
+    expect([engine.peekPerson(BOB), engine.peekMember('shop', BOB)]).toEqual([null, null]);
+  });
+
   test('an administrator of an application deleted and made again is none of the new one', async () => {
     const { engine, source } = await fixture();
     source.database.write([{ kind: 'app-admin', app: 'shop', email: ADA, is: true }]);

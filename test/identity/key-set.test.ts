@@ -257,10 +257,26 @@ describe('concurrency and memory', () => {
     const first = await harness.tokens.authenticate(token);
     const second = await harness.tokens.authenticate(token);
     expect(second).toEqual(first);
+    expect(harness.tokens.recall(token)).toEqual(first);
     harness.clock.advance(629_000);
     expect(await ask(token)).toBe(JANE);
+    expect(harness.tokens.recall(token)).toEqual(first);
     harness.clock.advance(1000);
+    expect(harness.tokens.recall(token)).toBeNull();
     expect(await ask(token)).toBe('401 UNAUTHENTICATED: The access token has expired.');
+  });
+
+  test('only this very token is recalled, and not once its keys are others', async () => {
+    const token = await mint({});
+    expect(harness.tokens.recall(token)).toBeNull();
+    await harness.tokens.authenticate(token);
+    expect(harness.tokens.recall(token)?.email).toBe(JANE);
+    const others = [`${token} `, `${token}=`, `${token}, ${token}`, token.slice(7), `x${token}`, token.slice(0, -1)];
+    for (const other of [undefined, '', 'Bearer ', ...others]) expect(harness.tokens.recall(other)).toBeNull();
+    oidc.rotate();
+    harness.clock.advance(1);
+    expect(await ask(await mint({}))).toBe(JANE);
+    expect(harness.tokens.recall(token)).toBeNull();
   });
 
   test('what is remembered is bounded, the oldest goes first', async () => {

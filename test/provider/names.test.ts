@@ -33,12 +33,22 @@ describe('names go to the provider first (specification, "Profile synchronizatio
       [{ status: 400, body: '{"code":3,"message":"invalid givenName (V2-1)"}' }, 'IDP_REJECTED'],
       [{ status: 503, body: '{}' }, 'IDP_UNREACHABLE'],
       ['reset', 'IDP_UNREACHABLE'],
+      [{ status: 200, body: 'garbage' }, 'IDP_UNREACHABLE'],
     ] as const) {
       world.idp.oidc.faults.set(path, fault);
       const answer = await world.root.put(ME, { firstName: 'After' });
       expect([answer.status, answer.body.details.code]).toEqual([502, code]);
       expect((await world.root.get(ME)).body.data.firstName).toBe('Before');
     }
+  });
+
+  test('an answer of another shape is trouble, not a refusal', async () => {
+    for (const body of ['[]', '{"result":{}}', '{"result":[{"userId":7}]}', 'null']) {
+      world.idp.oidc.faults.set('/v2/users', { status: 200, body });
+      const answer = await world.root.put(ME, { firstName: 'Never' });
+      expect([body, answer.status, answer.body.details.code]).toEqual([body, 502, 'IDP_UNREACHABLE']);
+    }
+    expect(world.idp.count('PUT', '/200')).toBe(0);
   });
 
   test('a user that the provider does not know, or knows twice, is not written to', async () => {

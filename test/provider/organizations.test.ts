@@ -315,7 +315,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         expect([answer.status, answer.body.details.code]).toEqual([502, 'IDP_UNREACHABLE']);
       }
       world.idp.oidc.faults.set(path, { status: 200, body: '{"result":[{"id":7}]}' });
-      expect((await world.root.get(ORGS)).body.details.code).toBe('IDP_REJECTED');
+      expect((await world.root.get(ORGS)).body.details.code).toBe('IDP_UNREACHABLE');
     });
   });
 }

@@ -4,10 +4,12 @@ import { z } from 'zod';
 import type { AppPreferences } from '../../directory/app-preferences.ts';
 import { UsherError } from '../../errors.ts';
 import { isApplicationCode } from '../../grammar.ts';
+import type { Caller } from '../../identity/tokens.ts';
 import { successData } from '../envelopes.ts';
 import { AppParams } from '../fields.ts';
 import { profileOwner, signedIn } from '../guards.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { defineRoute, type Input, type Route } from '../route.ts';
+import type { Services } from '../services.ts';
 
 export const Preferences = z.strictObject({
   applicationCode: z.string(),
@@ -96,6 +98,11 @@ const changeMine = defineRoute({
   },
 });
 
+type TellInput = Pick<
+  Input<Caller, z.output<typeof AppParams>, unknown, unknown, never>,
+  'caller' | 'params' | 'requestId' | 'signal'
+>;
+
 const tellActivity = defineRoute({
   method: 'post',
   path: '/api/profile/me/apps/:appCode/activity',
@@ -111,13 +118,23 @@ const tellActivity = defineRoute({
   errors: ['NOT_FOUND'],
   example: { response: { recorded: true } },
   quiet: true,
-  handle: async ({ appPreferences, engine }, { caller, params, requestId, signal }) => {
-    const { appCode } = params;
-    // What cannot be a code is asked of nobody.
-    const known = isApplicationCode(appCode) ? await engine.member(appCode, caller.email, { signal }) : null;
-    return { recorded: await appPreferences.activity(caller, appCode, known?.member.appId ?? null, requestId) };
+  handle: (services, input) => {
+    const { caller, params } = input;
+    // Of most there is nothing to write: they are answered in the turn in which they came.
+    const known = services.engine.peekMember(params.appCode, caller.email);
+    if (known !== null && services.appPreferences.isQuiet(caller.email, known.appId)) return { recorded: false };
+    return recordActivity(services, input);
   },
 });
+
+async function recordActivity(
+  { appPreferences, engine }: Services,
+  { caller, params: { appCode }, requestId, signal }: TellInput,
+): Promise<z.output<typeof Recorded>> {
+  // What cannot be a code is asked of nobody.
+  const known = isApplicationCode(appCode) ? await engine.member(appCode, caller.email, { signal }) : null;
+  return { recorded: await appPreferences.activity(caller, appCode, known?.member.appId ?? null, requestId) };
+}
 
 const tellLogout = defineRoute({
   method: 'post',

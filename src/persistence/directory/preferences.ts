@@ -81,6 +81,8 @@ export async function setPreferences(
 /** Counts a login, with its event, and answers what is set; makes the row with defaults where there is none. */
 export async function recordLogin(tx: Tx, person: number, app: number, actor: string): Promise<Switches> {
   const { rows } = await sql<Switches>`
+    with told as (
+      insert into app_event (person_id, application_id, event, actor) values (${person}, ${app}, 'login', ${actor}))
     insert into app_preference as f
       (person_id, application_id, first_login_at, last_login_at, login_count, last_activity_at)
     values (${person}, ${app}, now(), now(), 1, now())
@@ -90,7 +92,6 @@ export async function recordLogin(tx: Tx, person: number, app: number, actor: st
       login_count = f.login_count + 1,
       last_activity_at = greatest(f.last_activity_at, excluded.last_activity_at)
     returning show_help as "showHelp", notifications_enabled as "notificationsEnabled"`.execute(tx.kysely);
-  await insertEvent(tx, { person, app, event: 'login', actor });
   const row = rows[0];
   if (row === undefined) throw new Error('an upsert answers its row');
   return row;
@@ -105,21 +106,30 @@ export async function recordActivity(
   person: number,
   app: number,
 ): Promise<{ recorded: boolean; waitMs: number }> {
-  const { rows: moved } = await sql`
-    insert into app_preference as f (person_id, application_id, last_activity_at) values (${person}, ${app}, now())
-    on conflict (person_id, application_id) do update set last_activity_at = excluded.last_activity_at
-      where f.last_activity_at is null or f.last_activity_at <= excluded.last_activity_at - ${ACTIVITY}
-    returning 1 as moved`.execute(tx.kysely);
-  const { rows } = await sql<{ waitMs: number }>`
-    select greatest(0, extract(epoch from last_activity_at + ${ACTIVITY} - now()) * 1000)::float8 as "waitMs"
-    from app_preference where person_id = ${person} and application_id = ${app}`.execute(tx.kysely);
-  return { recorded: moved.length > 0, waitMs: rows[0]?.waitMs ?? 0 };
+  // Who was waited for here is not seen by the second part: then `waitMs` is too short, and the next call asks again.
+  const { rows } = await sql<{ recorded: boolean; waitMs: number }>`
+    with moved as (
+      insert into app_preference as f (person_id, application_id, last_activity_at) values (${person}, ${app}, now())
+      on conflict (person_id, application_id) do update set last_activity_at = excluded.last_activity_at
+        where f.last_activity_at is null or f.last_activity_at <= excluded.last_activity_at - ${ACTIVITY}
+      returning last_activity_at),
+    last as (
+      select max(at) as at from (
+        select last_activity_at as at from moved
+        union all
+        select last_activity_at from app_preference where person_id = ${person} and application_id = ${app}) as both_of_them)
+    select exists (select from moved) as recorded,
+      coalesce(greatest(0, extract(epoch from at + ${ACTIVITY} - now()) * 1000), 0)::float8 as "waitMs"
+    from last`.execute(tx.kysely);
+  const row = rows[0];
+  if (row === undefined) throw new Error('an aggregate answers its row');
+  return row;
 }
 
 export interface NewEvent {
   person: number;
   app: number;
-  event: 'login' | 'logout';
+  event: 'logout';
   /** As in audit records: `user:EMAIL` or `key:NAME`. */
   actor: string;
 }

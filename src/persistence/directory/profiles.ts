@@ -43,19 +43,25 @@ const FIND_MANY_SQL = `select ${COLUMNS} from person p join profile f on f.perso
 
 const FIND_ALL_SQL = `select ${COLUMNS} from person p join profile f on f.person_id = p.id where p.id = any($1::bigint[])`;
 
-/** $1 e-mail, $2 to $4 names, $5 how new they are, $6 picture, $7 issuer, $8 subject. */
+/**
+ * Lists as long as each other: $1 e-mail, $2 to $4 names, $5 how new they are, $6 picture, $7 issuer, $8 subject. In the order
+ * of the addresses, so that of two who make the same people neither waits for the other.
+ */
 const INSERT_SQL = `
-  with p as (
-    insert into person (email, registered_at) values ($1, now())
+  with given as (
+    select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::text[], $8::text[])
+      as g (email, first_name, last_name, display_name, names_changed_at, avatar_url, issuer, subject)),
+  p as (
+    insert into person (email, registered_at) select email, now() from given order by email collate "C"
     on conflict (email) do update set registered_at = coalesce(person.registered_at, excluded.registered_at)
     returning id, email),
   f as (
     insert into profile
       (person_id, first_name, last_name, display_name, names_changed_at, avatar_url, issuer, subject, locale)
-    select id, $2, $3, $4, $5::timestamptz, $6, $7, $8,
+    select p.id, g.first_name, g.last_name, g.display_name, g.names_changed_at, g.avatar_url, g.issuer, g.subject,
       (select r.locale from registration_locale r join language l on l.code = r.locale
-        where r.email = $1 and r.at > now() - interval '24 hours' order by r.at desc, r.org_id limit 1)
-    from p on conflict (person_id) do nothing
+        where r.email = g.email and r.at > now() - interval '24 hours' order by r.at desc, r.org_id limit 1)
+    from p join given g on g.email = p.email order by p.email on conflict (person_id) do nothing
     returning *)
   select ${COLUMNS} from p join f on f.person_id = p.id`;
 
@@ -95,7 +101,7 @@ export interface NewProfile {
 export async function ensureProfile(tx: Tx, profile: NewProfile): Promise<{ id: number; created: boolean }> {
   const found = await findProfileId(tx, profile.email);
   if (found !== undefined) return { id: found, created: false };
-  const made = await insertProfile(tx, profile);
+  const made = (await insertProfiles(tx, [profile])).get(profile.email);
   if (made !== undefined) return { id: made.id, created: true };
   const id = await findProfileId(tx, profile.email);
   if (id === undefined) throw new Error('a profile that was there is gone');
@@ -103,15 +109,24 @@ export async function ensureProfile(tx: Tx, profile: NewProfile): Promise<{ id: 
 }
 
 /**
- * Makes the profile of an address that seems to have none, and the person where there is none either. The brand is the default
- * one, the locale the newest that a registration of the last 24 hours told. Undefined when there is one: somebody else made it
- * meanwhile, and has committed, as the insertion waited for that.
+ * Makes the profiles of addresses that seem to have none, and the persons where there are none either; each address once. The
+ * brand is the default one, the locale the newest that a registration of the last 24 hours told. By address; one that has a
+ * profile is left out: somebody else made it meanwhile, and has committed, as the insertion waited for that.
  */
-export async function insertProfile(tx: Tx, profile: NewProfile): Promise<ProfileRow | undefined> {
-  const { email, names = {}, picture = null, at = null, issuer = null, subject = null } = profile;
-  const { firstName = null, lastName = null, displayName = null } = names;
-  const values = [email, firstName, lastName, displayName, at, picture, issuer, subject];
-  return (await tx.kysely.executeQuery<ProfileRow>(CompiledQuery.raw(INSERT_SQL, values))).rows[0];
+export async function insertProfiles(tx: Tx, profiles: readonly NewProfile[]): Promise<Map<string, ProfileRow>> {
+  const of = <T>(pick: (profile: NewProfile) => T | null | undefined) => profiles.map((one) => pick(one) ?? null);
+  const values = [
+    of((one) => one.email),
+    of((one) => one.names?.firstName),
+    of((one) => one.names?.lastName),
+    of((one) => one.names?.displayName),
+    of((one) => one.at?.toISOString()),
+    of((one) => one.picture),
+    of((one) => one.issuer),
+    of((one) => one.subject),
+  ];
+  const { rows } = await tx.kysely.executeQuery<ProfileRow>(CompiledQuery.raw(INSERT_SQL, values));
+  return new Map(rows.map((row) => [row.email, row]));
 }
 
 async function findProfileId(tx: Tx, email: string): Promise<number | undefined> {
