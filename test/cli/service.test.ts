@@ -73,7 +73,7 @@ describe('beside a development start on an embedded database', () => {
       accessLevel: 'view',
       source: 'role',
       reason: 'a role grants view',
-      revision: expect.stringMatching(/^\d+$/),
+      revision: expect.stringMatching(/^\d+\.\d+$/),
     });
   });
 
