@@ -107,7 +107,7 @@ Workspace
     const exported = await usherProcess(['export', 'atelier'], service.env);
     expect(exported.code).toBe(0);
     const other = exported.stdout.replace('code: atelier', 'code: atelier-two');
-    const todo = await usherProcess(['apply', '-', '--dry-run'], service.env, other);
+    const todo = await usherProcess(['apply', '-', '--dry-run'], service.env, { stdin: other });
     expect(todo.code).toBe(2);
     expect(todo.stdout).toContain('+ application atelier-two');
     const around = { ...service, stdin: other };

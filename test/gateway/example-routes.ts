@@ -141,6 +141,18 @@ export const exampleRoutes: readonly Route[] = [
       }),
   }),
   defineRoute({
+    method: 'put',
+    path: '/t/wait',
+    tag: 'Operations',
+    summary: 'Changes something, once released',
+    guard: open,
+    envelope: bare,
+    status: 200,
+    response: z.string(),
+    deadlineMs: 400,
+    handle: () => new Promise<string>(() => undefined),
+  }),
+  defineRoute({
     method: 'get',
     path: '/t/text',
     tag: 'Operations',
