@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { type Clock, systemClock } from '../../src/clock.ts';
+import { record } from '../../src/persistence/audit.ts';
 import type { Database } from '../../src/persistence/database.ts';
 import type { Operation } from '../oracle/rows.ts';
 import { carryOut } from '../support/carry-out.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { LineCutter } from '../support/proxy.ts';
+import { type SmtpSink, startSmtp } from '../support/smtp.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
+import { type SmallDisk, smallDisk } from './disk-full.ts';
 import { FLIPPED, HOLDER, type Judged, judge, Load } from './load.ts';
 
 /**
@@ -36,7 +39,11 @@ const SETUP: Operation[] = [
   allow(HOLDER, ['reader']),
 ];
 
+const BALLAST = 'x'.repeat(100_000);
+
 let storage: TestStorage;
+let smtp: SmtpSink;
+let smtpLine: LineCutter;
 let direct: Database;
 let line: LineCutter;
 let usher: RunningUsher;
@@ -55,18 +62,27 @@ beforeAll(async () => {
   direct = await storage.open();
   line = await LineCutter.start(storage.url ?? '');
   for (const operation of SETUP) await write(operation);
+  smtp = await startSmtp();
+  smtpLine = await LineCutter.start(`smtp://127.0.0.1:${smtp.port}`);
+  await direct.change(async (tx) => {
+    await sql`update brand set smtp_host = '127.0.0.1', smtp_port = ${smtpLine.port} where is_default`.execute(
+      tx.kysely,
+    );
+    return { result: null, scopes: [] };
+  });
   usher = await startUsher(
     { url: line.url(storage.url ?? ''), dataDir: storage.dataDir },
     { env: { CACHE_TTL_MS: `${TTL_MS}` }, parts: { clock } },
   );
   load = Load.start(usher);
-}, 60_000);
+}, 120_000);
 
 afterAll(async () => {
   line?.up();
   await load?.stop();
   await usher?.close();
-  await line?.close();
+  await Promise.all([line?.close(), smtpLine?.close()]);
+  await smtp?.close();
   await storage?.remove();
   if (LONG || process.env.USHER_TABLE) process.stdout.write(report());
 }, 60_000);
@@ -110,10 +126,10 @@ async function suffer({ name, begin, holdMs, end, unnoticed }: Fault): Promise<J
 }
 
 /** Of all writes so far: acknowledged and not there; refused, though certainly, and there all the same. */
-async function lost(): Promise<{ lost: string[]; halfDone: string[] }> {
-  const rows = await direct.read((tx) => tx.kysely.selectFrom('role').select('code').execute());
+async function lost(database = direct, callers = load): Promise<{ lost: string[]; halfDone: string[] }> {
+  const rows = await database.read((tx) => tx.kysely.selectFrom('role').select('code').execute());
   const there = new Set(rows.map(({ code }) => code));
-  const writes = load.got.filter(({ what }) => what === 'write');
+  const writes = callers.got.filter(({ what }) => what === 'write');
   return {
     lost: writes.filter(({ outcome, about }) => outcome === 'made' && !there.has(about)).map(({ about }) => about),
     halfDone: writes
@@ -249,3 +265,105 @@ describe('PostgreSQL', () => {
     60_000 + HOLD_MS,
   );
 });
+
+/** Sends that were accepted while a fault lasted, and how long the slowest took. */
+async function sendMails(prefix: string, count: number): Promise<{ to: string[]; slowestMs: number }> {
+  const to = Array.from({ length: count }, (_, n) => `${prefix}-${n}@example.com`);
+  let slowestMs = 0;
+  for (const email of to) {
+    const began = performance.now();
+    const response = await fetch(`${usher.rest}/api/internal/notifications`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-internal-api-key': usher.app.localKey ?? '' },
+      body: JSON.stringify({ appCode: 'auth', recipients: [email], subject: email }),
+    });
+    expect(response.status).toBe(202);
+    slowestMs = Math.max(slowestMs, performance.now() - began);
+  }
+  return { to, slowestMs };
+}
+
+describe('an SMTP server', () => {
+  const faults = [
+    ['gone', () => smtpLine.down()],
+    ['slow', () => smtpLine.slow(300)],
+    ...(LONG ? [['black-holed', () => smtpLine.swallow()] as const] : []),
+  ] as const;
+
+  test.each(faults)(
+    'that is %s: sends are accepted, callers notice nothing, every mail arrives',
+    async (how, begin) => {
+      let accepted: Awaited<ReturnType<typeof sendMails>> | undefined;
+      let healedAt = 0;
+      await suffer({
+        name: `SMTP server ${how}`,
+        begin: async () => {
+          begin();
+          accepted = await sendMails(`smtp-${how}`, 20);
+        },
+        holdMs: HOLD_MS,
+        end: () => {
+          smtpLine.slow(0);
+          smtpLine.up();
+          healedAt = performance.now();
+        },
+        unnoticed: 'all',
+      });
+      const missing = () => accepted?.to.filter((email) => !smtp.mails.some(({ to }) => to[0] === email));
+      while (missing()?.length !== 0 && performance.now() - healedAt < 60_000) await pause(100);
+      expect(missing()).toEqual([]);
+      const ms = Math.round(performance.now() - healedAt);
+      if (LONG) {
+        process.stdout.write(
+          `SMTP server ${how}: 20 of 20 accepted (slowest ${Math.round(accepted?.slowestMs ?? 0)} ms), all arrived within ${ms} ms of its return\n`,
+        );
+      }
+    },
+    150_000 + HOLD_MS,
+  );
+});
+
+if (LONG) {
+  describe('a disk that is full', () => {
+    test.each(['postgresql', 'pglite'] as const)(
+      'under %s: writes are refused, checks go on, and with room again so do writes',
+      async (kind) => {
+        const disk: SmallDisk = await smallDisk(kind);
+        const own = await startUsher(disk, { env: { CACHE_TTL_MS: `${TTL_MS}` } });
+        const { database } = own.app;
+        try {
+          for (const operation of SETUP) await database.change((tx) => carryOut(tx, operation));
+          const callers = Load.start(own);
+          await pause(1000);
+          const from = performance.now();
+          disk.fill();
+          for (const end = from + Math.min(HOLD_MS, 8000); performance.now() < end; await pause(300)) {
+            // What fits into pages that there are already would still be taken.
+            await database
+              .change(async (tx) => {
+                await record(tx, { actor: 'system', action: 'ballast', after: { text: BALLAST } });
+                return { result: null, scopes: [] };
+              })
+              .catch(() => undefined);
+          }
+          const middle = performance.now();
+          disk.empty();
+          const recovery = await callers.recovered();
+          await pause(1500);
+          await callers.stop();
+          const figures = judge(callers.got, from, performance.now(), Number.NEGATIVE_INFINITY, 0);
+          const during = judge(callers.got, from, middle, Number.NEGATIVE_INFINITY, 0);
+          table.push([`disk full (${kind})`, figures, recovery]);
+          expect(figures).toMatchObject({ wrong: [], unavailable: 0 });
+          expect(during.made).toBeLessThan(during.writes);
+          expect(recovery.writeMs).toBeLessThan(RECOVERY_MS);
+          expect(await lost(database, callers)).toEqual({ lost: [], halfDone: [] });
+        } finally {
+          await own.close();
+          await disk.close();
+        }
+      },
+      120_000,
+    );
+  });
+}

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Operation } from '../oracle/rows.ts';
 import { carryOut } from '../support/carry-out.ts';
-import { createDatabase, prepareTemplate } from '../support/postgres.ts';
+import { createDatabase } from '../support/postgres.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
 import { LineCutter } from '../support/proxy.ts';
 import { numberOf } from '../support/revisions.ts';
@@ -91,8 +91,7 @@ async function check({ usher }: Instance, email: string, minRevision?: string) {
 beforeAll(async () => {
   const first = await startPostgres({ maxConnections: 100 });
   servers = [first];
-  await prepareTemplate(first);
-  const { url } = await createDatabase({ server: first });
+  const { url } = await createDatabase({ server: first, empty: true });
   near = await instance(url);
   far = await instance(url);
   for (const operation of SETUP) common = await write(near, operation);
@@ -102,7 +101,7 @@ beforeAll(async () => {
   const second = await startPostgres({ maxConnections: 100, from: copy });
   servers.push(second);
   older = url.replace(`:${first.port}/`, `:${second.port}/`);
-}, 60_000);
+}, 150_000);
 
 afterAll(async () => {
   for (const { usher, line } of [near, far].filter((one) => one !== undefined)) {
