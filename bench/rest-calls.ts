@@ -5,7 +5,7 @@ export interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: whatever the service answered; callers know what they asked for.
   body: any;
   etag: string | null;
-  /** `usher-revision`; NaN where the answer names none. */
+  /** The number in `usher-revision`; NaN where the answer names none. */
   revision: number;
 }
 
@@ -29,7 +29,7 @@ export async function send(base: string, token: string, { method, path, body, if
   });
   const text = await response.text();
   const parsed: unknown = text === '' ? null : JSON.parse(text);
-  const revision = Number(response.headers.get('usher-revision') ?? Number.NaN);
+  const revision = Number.parseInt(response.headers.get('usher-revision') ?? '', 10);
   return { status: response.status, body: parsed, etag: response.headers.get('etag'), revision };
 }
 

@@ -74,7 +74,7 @@ function exposeProcess(registry: Registry): void {
 
 function exposeEngine(registry: Registry, engine: Engine): void {
   const { counters } = engine;
-  gauge(registry, 'usher_revision', 'The revision that answers are true of.', () => engine.revision);
+  gauge(registry, 'usher_revision', 'The revision that answers are true of.', () => engine.cursor);
   gauge(
     registry,
     'usher_head_lag_seconds',

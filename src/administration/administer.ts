@@ -116,8 +116,9 @@ export async function administer<T>(
     if (outcome.result instanceof UsherError) await record(tx, { ...named, action: `${about.action}.refused` });
     return outcome;
   });
-  if (committed.result instanceof UsherError) throw committed.result;
-  return { result: committed.result, revision: committed.revision };
+  const { result, ...made } = committed;
+  if (result instanceof UsherError) throw result;
+  return { result, ...made };
 }
 
 /**

@@ -3,7 +3,7 @@
 import type { AskOptions, Engine } from './engine.ts';
 import { DENIED } from './evaluate.ts';
 import { readPermission } from './question.ts';
-import type { Decision, Revision, Subject } from './types.ts';
+import { ANY_REVISION, type Decision, type Mark, type Subject } from './types.ts';
 
 /** Each code once, in the order of first mention. */
 export interface BulkCodes {
@@ -15,7 +15,7 @@ export interface BulkCodes {
 /** A decision for each of `BulkCodes.all`, in their order; all of one revision. */
 export interface BulkAnswer {
   readonly decisions: readonly Decision[];
-  readonly revision: Revision;
+  readonly revision: string;
 }
 
 /**
@@ -39,19 +39,19 @@ export function readPermissions(codes: Iterable<string>, pathOf: (index: number)
 
 /** The answer if it can be given in this turn; else null. A null subject is one that names nothing. */
 export function peekBulk(
-  engine: Pick<Engine, 'revision' | 'peekBulk'>,
+  engine: Pick<Engine, 'revision' | 'isReached' | 'peekBulk'>,
   subject: Subject | null,
   codes: BulkCodes,
-  minRevision: Revision = 0,
+  minRevision: Mark = ANY_REVISION,
 ): BulkAnswer | null {
-  if (minRevision > engine.revision) return null;
+  if (!engine.isReached(minRevision)) return null;
   const decisions = subject === null || codes.known.length === 0 ? [] : engine.peekBulk(subject, codes.known);
   return decisions === null ? null : { decisions: withDenied(subject, codes, decisions), revision: engine.revision };
 }
 
 /** The same, waiting for what lacks. */
 export async function answerBulk(
-  engine: Pick<Engine, 'revision' | 'peekBulk' | 'bulk' | 'reach'>,
+  engine: Pick<Engine, 'revision' | 'isReached' | 'peekBulk' | 'bulk' | 'reach'>,
   subject: Subject | null,
   codes: BulkCodes,
   options: AskOptions,
@@ -68,10 +68,10 @@ export async function answerBulk(
 
 /** The revision that a denial without a look at the data is given at: never older than what was asked for. */
 export async function reached(
-  engine: Pick<Engine, 'revision' | 'reach'>,
-  minRevision: Revision = 0,
-): Promise<Revision> {
-  if (minRevision > engine.revision) await engine.reach(minRevision);
+  engine: Pick<Engine, 'revision' | 'isReached' | 'reach'>,
+  minRevision: Mark = ANY_REVISION,
+): Promise<string> {
+  if (!engine.isReached(minRevision)) await engine.reach(minRevision);
   return engine.revision;
 }
 

@@ -7,14 +7,15 @@ import type { Clock } from '../clock.ts';
 import { unavailable } from '../errors.ts';
 import { EngineCounters } from './counters.ts';
 import { Decisions, type Grounds, type QuestionKey, questionKey } from './decisions.ts';
-import { evaluate, type PolicyPermission } from './evaluate.ts';
-import { type Fact, Facts } from './facts.ts';
+import { evaluate } from './evaluate.ts';
+import { type Fact, Facts, usable, wasReadBefore } from './facts.ts';
 import { type EngineLog, Follower } from './follower.ts';
 import { Loader, MAX_NEEDS } from './loader.ts';
 import type {
   Decision,
   EffectiveItem,
   FactsSource,
+  Mark,
   MemberFacts,
   PersonFacts,
   Question,
@@ -56,7 +57,7 @@ export interface EngineParts {
 
 export interface AskOptions {
   /** The answer is at least so fresh. UNKNOWN_REVISION when the database never made it. */
-  minRevision?: Revision;
+  minRevision?: Mark;
   /** Ends this caller's wait, not the work. A reason that is a UsherError is thrown as it is. */
   signal?: AbortSignal;
 }
@@ -134,9 +135,19 @@ export class Engine {
     if (this.#open) this.#cancelTick = this.#clock.after(this.#tickMs, () => this.#tick());
   }
 
-  /** Every answer given in this turn is true of this revision. */
-  get revision(): Revision {
+  /** Every answer given in this turn is true of this revision, as callers see it. */
+  get revision(): string {
+    return this.#follower.revision;
+  }
+
+  /** The number of that revision. */
+  get cursor(): Revision {
     return this.#follower.cursor;
+  }
+
+  /** Whether every answer given in this turn is at least so fresh. No is also what cannot be told in this turn: `reach` it. */
+  isReached(mark: Mark): boolean {
+    return this.#follower.isReached(mark);
   }
 
   /**
@@ -163,8 +174,8 @@ export class Engine {
   }
 
   /** One decision, and the revision that it is true of. */
-  check(question: Question, options: AskOptions = {}): Promise<{ decision: Decision; revision: Revision }> {
-    if (options.minRevision === undefined || options.minRevision <= this.revision) {
+  check(question: Question, options: AskOptions = {}): Promise<{ decision: Decision; revision: string }> {
+    if (options.minRevision === undefined || this.isReached(options.minRevision)) {
       const decision = this.peek(question);
       if (decision !== null) return Promise.resolve({ decision, revision: this.revision });
     }
@@ -192,7 +203,7 @@ export class Engine {
     subject: Subject,
     permissions: readonly string[],
     options: AskOptions = {},
-  ): Promise<{ decisions: Decision[]; revision: Revision }> {
+  ): Promise<{ decisions: Decision[]; revision: string }> {
     return this.#ask(subject, options, (grounds) => {
       const { email, app, resourceType, resourceId } = subject;
       const decisions = permissions.map((permission) => {
@@ -204,21 +215,21 @@ export class Engine {
   }
 
   /** Every permission that the application defines, with what the subject holds of it; all of one revision. */
-  effective(subject: Subject, options: AskOptions = {}): Promise<{ items: EffectiveItem[]; revision: Revision }> {
+  effective(subject: Subject, options: AskOptions = {}): Promise<{ items: EffectiveItem[]; revision: string }> {
     return this.#ask(subject, options, (grounds) => {
       const { policy, person, member, overrides } = grounds;
-      const items = policy.value.ordered.map((permission) =>
-        effectiveItem(
-          permission,
-          evaluate(person.value, member.value, permission, overrides === null ? null : overrides.value.levels),
-        ),
-      );
+      const levels = overrides === null ? null : overrides.value.levels;
+      const items = policy.value.ordered.map((permission): EffectiveItem => {
+        const { code, tiered, groupName, global } = permission;
+        const { level, granted, source } = evaluate(person.value, member.value, permission, levels);
+        return { code, tiered, groupName, global, level, granted, source };
+      });
       return { items, revision: this.revision };
     });
   }
 
   /** What is known of a person, for guards of reads. */
-  person(email: string, options: AskOptions = {}): Promise<{ person: PersonFacts; revision: Revision }> {
+  person(email: string, options: AskOptions = {}): Promise<{ person: PersonFacts; revision: string }> {
     return this.#until(
       options,
       (now, asked) => {
@@ -230,7 +241,7 @@ export class Engine {
   }
 
   /** What a person is in an application, for guards of reads. */
-  member(app: string, email: string, options: AskOptions = {}): Promise<{ member: MemberFacts; revision: Revision }> {
+  member(app: string, email: string, options: AskOptions = {}): Promise<{ member: MemberFacts; revision: string }> {
     return this.#ask({ email, app, resourceType: '', resourceId: '' }, options, ({ member }) => {
       return { member: member.value, revision: this.revision };
     });
@@ -255,11 +266,11 @@ export class Engine {
   }
 
   /**
-   * For a write that has been committed: resolves when answers are at least as fresh as `revision`. Reads the log at least
+   * For a write that has been committed: resolves when answers are at least as fresh as `mark`. Reads the log at least
    * once after the call. Rejects with UNKNOWN_REVISION or UNAVAILABLE; then `dropAll` before the write is acknowledged.
    */
-  reach(revision: Revision): Promise<void> {
-    return this.#follower.reach(revision);
+  reach(mark: Mark): Promise<void> {
+    return this.#follower.reach(mark);
   }
 
   /** Forgets every cached fact and decision, and whatever is on its way. */
@@ -268,7 +279,7 @@ export class Engine {
   }
 
   /** `ready` while the change log has been read within the TTL (at least within the last second). */
-  status(): { revision: Revision; lastSyncAgeMs: number; ready: boolean } {
+  status(): { revision: string; lastSyncAgeMs: number; ready: boolean } {
     const lastSyncAgeMs = this.#clock.monotonic() - this.#follower.syncedAt;
     const ready = this.#open && lastSyncAgeMs <= Math.max(this.#ttlMs, 1000);
     return { revision: this.revision, lastSyncAgeMs, ready };
@@ -330,10 +341,13 @@ export class Engine {
     load: (now: number, asked: number) => Promise<void>[],
   ): Promise<T> {
     const asked = this.#clock.monotonic();
-    if (minRevision !== undefined && minRevision > this.revision) {
-      await untilAborted(this.#follower.reach(minRevision), signal);
-    }
+    let waits = 0;
     for (let attempt = 0; ; attempt++) {
+      // Looked at anew each time: what was reached may have been lost while facts were read, by a failover.
+      while (minRevision !== undefined && !this.#follower.isMet(minRevision, waits > 0)) {
+        if (waits++ >= ATTEMPTS) throw unavailable('The service is catching up with the database.');
+        await untilAborted(this.#follower.reach(minRevision), signal);
+      }
       if (!this.#open) throw unavailable('The service is not running.');
       const now = this.#clock.monotonic();
       this.#now = now;
@@ -380,18 +394,4 @@ export class Engine {
       else this.#facts.dropMember(app, email);
     }
   }
-}
-
-/** A fact that has not expired, or that was read for the very question that began at `asked`. */
-function usable<T>(fact: Fact<T> | undefined, now: number, asked: number): Fact<T> | undefined {
-  return fact !== undefined && (fact.expires > now || fact.readAt >= asked) ? fact : undefined;
-}
-
-function wasReadBefore(a: Fact<unknown>, b: Fact<unknown>): boolean {
-  return a.revision < b.revision || (a.revision === b.revision && a.readAt < b.readAt);
-}
-
-function effectiveItem(permission: PolicyPermission, { level, granted, source }: Decision): EffectiveItem {
-  const { code, tiered, groupName, global } = permission;
-  return { code, tiered, groupName, global, level, granted, source };
 }

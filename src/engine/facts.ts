@@ -300,6 +300,15 @@ export function isKnownScope(scope: string): boolean {
   return SCOPE.test(scope);
 }
 
+/** A fact that has not expired, or that was read for the very question that began at `asked`. */
+export function usable<T>(fact: Fact<T> | undefined, now: number, asked: number): Fact<T> | undefined {
+  return fact !== undefined && (fact.expires > now || fact.readAt >= asked) ? fact : undefined;
+}
+
+export function wasReadBefore(a: Fact<unknown>, b: Fact<unknown>): boolean {
+  return a.revision < b.revision || (a.revision === b.revision && a.readAt < b.readAt);
+}
+
 function isOlder(held: Fact<unknown>, revision: Revision, sentAt: number): boolean {
   return held.revision < revision || (held.revision === revision && held.readAt < sentAt);
 }

@@ -3,7 +3,7 @@ import { unavailable } from '../errors.ts';
 import type { EngineCounters } from './counters.ts';
 import { type Facts, isKnownScope } from './facts.ts';
 import { unknownRevision } from './question.ts';
-import type { Change, FactsSource, LogWindow, Revision } from './types.ts';
+import { type Change, type FactsSource, formatRevision, type LogWindow, type Mark, type Revision } from './types.ts';
 import { toUnavailable, within } from './waiting.ts';
 
 /** What the engine says to an operator; pino's methods fit. */
@@ -49,11 +49,15 @@ const DISCARDED = 20;
 export class Follower {
   readonly #options: FollowerOptions;
   #cursor: Revision = 0;
+  /** The cursor as callers see it; made when it is first wanted. */
+  #text: string | undefined;
   #fence = 0;
   /** The changes applied last, ascending up to the cursor; `#floor` is the revision before the oldest. */
   #recent: Change[] = [];
   #floor: Revision = 0;
   #floorNonce: string | null = null;
+  /** Revisions before the floor that callers have named and that turned out to be of this history. */
+  readonly #confirmed = new Map<Revision, string>();
   #syncedAt = Number.NEGATIVE_INFINITY;
   #running: Promise<Revision | null> | undefined;
   #next: Promise<Revision | null> | undefined;
@@ -68,6 +72,27 @@ export class Follower {
 
   get cursor(): Revision {
     return this.#cursor;
+  }
+
+  /** The cursor as callers see it. The same string until it moves. */
+  get revision(): string {
+    this.#text ??= formatRevision({ number: this.#cursor, nonce: this.nonce });
+    return this.#text;
+  }
+
+  /**
+   * Whether all live facts are as fresh as `mark`, as far as can be told without a look at the log: of another history, or of
+   * one that is not known here, is a no.
+   */
+  isReached({ number, nonce }: Mark): boolean {
+    if (number === 0) return true;
+    if (nonce === null || number > this.#cursor) return false;
+    return (this.#nonceAt(number) ?? this.#confirmed.get(number)) === nonce;
+  }
+
+  /** The same of a question that has waited: a number alone will do by then. */
+  isMet(mark: Mark, hasWaited: boolean): boolean {
+    return this.isReached(mark) || (hasWaited && mark.nonce === null && mark.number <= this.#cursor);
   }
 
   /** Monotonic milliseconds: when the newest statement that was applied was sent. */
@@ -97,8 +122,7 @@ export class Follower {
     if (window.head <= this.#cursor) return true;
     // Fewer rows than revisions: a hidden one could be the one that matters.
     if (window.tooMany || window.changes.length !== window.head - ticket.since) {
-      // Without the row at the new cursor, which history the facts beside it are of could not be told later.
-      this.#jump(window.head, null);
+      this.#jump(window);
       return false;
     }
     this.#advance(window);
@@ -115,6 +139,8 @@ export class Follower {
     if (window.head < ticket.since) return true;
     const known = this.#nonceAtSince(ticket);
     if (known !== null && window.sinceNonce !== known) return true;
+    const newest = window.head > this.#cursor ? null : this.#nonceAt(window.head);
+    if (newest !== null && window.headNonce !== newest) return true;
     for (const change of window.changes) {
       if (change.revision > this.#cursor) break;
       const nonce = this.#nonceAt(change.revision);
@@ -159,21 +185,23 @@ export class Follower {
         'the database has another history than before (restored, or failed over): all cached facts are forgotten',
       );
     }
-    this.#jump(head, head === since ? window.sinceNonce : (window.changes.at(-1)?.nonce ?? null));
+    this.#jump(window);
   }
 
   /** The cursor first: facts read from now on must not be taken for older than what was forgotten. */
-  #jump(head: Revision, nonce: string | null): void {
+  #jump({ head, headNonce }: LogWindow): void {
     this.#cursor = head;
     this.dropAll();
-    this.#floorNonce = nonce;
+    this.#floorNonce = headNonce;
+    this.#text = undefined;
   }
 
-  #advance({ head, changes }: LogWindow): void {
+  #advance(window: LogWindow): void {
+    const { head, changes } = window;
     const news = changes.filter(({ revision }) => revision > this.#cursor);
     if (!news.every(({ scopes }) => scopes.every(isKnownScope))) {
       this.#options.log.info({ revision: head }, 'a newer version wrote what this one does not know');
-      this.#jump(head, news.at(-1)?.nonce ?? null);
+      this.#jump(window);
       return;
     }
     for (const change of news) {
@@ -181,6 +209,7 @@ export class Follower {
       this.#recent.push(change);
     }
     this.#cursor = head;
+    this.#text = undefined;
     while (this.#recent.length > (this.#options.recent ?? RECENT)) {
       const { revision, nonce } = this.#recent.shift() as Change;
       this.#floor = revision;
@@ -204,6 +233,7 @@ export class Follower {
     this.#floorNonce = this.nonce;
     this.#floor = this.#cursor;
     this.#recent = [];
+    this.#confirmed.clear();
     this.#fence++;
     facts.clear();
     counters.drops++;
@@ -211,19 +241,41 @@ export class Follower {
   }
 
   /**
-   * Resolves once the cursor is at `revision` or later, by a reading that began after this call: after a failover that lost
-   * commits a cursor may be past a revision that it has not seen. Rejects with UNKNOWN_REVISION when the database turns out
-   * not to have it, with UNAVAILABLE when the database is away.
+   * Resolves once the cursor is at `mark` or later, in its history, by a reading that began after this call: after a failover
+   * that lost commits a cursor may be past a revision that it has not seen. Rejects with UNKNOWN_REVISION when the database
+   * turns out not to have it, or to have another one of that number; with UNAVAILABLE when the database is away.
    */
-  async reach(revision: Revision): Promise<void> {
+  async reach(mark: Mark): Promise<void> {
+    const { number, nonce } = mark;
     let behind = 0;
     for (let discarded = 0; discarded < DISCARDED; ) {
       const head = await this.sync();
       if (head === null) discarded++;
-      else if (this.#cursor >= revision) return;
-      else if (head < revision && ++behind >= 2) throw unknownRevision();
+      else if (this.#cursor < number) {
+        if (head < number && ++behind >= 2) throw unknownRevision();
+      } else if (number === 0 || nonce === null || this.isReached(mark)) return;
+      else if (this.#nonceAt(number) !== null) throw unknownRevision();
+      else if (await this.#confirm(number, nonce)) return;
+      else discarded++;
     }
     throw unavailable('The service is catching up with the database.');
+  }
+
+  /**
+   * Asks the log for a row from before the floor. Answers whether it is of the cursor's history; false when that could not be
+   * told now. A row that has been pruned is a week old: then the reading that has just been made must do.
+   */
+  async #confirm(number: Revision, nonce: string): Promise<boolean> {
+    const { source, clock } = this.#options;
+    const fence = this.#fence;
+    const { head, headNonce, sinceNonce } = await within(clock, STATEMENT_MS, source.changes(number));
+    if (sinceNonce !== null && sinceNonce !== nonce) throw unknownRevision();
+    // What was asked and what is known here must be one history: they are, where the newest row is the same.
+    if (head > this.#cursor) await this.sync();
+    if (fence !== this.#fence || head < number || this.#nonceAt(head) !== headNonce) return false;
+    if (this.#confirmed.size >= RECENT) this.#confirmed.clear();
+    this.#confirmed.set(number, nonce);
+    return true;
   }
 
   /**

@@ -5,7 +5,7 @@
 
 import { type Issue, UsherError, validationFailed } from '../errors.ts';
 import { hasForbiddenCharacters, isLongerThan, isPermissionCode, isSlug, LIMITS, normalizeEmail } from '../grammar.ts';
-import { type Decision, Level, type Question, type Revision, type Subject } from './types.ts';
+import { type Decision, Level, type Mark, type Question, type Subject } from './types.ts';
 
 /** A question as it came: '' is absent. (REST refuses an empty string itself, before it gets here.) */
 export interface RawQuestion {
@@ -85,16 +85,14 @@ export function isAllowed(decision: Decision, asked: Level): boolean {
   return decision.granted && (asked === Level.NONE || !decision.tiered || decision.level >= asked);
 }
 
-/** A revision as callers see it: a string without meaning for them. */
-export function formatRevision(revision: Revision): string {
-  return String(revision);
-}
+const REVISION = /^(0|[1-9][0-9]{0,15})(?:\.([\w-]{1,40}))?$/;
 
-/** A revision that a caller brought back. Throws UNKNOWN_REVISION for what `formatRevision` never made. */
-export function parseRevision(text: string): Revision {
-  const revision = /^(?:0|[1-9][0-9]{0,15})$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(revision)) throw unknownRevision();
-  return revision;
+/** A revision that a caller brought back. Throws UNKNOWN_REVISION for what `formatRevision` never makes. */
+export function parseRevision(text: string): Mark {
+  const [, digits, nonce = null] = REVISION.exec(text) ?? [];
+  const number = Number(digits);
+  if (!Number.isSafeInteger(number)) throw unknownRevision();
+  return { number, nonce };
 }
 
 /** 400: a revision that this database never made. */

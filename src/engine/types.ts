@@ -3,8 +3,26 @@
  * between the engine, its doors and persistence. (Contract 3; docs/freshness.md.)
  */
 
-/** A count of policy changes, in commit order, without gaps. Callers see its decimal string and treat it as opaque. */
+/** A count of policy changes, in commit order, without gaps. */
 export type Revision = number;
+
+/**
+ * A revision of one history. After a failover that lost commits, or a restore, other changes get the same numbers; the nonce
+ * of the change's row in the log tells them apart. Null where it is not named: at revision 0, or by a caller who has the number
+ * alone. Callers see both as one string (`formatRevision`), opaque to them.
+ */
+export interface Mark {
+  readonly number: Revision;
+  readonly nonce: string | null;
+}
+
+/** What every revision is as fresh as. */
+export const ANY_REVISION: Mark = { number: 0, nonce: null };
+
+/** A revision as callers see it: a string without meaning for them. */
+export function formatRevision({ number, nonce }: Mark): string {
+  return nonce === null ? `${number}` : `${number}.${nonce}`;
+}
 
 /** What a decision grants, ordered: 0 nothing, 1 allowed (binary), 2 view, 3 edit. Stored so, and compared as numbers. */
 export const Level = { NONE: 0, ALLOWED: 1, VIEW: 2, EDIT: 3 } as const;
@@ -102,6 +120,8 @@ export interface Change {
  */
 export interface LogWindow {
   head: Revision;
+  /** Of the newest row; null when there is none. */
+  headNonce: string | null;
   sinceNonce: string | null;
   /** The rows after `since`, ascending; empty when `tooMany`. */
   changes: readonly Change[];

@@ -3,7 +3,7 @@
 import { answerBulk, reached, readPermissions } from '../engine/bulk.ts';
 import type { EffectiveItem } from '../engine/engine.ts';
 import { isAllowed, parseRevision, type RawQuestion, readQuestion, readSubject } from '../engine/question.ts';
-import type { Decision, Level, Revision } from '../engine/types.ts';
+import type { Decision, Level, Mark } from '../engine/types.ts';
 import { type Answer, answer } from './route.ts';
 import type { Services } from './services.ts';
 
@@ -30,7 +30,7 @@ export function askCheck(
   const question = readQuestion(raw);
   if (question === null)
     return reached(engine, minRevision).then((revision) => answer({ allowed: false }, { revision }));
-  if (minRevision === undefined || minRevision <= engine.revision) {
+  if (minRevision === undefined || engine.isReached(minRevision)) {
     const decision = engine.peek(question);
     if (decision !== null) return answer({ allowed: isAllowed(decision, asked) }, { revision: engine.revision });
   }
@@ -73,14 +73,11 @@ export async function askEffective<T>(
 }
 
 /** What `usher-min-revision` asks for. Throws UNKNOWN_REVISION for what is no revision of ours. */
-function askedRevision(asking: Asking): Revision | undefined {
+function askedRevision(asking: Asking): Mark | undefined {
   const header = asking.header('usher-min-revision');
   return header === undefined ? undefined : parseRevision(header);
 }
 
-function options(
-  minRevision: Revision | undefined,
-  { signal }: Asking,
-): { signal: AbortSignal; minRevision?: Revision } {
+function options(minRevision: Mark | undefined, { signal }: Asking): { signal: AbortSignal; minRevision?: Mark } {
   return minRevision === undefined ? { signal } : { signal, minRevision };
 }

@@ -59,13 +59,18 @@ export class Exchange {
     return this.res.destroyed;
   }
 
-  /** The work's result within `ms`; past that 503, and the signal is aborted. What the work does later is only logged. */
-  within<T>(ms: number, work: Promise<T>): Promise<T> {
+  /**
+   * The work's result within `ms`; past that 503, and the signal is aborted. What the work does later is only logged. Of what
+   * `changes` something nobody can say by then whether it did.
+   */
+  within<T>(ms: number, work: Promise<T>, changes = false): Promise<T> {
     return new Promise((resolve, reject) => {
       let late = false;
       const cancel = this.#clock.after(ms, () => {
         late = true;
-        const error = new UsherError('DEADLINE_EXCEEDED', 'This took too long here and was given up; try again later.');
+        const error = changes
+          ? new UsherError('OUTCOME_UNKNOWN', 'This took too long here: ask whether the change was made.')
+          : new UsherError('DEADLINE_EXCEEDED', 'This took too long here and was given up; try again later.');
         this.#abort?.abort(error);
         reject(error);
       });

@@ -92,7 +92,8 @@ async function travel(
     findings.settle();
 
     const handled = route.handle(services, new RequestInput(exchange, route, writer, { caller, params, query, body }));
-    const result = handled instanceof Promise ? await exchange.within(route.deadlineMs, handled) : handled;
+    const result =
+      handled instanceof Promise ? await exchange.within(route.deadlineMs, handled, isChange(route)) : handled;
     if (options.checkAnswers) checkAnswer(route, result);
     await responder.answer(exchange, route, result, writer);
   } catch (thrown) {
@@ -100,6 +101,11 @@ async function travel(
       responder.error(exchange, thrown, contextOf(route, exchange));
     }
   }
+}
+
+/** A question comes by POST as well; it is told by taking a revision to be as fresh as. */
+function isChange({ method, unsafe, headers }: Route): boolean {
+  return unsafe === true || (method !== 'get' && !headers.includes('usher-min-revision'));
 }
 
 /** Who calls, and that he may: 401, then 403. Refused administrative writes are audited (contract 5). */

@@ -2,7 +2,6 @@
 
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
-import { formatRevision } from '../engine/question.ts';
 import { toUsherError, type UsherError } from '../errors.ts';
 import { corsHeaders, type HeaderList, type Site, securityHeaders } from './browsers.ts';
 import { type ErrorBody, negotiate, type Pieces, type ProgressLines, type StreamEnvelope } from './envelopes.ts';
@@ -101,7 +100,7 @@ export class Responder {
     else
       for (const [name, value] of Object.entries({ 'content-security-policy': this.#policy, ...own }))
         headers.push(name, value);
-    if (meta.revision !== undefined) headers.push('usher-revision', formatRevision(meta.revision));
+    if (meta.revision !== undefined) headers.push('usher-revision', meta.revision);
     if (meta.etag !== undefined) headers.push('etag', `"${meta.etag}"`);
     if (meta.location !== undefined) headers.push('location', meta.location);
     if (meta.cookie !== undefined) headers.push('set-cookie', meta.cookie);

@@ -4,7 +4,6 @@
  */
 
 import { z } from 'zod';
-import type { Revision } from '../engine/types.ts';
 import type { ErrorCode, Reason } from '../errors.ts';
 import { type BodyFormat, json } from './bodies.ts';
 import type { EmptyEnvelope, Envelope, Pieces, StreamEnvelope } from './envelopes.ts';
@@ -54,7 +53,7 @@ export interface CookieSpec {
 /** What an answer may carry beside its payload; all of it becomes headers. */
 export interface AnswerMeta {
   /** The revision that the answer is true of, or that the write made: `usher-revision`. */
-  revision?: Revision;
+  revision?: string;
   /** The opaque tag without quotes: `etag`. */
   etag?: string;
   /** The path of what was created: `location`. */

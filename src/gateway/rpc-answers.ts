@@ -2,15 +2,8 @@
 
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { answerBulk, reached, readPermissions } from '../engine/bulk.ts';
-import {
-  formatRevision,
-  isAllowed,
-  PROTO_FIELDS,
-  parseRevision,
-  readQuestion,
-  readSubject,
-} from '../engine/question.ts';
-import { type Decision, Level, type Revision } from '../engine/types.ts';
+import { isAllowed, PROTO_FIELDS, parseRevision, readQuestion, readSubject } from '../engine/question.ts';
+import { type Decision, Level, type Mark } from '../engine/types.ts';
 import { validationFailed } from '../errors.ts';
 import {
   AccessLevel,
@@ -46,10 +39,10 @@ export function rpcAnswers(engine: Engine): RpcAnswers {
       const terms = termsOf(request, signal);
       const question = readQuestion(request, PROTO_FIELDS);
       if (question === null) {
-        return { allowed: false, revision: formatRevision(await reached(engine, terms.minRevision)) };
+        return { allowed: false, revision: await reached(engine, terms.minRevision) };
       }
       const { decision, revision } = await engine.check(question, terms);
-      return { ...shown(decision, asked), revision: formatRevision(revision) };
+      return { ...shown(decision, asked), revision };
     },
 
     async bulkCheck(request, signal) {
@@ -61,14 +54,14 @@ export function rpcAnswers(engine: Engine): RpcAnswers {
       const results = codes.all.map((permission, index) => {
         return { permission, ...shown(decisions[index] as Decision, asked) };
       });
-      return { results, revision: formatRevision(revision) };
+      return { results, revision };
     },
 
     async effective(request, signal) {
       const terms = termsOf(request, signal);
       const subject = readSubject(request, PROTO_FIELDS);
       if (subject === null) {
-        return { permissions: [], revision: formatRevision(await reached(engine, terms.minRevision)) };
+        return { permissions: [], revision: await reached(engine, terms.minRevision) };
       }
       const { items, revision } = await engine.effective(subject, terms);
       const permissions = items.map((item) => ({
@@ -81,7 +74,7 @@ export function rpcAnswers(engine: Engine): RpcAnswers {
         granted: item.granted,
         source: item.source,
       }));
-      return { permissions, revision: formatRevision(revision) };
+      return { permissions, revision };
     },
   };
 }
@@ -108,7 +101,7 @@ function askedLevel(level: AccessLevel): Level {
 
 interface Terms {
   signal: AbortSignal;
-  minRevision?: Revision;
+  minRevision?: Mark;
 }
 
 function termsOf(request: { minRevision: string }, signal: AbortSignal): Terms {

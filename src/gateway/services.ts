@@ -23,7 +23,6 @@ import type { Subjects } from '../directory/subjects.ts';
 import type { Superadmins } from '../directory/superadmins.ts';
 import type { Users } from '../directory/users.ts';
 import type { Engine } from '../engine/engine.ts';
-import type { Revision } from '../engine/types.ts';
 import type { ApiKeys } from '../identity/api-keys.ts';
 import type { Tokens } from '../identity/tokens.ts';
 import type { Inbox } from '../notifications/inbox.ts';
@@ -53,6 +52,7 @@ export interface Services {
   readonly engine: Pick<
     Engine,
     | 'revision'
+    | 'isReached'
     | 'peek'
     | 'check'
     | 'peekBulk'
@@ -103,7 +103,7 @@ export interface Services {
   readonly keys: ApiKeys;
   readonly unsubscriptions: Unsubscriptions;
   /** Makes every instance drop what it holds, through the change log; answers the revision that says so. */
-  readonly clearEverywhere: () => Promise<Revision>;
+  readonly clearEverywhere: () => Promise<string>;
   /** Whether the database answers and is migrated; rejects with the reason. */
   readonly ping: () => Promise<void>;
   readonly recordRefusal: (refusal: Refusal) => Promise<void>;

@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely';
-import type { Revision } from '../engine/types.ts';
+import { ANY_REVISION, type Mark } from '../engine/types.ts';
 import type { Scope, Tx } from './database.ts';
 import type { Schema } from './schema.ts';
 
@@ -10,14 +10,24 @@ const MAX_SCOPES = 200;
 /** Rows older than this are pruned, but for the newest. */
 const KEEP_DAYS = 7;
 const PRUNE_ROWS = 500;
+/** How many random bytes a nonce is made of. */
+export const NONCE_BYTES = 6;
+
+/**
+ * What tells the row of this revision from one of the same number in another history. In digits, so that a revision as callers
+ * see it still reads as a number that grows.
+ */
+export function nonceOf(bytes: Buffer): string {
+  return bytes.readUIntBE(0, NONCE_BYTES).toString();
+}
 
 /**
  * Writes the log row of this transaction and answers its revision. The last statements of a write: from here to COMMIT no
  * row lock may be taken. The lock is a statement of its own, since the next one must see what was committed while it waited.
  */
-export async function announce(tx: Tx, scopes: readonly Scope[], nonce: string): Promise<Revision> {
+export async function announce(tx: Tx, scopes: readonly Scope[], nonce: string): Promise<Mark> {
   await sql`select pg_advisory_xact_lock(${CHANGE_LOCK})`.execute(tx.kysely);
-  const { revision } = await tx.kysely
+  const { revision: number } = await tx.kysely
     .insertInto('policy_change')
     .columns(['revision', 'nonce', 'scopes'])
     .expression((eb) =>
@@ -31,16 +41,18 @@ export async function announce(tx: Tx, scopes: readonly Scope[], nonce: string):
     )
     .returning('revision')
     .executeTakeFirstOrThrow();
-  return revision;
+  return { number, nonce };
 }
 
 /** The newest revision that this transaction sees; 0 when there is none. */
-export async function newestRevision(tx: Tx): Promise<Revision> {
+export async function newestRevision(tx: Tx): Promise<Mark> {
   const row = await tx.kysely
     .selectFrom('policy_change')
-    .select((s) => s.fn.max('revision').as('revision'))
+    .select(['revision', 'nonce'])
+    .orderBy('revision', 'desc')
+    .limit(1)
     .executeTakeFirst();
-  return row?.revision ?? 0;
+  return row === undefined ? ANY_REVISION : { number: row.revision, nonce: row.nonce };
 }
 
 /** Each scope once; more than 200 become `a:APP` for each application, and where that is not enough `*`. */

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import type { FactsSource, Revision } from '../engine/types.ts';
+import type { FactsSource, Mark, Revision } from '../engine/types.ts';
 import type { Schema } from './schema.ts';
 import type { InboxSignals } from './signals.ts';
 
@@ -27,16 +27,18 @@ export interface Outcome<T> {
   scopes: readonly Scope[];
 }
 
-/** A committed write: `revision` is the one it made, or the newest that its transaction saw. */
+/** A committed write: `revision` is the one it made, or the newest that its transaction saw, as callers see it. */
 export interface Committed<T> {
   result: T;
-  revision: Revision;
+  revision: string;
+  /** The number of that revision. */
+  number: Revision;
 }
 
 /** The engine's side of an acknowledged write: told by `Database.follow`. */
 export interface Follower {
-  /** Resolves when this instance's answers are at least as fresh as `revision`. */
-  reach(revision: Revision): Promise<void>;
+  /** Resolves when this instance's answers are at least as fresh as `mark`. */
+  reach(mark: Mark): Promise<void>;
   /** Forgets every cached fact: the outcome of a write is unknown, or `reach` failed. */
   dropAll(): void;
 }

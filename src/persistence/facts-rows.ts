@@ -12,7 +12,8 @@ import { MAX_CHANGES } from './facts-sql.ts';
 
 /** What CHANGES_SQL answers, and every other statement of a miss besides. JSON `null` stands for an empty list. */
 export interface WindowRow {
-  head: number;
+  /** The newest row; null when there is none. */
+  head: [revision: number, nonce: string] | null;
   since_nonce: string | null;
   changes: [revision: number, nonce: string, scopes: string[]][] | null;
 }
@@ -42,10 +43,11 @@ export interface PolicyRow extends WindowRow {
  */
 export function readWindow(row: WindowRow, since: Revision): LogWindow {
   const rows = row.changes ?? [];
-  const expected = Math.max(0, row.head - since);
+  const [head, headNonce] = row.head ?? [0, null];
+  const expected = Math.max(0, head - since);
   const tooMany = expected > MAX_CHANGES || rows.length !== expected;
   const changes: Change[] = tooMany ? [] : rows.map(([revision, nonce, scopes]) => ({ revision, nonce, scopes }));
-  return { head: row.head, sinceNonce: row.since_nonce, changes, tooMany };
+  return { head, headNonce, sinceNonce: row.since_nonce, changes, tooMany };
 }
 
 /** Answers in the order of the needs. Throws when their number differs: facts of one must never be taken for another's. */

@@ -59,8 +59,9 @@ export function createFactsPool(options: { url: string; clock: Clock; log: Logge
   return new ClientPool({
     ...options,
     max: LOADS + 1,
-    statementTimeoutMs: 2000,
-    lockTimeoutMs: 2000,
+    // With the pool's grace for dead lines under 2 s: so long after a network is back a check may still hang on one.
+    statementTimeoutMs: 1400,
+    lockTimeoutMs: 1400,
     keep: true,
     // The plan by index, prepared once, whatever the statistics say after a big load.
     settings: {

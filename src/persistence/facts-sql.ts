@@ -10,7 +10,7 @@
 export const MAX_CHANGES = 1000;
 
 const WINDOW = `
-  (select coalesce(max(revision), 0) from policy_change) as head,
+  (select json_build_array(revision, nonce) from policy_change order by revision desc limit 1) as head,
   (select nonce from policy_change where revision = $1::bigint) as since_nonce,
   (select json_agg(json_build_array(c.revision, c.nonce, c.scopes) order by c.revision)
      from (select revision, nonce, scopes from policy_change

@@ -16,7 +16,7 @@ const POOL_WAIT_MS = 1000;
 /** A statement that the server has not ended this long after its own limit is on a dead line. */
 const GRACE_MS = 500;
 /** BEGIN waits for nobody: later than this, the connection was dead before it was asked. */
-const BEGIN_MS = 2000;
+const BEGIN_MS = 1500;
 
 export interface ClientPoolOptions {
   url: string;

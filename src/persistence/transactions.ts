@@ -2,10 +2,10 @@ import { IsolationLevel } from '@mikro-orm/core';
 import type { AbstractSqlConnection } from '@mikro-orm/sql';
 import type { ControlledTransaction } from 'kysely';
 import type { Clock } from '../clock.ts';
-import type { Revision } from '../engine/types.ts';
+import { formatRevision, type Mark } from '../engine/types.ts';
 import { UsherError } from '../errors.ts';
 import type { Logger } from '../telemetry.ts';
-import { announce, newestRevision } from './change-log.ts';
+import { announce, NONCE_BYTES, newestRevision, nonceOf } from './change-log.ts';
 import type { Committed, Follower, Outcome, Tx } from './database.ts';
 import { isLost, isWorthRepeating, StatementFailed, toDatabaseError } from './failures.ts';
 import type { Schema } from './schema.ts';
@@ -62,27 +62,28 @@ export class Transactions {
   async change<T>(fn: (tx: Tx) => Promise<Outcome<T>>): Promise<Committed<T>> {
     const committed = await this.#repeating(() => this.#write(fn));
     await this.#options.failpoints?.hit('after-commit');
-    await this.#reached(committed.revision);
+    await this.#reached(committed.mark);
     await this.#options.failpoints?.hit('after-reach');
     if (committed.announced) this.#options.notify();
-    return { result: committed.result, revision: committed.revision };
+    const { result, mark } = committed;
+    return { result, revision: formatRevision(mark), number: mark.number };
   }
 
-  async #write<T>(fn: (tx: Tx) => Promise<Outcome<T>>): Promise<Committed<T> & { announced: boolean }> {
+  async #write<T>(fn: (tx: Tx) => Promise<Outcome<T>>): Promise<{ result: T; mark: Mark; announced: boolean }> {
     const { clock, failpoints } = this.#options;
     // Read committed: the numbering below must see what was committed while it waited for its turn.
     const trx = await this.#begin({ isolationLevel: IsolationLevel.READ_COMMITTED });
     const tx: Tx = { kysely: trx };
     let result: T;
-    let revision: Revision;
+    let mark: Mark;
     let announced: boolean;
     try {
       const outcome = await fn(tx);
       result = outcome.result;
       announced = outcome.scopes.length > 0;
       await failpoints?.hit('before-log');
-      revision = announced
-        ? await announce(tx, outcome.scopes, clock.bytes(12).toString('base64url'))
+      mark = announced
+        ? await announce(tx, outcome.scopes, nonceOf(clock.bytes(NONCE_BYTES)))
         : await newestRevision(tx);
       await failpoints?.hit('after-log');
     } catch (error) {
@@ -90,7 +91,7 @@ export class Transactions {
       throw error;
     }
     await this.#commit(trx);
-    return { result, revision, announced };
+    return { result, mark, announced };
   }
 
   /** Returns when the server has committed; throws the reason when it certainly has not, else OUTCOME_UNKNOWN. */
@@ -109,16 +110,19 @@ export class Transactions {
     }
   }
 
-  async #reached(revision: Revision): Promise<void> {
+  async #reached(mark: Mark): Promise<void> {
     const follower = this.#follower;
     if (follower === undefined) return;
     const { promise: late, reject } = Promise.withResolvers<never>();
     const cancel = this.#options.clock.after(REACH_MS, () => reject(new Error('the change log was not read in time')));
     try {
-      await Promise.race([follower.reach(revision), late]);
+      await Promise.race([follower.reach(mark), late]);
     } catch (error) {
       // The write stands. Without a cache, what is answered next is read from where it stands.
-      this.#options.log.warn({ err: error, revision }, 'a write was not followed; all cached facts are forgotten');
+      this.#options.log.warn(
+        { err: error, revision: mark.number },
+        'a write was not followed; all cached facts are forgotten',
+      );
       follower.dropAll();
     } finally {
       cancel();

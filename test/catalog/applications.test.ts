@@ -111,7 +111,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       const made = await by('pat').post(APPS, body);
       expect(made.status).toBe(201);
       expect(made.headers.get('location')).toBe(`${APPS}/crm`);
-      expect(made.headers.get('usher-revision')).toMatch(/^\d+$/);
+      expect(made.headers.get('usher-revision')).toMatch(/^\d+\.\d+$/);
       expect(made.body.data).toEqual({
         ...body,
         id: expect.any(Number),

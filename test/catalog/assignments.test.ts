@@ -105,7 +105,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
             ],
           },
         ]);
-        expect(put.headers.get('usher-revision')).toMatch(/^\d+$/);
+        expect(put.headers.get('usher-revision')).toMatch(/^\d+\.\d+$/);
         expect([await allowed(email, 'invoice.read'), await allowed(email, 'invoice.approve')]).toEqual([true, true]);
         const read = await nora.get(rolesOf(email));
         expect([read.body, read.headers.get('etag')]).toEqual([put.body, put.headers.get('etag')]);

@@ -61,7 +61,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       };
       const made = await nora.post(PATH, body);
       expect([made.status, made.headers.get('location')]).toEqual([201, `${PATH}/${made.body.data.id}`]);
-      expect(made.headers.get('usher-revision')).toMatch(/^\d+$/);
+      expect(made.headers.get('usher-revision')).toMatch(/^\d+\.\d+$/);
       expect(made.body.data).toEqual({
         ...body,
         id: expect.any(Number),

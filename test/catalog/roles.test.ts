@@ -70,7 +70,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(made.status).toBe(201);
       expect(made.body.data).toMatchObject({ code: 'constructor', description: 'Builds.' });
       expect(made.headers.get('location')).toBe(`${ROLES}/${made.body.data.id}`);
-      expect(made.headers.get('usher-revision')).toMatch(/^\d+$/);
+      expect(made.headers.get('usher-revision')).toMatch(/^\d+\.\d+$/);
       expect((await nora.get(ROLES)).body.data.map((role: { code: string }) => role.code)).toEqual([
         'constructor',
         'reader',

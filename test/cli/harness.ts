@@ -8,7 +8,7 @@ import { run } from '../../src/cli/program.ts';
 import { systemClock } from '../../src/clock.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const MAIN = join(ROOT, 'src/main.ts');
+const MAIN = 'src/main.ts';
 
 export interface Outcome {
   code: number;
@@ -56,9 +56,13 @@ function childEnv(env: Record<string, string>): NodeJS.ProcessEnv {
   return { PATH: process.env.PATH, NODE_OPTIONS: '', ...env };
 }
 
-/** Runs a command line as a user does: a process of its own. */
-export async function usherProcess(argv: readonly string[], env: Record<string, string>, stdin = ''): Promise<Outcome> {
-  const child = spawn(process.execPath, [MAIN, ...argv], { cwd: ROOT, env: childEnv(env) });
+/** Runs a command line as a user does: a process of its own. `root` is another tree of the project, for another version. */
+export async function usherProcess(
+  argv: readonly string[],
+  env: Record<string, string>,
+  { stdin = '', root = ROOT }: { stdin?: string; root?: string } = {},
+): Promise<Outcome> {
+  const child = spawn(process.execPath, [join(root, MAIN), ...argv], { cwd: root, env: childEnv(env) });
   const outcome = { code: -1, stdout: '', stderr: '' };
   child.stdout.on('data', (chunk: Buffer) => {
     outcome.stdout += chunk.toString('utf8');
@@ -81,11 +85,14 @@ export interface RunningService {
   remove(): Promise<void>;
 }
 
-/** Starts `usher serve` on a new embedded database, as a development start, and waits until it is ready. */
-export async function startService(env: Record<string, string> = {}): Promise<RunningService> {
+/**
+ * Starts `usher serve` on a new embedded database, as a development start, and waits until it is ready. `root` as for
+ * `usherProcess`.
+ */
+export async function startService(env: Record<string, string> = {}, root = ROOT): Promise<RunningService> {
   const dataDir = mkdtempSync(join(tmpdir(), 'usher-cli-'));
-  const child = spawn(process.execPath, [MAIN, 'serve'], {
-    cwd: ROOT,
+  const child = spawn(process.execPath, [join(root, MAIN), 'serve'], {
+    cwd: root,
     env: childEnv({ DATA_DIR: dataDir, HTTP_PORT: '0', GRPC_PORT: '0', ...env }),
     stdio: ['ignore', 'pipe', 'pipe'],
   });

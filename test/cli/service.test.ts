@@ -73,7 +73,7 @@ describe('beside a development start on an embedded database', () => {
       accessLevel: 'view',
       source: 'role',
       reason: 'a role grants view',
-      revision: expect.stringMatching(/^\d+$/),
+      revision: expect.stringMatching(/^\d+\.\d+$/),
     });
   });
 
@@ -107,7 +107,7 @@ Workspace
     const exported = await usherProcess(['export', 'atelier'], service.env);
     expect(exported.code).toBe(0);
     const other = exported.stdout.replace('code: atelier', 'code: atelier-two');
-    const todo = await usherProcess(['apply', '-', '--dry-run'], service.env, other);
+    const todo = await usherProcess(['apply', '-', '--dry-run'], service.env, { stdin: other });
     expect(todo.code).toBe(2);
     expect(todo.stdout).toContain('+ application atelier-two');
     const around = { ...service, stdin: other };

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { parseRevision } from '../../src/engine/question.ts';
 import { answerOf, effectiveOf, isAllowedByOracle, type OracleQuestion } from '../oracle/oracle.ts';
 import type { Rows } from '../oracle/rows.ts';
 import { History, NAMES, pick, type Random, randomOperation, seeded } from '../oracle/world.ts';
@@ -79,8 +80,9 @@ for (const kind of ['postgresql', 'pglite'] as const) {
 
 async function run(instances: Instance[], kind: Kind, random: Random) {
   const [first] = instances as [Instance];
-  await Promise.all(instances.map(({ usher }) => usher.app.engine.reach(first.usher.app.engine.revision)));
-  const history = new History(first.usher.app.engine.revision);
+  const start = parseRevision(first.usher.app.engine.revision);
+  await Promise.all(instances.map(({ usher }) => usher.app.engine.reach(start)));
+  const history = new History(start.number);
   const tally = { decisions: 0, allowed: 0, revisions: 0, wrong: [] as string[], doors: new Map<string, number>() };
   let pending: Asked[] = [];
   const begun = performance.now();
@@ -104,8 +106,8 @@ async function run(instances: Instance[], kind: Kind, random: Random) {
       const operation = randomOperation(random, history.newest, NAMES);
       const written = await unlessAway(instance.usher.app.database.change((tx) => carryOut(tx, operation)));
       if (written === null) continue;
-      if (written.result !== null) history.record(written.revision, written.result);
-      instance.acknowledged = Math.max(instance.acknowledged, written.revision);
+      if (written.result !== null) history.record(written.number, written.result);
+      instance.acknowledged = Math.max(instance.acknowledged, written.number);
       tally.revisions = history.head;
       await new Promise((resolve) => setTimeout(resolve, kind === 'pglite' ? 20 : 5));
     }

@@ -9,6 +9,7 @@ import {
 } from '../../src/gen/usher/permission/v1/permission_pb.ts';
 import { call } from '../engine/grpc/support.ts';
 import type { OracleQuestion } from '../oracle/oracle.ts';
+import { numberOf } from '../support/revisions.ts';
 import type { RunningUsher } from '../support/usher.ts';
 
 /** What a door says of one permission; a field is undefined where the door does not tell it. */
@@ -96,7 +97,7 @@ function rpcDoors(name: string, rpc: Rpc): Door[] {
           accessLevel: levelOf(answer.accessLevel),
           source: sourceOf(answer.source),
         };
-        return { said: [said], revision: Number(answer.revision) };
+        return { said: [said], revision: numberOf(answer.revision) };
       },
     },
     {
@@ -108,7 +109,7 @@ function rpcDoors(name: string, rpc: Rpc): Door[] {
         const said = answer.results.map(({ permission, allowed, accessLevel, source }) => {
           return { permission, allowed, accessLevel: levelOf(accessLevel), source: sourceOf(source) };
         });
-        return { said, revision: Number(answer.revision) };
+        return { said, revision: numberOf(answer.revision) };
       },
     },
     {
@@ -126,7 +127,7 @@ function rpcDoors(name: string, rpc: Rpc): Door[] {
           groupName: item.groupName ?? null,
           global: item.global,
         }));
-        return { said, revision: Number(answer.revision) };
+        return { said, revision: numberOf(answer.revision) };
       },
     },
   ];
@@ -154,7 +155,7 @@ function restDoors(
     });
     const body = (await response.json()) as { data: unknown };
     if (response.status !== 200) throw new Error(`${at}: ${response.status} ${JSON.stringify(body)}`);
-    return { payload: userScoped ? body : body.data, revision: Number(response.headers.get('usher-revision')) };
+    return { payload: userScoped ? body : body.data, revision: numberOf(response.headers.get('usher-revision')) };
   };
   const least = (level: 'view' | 'edit' | null) => (level === null ? {} : { accessLevel: level });
   return [

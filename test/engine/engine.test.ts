@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Level, Source } from '../../src/engine/types.ts';
-import { ADA, ask, BOB, CACHE, fixture, GRANT, REVOKE, settled } from './fakes.ts';
+import { ADA, ask, at, BOB, CACHE, fixture, GRANT, REVOKE, said, settled } from './fakes.ts';
 
 const VIEW = { granted: true, level: Level.VIEW, source: Source.ROLE, tiered: true };
 const DENIED = { granted: false, level: Level.NONE, source: Source.NONE, tiered: true };
@@ -9,7 +9,7 @@ describe('answers', () => {
   test('the first question reads policy and member; the second answers in its own turn', async () => {
     const { engine, source } = await fixture();
     expect(engine.peek(ask())).toBeNull();
-    expect(await engine.check(ask())).toEqual({ decision: VIEW, revision: 0 });
+    expect(await engine.check(ask())).toEqual({ decision: VIEW, revision: said(0) });
     expect(engine.peek(ask())).toEqual(VIEW);
     expect(source.of('members')).toHaveLength(1);
     expect(source.of('policy')).toHaveLength(1);
@@ -37,7 +37,7 @@ describe('answers', () => {
     const subject = { email: ADA, app: 'shop', resourceType: '', resourceId: '' };
     const { decisions, revision } = await engine.bulk(subject, ['pay', 'read', 'unknown', 'read']);
     expect(decisions).toEqual([DENIED, VIEW, DENIED, VIEW]);
-    expect(revision).toBe(0);
+    expect(revision).toEqual(said(0));
     expect(engine.sizes().decisions).toBe(3);
     expect(engine.counters).toMatchObject({ decisionHits: 1, decisionMisses: 3 });
     await engine.bulk(subject, ['pay', 'read']);
@@ -52,7 +52,7 @@ describe('answers', () => {
       { code: 'pay', tiered: false, groupName: 'money', global: true, level: 0, granted: false, source: 0 },
       { code: 'read', tiered: true, groupName: null, global: false, level: 2, granted: true, source: 1 },
     ]);
-    expect(revision).toBe(0);
+    expect(revision).toEqual(said(0));
     expect(engine.sizes().decisions).toBe(0);
   });
 
@@ -61,7 +61,7 @@ describe('answers', () => {
     const order = { resourceType: 'order', resourceId: '7' };
     const overrides = [{ permission: 'read', granted: false, accessLevel: null }];
     source.database.write([{ kind: 'overrides-of-user', app: 'shop', email: ADA, ...order, overrides }]);
-    await engine.reach(1);
+    await engine.reach(at(1));
     expect((await engine.check(ask(order))).decision).toMatchObject({ granted: false, source: Source.OVERRIDE });
     expect((await engine.check(ask({ ...order, resourceId: '8' }))).decision).toEqual(VIEW);
     expect((await engine.check(ask())).decision).toEqual(VIEW);
@@ -74,9 +74,9 @@ describe('answers', () => {
       { kind: 'superadmin', email: BOB, is: true },
       { kind: 'app-admin', app: 'shop', email: BOB, is: true },
     ]);
-    expect(await engine.person(BOB, { minRevision: 1 })).toEqual({
+    expect(await engine.person(BOB, { minRevision: at(1) })).toEqual({
       person: { email: BOB, active: true, superadmin: true },
-      revision: 1,
+      revision: said(1),
     });
     expect((await engine.member('shop', BOB)).member).toMatchObject({ admin: true, appId: 1 });
     expect((await engine.member('shop', ADA)).member.admin).toBe(false);
@@ -89,7 +89,7 @@ describe('answers', () => {
     expect(engine.peekMember('shop', BOB)).toEqual(member);
     expect(engine.peekPerson(BOB)).toEqual({ email: BOB, active: true, superadmin: false });
     source.database.write([{ kind: 'superadmin', email: BOB, is: true }]);
-    await engine.reach(1);
+    await engine.reach(at(1));
     expect(engine.peekPerson(BOB)).toBeNull();
     await engine.person(BOB);
     expect(engine.peekPerson(BOB)?.superadmin).toBe(true);
@@ -100,13 +100,13 @@ describe('answers', () => {
   test('an administrator of an application deleted and made again is none of the new one', async () => {
     const { engine, source } = await fixture();
     source.database.write([{ kind: 'app-admin', app: 'shop', email: ADA, is: true }]);
-    await engine.reach(1);
+    await engine.reach(at(1));
     expect((await engine.member('shop', ADA)).member.admin).toBe(true);
     source.database.write([
       { kind: 'delete-app', app: 'shop' },
       { kind: 'create-app', app: 'shop' },
     ]);
-    await engine.reach(2);
+    await engine.reach(at(2));
     expect(engine.peek(ask())).toBeNull();
     expect((await engine.member('shop', ADA)).member.admin).toBe(false);
     expect((await engine.check(ask())).decision).toEqual(DENIED);
@@ -120,7 +120,7 @@ describe('answers', () => {
       { kind: 'delete-app', app: 'shop' },
       { kind: 'create-app', app: 'shop' },
     ]);
-    await engine.reach(1);
+    await engine.reach(at(1));
     // The member alone is read anew; what is held of the order is older than the application.
     await engine.check(ask());
     expect(engine.peek(ask(order))).toBeNull();
@@ -134,10 +134,10 @@ describe('freshness', () => {
     await engine.check(ask());
     source.database.write([REVOKE]);
     expect(engine.peek(ask())).toEqual(VIEW); // nobody has been told yet
-    await engine.reach(1);
-    expect(engine.revision).toBe(1);
+    await engine.reach(at(1));
+    expect(engine.cursor).toBe(1);
     expect(engine.peek(ask())).toBeNull();
-    expect(await engine.check(ask())).toEqual({ decision: DENIED, revision: 1 });
+    expect(await engine.check(ask())).toEqual({ decision: DENIED, revision: said(1) });
   });
 
   test('polling finds a write within 300 ms, NOTIFY or not', async () => {
@@ -155,16 +155,16 @@ describe('freshness', () => {
     source.database.write([REVOKE]);
     source.wake();
     await settled();
-    expect(engine.revision).toBe(1);
+    expect(engine.cursor).toBe(1);
   });
 
   test('minRevision waits for that revision; one that the database never made is refused', async () => {
     const { engine, source } = await fixture();
     await engine.check(ask());
     source.database.write([REVOKE]);
-    expect(await engine.check(ask(), { minRevision: 1 })).toEqual({ decision: DENIED, revision: 1 });
+    expect(await engine.check(ask(), { minRevision: at(1) })).toEqual({ decision: DENIED, revision: said(1) });
     const syncs = source.of('changes').length;
-    await expect(engine.check(ask(), { minRevision: 2 })).rejects.toMatchObject({ reason: 'UNKNOWN_REVISION' });
+    await expect(engine.check(ask(), { minRevision: at(2) })).rejects.toMatchObject({ reason: 'UNKNOWN_REVISION' });
     expect(source.of('changes')).toHaveLength(syncs + 2);
   });
 
@@ -175,7 +175,7 @@ describe('freshness', () => {
     await settled();
     for (const call of source.calls.slice(1)) call.read();
     source.database.write([REVOKE]);
-    const reached = engine.reach(1);
+    const reached = engine.reach(at(1));
     await source.of('changes')[1]?.deliver();
     await reached;
     await source.of('policy')[0]?.deliver();
@@ -183,7 +183,7 @@ describe('freshness', () => {
     expect(engine.counters.factsLeftOut).toBe(1);
     expect(source.of('members')).toHaveLength(2);
     await source.of('members')[1]?.deliver();
-    expect(await answer).toEqual({ decision: DENIED, revision: 1 });
+    expect(await answer).toEqual({ decision: DENIED, revision: said(1) });
   });
 
   test('a question after a known write does not take over from a load begun before it', async () => {
@@ -194,7 +194,7 @@ describe('freshness', () => {
     await settled();
     source.calls.at(-1)?.read();
     source.database.write([REVOKE]);
-    const reached = engine.reach(1);
+    const reached = engine.reach(at(1));
     await source.calls.at(-1)?.deliver();
     await reached;
     const late = engine.check(ask());
@@ -202,8 +202,8 @@ describe('freshness', () => {
     const [, joined] = source.of('members');
     await joined?.deliver();
     await source.of('members')[2]?.deliver();
-    expect(await late).toEqual({ decision: DENIED, revision: 1 });
-    expect(await early).toEqual({ decision: DENIED, revision: 1 });
+    expect(await late).toEqual({ decision: DENIED, revision: said(1) });
+    expect(await early).toEqual({ decision: DENIED, revision: said(1) });
     expect(source.of('members')).toHaveLength(3);
   });
 
@@ -229,7 +229,7 @@ describe('freshness', () => {
     await source.of('members')[0]?.deliver();
     await source.of('policy')[1]?.deliver();
     const { decisions, revision } = await bulk;
-    expect(revision).toBe(1);
+    expect(revision).toEqual(said(1));
     expect(decisions.map(({ granted }) => granted)).toEqual([false, true]);
     expect((await effective).items.map(({ granted }) => granted)).toEqual([true, false]);
   });
@@ -244,7 +244,7 @@ describe('freshness', () => {
       const load = source.of('members').at(-1);
       load?.read();
       const revision = source.database.write([attempt % 2 ? REVOKE : GRANT]);
-      const reached = engine.reach(revision);
+      const reached = engine.reach(at(revision));
       await source.calls.at(-1)?.deliver();
       await reached;
       await load?.deliver();

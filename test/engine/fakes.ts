@@ -1,8 +1,9 @@
 /** A clock and a source of facts that a test owns, and a small shop to ask about. */
 import { setImmediate as turn } from 'node:timers/promises';
+import { expect } from '@jest/globals';
 import type { Clock } from '../../src/clock.ts';
 import { type CacheOptions, Engine, type EngineOptions } from '../../src/engine/engine.ts';
-import type { FactsSource, LogWindow, MemberNeed, Question, Revision } from '../../src/engine/types.ts';
+import type { FactsSource, LogWindow, Mark, MemberNeed, Question, Revision } from '../../src/engine/types.ts';
 import { applyTo, NO_ROWS, type Operation, type Rows } from '../oracle/rows.ts';
 import { memberOf, policyOf } from '../oracle/storage.ts';
 import { SimulatedDatabase } from './model/simulated-database.ts';
@@ -126,6 +127,16 @@ export class FakeSource implements FactsSource {
     else if (!this.held) resolve(snapshot());
     return promise;
   }
+}
+
+/** That revision, of whichever history. */
+export function at(number: Revision): Mark {
+  return { number, nonce: null };
+}
+
+/** What is said of an answer at that revision, of whichever history. */
+export function said(number: Revision): unknown {
+  return number === 0 ? '0' : expect.stringMatching(new RegExp(`^${number}\\.`));
 }
 
 export const ADA = 'ada@example.com';

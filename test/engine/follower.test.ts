@@ -1,16 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import { Follower } from '../../src/engine/follower.ts';
 import { unavailable } from '../../src/errors.ts';
-import { ADA, ask, BOB, ELSEWHERE, fixture, GRANT, REVOKE, settled } from './fakes.ts';
+import { ADA, ask, at, BOB, ELSEWHERE, fixture, GRANT, REVOKE, said, settled } from './fakes.ts';
 
 describe('the log', () => {
   test('a write elsewhere moves the cursor and leaves facts and decisions alone', async () => {
     const { engine, source } = await fixture();
     await engine.check(ask());
     source.database.write([ELSEWHERE]);
-    await engine.reach(1);
+    await engine.reach(at(1));
     expect(engine.peek(ask())).not.toBeNull();
-    expect(engine.revision).toBe(1);
+    expect(engine.cursor).toBe(1);
   });
 
   test.each([
@@ -35,9 +35,9 @@ describe('the log', () => {
     const { engine, source } = await fixture();
     await engine.check(ask());
     source.database.write([], [scope]);
-    await engine.reach(1);
+    await engine.reach(at(1));
     expect(engine.peek(ask()) === null).toBe(ends);
-    expect(engine.revision).toBe(1);
+    expect(engine.cursor).toBe(1);
   });
 
   test('the same scopes keep out facts that were read before', async () => {
@@ -50,7 +50,7 @@ describe('the log', () => {
       const load = source.calls.at(-1);
       load?.read();
       source.database.write([], [scope]);
-      const reached = engine.reach(1);
+      const reached = engine.reach(at(1));
       await source.calls.at(-1)?.deliver();
       await reached;
       source.held = false;
@@ -65,7 +65,7 @@ describe('the log', () => {
     await engine.check(ask());
     source.database.write([REVOKE]);
     await engine.check(ask({ email: BOB }));
-    expect(engine.revision).toBe(1);
+    expect(engine.cursor).toBe(1);
     expect(engine.peek(ask())).toBeNull();
   });
 
@@ -73,13 +73,13 @@ describe('the log', () => {
     const { engine, source } = await fixture();
     await engine.check(ask());
     for (let i = 0; i < 1001; i++) source.database.write([ELSEWHERE]);
-    await engine.reach(1001);
-    expect(engine.revision).toBe(1001);
+    await engine.reach(at(1001));
+    expect(engine.cursor).toBe(1001);
     expect(engine.peek(ask())).toBeNull();
     expect(engine.counters).toMatchObject({ drops: 1, restores: 0 });
     await engine.check(ask());
     source.database.write([REVOKE]);
-    expect((await engine.check(ask(), { minRevision: 1002 })).decision.granted).toBe(false);
+    expect((await engine.check(ask(), { minRevision: at(1002) })).decision.granted).toBe(false);
   });
 
   test('a gap in the log is no log', async () => {
@@ -91,7 +91,7 @@ describe('the log', () => {
       ...window,
       changes: window.changes.filter(({ revision }) => revision !== 1),
     });
-    await engine.reach(2);
+    await engine.reach(at(2));
     expect(engine.counters.drops).toBe(1);
     expect(engine.peek(ask())).toBeNull();
   });
@@ -110,12 +110,12 @@ describe('the log', () => {
     const load = source.calls.at(-1);
     load?.read();
     for (const operation of [REVOKE, ELSEWHERE, ELSEWHERE]) source.database.write([operation]);
-    const reached = engine.reach(3);
+    const reached = engine.reach(at(3));
     await source.calls.at(-1)?.deliver();
     await reached;
     source.held = false;
     await load?.deliver();
-    expect(await answer).toMatchObject({ decision: { granted: false }, revision: 3 });
+    expect(await answer).toMatchObject({ decision: { granted: false }, revision: said(3) });
     expect(engine.counters.factsLeftOut).toBe(2);
   });
 });
@@ -124,12 +124,12 @@ describe('another history', () => {
   test('a head that went back: the cursor goes back with it, and answers are given at once', async () => {
     const { engine, source, logged } = await fixture();
     for (const operation of [GRANT, ELSEWHERE, REVOKE]) source.database.write([operation]);
-    await engine.reach(3);
+    await engine.reach(at(3));
     expect((await engine.check(ask())).decision.granted).toBe(false);
     source.database.restore(0, 1);
-    await engine.reach(1);
-    expect(engine.revision).toBe(1);
-    expect(await engine.check(ask())).toMatchObject({ decision: { granted: true }, revision: 1 });
+    await engine.reach(at(1));
+    expect(engine.cursor).toBe(1);
+    expect(await engine.check(ask())).toMatchObject({ decision: { granted: true }, revision: said(1) });
     expect(engine.counters.restores).toBe(1);
     expect(logged.map(([level]) => level)).toEqual(['warn']);
   });
@@ -138,7 +138,7 @@ describe('another history', () => {
     const { engine, source } = await fixture();
     source.database.write([GRANT]);
     source.database.write([ELSEWHERE]);
-    await engine.reach(2);
+    await engine.reach(at(2));
     expect((await engine.check(ask())).decision.granted).toBe(true);
     source.database.restore(0, 1);
     source.database.write([REVOKE]);
@@ -146,18 +146,18 @@ describe('another history', () => {
     source.wake();
     await settled();
     expect(engine.peek(ask())).toBeNull();
-    expect(await engine.check(ask())).toMatchObject({ decision: { granted: false }, revision: 3 });
+    expect(await engine.check(ask())).toMatchObject({ decision: { granted: false }, revision: said(3) });
     expect(engine.counters.restores).toBe(1);
   });
 
   test('a write is not acknowledged by a cursor that is past it in another history', async () => {
     const { engine, source } = await fixture();
     for (let i = 0; i < 5; i++) source.database.write([ELSEWHERE]);
-    await engine.reach(5);
+    await engine.reach(at(5));
     expect((await engine.check(ask())).decision.granted).toBe(true);
     source.database.restore(0, 1);
-    await engine.reach(source.database.write([REVOKE]));
-    expect(engine.revision).toBe(2);
+    await engine.reach(at(source.database.write([REVOKE])));
+    expect(engine.cursor).toBe(2);
     expect((await engine.check(ask())).decision.granted).toBe(false);
   });
 
@@ -169,7 +169,7 @@ describe('another history', () => {
     await settled();
     const load = source.calls.at(-1); // since 0
     source.database.write([GRANT]);
-    const reached = engine.reach(1);
+    const reached = engine.reach(at(1));
     await source.calls.at(-1)?.deliver();
     await reached;
     source.database.restore(0, 0);
@@ -191,17 +191,17 @@ describe('another history', () => {
     expect(engine.sizes()).toMatchObject({ policies: 0, persons: 0 });
     source.held = false;
     for (const kind of ['policy', 'members'] as const) await source.of(kind).at(-1)?.deliver();
-    expect(await answer).toMatchObject({ revision: 1001 });
+    expect(await answer).toMatchObject({ revision: said(1001) });
   });
 
   test('a row pruned after a quiet week is no restore', async () => {
     const { engine, source, logged } = await fixture();
     source.database.write([GRANT]);
-    await engine.reach(1);
+    await engine.reach(at(1));
     await engine.check(ask());
     source.database.write([REVOKE]);
     source.database.prune(1);
-    await engine.reach(2);
+    await engine.reach(at(2));
     expect(engine.peek(ask())).toBeNull();
     expect(engine.counters.restores).toBe(0);
     expect(logged.map(([level]) => level)).toEqual(['info']);
@@ -214,14 +214,14 @@ describe('reach and sync', () => {
     const { engine, source } = await fixture();
     source.database.write([REVOKE]);
     source.held = true;
-    const reached = engine.reach(1);
+    const reached = engine.reach(at(1));
     await settled();
     engine.dropAll();
     await source.calls.at(-1)?.deliver();
-    expect(engine.revision).toBe(0); // discarded
+    expect(engine.cursor).toBe(0); // discarded
     await source.calls.at(-1)?.deliver();
     await reached;
-    expect(engine.revision).toBe(1);
+    expect(engine.cursor).toBe(1);
   });
 
   test('a reply from before a drop is discarded: a write that was acknowledged by it is in the next answer', async () => {
@@ -236,15 +236,15 @@ describe('reach and sync', () => {
     engine.dropAll(); // reach failed; the write is acknowledged all the same
     source.held = false;
     await load?.deliver();
-    expect(await early).toMatchObject({ decision: { granted: false }, revision: 1 });
+    expect(await early).toMatchObject({ decision: { granted: false }, revision: said(1) });
   });
 
   test('any number of callers share the reading that begins after they call', async () => {
     const { engine, source } = await fixture();
     source.held = true;
-    const first = engine.reach(0);
+    const first = engine.reach(at(0));
     source.database.write([REVOKE]);
-    const others = Array.from({ length: 50 }, () => engine.reach(1));
+    const others = Array.from({ length: 50 }, () => engine.reach(at(1)));
     await source.calls.at(-1)?.deliver();
     await first;
     await source.calls.at(-1)?.deliver();
@@ -255,8 +255,8 @@ describe('reach and sync', () => {
   test('a failed reading fails those who wait for it, and not the next', async () => {
     const { engine, source } = await fixture();
     source.held = true;
-    const first = engine.reach(1).catch((error: unknown) => error);
-    const second = engine.reach(0);
+    const first = engine.reach(at(1)).catch((error: unknown) => error);
+    const second = engine.reach(at(0));
     const away = unavailable('away');
     await source.calls.at(-1)?.fail(away);
     await source.calls.at(-1)?.deliver();
@@ -282,13 +282,13 @@ describe('reach and sync', () => {
       engine.dropAll();
       return window;
     };
-    await expect(engine.reach(0)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(engine.reach(at(0))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
   test('closing waits for what is under way and then reads no more', async () => {
     const { engine, source, clock } = await fixture();
     source.held = true;
-    const reached = engine.reach(0).catch((error: unknown) => error);
+    const reached = engine.reach(at(0)).catch((error: unknown) => error);
     const closed = engine.close();
     await source.calls.at(-1)?.deliver();
     await closed;
@@ -296,7 +296,7 @@ describe('reach and sync', () => {
     source.wake();
     await clock.advance(1000);
     expect(source.of('changes')).toHaveLength(2);
-    await expect(engine.reach(0)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(engine.reach(at(0))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await expect(engine.person(ADA)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 });

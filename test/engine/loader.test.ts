@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { ADA, ask, fixture, settled } from './fakes.ts';
+import { ADA, ask, at, fixture, settled } from './fakes.ts';
 
 const email = (index: number) => `user${index}@example.com`;
 
@@ -67,7 +67,7 @@ describe('batches', () => {
         .filter((_, index) => index % 3 === 0)
         .map((who) => ({ kind: 'app-admin', app: 'shop', email: who, is: true })),
     );
-    await engine.reach(1);
+    await engine.reach(at(1));
     const answers = await Promise.all(emails.map((who) => engine.check(ask({ email: who }))));
     expect(answers.map(({ decision }) => decision.granted)).toEqual(emails.map((_, index) => index % 3 === 0));
   });

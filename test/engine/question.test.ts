@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import {
-  formatRevision,
   isAllowed,
   PROTO_FIELDS,
   parseRevision,
@@ -9,7 +8,7 @@ import {
   readQuestion,
   readSubject,
 } from '../../src/engine/question.ts';
-import { Level, Source } from '../../src/engine/types.ts';
+import { formatRevision, Level, Source } from '../../src/engine/types.ts';
 import type { UsherError } from '../../src/errors.ts';
 
 const GOOD: RawQuestion = {
@@ -212,7 +211,10 @@ test('the level asked for is compared for tiered permissions only', () => {
 
 describe('revisions', () => {
   test.each([0, 1, 42, 2 ** 53 - 1])('%d comes back as it went', (revision) => {
-    expect(parseRevision(formatRevision(revision))).toBe(revision);
+    for (const nonce of [null, '0', '281474976710655', '-Aa_9']) {
+      const mark = { number: revision, nonce };
+      expect(parseRevision(formatRevision(mark))).toEqual(mark);
+    }
   });
 
   test.each([
@@ -222,7 +224,10 @@ describe('revisions', () => {
     '01',
     '-1',
     '+1',
-    '1.0',
+    '1.',
+    '.1',
+    '1.0.1',
+    '1. 0',
     '1e3',
     '0x10',
     '9007199254740992',

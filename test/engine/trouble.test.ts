@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Level, Source } from '../../src/engine/types.ts';
 import { UsherError, unavailable } from '../../src/errors.ts';
-import { ADA, ask, ELSEWHERE, fixture, REVOKE, settled } from './fakes.ts';
+import { ADA, ask, at, ELSEWHERE, fixture, REVOKE, settled } from './fakes.ts';
 
 const VIEW = { granted: true, level: Level.VIEW, source: Source.ROLE, tiered: true };
 const DENIED = { granted: false, level: Level.NONE, source: Source.NONE, tiered: true };
@@ -95,7 +95,7 @@ describe('trouble is never an answer', () => {
     await engine.start();
     source.database.write([ELSEWHERE]);
     await clock.advance(300);
-    expect(engine.revision).toBe(1);
+    expect(engine.cursor).toBe(1);
     expect(logged).toContainEqual(['warn', 'not told of changes; they are found by polling']);
   });
 });
@@ -131,7 +131,7 @@ describe('callers who leave', () => {
     const { engine, source } = await fixture();
     source.held = true;
     const leaving = new AbortController();
-    const left = engine.check(ask(), { minRevision: 7, signal: leaving.signal });
+    const left = engine.check(ask(), { minRevision: at(7), signal: leaving.signal });
     leaving.abort();
     await expect(left).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
   });

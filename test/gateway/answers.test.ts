@@ -122,6 +122,11 @@ describe('answers', () => {
     waiting.current?.release();
   });
 
+  test('at the deadline of a change its outcome is open, and said to be', async () => {
+    const reply = await ask(`${world.url}/t/wait`, { method: 'PUT' });
+    expect(reply).toMatchObject(errorShape(503, 'UNAVAILABLE', 'OUTCOME_UNKNOWN'));
+  });
+
   test('a caller that leaves aborts the handler', async () => {
     waiting.current = null;
     const leave = new AbortController();

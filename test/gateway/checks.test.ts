@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Level } from '../../src/engine/types.ts';
+import { numberOf } from '../support/revisions.ts';
 import { ask, CHECK_KEY, errorShape, NOTIFY_KEY, type Reply, useWorld } from './fixture.ts';
 import { fillShop } from './memory-facts.ts';
 
@@ -137,7 +138,7 @@ describe('freshness on the wire', () => {
     const headers = { ...keyed, 'usher-min-revision': String(revision) };
     const reply = await check(ours, headers);
     expect(reply.json.data.allowed).toBe(true);
-    expect(Number(reply.headers.get('usher-revision'))).toBeGreaterThanOrEqual(revision);
+    expect(numberOf(reply.headers.get('usher-revision'))).toBeGreaterThanOrEqual(revision);
     const removed = world.facts.revoke('shop', email);
     const bulk = await ask(`${world.url}/api/check/bulk`, {
       body: { email, app: 'shop', permissions: ['pages'] },
@@ -171,7 +172,7 @@ describe('freshness on the wire', () => {
       const written = world.facts.revoke('shop', 'fresh@example.com');
       const reply = await asking(String(written));
       expect(reply.status).toBe(200);
-      expect(Number(reply.headers.get('usher-revision'))).toBeGreaterThanOrEqual(written);
+      expect(numberOf(reply.headers.get('usher-revision'))).toBeGreaterThanOrEqual(written);
       expect(await asking('999999999')).toMatchObject(errorShape(400, 'BAD_REQUEST', 'UNKNOWN_REVISION'));
     }
   });
@@ -340,7 +341,7 @@ describe('POST /api/check/cache/clear', () => {
     const reply = await clear('?everywhere=true');
     expect(reply.json.data.cleared).toBe(true);
     expect(world.facts.head).toBe(head + 1);
-    expect(reply.headers.get('usher-revision')).toBe(String(head + 1));
+    expect(reply.headers.get('usher-revision')).toBe(`${head + 1}.n${head + 1}`);
     expect((await clear('?everywhere=false')).status).toBe(200);
     expect(world.facts.head).toBe(head + 1);
   });

@@ -69,7 +69,7 @@ export const exampleRoutes: readonly Route[] = [
     handle: (_services, { body }) =>
       body.name === 'again'
         ? answer({ name: body.name }, { status: 200 })
-        : answer({ name: body.name }, { location: '/t/things/7', revision: 41 }),
+        : answer({ name: body.name }, { location: '/t/things/7', revision: '41' }),
   }),
   defineRoute({
     method: 'delete',
@@ -81,7 +81,7 @@ export const exampleRoutes: readonly Route[] = [
     envelope: noContent,
     status: 204,
     refusal: 'thing.removed.refused',
-    handle: () => answer(undefined, { revision: 42 }),
+    handle: () => answer(undefined, { revision: '42' }),
   }),
   defineRoute({
     method: 'put',
@@ -139,6 +139,18 @@ export const exampleRoutes: readonly Route[] = [
       new Promise<string>((resolve) => {
         waiting.current = { signal, release: () => resolve('released') };
       }),
+  }),
+  defineRoute({
+    method: 'put',
+    path: '/t/wait',
+    tag: 'Operations',
+    summary: 'Changes something, once released',
+    guard: open,
+    envelope: bare,
+    status: 200,
+    response: z.string(),
+    deadlineMs: 400,
+    handle: () => new Promise<string>(() => undefined),
   }),
   defineRoute({
     method: 'get',

@@ -90,9 +90,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     administrators: { isAppAdmin: async (email: string) => facts.isAppAdmin(email) },
     subjects: { admit: () => undefined, noteOwner: () => undefined, refuseOther: () => undefined },
     clearEverywhere: async () => {
-      const revision = facts.announce('*');
-      await engine.reach(revision);
-      return revision;
+      await engine.reach({ number: facts.announce('*'), nonce: null });
+      return engine.revision;
     },
     ping: async () => {
       if (world.pingFault) throw world.pingFault;

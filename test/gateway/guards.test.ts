@@ -148,10 +148,10 @@ describe('panel levels (specification, "Panel scoping"; contract 5)', () => {
     const email = 'short@example.com';
     const authorization = await world.bearer(email);
     world.facts.admin('shop', email);
-    await world.engine.reach(world.facts.head);
+    await world.engine.reach({ number: world.facts.head, nonce: null });
     expect(await verdict(edit, { authorization }, { appCode: 'shop' })).toBe('ok');
     world.facts.dismiss('shop', email);
-    await world.engine.reach(world.facts.head);
+    await world.engine.reach({ number: world.facts.head, nonce: null });
     expect(await verdict(edit, { authorization }, { appCode: 'shop' })).toBe('NO_APPLICATION_LEVEL');
   });
 });

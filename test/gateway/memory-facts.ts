@@ -133,7 +133,8 @@ export class MemoryFacts implements FactsSource {
     if (this.away) throw unavailable('The database does not answer.');
     const changes = this.#log.slice(since);
     const sinceNonce = this.#log[since - 1]?.nonce ?? null;
-    return { window: { head: this.head, sinceNonce, changes, tooMany: false }, facts: facts() };
+    const headNonce = this.#log.at(-1)?.nonce ?? null;
+    return { window: { head: this.head, headNonce, sinceNonce, changes, tooMany: false }, facts: facts() };
   }
 
   async members(

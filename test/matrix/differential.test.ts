@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { parseRevision } from '../../src/engine/question.ts';
 import { effectiveOf } from '../oracle/oracle.ts';
 import { type AccessLevel, applyTo, NO_ROWS, type Operation, type Rows } from '../oracle/rows.ts';
 import { History, NAMES, pick, type Random, seeded, some } from '../oracle/world.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { Rest, type RestAnswer } from '../support/rest.ts';
+import { numberOf } from '../support/revisions.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 
 /**
@@ -99,8 +101,9 @@ describe('what administrators write on one instance, another decides by', () => 
     'at every revision',
     async () => {
       const random = seeded(Number(process.env.USHER_SEED ?? 20_262));
-      await asking.app.engine.reach(writing.app.engine.revision);
-      const history = new History(writing.app.engine.revision, BASIS.reduce(applyTo, NO_ROWS));
+      const start = parseRevision(writing.app.engine.revision);
+      await asking.app.engine.reach(start);
+      const history = new History(start.number, BASIS.reduce(applyTo, NO_ROWS));
       const pending: Reply[] = [];
       const tally = { writes: 0, kinds: new Set<string>(), answers: 0, granted: 0, wrong: [] as string[] };
       const end = performance.now() + MOST_MS;
@@ -115,7 +118,7 @@ describe('what administrators write on one instance, another decides by', () => 
           // Nothing to remove, or nobody known by that address: nothing was done.
           if (status === 404) continue;
           if (status >= 300) throw new Error(`${JSON.stringify(operation)}: ${status} ${JSON.stringify(body)}`);
-          const revision = Number(headers.get('usher-revision'));
+          const revision = numberOf(headers.get('usher-revision'));
           if (revision > history.head) {
             history.record(revision, operation);
             tally.writes++;
@@ -146,7 +149,7 @@ describe('what administrators write on one instance, another decides by', () => 
             body,
             least > 0 ? { 'usher-min-revision': `${least}` } : {},
           );
-          const revision = Number(reply.headers.get('usher-revision'));
+          const revision = numberOf(reply.headers.get('usher-revision'));
           if (reply.status !== 200 || revision < least)
             tally.wrong.push(`${reply.status} at ${revision}, asked for ${least}`);
           pending.push({ subject, revision, items: reply.body.data });

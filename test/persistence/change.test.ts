@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { formatRevision } from '../../src/engine/types.ts';
 import { collapse, pruneChangeLog } from '../../src/persistence/change-log.ts';
 import type { Database, Scope } from '../../src/persistence/database.ts';
 import { forEachDatabase } from '../support/databases.ts';
@@ -33,8 +34,8 @@ forEachDatabase('change', (fixture, kind) => {
     const writer = async (name: number) => {
       for (let i = 0; i < 15; i++) {
         const by = i % 2 === 0 ? database : other;
-        const { revision, result } = await write(by, `u:w${name}-${i}@example.com`);
-        acknowledged.push(`${revision} ${result}`);
+        const { number, result } = await write(by, `u:w${name}-${i}@example.com`);
+        acknowledged.push(`${number} ${result}`);
       }
     };
     const following = follow();
@@ -47,10 +48,10 @@ forEachDatabase('change', (fixture, kind) => {
   });
 
   test('a write that touched nothing answers with the newest revision that it saw, and makes none', async () => {
-    const { revision } = await write(fixture.database, '*');
+    const made = await write(fixture.database, '*');
     const nothing = await fixture.database.change(async () => ({ result: 'same', scopes: [] }));
-    expect(nothing).toEqual({ result: 'same', revision });
-    expect(await head(fixture.database)).toBe(revision);
+    expect(nothing).toEqual({ ...made, result: 'same' });
+    expect(await head(fixture.database)).toBe(made.number);
   });
 
   test('what is thrown rolls everything back, is rethrown as it is, and leaves no number behind', async () => {
@@ -65,7 +66,7 @@ forEachDatabase('change', (fixture, kind) => {
       tx.kysely.selectFrom('application').select('id').where('code', '=', 'rolled-back').execute(),
     );
     expect(rows).toEqual([]);
-    expect((await write(fixture.database, '*')).revision).toBe(before + 1);
+    expect((await write(fixture.database, '*')).number).toBe(before + 1);
   });
 
   test('a commit that touched policy and announces nothing is refused in tests', async () => {
@@ -78,7 +79,7 @@ forEachDatabase('change', (fixture, kind) => {
       result: await insertApplication(tx, 'said'),
       scopes: ['p:said'],
     }));
-    await expect(said).resolves.toMatchObject({ revision: expect.any(Number) });
+    await expect(said).resolves.toMatchObject({ number: expect.any(Number) });
     // The database goes on after a COMMIT that was refused.
     await expect(write(fixture.database, '*')).resolves.toMatchObject({ result: '*' });
   });
@@ -206,8 +207,8 @@ forEachDatabase('change', (fixture, kind) => {
     const calls: string[] = [];
     let fail = false;
     database.follow({
-      reach: async (revision) => {
-        calls.push(`reach ${revision}`);
+      reach: async (mark) => {
+        calls.push(`reach ${formatRevision(mark)}`);
         if (fail) throw new Error('away');
       },
       dropAll: () => calls.push('drop'),
@@ -224,7 +225,7 @@ forEachDatabase('change', (fixture, kind) => {
 
   test('old rows are pruned, never the newest, and who had not seen them is told', async () => {
     const { database } = fixture;
-    const { revision } = await write(database, '*');
+    const { number: revision } = await write(database, '*');
     await database.change(async (tx) => {
       await sql`update policy_change set at = at - interval '8 days'`.execute(tx.kysely);
       return { result: 0, scopes: [] };
@@ -234,7 +235,7 @@ forEachDatabase('change', (fixture, kind) => {
     expect(left).toEqual([{ revision }]);
     expect(await database.facts.changes(revision)).toMatchObject({ head: revision, changes: [], tooMany: false });
     expect(await database.facts.changes(revision - 2)).toMatchObject({ sinceNonce: null, changes: [], tooMany: true });
-    expect((await write(database, '*')).revision).toBe(revision + 1);
+    expect((await write(database, '*')).number).toBe(revision + 1);
   });
 });
 

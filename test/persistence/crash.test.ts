@@ -54,7 +54,7 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 between the statements
         // Numbering goes on without a gap.
         const { head } = await database.facts.changes(0);
         const next = await database.change(async () => ({ result: 0, scopes: ['*'] }));
-        expect(next.revision).toBe(head + 1);
+        expect(next.number).toBe(head + 1);
         await database.close();
       }
     },

@@ -40,7 +40,7 @@ describe('the one session of an embedded database', () => {
       result: await insertApplication(tx, 'next'),
       scopes: ['p:next'],
     }));
-    expect(next.revision).toBe(1);
+    expect(next.number).toBe(1);
     await database.close();
   });
 

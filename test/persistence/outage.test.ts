@@ -68,7 +68,7 @@ describe('a line cut during COMMIT', () => {
     expect(calls).toEqual(['drop']);
     expect(await exists(`cut-${when}`)).toBe(committed);
     // No connection leaked, and the next write goes through.
-    await expect(add(database, `cut-${when}-next`)).resolves.toMatchObject({ revision: expect.any(Number) });
+    await expect(add(database, `cut-${when}-next`)).resolves.toMatchObject({ number: expect.any(Number) });
     await database.close();
   });
 
@@ -107,7 +107,7 @@ describe('a pool that is used up', () => {
     await expect(database.ping()).resolves.toBeUndefined();
     resolve();
     await holding;
-    await expect(add(database, 'in-time')).resolves.toMatchObject({ revision: expect.any(Number) });
+    await expect(add(database, 'in-time')).resolves.toMatchObject({ number: expect.any(Number) });
     await database.close();
   });
 

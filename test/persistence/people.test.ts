@@ -102,9 +102,9 @@ forEachDatabase('people', (fixture, kind) => {
     const { database } = fixture;
     const first = await database.change((tx) => addSuperadmin(tx, 'zoe@x.cz'));
     const again = await database.change((tx) => addSuperadmin(tx, 'zoe@x.cz'));
-    const { changes } = await database.facts.changes(first.revision - 1);
+    const { changes } = await database.facts.changes(first.number - 1);
     expect([first.result, again.result, again.revision]).toEqual([true, false, first.revision]);
-    expect(changes).toMatchObject([{ revision: first.revision, scopes: ['u:zoe@x.cz'] }]);
+    expect(changes).toMatchObject([{ revision: first.number, scopes: ['u:zoe@x.cz'] }]);
     await database.change((tx) => addSuperadmin(tx, 'adam@x.cz'));
     const listed = await database.read(listSuperadmins);
     expect(listed).toEqual([

@@ -26,13 +26,13 @@ const ANSWERS = Math.ceil(INPUTS / 40);
 
 describe('answers', () => {
   test('a CheckResponse is what protobuf-es writes, for every answer there is, also after the revision moves', () => {
-    const answers = new CheckAnswers(String);
-    for (const at of [0, 7, 8, 7, 2 ** 53 - 1]) {
+    const answers = new CheckAnswers();
+    for (const at of ['0', '7.31', '8.32', '7.33', '9007199254740991.281474976710655']) {
       for (const allowed of [false, true]) {
         for (const level of Object.values(Level)) {
           for (const source of Object.values(Source)) {
             const one = { granted: allowed, level, source, tiered: false };
-            const message = create(CheckResponseSchema, { allowed, accessLevel: level, source, revision: String(at) });
+            const message = create(CheckResponseSchema, { allowed, accessLevel: level, source, revision: at });
             expect([...answers.get(allowed, one, at)]).toEqual([...toBinary(CheckResponseSchema, message)]);
             expect(answers.get(allowed, one, at)).toBe(answers.get(allowed, one, at));
           }

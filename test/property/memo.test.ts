@@ -12,7 +12,7 @@ import {
   CheckRequestSchema,
   CheckResponseSchema,
 } from '../../src/gen/usher/permission/v1/permission_pb.ts';
-import { fixture } from '../engine/fakes.ts';
+import { at, fixture } from '../engine/fakes.ts';
 import { answerOf, isAllowedByOracle } from '../oracle/oracle.ts';
 import type { Rows } from '../oracle/rows.ts';
 import { NAMES, pick, type Random, randomOperation, seeded } from '../oracle/world.ts';
@@ -108,7 +108,7 @@ async function compare(memo: Memo, steps: number, random: Random): Promise<{ rep
   const without = createMethods(engine, FORGETFUL).Check;
   const write = () => {
     const operation = randomOperation(random, source.database.newest.rows, NAMES);
-    return engine.reach(source.database.write([operation]));
+    return engine.reach(at(source.database.write([operation])));
   };
   for (let i = 0; i < 120; i++) await write();
   for (let step = 0; step < steps; step++) {
@@ -116,8 +116,7 @@ async function compare(memo: Memo, steps: number, random: Random): Promise<{ rep
     if (random(400) === 0) engine.dropAll();
     const plain = toBinary(CheckRequestSchema, create(CheckRequestSchema, question(random)));
     const kind = random(4);
-    const bytes =
-      kind < 2 ? plain : kind === 2 ? changed(random, plain, engine.revision) : others[step % others.length];
+    const bytes = kind < 2 ? plain : kind === 2 ? changed(random, plain, engine.cursor) : others[step % others.length];
     const request = Buffer.from(bytes as Uint8Array);
     const remembering = await outcome(withMemo, request);
     const other = await outcome(without, request);

@@ -18,8 +18,18 @@ export interface PostgresServer {
   readonly port: number;
   /** Of the postmaster: for tests that stop and continue it. */
   readonly pid: number;
+  /**
+   * Copies the data directory as it is, for `startPostgres({ from })`: what has been committed is in it, by the log where not in
+   * the tables, as after a crash. Nobody may write meanwhile.
+   */
+  copy(): Promise<DataCopy>;
   /** Stops the server at once and deletes its directory. */
   close(): Promise<void>;
+}
+
+/** A data directory that no server runs on. Whoever starts one on it hands it over. */
+export interface DataCopy {
+  readonly dir: string;
 }
 
 /**
@@ -31,10 +41,14 @@ export async function startPostgres(
     maxConnections?: number;
     /** A file that the server's log is appended to; none by default. A database still has to be told what to log. */
     logFile?: string;
+    /** Data to go on with, instead of a new cluster; it goes with the server. */
+    from?: DataCopy;
+    /** Where the new cluster is made; a directory of its own in the system's by default. It goes with the server. */
+    dir?: string;
   } = {},
 ): Promise<PostgresServer> {
   const root = process.getuid?.() === 0;
-  const dir = mkdtempSync(join(tmpdir(), 'usher-postgres-'));
+  const dir = options.from?.dir ?? options.dir ?? mkdtempSync(join(tmpdir(), 'usher-postgres-'));
   if (root) chownSync(dir, NOBODY, NOBODY);
   try {
     const bin = await binaries(root, dir);
@@ -54,7 +68,7 @@ export async function startPostgres(
       '--no-sync',
       '--no-instructions',
     ];
-    await run(join(bin, 'initdb'), initdb, { ...identity, env, cwd: dir });
+    if (options.from === undefined) await run(join(bin, 'initdb'), initdb, { ...identity, env, cwd: dir });
     const port = await freePort();
     const child = spawnServer(join(bin, 'postgres'), data, port, options.maxConnections ?? 200, {
       ...identity,
@@ -64,11 +78,26 @@ export async function startPostgres(
     });
     const url = `postgresql://postgres@127.0.0.1:${port}/postgres`;
     await ready(child, url);
-    return { url, port, pid: child.pid ?? 0, close: () => stop(child, dir) };
+    return { url, port, pid: child.pid ?? 0, copy: () => copyOf(url, data), close: () => stop(child, dir) };
   } catch (error) {
     await rm(dir, { recursive: true, force: true });
     throw error;
   }
+}
+
+async function copyOf(url: string, data: string): Promise<DataCopy> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query('checkpoint');
+  } finally {
+    await client.end();
+  }
+  const dir = mkdtempSync(join(tmpdir(), 'usher-postgres-'));
+  // With owners and modes: the server refuses a directory that is not its own.
+  await run('cp', ['-a', data, join(dir, 'data')]);
+  await rm(join(dir, 'data', 'postmaster.pid'), { force: true });
+  return { dir };
 }
 
 async function binaries(root: boolean, dir: string): Promise<string> {

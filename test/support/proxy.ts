@@ -1,37 +1,51 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 
+type Pair = readonly [client: Socket, server: Socket];
+
+export interface LineOptions {
+  /** For each line: what becomes of what the server says before the client gets it. */
+  answers?: () => (bytes: Buffer) => Buffer;
+}
+
 /**
- * A TCP proxy in front of a PostgreSQL, to cut lines at chosen moments. `cutOn` looks at what clients send: PostgreSQL's
+ * A TCP proxy in front of a server (a PostgreSQL, an SMTP server, a push service), that does to its lines what networks do: cuts
+ * them, swallows everything, takes its time, leads elsewhere from now on. `cutOn` looks at what clients send: PostgreSQL's
  * simple queries travel as readable text.
  */
 export class LineCutter {
   readonly #server: Server;
-  readonly #target: { host: string; port: number };
-  readonly #pairs = new Set<readonly [Socket, Socket]>();
+  readonly #options: LineOptions;
+  #target: { host: string; port: number };
+  readonly #pairs = new Set<Pair>();
   #mode: 'open' | 'closed' | 'silent' = 'open';
+  #delayMs = 0;
   #cut: { text: string; when: 'before' | 'after'; done: () => void } | undefined;
 
-  private constructor(server: Server, target: { host: string; port: number }) {
+  private constructor(server: Server, target: { host: string; port: number }, options: LineOptions) {
     this.#server = server;
     this.#target = target;
+    this.#options = options;
     server.on('connection', (client) => this.#accept(client));
   }
 
   /** Listens on a free port of the loopback interface, in front of the server of `url`. */
-  static async start(url: string): Promise<LineCutter> {
-    const { hostname, port } = new URL(url);
+  static async start(url: string, options: LineOptions = {}): Promise<LineCutter> {
     const server = createServer();
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
-    return new LineCutter(server, { host: hostname, port: Number(port) });
+    return new LineCutter(server, targetOf(url), options);
+  }
+
+  get port(): number {
+    const address = this.#server.address();
+    return typeof address === 'object' && address !== null ? address.port : 0;
   }
 
   /** `url` by way of this proxy. */
   url(url: string): string {
-    const address = this.#server.address();
     const through = new URL(url);
-    through.host = `127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
+    through.host = `127.0.0.1:${this.port}`;
     return through.href;
   }
 
@@ -53,6 +67,17 @@ export class LineCutter {
   /** Works again, for new lines. */
   up(): void {
     this.#mode = 'open';
+  }
+
+  /** From now on everything takes so long, each way. 0 ends it. */
+  slow(ms: number): void {
+    this.#delayMs = ms;
+  }
+
+  /** A failover: cuts every line; new ones lead to the server of `url`. */
+  lead(url: string): void {
+    this.#target = targetOf(url);
+    for (const pair of this.#pairs) cut(pair);
   }
 
   /**
@@ -79,7 +104,7 @@ export class LineCutter {
     }
     const server = connect(this.#target);
     server.on('error', () => undefined);
-    const pair = [client, server] as const;
+    const pair = [client.setNoDelay(true), server.setNoDelay(true)] as const;
     this.#pairs.add(pair);
     const over = () => {
       this.#pairs.delete(pair);
@@ -91,15 +116,35 @@ export class LineCutter {
       client.resume();
       return;
     }
-    client.on('data', (chunk) => this.#forward(chunk, pair));
-    server.on('data', (chunk) => client.write(chunk));
+    const answers = this.#options.answers?.();
+    const toServer = this.#after((chunk) => void server.write(chunk));
+    const toClient = this.#after((chunk) => void client.write(answers === undefined ? chunk : answers(chunk)));
+    client.on('data', (chunk: Buffer) => this.#forward(chunk, pair, toServer));
+    server.on('data', toClient);
   }
 
-  #forward(chunk: Buffer, pair: readonly [Socket, Socket]): void {
-    const [, server] = pair;
+  /** `pass` in the order of the calls, each after the delay of its time. */
+  #after(pass: (chunk: Buffer) => void): (chunk: Buffer) => void {
+    const waiting: Buffer[] = [];
+    // Timers may overtake each other by a millisecond; what they pass on may not.
+    const next = () => {
+      const chunk = waiting.shift();
+      if (chunk !== undefined) pass(chunk);
+    };
+    return (chunk) => {
+      if (this.#delayMs === 0 && waiting.length === 0) {
+        pass(chunk);
+        return;
+      }
+      waiting.push(chunk);
+      setTimeout(next, this.#delayMs).unref();
+    };
+  }
+
+  #forward(chunk: Buffer, pair: Pair, pass: (chunk: Buffer) => void): void {
     const wanted = this.#cut;
     if (wanted === undefined || !chunk.includes(wanted.text)) {
-      server.write(chunk);
+      pass(chunk);
       return;
     }
     this.#cut = undefined;
@@ -111,12 +156,17 @@ export class LineCutter {
       finish();
       return;
     }
-    server.removeAllListeners('data').once('data', finish);
-    server.write(chunk);
+    pair[1].removeAllListeners('data').once('data', finish);
+    pass(chunk);
   }
 }
 
-function cut([client, server]: readonly [Socket, Socket]): void {
+function targetOf(url: string): { host: string; port: number } {
+  const { hostname, port } = new URL(url);
+  return { host: hostname, port: Number(port) };
+}
+
+function cut([client, server]: Pair): void {
   client.destroy();
   server.destroy();
 }

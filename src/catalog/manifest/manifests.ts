@@ -4,7 +4,6 @@
 
 import { superAdmin } from '../../administration/administer.ts';
 import type { Clock } from '../../clock.ts';
-import type { Revision } from '../../engine/types.ts';
 import { UsherError, unavailable } from '../../errors.ts';
 import { isApplicationCode } from '../../grammar.ts';
 import { lockApplication, tryClaim } from '../../persistence/catalog/manifest-read.ts';
@@ -34,7 +33,7 @@ export interface ApplyOptions {
 export interface Applied {
   plan: ShownPlan;
   /** The revision that the apply made, or the newest that it saw; undefined for a dry run. */
-  revision: Revision | undefined;
+  revision: string | undefined;
 }
 
 export interface Exported {

@@ -4,8 +4,8 @@ import { answerBulk, type BulkAnswer, peekBulk, reached, readPermissions } from 
 import { questionKey } from '../decisions.ts';
 import type { Engine } from '../engine.ts';
 import { DENIED } from '../evaluate.ts';
-import { formatRevision, isAllowed, PROTO_FIELDS, parseRevision, readQuestion, readSubject } from '../question.ts';
-import type { Decision, Question, Revision } from '../types.ts';
+import { isAllowed, PROTO_FIELDS, parseRevision, readQuestion, readSubject } from '../question.ts';
+import { ANY_REVISION, type Decision, type Mark, type Question } from '../types.ts';
 import type { AskedCheck } from './asked.ts';
 import type { Handle } from './bridge.ts';
 import { readBulk, readCheck, readEffective } from './codec.ts';
@@ -16,12 +16,12 @@ import type { MethodName } from './metrics.ts';
 /** What the door asks of the engine. */
 export type Asked = Pick<
   Engine,
-  'revision' | 'recall' | 'peekFacts' | 'check' | 'peekBulk' | 'bulk' | 'effective' | 'reach'
+  'revision' | 'isReached' | 'recall' | 'peekFacts' | 'check' | 'peekBulk' | 'bulk' | 'effective' | 'reach'
 >;
 
 /** `memo` may forget, but must not mistake one request for another. */
 export function createMethods(engine: Asked, memo: Pick<RequestMemo, 'get' | 'put'>): Record<MethodName, Handle> {
-  const answers = new CheckAnswers(formatRevision);
+  const answers = new CheckAnswers();
 
   /** What can be answered in this turn. A cached answer is found by the request's bytes the next time. */
   function peek(question: Question, asked: AskedCheck, text: string): Decision | null {
@@ -44,7 +44,7 @@ export function createMethods(engine: Asked, memo: Pick<RequestMemo, 'get' | 'pu
       const asked = readCheck(request, text);
       const question = readQuestion(asked, PROTO_FIELDS);
       const minRevision = readMinRevision(asked.minRevision);
-      if (minRevision <= engine.revision) {
+      if (engine.isReached(minRevision)) {
         const decision = question === null ? DENIED : peek(question, asked, text);
         if (decision !== null) return answers.get(isAllowed(decision, asked.level), decision, engine.revision);
       }
@@ -63,7 +63,7 @@ export function createMethods(engine: Asked, memo: Pick<RequestMemo, 'get' | 'pu
       const codes = readPermissions(asked.permissions, (index) => `permissions[${index}]`);
       const minRevision = readMinRevision(asked.minRevision);
       const write = ({ decisions, revision }: BulkAnswer): Buffer =>
-        writeBulk(codes.all, decisions, asked.level, formatRevision(revision));
+        writeBulk(codes.all, decisions, asked.level, revision);
       const answer = peekBulk(engine, subject, codes, minRevision);
       if (answer !== null) return write(answer);
       return async () => write(await answerBulk(engine, subject, codes, { minRevision }));
@@ -74,14 +74,14 @@ export function createMethods(engine: Asked, memo: Pick<RequestMemo, 'get' | 'pu
       const subject = readSubject(asked, PROTO_FIELDS);
       const minRevision = readMinRevision(asked.minRevision);
       return async () => {
-        if (subject === null) return writeEffective([], formatRevision(await reached(engine, minRevision)));
+        if (subject === null) return writeEffective([], await reached(engine, minRevision));
         const { items, revision } = await engine.effective(subject, { minRevision });
-        return writeEffective(items, formatRevision(revision));
+        return writeEffective(items, revision);
       };
     },
   };
 }
 
-function readMinRevision(text: string): Revision {
-  return text === '' ? 0 : parseRevision(text);
+function readMinRevision(text: string): Mark {
+  return text === '' ? ANY_REVISION : parseRevision(text);
 }

@@ -2,7 +2,7 @@
 
 import type { EffectiveItem } from '../engine.ts';
 import { isAllowed } from '../question.ts';
-import { type Decision, Level, type Revision, Source } from '../types.ts';
+import { type Decision, Level, Source } from '../types.ts';
 
 const LEVELS = Level.EDIT + 1;
 const SOURCES = Source.APP_ADMIN + 1;
@@ -12,19 +12,14 @@ const SOURCES = Source.APP_ADMIN + 1;
  * moves. The buffers are handed out again and again: they must not be written to.
  */
 export class CheckAnswers {
-  readonly #format: (revision: Revision) => string;
-  #revision: Revision | undefined;
+  #revision: string | undefined;
   #revisionText = Buffer.alloc(0);
   readonly #ready: (Buffer | undefined)[] = Array.from({ length: 2 * LEVELS * SOURCES });
 
-  constructor(format: (revision: Revision) => string) {
-    this.#format = format;
-  }
-
-  get(allowed: boolean, decision: Decision, revision: Revision): Buffer {
+  get(allowed: boolean, decision: Decision, revision: string): Buffer {
     if (revision !== this.#revision) {
       this.#revision = revision;
-      this.#revisionText = Buffer.from(this.#format(revision), 'utf8');
+      this.#revisionText = Buffer.from(revision, 'utf8');
       this.#ready.fill(undefined);
     }
     const index = ((allowed ? LEVELS : 0) + decision.level) * SOURCES + decision.source;

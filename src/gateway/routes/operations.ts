@@ -1,7 +1,6 @@
 /** What operators and their probes ask (contract 9). */
 
 import { z } from 'zod';
-import { formatRevision } from '../../engine/question.ts';
 import { unavailable } from '../../errors.ts';
 import { bare, text } from '../envelopes.ts';
 import { type Guard, key, open } from '../guards.ts';
@@ -44,7 +43,7 @@ const readyz = defineRoute({
     const status = engine.status();
     if (!status.ready) throw unavailable('The permission engine has not followed the database lately.');
     await ping();
-    return { status: 'ready', revision: formatRevision(status.revision) } as const;
+    return { status: 'ready', revision: status.revision } as const;
   },
 });
 

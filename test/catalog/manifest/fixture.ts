@@ -24,7 +24,7 @@ export async function apply(
   database: Database,
   text: string,
   options: Partial<ApplyOptions> = {},
-): Promise<ShownPlan & { revision: number | undefined }> {
+): Promise<ShownPlan & { revision: string | undefined }> {
   const { plan, revision } = await manifestsOf(database).apply(text, { actor: 'cli', ...options });
   return { ...plan, revision };
 }

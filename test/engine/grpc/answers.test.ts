@@ -66,7 +66,7 @@ describe('Check', () => {
     const door = await openDoor();
     const client = openClient(door.port);
     for (const revision of [7, 8, 123_456_789_012, 8]) {
-      door.engine.revision = revision;
+      door.engine.cursor = revision;
       const { message } = await call(client, 'Check', QUESTION);
       expect(message.revision).toBe(String(revision));
     }
@@ -79,7 +79,7 @@ describe('Check', () => {
     expect(door.engine.asked.map(({ method }) => method)).toEqual(['peek']);
     const { message } = await call(client, 'Check', { ...QUESTION, minRevision: '9' });
     expect(message.revision).toBe('9');
-    expect(door.engine.asked.at(-1)).toMatchObject({ method: 'check', options: { minRevision: 9 } });
+    expect(door.engine.asked.at(-1)).toMatchObject({ method: 'check', options: { minRevision: { number: 9 } } });
   });
 
   // Contract 3: malformed, as distinct from missing or too long: denied, before cache and database.

@@ -8,6 +8,7 @@ import { createLogger } from '../../../src/telemetry.ts';
 import { answerOf, effectiveOf, isAllowedByOracle } from '../../oracle/oracle.ts';
 import { asDecision, memberOf, policyOf, scopesOf } from '../../oracle/storage.ts';
 import { History, NAMES, pick, type Random, randomOperation, seeded } from '../../oracle/world.ts';
+import { numberOf } from '../../support/revisions.ts';
 import { call, closeDoors, type Door, failureOf, openClient, openDoor } from './support.ts';
 
 /**
@@ -49,7 +50,8 @@ class OracleSource implements FactsSource {
       .map((scopes, index) => ({ revision: index + 1, nonce: `n${index + 1}`, scopes }))
       .filter(({ revision }) => revision > since);
     const head = this.history.head;
-    const window = { head, sinceNonce: since === 0 ? null : `n${since}`, changes, tooMany: false };
+    const headNonce = head === 0 ? null : `n${head}`;
+    const window = { head, headNonce, sinceNonce: since === 0 ? null : `n${since}`, changes, tooMany: false };
     const read = { ...facts(), window };
     await new Promise((resolve) => setImmediate(resolve));
     return read;
@@ -92,25 +94,25 @@ function subject() {
 async function maybeWrite(): Promise<void> {
   if (random(10) > 0) return;
   source.write(random);
-  if (random(2) === 0) await engine.reach(source.history.head);
+  if (random(2) === 0) await engine.reach({ number: source.history.head, nonce: null });
 }
 
 describe('while writes go on, answers are the oracle’s at their revision', () => {
   test('Check', async () => {
     for (let asked = 0; asked < CHECKS; asked += 20) {
       await maybeWrite();
-      const fresh = engine.revision;
+      const fresh = engine.cursor;
       await Promise.all(
         Array.from({ length: 20 }, async () => {
           const question = { ...subject(), permission: pick(random, [...NAMES.permissions, 'no.such']) };
           const level = pick(random, ASKED);
           const accessLevel = level === null ? 0 : LEVEL_NUMBER[level];
           const { message } = await call(client, 'Check', { ...question, accessLevel });
-          const rows = source.history.at(Number(message.revision));
+          const rows = source.history.at(numberOf(message.revision));
           const { level: held, source: by } = asDecision(answerOf(rows, question));
           const allowed = isAllowedByOracle(rows, question, level);
           expect({ question, level, ...message }).toMatchObject({ allowed, accessLevel: held, source: by });
-          expect(Number(message.revision)).toBeGreaterThanOrEqual(fresh);
+          expect(numberOf(message.revision)).toBeGreaterThanOrEqual(fresh);
         }),
       );
     }
@@ -127,7 +129,7 @@ describe('while writes go on, answers are the oracle’s at their revision', () 
         call(client, 'BulkCheck', { ...about, permissions, accessLevel }),
         call(client, 'Effective', about),
       ]);
-      const then = source.history.at(Number(bulk.message.revision));
+      const then = source.history.at(numberOf(bulk.message.revision));
       for (const { permission, ...line } of bulk.message.results.slice(0, -1)) {
         const { level: held, source: by } = asDecision(answerOf(then, { ...about, permission }));
         const allowed = isAllowedByOracle(then, { ...about, permission }, level);
@@ -135,7 +137,7 @@ describe('while writes go on, answers are the oracle’s at their revision', () 
       }
       // No code of any application: denied to everybody, a SuperAdmin included.
       expect(bulk.message.results.at(-1)).toMatchObject({ permission: '__proto__', allowed: false, source: 0 });
-      const items = effectiveOf(source.history.at(Number(effective.message.revision)), about).map((item) => {
+      const items = effectiveOf(source.history.at(numberOf(effective.message.revision)), about).map((item) => {
         const { granted, level: accessLevelHeld, source: by } = asDecision(item);
         const { code, type, groupName, global } = item;
         return { code, type, groupName, global, granted, accessLevel: accessLevelHeld, source: by };
@@ -152,10 +154,10 @@ describe('while writes go on, answers are the oracle’s at their revision', () 
 test('a write is seen by whoever brings its revision', async () => {
   for (let i = 0; i < 30; i++) {
     source.write(random);
-    const minRevision = String(source.history.head);
+    const minRevision = `${source.history.head}.n${source.history.head}`;
     const question = { ...subject(), permission: pick(random, NAMES.permissions) };
     const { message } = await call(client, 'Check', { ...question, minRevision });
-    expect(Number(message.revision)).toBeGreaterThanOrEqual(Number(minRevision));
+    expect(numberOf(message.revision)).toBeGreaterThanOrEqual(numberOf(minRevision));
   }
 });
 

@@ -1,6 +1,14 @@
 import type { AskOptions, EffectiveItem } from '../../../src/engine/engine.ts';
 import type { Asked } from '../../../src/engine/grpc/answering.ts';
-import { type Decision, Level, type Question, type Revision, Source, type Subject } from '../../../src/engine/types.ts';
+import {
+  ANY_REVISION,
+  type Decision,
+  Level,
+  type Mark,
+  type Question,
+  Source,
+  type Subject,
+} from '../../../src/engine/types.ts';
 import { UsherError } from '../../../src/errors.ts';
 
 export const HELD: Record<'edit' | 'view' | 'allowed' | 'overridden' | 'denied', Decision> = {
@@ -16,9 +24,9 @@ export const HELD: Record<'edit' | 'view' | 'allowed' | 'overridden' | 'denied',
  * to go on, and fails as it is told. It writes down what it was asked.
  */
 export class ScriptedEngine implements Asked {
-  revision: Revision = 7;
+  cursor = 7;
   /** The newest revision there is: `reach` beyond it fails. */
-  head: Revision = 9;
+  head = 9;
   decisions = new Map<string, Decision>(Object.entries(HELD));
   items: EffectiveItem[] = [];
   /** Whether `peek` knows. */
@@ -31,6 +39,14 @@ export class ScriptedEngine implements Asked {
   /** How many calls have come to the gate. */
   waits = 0;
 
+  get revision(): string {
+    return `${this.cursor}`;
+  }
+
+  isReached({ number }: Mark): boolean {
+    return number <= this.cursor;
+  }
+
   /** Caches nothing: what the door does with cached decisions is tested on the real engine. */
   recall(): null {
     return null;
@@ -42,7 +58,7 @@ export class ScriptedEngine implements Asked {
     return this.warm ? this.#decide(question.permission) : null;
   }
 
-  async check(question: Question, options: AskOptions = {}): Promise<{ decision: Decision; revision: Revision }> {
+  async check(question: Question, options: AskOptions = {}): Promise<{ decision: Decision; revision: string }> {
     this.asked.push({ method: 'check', what: question, options });
     await this.#wait(options);
     return { decision: this.#decide(question.permission), revision: this.revision };
@@ -57,21 +73,21 @@ export class ScriptedEngine implements Asked {
     subject: Subject,
     permissions: readonly string[],
     options: AskOptions = {},
-  ): Promise<{ decisions: Decision[]; revision: Revision }> {
+  ): Promise<{ decisions: Decision[]; revision: string }> {
     this.asked.push({ method: 'bulk', what: subject, permissions, options });
     await this.#wait(options);
     return { decisions: permissions.map((code) => this.#decide(code)), revision: this.revision };
   }
 
-  async effective(subject: Subject, options: AskOptions = {}): Promise<{ items: EffectiveItem[]; revision: Revision }> {
+  async effective(subject: Subject, options: AskOptions = {}): Promise<{ items: EffectiveItem[]; revision: string }> {
     this.asked.push({ method: 'effective', what: subject, options });
     await this.#wait(options);
     return { items: this.items, revision: this.revision };
   }
 
-  async reach(revision: Revision): Promise<void> {
-    if (revision > this.head) throw new UsherError('UNKNOWN_REVISION', 'no such revision');
-    this.revision = Math.max(this.revision, revision);
+  async reach({ number }: Mark): Promise<void> {
+    if (number > this.head) throw new UsherError('UNKNOWN_REVISION', 'no such revision');
+    this.cursor = Math.max(this.cursor, number);
   }
 
   #decide(permission: string): Decision {
@@ -82,6 +98,6 @@ export class ScriptedEngine implements Asked {
     this.waits++;
     await this.gate;
     if (this.failure !== undefined) throw this.failure;
-    await this.reach(minRevision ?? 0);
+    await this.reach(minRevision ?? ANY_REVISION);
   }
 }

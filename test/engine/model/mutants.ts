@@ -7,7 +7,7 @@ import { Decisions, type Grounds, type QuestionKey } from '../../../src/engine/d
 import { Engine } from '../../../src/engine/engine.ts';
 import type { Lease } from '../../../src/engine/facts.ts';
 import type { Ticket } from '../../../src/engine/follower.ts';
-import type { Change, Decision, LogWindow, Revision } from '../../../src/engine/types.ts';
+import type { Change, Decision, LogWindow, Mark, Revision } from '../../../src/engine/types.ts';
 import type { Rows } from '../../oracle/rows.ts';
 import { SimulatedDatabase } from './simulated-database.ts';
 import { type Make, SmallFacts, SmallFollower, simulated, TTL } from './simulation.ts';
@@ -139,6 +139,13 @@ export const MODEL_MUTANTS: Readonly<Record<string, Make>> = {
     class extends SmallFollower {
       protected override isOtherHistory(): boolean {
         return false;
+      }
+    },
+  ),
+  'a revision of another history will do': follower(
+    class extends SmallFollower {
+      override isReached({ number }: Mark): boolean {
+        return number <= this.cursor;
       }
     },
   ),

@@ -14,6 +14,8 @@ export interface State {
   readonly nonce: string | null;
   readonly rows: Rows;
   readonly scopes: readonly string[];
+  /** The one that it was made from. */
+  readonly parent: State | null;
   /** When it ceased to be the newest; Infinity as long as it is. */
   supersededAt: number;
 }
@@ -27,7 +29,7 @@ export class SimulatedDatabase {
 
   constructor(random: Random, rows: Rows = someRows(random)) {
     this.#random = random;
-    const first = { revision: 0, nonce: null, rows, scopes: [], supersededAt: Number.POSITIVE_INFINITY };
+    const first = { revision: 0, nonce: null, rows, scopes: [], parent: null, supersededAt: Number.POSITIVE_INFINITY };
     this.#states = [first];
     this.#all.set(null, first);
   }
@@ -43,6 +45,11 @@ export class SimulatedDatabase {
   /** The state that the log row with this nonce made. */
   byNonce(nonce: string | null): State | undefined {
     return this.#all.get(nonce);
+  }
+
+  /** Whether that row of the log is gone: whoever names it cannot be told which history it was of. */
+  isPruned(revision: Revision): boolean {
+    return revision <= this.#pruned;
   }
 
   /** Every state that was ever called that revision. */
@@ -65,8 +72,10 @@ export class SimulatedDatabase {
 
   protected append(now: number, rows: Rows, scopes: readonly string[]): void {
     const nonce = randomUUID();
-    this.newest.supersededAt = now;
-    const state: State = { revision: this.head + 1, nonce, rows, scopes, supersededAt: Number.POSITIVE_INFINITY };
+    const parent = this.newest;
+    parent.supersededAt = now;
+    const revision = parent.revision + 1;
+    const state: State = { revision, nonce, rows, scopes, parent, supersededAt: Number.POSITIVE_INFINITY };
     this.#states.push(state);
     this.#all.set(nonce, state);
   }
@@ -112,7 +121,8 @@ export class SimulatedDatabase {
     const tooMany = expected > limit || rows.length !== expected;
     const changes: Change[] = rows.map(({ revision, nonce, scopes }) => ({ revision, nonce: nonce as string, scopes }));
     const known = since > this.#pruned ? this.#states[since] : undefined;
-    return { head: this.head, sinceNonce: known?.nonce ?? null, changes: tooMany ? [] : changes, tooMany };
+    const { nonce: headNonce } = this.newest;
+    return { head: this.head, headNonce, sinceNonce: known?.nonce ?? null, changes: tooMany ? [] : changes, tooMany };
   }
 }
 

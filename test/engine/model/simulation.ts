@@ -11,7 +11,16 @@ import type { Clock } from '../../../src/clock.ts';
 import { Engine, type EngineParts } from '../../../src/engine/engine.ts';
 import { Facts } from '../../../src/engine/facts.ts';
 import { Follower } from '../../../src/engine/follower.ts';
-import type { Decision, FactsSource, LogWindow, Question, Revision } from '../../../src/engine/types.ts';
+import { parseRevision } from '../../../src/engine/question.ts';
+import {
+  ANY_REVISION,
+  type Decision,
+  type FactsSource,
+  type LogWindow,
+  type Mark,
+  type Question,
+  type Revision,
+} from '../../../src/engine/types.ts';
 import { UsherError, unavailable } from '../../../src/errors.ts';
 import { answerOf, effectiveOf } from '../../oracle/oracle.ts';
 import type { Rows } from '../../oracle/rows.ts';
@@ -54,29 +63,18 @@ export class SmallFacts extends Facts {
   }
 }
 
-/** Remembers few changes, and which history each revision was of. */
+/** Remembers few changes. */
 export class SmallFollower extends Follower {
-  readonly histories = new Map<Revision, string | null>();
-
   constructor(options: ConstructorParameters<typeof Follower>[0]) {
     super({ ...options, recent: 2 });
-    SmallFollower.made.push(this);
   }
-
-  override apply(...reply: Parameters<Follower['apply']>): boolean {
-    const stored = super.apply(...reply);
-    this.histories.set(this.cursor, this.nonce);
-    return stored;
-  }
-
-  /** The newest last: an engine makes its own, and whoever made the engine takes it from here. */
-  static readonly made: SmallFollower[] = [];
 }
 
 interface Asked {
   at: number;
   acknowledged: Revision;
-  token: Revision;
+  /** What the caller wants the answer to be as fresh as. */
+  token: Mark;
 }
 
 export class Simulation {
@@ -188,8 +186,9 @@ class Instance {
   readonly engine: Engine;
   readonly #world: Simulation;
   readonly #make: Make;
-  readonly #follower: SmallFollower;
   #acknowledged: Revision = 0;
+  /** The revision of the newest write acknowledged here, in whichever history. */
+  #told: Mark = ANY_REVISION;
   #cut = false;
   #healedAt = 0;
   readonly #asking = new Set<Asked>();
@@ -205,7 +204,6 @@ class Instance {
       defer: (fn) => world.job(fn),
       parts: { Facts: SmallFacts, Follower: SmallFollower, ...make.parts },
     });
-    this.#follower = SmallFollower.made.at(-1) as SmallFollower;
   }
 
   #source(): FactsSource {
@@ -244,7 +242,6 @@ class Instance {
     this.#acknowledged = Math.min(this.#acknowledged, revision);
     for (const asked of this.#asking) {
       asked.acknowledged = Math.min(asked.acknowledged, revision);
-      asked.token = Math.min(asked.token, revision);
     }
   }
 
@@ -276,11 +273,12 @@ class Instance {
         if (this.#make.acknowledge !== 'before-reach') {
           // Sometimes too late: then what is cached is forgotten instead.
           if (this.#world.random(100) < 100 * this.#world.temper.late) this.engine.dropAll();
-          else await this.engine.reach(revision).catch(() => this.engine.dropAll());
+          else await this.engine.reach({ number: revision, nonce: made.nonce }).catch(() => this.engine.dropAll());
         }
         // The database may have been restored meanwhile: then there is nothing to acknowledge.
         if (this.#world.database.called(revision).at(-1) !== made || this.#world.database.head < revision) return;
         this.#acknowledged = Math.max(this.#acknowledged, revision);
+        this.#told = { number: revision, nonce: made.nonce };
         for (const { wake } of this.#world.instances) if (this.#world.random(3) > 0) this.#world.job(() => wake());
       });
     });
@@ -292,8 +290,7 @@ class Instance {
   }
 
   #asked(): Asked {
-    const token =
-      this.#world.random(4) === 0 ? Math.max(...this.#world.instances.map((other) => other.#acknowledged)) : 0;
+    const token = this.#world.random(4) === 0 ? pick(this.#world.random, this.#world.instances).#told : ANY_REVISION;
     const asked = { at: this.#world.now, acknowledged: this.#acknowledged, token };
     this.#asking.add(asked);
     return asked;
@@ -343,7 +340,7 @@ class Instance {
     });
   }
 
-  #judgeLater<T extends { revision: Revision }>(
+  #judgeLater<T extends { revision: string }>(
     asked: Asked,
     answer: Promise<T>,
     isRight: (answer: T, rows: Rows) => boolean,
@@ -362,19 +359,30 @@ class Instance {
     );
   }
 
-  #judge(asked: Asked, revision: Revision, isRight: (rows: Rows) => boolean): void {
+  #judge(asked: Asked, revision: string, isRight: (rows: Rows) => boolean): void {
     const { database, now } = this.#world;
-    if (revision < asked.acknowledged) this.#world.fail('A2: older than a write acknowledged here');
-    if (revision < asked.token) this.#world.fail('A2: older than the token');
-    const nonce = this.#follower.histories.get(revision) ?? null;
-    const states = nonce === null ? database.called(revision) : [database.byNonce(nonce) as State];
-    const right = states.filter(({ rows }) => isRight(rows));
-    if (right.length === 0) this.#world.fail('A1: not the answer at its revision');
-    const newest = Math.max(...right.map(({ supersededAt }) => supersededAt));
+    const { number, nonce } = parseRevision(revision);
+    if (number < asked.acknowledged) this.#world.fail('A2: older than a write acknowledged here');
+    const state = database.byNonce(nonce);
+    if (state === undefined || state.revision !== number || !isRight(state.rows)) {
+      this.#world.fail('A1: not the answer at its revision');
+      return;
+    }
+    if (!includes(state, asked.token) && !database.isPruned(asked.token.number)) {
+      this.#world.fail('A2: older than the token, or of another history');
+    }
+    const newest = state.supersededAt;
     if (newest < asked.at - TTL) this.#world.fail('A3: older than the TTL');
     const answering = !this.#cut && now - this.#healedAt > BEHIND;
     if (answering && newest < asked.at - BEHIND) this.#world.fail('A3: behind by more than a poll');
   }
+}
+
+/** Whether a state came after that one, or is it. */
+function includes(state: State, { number, nonce }: Mark): boolean {
+  let at: State | null = state;
+  while (at !== null && at.revision > number) at = at.parent;
+  return at?.nonce === nonce;
 }
 
 function randomQuestion(random: Random): Question {

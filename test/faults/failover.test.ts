@@ -1,0 +1,170 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Operation } from '../oracle/rows.ts';
+import { carryOut } from '../support/carry-out.ts';
+import { createDatabase } from '../support/postgres.ts';
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { LineCutter } from '../support/proxy.ts';
+import { numberOf } from '../support/revisions.ts';
+import { type RunningUsher, startUsher } from '../support/usher.ts';
+
+/**
+ * A failover that loses commits: a PostgreSQL, and a copy of its data from before the newest writes that takes its place under two
+ * running instances. Numbers of revisions are used again by then, for other changes; nobody may take the one for the other.
+ */
+const ADA = 'ada@example.com';
+const BOB = 'bob@example.com';
+const SETUP: Operation[] = [
+  { kind: 'create-app', app: 'shop' },
+  { kind: 'define-permission', app: 'shop', permission: 'read', type: 'binary', global: false, groupName: null },
+  { kind: 'define-role', app: 'shop', role: 'reader' },
+  {
+    kind: 'permissions-of-role',
+    app: 'shop',
+    role: 'reader',
+    permissions: [{ permission: 'read', accessLevel: 'allowed' }],
+  },
+  { kind: 'roles-of-user', app: 'shop', email: ADA, roles: ['reader'] },
+];
+
+interface Instance {
+  usher: RunningUsher;
+  line: LineCutter;
+}
+
+const directories: string[] = [];
+let servers: PostgresServer[];
+let older: string;
+let near: Instance;
+let far: Instance;
+/** A revision that both histories have. */
+let common: string;
+/** Of a write that only the first server had, and the newest revision of all there. */
+let lost: string;
+let newest: string;
+
+async function instance(url: string): Promise<Instance> {
+  const line = await LineCutter.start(url);
+  const dataDir = mkdtempSync(join(tmpdir(), 'usher-failover-'));
+  directories.push(dataDir);
+  return { usher: await startUsher({ url: line.url(url), dataDir }), line };
+}
+
+async function write({ usher }: Instance, operation: Operation): Promise<string> {
+  return (await usher.app.database.change((tx) => carryOut(tx, operation))).revision;
+}
+
+/** As `write`, again until the database answers. */
+async function writeWhenBack(at: Instance, operation: Operation): Promise<string> {
+  for (const end = performance.now() + 10_000; ; ) {
+    try {
+      return await write(at, operation);
+    } catch (error) {
+      if (performance.now() > end) throw error;
+    }
+  }
+}
+
+async function check({ usher }: Instance, email: string, minRevision?: string) {
+  const began = performance.now();
+  const response = await fetch(`${usher.rest}/api/check`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      'x-internal-api-key': usher.app.localKey ?? '',
+      ...(minRevision === undefined ? {} : { 'usher-min-revision': minRevision }),
+    },
+    body: JSON.stringify({ email, app: 'shop', permission: 'read' }),
+  });
+  const body = (await response.json()) as { data?: { allowed: boolean }; details?: { code?: string } };
+  return {
+    status: response.status,
+    allowed: body.data?.allowed,
+    reason: body.details?.code,
+    revision: response.headers.get('usher-revision'),
+    ms: performance.now() - began,
+  };
+}
+
+beforeAll(async () => {
+  const first = await startPostgres({ maxConnections: 100 });
+  servers = [first];
+  const { url } = await createDatabase({ server: first, empty: true });
+  near = await instance(url);
+  far = await instance(url);
+  for (const operation of SETUP) common = await write(near, operation);
+  const copy = await first.copy();
+  lost = await write(near, { kind: 'roles-of-user', app: 'shop', email: BOB, roles: ['reader'] });
+  for (let i = 0; i < 8; i++) newest = await write(near, { kind: 'user', email: `new${i}@example.com`, active: true });
+  const second = await startPostgres({ maxConnections: 100, from: copy });
+  servers.push(second);
+  older = url.replace(`:${first.port}/`, `:${second.port}/`);
+}, 150_000);
+
+afterAll(async () => {
+  for (const { usher, line } of [near, far].filter((one) => one !== undefined)) {
+    await usher.close();
+    await line.close();
+  }
+  await Promise.all((servers ?? []).map((server) => server.close()));
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true });
+}, 60_000);
+
+describe('before it', () => {
+  test('both know everybody, at the newest revision', async () => {
+    for (const at of [near, far]) {
+      expect(await check(at, ADA, newest)).toMatchObject({ status: 200, allowed: true });
+      expect(await check(at, BOB, lost)).toMatchObject({ status: 200, allowed: true });
+      expect((await check(at, BOB)).revision).toBe(newest);
+    }
+  });
+});
+
+describe('after it', () => {
+  let revoked: string;
+
+  test('a revision of the new history is not met by an instance that is still in the old one', async () => {
+    far.line.swallow();
+    near.line.lead(older);
+    revoked = await writeWhenBack(near, { kind: 'roles-of-user', app: 'shop', email: ADA, roles: [] });
+    // The number is one that the other instance is past: its answer from the cache would be "allowed".
+    expect(numberOf(revoked)).toBeLessThan(numberOf(newest));
+    expect(await check(near, ADA, revoked)).toMatchObject({ status: 200, allowed: false });
+    expect(await check(far, ADA, revoked)).toMatchObject({ status: 503 });
+    far.line.up();
+    far.line.lead(older);
+    const began = performance.now();
+    let answer = await check(far, ADA, revoked);
+    while (answer.status === 503 && performance.now() - began < 5000) answer = await check(far, ADA, revoked);
+    expect(answer).toMatchObject({ status: 200, allowed: false });
+    expect(performance.now() - began).toBeLessThan(2000);
+  }, 30_000);
+
+  test('what was lost is lost at once, in both', async () => {
+    for (const at of [near, far]) expect(await check(at, BOB)).toMatchObject({ status: 200, allowed: false });
+  });
+
+  test('a revision of the lost history is one that this database never made, also when its number has come again', async () => {
+    for (const at of [near, far]) {
+      expect(await check(at, BOB, lost)).toMatchObject({ status: 400, reason: 'UNKNOWN_REVISION' });
+    }
+    let now = revoked;
+    while (numberOf(now) < numberOf(newest) + 1) now = await write(near, { kind: 'user', email: BOB, active: true });
+    for (const at of [near, far]) {
+      expect((await check(at, BOB, now)).revision).toBe(now);
+      for (const token of [lost, newest]) {
+        expect(await check(at, BOB, token)).toMatchObject({ status: 400, reason: 'UNKNOWN_REVISION' });
+      }
+    }
+  });
+
+  test('one that both histories have is as good as before, and so is a number alone', async () => {
+    for (const at of [near, far]) {
+      for (const token of [common, `${numberOf(common)}`, '0']) {
+        expect(await check(at, ADA, token)).toMatchObject({ status: 200, allowed: false });
+      }
+    }
+  });
+});
