@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { answerOf, effectiveOf, isAllowedByOracle, type OracleQuestion } from '../oracle/oracle.ts';
 import type { Rows } from '../oracle/rows.ts';
-import { History, NAMES, pick, type Random, randomOperation, seeded } from '../oracle/world.ts';
+import { History, NAMES, type Names, pick, type Random, randomOperation, seeded } from '../oracle/world.ts';
 import { carryOut } from '../support/carry-out.ts';
 import { createStorage, type Kind, type TestStorage } from '../support/databases.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
@@ -12,15 +12,29 @@ import { type Door, openDoors, type Reply, type Said } from './doors.ts';
  * revision that came with it. (docs/freshness.md: I1, I2.)
  */
 const LONG = process.env.USHER_LONG !== undefined;
+/** A bound for the long run, where there is no time for all of it: then it tells how far it came. */
+const MINUTES = process.env.USHER_MINUTES === undefined ? null : Number(process.env.USHER_MINUTES);
 const DECISIONS = { postgresql: LONG ? 5_000_000 : 100_000, pglite: LONG ? 500_000 : 20_000 };
 /** Less proves nothing: however slow the machine is, it goes on until there was so much. */
-const AT_LEAST = { decisions: LONG ? DECISIONS : { postgresql: 2000, pglite: 1000 }, revisions: 21 };
+const AT_LEAST = {
+  decisions: LONG && MINUTES === null ? DECISIONS : { postgresql: 2000, pglite: 1000 },
+  revisions: 21,
+};
 /** The time that a merge has for more than that. */
-const MOST_MS = LONG ? Number.POSITIVE_INFINITY : 20_000;
+const MOST_MS = LONG ? (MINUTES ?? Number.POSITIVE_INFINITY) * 60_000 : 20_000;
 /** A service that answers nothing any more is told from a slow one by this. */
 const LIMIT_MS = LONG ? 7_200_000 : 240_000;
 const ASKERS = 24;
 const WRITERS = 8;
+/** In the long run an answer says more: bulk and effective doors tell of more permissions for one call. */
+const WORLD: Names = LONG
+  ? { ...NAMES, permissions: [...NAMES.permissions, ...Array.from({ length: 12 }, (_, index) => `field.${index}`)] }
+  : NAMES;
+/** Between two writes of a writer. */
+const PAUSE_MS = { postgresql: LONG ? 40 : 5, pglite: 20 };
+/** Revisions that are remembered: no answer is as old as that. */
+const REMEMBERED = 20_000;
+const PROGRESS_MS = 30_000;
 
 interface Asked {
   door: Door;
@@ -48,7 +62,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       instances = [];
       for (let i = 0; i < (kind === 'postgresql' ? 2 : 1); i++) {
         const usher = await startUsher(storage);
-        instances.push({ usher, ...(await openDoors(usher, NAMES.emails)), acknowledged: 0 });
+        instances.push({ usher, ...(await openDoors(usher, WORLD.emails)), acknowledged: 0 });
       }
     }, 60_000);
 
@@ -97,17 +111,28 @@ async function run(instances: Instance[], kind: Kind, random: Random) {
     const ready = pending.filter(({ reply }) => reply.revision <= history.head);
     pending = pending.filter(({ reply }) => reply.revision > history.head);
     for (const asked of ready) judge(asked, history.at(asked.reply.revision), tally);
+    history.forget(history.head - REMEMBERED);
+  };
+  let told = begun;
+  const tell = () => {
+    if (!LONG || performance.now() - told < PROGRESS_MS) return;
+    told = performance.now();
+    const { decisions, allowed, revisions, wrong } = tally;
+    const seconds = Math.round((told - begun) / 1000);
+    process.stderr.write(
+      `${kind}: ${decisions} decisions (${allowed} allowed) at ${revisions} revisions in ${seconds} s, ${wrong.length} wrong\n`,
+    );
   };
   const write = async () => {
     while (!done) {
       const instance = pick(random, instances);
-      const operation = randomOperation(random, history.newest, NAMES);
+      const operation = randomOperation(random, history.newest, WORLD);
       const written = await unlessAway(instance.usher.app.database.change((tx) => carryOut(tx, operation)));
       if (written === null) continue;
       if (written.result !== null) history.record(written.revision, written.result);
       instance.acknowledged = Math.max(instance.acknowledged, written.revision);
       tally.revisions = history.head;
-      await new Promise((resolve) => setTimeout(resolve, kind === 'pglite' ? 20 : 5));
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS[kind]));
     }
   };
   const ask = async () => {
@@ -123,6 +148,7 @@ async function run(instances: Instance[], kind: Kind, random: Random) {
         tally.wrong.push(`${door.name}: ${reply.revision}, acknowledged ${acknowledged}`);
       pending.push({ ...asked, reply });
       if (pending.length > 500) settle();
+      tell();
     }
   };
   try {
@@ -134,6 +160,8 @@ async function run(instances: Instance[], kind: Kind, random: Random) {
     done = true;
   }
   settle();
+  told = Number.NEGATIVE_INFINITY;
+  tell();
   expect(pending).toEqual([]);
   return tally;
 }
@@ -152,11 +180,12 @@ async function unlessAway<T>(work: Promise<T>): Promise<T | null> {
 }
 
 function randomQuestion(random: Random): Pick<Asked, 'question' | 'permissions' | 'level'> {
-  const resource = random(2) === 0 ? { resourceType: '', resourceId: '' } : pick(random, NAMES.resources);
-  const permissions = [...NAMES.permissions, 'undefined.permission'].sort(() => random(3) - 1).slice(0, 1 + random(5));
+  const resource = random(2) === 0 ? { resourceType: '', resourceId: '' } : pick(random, WORLD.resources);
+  const all = [...WORLD.permissions, 'undefined.permission'];
+  const permissions = all.sort(() => random(3) - 1).slice(0, 1 + random(all.length));
   const question = {
-    email: pick(random, NAMES.emails),
-    app: pick(random, [...NAMES.apps, 'unknown']),
+    email: pick(random, WORLD.emails),
+    app: pick(random, [...WORLD.apps, 'unknown']),
     permission: '',
     ...resource,
   };

@@ -117,7 +117,7 @@ function levelFor(random: Random, type: 'binary' | 'tiered'): AccessLevel {
 /** The rows at every revision from the first one, told in any order. */
 export class History {
   readonly #rows: Rows[];
-  readonly #first: number;
+  #first: number;
   readonly #early = new Map<number, readonly Operation[]>();
 
   /** `rows` are those at revision `first`. */
@@ -144,6 +144,15 @@ export class History {
       this.#early.delete(this.head + 1);
       this.#rows.push(next.reduce(applyTo, this.newest));
     }
+  }
+
+  /** Lets go of all revisions before this one. */
+  forget(before: number): void {
+    const old = Math.min(before - this.#first, this.#rows.length - 1);
+    // Not one by one: to move the rest costs as much each time.
+    if (old < 1000) return;
+    this.#rows.splice(0, old);
+    this.#first += old;
   }
 
   /** Throws when the revision lies outside of what has been recorded without a gap. */
