@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { answerOf, effectiveOf, isAllowedByOracle, type OracleQuestion } from '../oracle/oracle.ts';
-import type { Rows } from '../oracle/rows.ts';
+import type { Operation, Rows } from '../oracle/rows.ts';
 import { History, NAMES, type Names, pick, type Random, randomOperation, seeded } from '../oracle/world.ts';
 import { carryOut } from '../support/carry-out.ts';
 import { createStorage, type Kind, type TestStorage } from '../support/databases.ts';
@@ -24,11 +24,15 @@ const AT_LEAST = {
 const MOST_MS = LONG ? (MINUTES ?? Number.POSITIVE_INFINITY) * 60_000 : 20_000;
 /** A service that answers nothing any more is told from a slow one by this. */
 const LIMIT_MS = LONG ? 7_200_000 : 240_000;
-const ASKERS = 24;
+const ASKERS = LONG ? 12 : 24;
 const WRITERS = 8;
-/** In the long run an answer says more: bulk and effective doors tell of more permissions for one call. */
+/** In the long run an answer says more: bulk and effective doors tell of many permissions for one call. */
 const WORLD: Names = LONG
-  ? { ...NAMES, permissions: [...NAMES.permissions, ...Array.from({ length: 12 }, (_, index) => `field.${index}`)] }
+  ? {
+      ...NAMES,
+      permissions: [...NAMES.permissions, ...Array.from({ length: 60 }, (_, index) => `field.${index}`)],
+      writesOfAnApp: 1000,
+    }
   : NAMES;
 /** Between two writes of a writer. */
 const PAUSE_MS = { postgresql: LONG ? 40 : 5, pglite: 20 };
@@ -95,6 +99,7 @@ async function run(instances: Instance[], kind: Kind, random: Random) {
   const [first] = instances as [Instance];
   await Promise.all(instances.map(({ usher }) => usher.app.engine.reach(first.usher.app.engine.revision)));
   const history = new History(first.usher.app.engine.revision);
+  if (LONG) await fill(first, history, random);
   const tally = { decisions: 0, allowed: 0, revisions: 0, wrong: [] as string[], doors: new Map<string, number>() };
   let pending: Asked[] = [];
   const begun = performance.now();
@@ -166,6 +171,20 @@ async function run(instances: Instance[], kind: Kind, random: Random) {
   return tally;
 }
 
+/** All that the world can define, so that there is much to tell of from the beginning. */
+async function fill({ usher }: Instance, history: History, random: Random): Promise<void> {
+  for (const app of WORLD.apps) {
+    const define = WORLD.permissions.map((permission): Operation => {
+      const type = random(2) === 0 ? 'binary' : 'tiered';
+      return { kind: 'define-permission', app, permission, type, global: random(3) === 0, groupName: null };
+    });
+    for (const operation of [{ kind: 'create-app', app } as const, ...define]) {
+      const { result, revision } = await usher.app.database.change((tx) => carryOut(tx, operation));
+      if (result !== null) history.record(revision, result);
+    }
+  }
+}
+
 /** On a machine that is too busy trouble may come, and is no answer; a write that was not done is in no history. */
 async function unlessAway<T>(work: Promise<T>): Promise<T | null> {
   try {
@@ -196,7 +215,7 @@ type Tally = Awaited<ReturnType<typeof run>>;
 
 function judge({ door, question, permissions, level, reply }: Asked, rows: Rows, tally: Tally): void {
   tally.doors.set(door.name, (tally.doors.get(door.name) ?? 0) + 1);
-  const expected = expectation(door, question, permissions, level, rows);
+  const expected = expectation(door, question, permissions, level, about(rows, question));
   tally.decisions += Math.max(1, reply.said.length);
   tally.allowed += reply.said.filter(({ allowed }) => allowed).length;
   const said = reply.said.map((one, index) => only(one, expected[index]));
@@ -204,6 +223,18 @@ function judge({ door, question, permissions, level, reply }: Asked, rows: Rows,
   tally.wrong.push(
     `${door.name} at ${reply.revision} about ${JSON.stringify({ ...question, permissions, level })}: said ${JSON.stringify(reply.said)}, right is ${JSON.stringify(expected)}`,
   );
+}
+
+/** The rows of the application and the person asked about: the oracle looks at all that it is given, for each permission. */
+function about(rows: Rows, { app, email }: OracleQuestion): Rows {
+  const ofBoth = (row: { app: string; email: string }) => row.app === app && row.email === email;
+  return {
+    ...rows,
+    permissions: rows.permissions.filter((row) => row.app === app),
+    rolePermissions: rows.rolePermissions.filter((row) => row.app === app),
+    assignments: rows.assignments.filter(ofBoth),
+    overrides: rows.overrides.filter(ofBoth),
+  };
 }
 
 /** The fields that both sides tell, in one order. */

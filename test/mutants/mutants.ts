@@ -38,7 +38,7 @@ const DOORS: readonly Mutant[] = [
     'engine/decisions.ts',
     'held.expires > now && ',
     '',
-    'engine/decisions-cache',
+    'engine/engine',
   ),
   mutant(
     'a half-named resource is asked about as everything',
@@ -77,9 +77,9 @@ const DOORS: readonly Mutant[] = [
   ),
   mutant(
     'unknown fields of a Connect question are passed over',
-    'gateway/connect.ts',
-    'ignoreUnknownFields: false',
-    'ignoreUnknownFields: true',
+    'gateway/rpc-messages.ts',
+    "if (field === undefined) throw validationFailed([{ path: '', message: `field ${number} is not known` }]);",
+    'if (field === undefined) {\n      reader.skip(wireType, number);\n      continue;\n    }',
     'gateway/connect',
   ),
   mutant(
@@ -109,21 +109,21 @@ const DOORS: readonly Mutant[] = [
     'gateway/browsers.ts',
     'if (origin === undefined || origin === site.origin) return;',
     'if (origin !== null) return;',
-    'gateway/http',
+    'gateway/server',
   ),
   mutant(
     'every origin may read answers',
     'gateway/browsers.ts',
     'site.corsOrigins.has(origin)) {',
     'origin !== null) {',
-    'gateway/http',
+    'gateway/server',
   ),
   mutant(
     'guessing credentials counts against nobody',
     'gateway/mount.ts',
     'await rateLimit?.take(`ip:${options.address(exchange)}`);\n    throw error;',
     'throw error;',
-    'gateway/http',
+    'gateway/server',
   ),
 ];
 
@@ -486,7 +486,7 @@ const PEOPLE: readonly Mutant[] = [
     'directory/subjects.ts',
     'return kept.issuer === issuer && kept.subject === subject;',
     'return issuer.length >= 0 && kept.subject === subject;',
-    'directory/subjects',
+    'directory/presence',
   ),
   mutant(
     'another account takes a bound address over in a write',
@@ -500,8 +500,7 @@ const PEOPLE: readonly Mutant[] = [
     'directory/presence.ts',
     "issuedAt(caller), 'laterSecond')",
     "issuedAt(caller), 'always')",
-    'directory/names',
-    'directory/profiles',
+    'directory/presence',
   ),
   mutant(
     'an event that is told twice counts twice',

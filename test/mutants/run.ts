@@ -58,7 +58,7 @@ async function tried(copy: string, mutant: Mutant): Promise<Outcome> {
   let failed: string[] = [];
   try {
     const tests = mutant.tests.map((test) => `test/${test}.test.ts`);
-    const code = await jest(copy, ['--ci', '--bail', '--json', `--outputFile=${report}`, '--runTestsByPath', ...tests]);
+    const code = await jest(copy, ['--ci', '--json', `--outputFile=${report}`, '--runTestsByPath', ...tests]);
     if (code !== 0) failed = noticed(copy, report);
   } finally {
     writeFileSync(path, text);

@@ -37,6 +37,8 @@ export interface Names {
   permissions: readonly string[];
   roles: readonly string[];
   resources: readonly { resourceType: string; resourceId: string }[];
+  /** One of so many writes that concern an application deletes it; 14 where it is left out. */
+  writesOfAnApp?: number;
 }
 
 /** Few enough that questions meet what was written, with names that plain objects would choke on. */
@@ -59,7 +61,7 @@ export function randomOperation(random: Random, rows: Rows, names: Names): Opera
   if (random(7) === 0) return { kind: 'user', email, active: random(3) > 0 };
   if (random(9) === 0) return { kind: 'superadmin', email, is: random(3) === 0 };
   if (!rows.applications.some((row) => row.app === app)) return { kind: 'create-app', app };
-  if (random(14) === 0) return { kind: 'delete-app', app };
+  if (random(names.writesOfAnApp ?? 14) === 0) return { kind: 'delete-app', app };
   return random(3) === 0
     ? operationOnCatalog(random, rows, names, app)
     : operationOnUser(random, rows, names, app, email);
