@@ -111,14 +111,19 @@ describe('guards of writes', () => {
 
   test('of SuperAdmins', () => expectOnly(superAdmin('do it'), ['root'], 'FORBIDDEN'));
 
+  // The administrator of `auth` holds all that it defines, the levels on all applications among it.
   test('of who manages every application', () => {
     // A denying override on one application is that application's own guard's to heed.
-    return expectOnly(managerOfAll('do it'), ['root', 'panelAdmin', 'barred'], 'FORBIDDEN');
+    return expectOnly(managerOfAll('do it'), ['root', 'authAdmin', 'panelAdmin', 'barred'], 'FORBIDDEN');
   });
 
   test('of an application’s editors', async () => {
-    await expectOnly(editorOf('crm'), ['root', 'crmAdmin', 'panelAdmin', 'crmManager'], 'NO_APPLICATION_LEVEL');
-    await expectOnly(editorOf('shop'), ['root', 'panelAdmin', 'barred'], 'NO_APPLICATION_LEVEL');
+    await expectOnly(
+      editorOf('crm'),
+      ['root', 'crmAdmin', 'authAdmin', 'panelAdmin', 'crmManager'],
+      'NO_APPLICATION_LEVEL',
+    );
+    await expectOnly(editorOf('shop'), ['root', 'authAdmin', 'panelAdmin', 'barred'], 'NO_APPLICATION_LEVEL');
   });
 
   test('in `auth`, and where there is no application, SuperAdmins alone', async () => {

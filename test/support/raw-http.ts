@@ -58,7 +58,8 @@ export class RawConnection {
       this.#wake();
     });
     const over = (): void => {
-      if (this.#socket === socket) this.#socket = undefined;
+      if (this.#socket !== socket) return;
+      this.#socket = undefined;
       this.#wake();
     };
     // Whatever ends it, there is no more to read.

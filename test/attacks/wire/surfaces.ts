@@ -2,12 +2,12 @@
 import { createHmac } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { create, toBinary, toJsonString } from '@bufbuild/protobuf';
+import type { Route } from '../../../src/gateway/route.ts';
 import {
   BulkCheckRequestSchema,
   CheckRequestSchema,
   EffectiveRequestSchema,
 } from '../../../src/gen/usher/permission/v1/permission_pb.ts';
-import type { Route } from '../../../src/gateway/route.ts';
 import { framed } from '../../engine/grpc/support.ts';
 import { pick, type Random } from '../../oracle/world.ts';
 import { fitting, junkText, KNOWN, type Schema, spoiled, text } from './values.ts';
@@ -48,7 +48,11 @@ function request(
   headers: readonly Header[],
   body: Buffer | null,
 ): HttpInput {
-  const lines = [`${method} ${target} HTTP/1.1`, 'Host: x', ...headers.map(([name, value]) => `${name}: ${line(value)}`)];
+  const lines = [
+    `${method} ${target} HTTP/1.1`,
+    'Host: x',
+    ...headers.map(([name, value]) => `${name}: ${line(value)}`),
+  ];
   if (body !== null) lines.push(`Content-Length: ${body.length}`);
   const head = Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1');
   return { surface, bytes: body === null ? head : Buffer.concat([head, body]), bodiless: method === 'HEAD' };
@@ -60,7 +64,7 @@ function segment(value: string): string {
 }
 
 function bearer(random: Random, { admin, user }: Credentials): Header[] {
-  const token = pick(random, [admin, admin, admin, user, user, 'x.y.z', '']);
+  const token = random(12) === 0 ? pick(random, ['x.y.z', '']) : pick(random, [admin, admin, admin, user]);
   if (random(12) > 0) return [['Authorization', `Bearer ${token}`]];
   const at = random(token.length + 1);
   const changed = `${token.slice(0, at)}${pick(random, ['A', '.', '=', ''])}${token.slice(at + 1)}`;
@@ -78,7 +82,9 @@ function bearer(random: Random, { admin, user }: Credentials): Header[] {
 
 function key(random: Random, { apiKey }: Credentials): Header[] {
   if (random(8) > 0) return [['x-internal-api-key', apiKey]];
-  return [['x-internal-api-key', pick(random, [`${apiKey}x`, apiKey.slice(1), '', `${apiKey},${apiKey}`, junkText(random)])]];
+  return [
+    ['x-internal-api-key', pick(random, [`${apiKey}x`, apiKey.slice(1), '', `${apiKey},${apiKey}`, junkText(random)])],
+  ];
 }
 
 const ODD_HEADERS: readonly string[] = [
@@ -108,7 +114,14 @@ function oddHeaders(random: Random): Header[] {
 
 function contentType(random: Random, usual: string): Header[] {
   if (random(10) > 0) return [['Content-Type', usual]];
-  const odd = ['text/plain', 'application/json; charset=utf-16', 'application/json;;', 'multipart/form-data', '', 'a/b/c'];
+  const odd = [
+    'text/plain',
+    'application/json; charset=utf-16',
+    'application/json;;',
+    'multipart/form-data',
+    '',
+    'a/b/c',
+  ];
   const types: Header[] = [['Content-Type', pick(random, odd)]];
   if (random(2) === 0) types.push(['Content-Encoding', pick(random, ['gzip', 'br', 'identity', 'x'])]);
   return types;
@@ -129,7 +142,9 @@ export function ofRoute(random: Random, routes: readonly Route[], who: Credentia
   const path = route.path.replaceAll(/:\w+/g, (name) => {
     if (random(5) === 0) return segment(junkText(random));
     if (name === ':email') return segment(pick(random, KNOWN.emails));
-    return segment(pick(random, /id$/i.test(name) && name !== ':resourceId' ? KNOWN.ids : [...KNOWN.codes, ...KNOWN.ids]));
+    return segment(
+      pick(random, /id$/i.test(name) && name !== ':resourceId' ? KNOWN.ids : [...KNOWN.codes, ...KNOWN.ids]),
+    );
   });
   const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'];
   const method = random(12) === 0 ? pick(random, methods) : route.method.toUpperCase();
@@ -151,12 +166,20 @@ export function ofWebhook(random: Random, { webhookSecret }: Credentials): HttpI
   const event = {
     eventType: pick(random, ['user.created', 'user.updated', 'user.deactivated', 'user.reactivated', text(random)]),
     orgId: text(random),
-    user: { email: random(2) === 0 ? text(random) : 'hooked@example.com', firstName: text(random), lastName: text(random) },
+    user: {
+      email: random(8) === 0 ? text(random) : pick(random, ['hooked@example.com', ...KNOWN.emails]),
+      firstName: text(random),
+      lastName: text(random),
+    },
     ...(random(3) === 0 ? { occurredAt: text(random), eventId: text(random) } : {}),
   };
   const secret = random(6) === 0 ? junkText(random) : webhookSecret;
   const body = spoiled(random, Buffer.from(JSON.stringify(random(8) === 0 ? fitting(random, {}) : event)));
-  const headers: Header[] = [['X-Webhook-Secret', secret], ...contentType(random, 'application/json'), ...oddHeaders(random)];
+  const headers: Header[] = [
+    ['X-Webhook-Secret', secret],
+    ...contentType(random, 'application/json'),
+    ...oddHeaders(random),
+  ];
   return request('webhook', 'POST', '/api/idp/webhook', headers, body);
 }
 
@@ -165,10 +188,10 @@ export function ofMailEndpoint(random: Random, { signingKey }: Credentials): Htt
   const mail = {
     contextInfo: {
       eventType: pick(random, ['user.human.password.code.added', 'user.domain.claimed', text(random)]),
-      recipientEmailAddress: text(random),
+      recipientEmailAddress: random(4) === 0 ? text(random) : 'ann@example.com',
     },
     templateData: random(2) === 0 ? fitting(random, { type: 'object' }) : { subject: text(random), url: text(random) },
-    args: { orgID: text(random), code: text(random) },
+    args: { orgID: random(3) > 0 ? '1' : text(random), code: text(random) },
   };
   const body = spoiled(random, Buffer.from(JSON.stringify(mail)));
   const t = Math.floor(Date.now() / 1000) + pick(random, [0, 0, 0, 0, 299, -299, 400, -400]);
@@ -185,7 +208,12 @@ export function ofMailEndpoint(random: Random, { signingKey }: Credentials): Htt
 }
 
 export function ofUnsubscribe(random: Random): HttpInput {
-  const token = pick(random, [`1.1.${'A'.repeat(43)}`, `${'9'.repeat(16)}.1.${'A'.repeat(43)}`, junkText(random), '1.1.']);
+  const token = pick(random, [
+    `1.1.${'A'.repeat(43)}`,
+    `${'9'.repeat(16)}.1.${'A'.repeat(43)}`,
+    junkText(random),
+    '1.1.',
+  ]);
   const method = pick(random, ['GET', 'POST', 'HEAD']);
   const body = method === 'POST' ? spoiled(random, Buffer.from('List-Unsubscribe=One-Click')) : null;
   const type = contentType(random, pick(random, ['application/x-www-form-urlencoded', 'multipart/form-data']));
@@ -205,7 +233,9 @@ export function message(random: Random): Buffer {
   for (const name of Object.keys(fields) as (keyof typeof fields)[]) {
     if (random(6) === 0) fields[name] = junkText(random).toWellFormed();
   }
-  const bytes = Buffer.from(toBinary(schema as typeof CheckRequestSchema, create(schema as typeof CheckRequestSchema, fields)));
+  const bytes = Buffer.from(
+    toBinary(schema as typeof CheckRequestSchema, create(schema as typeof CheckRequestSchema, fields)),
+  );
   switch (random(8)) {
     case 0:
       return Buffer.from(Array.from({ length: random(60) }, () => random(256)));
@@ -223,14 +253,30 @@ export function message(random: Random): Buffer {
 
 /** A Connect or gRPC-Web call. */
 export function ofRpc(random: Random, who: Credentials): HttpInput {
-  const method = pick(random, ['Check', 'BulkCheck', 'Effective', random(20) === 0 ? segment(junkText(random)) : 'Check']);
+  const method = pick(random, [
+    'Check',
+    'BulkCheck',
+    'Effective',
+    random(20) === 0 ? segment(junkText(random)) : 'Check',
+  ]);
   const media = pick(random, RPC_MEDIA);
   const json = media.endsWith('json');
-  const fields = random(3) === 0 ? fitting(random, { type: 'object' }) : JSON.parse(toJsonString(CheckRequestSchema, create(CheckRequestSchema, QUESTION)));
+  const fields =
+    random(3) === 0
+      ? fitting(random, { type: 'object' })
+      : JSON.parse(toJsonString(CheckRequestSchema, create(CheckRequestSchema, QUESTION)));
   const payload = json ? spoiled(random, Buffer.from(JSON.stringify(fields))) : message(random);
-  const body = media.includes('grpc-web') && random(8) > 0 ? framed(payload, random(8) === 0 ? random(256) : 0) : payload;
+  const body =
+    media.includes('grpc-web') && random(8) > 0 ? framed(payload, random(8) === 0 ? random(256) : 0) : payload;
   const more: Header[] =
-    random(5) === 0 ? [[pick(random, ['connect-timeout-ms', 'grpc-timeout', 'grpc-encoding', 'connect-protocol-version']), junkText(random)]] : [];
+    random(5) === 0
+      ? [
+          [
+            pick(random, ['connect-timeout-ms', 'grpc-timeout', 'grpc-encoding', 'connect-protocol-version']),
+            junkText(random),
+          ],
+        ]
+      : [];
   const headers = [...key(random, who), ...contentType(random, media), ...more, ...oddHeaders(random)];
   return request(`RPC ${media}`, 'POST', `${SERVICE}/${method}`, headers, body);
 }
@@ -248,7 +294,8 @@ export function ofGrpc(random: Random, { apiKey }: Credentials): GrpcInput {
   const headers: Record<string, string | string[] | undefined> = { 'x-internal-api-key': apiKey };
   if (random(8) === 0) headers['x-internal-api-key'] = pick(random, [undefined, `${apiKey}0`, [apiKey, apiKey], '']);
   if (random(10) === 0) headers['grpc-timeout'] = pick(random, ['0n', '1H', '99999999S', 'soon', '-1S', '1n', '100u']);
-  if (random(10) === 0) headers['content-type'] = pick(random, ['application/json', 'application/grpc+json', 'x', undefined]);
+  if (random(10) === 0)
+    headers['content-type'] = pick(random, ['application/json', 'application/grpc+json', 'x', undefined]);
   if (random(20) === 0) headers.te = undefined;
   if (random(20) === 0) headers['x-junk'] = line(junkText(random)).slice(0, 6000);
   if (random(20) === 0) headers['x-junk-bin'] = pick(random, ['AAAA', '!!!', '']);
@@ -291,14 +338,18 @@ export function rawHttp(random: Random, who: Credentials): Buffer {
     () => `${head}Transfer-Encoding: xchunked\r\n\r\n${chunk}`,
     () => `${head}Transfer-Encoding: chunked, identity\r\n\r\n${chunk}`,
     () => `${head}Content-Length: 5\r\nContent-Length: 6\r\n\r\n${body}`,
-    () => `${head}Content-Length: ${pick(random, ['-1', '+5', '0x10', '1e3', '99999999999999999999', ' 5 5'])}\r\n\r\n${body}`,
-    () => `${head}Transfer-Encoding: chunked\r\n\r\n${pick(random, ['ffffffffffffffff', '-1', 'g', '', '1;a=b'])}\r\n${body}`,
+    () =>
+      `${head}Content-Length: ${pick(random, ['-1', '+5', '0x10', '1e3', '99999999999999999999', ' 5 5'])}\r\n\r\n${body}`,
+    () =>
+      `${head}Transfer-Encoding: chunked\r\n\r\n${pick(random, ['ffffffffffffffff', '-1', 'g', '', '1;a=b'])}\r\n${body}`,
     () => `${head}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n"\r\n0\r\nx-trailer: a\r\n\r\n`,
-    () => `${pick(random, ['GET', 'get', 'G\u0000T', '', 'X'.repeat(5000), 'PRI'])} ${pick(random, ['/', '*', '//', '/\\', 'http://[', '/%', 'a:b', '/../..'])} HTTP/${pick(random, ['1.1', '1.0', '2.0', '9.9', '1.1 x', ''])}\r\nHost: x\r\n\r\n`,
+    () =>
+      `${pick(random, ['GET', 'get', 'G\u0000T', '', 'X'.repeat(5000), 'PRI'])} ${pick(random, ['/', '*', '//', '/\\', 'http://[', '/%', 'a:b', '/../..'])} HTTP/${pick(random, ['1.1', '1.0', '2.0', '9.9', '1.1 x', ''])}\r\nHost: x\r\n\r\n`,
     () => `GET /api/check HTTP/1.1\r\n${junkText(random)}: ${junkText(random)}\r\nHost: x\r\n\r\n`,
     () => `GET / HTTP/1.1\nHost: x\n\n`,
     () => `GET / HTTP/1.1\r\nHost: x\r\n folded: a\r\n\r\n`,
-    () => `GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n`,
+    () =>
+      `GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n`,
     () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
     () => `CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`,
     () => `GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(1 + random(20)),
