@@ -141,7 +141,8 @@ export function ofRoute(random: Random, routes: readonly Route[], who: Credentia
   const route = pick(random, routes);
   const path = route.path.replaceAll(/:\w+/g, (name) => {
     if (random(5) === 0) return segment(junkText(random));
-    if (name === ':email') return segment(pick(random, KNOWN.emails));
+    // Never the fuzzer's own SuperAdmin: blocked, he would not get far.
+    if (name === ':email') return segment(pick(random, KNOWN.emails.slice(1)));
     return segment(
       pick(random, /id$/i.test(name) && name !== ':resourceId' ? KNOWN.ids : [...KNOWN.codes, ...KNOWN.ids]),
     );
@@ -167,7 +168,7 @@ export function ofWebhook(random: Random, { webhookSecret }: Credentials): HttpI
     eventType: pick(random, ['user.created', 'user.updated', 'user.deactivated', 'user.reactivated', text(random)]),
     orgId: text(random),
     user: {
-      email: random(8) === 0 ? text(random) : pick(random, ['hooked@example.com', ...KNOWN.emails]),
+      email: random(8) === 0 ? junkText(random) : pick(random, ['hooked@example.com', 'nobody@example.com']),
       firstName: text(random),
       lastName: text(random),
     },
