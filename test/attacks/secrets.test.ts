@@ -1,4 +1,6 @@
 import { createECDH, createHmac } from 'node:crypto';
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { createLogger } from '../../src/telemetry.ts';
@@ -28,8 +30,6 @@ const ENV = {
   ...CONFIGURED,
   PUSH_PUBLIC_KEY: pair.getPublicKey('base64url'),
   PUSH_SUBJECT: 'mailto:ops@example.com',
-  // Nobody listens there: every call to the provider fails, and tells of it.
-  IDP_API_URL: 'http://127.0.0.1:9',
   IDP_PUBLIC_URL: 'https://idp.example.com',
   IDP_CLIENT_ID: 'usher',
   PUSH_ALLOWED_HOSTS: 'localhost:9',
@@ -39,16 +39,21 @@ const CODE = 'CANARYCODE7';
 const COOKIE = 'canary-cookie-value';
 const PUSH_AUTH = Buffer.from('canary-push-auth').toString('base64url');
 
+/** Nobody's address but this test's: no log line and no metric names people. */
+const PERSON = 'canary-person@example.com';
+
 let storage: TestStorage;
 let usher: RunningUsher;
 let smtp: SmtpSink;
+let provider: Parrot;
 let log = '';
 const answers: string[] = [];
 
 beforeAll(async () => {
-  [storage, smtp] = await Promise.all([
+  [storage, smtp, provider] = await Promise.all([
     createStorage('postgresql'),
     startSmtp({ login: { user: 'relay', password: SMTP_PASSWORD } }),
+    startParrot(),
   ]);
   const destination = {
     write: (line: string) => {
@@ -56,14 +61,56 @@ beforeAll(async () => {
     },
   };
   usher = await startUsher(storage, {
-    env: ENV,
+    env: { ...ENV, IDP_API_URL: provider.url },
     parts: { log: createLogger('trace', destination) },
   });
 }, 60_000);
 afterAll(async () => {
   await usher?.close();
-  await Promise.all([smtp?.close(), storage?.remove()]);
+  await Promise.all([smtp?.close(), storage?.remove(), provider?.close()]);
 }, 60_000);
+
+interface Parrot {
+  readonly url: string;
+  /** How it answers: always with all that it was sent, credentials included. */
+  manner: 'error' | 'refusal' | 'nonsense' | 'redirect' | 'silence';
+  readonly heard: string[];
+  close(): Promise<void>;
+}
+
+/** An identity provider and list endpoint that repeats what it hears, in every wrong way. */
+async function startParrot(): Promise<Parrot> {
+  const heard: string[] = [];
+  const server = http.createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => {
+      body += chunk.toString();
+    });
+    request.on('end', () => {
+      const said = JSON.stringify({ message: `${request.url} ${JSON.stringify(request.headers)} ${body}` });
+      heard.push(said);
+      const status = { error: 500, refusal: 403, nonsense: 200, redirect: 302, silence: 0 }[parrot.manner];
+      if (status === 0) {
+        request.socket.destroy();
+        return;
+      }
+      const location = status === 302 ? { location: `https://example.com/?${encodeURIComponent(said)}` } : {};
+      response.writeHead(status, { 'content-type': 'application/json', 'x-said': said, ...location });
+      response.end(parrot.manner === 'nonsense' ? `${said}}` : said);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const parrot: Parrot = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    manner: 'error',
+    heard,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return parrot;
+}
 
 interface Ask {
   as?: string;
@@ -99,7 +146,7 @@ const ROOT = 'admin@example.com';
 
 function authMail(orgID: string): { body: string; headers: Record<string, string> } {
   const body = JSON.stringify({
-    contextInfo: { eventType: 'user.human.password.code.added', recipientEmailAddress: 'ann@example.com' },
+    contextInfo: { eventType: 'user.human.password.code.added', recipientEmailAddress: PERSON },
     templateData: { subject: 'S', title: 'T', text: `Code ${CODE}`, url: `https://idp.example.com/x?code=${CODE}` },
     args: { code: CODE, orgID },
   });
@@ -151,18 +198,18 @@ async function live(): Promise<void> {
   const browser = createECDH('prime256v1').generateKeys('base64url');
   const subscription = { endpoint, keys: { p256dh: browser, auth: PUSH_AUTH } };
   const subscribed = await ask('POST', '/api/profile/me/push/subscribe', {
-    as: 'ann@example.com',
+    as: PERSON,
     body: { subscription, deviceLabel: 'Laptop' },
   });
   expect(subscribed.status).toBe(201);
-  await ask('GET', '/api/profile/me/push/subscriptions', { as: 'ann@example.com' });
-  await ask('PUT', '/api/profile/me', { as: 'ann@example.com', body: { brand: 'atelier' } });
+  await ask('GET', '/api/profile/me/push/subscriptions', { as: PERSON });
+  await ask('PUT', '/api/profile/me', { as: PERSON, body: { brand: 'atelier' } });
   const sent = await ask('POST', '/api/internal/notifications', {
     key: true,
-    body: { appCode: 'auth', recipients: ['ann@example.com'], subject: 'S' },
+    body: { appCode: 'auth', recipients: [PERSON], subject: 'S' },
   });
   expect(sent.status).toBe(202);
-  await ask('POST', '/api/check', { key: true, body: { email: 'ann@example.com', app: 'auth', permission: 'x' } });
+  await ask('POST', '/api/check', { key: true, body: { email: PERSON, app: 'auth', permission: 'x' } });
   await ask('POST', '/api/check', { headers: { 'x-internal-api-key': 'canary-wrong-key' }, body: {} });
   await ask('GET', '/api/profile/me', { headers: { authorization: 'Bearer eyJcanary.wrong.token' } });
   await ask('GET', '/api/notifications/unsubscribe?token=canary-token');
@@ -185,6 +232,57 @@ async function live(): Promise<void> {
   while (!(await tried()) && performance.now() < late) await new Promise((resolve) => setTimeout(resolve, 200));
 }
 
+/** Everything that the service leans on fails while it holds secrets in its hands. */
+async function suffer(): Promise<void> {
+  const list = {
+    code: 'invoice',
+    name: 'Invoice',
+    description: 'D',
+    idLabel: 'No.',
+    listEndpoint: `${provider.url}/list`,
+  };
+  expect((await ask('POST', '/api/applications/auth/entities', { as: ROOT, body: list })).status).toBe(201);
+  for (const manner of ['error', 'refusal', 'nonsense', 'redirect', 'silence'] as const) {
+    provider.manner = manner;
+    const listed = await ask('GET', '/api/applications/auth/entities/invoice/items', { as: ROOT });
+    expect([manner, listed.status]).toEqual([manner, 502]);
+    for (const route of ['orgs', 'notification-provider']) await ask('GET', `/api/idp/admin/${route}`, { as: ROOT });
+    for (const action of ['setup', 'activate']) {
+      const path = `/api/idp/admin/notification-provider/${action}`;
+      expect((await ask('POST', path, { as: ROOT, body: {} })).status).toBeGreaterThanOrEqual(409);
+    }
+    await ask('POST', '/api/idp/admin/orgs', { as: ROOT, body: { name: 'Acme', domain: 'acme.example.com' } });
+    expect((await ask('PUT', '/api/profile/me', { as: PERSON, body: { firstName: manner } })).status).toBe(502);
+    await ask('GET', '/api/idp/login?client_id=usher');
+    await ask('GET', '/api/idp/discovery');
+  }
+  expect(provider.heard.join()).toContain(CONFIGURED.IDP_SERVICE_ACCOUNT_TOKEN);
+  // Connections are cut under requests of every kind.
+  const cut = () =>
+    usher.app.database
+      .read((tx) =>
+        sql`select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid()`.execute(tx.kysely),
+      )
+      .catch(() => undefined);
+  for (let round = 0; round < 5; round++) {
+    const work = [
+      ask('POST', '/api/idp/notifications/email', authMail('100')),
+      ask('POST', '/api/internal/notifications', { key: true, body: { appCode: 'auth', recipients: [PERSON] } }),
+      ask('PUT', '/api/profile/me', { as: PERSON, body: { theme: 'dark' } }),
+      ask('POST', '/api/profile/me/apps/auth/logout', { as: PERSON }),
+      ask('POST', '/api/check', { key: true, body: { email: PERSON, app: `a${round}`, permission: 'x' } }),
+      ask('GET', `/api/users?q=${PERSON}`, { as: ROOT }),
+    ];
+    await Promise.all([cut(), ...work, cut()]);
+  }
+  const back = performance.now() + 10_000;
+  while ((await ask('GET', '/readyz')).status !== 200 && performance.now() < back) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  await ask('GET', '/metrics', { key: true });
+}
+
 /** Every row of every table as JSON, but for what a table is there to hold. */
 async function tables(): Promise<Map<string, string>> {
   return await usher.app.database.read(async (tx) => {
@@ -203,6 +301,7 @@ async function tables(): Promise<Map<string, string>> {
 describe('secrets', () => {
   test('come out nowhere', async () => {
     await live();
+    await suffer();
     const token = await usher.token(ROOT);
     const [header = '', , signature = ''] = token.split('.');
     const hidden: [string, string][] = [
@@ -232,6 +331,11 @@ describe('secrets', () => {
       hidden.filter(([, value]) => text.includes(value)).map(([name]) => `${name} in ${place}`),
     );
     expect(found).toEqual([]);
+
+    // People are named in tables, to themselves and to administrators, and nowhere where operators look.
+    const metrics = answers.filter((text) => text.startsWith('GET /metrics 200'));
+    expect(metrics.length).toBeGreaterThan(0);
+    expect([log, ...metrics].filter((text) => text.includes('canary-person'))).toEqual([]);
 
     // What a browser's push service is reached by is told to its owner, and stored; no more than that.
     const elsewhere = places.filter(([place]) => !/^table push_subscription$|\/push\//.test(place));

@@ -77,6 +77,11 @@ export async function usherProcess(
 
 export interface RunningService {
   readonly url: string;
+  /** `host:port` of the gRPC door. */
+  readonly grpc: string;
+  readonly pid: number;
+  /** Its exit code, or the signal's absence of one (-1), once it has ended. */
+  readonly exited: Promise<number>;
   readonly dataDir: string;
   /** What a command beside it needs in its environment. */
   readonly env: Record<string, string>;
@@ -87,9 +92,12 @@ export interface RunningService {
 
 /**
  * Starts `usher serve` on a new embedded database, as a development start, and waits until it is ready. `root` as for
- * `usherProcess`.
+ * `usherProcess`; `onOutput` is told what it prints.
  */
-export async function startService(env: Record<string, string> = {}, root = ROOT): Promise<RunningService> {
+export async function startService(
+  env: Record<string, string> = {},
+  { root = ROOT, onOutput = () => undefined }: { root?: string; onOutput?: (text: string) => void } = {},
+): Promise<RunningService> {
   const dataDir = mkdtempSync(join(tmpdir(), 'usher-cli-'));
   const child = spawn(process.execPath, [join(root, MAIN), 'serve'], {
     cwd: root,
@@ -97,9 +105,14 @@ export async function startService(env: Record<string, string> = {}, root = ROOT
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exited = new Promise<number>((resolve) => child.on('close', (code) => resolve(code ?? -1)));
-  const url = await readyAt(child, exited);
+  child.stdout.setEncoding('utf8').on('data', onOutput);
+  child.stderr.setEncoding('utf8').on('data', onOutput);
+  const { url, grpc } = await readyAt(child, exited);
   return {
     url,
+    grpc,
+    pid: child.pid ?? 0,
+    exited,
     dataDir,
     env: { DATA_DIR: dataDir, USHER_URL: url },
     stop: async () => {
@@ -114,13 +127,17 @@ export async function startService(env: Record<string, string> = {}, root = ROOT
   };
 }
 
-async function readyAt(child: ChildProcess, exited: Promise<number>): Promise<string> {
+async function readyAt(child: ChildProcess, exited: Promise<number>): Promise<{ url: string; grpc: string }> {
   let output = '';
-  const ready = new Promise<string>((resolve) => {
-    const read = (chunk: Buffer): void => {
-      output += chunk.toString('utf8');
-      const found = /"rest":"([^"]+)".*"msg":"ready"/.exec(output);
-      if (found?.[1]) resolve(found[1]);
+  const ready = new Promise<{ url: string; grpc: string }>((resolve) => {
+    const read = (chunk: string): void => {
+      output += chunk;
+      const line = output.split('\n').find((text) => text.endsWith('"msg":"ready"}'));
+      if (line === undefined) return;
+      child.stdout?.off('data', read);
+      child.stderr?.off('data', read);
+      const { rest, grpc } = JSON.parse(line) as { rest: string; grpc: string };
+      resolve({ url: rest, grpc });
     };
     child.stdout?.on('data', read);
     child.stderr?.on('data', read);

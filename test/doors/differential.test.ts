@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseRevision } from '../../src/engine/question.ts';
 import { answerOf, effectiveOf, isAllowedByOracle, type OracleQuestion } from '../oracle/oracle.ts';
-import type { Rows } from '../oracle/rows.ts';
-import { History, NAMES, pick, type Random, randomOperation, seeded } from '../oracle/world.ts';
+import type { Operation, Rows } from '../oracle/rows.ts';
+import { History, NAMES, type Names, pick, type Random, randomOperation, seeded } from '../oracle/world.ts';
 import { carryOut } from '../support/carry-out.ts';
 import { createStorage, type Kind, type TestStorage } from '../support/databases.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
@@ -13,15 +13,33 @@ import { type Door, openDoors, type Reply, type Said } from './doors.ts';
  * revision that came with it. (docs/freshness.md: I1, I2.)
  */
 const LONG = process.env.USHER_LONG !== undefined;
+/** A bound for the long run, where there is no time for all of it: then it tells how far it came. */
+const MINUTES = process.env.USHER_MINUTES === undefined ? null : Number(process.env.USHER_MINUTES);
 const DECISIONS = { postgresql: LONG ? 5_000_000 : 100_000, pglite: LONG ? 500_000 : 20_000 };
 /** Less proves nothing: however slow the machine is, it goes on until there was so much. */
-const AT_LEAST = { decisions: LONG ? DECISIONS : { postgresql: 2000, pglite: 1000 }, revisions: 21 };
+const AT_LEAST = {
+  decisions: LONG && MINUTES === null ? DECISIONS : { postgresql: 2000, pglite: 1000 },
+  revisions: 21,
+};
 /** The time that a merge has for more than that. */
-const MOST_MS = LONG ? Number.POSITIVE_INFINITY : 20_000;
+const MOST_MS = LONG ? (MINUTES ?? Number.POSITIVE_INFINITY) * 60_000 : 20_000;
 /** A service that answers nothing any more is told from a slow one by this. */
 const LIMIT_MS = LONG ? 7_200_000 : 240_000;
-const ASKERS = 24;
+const ASKERS = LONG ? 12 : 24;
 const WRITERS = 8;
+/** In the long run an answer says more: bulk and effective doors tell of many permissions for one call. */
+const WORLD: Names = LONG
+  ? {
+      ...NAMES,
+      permissions: [...NAMES.permissions, ...Array.from({ length: 60 }, (_, index) => `field.${index}`)],
+      writesOfAnApp: 1000,
+    }
+  : NAMES;
+/** Between two writes of a writer. */
+const PAUSE_MS = { postgresql: LONG ? 40 : 5, pglite: 20 };
+/** Revisions that are remembered: no answer is as old as that. */
+const REMEMBERED = 20_000;
+const PROGRESS_MS = 30_000;
 
 interface Asked {
   door: Door;
@@ -49,7 +67,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       instances = [];
       for (let i = 0; i < (kind === 'postgresql' ? 2 : 1); i++) {
         const usher = await startUsher(storage);
-        instances.push({ usher, ...(await openDoors(usher, NAMES.emails)), acknowledged: 0 });
+        instances.push({ usher, ...(await openDoors(usher, WORLD.emails)), acknowledged: 0 });
       }
     }, 60_000);
 
@@ -83,6 +101,7 @@ async function run(instances: Instance[], kind: Kind, random: Random) {
   const start = parseRevision(first.usher.app.engine.revision);
   await Promise.all(instances.map(({ usher }) => usher.app.engine.reach(start)));
   const history = new History(start.number);
+  if (LONG) await fill(first, history, random);
   const tally = { decisions: 0, allowed: 0, revisions: 0, wrong: [] as string[], doors: new Map<string, number>() };
   let pending: Asked[] = [];
   const begun = performance.now();
@@ -99,17 +118,28 @@ async function run(instances: Instance[], kind: Kind, random: Random) {
     const ready = pending.filter(({ reply }) => reply.revision <= history.head);
     pending = pending.filter(({ reply }) => reply.revision > history.head);
     for (const asked of ready) judge(asked, history.at(asked.reply.revision), tally);
+    history.forget(history.head - REMEMBERED);
+  };
+  let told = begun;
+  const tell = () => {
+    if (!LONG || performance.now() - told < PROGRESS_MS) return;
+    told = performance.now();
+    const { decisions, allowed, revisions, wrong } = tally;
+    const seconds = Math.round((told - begun) / 1000);
+    process.stderr.write(
+      `${kind}: ${decisions} decisions (${allowed} allowed) at ${revisions} revisions in ${seconds} s, ${wrong.length} wrong\n`,
+    );
   };
   const write = async () => {
     while (!done) {
       const instance = pick(random, instances);
-      const operation = randomOperation(random, history.newest, NAMES);
+      const operation = randomOperation(random, history.newest, WORLD);
       const written = await unlessAway(instance.usher.app.database.change((tx) => carryOut(tx, operation)));
       if (written === null) continue;
       if (written.result !== null) history.record(written.number, written.result);
       instance.acknowledged = Math.max(instance.acknowledged, written.number);
       tally.revisions = history.head;
-      await new Promise((resolve) => setTimeout(resolve, kind === 'pglite' ? 20 : 5));
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS[kind]));
     }
   };
   const ask = async () => {
@@ -125,6 +155,7 @@ async function run(instances: Instance[], kind: Kind, random: Random) {
         tally.wrong.push(`${door.name}: ${reply.revision}, acknowledged ${acknowledged}`);
       pending.push({ ...asked, reply });
       if (pending.length > 500) settle();
+      tell();
     }
   };
   try {
@@ -136,8 +167,24 @@ async function run(instances: Instance[], kind: Kind, random: Random) {
     done = true;
   }
   settle();
+  told = Number.NEGATIVE_INFINITY;
+  tell();
   expect(pending).toEqual([]);
   return tally;
+}
+
+/** All that the world can define, so that there is much to tell of from the beginning. */
+async function fill({ usher }: Instance, history: History, random: Random): Promise<void> {
+  for (const app of WORLD.apps) {
+    const define = WORLD.permissions.map((permission): Operation => {
+      const type = random(2) === 0 ? 'binary' : 'tiered';
+      return { kind: 'define-permission', app, permission, type, global: random(3) === 0, groupName: null };
+    });
+    for (const operation of [{ kind: 'create-app', app } as const, ...define]) {
+      const { result, number } = await usher.app.database.change((tx) => carryOut(tx, operation));
+      if (result !== null) history.record(number, result);
+    }
+  }
 }
 
 /** On a machine that is too busy trouble may come, and is no answer; a write that was not done is in no history. */
@@ -154,11 +201,12 @@ async function unlessAway<T>(work: Promise<T>): Promise<T | null> {
 }
 
 function randomQuestion(random: Random): Pick<Asked, 'question' | 'permissions' | 'level'> {
-  const resource = random(2) === 0 ? { resourceType: '', resourceId: '' } : pick(random, NAMES.resources);
-  const permissions = [...NAMES.permissions, 'undefined.permission'].sort(() => random(3) - 1).slice(0, 1 + random(5));
+  const resource = random(2) === 0 ? { resourceType: '', resourceId: '' } : pick(random, WORLD.resources);
+  const all = [...WORLD.permissions, 'undefined.permission'];
+  const permissions = all.sort(() => random(3) - 1).slice(0, 1 + random(all.length));
   const question = {
-    email: pick(random, NAMES.emails),
-    app: pick(random, [...NAMES.apps, 'unknown']),
+    email: pick(random, WORLD.emails),
+    app: pick(random, [...WORLD.apps, 'unknown']),
     permission: '',
     ...resource,
   };
@@ -169,7 +217,7 @@ type Tally = Awaited<ReturnType<typeof run>>;
 
 function judge({ door, question, permissions, level, reply }: Asked, rows: Rows, tally: Tally): void {
   tally.doors.set(door.name, (tally.doors.get(door.name) ?? 0) + 1);
-  const expected = expectation(door, question, permissions, level, rows);
+  const expected = expectation(door, question, permissions, level, about(rows, question));
   tally.decisions += Math.max(1, reply.said.length);
   tally.allowed += reply.said.filter(({ allowed }) => allowed).length;
   const said = reply.said.map((one, index) => only(one, expected[index]));
@@ -177,6 +225,18 @@ function judge({ door, question, permissions, level, reply }: Asked, rows: Rows,
   tally.wrong.push(
     `${door.name} at ${reply.revision} about ${JSON.stringify({ ...question, permissions, level })}: said ${JSON.stringify(reply.said)}, right is ${JSON.stringify(expected)}`,
   );
+}
+
+/** The rows of the application and the person asked about: the oracle looks at all that it is given, for each permission. */
+function about(rows: Rows, { app, email }: OracleQuestion): Rows {
+  const ofBoth = (row: { app: string; email: string }) => row.app === app && row.email === email;
+  return {
+    ...rows,
+    permissions: rows.permissions.filter((row) => row.app === app),
+    rolePermissions: rows.rolePermissions.filter((row) => row.app === app),
+    assignments: rows.assignments.filter(ofBoth),
+    overrides: rows.overrides.filter(ofBoth),
+  };
 }
 
 /** The fields that both sides tell, in one order. */

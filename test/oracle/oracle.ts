@@ -61,6 +61,7 @@ function claims(rows: Rows, question: OracleQuestion): Claim[] {
   }
   if (resourceType !== '' && resourceId !== '' && defined.some(({ global }) => global === false)) {
     for (const override of rows.overrides) {
+      if (override.permission !== permission) continue;
       const names = [override.app, override.email, override.resourceType, override.resourceId, override.permission];
       if (JSON.stringify(names) !== JSON.stringify([app, email, resourceType, resourceId, permission])) continue;
       found.push({ rule: 4, granted: override.granted, accessLevel: override.accessLevel, source: 'override' });

@@ -37,6 +37,8 @@ export interface Names {
   permissions: readonly string[];
   roles: readonly string[];
   resources: readonly { resourceType: string; resourceId: string }[];
+  /** One of so many writes that concern an application deletes it; 14 where it is left out. */
+  writesOfAnApp?: number;
 }
 
 /** Few enough that questions meet what was written, with names that plain objects would choke on. */
@@ -59,7 +61,7 @@ export function randomOperation(random: Random, rows: Rows, names: Names): Opera
   if (random(7) === 0) return { kind: 'user', email, active: random(3) > 0 };
   if (random(9) === 0) return { kind: 'superadmin', email, is: random(3) === 0 };
   if (!rows.applications.some((row) => row.app === app)) return { kind: 'create-app', app };
-  if (random(14) === 0) return { kind: 'delete-app', app };
+  if (random(names.writesOfAnApp ?? 14) === 0) return { kind: 'delete-app', app };
   return random(3) === 0
     ? operationOnCatalog(random, rows, names, app)
     : operationOnUser(random, rows, names, app, email);
@@ -117,7 +119,7 @@ function levelFor(random: Random, type: 'binary' | 'tiered'): AccessLevel {
 /** The rows at every revision from the first one, told in any order. */
 export class History {
   readonly #rows: Rows[];
-  readonly #first: number;
+  #first: number;
   readonly #early = new Map<number, readonly Operation[]>();
 
   /** `rows` are those at revision `first`. */
@@ -144,6 +146,15 @@ export class History {
       this.#early.delete(this.head + 1);
       this.#rows.push(next.reduce(applyTo, this.newest));
     }
+  }
+
+  /** Lets go of all revisions before this one. */
+  forget(before: number): void {
+    const old = Math.min(before - this.#first, this.#rows.length - 1);
+    // Not one by one: to move the rest costs as much each time.
+    if (old < 1000) return;
+    this.#rows.splice(0, old);
+    this.#first += old;
   }
 
   /** Throws when the revision lies outside of what has been recorded without a gap. */

@@ -1,0 +1,120 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Client, credentials } from '@grpc/grpc-js';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type RunningService, startService } from '../cli/harness.ts';
+import { call } from '../engine/grpc/support.ts';
+import { createStorage, type TestStorage } from '../support/databases.ts';
+
+/** A good client beside each kind of hostile one: of its questions at least 99.9 % are answered, and rightly. */
+const LONG = process.env.USHER_LONG !== undefined;
+const ATTACK_MS = LONG ? 20_000 : 600;
+const KEY = 'the-internal-key-of-a-backend';
+const LANES = 4;
+/** Later it is no answer to a good client. */
+const PATIENCE_MS = 5000;
+
+const run = promisify(execFile);
+const attacker = join(import.meta.dirname, '../support/attacker-process.ts');
+
+let storage: TestStorage;
+let service: RunningService;
+let grpc: Client;
+let over: number | null = null;
+
+beforeAll(async () => {
+  storage = await createStorage('postgresql');
+  service = await startService({
+    DATA_DIR: storage.dataDir,
+    DATABASE_URL: storage.url ?? '',
+    INTERNAL_API_KEY: KEY,
+    SUPERADMINS: 'root@example.com',
+    LOG_LEVEL: 'info',
+  });
+  void service.exited.then((code) => {
+    over = code;
+  });
+  grpc = new Client(service.grpc, credentials.createInsecure());
+}, 60_000);
+afterAll(async () => {
+  grpc?.close();
+  await service?.remove();
+  await storage?.remove();
+}, 60_000);
+
+interface Asked {
+  answered: number;
+  /** Why not, for each that was not. */
+  failed: string[];
+  times: number[];
+}
+
+const QUESTION = { app: 'shop', permission: 'read' };
+
+async function byRest(email: string): Promise<boolean> {
+  const answer = await fetch(`${service.url}/api/check`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-internal-api-key': KEY },
+    body: JSON.stringify({ ...QUESTION, email }),
+    signal: AbortSignal.timeout(PATIENCE_MS),
+  });
+  if (answer.status !== 200) throw new Error(`REST ${answer.status}`);
+  return ((await answer.json()) as { data: { allowed: boolean } }).data.allowed;
+}
+
+async function byGrpc(email: string): Promise<boolean> {
+  const options = { metadata: { 'x-internal-api-key': KEY }, deadline: Date.now() + PATIENCE_MS };
+  return (await call(grpc, 'Check', { ...QUESTION, email }, options)).message.allowed;
+}
+
+/** Asks at both doors, one question after the other, until told to stop. */
+async function askOn(asked: Asked, isOver: () => boolean, lane: number): Promise<void> {
+  for (let n = 0; !isOver(); n++) {
+    const right = (n + lane) % 3 !== 0;
+    const began = performance.now();
+    try {
+      const allowed = await (n % 2 === 0 ? byRest : byGrpc)(
+        right ? 'root@example.com' : `stranger${n % 50}@example.com`,
+      );
+      if (allowed !== right) throw new Error(`wrong: ${allowed}`);
+      asked.answered++;
+    } catch (error) {
+      asked.failed.push(String(error));
+    }
+    asked.times.push(performance.now() - began);
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+}
+
+const { stdout } = await run(process.execPath, [attacker]);
+const ATTACKS = JSON.parse(stdout) as string[];
+
+describe('a good client beside', () => {
+  test.each(ATTACKS)(
+    '%s',
+    async (attack) => {
+      const asked: Asked = { answered: 0, failed: [], times: [] };
+      let ended = false;
+      const good = Promise.all(Array.from({ length: LANES }, (_, lane) => askOn(asked, () => ended, lane)));
+      const ports = [new URL(service.url).port, service.grpc.split(':').at(-1) ?? ''];
+      const { stdout: told } = await run(process.execPath, [attacker, attack, ...ports, String(ATTACK_MS)]);
+      ended = true;
+      await good;
+      const sorted = asked.times.toSorted((a, b) => a - b);
+      const at = (share: number) => Math.round(sorted[Math.floor(sorted.length * share)] ?? 0);
+      if (LONG) {
+        const { done } = JSON.parse(told) as { done: number };
+        const figures = `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, longest ${Math.round(sorted.at(-1) ?? 0)} ms`;
+        process.stderr.write(
+          `${attack} (${done}): ${asked.answered} answered, ${asked.failed.length} not (${[...new Set(asked.failed)].slice(0, 3).join('; ')}), ${figures}\n`,
+        );
+      }
+      // One in a thousand, and none in the few of a merge.
+      expect(asked.failed.slice(0, Math.max(0, asked.failed.length - Math.floor(asked.answered / 1000)))).toEqual([]);
+      expect(asked.answered).toBeGreaterThan(10);
+      expect(over).toBeNull();
+    },
+    ATTACK_MS + 60_000,
+  );
+});
