@@ -5,7 +5,7 @@
  * and whoever holds that one ends it.
  */
 
-import type { StreamNews } from '../persistence/signals.ts';
+import type { StreamNews } from '../persistence/database.ts';
 import type { StreamSession } from './stream-session.ts';
 
 interface Place {

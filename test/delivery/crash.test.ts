@@ -30,7 +30,7 @@ interface Point {
 }
 
 const silentOn =
-  (on: 'connect' | 'rcpt' | 'data'): Point['arrange'] =>
+  (on: 'connect' | 'rcpt' | 'data'): NonNullable<Point['arrange']> =>
   ({ smtp }, hit) => {
     smtp.fault = { at: 'silent', on, hit };
   };
