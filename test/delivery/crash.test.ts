@@ -104,6 +104,8 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 on the way of a delive
       PUSH_PUBLIC_KEY: pair.generateKeys('base64url'),
       PUSH_PRIVATE_KEY: pair.getPrivateKey('base64url').padStart(43, 'A'),
       PUSH_SUBJECT: 'mailto:ops@example.com',
+      // Made by the first send otherwise, in a transaction of its own.
+      USHER_SECRET_KEY: 'a secret key of this installation',
     };
   }, 60_000);
   // One that a failure left open would hold the database of all that follow, and the process of the tests.
