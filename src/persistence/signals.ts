@@ -41,6 +41,8 @@ const CHANNEL = 'usher_inbox';
 const MAX_PAYLOAD = 7500;
 /** More than this that wait to be told are told as "anybody". */
 const MAX_PENDING = 5000;
+/** Milliseconds: streams are opened many at once, and nobody waits to hear of one. */
+const GATHER_MS = 20;
 
 /** One database, one process: there is nobody to tell. */
 export const noSignals: InboxSignals = {
@@ -96,6 +98,9 @@ export class PostgresSignals implements InboxSignals {
 
   async #run(): Promise<void> {
     while (this.#pending.size > 0 || this.#streams.length > 0) {
+      if (this.#pending.size === 0) {
+        await new Promise<void>((resolve) => void this.#options.clock.after(GATHER_MS, resolve));
+      }
       const payloads = [...changesOf(this.self, this.#pending), ...packed(`${this.self}  `, this.#streams)];
       this.#pending = new Set();
       this.#streams = [];
