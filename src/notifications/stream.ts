@@ -256,7 +256,7 @@ export class InboxStreams {
 
   async #lookAll(): Promise<void> {
     while (this.#dirty.size > 0 && !this.#closed) {
-      const emails = [...this.#dirty].slice(0, BATCH);
+      const emails = this.#dirty.values().take(BATCH).toArray();
       for (const email of emails) this.#dirty.delete(email);
       try {
         await this.#lookAt(emails);

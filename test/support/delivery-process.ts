@@ -8,7 +8,7 @@ import { type App, buildApp } from '../../src/app.ts';
 import { systemClock } from '../../src/clock.ts';
 import { toConfig } from '../../src/config.ts';
 import type { DeliveryFailpoint } from '../../src/delivery/worker.ts';
-import { PATIENCE_MS } from '../../src/notifications/render.ts';
+import { CAREFUL_MS, PATIENCE_MS } from '../../src/notifications/render.ts';
 import type { Failpoint } from '../../src/persistence/open.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { insertType, sendOf } from '../delivery/rows.ts';
@@ -21,7 +21,7 @@ export interface DeliveryOrders {
   /** People to send a mail and a push to; none: what an earlier process has left is all there is to do. */
   people: { to: string; endpoint: string; p256dh: string; auth: string }[];
   /**
-   * Where it ends itself; null where that is done from outside. `rendering` is when a rendering process gets the send. `settle:`
+   * Where it ends itself; null where that is done from outside. `rendering` is when a rendering process gets to work on the send. `settle:`
    * is a point of the transaction that writes what came of a delivery, `accept:` one of that which stores the send.
    */
   dieAt: DeliveryFailpoint | 'rendering' | `accept:${Failpoint}` | `settle:${Failpoint}` | null;
@@ -43,7 +43,7 @@ const app = await buildApp(toConfig({ env: orders.env }), {
   clock: {
     ...systemClock,
     after: (ms, fn) => {
-      if (ms === PATIENCE_MS) dieHere('rendering');
+      if (ms === PATIENCE_MS || ms === CAREFUL_MS) dieHere('rendering');
       return systemClock.after(ms, fn);
     },
   },
