@@ -58,6 +58,8 @@ export interface Ground {
   readonly publicUrl: () => string;
   /** Whether a person is active, as the engine knows it. */
   readonly isActive: (email: string) => Promise<boolean>;
+  /** Of what the engine knows. */
+  readonly revision: () => number;
   /** Handed in by tests alone. */
   readonly deliveryFailpoints?: DeliveryFailpoints | undefined;
 }

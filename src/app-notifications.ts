@@ -28,6 +28,8 @@ export interface NotificationsGround {
   /** Where this service is reached; known once it listens. */
   readonly publicUrl: () => string;
   readonly isActive: (email: string) => Promise<boolean>;
+  /** Of the engine's knowledge. */
+  readonly revision: () => number;
 }
 
 type NotificationServices = Pick<
@@ -49,11 +51,11 @@ export interface BuiltNotifications {
 }
 
 export function buildNotifications(ground: NotificationsGround): BuiltNotifications {
-  const { config, database, clock, log, secret, bell, publicUrl, isActive } = ground;
+  const { config, database, clock, log, secret, bell, publicUrl, isActive, revision } = ground;
   const allowHttp = !config.production;
   const renderer = new Renderer(clock);
   const unsubscriptions = new Unsubscriptions({ database, secret, publicUrl });
-  const streams = new InboxStreams({ database, clock, log, isActive });
+  const streams = new InboxStreams({ database, clock, log, isActive, revision });
   const arrived = streams.changed;
   return {
     services: {

@@ -119,6 +119,7 @@ async function build(config: Config, { clock, log, database, deliveryFailpoints 
     deliveryFailpoints,
     publicUrl: () => reached.url,
     isActive: async (email) => (await engine.person(email)).person.active,
+    revision: () => engine.revision,
   });
   const { features, worker } = built;
 

@@ -6,10 +6,13 @@
 import type { MailMessage, MailSender } from './message.ts';
 
 type Frame = Pick<MailSender, 'name' | 'look'>;
-type Content = Pick<MailMessage, 'subject' | 'html' | 'locale' | 'button' | 'unsubscribeUrl'>;
+type Content = Pick<MailMessage, 'subject' | 'html' | 'locale' | 'button' | 'unsubscribeUrl' | 'preheader'>;
 
 const PRIMARY = '#3451b2';
 const BACKGROUND = '#f4f5f7';
+/** Where the text stands. */
+const CARD = '#ffffff';
+const INK = '#1c2024';
 const FONT = "system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 /** Languages written from right to left, by their primary tag. */
 const RIGHT_TO_LEFT = new Set(['ar', 'arc', 'ckb', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', 'ur', 'yi']);
@@ -23,13 +26,13 @@ const UNSUBSCRIBE: ReadonlyMap<string, string> = new Map([
 /** The whole HTML document of a mail. `html` of the content is put in as it is; everything else is escaped. */
 export function renderLayout(
   { name, look }: Frame,
-  { subject, html, locale, button, unsubscribeUrl }: Content,
+  { subject, html, locale, button, unsubscribeUrl, preheader }: Content,
 ): string {
   const primary = colour(look.primaryColor, PRIMARY);
   const background = colour(look.backgroundColor, BACKGROUND);
   const logo =
     look.logoUrl === null
-      ? `<span class="usher-name" style="font-size:18px;font-weight:600;color:${primary}">${escapeHtml(name)}</span>`
+      ? `<span class="usher-name" style="font-size:18px;font-weight:600;color:${readableOn(background, primary, 3)}">${escapeHtml(name)}</span>`
       : `<img src="${escapeHtml(look.logoUrl)}" alt="${escapeHtml(name)}" height="40" style="display:block;height:40px;width:auto;max-width:240px;border:0">`;
   return `<!doctype html>
 <html lang="${escapeHtml(locale)}" dir="${directionOf(locale)}">
@@ -41,9 +44,10 @@ export function renderLayout(
 <title>${escapeHtml(subject)}</title>
 <style>
 :root{color-scheme:light dark}
-.usher-body a{color:${primary}}
+.usher-body a{color:${readableOn(CARD, primary, 4.5)}}
 .usher-body a.usher-button{color:${inkOn(primary)}!important}
 .usher-body p{margin:0 0 16px}
+.usher-body p:last-child{margin-bottom:0!important}
 @media (max-width:480px){.usher-cell{padding:24px 20px!important}}
 @media (prefers-color-scheme:dark){
 .usher-page{background:#16181d!important}
@@ -56,12 +60,12 @@ export function renderLayout(
 </style>
 </head>
 <body class="usher-page" style="margin:0;padding:0;background:${background}">
-<table role="presentation" class="usher-page" width="100%" cellpadding="0" cellspacing="0" style="background:${background}">
+${renderPreheader(preheader)}<table role="presentation" class="usher-page" width="100%" cellpadding="0" cellspacing="0" style="background:${background}">
 <tr><td align="center" style="padding:32px 12px">
 <table role="presentation" width="100%" cellpadding="0" cellspacing="0" style="max-width:560px;font-family:${FONT}">
 <tr><td style="padding:0 4px 20px">${logo}</td></tr>
-<tr><td class="usher-card usher-cell" style="padding:32px 36px;background:#ffffff;border-top:4px solid ${primary};border-radius:6px">
-<div class="usher-body" style="font-size:16px;line-height:1.55;color:#1c2024">
+<tr><td class="usher-card usher-cell" style="padding:32px 36px;background:${CARD};border-top:4px solid ${primary};border-radius:6px">
+<div class="usher-body" style="font-size:16px;line-height:1.55;color:${INK};overflow-wrap:anywhere;word-break:break-word">
 ${html}
 ${button === undefined ? '' : renderButton(button, primary)}</div>
 </td></tr>
@@ -81,8 +85,14 @@ export function renderText({ look }: Frame, { text, button }: Pick<MailMessage, 
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
 
+/** What lists of mails show beside the subject; the mail itself does not. */
+function renderPreheader(text: string | undefined): string {
+  if (text === undefined) return '';
+  return `<div style="display:none;max-height:0;max-width:0;overflow:hidden;opacity:0;mso-hide:all">${escapeHtml(text)}</div>\n`;
+}
+
 function renderButton({ text, url }: { text: string; url: string }, primary: string): string {
-  return `<p style="margin:24px 0 8px"><a class="usher-button" href="${escapeHtml(url)}" style="display:inline-block;padding:12px 22px;background:${primary};border-radius:5px;color:${inkOn(primary)}!important;font-weight:600;text-decoration:none">${escapeHtml(text)}</a></p>\n`;
+  return `<p dir="auto" style="margin:24px 0 8px"><a class="usher-button" href="${escapeHtml(url)}" style="display:inline-block;padding:12px 22px;background:${primary};border-radius:5px;color:${inkOn(primary)}!important;font-weight:600;text-decoration:none">${escapeHtml(text)}</a></p>\n`;
 }
 
 function renderFooter(footer: string | null, unsubscribe: string | null, locale: string, background: string): string {
@@ -106,13 +116,25 @@ function colour(value: string | null, otherwise: string): string {
   return value !== null && /^#[0-9a-f]{6}$/i.test(value) ? value : otherwise;
 }
 
-/** Black or white, whichever is easier to read on the colour (WCAG 2.2, relative luminance). */
+/** Black or white, whichever is easier to read on the colour. */
 function inkOn(background: string): string {
+  return luminance(background) > 0.179 ? '#000000' : '#ffffff';
+}
+
+/** The colour where it can be read on that ground, else one that can: a pale brand's name and links. */
+function readableOn(background: string, wanted: string, contrast: number): string {
+  const [low = 0, high = 0] = [luminance(background), luminance(wanted)].toSorted((a, b) => a - b);
+  if ((high + 0.05) / (low + 0.05) >= contrast) return wanted;
+  return inkOn(background) === '#ffffff' ? '#ffffff' : INK;
+}
+
+/** Relative luminance (WCAG 2.2). */
+function luminance(colour: string): number {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
-    const channel = Number.parseInt(background.slice(at, at + 2), 16) / 255;
+    const channel = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
     return channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
   });
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? '#000000' : '#ffffff';
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
 /** For text and for attributes in double quotes. */

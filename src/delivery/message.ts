@@ -46,6 +46,8 @@ export interface MailMessage {
   headers?: Readonly<Record<string, string>>;
   /** Shown under the fragment, and as a line of the text. */
   button?: { text: string; url: string };
+  /** What lists of mails show beside the subject. */
+  preheader?: string;
   /** Shown as the last line of the HTML; the header is in `headers`. */
   unsubscribeUrl?: string | null;
   /** Goes by connections of its own: auth mails wait behind no others (contract 6). */

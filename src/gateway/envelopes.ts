@@ -41,8 +41,11 @@ export interface ValueEnvelope extends EnvelopeBase {
   readonly progress?: ProgressLines;
 }
 
-/** A payload in pieces. `ended` is aborted when there will be no more, which may be while one of them waits to be read. */
-export type Pieces<T> = AsyncIterable<T> & { readonly ended?: AbortSignal };
+/**
+ * A payload in pieces. `ended` is aborted when there will be no more, which may be while one of them waits to be read; `end` is
+ * called when nobody is there to read them any more.
+ */
+export type Pieces<T> = AsyncIterable<T> & { readonly ended?: AbortSignal; end?(): void };
 
 /** A payload that comes in pieces: the handler returns them. */
 export interface StreamEnvelope extends EnvelopeBase {

@@ -80,10 +80,11 @@ export class Responder {
       return;
     }
     res.flushHeaders();
-    const over = pieces.ended === undefined ? exchange.signal : AbortSignal.any([exchange.signal, pieces.ended]);
+    // Whoever waits for the next piece learns of it at once; no signal is made for that, since ten thousand may be open.
+    res.once('close', () => pieces.end?.());
     for await (const piece of pieces) {
       if (exchange.gone) break;
-      if (res.write(envelope.encode(piece)) || (await hasReadOn(res, over))) continue;
+      if (res.write(envelope.encode(piece)) || (await hasReadOn(res, pieces.ended))) continue;
       // Whoever may read no longer, or does not, keeps neither the connection nor what waits in it.
       res.destroy();
       return;
@@ -134,15 +135,21 @@ export class Responder {
   }
 }
 
-/** Whether what was written has been read; false when that takes too long, or `over` comes first. */
-async function hasReadOn(res: ServerResponse, over: AbortSignal): Promise<boolean> {
-  const signal = AbortSignal.any([over, AbortSignal.timeout(HTTP_LIMITS.stalledMs)]);
+/** Whether what was written has been read; false when that takes too long, the caller goes, or `over` comes first. */
+async function hasReadOn(res: ServerResponse, over: AbortSignal | undefined): Promise<boolean> {
+  const gone = new AbortController();
+  const leave = (): void => gone.abort();
+  res.once('close', leave);
+  const limit = AbortSignal.timeout(HTTP_LIMITS.stalledMs);
+  const signal = AbortSignal.any([gone.signal, limit, ...(over === undefined ? [] : [over])]);
   try {
     await once(res, 'drain', { signal });
     return true;
   } catch (error) {
     if (signal.aborted || res.destroyed) return false;
     throw error;
+  } finally {
+    res.off('close', leave);
   }
 }
 

@@ -12,9 +12,9 @@ import { RenderProcess } from './render/process.ts';
 export type { Rendered, RenderJob, RenderOutcome, TemplateFault, TemplateSource } from './render/messages.ts';
 
 /** Milliseconds for one job. */
-const PATIENCE_MS = 250;
+export const PATIENCE_MS = 250;
 /** For one that is tried again by itself, to be sure that it is the culprit and not the machine. */
-const CAREFUL_MS = 500;
+export const CAREFUL_MS = 500;
 /** Jobs that travel together. */
 const SLICE = 64;
 /** Slices that may wait: more than ten sends of 1,000 recipients for each process. */

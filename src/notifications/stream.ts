@@ -5,20 +5,31 @@
 
 import type { Clock } from '../clock.ts';
 import type { Database } from '../persistence/database.ts';
-import { countUnread, countUnreadOf, listBehind, newestIn } from '../persistence/notifications/inbox.ts';
+import {
+  countUnread,
+  countUnreadOf,
+  listBehind,
+  newestIn,
+  type Told,
+  whoseIsAnother,
+} from '../persistence/notifications/inbox.ts';
 import type { Logger } from '../telemetry.ts';
-import { type StreamEvent, StreamSession } from './stream-session.ts';
+import { StreamOrder } from './stream-order.ts';
+import { StreamSession } from './stream-session.ts';
 
-export type { StreamEvent } from './stream-session.ts';
+export type { StreamEvent, StreamEvents } from './stream-session.ts';
 
-/** Of one user in one instance; one more ends the oldest. */
+/** Of one user, over all instances; one more ends the oldest. */
 const MAX_STREAMS = 10;
 /** Missed notifications that are told at most, the newest of them. */
 const MAX_MISSED = 200;
-/** Persons that are looked up in one statement. */
-const BATCH = 100;
+/** Persons that are looked up in one statement, and of whom it is asked whether there is anything new. */
+const BATCH = 250;
+const POLL_BATCH = 1000;
 /** Milliseconds between looks at who may still read. A deactivation is known within half a second. */
 const WATCH_MS = 250;
+/** Nobody is deactivated without a new revision; by hand, in the database, somebody may be. */
+const RECHECK_MS = 10_000;
 /** Milliseconds between looks for what no signal told of. */
 const POLL_MS = 5000;
 const HEARTBEAT_MS = 15_000;
@@ -29,50 +40,59 @@ export interface InboxStreamsOptions {
   readonly log: Logger;
   /** Whether the address's person is active, as the engine knows it. */
   readonly isActive: (email: string) => Promise<boolean>;
+  /** What that knowledge is of: whoever was active stays so while it is the same. */
+  readonly revision: () => number;
 }
 
 export class InboxStreams {
   readonly #options: InboxStreamsOptions;
   readonly #sessions = new Map<string, StreamSession[]>();
+  readonly #order: StreamOrder;
+  /** Whose streams were opened since the last look at who may read. */
+  #unchecked = new Set<string>();
+  #checked = { revision: -1, at: Number.NEGATIVE_INFINITY };
   #dirty = new Set<string>();
   #looking: Promise<void> | undefined;
+  #polling: Promise<void> | undefined;
+  #ending: Promise<void> | undefined;
   #listening: Promise<(() => Promise<void>) | null> | undefined;
   #cancelWatch: () => void = () => undefined;
   #polledAt = 0;
-  #beatAt = 0;
   #closed = false;
 
   constructor(options: InboxStreamsOptions) {
     this.#options = options;
+    this.#order = new StreamOrder(options.database.inboxSignals.self, MAX_STREAMS);
   }
 
   /**
    * What happens in somebody's inbox from now on, or behind `lastEventId` (at most 200 of what was missed). It ends with the
-   * token, the account, the caller (`signal`), or this service. Rejects with UNAVAILABLE.
+   * token, the account, this service, and when nobody reads it any more. Rejects with UNAVAILABLE.
    */
   async open(
     { email, expiresAt }: { email: string; expiresAt: number },
     lastEventId: number | null,
-    signal: AbortSignal,
-  ): Promise<AsyncGenerator<StreamEvent> & { readonly ended: AbortSignal }> {
-    const { newest, missed, count } = await this.#options.database.read(async (tx) => {
+  ): Promise<StreamSession> {
+    const { cursor, missed, count } = await this.#options.database.read(async (tx) => {
       const last = await newestIn(tx, email);
       // An id that never was is no place to wait behind.
-      const cursor = lastEventId === null ? last : Math.min(lastEventId, last);
+      const behind = lastEventId === null ? last : Math.min(lastEventId, last);
       return {
-        newest: cursor,
-        missed: cursor === last ? [] : await listBehind(tx, [{ email, cursor }], MAX_MISSED),
+        cursor: behind,
+        missed: behind === last ? [] : await listBehind(tx, [{ email, cursor: behind }], MAX_MISSED),
         count: await countUnread(tx, email),
       };
     });
-    const session = new StreamSession(email, expiresAt * 1000, newest);
+    const session = new StreamSession({ email, expiresAt: expiresAt * 1000, cursor }, this);
     session.tell(missed, count);
-    return Object.assign(this.#run(session, signal), { ended: session.ended });
+    return session;
   }
 
   /** What is open here, for tests of its bounds. */
   get size(): number {
-    return [...this.#sessions.values()].reduce((sum, sessions) => sum + sessions.length, 0);
+    let size = 0;
+    for (const sessions of this.#sessions.values()) size += sessions.length;
+    return size;
   }
 
   /** A commit of this instance changed these inboxes: told here and to the others. */
@@ -85,48 +105,63 @@ export class InboxStreams {
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelWatch();
-    for (const sessions of this.#sessions.values()) for (const session of sessions) session.end();
+    for (const session of this.#all()) session.end();
     const unlisten = await this.#listening;
     await unlisten?.();
-    await this.#looking;
+    await Promise.all([this.#looking, this.#polling, this.#ending]);
   }
 
-  /** Registered with its first step, and gone with its last, however it ends. */
-  async *#run(session: StreamSession, signal: AbortSignal): AsyncGenerator<StreamEvent> {
-    const end = (): void => session.end();
-    signal.addEventListener('abort', end, { once: true });
-    if (signal.aborted || this.#closed) session.end();
-    else this.#add(session);
-    try {
-      yield* session.events();
-    } finally {
+  /** For the session: its reader has asked for the first event. */
+  begun(session: StreamSession): void {
+    if (this.#closed) {
       session.end();
-      signal.removeEventListener('abort', end);
-      this.#remove(session);
+      return;
     }
-  }
-
-  #add(session: StreamSession): void {
-    const sessions = this.#sessions.get(session.email) ?? [];
-    this.#sessions.set(session.email, sessions);
+    const { email } = session;
+    const sessions = this.#sessions.get(email) ?? [];
+    this.#sessions.set(email, sessions);
     sessions.push(session);
-    if (sessions.length > MAX_STREAMS) sessions.shift()?.end();
+    session.beatAt = this.#options.clock.monotonic();
+    this.#unchecked.add(email);
     if (this.#sessions.size === 1 && sessions.length === 1) this.#watch();
-    // What came between the first look and now.
-    this.#look([session.email]);
     this.#listening ??= this.#listen();
+    // Announced once its own announcement can be heard: that gives it its place among those of other instances.
+    void this.#listening.then(() => this.#announce(session));
+    this.#order.opened(session);
+    // What came between the first look and now.
+    this.#look([email]);
   }
 
-  #remove(session: StreamSession): void {
-    const left = (this.#sessions.get(session.email) ?? []).filter((other) => other !== session);
-    if (left.length > 0) this.#sessions.set(session.email, left);
-    else this.#sessions.delete(session.email);
+  /** For the session: it ended, however it did. */
+  over(session: StreamSession): void {
+    const { email, number } = session;
+    const left = (this.#sessions.get(email) ?? []).filter((other) => other !== session);
+    if (left.length > 0) this.#sessions.set(email, left);
+    else this.#sessions.delete(email);
+    this.#order.ended(session);
+    this.#options.database.inboxSignals.tellStream({ what: 'ended', email, number, expiresAt: 0 });
     if (this.#sessions.size === 0) this.#cancelWatch();
+  }
+
+  #announce({ email, number, expiresAt, isOver }: StreamSession): void {
+    if (isOver) return;
+    const expires = Math.ceil(expiresAt / 1000);
+    this.#options.database.inboxSignals.tellStream({ what: 'opened', email, number, expiresAt: expires });
+  }
+
+  *#all(): Generator<StreamSession> {
+    for (const sessions of this.#sessions.values()) yield* sessions;
   }
 
   async #listen(): Promise<(() => Promise<void>) | null> {
     try {
-      return await this.#options.database.inboxSignals.listen((emails) => this.#look(emails ?? this.#sessions.keys()));
+      return await this.#options.database.inboxSignals.listen({
+        changed: (emails) => {
+          this.#look(emails ?? this.#sessions.keys());
+          if (emails === null) for (const session of this.#order.unheard()) this.#announce(session);
+        },
+        stream: (news) => this.#order.heard(news),
+      });
     } catch (error) {
       this.#options.log.warn({ err: error }, 'not listening for notifications of other instances; they are polled for');
       return null;
@@ -136,36 +171,80 @@ export class InboxStreams {
   #watch(): void {
     this.#cancelWatch();
     this.#cancelWatch = this.#options.clock.after(WATCH_MS, () => {
-      void this.#check().then(() => {
-        if (!this.#closed && this.#sessions.size > 0) this.#watch();
-      });
+      this.#check();
+      if (!this.#closed && this.#sessions.size > 0) this.#watch();
     });
   }
 
-  async #check(): Promise<void> {
+  #check(): void {
     const { clock } = this.#options;
-    for (const [email, sessions] of this.#sessions) {
-      const active = await this.#isActive(email);
-      for (const session of sessions) if (!active || clock.now() >= session.expiresAt) session.end();
+    const [now, time] = [clock.monotonic(), clock.now()];
+    for (const session of this.#all()) {
+      if (time >= session.expiresAt) session.end();
+      else if (now - session.beatAt >= HEARTBEAT_MS) {
+        session.beatAt = now;
+        session.beat();
+      }
     }
-    const now = clock.monotonic();
+    // A database that does not answer holds up neither the rest of this nor the next look.
+    this.#ending ??= this.#endInactive(now).finally(() => {
+      this.#ending = undefined;
+    });
     if (now - this.#polledAt >= POLL_MS) {
       this.#polledAt = now;
-      this.#look(this.#sessions.keys());
-    }
-    if (now - this.#beatAt >= HEARTBEAT_MS) {
-      this.#beatAt = now;
-      for (const sessions of this.#sessions.values()) for (const session of sessions) session.beat();
+      this.#order.forgetExpired(time);
+      this.#polling ??= this.#poll().finally(() => {
+        this.#polling = undefined;
+      });
     }
   }
 
-  /** Trouble is no deactivation: whoever was allowed to read goes on. */
-  async #isActive(email: string): Promise<boolean> {
+  /** All are looked at when anything has changed, else those who are new. */
+  async #endInactive(now: number): Promise<void> {
+    const revision = this.#options.revision();
+    const all = revision !== this.#checked.revision || now - this.#checked.at >= RECHECK_MS;
+    const emails = [...(all ? this.#sessions.keys() : this.#unchecked)];
+    this.#unchecked = new Set();
+    let known = true;
+    for (let from = 0; from < emails.length; from += POLL_BATCH) {
+      await Promise.all(
+        emails.slice(from, from + POLL_BATCH).map(async (email) => {
+          const active = await this.#isActive(email);
+          if (active === false) for (const session of this.#sessions.get(email) ?? []) session.end();
+          if (active !== null) return;
+          known = false;
+          this.#unchecked.add(email);
+        }),
+      );
+    }
+    if (all && known) this.#checked = { revision, at: now };
+  }
+
+  /** Trouble is no deactivation: whoever was allowed to read goes on, and is asked about again. */
+  async #isActive(email: string): Promise<boolean | null> {
     try {
       return await this.#options.isActive(email);
     } catch (error) {
       this.#options.log.debug({ err: error }, 'not known just now whether a reader is active');
-      return true;
+      return null;
+    }
+  }
+
+  /** Asks for all whether anything is new, and looks at those of whom there is. */
+  async #poll(): Promise<void> {
+    const told: Told[] = [];
+    for (const [email, sessions] of this.#sessions) {
+      const [first] = sessions;
+      if (first === undefined) continue;
+      told.push({ email, cursor: Math.min(...sessions.map(({ cursor }) => cursor)), count: first.count ?? 0 });
+    }
+    try {
+      for (let from = 0; from < told.length && !this.#closed; from += POLL_BATCH) {
+        const some = told.slice(from, from + POLL_BATCH);
+        this.#look(await this.#options.database.read((tx) => whoseIsAnother(tx, some)));
+      }
+    } catch (error) {
+      this.#options.log.debug({ err: error }, 'it was not asked for what no signal told of; it will be');
     }
   }
 
@@ -177,7 +256,7 @@ export class InboxStreams {
 
   async #lookAll(): Promise<void> {
     while (this.#dirty.size > 0 && !this.#closed) {
-      const emails = [...this.#dirty].slice(0, BATCH);
+      const emails = this.#dirty.values().take(BATCH).toArray();
       for (const email of emails) this.#dirty.delete(email);
       try {
         await this.#lookAt(emails);

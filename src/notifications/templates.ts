@@ -18,7 +18,7 @@ import {
   type TemplateRow,
   updateTemplate,
 } from '../persistence/notifications/templates.ts';
-import { lockType } from '../persistence/notifications/types.ts';
+import { findType, lockType } from '../persistence/notifications/types.ts';
 import { knownApplication, unknownApplication } from './applications.ts';
 import type { Rendered, Renderer, TemplateSource } from './render.ts';
 import { refuseAuthType } from './types.ts';
@@ -31,8 +31,9 @@ export type { TemplateFields, TemplateRow } from '../persistence/notifications/t
 type Sent<T> = { readonly [Field in keyof T]?: T[Field] | undefined };
 
 /** As a route hands it over; what may be left out has a default. */
-export type NewTemplate = Pick<TemplateFields, 'notificationTypeId' | 'locale' | 'subject' | 'html'> &
-  Sent<TemplateFields & { key: string }>;
+export type NewTemplate = Pick<TemplateFields, 'locale' | 'subject' | 'html'> &
+  // Its type by id, by code, or by both.
+  Sent<TemplateFields & { type: string; key: string }>;
 
 export interface TemplatesOptions {
   readonly database: Database;
@@ -70,8 +71,7 @@ export class Templates {
    * type that is not the application's, ALREADY_EXISTS when type, key and language are taken.
    */
   async create(app: string, { key = 'default', ...sent }: NewTemplate, by: By): Promise<Committed<TemplateRow>> {
-    const fields: TemplateFields = {
-      notificationTypeId: sent.notificationTypeId,
+    const parts = {
       locale: sent.locale,
       subject: sent.subject,
       html: sent.html,
@@ -81,10 +81,11 @@ export class Templates {
       url: sent.url ?? null,
       requiredVariables: sent.requiredVariables ?? [],
     };
-    await this.#refuseUnfit(fields);
+    await this.#refuseUnfit(parts);
     const about = { app, action: 'template.created', guard: editorOf(app) };
     return await administer<TemplateRow>(this.#database, by, about, async ({ tx, audit }) => {
       const appId = await applicationOf(tx, app);
+      const fields: TemplateFields = { ...parts, notificationTypeId: await typeIdOf(tx, appId, sent) };
       const type = await refuseUnknown(tx, appId, fields);
       const refused = await refuseAuthType(tx, type, by.caller.email);
       if (refused !== null) return { result: refused, scopes: [] };
@@ -217,6 +218,24 @@ async function brandOf(
   }
   const brands = await brandsFor(tx, own === null || own === undefined ? [] : [own]);
   return brands.find(({ id }) => id === own) ?? brands.find(({ isDefault }) => isDefault);
+}
+
+/** The id of the type that a new template names, by whatever it names it. */
+async function typeIdOf(
+  tx: Tx,
+  app: number,
+  { notificationTypeId, type: code }: Sent<{ notificationTypeId: number; type: string }>,
+): Promise<number> {
+  const named = code === undefined ? undefined : await findType(tx, app, code);
+  const id = notificationTypeId ?? named?.id;
+  if (id !== undefined && (code === undefined || named?.id === id)) return id;
+  throw new UsherError(
+    'UNKNOWN_REFERENCE',
+    `type names no notification type of the application, or another one: ${code}.`,
+    {
+      details: { path: 'type' },
+    },
+  );
 }
 
 /** Answers the type's code. It is locked: no other template gets its place meanwhile, and it is not deleted. */

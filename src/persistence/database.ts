@@ -43,6 +43,8 @@ export interface Follower {
   dropAll(): void;
 }
 
+export type { StreamNews } from './signals.ts';
+
 /** The only way to the data. Every method rejects with UsherError UNAVAILABLE (503) when the database is away or too slow. */
 export interface Database {
   /** `pglite` is one connection on this process's event loop: bulk work goes in statements of at most 1,000 rows. */

@@ -3,15 +3,37 @@ import type { Logger } from '../telemetry.ts';
 import type { ClientPool } from './postgresql.ts';
 import { listenTo, type WakeOptions } from './wake.ts';
 
+/** A stream that somebody opened, or that ended, at the instance `at`, which gave it that number. */
+export interface StreamNews {
+  readonly what: 'opened' | 'ended';
+  readonly email: string;
+  readonly at: string;
+  readonly number: number;
+  /** When it ends at the latest, in seconds since the epoch; 0 for one that has ended. */
+  readonly expiresAt: number;
+}
+
+/** What is done with what instances tell. */
+export interface InboxEar {
+  /** Whose inbox is another, as another instance says: null when anybody's may be, and signals may have been missed. */
+  changed(emails: readonly string[] | null): void;
+  /** Of other instances and of this one: all hear all of it in the same order. */
+  stream(news: StreamNews): void;
+}
+
 /**
- * Tells other instances whose inbox is another now. Only ever faster than looking: a signal may be lost, and none comes from the
- * embedded database, which has one instance.
+ * Tells other instances whose inbox is another now, and who opens streams where. Only ever faster than looking: a signal may be
+ * lost, and none comes from the embedded database, which has one instance.
  */
 export interface InboxSignals {
+  /** The name of this instance in `StreamNews`. */
+  readonly self: string;
   /** After the commit. Never rejects, and does not wait. */
   tell(emails: readonly string[]): void;
-  /** Calls `heard` for what other instances tell: null when anybody's may be. The answer ends it. */
-  listen(heard: (emails: readonly string[] | null) => void): Promise<() => Promise<void>>;
+  /** The same for a stream of this instance. */
+  tellStream(news: Omit<StreamNews, 'at'>): void;
+  /** The answer ends it. */
+  listen(ear: InboxEar): Promise<() => Promise<void>>;
 }
 
 const CHANNEL = 'usher_inbox';
@@ -19,28 +41,39 @@ const CHANNEL = 'usher_inbox';
 const MAX_PAYLOAD = 7500;
 /** More than this that wait to be told are told as "anybody". */
 const MAX_PENDING = 5000;
+/** Milliseconds: streams are opened many at once, and nobody waits to hear of one. */
+const GATHER_MS = 20;
 
 /** One database, one process: there is nobody to tell. */
 export const noSignals: InboxSignals = {
+  self: '',
   tell: () => undefined,
+  tellStream: () => undefined,
   listen: () => Promise.resolve(() => Promise.resolve()),
 };
 
 export class PostgresSignals implements InboxSignals {
   readonly #pool: ClientPool;
   readonly #options: WakeOptions;
-  readonly #self: string;
+  readonly self: string;
   #pending = new Set<string>();
+  #streams: string[] = [];
   #running: Promise<void> | undefined;
 
   constructor(pool: ClientPool, options: WakeOptions & { clock: Clock; log: Logger }) {
     this.#pool = pool;
     this.#options = options;
-    this.#self = options.clock.bytes(9).toString('base64url');
+    this.self = options.clock.bytes(9).toString('base64url');
   }
 
   tell(emails: readonly string[]): void {
     for (const email of emails) this.#pending.add(email);
+    this.#running ??= this.#run();
+  }
+
+  tellStream({ what, email, number, expiresAt }: Omit<StreamNews, 'at'>): void {
+    // An address holds no colon (contract 1).
+    this.#streams.push(`${what === 'opened' ? '+' : '-'}${number}:${expiresAt}:${email}`);
     this.#running ??= this.#run();
   }
 
@@ -49,20 +82,28 @@ export class PostgresSignals implements InboxSignals {
     await this.#running;
   }
 
-  listen(heard: (emails: readonly string[] | null) => void): Promise<() => Promise<void>> {
+  listen(ear: InboxEar): Promise<() => Promise<void>> {
     return listenTo(CHANNEL, this.#options, {
-      connected: () => heard(null),
+      connected: () => ear.changed(null),
       heard: (payload) => {
-        const [from, emails = ''] = payload.split(' ');
-        if (from !== this.#self) heard(emails === '' ? null : emails.split(','));
+        const [at = '', emails, streams = ''] = payload.split(' ');
+        if (at !== this.self && emails !== '') ear.changed(emails?.split(',') ?? null);
+        for (const text of streams.split(',')) {
+          const news = readNews(at, text);
+          if (news !== null) ear.stream(news);
+        }
       },
     });
   }
 
   async #run(): Promise<void> {
-    while (this.#pending.size > 0) {
-      const payloads = payloadsOf(this.#self, this.#pending);
+    while (this.#pending.size > 0 || this.#streams.length > 0) {
+      if (this.#pending.size === 0) {
+        await new Promise<void>((resolve) => void this.#options.clock.after(GATHER_MS, resolve));
+      }
+      const payloads = [...changesOf(this.self, this.#pending), ...packed(`${this.self}  `, this.#streams)];
       this.#pending = new Set();
+      this.#streams = [];
       try {
         await this.#pool.query({
           text: 'select pg_notify($1, payload) from unnest($2::text[]) as p (payload)',
@@ -76,17 +117,28 @@ export class PostgresSignals implements InboxSignals {
   }
 }
 
-function payloadsOf(self: string, emails: ReadonlySet<string>): string[] {
-  if (emails.size > MAX_PENDING) return [self];
+/** `SELF EMAIL,EMAIL`, and `SELF` alone for anybody. */
+function changesOf(self: string, emails: ReadonlySet<string>): string[] {
+  return emails.size > MAX_PENDING ? [self] : packed(`${self} `, emails);
+}
+
+/** The texts behind the prefix, parted by commas, in as few payloads as they fit into. */
+function packed(prefix: string, texts: Iterable<string>): string[] {
   const payloads: string[] = [];
   let payload = '';
-  for (const email of emails) {
-    if (payload !== '' && payload.length + email.length < MAX_PAYLOAD) payload += `,${email}`;
+  for (const text of texts) {
+    if (payload !== '' && payload.length + text.length < MAX_PAYLOAD) payload += `,${text}`;
     else {
       if (payload !== '') payloads.push(payload);
-      payload = `${self} ${email}`;
+      payload = prefix + text;
     }
   }
-  payloads.push(payload);
+  if (payload !== '') payloads.push(payload);
   return payloads;
+}
+
+function readNews(at: string, text: string): StreamNews | null {
+  const [, sign, number, expiresAt, email] = /^([+-])(\d+):(\d+):(.+)$/.exec(text) ?? [];
+  if (email === undefined) return null;
+  return { what: sign === '+' ? 'opened' : 'ended', email, at, number: Number(number), expiresAt: Number(expiresAt) };
 }

@@ -44,6 +44,26 @@ describe('the layout of mails', () => {
     expect(renderLayout(light, CONTENT)).toContain('color:#60646c">Line');
   });
 
+  test('a pale brand’s name and links can be read all the same', () => {
+    const look = { ...FRAME.look, primaryColor: '#fde047', backgroundColor: '#fafafa' };
+    const pale = renderLayout({ ...FRAME, look }, CONTENT);
+    expect(pale).toContain('font-weight:600;color:#1c2024">Café');
+    expect(pale).toContain('.usher-body a{color:#1c2024}');
+    expect(pale).toContain('border-top:4px solid #fde047');
+    const dark = renderLayout({ ...FRAME, look: { ...look, primaryColor: '#0f766e' } }, CONTENT);
+    expect(dark).toContain('font-weight:600;color:#0f766e">Café');
+    expect(dark).toContain('.usher-body a{color:#0f766e}');
+    const night = { ...look, primaryColor: '#101820', backgroundColor: '#101010' };
+    expect(renderLayout({ ...FRAME, look: night }, CONTENT)).toContain('font-weight:600;color:#ffffff">Café');
+  });
+
+  test('what lists of mails show beside the subject is there and not seen', () => {
+    expect(renderLayout(FRAME, { ...CONTENT, preheader: 'One <code>' })).toMatch(
+      /<body[^>]*>\n<div style="display:none;[^"]*">One &lt;code&gt;<\/div>/,
+    );
+    expect(renderLayout(FRAME, CONTENT)).not.toContain('display:none');
+  });
+
   test('an optional mail ends with the link that switches it off, in its language', () => {
     const unsubscribeUrl = 'https://usher.example.com/u?token=1.2&x="y"';
     const link = /<a href="https:\/\/usher\.example\.com\/u\?token=1\.2&amp;x=&quot;y&quot;"[^>]*>([^<]+)<\/a>/;

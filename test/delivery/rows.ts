@@ -21,6 +21,11 @@ export async function insertType(database: Database, code: string): Promise<{ ap
   return result;
 }
 
+/** A send of that type to those people, which can be asked for again. */
+export function sendOf({ app, people }: { app: string; people: readonly { to: string }[] }): object {
+  return { appCode: app, type: 'news', recipients: people.map(({ to }) => to), idempotencyKey: app };
+}
+
 export interface Wanted {
   to: string;
   email?: Partial<EmailContent> & { brandId?: number | null };

@@ -104,6 +104,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     let usher: RunningUsher;
     /** Another instance on the same database; PGlite has one. */
     let other: RunningUsher;
+    let closedOther = false;
     const readers: Reader[] = [];
 
     beforeAll(async () => {
@@ -115,8 +116,8 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     }, 120_000);
     afterAll(async () => {
       for (const reader of readers) reader.close();
-      if (other !== usher) await other?.close();
-      await usher?.close();
+      if (other !== usher && !closedOther) await other?.close();
+      if (!closedOther || other !== usher) await usher?.close();
       await storage?.remove();
     }, 60_000);
 
@@ -201,22 +202,51 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     });
 
-    test('an eleventh of one user ends the oldest', async () => {
+    test('an eleventh of one user ends the oldest, at whichever instance they are', async () => {
       const opened: Reader[] = [];
-      for (let n = 0; n < 11; n++) {
-        const reader = await open('eva@example.com');
-        await reader.until(() => reader.told.length > 0);
+      const openAt = async (instance: RunningUsher): Promise<void> => {
+        const reader = await Reader.open(instance.rest, await instance.token('eva@example.com'));
+        readers.push(reader);
         opened.push(reader);
+        await reader.until(() => reader.told.length > 0);
+      };
+      const ended = () => opened.map((reader) => reader.ended);
+      for (let n = 0; n < 10; n++) await openAt(n % 3 === 0 ? usher : other);
+      // One that went by itself counts no longer.
+      opened.splice(4, 1)[0]?.close();
+      await openAt(other);
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      expect(ended()).toEqual(Array.from({ length: 10 }, () => false));
+      for (let n = 1; n <= 4; n++) {
+        await openAt(n % 2 === 0 ? usher : other);
+        const oldest = opened[n - 1] as Reader;
+        await oldest.until(() => oldest.ended);
       }
-      await opened[0]?.until(() => opened[0]?.ended === true);
-      expect(opened.slice(1).map(({ ended }) => ended)).toEqual(Array.from({ length: 10 }, () => false));
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      expect(ended()).toEqual(Array.from({ length: 14 }, (_, n) => n < 4));
+      for (const reader of opened) reader.close();
+    });
+
+    test('many at once at both instances leave ten', async () => {
+      const opened = await Promise.all(
+        Array.from({ length: 24 }, async (_, n) => {
+          const instance = n % 2 === 0 ? usher : other;
+          return await Reader.open(instance.rest, await instance.token('many@example.com'));
+        }),
+      );
+      readers.push(...opened);
+      const left = () => opened.filter((reader) => !reader.ended).length;
+      await until(() => left() <= 10);
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      expect(left()).toBe(10);
+      for (const reader of opened) reader.close();
     });
 
     test('ends with the token', async () => {
       const caller = { email: 'exp@example.com', expiresAt: Math.floor(Date.now() / 1000) + 2 };
-      const events = await other.app.streams.open(caller, null, new AbortController().signal);
+      const events = await other.app.streams.open(caller, null);
       const told: string[] = [];
-      for await (const { event } of events) told.push(event);
+      for await (const together of events) told.push(...together.map(({ event }) => event));
       expect(told).toEqual(['unread-count']);
       expect(Date.now() / 1000).toBeGreaterThanOrEqual(caller.expiresAt);
     });
@@ -288,6 +318,17 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       const { streams } = other.app;
       await until(() => streams.size === 0);
       expect(streams.size).toBe(0);
+    });
+
+    test('ends with the service, at once and without a reset', async () => {
+      const reader = await open('ida@example.com');
+      await reader.until(() => reader.told.length > 0);
+      const from = performance.now();
+      const closed = other.close();
+      await reader.until(() => reader.ended, 2000);
+      await closed;
+      expect(performance.now() - from).toBeLessThan(5000);
+      closedOther = true;
     });
   });
 }

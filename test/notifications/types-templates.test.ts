@@ -169,6 +169,9 @@ describe('types and templates of an application (contract 5, 6)', () => {
       [{ locale: 'xx' }, 'VALIDATION_FAILED'],
       [{ locale: 'EN' }, 'VALIDATION_FAILED'],
       [{ notificationTypeId: 999_999 }, 'UNKNOWN_REFERENCE'],
+      [{ notificationTypeId: undefined }, 'VALIDATION_FAILED'],
+      [{ notificationTypeId: undefined, type: 'nothing' }, 'UNKNOWN_REFERENCE'],
+      [{ type: 'generic' }, 'UNKNOWN_REFERENCE'],
       [{ url: 'javascript:alert(1)' }, 'VALIDATION_FAILED'],
       [{ url: 'https://user:secret@example.com/' }, 'VALIDATION_FAILED'],
       [{ requiredVariables: ['a', 'a'] }, 'VALIDATION_FAILED'],
@@ -178,6 +181,14 @@ describe('types and templates of an application (contract 5, 6)', () => {
     ])('%j is refused', async (more, code) => {
       const answer = await root.post(TEMPLATES, body({ key: 'refused', ...more }));
       expect([answer.status, answer.body.details.code]).toEqual([400, code]);
+    });
+
+    test('their type can be named by its code, or by both', async () => {
+      for (const named of [{ notificationTypeId: undefined, type: 'reminder' }, { type: 'reminder' }]) {
+        const made = await nora.post(TEMPLATES, body({ key: 'by-code', ...named }));
+        expect([made.status, made.body.data]).toMatchObject([201, { notificationTypeId: due, type: 'reminder' }]);
+        expect((await nora.delete(`${TEMPLATES}/${made.body.data.id}`)).status).toBe(204);
+      }
     });
 
     test('a type of another application is unknown in this one', async () => {

@@ -32,6 +32,8 @@ export interface PushAnswer {
   headers?: Record<string, string>;
   /** So long it says nothing. */
   delayMs?: number;
+  /** Called when it has the push; then it says nothing more. */
+  hit?: () => void;
 }
 
 /** A subscription as a browser makes it. */
@@ -104,7 +106,8 @@ export async function startPushService(): Promise<PushService> {
         return;
       }
     }
-    response.writeHead(answer.status, answer.headers).end();
+    if (answer.hit === undefined) response.writeHead(answer.status, answer.headers).end();
+    else answer.hit();
   }
 
   async function read({ method, headers }: IncomingMessage, path: string, body: Buffer): Promise<ReceivedPush> {

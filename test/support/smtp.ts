@@ -24,6 +24,8 @@ export type SmtpFault =
   | { at: 'greeting' }
   /** Answers the end of the data only after so many milliseconds. */
   | { at: 'slow'; ms: number }
+  /** Calls `hit` and says nothing more: when somebody connects, names a recipient, or has sent a whole mail, which is kept. */
+  | { at: 'silent'; on: 'connect' | 'rcpt' | 'data'; hit: () => void }
   /** Refuses every login; the words may repeat what was sent. */
   | { at: 'login'; words: (user: string, password: string) => string };
 
@@ -49,6 +51,13 @@ export interface SmtpSinkOptions {
 export async function startSmtp({ tls, login }: SmtpSinkOptions = {}): Promise<SmtpSink> {
   const waiting: ((mail: ReceivedMail) => void)[] = [];
   let taken = 0;
+  /** Whether it falls silent here. */
+  const falls = (on: 'connect' | 'rcpt' | 'data'): boolean => {
+    const { fault } = sink;
+    if (fault?.at !== 'silent' || fault.on !== on) return false;
+    fault.hit();
+    return true;
+  };
   const server = new SMTPServer({
     ...tls,
     disabledCommands: [...(tls === undefined ? ['STARTTLS'] : []), ...(login === undefined ? ['AUTH'] : [])],
@@ -57,6 +66,7 @@ export async function startSmtp({ tls, login }: SmtpSinkOptions = {}): Promise<S
     disableReverseLookup: true,
     onConnect(_session, callback) {
       sink.connections++;
+      if (falls('connect')) return;
       if (sink.fault?.at === 'greeting') callback(reply(421, 'closing'));
       else callback();
     },
@@ -67,6 +77,7 @@ export async function startSmtp({ tls, login }: SmtpSinkOptions = {}): Promise<S
       else callback(reply(535, '5.7.8 authentication failed'));
     },
     onRcptTo(_address, _session, callback) {
+      if (falls('rcpt')) return;
       if (sink.fault?.at === 'rcpt') callback(reply(sink.fault.code, sink.fault.words));
       else callback();
     },
@@ -96,7 +107,7 @@ export async function startSmtp({ tls, login }: SmtpSinkOptions = {}): Promise<S
             taken++;
             first(mail);
           }
-          callback(null, `2.0.0 kept as ${sink.mails.length}`);
+          if (!falls('data')) callback(null, `2.0.0 kept as ${sink.mails.length}`);
         };
         setTimeout(() => void keep(), fault?.at === 'slow' ? fault.ms : 0);
         return undefined;

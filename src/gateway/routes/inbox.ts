@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { InboxRow } from '../../notifications/inbox.ts';
-import type { StreamEvent } from '../../notifications/stream.ts';
+import type { StreamEvent, StreamEvents } from '../../notifications/stream.ts';
 import { bare, codeResponse, noContent, type StreamEnvelope } from '../envelopes.ts';
 import { id, idParam, timestamp } from '../fields.ts';
 import { signedIn } from '../guards.ts';
@@ -119,7 +119,7 @@ const serverSentEvents: StreamEnvelope = {
   media: ['text/event-stream'],
   // Buffering proxies would hold events back.
   headers: { 'x-accel-buffering': 'no' },
-  encode: (piece) => encodeEvent(piece as StreamEvent),
+  encode: (piece) => (piece as StreamEvents).map(encodeEvent).join(''),
   describe: () => ({ type: 'string', description: 'Events `notification` (an inbox item) and `unread-count`.' }),
 };
 
@@ -143,9 +143,9 @@ const stream = defineRoute({
   envelope: serverSentEvents,
   status: 200,
   response: z.unknown(),
-  handle: async ({ inboxStreams }, { caller, header, signal }) => {
+  handle: async ({ inboxStreams }, { caller, header }) => {
     const [last] = /^\d{1,15}$/.exec(header('last-event-id') ?? '') ?? [];
-    return await inboxStreams.open(caller, last === undefined ? null : Number(last), signal);
+    return await inboxStreams.open(caller, last === undefined ? null : Number(last));
   },
 });
 

@@ -75,12 +75,18 @@ const createTemplate = defineRoute({
   guard: applicationLevel('edit'),
   refusal: 'template.created.refused',
   params: AppParams,
-  body: z.strictObject({
-    notificationTypeId: id,
-    key: slug.optional().meta({ description: '`default` without it.' }),
-    locale: languageCode.meta({ description: 'A language of the registry.' }),
-    ...parts,
-  }),
+  body: z
+    .strictObject({
+      notificationTypeId: id.optional(),
+      type: slug.optional().meta({ description: "The type's code, in place of its id." }),
+      key: slug.optional().meta({ description: '`default` without it.' }),
+      locale: languageCode.meta({ description: 'A language of the registry.' }),
+      ...parts,
+    })
+    .refine(({ notificationTypeId, type }) => notificationTypeId !== undefined || type !== undefined, {
+      path: ['notificationTypeId'],
+      message: 'is required',
+    }),
   limit: 'list',
   envelope: successData,
   status: 201,

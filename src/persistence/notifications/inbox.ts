@@ -99,6 +99,27 @@ export async function listBehind(
   return rows;
 }
 
+/** What somebody was told last. */
+export interface Told extends Position {
+  /** Unread ones. */
+  count: number;
+}
+
+/** Of whom there is something that was not told: who is up to date, as nearly all are, costs two looks into indexes. */
+export async function whoseIsAnother(tx: Tx, told: readonly Told[]): Promise<string[]> {
+  const { rows } = await sql<{ email: string }>`
+    select w.email
+    from unnest(${told.map(({ email }) => email)}::text[], ${told.map(({ cursor }) => cursor)}::bigint[],
+      ${told.map(({ count }) => count)}::int[]) as w (email, cursor, count)
+    join person p on p.email = w.email
+    where exists (
+        select from notification n where n.person_id = p.id and n.id > w.cursor and n.status <> 'suppressed')
+      or w.count <> (
+        select count(*) from notification n
+        where n.person_id = p.id and n.read_at is null and n.status <> 'suppressed')`.execute(tx.kysely);
+  return rows.map(({ email }) => email);
+}
+
 /** The unread of each address; one that was never mentioned has none. */
 export async function countUnreadOf(tx: Tx, emails: readonly string[]): Promise<Map<string, number>> {
   const { rows } = await sql<{ email: string; count: number }>`

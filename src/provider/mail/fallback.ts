@@ -9,16 +9,22 @@ export interface Content {
   html: string;
   text: string;
   button?: { text: string; url: string };
+  preheader?: string;
 }
+
+/** The provider's texts are plain but for these, which some of its languages have. */
+const BREAK = /<\/?br\s*\/?>/gi;
+const EMPHASIS = /<\/?(?:strong|b|em|i|u|p)>/gi;
 
 /** Throws VALIDATION_FAILED when the provider sent nothing that could be a mail. Its colours and logo are not used: the brand's are. */
 export function contentOf({ templateData, url }: Pick<AuthMail, 'templateData' | 'url'>): Content {
   const part = (name: string): string => {
     const value = templateData[name];
-    return typeof value === 'string' ? value.replace(/<br\s*\/?>/gi, '\n').trim() : '';
+    return typeof value === 'string' ? value.replace(BREAK, '\n').replace(EMPHASIS, '').trim() : '';
   };
   const [title, greeting, text, footer] = [part('title'), part('greeting'), part('text'), part('footerText')];
   const subject = part('subject') || title;
+  const preheader = part('preHeader');
   // `InitCode.Footer` is how the provider says that there is none.
   const paragraphs = [greeting, text, /^\w+\.Footer$/.test(footer) ? '' : footer].filter((each) => each !== '');
   if (subject === '' || (paragraphs.length === 0 && url === null)) {
@@ -26,12 +32,17 @@ export function contentOf({ templateData, url }: Pick<AuthMail, 'templateData' |
       { path: 'templateData', message: 'holds no subject and text, and no template can be used' },
     ]);
   }
+  // In whatever language the provider writes: nothing says which it is, so each text shows its own direction.
   const heading =
-    title === '' ? '' : `<h1 style="margin:0 0 16px;font-size:20px;line-height:1.3">${escapeHtml(title)}</h1>\n`;
+    title === ''
+      ? ''
+      : `<h1 dir="auto" style="margin:0 0 16px;font-size:20px;line-height:1.3">${escapeHtml(title)}</h1>\n`;
   return {
     subject,
-    html: heading + paragraphs.map((each) => `<p>${escapeHtml(each).replaceAll('\n', '<br>')}</p>`).join('\n'),
+    html:
+      heading + paragraphs.map((each) => `<p dir="auto">${escapeHtml(each).replaceAll('\n', '<br>')}</p>`).join('\n'),
     text: [title, ...paragraphs].filter((each) => each !== '').join('\n\n'),
+    ...(preheader === '' || preheader === title ? {} : { preheader }),
     ...(url === null ? {} : { button: { text: part('buttonText') || title || subject, url } }),
   };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { contentOf } from '../../../src/provider/mail/fallback.ts';
 import { readPayload } from '../../../src/provider/mail/payload.ts';
 import { scrub, unescapeHtml } from '../../../src/provider/mail/text.ts';
 import { chooseVariant } from '../../../src/provider/mail/variants.ts';
@@ -31,6 +32,25 @@ describe('the provider’s texts', () => {
     const { templateData } = readPayload(JSON.parse(mailBody({ templateData: { text } }).body), ORIGINS);
     expect(templateData.text).toBe(left);
     expect(scrub(text, () => true)).toBe(text);
+  });
+});
+
+describe('the provider’s own mail', () => {
+  const of = (templateData: Record<string, unknown>) =>
+    contentOf(readPayload(JSON.parse(mailBody({ templateData }).body), ORIGINS));
+
+  test('shows breaks, no tags, and each text in its own direction', () => {
+    const text = 'Name &lt;br&gt;&lt;strong&gt;gigi&lt;/strong&gt;&lt;/br&gt; &lt;img src=x&gt;';
+    const { html, text: plain } = of({ title: 'تهيئة', greeting: '', text });
+    expect(html).toContain('<h1 dir="auto"');
+    expect(html).toContain('<p dir="auto">Name <br>gigi<br> &lt;img src=x&gt;</p>');
+    expect(plain).toBe('تهيئة\n\nName \ngigi\n <img src=x>');
+  });
+
+  test('has the provider’s header for lists of mails, where it says more than the title', () => {
+    expect(of({}).preheader).toBe('Provider header');
+    expect(of({ preHeader: 'Provider title' })).not.toHaveProperty('preheader');
+    expect(of({ preHeader: undefined })).not.toHaveProperty('preheader');
   });
 });
 
