@@ -2,7 +2,7 @@ import { createECDH } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { claimDue, renewLeases } from '../../src/persistence/delivery/claims.ts';
-import { settleDelivery } from '../../src/persistence/delivery/settle.ts';
+import { settleDeliveries } from '../../src/persistence/delivery/settle.ts';
 import { createStorage, type TestStorage, useDatabase } from '../support/databases.ts';
 import { type PushService, startPushService } from '../support/push-service.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';
@@ -85,10 +85,10 @@ describe('claims', () => {
     const settle = async (claimed: typeof first, error: string | null) =>
       (
         await fixture.database.change(async (tx) => ({
-          result: await settleDelivery(tx, claimed, { ...SENT, sent: error === null, error }),
+          result: await settleDeliveries(tx, [{ claimed, settlement: { ...SENT, sent: error === null, error } }]),
           scopes: [],
         }))
-      ).result;
+      ).result.has(claimed.id);
     expect(await settle(first, 'smtp_rejected')).toBe(false);
     await fixture.database.change(async (tx) => ({ result: await renewLeases(tx, [first], 60_000), scopes: [] }));
     expect((await stateOf(fixture.database, id)).deliveries[0]?.dueIn).toBeLessThan(21);
@@ -106,10 +106,10 @@ describe('claims', () => {
     });
     if (claimed === undefined) throw new Error('nothing was claimed');
     const { result } = await fixture.database.change(async (tx) => ({
-      result: await settleDelivery(tx, claimed, SENT),
+      result: await settleDeliveries(tx, [{ claimed, settlement: SENT }]),
       scopes: [],
     }));
-    expect(result).toBe(false);
+    expect(result).toEqual(new Set());
   });
 });
 

@@ -107,22 +107,3 @@ async function removeOwned(tx: Tx, email: string, which: ReturnType<typeof sql>)
      where p.id = s.person_id and p.email = ${email} and ${which} returning s.id`.execute(tx.kysely);
   return rows.length > 0;
 }
-
-/** What sending taught: these took a push just now, and these are gone unless they were renewed meanwhile. */
-export async function noteResults(
-  tx: Tx,
-  { used, gone }: { used: readonly number[]; gone: readonly Pick<PushTarget, 'id' | 'updatedAt'>[] },
-): Promise<void> {
-  if (used.length > 0) {
-    await sql`update push_subscription set last_used_at = now() where id = any(${[...used]}::bigint[])`.execute(
-      tx.kysely,
-    );
-  }
-  if (gone.length > 0) {
-    await sql`
-      delete from push_subscription s
-       using unnest(${gone.map(({ id }) => id)}::bigint[], ${gone.map(({ updatedAt }) => updatedAt.toISOString())}::timestamptz[])
-         as g (id, updated_at)
-       where s.id = g.id and s.updated_at = g.updated_at`.execute(tx.kysely);
-  }
-}
