@@ -12,7 +12,9 @@ import * as quotedPrintable from 'nodemailer/lib/qp';
 export function readWhole(message: MimeNode): Readable {
   return new Readable({
     read() {
-      this.push(Buffer.from(write(message)));
+      const whole = write(message);
+      const end = whole.endsWith('\n') ? '' : whole.endsWith('\r') ? '\n' : '\r\n';
+      this.push(Buffer.from(whole + end));
       this.push(null);
     },
   });

@@ -1,6 +1,6 @@
 /**
- * One push to one browser (RFC 8030, 8291, 8292): encrypted and signed by web-push, sent by our own outbound, which has the
- * limits that web-push lacks. What came of it is a value.
+ * One push to one browser (RFC 8030, 8291, 8292): signed by web-push, sent by our own outbound, which has the limits that web-push
+ * lacks. What came of it is a value.
  */
 
 import { hash } from 'node:crypto';
@@ -11,6 +11,7 @@ import type { PushTarget } from '../persistence/delivery/push-subscriptions.ts';
 import type { Logger } from '../telemetry.ts';
 import { readRetryAfter } from './backoff.ts';
 import type { EndpointRules } from './endpoints.ts';
+import { encryptPush } from './push-encryption.ts';
 import type { VapidKeys } from './push-keys.ts';
 import type { PushContent } from './queue.ts';
 
@@ -18,6 +19,12 @@ import type { PushContent } from './queue.ts';
 export const MAX_PUSH_BYTES = 3993;
 /** How long a push service keeps what it cannot deliver at once; as long as we ourselves try. */
 const TTL_SECONDS = 24 * 3600;
+const HEADERS = {
+  TTL: String(TTL_SECONDS),
+  Urgency: 'normal',
+  'Content-Type': 'application/octet-stream',
+  'Content-Encoding': 'aes128gcm',
+};
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 16 * 1024;
 /** A token is good for twelve hours, and used for one: signing it takes longer than all the rest of a push. */
@@ -77,23 +84,15 @@ export class PushSender {
     keys: VapidKeys,
     signal: AbortSignal | undefined,
   ): Promise<PushOutcome> {
-    const { endpoint, p256dh, auth } = target;
-    const { headers, body } = webPush.generateRequestDetails(
-      { endpoint, keys: { p256dh, auth } },
-      fitPayload(content),
-      {
-        TTL: TTL_SECONDS,
-        urgency: 'normal',
-        contentEncoding: 'aes128gcm',
-      },
-    );
+    const { endpoint } = target;
+    const body = encryptPush(fitPayload(content), target);
     try {
       const response = await this.#parts.outbound.send({
         url: endpoint,
         policy: this.#parts.rules.policyOf(endpoint),
         method: 'POST',
         headers: {
-          ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+          ...HEADERS,
           Authorization: this.#authorization(originOf(target), keys),
         },
         body,

@@ -37,7 +37,10 @@ interface Group {
 }
 
 /** The outcome for each, in their order; rejects as the renderer does. */
-export async function renderEach(renderer: Renderer, all: readonly Personal[]): Promise<RenderOutcome[]> {
+export async function renderEach(
+  renderer: Pick<Renderer, 'shown' | 'render'>,
+  all: readonly Personal[],
+): Promise<RenderOutcome[]> {
   const shown = await whatIsShown(renderer, all);
   // Nothing that a template, a payload or a name holds is taken for a mark: they are other ones each time.
   const prefix = `Zq${randomBytes(12).toString('hex')}`;
@@ -59,7 +62,10 @@ export async function renderEach(renderer: Renderer, all: readonly Personal[]): 
   return outcomes;
 }
 
-async function whatIsShown(renderer: Renderer, all: readonly Personal[]): Promise<ReadonlyMap<TemplateSource, Shown>> {
+async function whatIsShown(
+  renderer: Pick<Renderer, 'shown'>,
+  all: readonly Personal[],
+): Promise<ReadonlyMap<TemplateSource, Shown>> {
   if (all.length < WORTH_IT) return new Map();
   const templates = [...new Set(all.map(({ job }) => job.template))];
   return new Map(await Promise.all(templates.map(async (one) => [one, await renderer.shown(one)] as const)));
