@@ -17,8 +17,11 @@ import {
 import type { Compiled, Compiler } from './liquid.ts';
 import { type Shown, TEMPLATE_FIELDS, type TemplateSource, USER_MEMBERS, type UserMember } from './messages.ts';
 
-/** Filters that leave a name as it is, when it is not empty and nothing in it has to be escaped. */
-const NEUTRAL: ReadonlySet<unknown> = new Set(['default', 'escape', 'strip']);
+/**
+ * Filters that leave a name as it is, when it is not empty and nothing in it has to be escaped. The last is what the library calls
+ * the one that escapes all output of HTML; no template can write it.
+ */
+const NEUTRAL: ReadonlySet<string> = new Set(['default', 'escape', 'strip', '[object Function]']);
 /** Liquid's own parts of a source. */
 const CODE = /\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\}/g;
 /** Filters that read an expression out of a text, or choose by chance. */
@@ -87,8 +90,7 @@ function* plainReferences(templates: readonly Template[]): Generator<UserMember>
 function memberOf({ initial, filters }: Value): UserMember | undefined {
   const [token, ...more] = initial.postfix;
   if (more.length > 0 || !TypeGuards.isPropertyAccessToken(token) || token.variable !== undefined) return undefined;
-  // What escapes the output of HTML stands last, as a function.
-  if (!filters.every(({ name }) => typeof name === 'function' || NEUTRAL.has(name))) return undefined;
+  if (!filters.every(({ name }) => NEUTRAL.has(name))) return undefined;
   const [root, member, ...deeper] = token.props;
   if (deeper.length > 0 || !TypeGuards.isWordToken(root) || root.content !== 'user') return undefined;
   if (!TypeGuards.isWordToken(member) && !TypeGuards.isQuotedToken(member)) return undefined;
