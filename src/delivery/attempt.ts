@@ -19,8 +19,8 @@ export interface Channel {
   attempt(claimed: Held, signal: AbortSignal): Promise<Attempt>;
 }
 
-/** What was read after a delivery was claimed counts as present for so many milliseconds: the next of its claim need not ask. */
-export const FRESH_MS = 250;
+/** What was read when a delivery was claimed counts as present for so many milliseconds: then the next of its claim need not ask. */
+export const FRESH_MS = 500;
 
 /** It never will arrive. */
 export function failed(error: string, { attempted = true } = {}): Attempt {

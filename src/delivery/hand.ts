@@ -4,8 +4,8 @@ import type { Claimed } from '../persistence/delivery/claims.ts';
 
 /** A claim as a worker holds it. */
 export interface Held extends Claimed {
-  /** Monotonic milliseconds at which its claim began: what was read later is as new as the claim. */
-  readonly claimedAt: number;
+  /** Monotonic milliseconds at which its claim began, or it was read anew: what was read later is as new as it is. */
+  claimedAt: number;
 }
 
 export interface HandLimits {

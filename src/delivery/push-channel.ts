@@ -4,10 +4,9 @@
  */
 
 import type { Clock } from '../clock.ts';
-import type { Database } from '../persistence/database.ts';
 import type { Claimed } from '../persistence/delivery/claims.ts';
-import { type PushTarget, pushTargets } from '../persistence/delivery/push-subscriptions.ts';
-import { type Attempt, type Channel, FRESH_MS, failed } from './attempt.ts';
+import type { PushTarget } from '../persistence/delivery/push-subscriptions.ts';
+import { type Attempt, type Channel, failed } from './attempt.ts';
 import { nextAttemptIn } from './backoff.ts';
 import type { Held } from './hand.ts';
 import type { Holds } from './holds.ts';
@@ -15,11 +14,10 @@ import { originOf, type PushOutcome, type PushSender } from './push.ts';
 import type { PushContent } from './queue.ts';
 
 export interface PushChannelParts {
-  database: Pick<Database, 'read'>;
   sender: Pick<PushSender, 'send'>;
   /** By origin. */
   holds: Holds;
-  clock: Pick<Clock, 'random' | 'monotonic'>;
+  clock: Pick<Clock, 'random'>;
 }
 
 /** Pushes to one origin at once. Lanes see to that for people with one browser; here it is seen to for the others. */
@@ -39,22 +37,13 @@ export class PushChannel implements Channel {
   }
 
   async attempt(claimed: Held, signal: AbortSignal): Promise<Attempt> {
-    const targets = await this.#targetsOf(claimed);
+    const targets = claimed.targets.filter(({ id }) => !claimed.pushDone.includes(id));
     if (targets.length === 0) return failed('push_gone');
     const content = claimed.content as PushContent;
     const results = await Promise.all(
       targets.map(async (target) => ({ target, result: await this.#push(target, content, signal) })),
     );
     return conclude(claimed, results, this.#parts.clock.random());
-  }
-
-  /** As they were when it was claimed, or as they are where it has waited since. */
-  async #targetsOf({ personId, pushDone, targets, claimedAt }: Held): Promise<readonly PushTarget[]> {
-    const { database, clock } = this.#parts;
-    if (clock.monotonic() - claimedAt > FRESH_MS) {
-      return await database.read((tx) => pushTargets(tx, personId, pushDone));
-    }
-    return targets.filter(({ id }) => !pushDone.includes(id));
   }
 
   async #push(target: PushTarget, content: PushContent, signal: AbortSignal): Promise<Result> {

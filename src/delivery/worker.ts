@@ -5,9 +5,9 @@
 
 import type { Clock } from '../clock.ts';
 import type { Database } from '../persistence/database.ts';
-import { type Claimed, claimDue, releaseAll, renewLeases } from '../persistence/delivery/claims.ts';
+import { type Claimed, claimDue, readPresent, releaseAll, renewLeases } from '../persistence/delivery/claims.ts';
 import type { Logger } from '../telemetry.ts';
-import { type Attempt, type Channel, failed, postponed } from './attempt.ts';
+import { type Attempt, type Channel, FRESH_MS, failed, postponed } from './attempt.ts';
 import { MAX_ATTEMPTS } from './backoff.ts';
 import { Hand, type Held } from './hand.ts';
 import type { Holds } from './holds.ts';
@@ -58,6 +58,9 @@ export class DeliveryWorker {
   readonly #settling: Settling;
   readonly #underWay = new Set<Promise<void>>();
   readonly #cut = new AbortController();
+  /** Found to be no more ours. */
+  readonly #lost = new WeakSet<Held>();
+  #refreshing: Promise<void> | undefined;
   #closing = false;
   #loops: { claiming: Promise<void>; renewing: Promise<void> } | undefined;
   #rung = false;
@@ -174,6 +177,8 @@ export class DeliveryWorker {
 
   /** A state that ends it before anything is tried, or what its channel makes of it. */
   async #attempt(held: Held): Promise<Attempt> {
+    // Its row is gone, or another worker's: there is nothing to send, and nothing will be written.
+    if (!(await this.#isPresent(held))) return postponed(held, 0);
     // Whoever was deactivated meanwhile gets nothing any more.
     if (!held.active) return failed('user_inactive', { attempted: false });
     if (held.expired || held.attempts > MAX_ATTEMPTS) return failed('expired', { attempted: false });
@@ -181,6 +186,31 @@ export class DeliveryWorker {
     const heldMs = this.#parts.lanes.remaining(held.lane);
     if (heldMs > 0) return postponed(held, heldMs);
     return await this.#parts.channels[held.channel].attempt(held, this.#cut.signal);
+  }
+
+  /** Whether it is still ours, with all that is known of it as new as when it was claimed, however long it has waited since. */
+  async #isPresent(held: Held): Promise<boolean> {
+    const { clock } = this.#parts;
+    if (clock.monotonic() - held.claimedAt > FRESH_MS) {
+      this.#refreshing ??= this.#refresh().finally(() => {
+        this.#refreshing = undefined;
+      });
+      await this.#refreshing;
+    }
+    return !this.#lost.has(held);
+  }
+
+  /** Reads all that is in hand anew: whoever waits for the same slow server comes next. */
+  async #refresh(): Promise<void> {
+    const { database, clock } = this.#parts;
+    const at = clock.monotonic();
+    const all = this.#hand.all();
+    const present = await database.read((tx) => readPresent(tx, all));
+    for (const held of all) {
+      const found = present.get(held.id);
+      if (found === undefined) this.#lost.add(held);
+      else Object.assign(held, found, { claimedAt: at });
+    }
   }
 
   async #settle(held: Held, attempt: Attempt): Promise<void> {

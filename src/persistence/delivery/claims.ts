@@ -67,24 +67,42 @@ export async function claimDue(tx: Tx, { limit, perLane, free, leaseMs }: ClaimR
               d.attempts, n.person_id as "personId", p.provider_active and not p.blocked as active,
               d.give_up_at <= now() as expired, d.push_done as "pushDone",
               d.created_at as "createdAt",
-              case when d.channel = 'push' then (
-                select jsonb_agg(jsonb_build_object(
-                         'id', s.id, 'endpoint', s.endpoint, 'p256dh', s.p256dh, 'auth', s.auth,
-                         'vapidKey', s.vapid_key, 'updatedAt', s.updated_at) order by s.id)
-                  from push_subscription s where s.person_id = n.person_id
-              ) end as targets`.execute(tx.kysely);
-  return rows
-    .map(({ targets, ...row }) => ({
-      ...row,
-      targets: (targets ?? []).map((target) => ({ ...target, updatedAt: new Date(target.updatedAt) })),
-    }))
-    .toSorted((a, b) => a.id - b.id);
+              ${TARGETS} as targets`.execute(tx.kysely);
+  return rows.map(({ targets, ...row }) => ({ ...row, targets: readTargets(targets) })).toSorted((a, b) => a.id - b.id);
 }
 
+/** What may have changed since it was claimed. */
+export type Present = Pick<Claimed, 'active' | 'expired' | 'targets'>;
+
+/** Reads it anew; what is not in the answer is claimed by somebody else meanwhile, or gone. */
+export async function readPresent(
+  tx: Tx,
+  held: readonly Pick<Claimed, 'id' | 'attempts'>[],
+): Promise<Map<number, Present>> {
+  const { rows } = await sql<Pick<ClaimedRow, 'id' | 'active' | 'expired' | 'targets'>>`
+    select d.id, p.provider_active and not p.blocked as active, d.give_up_at <= now() as expired, ${TARGETS} as targets
+      from unnest(${held.map(({ id }) => id)}::bigint[], ${held.map(({ attempts }) => attempts)}::int[]) as h (id, attempts)
+      join delivery d on d.id = h.id and d.attempts = h.attempts and d.due_at is not null
+      join notification n on n.id = d.notification_id
+      join person p on p.id = n.person_id`.execute(tx.kysely);
+  return new Map(rows.map(({ id, targets, ...row }) => [id, { ...row, targets: readTargets(targets) }]));
+}
+
+/** The subscriptions of a push. */
+const TARGETS = sql`
+  case when d.channel = 'push' then (
+    select jsonb_agg(jsonb_build_object('id', s.id, 'endpoint', s.endpoint, 'p256dh', s.p256dh, 'auth', s.auth,
+                                        'vapidKey', s.vapid_key, 'updatedAt', s.updated_at) order by s.id)
+      from push_subscription s where s.person_id = n.person_id
+  ) end`;
+
 /** As JSON has it. */
-type ClaimedRow = Omit<Claimed, 'targets'> & {
-  targets: (Omit<PushTarget, 'updatedAt'> & { updatedAt: string })[] | null;
-};
+type TargetRows = (Omit<PushTarget, 'updatedAt'> & { updatedAt: string })[] | null;
+type ClaimedRow = Omit<Claimed, 'targets'> & { targets: TargetRows };
+
+function readTargets(rows: TargetRows): PushTarget[] {
+  return (rows ?? []).map((target) => ({ ...target, updatedAt: new Date(target.updatedAt) }));
+}
 
 /**
  * Moves the ends of leases that are still held. One that was lost meanwhile, or settled for later, stays as it is; one that is

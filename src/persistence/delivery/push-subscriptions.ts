@@ -50,17 +50,6 @@ export async function listSubscriptions(tx: Tx, email: string): Promise<PushSubs
     .execute();
 }
 
-/** A person's subscriptions to be sent to, but for those in `without`. */
-export async function pushTargets(tx: Tx, person: number, without: readonly number[]): Promise<PushTarget[]> {
-  return await tx.kysely
-    .selectFrom('push_subscription')
-    .select(['id', 'endpoint', 'p256dh', 'auth', 'vapid_key as vapidKey', 'updated_at as updatedAt'])
-    .where('person_id', '=', person)
-    .where(sql<boolean>`id <> all (${[...without]}::bigint[])`)
-    .orderBy('id')
-    .execute();
-}
-
 /**
  * Stores a subscription, or updates the one with that endpoint. Another person's comes over only when both keys are the
  * same; else undefined. Of a person's subscriptions the `keep` most recently used stay. One person's come one after the other.
