@@ -33,8 +33,8 @@ interface Waiting {
   /** Its `attempts` is read when it is written: a lease that ended unnoticed may have been taken again. */
   readonly claimed: Claimed;
   readonly attempt: Attempt;
-  resolve(written: boolean): void;
-  reject(error: unknown): void;
+  readonly resolve: (written: boolean) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 export class Settling {

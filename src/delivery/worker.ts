@@ -49,6 +49,8 @@ export const WORKER_LIMITS = {
   giveUpMs: 3000,
 } as const;
 
+/** What waits because the database does is left alone for so long. */
+const UNREAD_MS = 2000;
 /** It is due again when its lease ends. */
 const UNSETTLED = 'a delivery could not be dealt with';
 
@@ -177,8 +179,13 @@ export class DeliveryWorker {
 
   /** A state that ends it before anything is tried, or what its channel makes of it. */
   async #attempt(held: Held): Promise<Attempt> {
-    // Its row is gone, or another worker's: there is nothing to send, and nothing will be written.
-    if (!(await this.#isPresent(held))) return postponed(held, 0);
+    try {
+      // Its row is gone, or another worker's: there is nothing to send, and nothing will be written.
+      if (!(await this.#isPresent(held))) return postponed(held, 0);
+    } catch (error) {
+      this.#parts.log.warn({ err: error, deliveryId: held.id }, 'a delivery waits: it cannot be read anew just now');
+      return postponed(held, UNREAD_MS);
+    }
     // Whoever was deactivated meanwhile gets nothing any more.
     if (!held.active) return failed('user_inactive', { attempted: false });
     if (held.expired || held.attempts > MAX_ATTEMPTS) return failed('expired', { attempted: false });

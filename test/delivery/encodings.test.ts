@@ -8,7 +8,7 @@ import { readWhole } from '../../src/delivery/mime.ts';
 import { encryptPush } from '../../src/delivery/push-encryption.ts';
 
 const { decrypt } = createRequire(import.meta.url)('http_ece') as {
-  decrypt(body: Buffer, keys: { version: string; privateKey: ECDH; authSecret: string }): Buffer;
+  decrypt: (body: Buffer, keys: { version: string; privateKey: ECDH; authSecret: string }) => Buffer;
 };
 
 async function textOf(stream: Readable): Promise<string> {
