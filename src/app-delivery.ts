@@ -55,7 +55,7 @@ export function buildDelivery(ground: DeliveryGround): BuiltDelivery {
   const senderOf = (brandId: number | null) => senders.senderOf(brandId);
   const email = new EmailChannel({ mailer, senderOf, holds: lanes, publicUrl, production, clock, log });
   const sender = new PushSender({ outbound, rules, keys, clock, log });
-  const push = new PushChannel({ database, sender, holds: new Holds(clock), clock });
+  const push = new PushChannel({ sender, holds: new Holds(clock), clock });
   const worker = new DeliveryWorker({
     database,
     clock,

@@ -59,7 +59,7 @@ export interface Ground {
   /** Whether a person is active, as the engine knows it. */
   readonly isActive: (email: string) => Promise<boolean>;
   /** Of what the engine knows. */
-  readonly revision: () => number;
+  readonly revision: () => string;
   /** Handed in by tests alone. */
   readonly deliveryFailpoints?: DeliveryFailpoints | undefined;
 }

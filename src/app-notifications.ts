@@ -29,7 +29,7 @@ export interface NotificationsGround {
   readonly publicUrl: () => string;
   readonly isActive: (email: string) => Promise<boolean>;
   /** Of the engine's knowledge. */
-  readonly revision: () => number;
+  readonly revision: () => string;
 }
 
 type NotificationServices = Pick<

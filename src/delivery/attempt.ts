@@ -3,6 +3,7 @@
 import type { Claimed } from '../persistence/delivery/claims.ts';
 import type { PushTarget } from '../persistence/delivery/push-subscriptions.ts';
 import type { Settlement } from '../persistence/delivery/settle.ts';
+import type { Held } from './hand.ts';
 
 /** What is to be written about an attempt. */
 export interface Attempt extends Settlement {
@@ -15,8 +16,11 @@ export interface Attempt extends Settlement {
 /** A way to reach somebody. */
 export interface Channel {
   /** Rejects only where something is wrong on our side. After `signal` it comes to an end soon. */
-  attempt(claimed: Claimed, signal: AbortSignal): Promise<Attempt>;
+  attempt(claimed: Held, signal: AbortSignal): Promise<Attempt>;
 }
+
+/** What was read when a delivery was claimed counts as present for so many milliseconds: then the next of its claim need not ask. */
+export const FRESH_MS = 500;
 
 /** It never will arrive. */
 export function failed(error: string, { attempted = true } = {}): Attempt {

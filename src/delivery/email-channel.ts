@@ -3,8 +3,9 @@
 import type { Clock } from '../clock.ts';
 import type { Claimed } from '../persistence/delivery/claims.ts';
 import type { Logger } from '../telemetry.ts';
-import { type Attempt, type Channel, failed, postponed } from './attempt.ts';
+import { type Attempt, type Channel, FRESH_MS, failed, postponed } from './attempt.ts';
 import { nextAttemptIn } from './backoff.ts';
+import type { Held } from './hand.ts';
 import type { Holds } from './holds.ts';
 import type { Mailer } from './mail.ts';
 import type { MailMessage, MailOutcome, MailSender } from './message.ts';
@@ -19,24 +20,29 @@ export interface EmailChannelParts {
   /** Names the host of Message-IDs; null while the port is not known. */
   publicUrl: string | null;
   production: boolean;
-  clock: Pick<Clock, 'random'>;
+  clock: Pick<Clock, 'random' | 'monotonic'>;
   log: Logger;
 }
+
+/** Readings kept; they hold passwords, and are of no use after a moment. */
+const MAX_SENDERS = 50;
 
 export class EmailChannel implements Channel {
   readonly #parts: EmailChannelParts;
   readonly #host: string;
+  /** By brand: the sender as it was last read, and when that began. */
+  readonly #senders = new Map<number | null, { readonly at: number; readonly sender: Promise<MailSender> }>();
 
   constructor(parts: EmailChannelParts) {
     this.#parts = parts;
     this.#host = parts.publicUrl === null ? 'localhost' : new URL(parts.publicUrl).hostname;
   }
 
-  async attempt(claimed: Claimed, signal: AbortSignal): Promise<Attempt> {
-    const { mailer, senderOf, holds, log } = this.#parts;
+  async attempt(claimed: Held, signal: AbortSignal): Promise<Attempt> {
+    const { mailer, holds, log } = this.#parts;
     let sender: MailSender;
     try {
-      sender = await senderOf(claimed.brandId);
+      sender = await this.#senderOf(claimed);
     } catch (error) {
       log.warn({ err: error, brandId: claimed.brandId }, 'a brand cannot send: its mail waits');
       holds.refused(claimed.lane);
@@ -45,6 +51,17 @@ export class EmailChannel implements Channel {
     const outcome = await mailer.send(sender, this.#message(claimed), signal);
     if (signal.aborted && outcome.kind === 'transient') return postponed(claimed, 0);
     return this.#conclude(claimed, sender, outcome);
+  }
+
+  /** Read after the delivery was claimed, and just now: one reading does for many mails of a brand, and misses no change. */
+  #senderOf({ brandId, claimedAt }: Held): Promise<MailSender> {
+    const now = this.#parts.clock.monotonic();
+    const known = this.#senders.get(brandId);
+    if (known !== undefined && known.at >= claimedAt && now - known.at <= FRESH_MS) return known.sender;
+    const sender = this.#parts.senderOf(brandId);
+    if (this.#senders.size >= MAX_SENDERS) this.#senders.clear();
+    this.#senders.set(brandId, { at: now, sender });
+    return sender;
   }
 
   #message(claimed: Claimed): MailMessage {

@@ -4,17 +4,16 @@
  */
 
 import type { Clock } from '../clock.ts';
-import type { Database } from '../persistence/database.ts';
 import type { Claimed } from '../persistence/delivery/claims.ts';
-import { type PushTarget, pushTargets } from '../persistence/delivery/push-subscriptions.ts';
+import type { PushTarget } from '../persistence/delivery/push-subscriptions.ts';
 import { type Attempt, type Channel, failed } from './attempt.ts';
 import { nextAttemptIn } from './backoff.ts';
+import type { Held } from './hand.ts';
 import type { Holds } from './holds.ts';
 import { originOf, type PushOutcome, type PushSender } from './push.ts';
 import type { PushContent } from './queue.ts';
 
 export interface PushChannelParts {
-  database: Pick<Database, 'read'>;
   sender: Pick<PushSender, 'send'>;
   /** By origin. */
   holds: Holds;
@@ -37,8 +36,8 @@ export class PushChannel implements Channel {
     this.#parts = parts;
   }
 
-  async attempt(claimed: Claimed, signal: AbortSignal): Promise<Attempt> {
-    const targets = await this.#parts.database.read((tx) => pushTargets(tx, claimed.personId, claimed.pushDone));
+  async attempt(claimed: Held, signal: AbortSignal): Promise<Attempt> {
+    const targets = claimed.targets.filter(({ id }) => !claimed.pushDone.includes(id));
     if (targets.length === 0) return failed('push_gone');
     const content = claimed.content as PushContent;
     const results = await Promise.all(

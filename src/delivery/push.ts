@@ -1,6 +1,6 @@
 /**
- * One push to one browser (RFC 8030, 8291, 8292): encrypted and signed by web-push, sent by our own outbound, which has the
- * limits that web-push lacks. What came of it is a value.
+ * One push to one browser (RFC 8030, 8291, 8292): signed by web-push, sent by our own outbound, which has the limits that web-push
+ * lacks. What came of it is a value.
  */
 
 import { hash } from 'node:crypto';

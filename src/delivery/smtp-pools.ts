@@ -8,6 +8,7 @@ import type { MailMessage } from 'nodemailer/lib/mailer';
 import { addressKind } from '../address-kind.ts';
 import type { Clock } from '../clock.ts';
 import type { ComposedMail, SmtpServer } from './message.ts';
+import { readWhole } from './mime.ts';
 import { loadNodemailer } from './packages.ts';
 import { LostAfterData } from './smtp-failure.ts';
 
@@ -155,14 +156,12 @@ function createTransport(smtp: SmtpServer, { ca, addressOf = (host) => host }: S
 /** Whether the bytes of a message have begun to leave, by the signal that was sent along with it. */
 const BEGUN = new WeakMap<AbortSignal, () => boolean>();
 
-/** Remembers the stream that the client reads the message from: it does so only after the server has said 354. */
+/** Has the client read the message in one piece, and remembers the stream: it is read only after the server has said 354. */
 function watch({ data, message }: MailMessage): void {
   const { signal } = data;
-  if (signal === undefined) return;
-  const create = message.createReadStream.bind(message);
-  message.createReadStream = (options) => {
-    const stream = create(options);
-    BEGUN.set(signal, () => stream.readableDidRead);
+  message.createReadStream = () => {
+    const stream = readWhole(message);
+    if (signal !== undefined) BEGUN.set(signal, () => stream.readableDidRead);
     return stream;
   };
 }

@@ -5,18 +5,18 @@
 
 import type { Clock } from '../clock.ts';
 import type { Database } from '../persistence/database.ts';
-import { type Claimed, claimDue, releaseAll, renewLeases } from '../persistence/delivery/claims.ts';
-import { noteResults } from '../persistence/delivery/push-subscriptions.ts';
-import { settleDelivery } from '../persistence/delivery/settle.ts';
+import { type Claimed, claimDue, readPresent, releaseAll, renewLeases } from '../persistence/delivery/claims.ts';
 import type { Logger } from '../telemetry.ts';
-import { type Attempt, type Channel, failed } from './attempt.ts';
+import { type Attempt, type Channel, FRESH_MS, failed, postponed } from './attempt.ts';
 import { MAX_ATTEMPTS } from './backoff.ts';
+import { Hand, type Held } from './hand.ts';
 import type { Holds } from './holds.ts';
 import type { DeliveryMetrics, DeliveryOutcome } from './metrics.ts';
 import type { DeliveryBell } from './queue.ts';
+import { Settling } from './settling.ts';
 
 /** Points of a delivery's way, for tests that end the process there. */
-export type DeliveryFailpoint = 'claimed' | 'sending' | 'sent' | 'settled';
+export type DeliveryFailpoint = 'claimed' | 'sending' | 'sent' | 'settling' | 'settled';
 
 export interface DeliveryFailpoints {
   hit(name: DeliveryFailpoint): Promise<void> | void;
@@ -40,27 +40,29 @@ export const WORKER_LIMITS = {
   /** What a killed worker held comes back after so long. */
   leaseMs: 20_000,
   renewMs: 5000,
-  /** Deliveries in hand at once, in all and of one lane: one that is slow never takes all hands. */
-  inHand: 64,
-  perLane: { email: 6, push: 16 },
+  inHand: 256,
+  claimed: { email: 32, push: 96 },
+  atOnce: 96,
+  perLane: { email: 6, push: 32 },
   /** At close: so long to come to an end, then what is left is given up, and so long for that. */
   drainMs: 5000,
   giveUpMs: 3000,
 } as const;
 
-/** Writing what came of an attempt is worth waiting for: what is not written is sent again. */
-const SETTLE_TRIES = 6;
-const SETTLE_PAUSE_MS = 500;
+/** What waits because the database does is left alone for so long. */
+const UNREAD_MS = 2000;
+/** It is due again when its lease ends. */
+const UNSETTLED = 'a delivery could not be dealt with';
 
 export class DeliveryWorker {
   readonly #parts: WorkerParts;
-  readonly #inHand = new Map<number, Claimed>();
+  readonly #hand = new Hand(WORKER_LIMITS);
+  readonly #settling: Settling;
   readonly #underWay = new Set<Promise<void>>();
-  /** Lanes of which more may be due than there was room for. */
-  readonly #crowded = new Set<string>();
-  /** Whether more may be due than there were hands for. */
-  #full = false;
   readonly #cut = new AbortController();
+  /** Found to be no more ours. */
+  readonly #lost = new WeakSet<Held>();
+  #refreshing: Promise<void> | undefined;
   #closing = false;
   #loops: { claiming: Promise<void>; renewing: Promise<void> } | undefined;
   #rung = false;
@@ -69,6 +71,14 @@ export class DeliveryWorker {
 
   constructor(parts: WorkerParts) {
     this.#parts = parts;
+    const { database, clock, log, failpoints } = parts;
+    this.#settling = new Settling({
+      database,
+      clock,
+      log,
+      busy: () => this.#hand.underWay > 0,
+      beforeCommit: () => failpoints?.hit('settling'),
+    });
   }
 
   /** Begins to work. What an earlier process left in an embedded database is due at once, elsewhere when its leases end. */
@@ -85,14 +95,15 @@ export class DeliveryWorker {
   async close(): Promise<void> {
     this.#closing = true;
     this.#ring();
+    this.#begin();
     const { drainMs, giveUpMs } = WORKER_LIMITS;
     await this.#within(drainMs, this.#finished());
     this.#cut.abort();
     this.#endPause?.();
     await this.#within(giveUpMs, Promise.all([this.#finished(), this.#loops?.renewing]));
-    if (this.#inHand.size > 0) {
+    if (this.#hand.size > 0) {
       this.#parts.log.warn(
-        { deliveries: this.#inHand.size },
+        { deliveries: this.#hand.size },
         'deliveries are left in hand: they are due after their lease',
       );
     }
@@ -116,113 +127,110 @@ export class DeliveryWorker {
   }
 
   async #claim(): Promise<void> {
-    const { database, failpoints } = this.#parts;
-    const { inHand, perLane, leaseMs } = WORKER_LIMITS;
-    const limit = inHand - this.#inHand.size;
-    this.#full = limit === 0;
+    const { database, clock, lanes, failpoints } = this.#parts;
+    const { claimed: perLane, leaseMs } = WORKER_LIMITS;
+    const room = this.#hand.room();
+    const { limit, free } = room;
     if (limit === 0) return;
-    const free = this.#freeOfLanes();
+    for (const lane of lanes.held()) free.set(lane, 0);
+    const claimedAt = clock.monotonic();
     const request = { limit, perLane, free, leaseMs };
     const { result } = await database.change(async (tx) => ({ result: await claimDue(tx, request), scopes: [] }));
     if (result.length === 0) return;
-    this.#full = result.length === limit;
-    const fresh = result.filter((claimed) => !this.#keeps(claimed));
-    for (const claimed of fresh) this.#inHand.set(claimed.id, claimed);
+    this.#hand.take(
+      result.map((claimed) => ({ ...claimed, claimedAt })),
+      room,
+    );
     await failpoints?.hit('claimed');
-    this.#noteCrowded(result, free);
-    for (const claimed of fresh) {
-      const work = this.#deliver(claimed);
-      this.#underWay.add(work);
-      void work.finally(() => {
-        this.#underWay.delete(work);
-        if (this.#hasRoom(claimed)) this.#ring();
-      });
-    }
+    this.#begin();
   }
 
-  /** Whether it is in hand already: its lease had ended unnoticed. The new claim is then the old one's, and nothing is sent twice. */
-  #keeps({ id, attempts }: Claimed): boolean {
-    const held = this.#inHand.get(id);
-    if (held === undefined) return false;
-    held.attempts = attempts;
-    return true;
+  /** Begins as many of those in hand as there are places. */
+  #begin(): void {
+    if (this.#closing) for (const held of this.#hand.unbegun()) this.#follow(this.#settle(held, postponed(held, 0)));
+    for (let held = this.#hand.next(); held !== undefined; held = this.#hand.next()) this.#follow(this.#deliver(held));
   }
 
-  /** Whether it is time to claim more: not for each that goes, but when half of a lane's, or of all, are gone. */
-  #hasRoom({ lane, channel }: Claimed): boolean {
-    const { inHand, perLane } = WORKER_LIMITS;
-    if (this.#full && this.#inHand.size <= inHand / 2) return true;
-    if (!this.#crowded.has(lane)) return false;
-    let left = 0;
-    for (const other of this.#inHand.values()) if (other.lane === lane) left++;
-    return left <= perLane[channel] / 2;
+  #follow(work: Promise<void>): void {
+    this.#underWay.add(work);
+    void work.finally(() => this.#underWay.delete(work));
   }
 
-  /** Room in the lanes that are in use or held; the others have all of theirs. */
-  #freeOfLanes(): Map<string, number> {
-    const { perLane } = WORKER_LIMITS;
-    const free = new Map<string, number>();
-    for (const { lane, channel } of this.#inHand.values()) {
-      free.set(lane, (free.get(lane) ?? perLane[channel]) - 1);
-    }
-    for (const lane of this.#parts.lanes.held()) free.set(lane, 0);
-    return free;
-  }
-
-  #noteCrowded(claimed: readonly Claimed[], free: ReadonlyMap<string, number>): void {
-    this.#crowded.clear();
-    const counts = Map.groupBy(claimed, ({ lane }) => lane);
-    for (const [lane, [first, ...rest]] of counts) {
-      const room = free.get(lane) ?? WORKER_LIMITS.perLane[first?.channel ?? 'email'];
-      if (rest.length + 1 >= room) this.#crowded.add(lane);
-    }
-    for (const [lane, room] of free) if (room <= 0) this.#crowded.add(lane);
-  }
-
-  async #deliver(claimed: Claimed): Promise<void> {
-    const { clock, log, failpoints, metrics } = this.#parts;
+  async #deliver(held: Held): Promise<void> {
+    const { clock, failpoints, metrics } = this.#parts;
     const startedAt = clock.monotonic();
+    let attempt: Attempt;
     try {
       await failpoints?.hit('sending');
-      const attempt = await this.#attempt(claimed);
+      attempt = await this.#attempt(held);
       await failpoints?.hit('sent');
-      metrics.count(claimed.channel, outcomeOf(attempt), (clock.monotonic() - startedAt) / 1000);
-      await this.#settle(claimed, attempt);
-      await failpoints?.hit('settled');
+      metrics.count(held.channel, outcomeOf(attempt), (clock.monotonic() - startedAt) / 1000);
     } catch (error) {
-      // It is due again when its lease ends.
-      log.error({ err: error, deliveryId: claimed.id }, 'a delivery could not be dealt with');
+      this.#parts.log.error({ err: error, deliveryId: held.id }, UNSETTLED);
+      if (this.#hand.drop(held)) this.#ring();
+      return;
     } finally {
-      this.#inHand.delete(claimed.id);
+      // Its place is free for the next; what came of it is written meanwhile.
+      if (this.#hand.ended(held)) this.#ring();
+      this.#begin();
     }
+    await this.#settle(held, attempt);
   }
 
   /** A state that ends it before anything is tried, or what its channel makes of it. */
-  async #attempt(claimed: Claimed): Promise<Attempt> {
+  async #attempt(held: Held): Promise<Attempt> {
+    try {
+      // Its row is gone, or another worker's: there is nothing to send, and nothing will be written.
+      if (!(await this.#isPresent(held))) return postponed(held, 0);
+    } catch (error) {
+      this.#parts.log.warn({ err: error, deliveryId: held.id }, 'a delivery waits: it cannot be read anew just now');
+      return postponed(held, UNREAD_MS);
+    }
     // Whoever was deactivated meanwhile gets nothing any more.
-    if (!claimed.active) return failed('user_inactive', { attempted: false });
-    if (claimed.expired || claimed.attempts > MAX_ATTEMPTS) return failed('expired', { attempted: false });
-    return await this.#parts.channels[claimed.channel].attempt(claimed, this.#cut.signal);
+    if (!held.active) return failed('user_inactive', { attempted: false });
+    if (held.expired || held.attempts > MAX_ATTEMPTS) return failed('expired', { attempted: false });
+    // Others of its lane have found out, while it waited for its turn, that there is trouble.
+    const heldMs = this.#parts.lanes.remaining(held.lane);
+    if (heldMs > 0) return postponed(held, heldMs);
+    return await this.#parts.channels[held.channel].attempt(held, this.#cut.signal);
   }
 
-  async #settle(claimed: Claimed, attempt: Attempt): Promise<void> {
-    const { database, clock, log } = this.#parts;
-    for (let tries = 1; ; tries++) {
-      try {
-        const { used = [], gone = [] } = attempt;
-        const { result } = await database.change(async (tx) => {
-          const settled = await settleDelivery(tx, claimed, attempt);
-          await noteResults(tx, { used, gone });
-          return { result: settled, scopes: [] };
-        });
-        if (!result)
-          log.warn({ deliveryId: claimed.id }, 'a delivery took longer than its lease; another worker has it');
-        return;
-      } catch (error) {
-        if (tries >= SETTLE_TRIES) throw error;
-        log.warn({ err: error, deliveryId: claimed.id }, 'what came of a delivery is not written yet');
-        await new Promise<void>((resolve) => void clock.after(SETTLE_PAUSE_MS * 2 ** tries, resolve));
+  /** Whether it is still ours, with all that is known of it as new as when it was claimed, however long it has waited since. */
+  async #isPresent(held: Held): Promise<boolean> {
+    const { clock } = this.#parts;
+    if (clock.monotonic() - held.claimedAt > FRESH_MS) {
+      this.#refreshing ??= this.#refresh().finally(() => {
+        this.#refreshing = undefined;
+      });
+      await this.#refreshing;
+    }
+    return !this.#lost.has(held);
+  }
+
+  /** Reads all that is in hand anew: whoever waits for the same slow server comes next. */
+  async #refresh(): Promise<void> {
+    const { database, clock } = this.#parts;
+    const at = clock.monotonic();
+    const all = this.#hand.all();
+    const present = await database.read((tx) => readPresent(tx, all));
+    for (const held of all) {
+      const found = present.get(held.id);
+      if (found === undefined) this.#lost.add(held);
+      else Object.assign(held, found, { claimedAt: at });
+    }
+  }
+
+  async #settle(held: Held, attempt: Attempt): Promise<void> {
+    const { log, failpoints } = this.#parts;
+    try {
+      if (!(await this.#settling.settle(held, attempt))) {
+        log.warn({ deliveryId: held.id }, 'a delivery took longer than its lease; another worker has it');
       }
+      await failpoints?.hit('settled');
+    } catch (error) {
+      log.error({ err: error, deliveryId: held.id }, UNSETTLED);
+    } finally {
+      if (this.#hand.drop(held)) this.#ring();
     }
   }
 
@@ -232,7 +240,7 @@ export class DeliveryWorker {
     for (;;) {
       await this.#pause(renewMs);
       if (this.#cut.signal.aborted) return;
-      const held = [...this.#inHand.values()];
+      const held = this.#hand.all();
       if (held.length === 0) continue;
       try {
         await database.change(async (tx) => ({ result: await renewLeases(tx, held, leaseMs), scopes: [] }));

@@ -7,8 +7,9 @@ import { type BrandLook, brandsFor } from '../persistence/notifications/brands.t
 import { findReaders, type ReaderRow } from '../persistence/notifications/readers.ts';
 import { fallbacks, findVariants, type TemplateRow } from '../persistence/notifications/templates.ts';
 import { findType, type TypeRow } from '../persistence/notifications/types.ts';
+import { type Personal, renderEach } from './merge.ts';
 import { plainHtml } from './plain.ts';
-import type { Renderer, RenderJob } from './render.ts';
+import type { Renderer } from './render.ts';
 import { sourceOf, unrenderable } from './templates.ts';
 import { isTarget } from './urls.ts';
 import { missingVariables, variablesOf } from './variables.ts';
@@ -98,7 +99,7 @@ export async function compose(
   refuseHuge(order, JSON.stringify(order.payload).length + 2 * (order.body?.length ?? 0));
   if (material.variants.length === 0) return order.recipients.map((email) => plainMessage(material, order, email));
   const planned = order.recipients.map((email) => plan(material, order, email));
-  const outcomes = await renderer.render(planned.map(({ job }) => job));
+  const outcomes = await renderEach(renderer, planned);
   let total = 0;
   return planned.map(({ email, brandId, variant }, index) => {
     const outcome = outcomes[index];
@@ -136,11 +137,10 @@ function tooLarge(): UsherError {
   return new UsherError('PAYLOAD_TOO_LARGE', 'This is too much for so many recipients: send it to fewer at once.');
 }
 
-interface Planned {
+interface Planned extends Personal {
   readonly email: string;
   readonly brandId: number | null;
   readonly variant: TemplateRow;
-  readonly job: RenderJob;
 }
 
 function plan(material: Material, order: SendOrder, email: string): Planned {
@@ -152,7 +152,8 @@ function plan(material: Material, order: SendOrder, email: string): Planned {
   const brand = brands.find(({ id }) => id === brandId) ?? brands.find(({ isDefault }) => isDefault);
   const user = reader ?? { email, firstName: null, lastName: null, displayName: null, locale: null };
   const variables = variablesOf({ user, app, brand, locale: variant.locale });
-  return { email, brandId, variant, job: { template: templateOf(variant), payload: order.payload, variables } };
+  const job = { template: templateOf(variant), payload: order.payload, variables };
+  return { email, brandId, variant, job, user: variables.user, look: String(brand?.id) };
 }
 
 const SOURCES = new WeakMap<TemplateRow, ReturnType<typeof sourceOf>>();

@@ -3,13 +3,22 @@
  * (Contract 6: LiquidJS with output escaping in HTML, no files, no partials, bounded in time and memory.)
  */
 
+import { hash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../clock.ts';
 import { unavailable } from '../errors.ts';
-import type { RenderJob, RenderOutcome, TemplateFault, TemplateSource } from './render/messages.ts';
+import type { RenderJob, RenderOutcome, Shown, TemplateFault, TemplateSource } from './render/messages.ts';
 import { RenderProcess } from './render/process.ts';
 
-export type { Rendered, RenderJob, RenderOutcome, TemplateFault, TemplateSource } from './render/messages.ts';
+export type {
+  Rendered,
+  RenderJob,
+  RenderOutcome,
+  Shown,
+  TemplateFault,
+  TemplateSource,
+  UserMember,
+} from './render/messages.ts';
 
 /** Milliseconds for one job. */
 export const PATIENCE_MS = 250;
@@ -21,6 +30,9 @@ const SLICE = 64;
 const MAX_WAITING = 1000;
 /** A process without work ends after this. */
 const IDLE_MS = 60_000;
+
+/** Analyses of templates that are kept. */
+const MAX_ANALYSES = 200;
 
 type Work = (worker: RenderProcess) => Promise<void>;
 
@@ -40,6 +52,8 @@ export class Renderer {
   readonly #size: number;
   readonly #workers = new Set<RenderProcess>();
   readonly #waiting: Waiting[] = [];
+  /** By the hash of a template's parts. */
+  readonly #shown = new Map<string, Shown>();
   #cancelIdle: () => void = () => undefined;
   #closed = false;
 
@@ -58,6 +72,22 @@ export class Renderer {
       faults = gone === null ? answer.faults : [{ field: 'html', line: 1, column: 1, message: `it ${gone} to parse` }];
     });
     return faults;
+  }
+
+  /** What the template shows of its reader, and nothing more; null when it may do anything with it, or is not known to do less. */
+  async shown(template: TemplateSource): Promise<Shown> {
+    const key = hash('sha256', JSON.stringify(template), 'base64url');
+    const known = this.#shown.get(key);
+    if (known !== undefined) return known;
+    let shown: Shown = null;
+    await this.#queue(async (worker) => {
+      const { gone, blame, ...answer } = await worker.analyse(template, CAREFUL_MS);
+      if (gone !== null && !blame) throw this.#trouble(gone);
+      shown = answer.shown;
+    });
+    if (this.#shown.size >= MAX_ANALYSES) this.#shown.clear();
+    this.#shown.set(key, shown);
+    return shown;
   }
 
   /**

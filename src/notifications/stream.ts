@@ -41,7 +41,7 @@ export interface InboxStreamsOptions {
   /** Whether the address's person is active, as the engine knows it. */
   readonly isActive: (email: string) => Promise<boolean>;
   /** What that knowledge is of: whoever was active stays so while it is the same. */
-  readonly revision: () => number;
+  readonly revision: () => string;
 }
 
 export class InboxStreams {
@@ -50,7 +50,7 @@ export class InboxStreams {
   readonly #order: StreamOrder;
   /** Whose streams were opened since the last look at who may read. */
   #unchecked = new Set<string>();
-  #checked = { revision: -1, at: Number.NEGATIVE_INFINITY };
+  #checked = { revision: '', at: Number.NEGATIVE_INFINITY };
   #dirty = new Set<string>();
   #looking: Promise<void> | undefined;
   #polling: Promise<void> | undefined;

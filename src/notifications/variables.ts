@@ -19,7 +19,7 @@ export function variablesOf(about: {
   app: { code: string; name: string };
   brand: BrandLook | undefined;
   locale: string;
-}): Record<string, unknown> {
+}) {
   const { user, app, brand, locale } = about;
   return {
     user: {

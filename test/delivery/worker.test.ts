@@ -1,8 +1,11 @@
 import { createECDH } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { systemClock } from '../../src/clock.ts';
+import { Settling } from '../../src/delivery/settling.ts';
 import { claimDue, renewLeases } from '../../src/persistence/delivery/claims.ts';
-import { settleDelivery } from '../../src/persistence/delivery/settle.ts';
+import { settleDeliveries } from '../../src/persistence/delivery/settle.ts';
+import { createLogger } from '../../src/telemetry.ts';
 import { createStorage, type TestStorage, useDatabase } from '../support/databases.ts';
 import { type PushService, startPushService } from '../support/push-service.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';
@@ -85,16 +88,86 @@ describe('claims', () => {
     const settle = async (claimed: typeof first, error: string | null) =>
       (
         await fixture.database.change(async (tx) => ({
-          result: await settleDelivery(tx, claimed, { ...SENT, sent: error === null, error }),
+          result: await settleDeliveries(tx, [{ claimed, settlement: { ...SENT, sent: error === null, error } }]),
           scopes: [],
         }))
-      ).result;
+      ).result.has(claimed.id);
     expect(await settle(first, 'smtp_rejected')).toBe(false);
     await fixture.database.change(async (tx) => ({ result: await renewLeases(tx, [first], 60_000), scopes: [] }));
     expect((await stateOf(fixture.database, id)).deliveries[0]?.dueIn).toBeLessThan(21);
     expect(await settle(second, null)).toBe(true);
     expect(await stateOf(fixture.database, id)).toMatchObject({ status: 'sent', deliveries: [{ attempts: 2 }] });
     expect(await settle(second, 'smtp_rejected')).toBe(false);
+  });
+
+  test('many are settled together, each as it came; what another worker has meanwhile stays as it is', async () => {
+    const subscribed = 'both@example.com';
+    const [first = 0, second = 0, third = 0] = await make('together', [
+      { to: subscribed, email: {}, push: {} },
+      { to: 'later@example.com', email: {} },
+      { to: 'lost@example.com', email: {} },
+    ]);
+    const all = await claim();
+    const of = (notification: number, channel: string) =>
+      all.find((one) => one.notificationId === notification && one.channel === channel) as (typeof all)[0];
+    const lost = of(third, 'email');
+    const { result } = await fixture.database.change(async (tx) => ({
+      result: await settleDeliveries(tx, [
+        { claimed: of(first, 'email'), settlement: { ...SENT, pushDone: [7, 8] } },
+        { claimed: of(first, 'push'), settlement: { ...SENT, sent: false, error: 'push_gone' } },
+        { claimed: of(second, 'email'), settlement: { ...SENT, sent: false, againInMs: 4000, error: 'smtp_deferred' } },
+        { claimed: { ...lost, attempts: lost.attempts + 1 }, settlement: SENT },
+      ]),
+      scopes: [],
+    }));
+    expect(result).toEqual(new Set([of(first, 'email'), of(first, 'push'), of(second, 'email')].map(({ id }) => id)));
+    expect(await stateOf(fixture.database, first)).toMatchObject({
+      status: 'partial',
+      reason: 'push_gone',
+      deliveries: [
+        { channel: 'email', status: 'sent', sent: true, dueIn: null },
+        { channel: 'push', status: 'failed', sent: false, dueIn: null },
+      ],
+    });
+    const waiting = await stateOf(fixture.database, second);
+    expect(waiting).toMatchObject({ status: 'queued', deliveries: [{ status: 'queued', error: 'smtp_deferred' }] });
+    expect(waiting.deliveries[0]?.dueIn).toBeLessThan(5);
+    expect(await stateOf(fixture.database, third)).toMatchObject({
+      status: 'queued',
+      deliveries: [{ status: 'sending' }],
+    });
+  });
+
+  test('one that cannot be written does not keep the others from it', async () => {
+    const to = Array.from({ length: 6 }, (_, index) => `poison${index}@example.com`);
+    const ids = await make(
+      'poison',
+      to.map((one) => ({ to: one, email: {} })),
+    );
+    const all = await claim();
+    let changes = 0;
+    const settling = new Settling({
+      database: {
+        change: (fn) => {
+          changes++;
+          return fixture.database.change(fn);
+        },
+      },
+      clock: systemClock,
+      log: createLogger('silent'),
+      busy: () => changes === 0,
+      beforeCommit: () => undefined,
+    });
+    const outcomes = await Promise.allSettled(
+      all.map((claimed, at) =>
+        settling.settle(claimed, at === 2 ? { ...SENT, sent: false, error: 'no database takes \0' } : SENT),
+      ),
+    );
+    expect(outcomes.map(({ status }) => status)).toEqual(all.map((_, at) => (at === 2 ? 'rejected' : 'fulfilled')));
+    // All together, then one by one.
+    expect(changes).toBe(7);
+    const states = await Promise.all(ids.map((id) => stateOf(fixture.database, id)));
+    expect(states.filter(({ status }) => status === 'sent')).toHaveLength(5);
   });
 
   test('deliveries of a deleted application are gone, also under way', async () => {
@@ -106,10 +179,10 @@ describe('claims', () => {
     });
     if (claimed === undefined) throw new Error('nothing was claimed');
     const { result } = await fixture.database.change(async (tx) => ({
-      result: await settleDelivery(tx, claimed, SENT),
+      result: await settleDeliveries(tx, [{ claimed, settlement: SENT }]),
       scopes: [],
     }));
-    expect(result).toBe(false);
+    expect(result).toEqual(new Set());
   });
 });
 

@@ -89,7 +89,8 @@ function sentence(message: string | undefined): string {
   return first.replace(/(, file:[^,]*)?, line:\d+, col:\d+$/, '').slice(0, 200) || 'it does not parse';
 }
 
-type Compiled = { readonly [Field in TemplateField]: Template[] | null };
+/** The parts of a template, parsed. */
+export type Compiled = { readonly [Field in TemplateField]: Template[] | null };
 
 /** The last parsed templates: most batches have one, and mostly the same. */
 export class Compiler {

@@ -16,6 +16,16 @@ export type TemplateField = keyof TemplateSource;
 /** The parts in the order in which faults are told. */
 export const TEMPLATE_FIELDS: readonly TemplateField[] = ['subject', 'html', 'text', 'pushTitle', 'pushBody', 'url'];
 
+/** What templates can show of whom they are rendered for. */
+export const USER_MEMBERS = ['email', 'firstName', 'lastName', 'displayName', 'locale'] as const;
+export type UserMember = (typeof USER_MEMBERS)[number];
+
+/**
+ * The members of `user` that a template shows as they are, and does nothing else with; null when it may do anything. With none it
+ * says the same to everybody.
+ */
+export type Shown = readonly UserMember[] | null;
+
 /** Where a part of a template does not parse. */
 export interface TemplateFault {
   readonly field: TemplateField;
@@ -51,11 +61,13 @@ export type RenderOutcome =
 
 export type ToProcess =
   | { readonly kind: 'check'; readonly template: TemplateSource }
+  | { readonly kind: 'analyse'; readonly template: TemplateSource }
   /** `careful`: tell each outcome by itself, so that a job which ends the process is known. */
   | { readonly kind: 'render'; readonly jobs: readonly RenderJob[]; readonly careful: boolean };
 
 export type FromProcess =
   | { readonly kind: 'ready' }
   | { readonly kind: 'checked'; readonly faults: readonly TemplateFault[] }
+  | { readonly kind: 'analysed'; readonly shown: Shown }
   /** The outcomes of the next jobs, in their order. */
   | { readonly kind: 'rendered'; readonly outcomes: readonly RenderOutcome[] };

@@ -2,7 +2,15 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import type { Clock } from '../../clock.ts';
-import type { FromProcess, RenderJob, RenderOutcome, TemplateFault, TemplateSource } from './messages.ts';
+import type {
+  FromProcess,
+  RenderJob,
+  RenderOutcome,
+  Shown,
+  TemplateFault,
+  TemplateSource,
+  ToProcess,
+} from './messages.ts';
 
 /** Milliseconds. Loading the libraries is not a template's fault. */
 const START_MS = 20_000;
@@ -71,20 +79,16 @@ export class RenderProcess {
 
   /** Where a template does not parse. */
   check(template: TemplateSource, patienceMs: number): Promise<{ faults: readonly TemplateFault[] } & Ended> {
-    const { promise, resolve } = Promise.withResolvers<{ faults: readonly TemplateFault[] } & Ended>();
-    let faults: readonly TemplateFault[] = [];
-    this.#start(
-      { kind: 'check', template },
-      {
-        patienceMs,
-        take: (message) => {
-          if (message.kind === 'checked') faults = message.faults;
-          return true;
-        },
-        end: (ended) => resolve({ faults, ...ended }),
-      },
+    return this.#ask({ kind: 'check', template }, patienceMs, { faults: [] as readonly TemplateFault[] }, (message) =>
+      message.kind === 'checked' ? { faults: message.faults } : null,
     );
-    return promise;
+  }
+
+  /** What a template shows of its reader; null too when it is not known. */
+  analyse(template: TemplateSource, patienceMs: number): Promise<{ shown: Shown } & Ended> {
+    return this.#ask({ kind: 'analyse', template }, patienceMs, { shown: null as Shown }, (message) =>
+      message.kind === 'analysed' ? { shown: message.shown } : null,
+    );
   }
 
   /** Renders until the end of the jobs or its own; `take` gets the outcomes as they come. */
@@ -116,7 +120,27 @@ export class RenderProcess {
     this.#ended('was ended', false);
   }
 
-  #start(message: unknown, task: Task): void {
+  /** One question, one answer; `otherwise` when it does not come. */
+  #ask<T extends object>(
+    question: ToProcess,
+    patienceMs: number,
+    otherwise: T,
+    read: (message: FromProcess) => T | null,
+  ): Promise<T & Ended> {
+    const { promise, resolve } = Promise.withResolvers<T & Ended>();
+    let answer = otherwise;
+    this.#start(question, {
+      patienceMs,
+      take: (message) => {
+        answer = read(message) ?? answer;
+        return true;
+      },
+      end: (ended) => resolve({ ...answer, ...ended }),
+    });
+    return promise;
+  }
+
+  #start(message: ToProcess, task: Task): void {
     this.#task = task;
     this.#message = message;
     if (this.#gone !== null) this.#finish();

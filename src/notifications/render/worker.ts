@@ -5,6 +5,7 @@
 
 import { Compiler, check, renderer } from './liquid.ts';
 import type { FromProcess, RenderOutcome, ToProcess } from './messages.ts';
+import { shownOf } from './shown.ts';
 
 /** Outcomes are told together, but not later than this. */
 const TELL_EVERY_MS = 10;
@@ -35,7 +36,8 @@ async function render({ jobs, careful }: Extract<ToProcess, { kind: 'render' }>)
 
 process.on('message', (message: ToProcess) => {
   if (message.kind === 'render') void render(message);
-  else void tell({ kind: 'checked', faults: check(message.template) });
+  else if (message.kind === 'check') void tell({ kind: 'checked', faults: check(message.template) });
+  else void tell({ kind: 'analysed', shown: shownOf(compiler, message.template) });
 });
 // A terminal sends these to all of its processes; this one ends when the service lets it go.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);

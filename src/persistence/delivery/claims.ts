@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import type { PushTarget } from './push-subscriptions.ts';
 
 /** A delivery in a worker's hands until its lease ends. */
 export interface Claimed {
@@ -19,6 +20,8 @@ export interface Claimed {
   /** Push subscriptions that need no more tries. */
   pushDone: number[];
   createdAt: Date;
+  /** Of a push: the person's subscriptions as they were when it was claimed. Else empty. */
+  targets: readonly PushTarget[];
 }
 
 export interface ClaimRequest {
@@ -36,7 +39,7 @@ export interface ClaimRequest {
  * is a `due_at` behind the lease: nobody has to clean up after a worker that was killed.
  */
 export async function claimDue(tx: Tx, { limit, perLane, free, leaseMs }: ClaimRequest): Promise<Claimed[]> {
-  const { rows } = await sql<Claimed>`
+  const { rows } = await sql<ClaimedRow>`
     with recursive lanes (lane) as (
       (select lane from delivery where due_at is not null order by lane limit 1)
       union all
@@ -63,22 +66,62 @@ export async function claimDue(tx: Tx, { limit, perLane, free, leaseMs }: ClaimR
     returning d.id, d.notification_id as "notificationId", d.channel, d.lane, d.brand_id as "brandId", d.content,
               d.attempts, n.person_id as "personId", p.provider_active and not p.blocked as active,
               d.give_up_at <= now() as expired, d.push_done as "pushDone",
-              d.created_at as "createdAt"`.execute(tx.kysely);
-  return rows.toSorted((a, b) => a.id - b.id);
+              d.created_at as "createdAt",
+              ${TARGETS} as targets`.execute(tx.kysely);
+  return rows.map(({ targets, ...row }) => ({ ...row, targets: readTargets(targets) })).toSorted((a, b) => a.id - b.id);
 }
 
-/** Moves the ends of leases that are still held. One that was lost meanwhile, or settled for later, stays as it is. */
+/** What may have changed since it was claimed. */
+export type Present = Pick<Claimed, 'active' | 'expired' | 'targets'>;
+
+/** Reads it anew; what is not in the answer is claimed by somebody else meanwhile, or gone. */
+export async function readPresent(
+  tx: Tx,
+  held: readonly Pick<Claimed, 'id' | 'attempts'>[],
+): Promise<Map<number, Present>> {
+  const { rows } = await sql<Pick<ClaimedRow, 'id' | 'active' | 'expired' | 'targets'>>`
+    select d.id, p.provider_active and not p.blocked as active, d.give_up_at <= now() as expired, ${TARGETS} as targets
+      from unnest(${held.map(({ id }) => id)}::bigint[], ${held.map(({ attempts }) => attempts)}::int[]) as h (id, attempts)
+      join delivery d on d.id = h.id and d.attempts = h.attempts and d.due_at is not null
+      join notification n on n.id = d.notification_id
+      join person p on p.id = n.person_id`.execute(tx.kysely);
+  return new Map(rows.map(({ id, targets, ...row }) => [id, { ...row, targets: readTargets(targets) }]));
+}
+
+/** The subscriptions of a push. */
+const TARGETS = sql`
+  case when d.channel = 'push' then (
+    select jsonb_agg(jsonb_build_object('id', s.id, 'endpoint', s.endpoint, 'p256dh', s.p256dh, 'auth', s.auth,
+                                        'vapidKey', s.vapid_key, 'updatedAt', s.updated_at) order by s.id)
+      from push_subscription s where s.person_id = n.person_id
+  ) end`;
+
+/** As JSON has it. */
+type TargetRows = (Omit<PushTarget, 'updatedAt'> & { updatedAt: string })[] | null;
+type ClaimedRow = Omit<Claimed, 'targets'> & { targets: TargetRows };
+
+function readTargets(rows: TargetRows): PushTarget[] {
+  return (rows ?? []).map((target) => ({ ...target, updatedAt: new Date(target.updatedAt) }));
+}
+
+/**
+ * Moves the ends of leases that are still held. One that was lost meanwhile, or settled for later, stays as it is; one that is
+ * being settled just now is skipped, not waited for.
+ */
 export async function renewLeases(
   tx: Tx,
   held: readonly Pick<Claimed, 'id' | 'attempts'>[],
   leaseMs: number,
 ): Promise<void> {
   await sql`
-    update delivery d set due_at = now() + ${leaseMs}::int * interval '1 millisecond'
-      from unnest(${held.map(({ id }) => id)}::bigint[], ${held.map(({ attempts }) => attempts)}::int[])
-        as h (id, attempts)
-     where d.id = h.id and d.attempts = h.attempts
-       and d.due_at < now() + ${leaseMs}::int * interval '1 millisecond'`.execute(tx.kysely);
+    update delivery set due_at = now() + ${leaseMs}::int * interval '1 millisecond'
+     where id in (
+       select d.id
+         from unnest(${held.map(({ id }) => id)}::bigint[], ${held.map(({ attempts }) => attempts)}::int[])
+              as h (id, attempts)
+         join delivery d on d.id = h.id
+        where d.attempts = h.attempts and d.due_at < now() + ${leaseMs}::int * interval '1 millisecond'
+          for update of d skip locked)`.execute(tx.kysely);
 }
 
 /**

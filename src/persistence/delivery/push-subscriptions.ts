@@ -50,17 +50,6 @@ export async function listSubscriptions(tx: Tx, email: string): Promise<PushSubs
     .execute();
 }
 
-/** A person's subscriptions to be sent to, but for those in `without`. */
-export async function pushTargets(tx: Tx, person: number, without: readonly number[]): Promise<PushTarget[]> {
-  return await tx.kysely
-    .selectFrom('push_subscription')
-    .select(['id', 'endpoint', 'p256dh', 'auth', 'vapid_key as vapidKey', 'updated_at as updatedAt'])
-    .where('person_id', '=', person)
-    .where(sql<boolean>`id <> all (${[...without]}::bigint[])`)
-    .orderBy('id')
-    .execute();
-}
-
 /**
  * Stores a subscription, or updates the one with that endpoint. Another person's comes over only when both keys are the
  * same; else undefined. Of a person's subscriptions the `keep` most recently used stay. One person's come one after the other.
@@ -106,23 +95,4 @@ async function removeOwned(tx: Tx, email: string, which: ReturnType<typeof sql>)
     delete from push_subscription s using person p
      where p.id = s.person_id and p.email = ${email} and ${which} returning s.id`.execute(tx.kysely);
   return rows.length > 0;
-}
-
-/** What sending taught: these took a push just now, and these are gone unless they were renewed meanwhile. */
-export async function noteResults(
-  tx: Tx,
-  { used, gone }: { used: readonly number[]; gone: readonly Pick<PushTarget, 'id' | 'updatedAt'>[] },
-): Promise<void> {
-  if (used.length > 0) {
-    await sql`update push_subscription set last_used_at = now() where id = any(${[...used]}::bigint[])`.execute(
-      tx.kysely,
-    );
-  }
-  if (gone.length > 0) {
-    await sql`
-      delete from push_subscription s
-       using unnest(${gone.map(({ id }) => id)}::bigint[], ${gone.map(({ updatedAt }) => updatedAt.toISOString())}::timestamptz[])
-         as g (id, updated_at)
-       where s.id = g.id and s.updated_at = g.updated_at`.execute(tx.kysely);
-  }
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 import type { Claimed } from './claims.ts';
+import type { PushTarget } from './push-subscriptions.ts';
 
 /** What came of a claim. */
 export interface Settlement {
@@ -16,40 +17,85 @@ export interface Settlement {
   pushDone: readonly number[];
 }
 
+/** A claim and what came of it. */
+export interface Settled {
+  readonly claimed: Pick<Claimed, 'id' | 'notificationId' | 'attempts'>;
+  readonly settlement: Settlement;
+}
+
 /**
- * Writes what came of a claim, and the notification's status by all its deliveries. False when the claim was lost meanwhile:
- * whoever has it now settles it. Deliveries of one notification are settled one after the other: the second statement begins
- * under the notification's lock, and so sees what the other settlement has committed.
+ * Writes what came of claims, each of another delivery, and the status of each notification by all its deliveries. Answers the ids
+ * of those that were written; the other claims were lost meanwhile: whoever has them now settles them. Deliveries of one
+ * notification are settled one after the other: the second statement begins under the notifications' locks, and so sees what
+ * other settlements have committed. The locks are taken in one order for everybody.
  */
-export async function settleDelivery(
-  tx: Tx,
-  { id, notificationId, attempts }: Pick<Claimed, 'id' | 'notificationId' | 'attempts'>,
-  { sent, againInMs, attempted, error, pushDone }: Settlement,
-): Promise<boolean> {
-  const { rows } = await sql`
-    with n as materialized (select id from notification where id = ${notificationId} for update)
+export async function settleDeliveries(tx: Tx, all: readonly Settled[]): Promise<Set<number>> {
+  const written = all.map(({ claimed, settlement }) => ({
+    id: claimed.id,
+    notification: claimed.notificationId,
+    claim: claimed.attempts,
+    sent: settlement.sent,
+    again: settlement.againInMs,
+    attempted: settlement.attempted,
+    error: settlement.error,
+    done: settlement.pushDone,
+  }));
+  const { rows } = await sql<{ id: number; notification: number }>`
+    with s as materialized (
+      select * from jsonb_to_recordset(${JSON.stringify(written)}::jsonb)
+        as s (id bigint, notification bigint, claim int, sent boolean, again float8, attempted boolean, error text,
+              done bigint[])
+    ), n as materialized (
+      select id from notification where id in (select notification from s) order by id for update
+    )
     update delivery d
-       set status = case when ${sent}::boolean or d.sent_at is not null then 'sent'
-                         when ${againInMs === null}::boolean then 'failed' else 'queued' end,
-           error = case when ${sent}::boolean or d.sent_at is not null then null else ${error}::text end,
-           sent_at = case when ${sent}::boolean then coalesce(d.sent_at, now()) else d.sent_at end,
-           due_at = now() + ${againInMs}::float8 * interval '1 millisecond',
-           attempts = d.attempts - ${attempted ? 0 : 1}::int,
-           push_done = ${[...pushDone]}::bigint[]
-      from n
-     where d.id = ${id} and d.notification_id = n.id and d.attempts = ${attempts} and d.due_at is not null
-    returning d.id`.execute(tx.kysely);
-  if (rows.length === 0) return false;
+       set status = case when s.sent or d.sent_at is not null then 'sent'
+                         when s.again is null then 'failed' else 'queued' end,
+           error = case when s.sent or d.sent_at is not null then null else s.error end,
+           sent_at = case when s.sent then coalesce(d.sent_at, now()) else d.sent_at end,
+           due_at = now() + s.again * interval '1 millisecond',
+           attempts = d.attempts - case when s.attempted then 0 else 1 end,
+           push_done = s.done
+      from s join n on n.id = s.notification
+     where d.id = s.id and d.notification_id = n.id and d.attempts = s.claim and d.due_at is not null
+    returning d.id, n.id as notification`.execute(tx.kysely);
+  if (rows.length > 0) await settleNotifications(tx, [...new Set(rows.map(({ notification }) => notification))]);
+  return new Set(rows.map(({ id }) => id));
+}
+
+/** The status of notifications by all their deliveries. Their rows are locked. */
+async function settleNotifications(tx: Tx, ids: readonly number[]): Promise<void> {
   await sql`
     update notification n set status = s.status, status_reason = s.reason
-      from (select case when bool_or(status in ('queued', 'sending')) then 'queued'
+      from (select notification_id as id,
+                   case when bool_or(status in ('queued', 'sending')) then 'queued'
                         when bool_and(status = 'sent') then 'sent'
                         when bool_or(status = 'sent') then 'partial'
                         else 'failed' end as status,
                    case when bool_or(status in ('queued', 'sending')) then null
                         else (array_agg(error order by channel) filter (where status = 'failed'))[1] end as reason
-              from delivery where notification_id = ${notificationId}) s
-     where n.id = ${notificationId} and n.status <> 'suppressed'
+              from delivery where notification_id = any(${[...ids]}::bigint[]) group by notification_id) s
+     where n.id = s.id and n.status <> 'suppressed'
        and (n.status <> s.status or n.status_reason is distinct from s.reason)`.execute(tx.kysely);
-  return true;
+}
+
+/** What sending taught about subscriptions: these took a push just now, and these are gone unless they were renewed meanwhile. */
+export async function noteResults(
+  tx: Tx,
+  { used, gone }: { used: readonly number[]; gone: readonly Pick<PushTarget, 'id' | 'updatedAt'>[] },
+): Promise<void> {
+  if (used.length > 0) {
+    // Locked in one order, since several workers may write of the same browsers.
+    await sql`
+      update push_subscription set last_used_at = now()
+       where id in (select id from push_subscription where id = any(${[...used]}::bigint[]) order by id
+                       for no key update)`.execute(tx.kysely);
+  }
+  if (gone.length > 0) {
+    await sql`
+      delete from push_subscription s
+       using unnest(${gone.map(({ id }) => id)}::bigint[], ${gone.map(({ updatedAt }) => updatedAt.toISOString())}::timestamptz[])
+         as g (id, updated_at)
+       where s.id = g.id and s.updated_at = g.updated_at`.execute(tx.kysely);
+  }
 }

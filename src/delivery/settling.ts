@@ -1,0 +1,117 @@
+/**
+ * Writes what came of attempts, many in one transaction. A delivery counts as in hand until it is written: what a killed worker
+ * had sent and not yet written is sent again, with the same Message-ID.
+ */
+
+import type { Clock } from '../clock.ts';
+import { UsherError } from '../errors.ts';
+import type { Database } from '../persistence/database.ts';
+import type { Claimed } from '../persistence/delivery/claims.ts';
+import { noteResults, settleDeliveries } from '../persistence/delivery/settle.ts';
+import type { Logger } from '../telemetry.ts';
+import type { Attempt } from './attempt.ts';
+
+export interface SettlingParts {
+  database: Pick<Database, 'change'>;
+  clock: Pick<Clock, 'after'>;
+  log: Logger;
+  /** Whether more attempts are under way, so that it is worth waiting for theirs. */
+  busy: () => boolean;
+  /** For tests: called in the transaction, when all is written and nothing committed. */
+  beforeCommit: () => Promise<void> | void;
+}
+
+/** In one transaction at most. */
+const BATCH = 100;
+/** What is waited for others. Of a worker that is killed so much more is sent twice. */
+const LINGER_MS = 15;
+/** Writing what came of an attempt is worth waiting for: what is not written is sent again. */
+const TRIES = 6;
+const PAUSE_MS = 500;
+
+interface Waiting {
+  /** Its `attempts` is read when it is written: a lease that ended unnoticed may have been taken again. */
+  readonly claimed: Claimed;
+  readonly attempt: Attempt;
+  readonly resolve: (written: boolean) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export class Settling {
+  readonly #parts: SettlingParts;
+  readonly #waiting: Waiting[] = [];
+  #writing = false;
+  #cancelLinger: (() => void) | undefined;
+
+  constructor(parts: SettlingParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves once it is committed; false when the claim was lost meanwhile. Rejects when it cannot be written. */
+  settle(claimed: Claimed, attempt: Attempt): Promise<boolean> {
+    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+    this.#waiting.push({ claimed, attempt, resolve, reject });
+    this.#next();
+    return promise;
+  }
+
+  #next(): void {
+    if (this.#writing || this.#waiting.length === 0) return;
+    if (this.#waiting.length < BATCH && this.#parts.busy()) {
+      this.#cancelLinger ??= this.#parts.clock.after(LINGER_MS, () => void this.#write());
+    } else void this.#write();
+  }
+
+  async #write(): Promise<void> {
+    this.#cancelLinger?.();
+    this.#cancelLinger = undefined;
+    if (this.#writing) return;
+    this.#writing = true;
+    await this.#commit(this.#waiting.splice(0, BATCH));
+    this.#writing = false;
+    this.#next();
+  }
+
+  /** Never rejects: each of the batch is told for itself. */
+  async #commit(batch: readonly Waiting[]): Promise<void> {
+    const { clock, log } = this.#parts;
+    for (let tries = 1; ; tries++) {
+      try {
+        const written = await this.#change(batch);
+        for (const { claimed, resolve } of batch) resolve(written.has(claimed.id));
+        return;
+      } catch (error) {
+        if (!isPassing(error) && batch.length > 1) {
+          // One of them cannot be written: it must not keep the others from it.
+          for (const one of batch) await this.#commit([one]);
+          return;
+        }
+        if (!isPassing(error) || tries >= TRIES) {
+          for (const { reject } of batch) reject(error);
+          return;
+        }
+        log.warn({ err: error, deliveries: batch.length }, 'what came of deliveries is not written yet');
+        await new Promise<void>((resolve) => void clock.after(PAUSE_MS * 2 ** tries, resolve));
+      }
+    }
+  }
+
+  async #change(batch: readonly Waiting[]): Promise<Set<number>> {
+    const { database, beforeCommit } = this.#parts;
+    const used = [...new Set(batch.flatMap(({ attempt }) => attempt.used ?? []))];
+    const gone = batch.flatMap(({ attempt }) => attempt.gone ?? []);
+    const settled = batch.map(({ claimed, attempt }) => ({ claimed, settlement: attempt }));
+    const { result } = await database.change(async (tx) => {
+      const written = await settleDeliveries(tx, settled);
+      await noteResults(tx, { used, gone });
+      await beforeCommit();
+      return { result: written, scopes: [] };
+    });
+    return result;
+  }
+}
+
+/** Whether it may be written later: the database is away, or did not say whether it has committed. */
+function isPassing(error: unknown): boolean {
+  return error instanceof UsherError && error.code === 'UNAVAILABLE';
+}
