@@ -88,6 +88,11 @@ describe('sources', () => {
     expect(faultsOf({ env: {}, file: ['x'] })).toHaveProperty(['(file)']);
     expect(toConfig({ env: {}, file: null }).http.port).toBe(8080);
   });
+
+  test('a key of the file with nothing after it is a fault, never a default', () => {
+    expect(faultsOf({ env: {}, file: { internal: { apiKeys: null } } })).toHaveProperty(['internal.apiKeys']);
+    expect(toConfig({ env: {}, file: { http: null } }).http.port).toBe(8080);
+  });
 });
 
 describe('faults', () => {
