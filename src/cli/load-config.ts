@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { parseDocument } from 'yaml';
+import { parseDocument, visit } from 'yaml';
 import { type Config, type RawConfig, toConfig } from '../config.ts';
 import { pushKeyFaults } from '../delivery/p256.ts';
 import { apiKeyFaults } from '../identity/api-keys.ts';
@@ -30,6 +30,12 @@ export async function readRawConfig(io: Io, options: GlobalOptions): Promise<Raw
     const where = at ? `:${at.line}:${at.col}` : '';
     throw new CommandFailed(`The configuration file ${path}${where} is not YAML: ${problem.message.split('\n')[0]}`);
   }
+  // Numbers as they are written: identifiers of 18 digits (an audience, an organization) lose digits as a number of JavaScript.
+  visit(document, {
+    Scalar: (_key, node) => {
+      if (typeof node.value === 'number' && node.source !== undefined) node.value = node.source;
+    },
+  });
   return { env: io.env, file: document.toJS() as unknown };
 }
 

@@ -101,6 +101,17 @@ describe('config', () => {
     });
   });
 
+  test('numbers of a file count as they are written, names and values alike', async () => {
+    const id = '285181292485707968';
+    const config = file('ids.yaml', `idp: {orgToApp: {${id}: crm}, clientId: ${id}}\nhttp: {port: 9003}\n`);
+    const { code, stdout } = await usher(['config', '--json'], { env: { USHER_CONFIG: config } });
+    expect(code).toBe(0);
+    const values = Object.fromEntries(
+      JSON.parse(stdout).map((row: { key: string; value: unknown }) => [row.key, row.value]),
+    );
+    expect(values).toMatchObject({ 'idp.orgToApp': { [id]: 'crm' }, 'idp.clientId': id, 'http.port': 9003 });
+  });
+
   test('in a file that is no YAML says where', async () => {
     const config = file('broken.yaml', 'http: [1\nx: 2');
     const { code, stderr } = await usher(['config', '--config', config]);
