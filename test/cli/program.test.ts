@@ -147,6 +147,11 @@ describe('serve', () => {
       /^The address 127\.0\.0\.1:8080 is taken by another process: .*\n$/,
     ],
     [
+      'the data directory is none',
+      Object.assign(new Error('mkdir'), { code: 'ENOTDIR', syscall: 'mkdir', path: '/srv/file/x' }),
+      /^\/srv\/file\/x cannot be used \(ENOTDIR\): dataDir \(DATA_DIR\) must be .*\n$/,
+    ],
+    [
       'a mistake of ours',
       new Error('a mistake'),
       /^Something went wrong here that should not have\.\n {2}Error: a mistake\n/,
