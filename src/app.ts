@@ -9,13 +9,13 @@ import { exposeMetrics } from './app-metrics.ts';
 import type { Manifests } from './catalog/manifest/manifests.ts';
 import { seed } from './catalog/seed.ts';
 import { type Clock, systemClock } from './clock.ts';
-import type { Config } from './config.ts';
+import { type Config, ConfigError, type Fault } from './config.ts';
 import type { DeliveryBell } from './delivery/queue.ts';
 import type { DeliveryFailpoints, DeliveryWorker } from './delivery/worker.ts';
 import { Engine } from './engine/engine.ts';
 import { RequestMemo } from './engine/grpc/memo.ts';
 import { GrpcMetrics } from './engine/grpc/metrics.ts';
-import { createGrpcServer, type GrpcServer } from './engine/grpc/server.ts';
+import { createGrpcServer, type GrpcServer, type GrpcTls } from './engine/grpc/server.ts';
 import type { Gateway, GatewayOptions } from './gateway/server.ts';
 import type { Services } from './gateway/services.ts';
 import { createApiKeys, keepLocalKey } from './identity/api-keys.ts';
@@ -73,6 +73,8 @@ export interface App {
 export async function buildApp(config: Config, parts: Parts = {}): Promise<App> {
   const clock = parts.clock ?? systemClock;
   const log = parts.log ?? createLogger(config.log.level);
+  // Before the database is opened and migrated: a wrong value ends a start at once.
+  const tls = await readTls(config);
   const database = await openDatabase({
     url: config.database.url,
     dataDir: config.dataDir,
@@ -83,7 +85,7 @@ export async function buildApp(config: Config, parts: Parts = {}): Promise<App> 
     ...(parts.failpoints ? { failpoints: parts.failpoints } : {}),
   });
   try {
-    return await build(config, { clock, log, database, deliveryFailpoints: parts.deliveryFailpoints });
+    return await build(config, { clock, log, database, tls, deliveryFailpoints: parts.deliveryFailpoints });
   } catch (error) {
     await database.close();
     throw error;
@@ -94,10 +96,11 @@ interface Base {
   clock: Clock;
   log: Logger;
   database: Database;
+  tls: GrpcTls | undefined;
   deliveryFailpoints: DeliveryFailpoints | undefined;
 }
 
-async function build(config: Config, { clock, log, database, deliveryFailpoints }: Base): Promise<App> {
+async function build(config: Config, { clock, log, database, tls, deliveryFailpoints }: Base): Promise<App> {
   const registry = createRegistry();
   const local = config.auth.issuer === null;
   const localIssuer = local ? await openLocalIssuer({ dataDir: config.dataDir, clock }) : null;
@@ -142,7 +145,7 @@ async function build(config: Config, { clock, log, database, deliveryFailpoints 
   const memo = new RequestMemo();
   const gateway = config.roles.includes('gateway') ? await buildGateway({ config, services, clock, log }) : null;
   const grpc = config.roles.includes('rpc')
-    ? await buildGrpc(config, { engine, keys, clock, log, metrics, memo })
+    ? buildGrpc(config, { engine, keys, clock, log, metrics, memo, tls })
     : null;
   exposeMetrics(registry, engine, metrics, memo);
   const doors = new Doors({ config, database, engine, gateway, grpc, worker, reached, prepare: () => built.prepare() });
@@ -177,9 +180,10 @@ interface GrpcParts {
   log: Logger;
   metrics: GrpcMetrics;
   memo: RequestMemo;
+  tls: GrpcTls | undefined;
 }
 
-async function buildGrpc({ grpc }: Config, { keys, ...parts }: GrpcParts): Promise<GrpcServer> {
+function buildGrpc({ grpc }: Config, { keys, ...parts }: GrpcParts): GrpcServer {
   return createGrpcServer({
     ...parts,
     authorize: (value) => {
@@ -187,17 +191,28 @@ async function buildGrpc({ grpc }: Config, { keys, ...parts }: GrpcParts): Promi
     },
     host: grpc.host,
     port: grpc.port,
-    tls: grpc.tls === null ? undefined : await readTls(grpc.tls),
     reflection: grpc.reflection,
   });
 }
 
-async function readTls({ cert, key, clientCa }: NonNullable<Config['grpc']['tls']>) {
-  return {
-    cert: await readFile(cert, 'utf8'),
-    key: await readFile(key, 'utf8'),
-    clientCa: clientCa === null ? undefined : await readFile(clientCa, 'utf8'),
+/** The files that grpc.tls.* name; ConfigError with every one that cannot be read. */
+async function readTls({ grpc, roles }: Config): Promise<GrpcTls | undefined> {
+  if (grpc.tls === null || !roles.includes('rpc')) return undefined;
+  const faults: Fault[] = [];
+  const read = (key: string, variable: string, path: string): Promise<string> =>
+    readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+      const problem = `${path} cannot be read (${error.code ?? error.name}); for example /etc/usher/tls.pem`;
+      faults.push({ key, variable, problem });
+      return '';
+    });
+  const { cert, key, clientCa } = grpc.tls;
+  const tls = {
+    cert: await read('grpc.tls.cert', 'GRPC_TLS_CERT', cert),
+    key: await read('grpc.tls.key', 'GRPC_TLS_KEY', key),
+    clientCa: clientCa === null ? undefined : await read('grpc.tls.clientCa', 'GRPC_TLS_CLIENT_CA', clientCa),
   };
+  if (faults.length > 0) throw new ConfigError(faults);
+  return tls;
 }
 
 /** The base of the links that this service makes. Without a configured one it is where the gateway turned out to listen. */

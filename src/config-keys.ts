@@ -36,10 +36,11 @@ export function resolveKeys<Table extends KeyTable>(
   for (const [key, spec] of Object.entries(table)) {
     const variable = env[spec.variable];
     const raw = variable ?? fromFile.get(key);
-    if (raw === undefined || raw === null) continue;
+    if (raw === undefined) continue;
     sources[key] = variable === undefined ? 'file' : 'environment';
     try {
-      if (raw === '') throw new Error('is empty: leave it out, or give a value');
+      // `key:` with nothing after it, as a template with an unset variable leaves it: never a silent default.
+      if (raw === '' || raw === null) throw new Error('is empty: leave it out, or give a value');
       values[key] = spec.parse(raw);
     } catch (error) {
       faults.push({

@@ -238,9 +238,13 @@ function crossChecks(config: Config, v: Values): Fault[] {
   const open = !config.production && everyListenerIsLoopback(config);
   const where = config.production ? 'in production' : 'while a listener is not on loopback';
   if (config.auth.issuer === null) {
-    if (!open) fault('auth.issuer', `is required ${where}: the local issuer is for development on loopback`);
-    for (const key of ['auth.audience', 'auth.jwksUrl', 'auth.introspectionUrl'] as const) {
-      if (v[key] !== undefined) fault('auth.issuer', `is required beside ${key}`);
+    if (!open) {
+      fault('auth.issuer', `is required ${where}: the local issuer is for development on loopback`);
+      if (config.auth.audience === null) fault('auth.audience', `is required ${where}`);
+    } else {
+      for (const key of ['auth.audience', 'auth.jwksUrl', 'auth.introspectionUrl'] as const) {
+        if (v[key] !== undefined) fault('auth.issuer', `is required beside ${key}`);
+      }
     }
   } else if (config.auth.audience === null) {
     fault(

@@ -88,6 +88,11 @@ describe('sources', () => {
     expect(faultsOf({ env: {}, file: ['x'] })).toHaveProperty(['(file)']);
     expect(toConfig({ env: {}, file: null }).http.port).toBe(8080);
   });
+
+  test('a key of the file with nothing after it is a fault, never a default', () => {
+    expect(faultsOf({ env: {}, file: { internal: { apiKeys: null } } })).toHaveProperty(['internal.apiKeys']);
+    expect(toConfig({ env: {}, file: { http: null } }).http.port).toBe(8080);
+  });
 });
 
 describe('faults', () => {
@@ -142,12 +147,10 @@ describe('faults', () => {
   });
 
   test('open checks and the local issuer exist only outside production while every listener is loopback', () => {
-    expect(Object.keys(faultsOf({ env: { NODE_ENV: 'production' } })).sort()).toEqual([
-      'auth.issuer',
-      'internal.apiKeys',
-    ]);
+    const required = ['auth.audience', 'auth.issuer', 'internal.apiKeys'];
+    expect(Object.keys(faultsOf({ env: { NODE_ENV: 'production' } })).sort()).toEqual(required);
     for (const env of [{ HTTP_HOST: '0.0.0.0' }, { GRPC_HOST: '::' }, { OPS_HOST: '10.0.0.1', OPS_PORT: '9090' }]) {
-      expect(Object.keys(faultsOf({ env })).sort()).toEqual(['auth.issuer', 'internal.apiKeys']);
+      expect(Object.keys(faultsOf({ env })).sort()).toEqual(required);
     }
     expect(faultsOf({ env: { HTTP_HOST: '::1', GRPC_HOST: 'localhost' } })).toEqual({});
   });

@@ -38,6 +38,8 @@ function toFailure(error: unknown): CommandFailed {
   if (error instanceof Refused) return new CommandFailed(error.message, { code: 'DATABASE' });
   const code = (error as NodeJS.ErrnoException | null)?.code;
   if (code === 'EADDRINUSE') return new CommandFailed(portTaken(error as NodeJS.ErrnoException), { code });
+  const unusable = unusablePath(error);
+  if (unusable !== null) return new CommandFailed(unusable, { code: 'CONFIGURATION' });
   // A mistake of ours: its stack is the only thing that helps.
   const shown = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return new CommandFailed('Something went wrong here that should not have.', {
@@ -49,4 +51,11 @@ function toFailure(error: unknown): CommandFailed {
 function portTaken(error: NodeJS.ErrnoException & { address?: string; port?: number }): string {
   const at = error.port === undefined ? '' : ` ${error.address ?? ''}:${error.port}`;
   return `The address${at} is taken by another process: stop it, or choose another port (HTTP_PORT, GRPC_PORT, OPS_PORT).`;
+}
+
+/** A file or folder that the system does not let this process have, in words that name the key; null for anything else. */
+function unusablePath(error: unknown): string | null {
+  const { code, path } = (error ?? {}) as NodeJS.ErrnoException;
+  if (path === undefined || !['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ENOSPC'].includes(code ?? '')) return null;
+  return `${path} cannot be used (${code}): dataDir (DATA_DIR) must be a folder that this user may write, for example .usher.`;
 }

@@ -22,7 +22,7 @@ export async function readRawConfig(io: Io, options: GlobalOptions): Promise<Raw
     const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'is not there' : 'cannot be read';
     throw new CommandFailed(`The configuration file ${path} ${reason}.`);
   }
-  const { parseDocument } = await import('yaml');
+  const { parseDocument, visit } = await import('yaml');
   const document = parseDocument(text, { prettyErrors: true, logLevel: 'error' });
   const [problem] = [...document.errors, ...document.warnings];
   if (problem) {
@@ -30,6 +30,12 @@ export async function readRawConfig(io: Io, options: GlobalOptions): Promise<Raw
     const where = at ? `:${at.line}:${at.col}` : '';
     throw new CommandFailed(`The configuration file ${path}${where} is not YAML: ${problem.message.split('\n')[0]}`);
   }
+  // Numbers as they are written: identifiers of 18 digits (an audience, an organization) lose digits as a number of JavaScript.
+  visit(document, {
+    Scalar: (_key, node) => {
+      if (typeof node.value === 'number' && node.source !== undefined) node.value = node.source;
+    },
+  });
   return { env: io.env, file: document.toJS() as unknown };
 }
 

@@ -101,6 +101,17 @@ describe('config', () => {
     });
   });
 
+  test('numbers of a file count as they are written, names and values alike', async () => {
+    const id = '285181292485707968';
+    const config = file('ids.yaml', `idp: {orgToApp: {${id}: crm}, clientId: ${id}}\nhttp: {port: 9003}\n`);
+    const { code, stdout } = await usher(['config', '--json'], { env: { USHER_CONFIG: config } });
+    expect(code).toBe(0);
+    const values = Object.fromEntries(
+      JSON.parse(stdout).map((row: { key: string; value: unknown }) => [row.key, row.value]),
+    );
+    expect(values).toMatchObject({ 'idp.orgToApp': { [id]: 'crm' }, 'idp.clientId': id, 'http.port': 9003 });
+  });
+
   test('in a file that is no YAML says where', async () => {
     const config = file('broken.yaml', 'http: [1\nx: 2');
     const { code, stderr } = await usher(['config', '--config', config]);
@@ -134,6 +145,11 @@ describe('serve', () => {
       'a port is taken',
       Object.assign(new Error('listen'), { code: 'EADDRINUSE', address: '127.0.0.1', port: 8080 }),
       /^The address 127\.0\.0\.1:8080 is taken by another process: .*\n$/,
+    ],
+    [
+      'the data directory is none',
+      Object.assign(new Error('mkdir'), { code: 'ENOTDIR', syscall: 'mkdir', path: '/srv/file/x' }),
+      /^\/srv\/file\/x cannot be used \(ENOTDIR\): dataDir \(DATA_DIR\) must be .*\n$/,
     ],
     [
       'a mistake of ours',

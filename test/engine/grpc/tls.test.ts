@@ -1,6 +1,11 @@
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { credentials, status } from '@grpc/grpc-js';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { buildApp } from '../../../src/app.ts';
+import { toConfig } from '../../../src/config.ts';
 import type { GrpcTls } from '../../../src/engine/grpc/server.ts';
 import { UsherError } from '../../../src/errors.ts';
 import { createAuthority } from './certificates.ts';
@@ -47,6 +52,14 @@ describe('TLS', () => {
       },
     });
     expect((await failureOf(ask(door.port, trusting(ours.cert)))).code).toBe(status.UNAUTHENTICATED);
+  });
+
+  test('files that cannot be read are faults of their keys, all at once, before a database is made', async () => {
+    const dataDir = join(tmpdir(), `usher-tls-${process.pid}`);
+    const env = { GRPC_TLS_CERT: '/nowhere/x.crt', GRPC_TLS_KEY: '/nowhere/x.key', DATA_DIR: dataDir };
+    const outcome = buildApp(toConfig({ env }));
+    await expect(outcome).rejects.toThrow(/grpc\.tls\.cert \(GRPC_TLS_CERT\): .*\n.*grpc\.tls\.key \(GRPC_TLS_KEY\): /);
+    expect(existsSync(dataDir)).toBe(false);
   });
 
   test('old versions of the protocol are refused', async () => {
