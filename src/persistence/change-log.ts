@@ -1,46 +1,50 @@
-import { type Kysely, sql } from 'kysely';
+import { type CompiledQuery, type Kysely, sql } from 'kysely';
 import type { Revision } from '../engine/types.ts';
+import { INSERT_AUDIT_SQL } from './audit.ts';
 import type { Scope, Tx } from './database.ts';
+import { asLast } from './dialect.ts';
+import { Prepared } from './prepared.ts';
 import type { Schema } from './schema.ts';
 
-/** Held by a transaction from its log row to past its commit: revisions are commit order. Any number of its own. */
-const CHANGE_LOCK = 7_411_532_002;
 /** More scopes than this are collapsed into fewer, wider ones. */
 const MAX_SCOPES = 200;
 /** Rows older than this are pruned, but for the newest. */
 const KEEP_DAYS = 7;
 const PRUNE_ROWS = 500;
 
-/**
- * Writes the log row of this transaction and answers its revision. The last statements of a write: from here to COMMIT no
- * row lock may be taken. The lock is a statement of its own, since the next one must see what was committed while it waited.
- */
-export async function announce(tx: Tx, scopes: readonly Scope[], nonce: string): Promise<Revision> {
-  await sql`select pg_advisory_xact_lock(${CHANGE_LOCK})`.execute(tx.kysely);
-  const { revision } = await tx.kysely
-    .insertInto('policy_change')
-    .columns(['revision', 'nonce', 'scopes'])
-    .expression((eb) =>
-      eb
-        .selectFrom('policy_change')
-        .select((s) => [
-          sql<number>`coalesce(${s.fn.max('revision')}, 0) + 1`.as('revision'),
-          sql<string>`${nonce}::text`.as('nonce'),
-          sql<string[]>`${collapse(scopes)}::text[]`.as('scopes'),
-        ]),
-    )
-    .returning('revision')
-    .executeTakeFirstOrThrow();
-  return revision;
+/** `log_change` of the first migration: records, then the lock of the numbering, then the row. */
+const ANNOUNCE = new Prepared<{ revision: Revision }>(
+  'announce',
+  'select log_change($1::jsonb, $2::text, $3::text[]) as revision',
+);
+
+/** The snapshot is that of the statement, so the revision is at least as new as everything that the transaction saw. */
+const NEWEST = new Prepared<{ revision: Revision }>(
+  'newest',
+  `with recorded as (${INSERT_AUDIT_SQL}) select coalesce(max(revision), 0) as revision from policy_change`,
+);
+
+/** The end of a write: which parts of the policy it touched, and what it leaves in the audit. */
+export interface Ending {
+  /** None: no policy row was touched, and no revision is made. */
+  scopes: readonly Scope[];
+  /** As `toRows` of the audit writes them. */
+  records: string | null;
+  /** Of this write alone, at random. */
+  nonce: string;
 }
 
-/** The newest revision that this transaction sees; 0 when there is none. */
-export async function newestRevision(tx: Tx): Promise<Revision> {
-  const row = await tx.kysely
-    .selectFrom('policy_change')
-    .select((s) => s.fn.max('revision').as('revision'))
-    .executeTakeFirst();
-  return row?.revision ?? 0;
+/**
+ * Writes the audit records of this transaction and its log row, if it is to have one, as its very last statement: COMMIT goes
+ * with it, so that nobody waits for the lock of the numbering longer than the server needs. Answers the revision that it makes,
+ * or the newest that it sees; of worth only when the commit succeeds.
+ */
+export async function conclude(tx: Tx, { scopes, records, nonce }: Ending): Promise<Revision> {
+  const last: CompiledQuery<{ revision: Revision }> =
+    scopes.length > 0 ? ANNOUNCE.with(records, nonce, collapse(scopes)) : NEWEST.with(records);
+  const [row] = (await tx.kysely.executeQuery(asLast(last))).rows;
+  if (row === undefined) throw new Error('The change log answers one row.');
+  return row.revision;
 }
 
 /** Each scope once; more than 200 become `a:APP` for each application, and where that is not enough `*`. */
