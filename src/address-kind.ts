@@ -72,6 +72,14 @@ export function addressKind(text: string): AddressKind {
   }
 }
 
+/**
+ * Whether a host can only be this machine: `localhost`, or a loopback address, in brackets where a URL writes it so. Other names that
+ * resolve to one are not, nor those below `localhost`: the resolver decides those.
+ */
+export function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || addressKind(host.replace(/^\[|\]$/g, '')) === 'loopback';
+}
+
 /** RFC 5214: an interface identifier that carries an IPv4 address, through a tunnel. */
 function isIsatap(value: bigint): boolean {
   return ((value >> 32n) & 0xfdff_ffffn) === 0x0000_5efen;

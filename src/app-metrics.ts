@@ -115,6 +115,12 @@ function exposeEngine(registry: Registry, engine: Engine): void {
     'How often the database turned out to have another history.',
     () => counters.restores,
   );
+  exposeCaches(registry, engine);
+}
+
+/** What has labels: decisions, what is held, how loads were batched. */
+function exposeCaches(registry: Registry, engine: Engine): void {
+  const { counters } = engine;
   new Counter({
     name: 'usher_decisions_total',
     help: 'Decisions, from the cache (hit) or made from facts (miss).',

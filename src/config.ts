@@ -3,6 +3,7 @@
  * Nothing else reads the environment. A start with wrong values ends with every fault at once.
  */
 
+import { isLoopbackHost } from './address-kind.ts';
 import { type Fault, type KeyTable, type Resolved, resolveKeys } from './config-keys.ts';
 import { KEYS } from './config-table.ts';
 import { isApplicationCode, normalizeEmail } from './grammar.ts';
@@ -284,10 +285,6 @@ function crossChecks(config: Config, v: Values): Fault[] {
 /** Whether every socket that this process opens can be reached from this machine only. */
 export function everyListenerIsLoopback(config: Config): boolean {
   return [config.http.host, config.grpc.host, ...(config.ops ? [config.ops.host] : [])].every(isLoopbackHost);
-}
-
-function isLoopbackHost(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
 function lookUp(config: Config, key: string): unknown {

@@ -6,10 +6,10 @@
 import { evaluateRows } from '../engine/evaluate.ts';
 import { Level, type MemberAnswer } from '../engine/types.ts';
 import { UsherError } from '../errors.ts';
-import { type AuditEntry, record } from '../persistence/audit.ts';
+import type { AuditEntry } from '../persistence/audit.ts';
 import { findApplicationId, holdApplication, holdApplicationAlone } from '../persistence/catalog/applications.ts';
 import type { Committed, Database, Outcome, Tx } from '../persistence/database.ts';
-import { membersIn, policyIn } from '../persistence/facts-source.ts';
+import { memberIn, policyIn } from '../persistence/facts-source.ts';
 import { managedResource, PANEL_APP, PANEL_ENTRY, PANEL_MANAGE } from './panel.ts';
 
 /** Who writes: a signed-in administrator, by a request. What a route's handler is given fits. */
@@ -72,14 +72,12 @@ export async function managesByPanel(tx: Tx, email: string, app: string | null):
   const policy = await policyIn(tx, PANEL_APP);
   const entry = await who(tx, email, PANEL_APP);
   if (!evaluateRows(policy, entry, PANEL_ENTRY).granted) return false;
-  const [managed] = await membersIn(tx, [{ email, app: PANEL_APP, ...managedResource(app) }]);
-  return managed !== undefined && evaluateRows(policy, managed, PANEL_MANAGE).level >= Level.EDIT;
+  const managed = await memberIn(tx, { email, app: PANEL_APP, ...managedResource(app) });
+  return evaluateRows(policy, managed, PANEL_MANAGE).level >= Level.EDIT;
 }
 
-async function who(tx: Tx, email: string, app: string): Promise<MemberAnswer> {
-  const [answer] = await membersIn(tx, [{ email, app, resourceType: '', resourceId: '' }]);
-  if (answer === undefined) throw new Error('one need has one answer');
-  return answer;
+function who(tx: Tx, email: string, app: string): Promise<MemberAnswer> {
+  return memberIn(tx, { email, app, resourceType: '', resourceId: '' });
 }
 
 function inactive(): UsherError {
@@ -92,6 +90,7 @@ export type Change = Pick<AuditEntry, 'action' | 'subject' | 'before' | 'after'>
 /** What a write inside `administer` gets: the transaction, and the audit of this very write. */
 export interface Administration {
   readonly tx: Tx;
+  /** Keeps the record for the end of the transaction: it is written with the commit, or not at all. */
   readonly audit: (change: Change) => Promise<void>;
 }
 
@@ -108,13 +107,16 @@ export async function administer<T>(
 ): Promise<Committed<T>> {
   const committed = await database.change(async (tx): Promise<Outcome<T | UsherError>> => {
     const named = { actor: `user:${by.caller.email}`, appCode: about.app, requestId: by.requestId };
+    const records: AuditEntry[] = [];
+    const audit = (change: Change): Promise<void> => {
+      records.push({ ...named, ...change });
+      return Promise.resolve();
+    };
     const refused = await about.guard(tx, by.caller.email);
     const outcome: Outcome<T | UsherError> =
-      refused === null
-        ? await write({ tx, audit: (change) => record(tx, { ...named, ...change }) })
-        : { result: refused, scopes: [] };
-    if (outcome.result instanceof UsherError) await record(tx, { ...named, action: `${about.action}.refused` });
-    return outcome;
+      refused === null ? await write({ tx, audit }) : { result: refused, scopes: [] };
+    if (outcome.result instanceof UsherError) records.push({ ...named, action: `${about.action}.refused` });
+    return { ...outcome, records };
   });
   const { result, ...made } = committed;
   if (result instanceof UsherError) throw result;
@@ -137,7 +139,8 @@ export async function applicationAlone(tx: Tx, code: string): Promise<number> {
   return existing(await holdApplicationAlone(tx, code), code);
 }
 
-function existing(id: number | null, code: string): number {
+/** The id that a statement found under that code; NOT_FOUND when it found none. */
+export function existing(id: number | null, code: string): number {
   if (id === null) throw new UsherError('NOT_FOUND', `There is no application ${code}.`);
   return id;
 }

@@ -7,7 +7,7 @@ import { evaluate, type PolicyPermission, permissionIn } from '../engine/evaluat
 import { Level, type MemberAnswer, type PolicyRows } from '../engine/types.ts';
 import { applicationsOf, levelsByResource } from '../persistence/catalog/panel-levels.ts';
 import type { Tx } from '../persistence/database.ts';
-import { membersIn, policyIn } from '../persistence/facts-source.ts';
+import { memberIn, policyIn } from '../persistence/facts-source.ts';
 import { managedResource, PANEL_APP, PANEL_ENTRY, PANEL_MANAGE } from './panel.ts';
 
 /** An application that somebody may see, and whether he may change it. */
@@ -89,8 +89,7 @@ export class Panelist {
 export async function panelistIn(tx: Tx, email: string): Promise<Panelist> {
   const { resourceType } = managedResource('');
   const policy = await policyIn(tx, PANEL_APP);
-  const [answer] = await membersIn(tx, [{ email, app: PANEL_APP, resourceType: '', resourceId: '' }]);
-  if (answer === undefined) throw new Error('one need has one answer');
+  const answer = await memberIn(tx, { email, app: PANEL_APP, resourceType: '', resourceId: '' });
   const of = { email, app: PANEL_APP, permission: PANEL_MANAGE, resourceType };
   return new Panelist(policy, answer, await levelsByResource(tx, of));
 }

@@ -1,13 +1,13 @@
 /** Which roles somebody holds. (Specification, "User role assignment and resource override"; contract 5.) */
 
-import { administer, applicationOf, type By, knownApplication } from '../administration/administer.ts';
+import { administer, type By, existing, knownApplication } from '../administration/administer.ts';
 import { refuseStale, tagOf } from '../administration/records.ts';
 import { UsherError } from '../errors.ts';
 import {
   type AssignedRole,
   type HolderRow,
   hasRole,
-  holdRoles,
+  holdForRoles,
   listHolders,
   readUserRoles,
   replaceUserRoles,
@@ -60,14 +60,14 @@ export class Assignments {
     const wanted = [...new Set(roleIds)];
     const about = { app, action: 'user_roles.replaced', guard: assignerOf(app) };
     return administer<AssignedRoles>(this.#database, by, about, async ({ tx, audit }) => {
-      const appId = await applicationOf(tx, app);
-      const known = await holdRoles(tx, appId, wanted);
+      const { app: found, roles: known, person } = await holdForRoles(tx, app, wanted, email);
+      const appId = existing(found, app);
       const delegate = await delegateIn(tx, app, by.caller.email);
-      const after = wanted.map((id) => ({ id, code: known.get(id) }));
+      const named = wanted.map((id) => ({ id, code: known.get(id)?.code }));
       const refuse = async (before: readonly AssignedRole[]) =>
-        delegate === null ? null : await delegate.refuseRoles(tx, email, before, after);
+        delegate === null ? null : await delegate.refuseRoles(tx, email, before, named);
 
-      const present = await heldBy(tx, appId, email);
+      const present = await rolesOf(tx, appId, person);
       const refused = await refuse(present.roles);
       if (refused !== null) return { result: refused, scopes: [] };
       refuseUnknown(roleIds, known);
@@ -82,9 +82,9 @@ export class Assignments {
 
       const before = tagged(held.roles);
       refuseStale(ifMatch, before.etag);
+      const result = tagged([...known.values()].sort(byCode));
+      if (result.etag === before.etag) return { result: before, scopes: [] };
       await replaceUserRoles(tx, appId, held.person, wanted);
-      const result = tagged(await readUserRoles(tx, appId, held.person));
-      if (result.etag === before.etag) return { result, scopes: [] };
       await audit({
         action: about.action,
         subject: email,
@@ -113,8 +113,12 @@ export class Assignments {
   }
 }
 
-async function heldBy(tx: Tx, app: number, email: string): Promise<Held | { person: null; roles: readonly [] }> {
-  const person = await holdPerson(tx, email);
+/** Of somebody who is held, or was never mentioned. */
+async function rolesOf(
+  tx: Tx,
+  app: number,
+  person: number | null,
+): Promise<Held | { person: null; roles: readonly [] }> {
   return person === null ? { person, roles: [] } : { person, roles: await readUserRoles(tx, app, person) };
 }
 
@@ -126,17 +130,22 @@ interface Held {
 
 async function makeAndHold(tx: Tx, app: number, email: string): Promise<Held> {
   await ensurePeople(tx, [email]);
-  const held = await heldBy(tx, app, email);
+  const held = await rolesOf(tx, app, await holdPerson(tx, email));
   if (held.person === null) throw new Error('the row of an address was just made');
   return held;
 }
 
-function refuseUnknown(roleIds: readonly number[], known: ReadonlyMap<number, string>): void {
+function refuseUnknown(roleIds: readonly number[], known: ReadonlyMap<number, AssignedRole>): void {
   const index = roleIds.findIndex((id) => !known.has(id));
   if (index < 0) return;
   throw new UsherError('UNKNOWN_REFERENCE', `roleIds.${index} names no role of the application.`, {
     details: { path: `roleIds.${index}` },
   });
+}
+
+/** In the order of the list: codes are ASCII, so that this is the database's order of bytes. */
+function byCode(a: AssignedRole, b: AssignedRole): number {
+  return a.code < b.code ? -1 : 1;
 }
 
 function tagged(roles: readonly AssignedRole[]): AssignedRoles {

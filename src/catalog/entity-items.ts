@@ -3,7 +3,7 @@
  * (specification, "Applications"; contract 5). Nothing is called, and no token leaves, but to an origin that the operator listed.
  */
 
-import { addressKind } from '../address-kind.ts';
+import { isLoopbackHost } from '../address-kind.ts';
 import { UsherError } from '../errors.ts';
 import { isResourceId } from '../grammar.ts';
 import { type Outbound, OutboundError, type OutboundResponse, type Policy } from '../outbound.ts';
@@ -76,7 +76,8 @@ export class EntityCatalogItems {
     const { origin, hostname } = new URL(endpoint);
     if (this.#allowed.has(origin))
       return { reach: 'internet', http: false, anyPort: false, trustedOrigins: this.#allowed };
-    if (!this.#options.production && isLoopback(hostname)) return { reach: 'loopback', http: true, anyPort: true };
+    // The connected address is looked at again when it is called.
+    if (!this.#options.production && isLoopbackHost(hostname)) return { reach: 'loopback', http: true, anyPort: true };
     throw failed(
       'origin_not_allowed',
       `${origin} is not called: an operator must add it to entities.allowedOrigins (ENTITIES_ALLOWED_ORIGINS).`,
@@ -100,11 +101,6 @@ export class EntityCatalogItems {
       throw failed(error.reason, `The list endpoint cannot be used: ${error.message}`);
     }
   }
-}
-
-/** Names and addresses that cannot be anybody else's machine. The connected address is looked at again when it is called. */
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || addressKind(hostname.replace(/^\[|\]$/g, '')) === 'loopback';
 }
 
 function failed(reason: Failure | OutboundError['reason'], message: string, more: object = {}): UsherError {

@@ -3,12 +3,12 @@
  * override"; contract 3, 5.)
  */
 
-import { administer, applicationOf, type By, knownApplication } from '../administration/administer.ts';
+import { administer, type By, existing, knownApplication } from '../administration/administer.ts';
 import { refuseStale, tagOf } from '../administration/records.ts';
 import { Level } from '../engine/types.ts';
 import { UsherError } from '../errors.ts';
 import {
-  holdPermissions,
+  holdForOverrides,
   holdResourceType,
   listOverrides,
   type OverridePlace,
@@ -92,14 +92,15 @@ export class ResourceOverrides {
   ): Promise<Committed<Overrides>> {
     const about = { app, action: 'override.replaced', guard: assignerOf(app) };
     return administer<Overrides>(this.#database, by, about, async ({ tx, audit }) => {
-      const appId = await applicationOf(tx, app);
       const ids = wanted.map(({ permissionId }) => permissionId);
-      const permissions = await holdPermissions(tx, appId, ids);
+      const held = await holdForOverrides(tx, app, ids, email);
+      const appId = existing(held.app, app);
+      const { permissions } = held;
       const after = wanted.map((one) => ({ ...named(one, permissions), permissionId: one.permissionId }));
       const delegate = await delegateIn(tx, app, by.caller.email);
       const refuse = (before: readonly OverrideRow[]) => delegate?.refuseOverrides(resource, before, after) ?? null;
 
-      let person = await holdPerson(tx, email);
+      let { person } = held;
       let before = person === null ? [] : await readOverrides(tx, appId, person, resource);
       const refused = refuse(before);
       if (refused !== null) return { result: refused, scopes: [] };
@@ -116,9 +117,9 @@ export class ResourceOverrides {
       if (person === null) return { result: tagged([]), scopes: [] };
       await refuseNew(tx, appId, resource, before, levels, permissions);
 
-      await replaceOverrides(tx, appId, person, resource, levels);
-      const result = tagged(await readOverrides(tx, appId, person, resource));
+      const result = tagged(levels.map((one) => standing(one, permissions)).sort(byCode));
       if (result.etag === tagged(before).etag) return { result, scopes: [] };
+      await replaceOverrides(tx, appId, person, resource, levels);
       await audit({
         action: about.action,
         subject: email,
@@ -193,6 +194,20 @@ async function refuseNew(
       details: { resourceType },
     });
   }
+}
+
+/** As it stands once it is stored. */
+function standing(
+  { permissionId, level }: { permissionId: number; level: Level },
+  permissions: ReadonlyMap<number, Permission>,
+): OverrideRow {
+  const { code = '', tiered = false } = permissions.get(permissionId) ?? {};
+  return { permissionId, code, tiered, level };
+}
+
+/** In the order of the list: codes are ASCII, so that this is the database's order of bytes. */
+function byCode(a: OverrideRow, b: OverrideRow): number {
+  return a.code < b.code ? -1 : 1;
 }
 
 /** As audit records say it: an object with codes as names would have `token.read` taken for a secret. */

@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
+import { isLoopbackHost } from '../address-kind.ts';
 import type { Config } from '../config.ts';
 import { openLocalIssuer } from '../identity/local-issuer.ts';
 import { CommandFailed, type GlobalOptions, type Io } from './io.ts';
@@ -144,7 +145,7 @@ export async function openService(io: Io, options: ServiceOptions): Promise<Serv
   }
   const token = given(options.token) ?? given(io.env.USHER_TOKEN);
   const key = given(options.key) ?? given(io.env.USHER_API_KEY);
-  const mayBeOurs = token === undefined && key === undefined && isLoopback(parsed.hostname);
+  const mayBeOurs = token === undefined && key === undefined && isLoopbackHost(parsed.hostname);
   return new Service(
     url.replace(/\/+$/, ''),
     mayBeOurs ? await localCredentials(io, await loadConfig(io, options)) : { token, key },
@@ -176,8 +177,4 @@ function firstCheckKey(entries: readonly string[]): string | undefined {
     if (scopes.split('+').includes('check')) return key.join(':');
   }
   return undefined;
-}
-
-function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(hostname);
 }

@@ -5,6 +5,7 @@
  */
 
 import { isIP } from 'node:net';
+import { isLoopbackHost } from '../address-kind.ts';
 import { hasForbiddenCharacters, LIMITS } from '../grammar.ts';
 import { INTERNET_POLICY, type Policy } from '../outbound.ts';
 
@@ -32,7 +33,7 @@ export function createEndpointRules(allowedHosts: readonly string[], production:
   const withPort = new Set(allowedHosts.filter((host) => host.includes(':')));
   // `URL.host` leaves out a scheme's own port; the list has it written out.
   const named = (url: URL) => withPort.has(`${url.hostname}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`);
-  const cleartext = (url: URL) => !production && isLoopbackName(url.hostname) && named(url);
+  const cleartext = (url: URL) => !production && isLoopbackHost(url.hostname) && named(url);
   return {
     problemOf(endpoint) {
       if (endpoint.length > LIMITS.url) return `must be at most ${LIMITS.url} characters`;
@@ -53,14 +54,10 @@ export function createEndpointRules(allowedHosts: readonly string[], production:
       const url = new URL(endpoint);
       if (!named(url)) return INTERNET_POLICY;
       return {
-        reach: isLoopbackName(url.hostname) ? 'loopback' : 'internet',
+        reach: isLoopbackHost(url.hostname) ? 'loopback' : 'internet',
         http: cleartext(url),
         anyPort: true,
       };
     },
   };
-}
-
-function isLoopbackName(hostname: string): boolean {
-  return hostname === 'localhost' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }

@@ -5,7 +5,7 @@
 
 import { hash } from 'node:crypto';
 import type { MailMessage } from 'nodemailer/lib/mailer';
-import { addressKind } from '../address-kind.ts';
+import { addressKind, isLoopbackHost } from '../address-kind.ts';
 import type { Clock } from '../clock.ts';
 import type { ComposedMail, SmtpServer } from './message.ts';
 import { readWhole } from './mime.ts';
@@ -111,14 +111,9 @@ export class SmtpPools {
   }
 }
 
-/** Whether the name can only be this machine. Names that resolve to it are not: the resolver decides those. */
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host.endsWith('.localhost') || addressKind(host) === 'loopback';
-}
-
 function createTransport(smtp: SmtpServer, { ca, addressOf = (host) => host }: SmtpPoolOptions) {
   // Where cleartext is accepted a certificate that does not fit is no worse.
-  const lax = smtp.allowInsecure || isLoopback(smtp.host);
+  const lax = smtp.allowInsecure || isLoopbackHost(smtp.host);
   const transport = loadNodemailer().createTransport({
     pool: true,
     host: addressOf(smtp.host),

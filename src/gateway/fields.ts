@@ -34,6 +34,16 @@ export const permissionCode = z
   .string()
   .refine(isPermissionCode, `must be letters and digits, with single . _ or - between, at most ${LIMITS.permission}`);
 
+/** What is said about permissions of an application, each once: a set that a body replaces whole. */
+export function permissionSet<Item extends z.ZodType<{ permissionId: number }>>(item: Item) {
+  return z
+    .array(item)
+    .max(1000)
+    .refine((all) => new Set(all.map(({ permissionId }) => permissionId)).size === all.length, {
+      message: 'must name each permission once',
+    });
+}
+
 /** The application that a path names. What cannot be a code names none: 404, as for an unknown one. */
 export const AppParams = z.strictObject({ appCode: z.string().meta({ description: "The application's code." }) });
 

@@ -226,7 +226,7 @@ export function applicationLevel(
       if (superadmin) return;
       const app = request.params[param] ?? '';
       if (await administers(services, request, caller.email, app, needed, delegated)) return;
-      throw new UsherError('NO_APPLICATION_LEVEL', `You have no level that allows this on the application.`);
+      throw noLevel();
     },
   };
 }
@@ -236,17 +236,21 @@ export function applicationLevel(
  * Where the path names an application, it must not be one that is closed to him.
  */
 export function managerOfAll(param?: string): Guard<Caller> {
-  const one = param === undefined ? null : applicationLevel('edit', { param });
   return {
     kind: 'managerOfAll',
-    name: `managerOfAll${one === null ? '' : '(edit)'}`,
+    name: `managerOfAll${param === undefined ? '' : '(edit)'}`,
     description: 'Needs the bearer token of a SuperAdmin, or of a panel user who manages every application.',
     ...bearer,
-    errors: [...signedIn.errors, 'FORBIDDEN', ...(one === null ? [] : (['NO_APPLICATION_LEVEL'] as const))],
+    errors: [...signedIn.errors, 'FORBIDDEN', ...(param === undefined ? [] : (['NO_APPLICATION_LEVEL'] as const))],
     permit: async (services, request, caller) => {
-      await one?.permit?.(services, request, caller);
       const { superadmin } = await activePerson(services, request, caller);
-      if (superadmin || (await holdsPanelLevel(services, request, caller.email, null, Level.EDIT))) return;
+      if (superadmin) return;
+      const { email } = caller;
+      if (param !== undefined) {
+        const app = request.params[param] ?? '';
+        if (!(await administers(services, request, email, app, Level.EDIT, false))) throw noLevel();
+      }
+      if (await holdsPanelLevel(services, request, email, null, Level.EDIT)) return;
       throw new UsherError('FORBIDDEN', 'Only who manages every application may do this.');
     },
   };
@@ -265,6 +269,10 @@ export const anyApplication: Guard<Caller> = {
     throw new UsherError('FORBIDDEN', 'You administer no application.');
   },
 };
+
+function noLevel(): UsherError {
+  return new UsherError('NO_APPLICATION_LEVEL', 'You have no level that allows this on the application.');
+}
 
 /** What has to be waited for; undefined for what is known. */
 function asked<T>(answer: T | Promise<T>): Promise<T> | undefined {

@@ -31,82 +31,109 @@ export interface KeptDocument<T> {
   refetch(since: number): Promise<{ document: T; current: boolean }>;
 }
 
-export function keepDocument<T>(options: {
+export interface KeepOptions<T> {
   load: () => Promise<T>;
   clock: Pick<Clock, 'monotonic'>;
   /** A failed attempt, for the log. */
   onFailure: (error: unknown) => void;
-}): KeptDocument<T> {
-  const { load, clock, onFailure } = options;
-  let held: { document: T; content: string; readAt: number } | null = null;
-  let flight: Promise<T> | null = null;
-  let failure: { error: unknown; at: number } | null = null;
-  let renewedAt = Number.NEGATIVE_INFINITY;
-  let refetchedAt = Number.NEGATIVE_INFINITY;
+}
 
-  const read = (): Promise<T> => {
-    flight ??= attempt().finally(() => {
-      flight = null;
-    });
-    return flight;
-  };
-  const attempt = async (): Promise<T> => {
-    const startedAt = clock.monotonic();
-    renewedAt = startedAt;
+export function keepDocument<T>(options: KeepOptions<T>): KeptDocument<T> {
+  return new Keeper(options);
+}
+
+class Keeper<T> implements KeptDocument<T> {
+  readonly #options: KeepOptions<T>;
+  #held: { document: T; content: string; readAt: number } | null = null;
+  #flight: Promise<T> | null = null;
+  #failure: { error: unknown; at: number } | null = null;
+  #renewedAt = Number.NEGATIVE_INFINITY;
+  #refetchedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: KeepOptions<T>) {
+    this.#options = options;
+  }
+
+  peek(): T | null {
+    const at = this.#present();
+    if (at === null || this.#isInDoubt(at.readAt)) return null;
+    if (this.#isDueForRenewal(at.readAt)) this.#renewAside();
+    return at.document;
+  }
+
+  async get(): Promise<T> {
+    const at = this.#present();
+    if (at !== null && this.#isInDoubt(at.readAt)) return await this.#read().catch(() => at.document);
+    if (at !== null) {
+      if (this.#isDueForRenewal(at.readAt)) this.#renewAside();
+      return at.document;
+    }
+    const failure = this.#failure;
+    if (this.#flight === null && failure !== null && this.#now() - failure.at < RETRY_GAP_MS) throw failure.error;
+    return await this.#read();
+  }
+
+  async refetch(since: number): Promise<{ document: T; current: boolean }> {
+    const at = this.#present();
+    if (at === null) return { document: await this.get(), current: true };
+    if (at.readAt >= since) return { document: at.document, current: true };
+    if (this.#now() - this.#refetchedAt < RENEW_GAP_MS) {
+      if (this.#flight === null) return { document: at.document, current: this.#failure === null };
+    } else {
+      this.#refetchedAt = this.#now();
+    }
     try {
-      const loaded = await load();
+      return { document: await this.#read(), current: true };
+    } catch {
+      // Reported by onFailure; the caller is told by `current`.
+      return { document: at.document, current: false };
+    }
+  }
+
+  #now(): number {
+    return this.#options.clock.monotonic();
+  }
+
+  #present() {
+    const held = this.#held;
+    return held !== null && this.#now() - held.readAt < KEEP_MS ? held : null;
+  }
+
+  #isDueForRenewal(readAt: number): boolean {
+    const now = this.#now();
+    return now - readAt >= RENEW_AFTER_MS && now - this.#renewedAt >= RENEW_GAP_MS;
+  }
+
+  #isInDoubt(readAt: number): boolean {
+    return this.#failure === null && this.#now() - readAt >= DOUBT_AFTER_MS;
+  }
+
+  /** onFailure has the error; the document at hand goes on serving. */
+  #renewAside(): void {
+    void this.#read().catch(() => undefined);
+  }
+
+  #read(): Promise<T> {
+    this.#flight ??= this.#attempt().finally(() => {
+      this.#flight = null;
+    });
+    return this.#flight;
+  }
+
+  async #attempt(): Promise<T> {
+    const startedAt = this.#now();
+    this.#renewedAt = startedAt;
+    try {
+      const loaded = await this.#options.load();
       const content = JSON.stringify(loaded);
-      const document = content === held?.content ? held.document : loaded;
-      held = { document, content, readAt: startedAt };
-      failure = null;
+      const document = content === this.#held?.content ? this.#held.document : loaded;
+      this.#held = { document, content, readAt: startedAt };
+      this.#failure = null;
       return document;
     } catch (error) {
-      failure = { error, at: clock.monotonic() };
-      onFailure(error);
+      this.#failure = { error, at: this.#now() };
+      this.#options.onFailure(error);
       throw error;
     }
-  };
-  const present = () => (held !== null && clock.monotonic() - held.readAt < KEEP_MS ? held : null);
-  const dueForRenewal = (readAt: number) => {
-    const now = clock.monotonic();
-    return now - readAt >= RENEW_AFTER_MS && now - renewedAt >= RENEW_GAP_MS;
-  };
-  const inDoubt = (readAt: number) => failure === null && clock.monotonic() - readAt >= DOUBT_AFTER_MS;
-  // onFailure has the error; the document at hand goes on serving.
-  const renewAside = () => void read().catch(() => undefined);
-
-  return {
-    peek() {
-      const at = present();
-      if (at === null || inDoubt(at.readAt)) return null;
-      if (dueForRenewal(at.readAt)) renewAside();
-      return at.document;
-    },
-    async get() {
-      const at = present();
-      if (at !== null && inDoubt(at.readAt)) return await read().catch(() => at.document);
-      if (at !== null) {
-        if (dueForRenewal(at.readAt)) renewAside();
-        return at.document;
-      }
-      if (flight === null && failure !== null && clock.monotonic() - failure.at < RETRY_GAP_MS) throw failure.error;
-      return await read();
-    },
-    async refetch(since) {
-      const at = present();
-      if (at === null) return { document: await this.get(), current: true };
-      if (at.readAt >= since) return { document: at.document, current: true };
-      if (clock.monotonic() - refetchedAt < RENEW_GAP_MS) {
-        if (flight === null) return { document: at.document, current: failure === null };
-      } else {
-        refetchedAt = clock.monotonic();
-      }
-      try {
-        return { document: await read(), current: true };
-      } catch {
-        // Reported by onFailure; the caller is told by `current`.
-        return { document: at.document, current: false };
-      }
-    },
-  };
+  }
 }

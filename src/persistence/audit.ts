@@ -1,20 +1,8 @@
 import { sql } from 'kysely';
-import type { Tx } from './database.ts';
+import type { AuditEntry, Tx } from './database.ts';
+import { Prepared } from './prepared.ts';
 
-/** One thing that somebody did, or was refused (contract 5). */
-export interface AuditEntry {
-  /** `user:EMAIL`, `key:NAME`, `idp`, `cli` or `system`. */
-  actor: string;
-  /** `THING.VERB` in the past (`role.created`); a refused write ends in `.refused`. */
-  action: string;
-  appCode?: string | null;
-  /** Whom or what it was done to: an e-mail, a code, an id. */
-  subject?: string | null;
-  /** Plain data, as JSON can say it; secrets in it are masked here. */
-  before?: unknown;
-  after?: unknown;
-  requestId?: string | null;
-}
+export type { AuditEntry } from './database.ts';
 
 export const MASK = '***';
 
@@ -36,24 +24,33 @@ const JWT = /\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g;
 /** Deeper than this nothing of ours goes; what does is left out. */
 const MAX_DEPTH = 32;
 
+/** $1 the records, as `toRows` writes them; null for none. */
+export const INSERT_AUDIT_SQL = `
+  insert into audit (actor, action, app_code, subject, before, after, request_id)
+  select actor, action, app_code, subject, before, after, request_id from jsonb_to_recordset($1::jsonb)
+    as r (actor text, action text, app_code text, subject text, before jsonb, after jsonb, request_id text)`;
+
+const INSERT = new Prepared<never>('audit', INSERT_AUDIT_SQL);
+
 /** Writes the record in the same transaction as what it tells of. */
 export async function record(tx: Tx, entry: AuditEntry): Promise<void> {
-  await tx.kysely
-    .insertInto('audit')
-    .values({
-      actor: entry.actor,
-      action: entry.action,
-      app_code: entry.appCode ?? null,
-      subject: entry.subject ?? null,
-      before: toJson(entry.before),
-      after: toJson(entry.after),
-      request_id: entry.requestId ?? null,
-    })
-    .execute();
+  await INSERT.rows(tx, toRows([entry]));
 }
 
-function toJson(value: unknown): string | null {
-  return value === undefined || value === null ? null : JSON.stringify(mask(value));
+/** Records as the parameter of INSERT_AUDIT_SQL; secrets in them are masked. */
+export function toRows(entries: readonly AuditEntry[]): string | null {
+  if (entries.length === 0) return null;
+  return JSON.stringify(
+    entries.map(({ actor, action, appCode, subject, before, after, requestId }) => ({
+      actor,
+      action,
+      app_code: appCode,
+      subject,
+      before: mask(before),
+      after: mask(after),
+      request_id: requestId,
+    })),
+  );
 }
 
 /** A copy of plain data in which secrets are replaced. Whether there is one stays visible: null and '' are kept. */

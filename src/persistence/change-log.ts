@@ -1,10 +1,11 @@
-import { type Kysely, sql } from 'kysely';
+import { type CompiledQuery, type Kysely, sql } from 'kysely';
 import { ANY_REVISION, type Mark } from '../engine/types.ts';
+import { INSERT_AUDIT_SQL } from './audit.ts';
 import type { Scope, Tx } from './database.ts';
+import { asLast } from './dialect.ts';
+import { Prepared } from './prepared.ts';
 import type { Schema } from './schema.ts';
 
-/** Held by a transaction from its log row to past its commit: revisions are commit order. Any number of its own. */
-const CHANGE_LOCK = 7_411_532_002;
 /** More scopes than this are collapsed into fewer, wider ones. */
 const MAX_SCOPES = 200;
 /** Rows older than this are pruned, but for the newest. */
@@ -21,37 +22,42 @@ export function nonceOf(bytes: Buffer): string {
   return bytes.readUIntBE(0, NONCE_BYTES).toString();
 }
 
-/**
- * Writes the log row of this transaction and answers its revision. The last statements of a write: from here to COMMIT no
- * row lock may be taken. The lock is a statement of its own, since the next one must see what was committed while it waited.
- */
-export async function announce(tx: Tx, scopes: readonly Scope[], nonce: string): Promise<Mark> {
-  await sql`select pg_advisory_xact_lock(${CHANGE_LOCK})`.execute(tx.kysely);
-  const { revision: number } = await tx.kysely
-    .insertInto('policy_change')
-    .columns(['revision', 'nonce', 'scopes'])
-    .expression((eb) =>
-      eb
-        .selectFrom('policy_change')
-        .select((s) => [
-          sql<number>`coalesce(${s.fn.max('revision')}, 0) + 1`.as('revision'),
-          sql<string>`${nonce}::text`.as('nonce'),
-          sql<string[]>`${collapse(scopes)}::text[]`.as('scopes'),
-        ]),
-    )
-    .returning('revision')
-    .executeTakeFirstOrThrow();
-  return { number, nonce };
+interface Newest {
+  revision: number;
+  nonce: string;
 }
 
-/** The newest revision that this transaction sees; 0 when there is none. */
-export async function newestRevision(tx: Tx): Promise<Mark> {
-  const row = await tx.kysely
-    .selectFrom('policy_change')
-    .select(['revision', 'nonce'])
-    .orderBy('revision', 'desc')
-    .limit(1)
-    .executeTakeFirst();
+/** `log_change` of the first migration: records, then the lock of the numbering, then the row. */
+const ANNOUNCE = new Prepared<Newest>(
+  'announce',
+  'select log_change($1::jsonb, $2::text, $3::text[]) as revision, $2::text as nonce',
+);
+
+/** The snapshot is that of the statement, so the revision is at least as new as everything that the transaction saw. */
+const NEWEST = new Prepared<Newest>(
+  'newest',
+  `with recorded as (${INSERT_AUDIT_SQL}) select revision, nonce from policy_change order by revision desc limit 1`,
+);
+
+/** The end of a write: which parts of the policy it touched, and what it leaves in the audit. */
+export interface Ending {
+  /** None: no policy row was touched, and no revision is made. */
+  scopes: readonly Scope[];
+  /** As `toRows` of the audit writes them. */
+  records: string | null;
+  /** Of this write alone, at random: `nonceOf`. */
+  nonce: string;
+}
+
+/**
+ * Writes the audit records of this transaction and its log row, if it is to have one, as its very last statement: COMMIT goes
+ * with it, so that nobody waits for the lock of the numbering longer than the server needs. Answers the revision that it makes,
+ * or the newest that it sees, 0 when there is none; of worth only when the commit succeeds.
+ */
+export async function conclude(tx: Tx, { scopes, records, nonce }: Ending): Promise<Mark> {
+  const last: CompiledQuery<Newest> =
+    scopes.length > 0 ? ANNOUNCE.with(records, nonce, collapse(scopes)) : NEWEST.with(records);
+  const [row] = (await tx.kysely.executeQuery(asLast(last))).rows;
   return row === undefined ? ANY_REVISION : { number: row.revision, nonce: row.nonce };
 }
 

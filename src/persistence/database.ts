@@ -25,6 +25,8 @@ export type Scope = `p:${string}` | `u:${string}` | `m:${string}:${string}` | `a
 export interface Outcome<T> {
   result: T;
   scopes: readonly Scope[];
+  /** Audit records that are written with the commit, in this order; those written before come before them. */
+  records?: readonly AuditEntry[];
 }
 
 /** A committed write: `revision` is the one it made, or the newest that its transaction saw, as callers see it. */
@@ -44,6 +46,21 @@ export interface Follower {
 }
 
 export type { StreamNews } from './signals.ts';
+
+/** One thing that somebody did, or was refused (contract 5). */
+export interface AuditEntry {
+  /** `user:EMAIL`, `key:NAME`, `idp`, `cli` or `system`. */
+  actor: string;
+  /** `THING.VERB` in the past (`role.created`); a refused write ends in `.refused`. */
+  action: string;
+  appCode?: string | null;
+  /** Whom or what it was done to: an e-mail, a code, an id. */
+  subject?: string | null;
+  /** Plain data, as JSON can say it; secrets in it are masked (audit.ts). */
+  before?: unknown;
+  after?: unknown;
+  requestId?: string | null;
+}
 
 /** The only way to the data. Every method rejects with UsherError UNAVAILABLE (503) when the database is away or too slow. */
 export interface Database {

@@ -20,6 +20,36 @@ export interface Session extends DatabaseConnection {
   release(): Promise<void>;
 }
 
+/** The names of statements that a connection is to parse once, by their texts. */
+const NAMES = new Map<string, string>();
+
+/** Has that text prepared, by sessions that can, under a name that no other has. */
+export function nameStatement(name: string, text: string): void {
+  // A driver refuses a second text under a name, and what has been sent behind such a statement would be done without it.
+  if (NAMES.has(text) || [...NAMES.values()].includes(name)) throw new Error(`${name} is prepared elsewhere.`);
+  NAMES.set(text, name);
+}
+
+/** The name of a text; undefined for one that is not to be prepared. */
+export function preparedName(text: string): string | undefined {
+  return NAMES.get(text);
+}
+
+const LAST = new WeakSet<CompiledQuery>();
+
+/**
+ * Marks a statement as the last of its transaction: a session may send COMMIT behind it before it is answered, and `commit`
+ * then waits for the answer to that one. So a lock that the statement takes is held for no longer than the server needs.
+ */
+export function asLast<R>(query: CompiledQuery<R>): CompiledQuery<R> {
+  LAST.add(query);
+  return query;
+}
+
+export function isLast(query: CompiledQuery): boolean {
+  return LAST.has(query);
+}
+
 export interface SessionSource {
   open(): Promise<Session>;
   close(): Promise<void>;

@@ -51,7 +51,7 @@ export function readWindow(row: WindowRow, since: Revision): LogWindow {
 }
 
 /** Answers in the order of the needs. Throws when their number differs: facts of one must never be taken for another's. */
-export function readAnswers(row: MembersRow, needs: readonly MemberNeed[]): MemberAnswer[] {
+export function readAnswers(row: Pick<MembersRow, 'answers'>, needs: readonly MemberNeed[]): MemberAnswer[] {
   const tuples = row.answers ?? [];
   if (tuples.length !== needs.length)
     throw new Error('The database answered another number of needs than it was asked.');
@@ -74,7 +74,7 @@ function readOverrides(
   return { ...of, levels: (levels ?? []).map(([permissionId, level]) => ({ permissionId: id(permissionId), level })) };
 }
 
-export function readPolicy(row: PolicyRow, app: string): PolicyRows {
+export function readPolicy(row: Omit<PolicyRow, keyof WindowRow>, app: string): PolicyRows {
   return {
     app,
     appId: idOrNull(row.app_id),

@@ -1,14 +1,14 @@
-import { CompiledQuery } from 'kysely';
 import type { QueryResultRow } from 'pg';
 import type { Clock } from '../clock.ts';
-import type { FactsSource, LogWindow, MemberAnswer, MemberNeed, PolicyRows, Revision } from '../engine/types.ts';
+import type { FactsSource, LogWindow, MemberAnswer, MemberNeed, PolicyRows } from '../engine/types.ts';
 import type { Logger } from '../telemetry.ts';
 import type { Tx } from './database.ts';
 import { type MembersRow, type PolicyRow, readAnswers, readPolicy, readWindow, type WindowRow } from './facts-rows.ts';
-import { CHANGES_SQL, MEMBERS_SQL, POLICY_SQL } from './facts-sql.ts';
+import { CHANGES_SQL, MEMBER_SQL, MEMBERS_SQL, POLICY_ALONE_SQL, POLICY_SQL } from './facts-sql.ts';
 import { toDatabaseError } from './failures.ts';
 import type { Embedded } from './pglite.ts';
 import { ClientPool } from './postgresql.ts';
+import { Prepared } from './prepared.ts';
 
 /** Needs in one statement at most (design/freshness.md, load). */
 const MAX_NEEDS = 256;
@@ -94,21 +94,18 @@ function only<R>(rows: readonly R[]): R {
   return row;
 }
 
-/** The newest revision there can be: asks for facts without any of the log. */
-const NO_CHANGES = Number.MAX_SAFE_INTEGER;
+const MEMBER = new Prepared<Pick<MembersRow, 'answers'>>('member_alone', MEMBER_SQL);
+const POLICY = new Prepared<Omit<PolicyRow, keyof WindowRow>>('policy_alone', POLICY_ALONE_SQL);
 
-/**
- * The same facts as rows of `tx` show them, its own uncommitted ones included: for guards of writes. Answers in the order of
- * the needs, of which there may be 1 to 256.
- */
-export async function membersIn(tx: Tx, needs: readonly MemberNeed[]): Promise<MemberAnswer[]> {
-  if (needs.length === 0 || needs.length > MAX_NEEDS) throw new RangeError(`1 to ${MAX_NEEDS} needs a statement`);
-  const query = CompiledQuery.raw(MEMBERS_SQL, [NO_CHANGES, ...columns(needs)]);
-  return readAnswers(only((await tx.kysely.executeQuery<MembersRow>(query)).rows), needs);
+/** The same facts as rows of `tx` show them, its own uncommitted ones included: for guards of writes. */
+export async function memberIn(tx: Tx, need: MemberNeed): Promise<MemberAnswer> {
+  const { email, app, resourceType, resourceId } = need;
+  const [answer] = readAnswers(await MEMBER.row(tx, email, app, resourceType, resourceId), [need]);
+  if (answer === undefined) throw new Error('one need has one answer');
+  return answer;
 }
 
 /** One application's policy as rows of `tx` show it. */
 export async function policyIn(tx: Tx, app: string): Promise<PolicyRows> {
-  const query = CompiledQuery.raw(POLICY_SQL, [NO_CHANGES satisfies Revision, app]);
-  return readPolicy(only((await tx.kysely.executeQuery<PolicyRow>(query)).rows), app);
+  return readPolicy(await POLICY.row(tx, app), app);
 }

@@ -19,8 +19,8 @@ const WINDOW = `
 /** $1 since. */
 export const CHANGES_SQL = `select ${WINDOW}`;
 
-/** $1 since, $2 to $5 the needs' e-mails, applications, resource types and resource ids, of equal length. */
-export const MEMBERS_SQL = `select ${WINDOW},
+/** `needs` is a relation of e-mails, applications, resource types and resource ids, each with its position. */
+const answers = (needs: string): string => `
   (select json_agg(json_build_array(
       coalesce(p.provider_active and not p.blocked, true),
       (select true from superadmin s where s.person_id = p.id),
@@ -31,14 +31,32 @@ export const MEMBERS_SQL = `select ${WINDOW},
         (select json_agg(json_build_array(o.permission_id, o.level)) from resource_override o
           where o.person_id = p.id and o.application_id = a.id and o.resource_type = n.type and o.resource_id = n.id)
       end) order by n.position)
-    from unnest($2::text[], $3::text[], $4::text[], $5::text[]) with ordinality as n (email, app, type, id, position)
+    from ${needs}
     left join lateral (select id, provider_active, blocked from person where email = n.email limit 1) p on true
     left join lateral (select id from application where code = n.app limit 1) a on true) as answers`;
 
-/** $1 since, $2 the application's code. */
-export const POLICY_SQL = `select ${WINDOW},
-  (select id from application where code = $2) as app_id,
+/** $1 since, $2 to $5 the needs' e-mails, applications, resource types and resource ids, of equal length. */
+export const MEMBERS_SQL = `select ${WINDOW}, ${answers(
+  'unnest($2::text[], $3::text[], $4::text[], $5::text[]) with ordinality as n (email, app, type, id, position)',
+)}`;
+
+/**
+ * The same for one need, without the log: $1 the e-mail, $2 the application, $3 and $4 the resource. No list, whose length a plan
+ * for every value would have to guess: this one is made once a connection.
+ */
+export const MEMBER_SQL = `select ${answers(
+  '(select $1::text as email, $2::text as app, $3::text as type, $4::text as id, 1 as position) n',
+)}`;
+
+const policy = (app: string): string => `
+  (select id from application where code = ${app}) as app_id,
   (select json_agg(json_build_array(p.id, p.code, p.tiered, p.global, p.group_name) order by p.code)
-     from permission p where p.application_id = (select id from application where code = $2)) as permissions,
+     from permission p where p.application_id = (select id from application where code = ${app})) as permissions,
   (select json_agg(json_build_array(r.role_id, r.permission_id, r.level))
-     from role_permission r where r.application_id = (select id from application where code = $2)) as role_permissions`;
+     from role_permission r where r.application_id = (select id from application where code = ${app})) as role_permissions`;
+
+/** $1 since, $2 the application's code. */
+export const POLICY_SQL = `select ${WINDOW}, ${policy('$2')}`;
+
+/** The same without the log: $1 the application's code. */
+export const POLICY_ALONE_SQL = `select ${policy('$1')}`;

@@ -13,14 +13,17 @@ export class StatementFailed extends Error {
   readonly lost: boolean;
   /** What happened, in a few words that hold nothing of the statement. */
   readonly what: string;
+  /** The connection turned out dead before its transaction had begun: nothing was asked of it. */
+  readonly unbegun: boolean;
 
-  constructor(sqlState: string | null, constraint: string | null, lost: boolean, what: string) {
+  constructor(sqlState: string | null, constraint: string | null, lost: boolean, what: string, unbegun = false) {
     super(`The database did not carry out a statement: ${what}`);
     this.name = 'StatementFailed';
     this.sqlState = sqlState;
     this.constraint = constraint;
     this.lost = lost;
     this.what = what;
+    this.unbegun = unbegun;
   }
 }
 
@@ -84,6 +87,18 @@ const OVERTAKEN: ReadonlySet<string | null> = new Set(['40001', '40P01', '23503'
 /** Whether the same work may simply be done again: a look-up then sees what overtook it, and says so in its own words. */
 export function isWorthRepeating(error: unknown): boolean {
   return error instanceof StatementFailed && OVERTAKEN.has(error.sqlState);
+}
+
+/** The failure of a BEGIN. */
+export function failedToBegin(error: unknown): unknown {
+  if (!(error instanceof StatementFailed) || !error.lost) return error;
+  const { sqlState, constraint, lost, what } = error;
+  return withStackOf(error, new StatementFailed(sqlState, constraint, lost, what, true));
+}
+
+/** Whether all was for nothing because the connection was dead, as idle ones may be without anybody knowing. */
+export function isUnbegun(error: unknown): boolean {
+  return error instanceof StatementFailed && error.unbegun;
 }
 
 /** Whether the connection that threw `error` must not be used again. */

@@ -1,15 +1,18 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from './database.ts';
 
-/** So many are looked at first, and where so many of them are meant, the text is common. */
-const SAMPLE = 250;
+/** So many are looked at first. */
+const SAMPLE = 1000;
+/** A text is common where so many of them are meant: to walk all people on until a page is full is then cheaper than to look it up. */
 const COMMON = 10;
+/** The same where the members of an application are walked, each with a look at the person. */
+const COMMON_AMONG_MEMBERS = 40;
 /** More people than this have a common text: whoever walks the people in order soon fills his page. */
 const FEW = 1000;
-/** How long the pieces are that the indexes hold. */
+/** How long the pieces are that the indexes hold; at the end of a text they are shorter. */
 const PIECE = 3;
 /** More pieces of one text find hardly fewer people. */
-const MAX_PIECES = 24;
+const MAX_PIECES = 10;
 
 /**
  * Whether a person `p` with a profile `f` is one that `search` means: text in the address or in the display name, case aside.
@@ -18,49 +21,94 @@ const MAX_PIECES = 24;
 export function named(search: string | null): RawBuilder<boolean> {
   if (search === null) return sql<boolean>`true`;
   const folded = search.toLowerCase();
-  return sql<boolean>`(strpos(p.email, ${folded}) > 0 or strpos(lower(f.display_name), ${folded}) > 0
-    or strpos(f.display_name, ${search}) > 0)`;
+  const parts = [
+    sql`strpos(p.email, ${folded}) > 0`,
+    sql`strpos(lower(f.display_name), ${folded}) > 0`,
+    ...(isFoldedAlike(search) ? [] : [sql`strpos(f.display_name, ${search}) > 0`]),
+  ];
+  return sql<boolean>`(${sql.join(parts, sql` or `)})`;
+}
+
+/** Whether a database's small letters are JavaScript's: not those of other alphabets, and not a Turkish I. */
+function isFoldedAlike(text: string): boolean {
+  return /^[ -HJ-~]*$/.test(text);
 }
 
 /**
- * The ids of all whom `search` means, in no order, when they are few; null when they are many (of those behind the id `after`,
- * at least) or the text is too short. Found by the indexes of pieces of texts: a text that stands in another has all its pieces there.
+ * Whom a search means: these people, in no order, when they are few; else who is to be walked in order, since a page is soon full:
+ * all people, or the members of an application.
  */
-export async function findFew(tx: Tx, search: string, after: number): Promise<number[] | null> {
-  // What is shorter has no piece; most such texts are common.
-  if (Array.from(search).length < PIECE || (await isCommon(tx, search, after))) return null;
+export type Meant = readonly number[] | 'people' | 'members';
+
+/**
+ * Of people behind the id `after`, at least. `member` says whether a person `p` is of the application that is asked about; null when all
+ * are meant. Found by the indexes of pieces of texts: a text that stands in another has all its pieces there.
+ */
+export async function whomMeant(
+  tx: Tx,
+  search: string,
+  after: number,
+  member: RawBuilder<unknown> | null,
+): Promise<Meant> {
+  const sample = await lookAtSome(tx, search, after, member);
+  if (sample.members >= COMMON) return 'people';
+  const many = member === null ? 'people' : 'members';
+  if (sample.found >= COMMON_AMONG_MEMBERS) return many;
   const folded = search.toLowerCase();
   const name = sql`text_pieces((display_name || ' ' || lower(display_name)) collate "C")`;
-  // One condition of pieces a part: of two in one, the pieces of every row found would be made anew.
-  const { rows } = await sql<{ id: number }>`
-    (select id from person where text_pieces(email) @> ${piecesOf(folded)}::text[] and strpos(email, ${folded}) > 0 limit ${FEW + 1})
-    union
-    (select person_id from profile
-      where ${name} @> ${piecesOf(folded)}::text[] and strpos(lower(display_name), ${folded}) > 0 limit ${FEW + 1})
-    union
-    (select person_id from profile
-      where ${name} @> ${piecesOf(search)}::text[] and strpos(display_name, ${search}) > 0 limit ${FEW + 1})`.execute(
-    tx.kysely,
-  );
-  return rows.length > FEW ? null : rows.map(({ id }) => id);
+  // A part of each text and of each spelling, with a condition of pieces each: of two in one, the pieces of every row found would
+  // be made anew.
+  const parts = [
+    sql`select id from person where text_pieces(email) @@ ${piecesOf(folded)}::tsquery and strpos(email, ${folded}) > 0`,
+    sql`select person_id from profile
+      where ${name} @@ ${piecesOf(folded)}::tsquery and strpos(lower(display_name), ${folded}) > 0`,
+  ];
+  if (!isFoldedAlike(search)) {
+    parts.push(sql`select person_id from profile
+      where ${name} @@ ${piecesOf(search)}::tsquery and strpos(display_name, ${search}) > 0`);
+  }
+  const bounded = parts.map((part) => sql`(${part} limit ${FEW + 1})`);
+  const { rows } = await sql<{ id: number }>`${sql.join(bounded, sql` union `)}`.execute(tx.kysely);
+  return rows.length > FEW ? many : rows.map(({ id }) => id);
 }
 
 /**
- * Of a common text the index would give thousands, of which a page needs fifty. The profile by a
- * scalar subquery: a planner that joined would read all of them.
+ * How many of the next people are meant, and how many of those are members. Of a common text the index would give thousands, of which
+ * a page needs fifty. Both tables in order and no further than the sample: the profiles of so many people are among as many profiles.
  */
-async function isCommon(tx: Tx, search: string, after: number): Promise<boolean> {
-  const { rows } = await sql<{ found: number }>`
-    select count(*)::int as found from (select id, email from person where id > ${after} order by id limit ${SAMPLE}) p
-    where (select ${named(search)} from (select) one left join profile f on f.person_id = p.id)`.execute(tx.kysely);
-  return (rows[0]?.found ?? 0) >= COMMON;
+async function lookAtSome(
+  tx: Tx,
+  search: string,
+  after: number,
+  member: RawBuilder<unknown> | null,
+): Promise<{ found: number; members: number }> {
+  const { rows } = await sql<{ found: number; members: number }>`
+    select count(*)::int as found, count(*) filter (where ${member ?? sql`true`})::int as members
+    from (select id, email from person where id > ${after} order by id limit ${SAMPLE}) p
+      left join (select person_id, display_name from profile where person_id > ${after} order by person_id limit ${SAMPLE}) f
+        on f.person_id = p.id
+    where ${named(search)}`.execute(tx.kysely);
+  return rows[0] ?? { found: 0, members: 0 };
 }
 
-/** What must be among the pieces of every text that holds this one. */
-function piecesOf(text: string): string[] {
+/**
+ * What must be among the pieces of every text that holds this one, as a tsquery: some of its pieces, from all over it; of a text
+ * shorter than a piece that one begins with it.
+ */
+function piecesOf(text: string): string {
   const characters = Array.from(text);
-  const pieces = characters.slice(PIECE - 1).map((_, i) => characters.slice(i, i + PIECE).join(''));
-  return [...new Set(pieces)].slice(0, MAX_PIECES);
+  const last = characters.length - PIECE;
+  if (last < 0) return `${lexeme(text)}:*`;
+  const step = Math.max(1, last / (MAX_PIECES - 1));
+  const starts = new Set<number>([last]);
+  for (let at = 0; at < last; at += step) starts.add(Math.floor(at));
+  const pieces = [...starts].map((at) => characters.slice(at, at + PIECE).join(''));
+  return [...new Set(pieces)].map(lexeme).join(' & ');
+}
+
+/** One word of a tsquery, whatever is in it. */
+function lexeme(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 }
 
 /** The ids of all inactive people behind the id `after`, ascending, when they are few; null when they are many. */

@@ -2,8 +2,8 @@ import type { CompiledQuery, QueryResult, TransactionSettings } from 'kysely';
 import pg from 'pg';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../telemetry.ts';
-import type { Session, SessionSource } from './dialect.ts';
-import { isLost, StatementFailed, statementFailed } from './failures.ts';
+import { isLast, preparedName, type Session, type SessionSource } from './dialect.ts';
+import { failedToBegin, isLost, StatementFailed, statementFailed } from './failures.ts';
 import { Gate } from './gate.ts';
 import { OID, readBigint, readBigintArray } from './values.ts';
 
@@ -98,6 +98,8 @@ export class ClientPool {
       max,
       types,
       keepAlive: true,
+      // A statement is sent when it is handed over, also while another is under way: COMMIT behind the last one.
+      pipeline: true,
       connectionTimeoutMillis: POOL_WAIT_MS,
       idleTimeoutMillis: keep ? 0 : 30_000,
       statement_timeout: statementTimeoutMs === 0 ? false : statementTimeoutMs,
@@ -156,6 +158,17 @@ export class Lease {
     }
   }
 
+  /** What `send` asks for leaves in one packet. */
+  together<T>(send: () => T): T {
+    const { stream } = this.#client.connection;
+    stream.cork();
+    try {
+      return send();
+    } finally {
+      stream.uncork();
+    }
+  }
+
   /** Throws the connection away instead of giving it back. */
   discard(): void {
     this.#lost = true;
@@ -178,40 +191,95 @@ const CHANGING = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
 
 class PostgresSession implements Session {
   readonly #lease: Lease;
+  /** BEGIN, until it leaves together with the first statement. */
+  #begin: string | undefined;
+  /** A COMMIT that was sent behind the last statement. */
+  #committing: Promise<pg.QueryResult> | undefined;
 
   constructor(lease: Lease) {
     this.#lease = lease;
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    const { command, rowCount, rows } = await this.#lease.query({ text: query.sql, values: [...query.parameters] });
+    // Were BEGIN to fail alone, what came behind it would be done without a transaction: only what changes nothing may go with it.
+    if (this.#begin !== undefined && !isHarmless(query)) await this.#sendBegin();
+    const { command, rowCount, rows } = await this.#lease.together(() => this.#send(query));
     return {
       rows: (rows ?? []) as R[],
       ...(CHANGING.has(command) && rowCount !== null ? { numAffectedRows: BigInt(rowCount) } : {}),
     };
   }
 
+  async #send(query: CompiledQuery): Promise<pg.QueryResult> {
+    const begun = this.#sendBegin();
+    const name = preparedName(query.sql);
+    const named = name === undefined ? {} : { name };
+    const asked = this.#lease.query({ ...named, text: query.sql, values: [...query.parameters] });
+    if (isLast(query)) {
+      // Where the statement fails the server answers this with ROLLBACK; its values are texts, which leave without fail.
+      this.#committing = this.#lease.query({ text: 'commit' });
+      told(this.#committing);
+    }
+    if (begun === undefined) return await asked;
+    told(asked);
+    await begun;
+    return await asked;
+  }
+
+  #sendBegin(): Promise<void> | undefined {
+    const text = this.#begin;
+    this.#begin = undefined;
+    if (text === undefined) return undefined;
+    return this.#lease.query({ text }, BEGIN_MS).then(
+      () => undefined,
+      (error: unknown) => {
+        throw failedToBegin(error);
+      },
+    );
+  }
+
   streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
     throw new TypeError('Streaming is not offered; read in pages.');
   }
 
-  async begin({ isolationLevel, accessMode }: TransactionSettings): Promise<void> {
+  begin({ isolationLevel, accessMode }: TransactionSettings): Promise<void> {
     const modes = [isolationLevel ? `isolation level ${isolationLevel}` : '', accessMode ?? ''].filter((m) => m !== '');
-    await this.#lease.query({ text: `begin ${modes.join(' ')}` }, BEGIN_MS);
+    this.#begin = `begin ${modes.join(' ')}`;
+    return Promise.resolve();
   }
 
   async commit(): Promise<void> {
-    const { command } = await this.#lease.query({ text: 'commit' });
+    if (this.#isUnused()) return;
+    const { command } = await (this.#committing ?? this.#lease.query({ text: 'commit' }));
     // The server answers COMMIT of a failed transaction with ROLLBACK, and with no error.
     if (command !== 'COMMIT') throw new StatementFailed('25P02', null, false, 'SQLSTATE 25P02, rolled back at commit');
   }
 
   async rollback(): Promise<void> {
+    if (this.#isUnused()) return;
+    // Behind a COMMIT under way it finds no transaction, which is no error.
     await this.#lease.query({ text: 'rollback' });
+  }
+
+  /** Whether a transaction was to begin, and was asked for nothing. */
+  #isUnused(): boolean {
+    const unused = this.#begin !== undefined;
+    this.#begin = undefined;
+    return unused;
   }
 
   release(): Promise<void> {
     this.#lease.release();
     return Promise.resolve();
   }
+}
+
+/** Whether it only reads, with or without locks. */
+function isHarmless(query: CompiledQuery): boolean {
+  return /^\s*select\b/i.test(query.sql) && !isLast(query);
+}
+
+/** Somebody else is told how it ends, and perhaps later than it does. */
+function told(promise: Promise<unknown>): void {
+  promise.catch(() => undefined);
 }

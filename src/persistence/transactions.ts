@@ -5,13 +5,14 @@ import type { Clock } from '../clock.ts';
 import { formatRevision, type Mark } from '../engine/types.ts';
 import { UsherError } from '../errors.ts';
 import type { Logger } from '../telemetry.ts';
-import { announce, NONCE_BYTES, newestRevision, nonceOf } from './change-log.ts';
+import { toRows } from './audit.ts';
+import { conclude, type Ending, NONCE_BYTES, nonceOf } from './change-log.ts';
 import type { Committed, Follower, Outcome, Tx } from './database.ts';
-import { isLost, isWorthRepeating, StatementFailed, toDatabaseError } from './failures.ts';
+import { isUnbegun, isWorthRepeating, StatementFailed, toDatabaseError } from './failures.ts';
 import type { Schema } from './schema.ts';
 
 /** Named points of a write, for tests that end the process there. */
-export type Failpoint = 'before-log' | 'after-log' | 'after-commit' | 'after-reach';
+export type Failpoint = 'before-log' | 'committing' | 'after-commit' | 'after-reach';
 
 export interface Failpoints {
   hit(name: Failpoint): Promise<void> | void;
@@ -47,7 +48,8 @@ export class Transactions {
 
   read<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
     return this.#repeating(async () => {
-      const trx = await this.#begin({ isolationLevel: IsolationLevel.REPEATABLE_READ, readOnly: true });
+      const isolationLevel = IsolationLevel.REPEATABLE_READ;
+      const trx: Transaction = await this.#options.connection.begin({ isolationLevel, readOnly: true });
       try {
         const result = await fn({ kysely: trx });
         await this.#options.connection.commit(trx);
@@ -70,37 +72,38 @@ export class Transactions {
   }
 
   async #write<T>(fn: (tx: Tx) => Promise<Outcome<T>>): Promise<{ result: T; mark: Mark; announced: boolean }> {
-    const { clock, failpoints } = this.#options;
+    const { connection, clock, failpoints } = this.#options;
     // Read committed: the numbering below must see what was committed while it waited for its turn.
-    const trx = await this.#begin({ isolationLevel: IsolationLevel.READ_COMMITTED });
+    const trx: Transaction = await connection.begin({ isolationLevel: IsolationLevel.READ_COMMITTED });
     const tx: Tx = { kysely: trx };
-    let result: T;
-    let mark: Mark;
-    let announced: boolean;
+    let outcome: Outcome<T>;
+    let records: string | null;
     try {
-      const outcome = await fn(tx);
-      result = outcome.result;
-      announced = outcome.scopes.length > 0;
+      outcome = await fn(tx);
+      records = toRows(outcome.records ?? []);
       await failpoints?.hit('before-log');
-      mark = announced
-        ? await announce(tx, outcome.scopes, nonceOf(clock.bytes(NONCE_BYTES)))
-        : await newestRevision(tx);
-      await failpoints?.hit('after-log');
     } catch (error) {
       await this.#rollback(trx);
       throw error;
     }
-    await this.#commit(trx);
-    return { result, mark, announced };
+    const { result, scopes } = outcome;
+    const mark = await this.#commit(trx, { scopes, records, nonce: nonceOf(clock.bytes(NONCE_BYTES)) });
+    return { result, mark, announced: scopes.length > 0 };
   }
 
-  /** Returns when the server has committed; throws the reason when it certainly has not, else OUTCOME_UNKNOWN. */
-  async #commit(trx: ControlledTransaction<Schema>): Promise<void> {
+  /**
+   * Answers the revision when the server has committed; throws the reason when it certainly has not, else OUTCOME_UNKNOWN. COMMIT
+   * may be under way as soon as the statement before it is.
+   */
+  async #commit(trx: Transaction, ending: Ending): Promise<Mark> {
     try {
+      const concluded = conclude({ kysely: trx }, ending);
+      await Promise.all([concluded, this.#options.failpoints?.hit('committing')]);
       await this.#options.connection.commit(trx);
+      return await concluded;
     } catch (error) {
       await this.#rollback(trx);
-      if (isRefusedCommit(error)) throw error;
+      if (isRefusedCommit(error) || isUnbegun(error)) throw error;
       this.#follower?.dropAll();
       throw new UsherError(
         'OUTCOME_UNKNOWN',
@@ -130,29 +133,21 @@ export class Transactions {
   }
 
   async #repeating<T>(attempt: () => Promise<T>): Promise<T> {
+    let dead = 0;
     for (let tries = 1; ; tries++) {
       try {
         return await attempt();
       } catch (error) {
+        // Nothing had been asked of it yet. The idle ones beside it are not trusted any more, so the next is a new one.
+        if (isUnbegun(error) && dead++ === 0) continue;
         if (!isWorthRepeating(error) || tries >= ATTEMPTS) throw toDatabaseError(error);
         await this.#pause(tries);
       }
     }
   }
 
-  /** Begins; once more when the connection turned out dead, since nothing had been asked of it yet. */
-  async #begin(mode: BeginMode): Promise<ControlledTransaction<Schema>> {
-    const { connection } = this.#options;
-    try {
-      return await connection.begin(mode);
-    } catch (error) {
-      if (!isLost(error)) throw error;
-      return await connection.begin(mode);
-    }
-  }
-
   /** The reason for rolling back is thrown by the caller; a failing rollback adds nothing to it, and loses nothing. */
-  async #rollback(trx: ControlledTransaction<Schema>): Promise<void> {
+  async #rollback(trx: Transaction): Promise<void> {
     try {
       await this.#options.connection.rollback(trx);
     } catch (error) {
@@ -168,10 +163,7 @@ export class Transactions {
   }
 }
 
-interface BeginMode {
-  isolationLevel: IsolationLevel;
-  readOnly?: true;
-}
+type Transaction = ControlledTransaction<Schema>;
 
 /** Whether the server said no to COMMIT. A lost connection, or a server going down, leaves the outcome open. */
 function isRefusedCommit(error: unknown): boolean {

@@ -46,7 +46,11 @@ export class Announcer {
     while (this.#again) {
       this.#again = false;
       try {
-        await this.#pool.query({ text: 'select pg_notify($1, $2)', values: [CHANNEL, this.self] });
+        await this.#pool.query({
+          name: 'usher_notify',
+          text: 'select pg_notify($1, $2)',
+          values: [CHANNEL, this.self],
+        });
       } catch (error) {
         this.#log.debug({ err: error }, 'other instances were not told; they will see by themselves');
       }

@@ -19,7 +19,7 @@ const KILLS = LONG ? 100 : 3;
 const ROUNDS = LONG ? 20 : 1;
 const MIGRATIONS_KILLED = LONG ? 20 : 2;
 const STARTS = LONG ? 50 : 1;
-const POINTS = ['inside', 'before-log', 'after-log', 'after-commit', 'after-reach'] as const;
+const POINTS = ['inside', 'before-log', 'committing', 'after-commit', 'after-reach'] as const;
 const WRITERS = 4;
 
 function say(line: string): void {
@@ -104,8 +104,10 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 (%s)', (kind) => {
       }
       const census = await left();
       judge(census, acknowledged);
-      // Of the one that it died in: all or nothing, and which is certain.
-      expect(census.whole.filter(({ code }) => code.startsWith(`jm${dieAt}-`))).toHaveLength(acknowledged.length);
+      // Of the one that it died in: all or nothing, and which is certain, but for a COMMIT that is on its way.
+      const whole = census.whole.filter(({ code }) => code.startsWith(`jm${dieAt}-`)).length;
+      expect(whole).toBeGreaterThanOrEqual(acknowledged.length);
+      expect(whole).toBeLessThanOrEqual(acknowledged.length + (dieAt === 'committing' ? ROUNDS : 0));
       say(`crash journal (${kind}): manifest killed ${dieAt} ${ROUNDS} times, lost 0, half done 0`);
     },
     60_000 + ROUNDS * 20_000,

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { outcome, useRegistry } from '../support/registry.ts';
 import { Rest, type RestAnswer } from '../support/rest.ts';
-import { type RunningUsher, startUsher } from '../support/usher.ts';
 
 const APPS = '/api/applications';
 const BILLING = `
@@ -29,35 +28,14 @@ overrides:
   - { email: vera@example.com, resourceType: application, resourceId: billing, permission: applications.manage, granted: true, accessLevel: view }
   - { email: mia@example.com, resourceType: application, resourceId: billing, permission: applications.manage, granted: false }
 `;
-const outcome = ({ status, body }: RestAnswer): [number, string | undefined] => [
-  status,
-  body?.details?.code ?? body?.code,
-];
-
 for (const kind of ['postgresql', 'pglite'] as const) {
   describe(`the registry of applications (${kind}; contract 5)`, () => {
-    let storage: TestStorage;
-    let usher: RunningUsher;
-    let root: Rest;
-    const as = new Map<string, Rest>();
+    const registry = useRegistry(kind, [BILLING, SHOP, PANEL]);
+    const { root } = registry;
 
-    beforeAll(async () => {
-      storage = await createStorage(kind);
-      usher = await startUsher(storage);
-      root = await Rest.as(usher, 'admin@example.com');
-      for (const who of ['nora', 'olga', 'ben', 'eve', 'vera', 'tom', 'pat', 'mia']) {
-        as.set(who, await Rest.as(usher, `${who}@example.com`));
-      }
-      for (const text of [BILLING, SHOP, PANEL]) await usher.app.manifests.apply(text, { actor: 'cli' });
-    }, 60_000);
-    afterAll(async () => {
-      await usher?.close();
-      await storage?.remove();
-    }, 60_000);
-
-    const by = (who: string): Rest => as.get(who) as Rest;
+    const by = registry.as;
     const query = async <T>(text: string): Promise<T[]> =>
-      await usher.app.database.read(async (tx) => (await sql.raw<T>(text).execute(tx.kysely)).rows);
+      await registry.usher.app.database.read(async (tx) => (await sql.raw<T>(text).execute(tx.kysely)).rows);
     const codes = ({ body }: RestAnswer): string[] => body.data.map(({ code }: { code: string }) => code);
 
     test('everybody sees what they may view; who administers nothing is refused', async () => {
@@ -69,7 +47,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(codes(await by('pat').get(APPS))).toEqual(['auth', 'billing', 'shop']);
       expect(codes(await by('mia').get(APPS))).toEqual(['auth', 'shop']);
       for (const who of ['ben', 'tom']) expect(outcome(await by(who).get(APPS))).toEqual([403, 'FORBIDDEN']);
-      expect((await (await Rest.as(usher)).get(APPS)).status).toBe(401);
+      expect((await (await Rest.as(registry.usher)).get(APPS)).status).toBe(401);
       expect((await by('ben').get(`${APPS}?x=1`)).status).toBe(403);
       expect((await root.get(`${APPS}?x=1`)).status).toBe(400);
       expect((await root.get(APPS)).body.data[1]).toMatchObject({
@@ -216,7 +194,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     });
 
     test('its texts are for every signed-in user, flat, without what is null', async () => {
-      await usher.app.database.change(async (tx) => {
+      await registry.usher.app.database.change(async (tx) => {
         await sql`insert into notification_type (application_id, code, name, description)
           select id, 'invoice.due', 'Invoice due', 'It is time.' from application where code = 'billing'`.execute(
           tx.kysely,
@@ -236,7 +214,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         },
       ]);
       expect((await by('ben').get(`${APPS}/unknown/i18n/en`)).status).toBe(404);
-      expect((await (await Rest.as(usher)).get(`${APPS}/billing/i18n/en`)).status).toBe(401);
+      expect((await (await Rest.as(registry.usher)).get(`${APPS}/billing/i18n/en`)).status).toBe(401);
     });
 
     test('a deletion takes everything along, and the levels on it; who may: managers of all to whom it is open', async () => {
@@ -246,7 +224,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       for (const who of ['nora', 'eve']) {
         expect([who, outcome(await by(who).delete(`${APPS}/billing`))]).toEqual([who, [403, 'FORBIDDEN']]);
       }
-      await usher.app.database.change(async (tx) => {
+      await registry.usher.app.database.change(async (tx) => {
         for (const text of [
           `insert into template (application_id, notification_type_id, locale, subject, html)
             select application_id, id, 'en', 's', 'h' from notification_type where code = 'invoice.due'`,

@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { useRegistry } from '../support/registry.ts';
 import { Rest } from '../support/rest.ts';
-import { type RunningUsher, startUsher } from '../support/usher.ts';
 
 const MANIFEST = `
 application: { code: billing, name: Billing }
@@ -26,31 +25,21 @@ admins: [olga@example.com]
 
 for (const kind of ['postgresql', 'pglite'] as const) {
   describe(`roles and overrides of people (${kind}; contract 3, 5)`, () => {
-    let storage: TestStorage;
-    let usher: RunningUsher;
-    let root: Rest;
-    let nora: Rest;
+    const registry = useRegistry(kind, [MANIFEST, OTHER]);
+    const { root } = registry;
+    const nora = registry.as('nora');
     const roles = new Map<string, number>();
     const permissions = new Map<string, number>();
 
     beforeAll(async () => {
-      storage = await createStorage(kind);
-      usher = await startUsher(storage);
-      root = await Rest.as(usher, 'admin@example.com');
-      nora = await Rest.as(usher, 'nora@example.com');
-      for (const text of [MANIFEST, OTHER]) await usher.app.manifests.apply(text, { actor: 'cli' });
-      await usher.app.database.read(async (tx) => {
+      await registry.usher.app.database.read(async (tx) => {
         for (const row of await tx.kysely.selectFrom('role').select(['id', 'code']).execute())
           roles.set(row.code, row.id);
         for (const row of await tx.kysely.selectFrom('permission').select(['id', 'code']).execute()) {
           permissions.set(row.code, row.id);
         }
       });
-    }, 60_000);
-    afterAll(async () => {
-      await usher?.close();
-      await storage?.remove();
-    }, 60_000);
+    });
 
     const rolesOf = (email: string, app = 'billing') => `/api/users/${encodeURIComponent(email)}/apps/${app}/roles`;
     const overridesOf = (email: string, id = '1', type = 'invoice', app = 'billing') =>
@@ -61,29 +50,21 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       granted,
       ...(accessLevel === undefined ? {} : { accessLevel }),
     });
-    const allowed = async (email: string, permission: string, more: object = {}): Promise<boolean> =>
-      (await root.post('/api/check', { email, app: 'billing', permission, ...more })).body.data.allowed;
-    const audits = (action: string, subject?: string) =>
-      usher.app.database.read(
-        async (tx) =>
-          await tx.kysely
-            .selectFrom('audit')
-            .selectAll()
-            .where('action', '=', action)
-            .$if(subject !== undefined, (qb) => qb.where('subject', '=', subject ?? ''))
-            .orderBy('id')
-            .execute(),
-      );
+    const allowed = (email: string, permission: string, more: object = {}) =>
+      registry.allowed(email, 'billing', permission, more);
+    const { audits } = registry;
     const isKnown = (email: string) =>
-      usher.app.database.read(
+      registry.usher.app.database.read(
         async (tx) =>
           (await tx.kysely.selectFrom('person').select('id').where('email', '=', email).execute()).length > 0,
       );
     /** A change of the catalog that no route of this suite makes. */
     const write = async (
-      statement: (kysely: Parameters<Parameters<typeof usher.app.database.change>[0]>[0]['kysely']) => Promise<unknown>,
+      statement: (
+        kysely: Parameters<Parameters<typeof registry.usher.app.database.change>[0]>[0]['kysely'],
+      ) => Promise<unknown>,
     ) => {
-      await usher.app.database.change(async (tx) => {
+      await registry.usher.app.database.change(async (tx) => {
         await statement(tx.kysely);
         return { result: null, scopes: ['a:billing'] };
       });
@@ -118,7 +99,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         expect(await audits('user_roles.replaced', email)).toMatchObject([
           {
             actor: 'user:nora@example.com',
-            app_code: 'billing',
+            appCode: 'billing',
             before: { roles: [] },
             after: { roles: ['approver', 'reader'] },
           },
@@ -230,7 +211,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         expect(await decided('a:b/ č')).toEqual([true, false]);
         expect(await audits('override.replaced', email)).toMatchObject([
           {
-            app_code: 'billing',
+            appCode: 'billing',
             before: { resourceId: 'a:b/ č', overrides: [] },
             after: { overrides: ['invoice.approve: allowed', 'invoice.read: denied'] },
           },
@@ -295,7 +276,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         });
         expect([refused.status, refused.body.details.code]).toEqual([400, 'UNKNOWN_RESOURCE_TYPE']);
         // An application without a catalog takes any type.
-        const olga = await Rest.as(usher, 'olga@example.com');
+        const olga = await Rest.as(registry.usher, 'olga@example.com');
         const free = overridesOf(email, '1', 'anything', 'shop');
         expect((await olga.put(free, { permissions: [override('order.read', true)] })).status).toBe(200);
         await write((kysely) =>
@@ -376,9 +357,9 @@ for (const kind of ['postgresql', 'pglite'] as const) {
 
     test('who may: SuperAdmins and administrators of this application; the others learn nothing', async () => {
       const [nobody, plain, foreign] = [
-        await Rest.as(usher),
-        await Rest.as(usher, 'ida@example.com'),
-        await Rest.as(usher, 'olga@example.com'),
+        await Rest.as(registry.usher),
+        await Rest.as(registry.usher, 'ida@example.com'),
+        await Rest.as(registry.usher, 'olga@example.com'),
       ];
       const calls = (rest: Rest, app: string) => [
         rest.get(rolesOf('ida@example.com', app)),

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { describe, expect, test } from '@jest/globals';
+import { outcome, useRegistry } from '../support/registry.ts';
 import { Rest, type RestAnswer } from '../support/rest.ts';
 import { insertOverride } from '../support/rows.ts';
-import { type RunningUsher, startUsher } from '../support/usher.ts';
 
 const ENTITIES = '/api/applications/billing/entities';
 const BILLING = `
@@ -21,38 +20,20 @@ assignments: [{ email: vera@example.com, roles: [application_manager] }]
 overrides:
   - { email: vera@example.com, resourceType: application, resourceId: billing, permission: applications.manage, granted: true, accessLevel: view }
 `;
-const outcome = ({ status, body }: RestAnswer): [number, string | undefined] => [
-  status,
-  body?.details?.code ?? body?.code,
-];
-
 for (const kind of ['postgresql', 'pglite'] as const) {
   describe(`the entity catalog (${kind}; specification, "Application entity")`, () => {
-    let storage: TestStorage;
-    let usher: RunningUsher;
-    let root: Rest;
-    let nora: Rest;
-
-    beforeAll(async () => {
-      storage = await createStorage(kind);
-      usher = await startUsher(storage);
-      root = await Rest.as(usher, 'admin@example.com');
-      nora = await Rest.as(usher, 'nora@example.com');
-      for (const text of [BILLING, SHOP, PANEL]) await usher.app.manifests.apply(text, { actor: 'cli' });
-    }, 60_000);
-    afterAll(async () => {
-      await usher?.close();
-      await storage?.remove();
-    }, 60_000);
+    const registry = useRegistry(kind, [BILLING, SHOP, PANEL]);
+    const { root } = registry;
+    const nora = registry.as('nora');
 
     const override = (type: string) =>
-      usher.app.manifests.apply(
+      registry.usher.app.manifests.apply(
         `application: { code: billing, name: Billing }
 overrides: [{ email: ben@example.com, resourceType: ${type}, resourceId: '1', permission: invoice.read, granted: true }]`,
         { actor: 'cli' },
       );
     const noOverrides = () =>
-      usher.app.manifests.apply('application: { code: billing, name: Billing }\noverrides: []', {
+      registry.usher.app.manifests.apply('application: { code: billing, name: Billing }\noverrides: []', {
         actor: 'cli',
         prune: true,
       });
@@ -92,7 +73,7 @@ overrides: [{ email: ben@example.com, resourceType: ${type}, resourceId: '1', pe
       expect((await nora.delete(path)).status).toBe(204);
       expect((await nora.delete(path)).status).toBe(404);
       expect((await nora.put(path, { name: 'x' })).status).toBe(404);
-      const actions = await usher.app.database.read(
+      const actions = await registry.usher.app.database.read(
         async (tx) =>
           await tx.kysely
             .selectFrom('audit')
@@ -136,8 +117,8 @@ overrides: [{ email: ben@example.com, resourceType: ${type}, resourceId: '1', pe
 
     test('who may: by level; another application’s entities are unknown', async () => {
       const id = await make('mine');
-      const vera = await Rest.as(usher, 'vera@example.com');
-      const olga = await Rest.as(usher, 'olga@example.com');
+      const vera = await Rest.as(registry.usher, 'vera@example.com');
+      const olga = await Rest.as(registry.usher, 'olga@example.com');
       const calls = async (rest: Rest, path: string) =>
         (
           await Promise.all([
@@ -149,7 +130,7 @@ overrides: [{ email: ben@example.com, resourceType: ${type}, resourceId: '1', pe
         ).map(({ status }) => status);
       expect(await calls(vera, ENTITIES)).toEqual([200, 403, 403, 403]);
       expect(await calls(olga, ENTITIES)).toEqual([403, 403, 403, 403]);
-      expect(await calls(await Rest.as(usher), ENTITIES)).toEqual([401, 401, 401, 401]);
+      expect(await calls(await Rest.as(registry.usher), ENTITIES)).toEqual([401, 401, 401, 401]);
       expect(await calls(olga, '/api/applications/shop/entities')).toEqual([200, 201, 404, 404]);
       expect(await calls(root, '/api/applications/unknown/entities')).toEqual([404, 404, 404, 404]);
       expect((await root.put(`${ENTITIES}/x`, {})).status).toBe(400);
@@ -176,7 +157,7 @@ overrides: [{ email: ben@example.com, resourceType: ${type}, resourceId: '1', pe
 
     test('a deletion waits for an override that is being written, and then sees it', async () => {
       const id = await make('raced');
-      const rows = await usher.app.database.read(async (tx) => {
+      const rows = await registry.usher.app.database.read(async (tx) => {
         const app = await tx.kysely
           .selectFrom('application')
           .select('id')
@@ -190,7 +171,7 @@ overrides: [{ email: ben@example.com, resourceType: ${type}, resourceId: '1', pe
         return { id: app.id, permissions: { 'invoice.read': permission.id }, roles: {} };
       });
       let deleted: Promise<RestAnswer> | undefined;
-      await usher.app.database.change(async (tx) => {
+      await registry.usher.app.database.change(async (tx) => {
         await tx.kysely.selectFrom('application').select('id').where('code', '=', 'billing').forKeyShare().execute();
         deleted = nora.delete(`${ENTITIES}/${id}`);
         // On PGlite the deletion only begins when this transaction ends; on PostgreSQL it waits for the row.

@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createStorage, type TestStorage } from '../support/databases.ts';
-import { Rest, type RestAnswer } from '../support/rest.ts';
-import { type RunningUsher, startUsher } from '../support/usher.ts';
+import { describe, expect, test } from '@jest/globals';
+import { outcome, useRegistry } from '../support/registry.ts';
+import { Rest } from '../support/rest.ts';
 
 const PATH = '/api/applications/billing/permissions';
 const BILLING = `
@@ -17,37 +16,18 @@ application: { code: shop, name: Shop }
 permissions: [{ code: order.read, type: binary }]
 admins: [olga@example.com]
 `;
-const outcome = ({ status, body }: RestAnswer): [number, string | undefined] => [
-  status,
-  body?.details?.code ?? body?.code,
-];
-
 for (const kind of ['postgresql', 'pglite'] as const) {
   describe(`permissions of an application (${kind}; contract 5)`, () => {
-    let storage: TestStorage;
-    let usher: RunningUsher;
-    let root: Rest;
-    let nora: Rest;
-
-    beforeAll(async () => {
-      storage = await createStorage(kind);
-      usher = await startUsher(storage);
-      root = await Rest.as(usher, 'admin@example.com');
-      nora = await Rest.as(usher, 'nora@example.com');
-      for (const text of [BILLING, SHOP]) await usher.app.manifests.apply(text, { actor: 'cli' });
-    }, 60_000);
-    afterAll(async () => {
-      await usher?.close();
-      await storage?.remove();
-    }, 60_000);
+    const registry = useRegistry(kind, [BILLING, SHOP]);
+    const { root } = registry;
+    const nora = registry.as('nora');
 
     const idOf = async (code: string, path = PATH): Promise<number> =>
       (await root.get(path)).body.data.find((permission: { code: string }) => permission.code === code)?.id;
     const make = async (code: string, more: object = {}): Promise<number> =>
       (await nora.post(PATH, { code, type: 'binary', ...more })).body.data.id;
-    const allowed = async (permission: string, resource: object = {}): Promise<boolean> =>
-      (await root.post('/api/check', { email: 'ben@example.com', app: 'billing', permission, ...resource })).body.data
-        .allowed;
+    const allowed = (permission: string, resource: object = {}) =>
+      registry.allowed('ben@example.com', 'billing', permission, resource);
 
     test('are created, listed by code, changed and deleted, each with its audit record', async () => {
       const parent = await idOf('invoice.read');
@@ -96,7 +76,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(outcome(await nora.put(path, { code: 'other' }))).toEqual([400, 'IMMUTABLE_FIELD']);
       expect((await nora.delete(path)).status).toBe(204);
       expect((await nora.delete(path)).status).toBe(404);
-      const actions = await usher.app.database.read(
+      const actions = await registry.usher.app.database.read(
         async (tx) =>
           await tx.kysely
             .selectFrom('audit')
@@ -147,9 +127,9 @@ for (const kind of ['postgresql', 'pglite'] as const) {
             rest.delete(`${path}/${id}`),
           ])
         ).map(({ status }) => status);
-      const olga = await Rest.as(usher, 'olga@example.com');
-      expect(await calls(await Rest.as(usher), PATH)).toEqual([401, 401, 401, 401]);
-      expect(await calls(await Rest.as(usher, 'ben@example.com'), PATH)).toEqual([403, 403, 403, 403]);
+      const olga = await Rest.as(registry.usher, 'olga@example.com');
+      expect(await calls(await Rest.as(registry.usher), PATH)).toEqual([401, 401, 401, 401]);
+      expect(await calls(await Rest.as(registry.usher, 'ben@example.com'), PATH)).toEqual([403, 403, 403, 403]);
       expect(await calls(olga, PATH)).toEqual([403, 403, 403, 403]);
       expect(await calls(olga, '/api/applications/shop/permissions')).toEqual([200, 201, 404, 404]);
       expect(await calls(root, '/api/applications/unknown/permissions')).toEqual([404, 404, 404, 404]);

@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { describe, expect, test } from '@jest/globals';
+import { useRegistry } from '../support/registry.ts';
 import { Rest } from '../support/rest.ts';
-import { type RunningUsher, startUsher } from '../support/usher.ts';
 
 const MANIFEST = `
 application: { code: billing, name: Billing }
@@ -24,29 +23,16 @@ const ROLES = '/api/applications/billing/roles';
 
 for (const kind of ['postgresql', 'pglite'] as const) {
   describe(`roles of an application (${kind}; contract 5)`, () => {
-    let storage: TestStorage;
-    let usher: RunningUsher;
-    let root: Rest;
-    let nora: Rest;
-
-    beforeAll(async () => {
-      storage = await createStorage(kind);
-      usher = await startUsher(storage);
-      root = await Rest.as(usher, 'admin@example.com');
-      nora = await Rest.as(usher, 'nora@example.com');
-      for (const text of [MANIFEST, OTHER]) await usher.app.manifests.apply(text, { actor: 'cli' });
-    }, 60_000);
-    afterAll(async () => {
-      await usher?.close();
-      await storage?.remove();
-    }, 60_000);
+    const registry = useRegistry(kind, [MANIFEST, OTHER]);
+    const { root } = registry;
+    const nora = registry.as('nora');
 
     const roleId = async (code: string, rest = root, path = ROLES): Promise<number> => {
       const { body } = await rest.get(path);
       return body.data.find((role: { code: string }) => role.code === code).id;
     };
     const permissionIds = async (app: string): Promise<Map<string, number>> => {
-      const rows = await usher.app.database.read(
+      const rows = await registry.usher.app.database.read(
         async (tx) =>
           await tx.kysely
             .selectFrom('permission as p')
@@ -57,13 +43,8 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       );
       return new Map(rows.map(({ code, id }) => [code, id]));
     };
-    const audits = async (action: string) =>
-      await usher.app.database.read(
-        async (tx) =>
-          await tx.kysely.selectFrom('audit').selectAll().where('action', '=', action).orderBy('id').execute(),
-      );
-    const allowed = async (permission: string): Promise<boolean> =>
-      (await root.post('/api/check', { email: 'ben@example.com', app: 'billing', permission })).body.data.allowed;
+    const { audits } = registry;
+    const allowed = (permission: string) => registry.allowed('ben@example.com', 'billing', permission);
 
     test('are created, listed by code, changed and deleted, each with its audit record', async () => {
       const made = await nora.post(ROLES, { code: 'constructor', description: 'Builds.' });
@@ -86,7 +67,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await nora.delete(`${ROLES}/${made.body.data.id}`)).status).toBe(404);
       for (const action of ['role.created', 'role.changed', 'role.deleted']) {
         const records = (await audits(action)).filter(({ subject }) => subject === 'constructor');
-        expect(records).toMatchObject([{ actor: 'user:nora@example.com', app_code: 'billing' }]);
+        expect(records).toMatchObject([{ actor: 'user:nora@example.com', appCode: 'billing' }]);
       }
     });
 
@@ -114,9 +95,9 @@ for (const kind of ['postgresql', 'pglite'] as const) {
 
     test('who may: SuperAdmins and administrators of this application; the others learn nothing', async () => {
       const [nobody, plain, foreign] = [
-        await Rest.as(usher),
-        await Rest.as(usher, 'ben@example.com'),
-        await Rest.as(usher, 'olga@example.com'),
+        await Rest.as(registry.usher),
+        await Rest.as(registry.usher, 'ben@example.com'),
+        await Rest.as(registry.usher, 'olga@example.com'),
       ];
       const id = await roleId('reader');
       const calls = (rest: Rest, app: string) => [
@@ -148,9 +129,12 @@ for (const kind of ['postgresql', 'pglite'] as const) {
 
     test('in `auth` only SuperAdmins write, and what the panel needs stays', async () => {
       const roles = '/api/applications/auth/roles';
-      await usher.app.manifests.apply('application: { code: auth, name: Administration }\nadmins: [nora@example.com]', {
-        actor: 'cli',
-      });
+      await registry.usher.app.manifests.apply(
+        'application: { code: auth, name: Administration }\nadmins: [nora@example.com]',
+        {
+          actor: 'cli',
+        },
+      );
       expect((await nora.get(roles)).status).toBe(200);
       expect((await nora.post(roles, { code: 'mine' })).body.details.code).toBe('NO_APPLICATION_LEVEL');
       const answer = await root.delete(`${roles}/${await roleId('panel_admin', root, roles)}`);
@@ -221,15 +205,21 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     });
 
     test('a revoked administrator’s next write fails, whatever is cached', async () => {
-      await usher.app.manifests.apply('application: { code: billing, name: Billing }\nadmins: [vera@example.com]', {
-        actor: 'cli',
-      });
-      const vera = await Rest.as(usher, 'vera@example.com');
+      await registry.usher.app.manifests.apply(
+        'application: { code: billing, name: Billing }\nadmins: [vera@example.com]',
+        {
+          actor: 'cli',
+        },
+      );
+      const vera = await Rest.as(registry.usher, 'vera@example.com');
       expect((await vera.post(ROLES, { code: 'one' })).status).toBe(201);
-      await usher.app.manifests.apply('application: { code: billing, name: Billing }\nadmins: [nora@example.com]', {
-        actor: 'cli',
-        prune: true,
-      });
+      await registry.usher.app.manifests.apply(
+        'application: { code: billing, name: Billing }\nadmins: [nora@example.com]',
+        {
+          actor: 'cli',
+          prune: true,
+        },
+      );
       expect((await vera.post(ROLES, { code: 'two' })).body.details.code).toBe('NO_APPLICATION_LEVEL');
     });
   });

@@ -4,7 +4,7 @@ import type { MemberNeed, Revision } from '../../src/engine/types.ts';
 import { Level } from '../../src/engine/types.ts';
 import type { Database, Scope } from '../../src/persistence/database.ts';
 import { readPolicy, readWindow } from '../../src/persistence/facts-rows.ts';
-import { membersIn, policyIn } from '../../src/persistence/facts-source.ts';
+import { memberIn, policyIn } from '../../src/persistence/facts-source.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { type AppRows, insertApplication, insertOverride, insertUserRole, personId } from '../support/rows.ts';
 
@@ -221,7 +221,10 @@ forEachDatabase('facts', (fixture, kind) => {
       const app = await insertApplication(tx, 'guarded', { permissions: { view: {} } });
       const id = await personId(tx, 'gus@guarded');
       await tx.kysely.insertInto('app_admin').values({ person_id: id, application_id: app.id }).execute();
-      const members = await membersIn(tx, [need('gus@guarded', 'guarded'), need('eve@crm', 'guarded', 'doc', '1')]);
+      const members = [
+        await memberIn(tx, need('gus@guarded', 'guarded')),
+        await memberIn(tx, need('eve@crm', 'guarded', 'doc', '1')),
+      ];
       return { result: { app, members, policy: await policyIn(tx, 'guarded') }, scopes: ['a:guarded'] };
     });
     expect(result.policy).toMatchObject({ appId: result.app.id, permissions: [{ code: 'view' }] });

@@ -10,29 +10,46 @@ export interface RestAnswer {
 
 /** Requests to a running service in somebody's name. */
 export class Rest {
-  readonly #usher: RunningUsher;
-  readonly #authorization: string | undefined;
+  readonly #usher: () => RunningUsher;
+  readonly #authorization: () => Promise<string | undefined>;
 
-  private constructor(usher: RunningUsher, authorization: string | undefined) {
+  private constructor(usher: () => RunningUsher, authorization: () => Promise<string | undefined>) {
     this.#usher = usher;
     this.#authorization = authorization;
   }
 
   /** As the owner of an address; without one, as nobody. */
   static async as(usher: RunningUsher, email?: string): Promise<Rest> {
-    return new Rest(usher, email === undefined ? undefined : `Bearer ${await usher.token(email)}`);
+    const authorization = email === undefined ? undefined : `Bearer ${await usher.token(email)}`;
+    return new Rest(
+      () => usher,
+      () => Promise.resolve(authorization),
+    );
+  }
+
+  /** As the owner of an address, of a service that will run when the first request is made. */
+  static later(usher: () => RunningUsher, email: string): Rest {
+    let token: Promise<string> | undefined;
+    return new Rest(usher, async () => {
+      token ??= usher().token(email);
+      return `Bearer ${await token}`;
+    });
   }
 
   /** With a token of one's own making. */
   static bearing(usher: RunningUsher, token: string): Rest {
-    return new Rest(usher, `Bearer ${token}`);
+    return new Rest(
+      () => usher,
+      () => Promise.resolve(`Bearer ${token}`),
+    );
   }
 
   async send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<RestAnswer> {
-    const response = await fetch(this.#usher.rest + path, {
+    const authorization = await this.#authorization();
+    const response = await fetch(this.#usher().rest + path, {
       method,
       headers: {
-        ...(this.#authorization === undefined ? {} : { authorization: this.#authorization }),
+        ...(authorization === undefined ? {} : { authorization }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...headers,
       },

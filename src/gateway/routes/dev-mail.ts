@@ -1,7 +1,7 @@
 /** The development mailbox as pages (contract 9). Not mounted in production. */
 
 import { z } from 'zod';
-import { addressKind } from '../../address-kind.ts';
+import { isLoopbackHost } from '../../address-kind.ts';
 import { escapeHtml } from '../../delivery/layout.ts';
 import type { KeptMail } from '../../delivery/mailbox.ts';
 import { UsherError } from '../../errors.ts';
@@ -51,8 +51,8 @@ const developer: Guard<null> = {
   description: 'Needs no credentials; answers to `localhost` and loopback addresses only.',
   errors: ['FORBIDDEN'],
   identify: (_services, request) => {
-    const host = URL.parse(`http://${request.header('host') ?? ''}`)?.hostname.replace(/^\[|\]$/g, '') ?? '';
-    if (host === 'localhost' || host.endsWith('.localhost') || addressKind(host) === 'loopback') return null;
+    const host = URL.parse(`http://${request.header('host') ?? ''}`)?.hostname ?? '';
+    if (isLoopbackHost(host)) return null;
     throw new UsherError('FORBIDDEN', 'The development mailbox is shown to localhost only.');
   },
 };

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { OverrideRow, PlacedOverrideRow } from '../../catalog/overrides.ts';
 import { Level } from '../../engine/types.ts';
 import { successData } from '../envelopes.ts';
-import { AppParams, EmailParams, id, readOnly, resourceId, search, slug, timestamp } from '../fields.ts';
+import { AppParams, EmailParams, id, permissionSet, readOnly, resourceId, search, slug, timestamp } from '../fields.ts';
 import { applicationLevel } from '../guards.ts';
 import { keyedPage, keyedPageParams, pagedData, pageSchema } from '../paging.ts';
 import { LEVEL_NAMES } from '../questions.ts';
@@ -71,19 +71,14 @@ const replaceOverrides = defineRoute({
   params: ResourceParams,
   headers: ['if-match'],
   body: z.strictObject({
-    permissions: z
-      .array(
-        z.strictObject({
-          permissionId: id,
-          granted: z.boolean(),
-          accessLevel: accessLevel.nullish(),
-          code: readOnly,
-        }),
-      )
-      .max(1000)
-      .refine((all) => new Set(all.map(({ permissionId }) => permissionId)).size === all.length, {
-        message: 'must name each permission once',
+    permissions: permissionSet(
+      z.strictObject({
+        permissionId: id,
+        granted: z.boolean(),
+        accessLevel: accessLevel.nullish(),
+        code: readOnly,
       }),
+    ),
   }),
   limit: 'list',
   envelope: successData,

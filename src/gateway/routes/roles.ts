@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { RolePermission, RoleRow } from '../../catalog/roles.ts';
 import { Level } from '../../engine/types.ts';
 import { noContent, successData } from '../envelopes.ts';
-import { AppParams, description, id, idParam, readOnly, slug, timestamp } from '../fields.ts';
+import { AppParams, description, id, idParam, permissionSet, readOnly, slug, timestamp } from '../fields.ts';
 import { applicationLevel } from '../guards.ts';
 import { LEVEL_NAMES } from '../questions.ts';
 import { answer, defineRoute, type Route } from '../route.ts';
@@ -149,12 +149,7 @@ const replaceRolePermissions = defineRoute({
   params: RoleParams,
   headers: ['if-match'],
   body: z.strictObject({
-    permissions: z
-      .array(z.strictObject({ permissionId: id, accessLevel, code: readOnly }))
-      .max(1000)
-      .refine((all) => new Set(all.map(({ permissionId }) => permissionId)).size === all.length, {
-        message: 'must name each permission once',
-      }),
+    permissions: permissionSet(z.strictObject({ permissionId: id, accessLevel, code: readOnly })),
   }),
   limit: 'list',
   envelope: successData,

@@ -8,6 +8,7 @@ import { applicationCode, EmailParams, flagParam, id, search, timestamp } from '
 import { anyAdministrator, signedIn, superAdmin } from '../guards.ts';
 import { paged, pagedData, pageOf, pageParams, pageSchema } from '../paging.ts';
 import { answer, defineRoute, type Route } from '../route.ts';
+import { Profile } from './profile.ts';
 
 const isSuperAdmin = z.boolean().optional().meta({ description: 'Told to SuperAdmins only.' });
 const registered = z.boolean().meta({ description: 'Whether there is a record, or the address was only mentioned.' });
@@ -75,19 +76,8 @@ const Membership = z.strictObject({
 });
 
 const UserDetail = z.strictObject({
-  id,
-  email: z.string(),
-  firstName: z.string().nullable(),
-  lastName: z.string().nullable(),
-  displayName: z.string().nullable(),
-  avatarUrl: z.string().nullable(),
-  locale: z.string().nullable(),
-  theme: z.enum(['light', 'dark', 'system']),
-  timezone: z.string().nullable(),
-  brand: z.string().nullable(),
-  identityProfileUrl: z.string().nullable(),
-  createdAt: timestamp,
-  updatedAt: timestamp,
+  ...Profile.shape,
+  brand: Profile.shape.brand.nullable(),
   active: z.boolean(),
   blocked,
   registered,

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
-import { findFew, named } from '../person-search.ts';
+import { named, whomMeant } from '../person-search.ts';
+import { Prepared } from '../prepared.ts';
 
 /** A role that somebody holds. */
 export interface AssignedRole {
@@ -19,26 +20,47 @@ export interface HolderRow {
   assignedAt: Date;
 }
 
+const USER_ROLES = new Prepared<AssignedRole>(
+  'user_roles',
+  `select r.id, r.code, r.description from user_role ur join role r on r.id = ur.role_id
+   where ur.person_id = $1 and ur.application_id = $2 order by r.code`,
+);
+
 /** The roles that a person holds in an application, by code. */
 export async function readUserRoles(tx: Tx, app: number, person: number): Promise<AssignedRole[]> {
-  return await tx.kysely
-    .selectFrom('user_role as ur')
-    .innerJoin('role as r', 'r.id', 'ur.role_id')
-    .select(['r.id', 'r.code', 'r.description'])
-    .where('ur.person_id', '=', person)
-    .where('ur.application_id', '=', app)
-    .orderBy('r.code')
-    .execute();
+  return await USER_ROLES.rows(tx, person, app);
 }
 
-/** Those of the application's roles that `ids` name, by id, held against deletion until the transaction ends. */
-export async function holdRoles(tx: Tx, app: number, ids: readonly number[]): Promise<Map<number, string>> {
-  if (ids.length === 0) return new Map();
-  // In one order for everybody, so that no two writers wait for each other.
-  const { rows } = await sql<{ id: number; code: string }>`
-    select id, code from role where application_id = ${app} and id = any(${ids}::bigint[])
-    order by id for key share`.execute(tx.kysely);
-  return new Map(rows.map(({ id, code }) => [id, code]));
+/** What a replacement holds until the transaction ends. */
+export interface HeldForRoles {
+  /** Against deletion; null when there is none. */
+  app: number | null;
+  /** Those of the application's roles that were named, by id, against deletion. */
+  roles: ReadonlyMap<number, AssignedRole>;
+  /** Against other writes about the same person; null when he was never mentioned. */
+  person: number | null;
+}
+
+// In one order for everybody, so that no two writers wait for each other: the application, its roles by id, the person. What
+// follows from these rows is read by the next statement, which sees what was committed while this one waited.
+const HOLD = new Prepared<{
+  app: number | null;
+  roles: [id: number, code: string, description: string | null][];
+  person: number | null;
+}>(
+  'hold_for_roles',
+  `with a as materialized (select id from application where code = $1 for key share),
+    r as materialized (select id, code, description from role
+      where application_id = (select id from a) and id = any($2::bigint[]) order by id for key share)
+   select (select id from a) as app,
+    coalesce((select json_agg(json_build_array(id, code, description)) from r), '[]') as roles,
+    (select id from person where email = $3 for no key update) as person`,
+);
+
+/** Holds everything that a replacement of somebody's roles depends on, in one statement. */
+export async function holdForRoles(tx: Tx, app: string, ids: readonly number[], email: string): Promise<HeldForRoles> {
+  const { roles, ...held } = await HOLD.row(tx, app, ids, email);
+  return { ...held, roles: new Map(roles.map(([id, code, description]) => [id, { id, code, description }])) };
 }
 
 export async function hasRole(tx: Tx, app: number, id: number): Promise<boolean> {
@@ -46,15 +68,17 @@ export async function hasRole(tx: Tx, app: number, id: number): Promise<boolean>
   return rows.length > 0;
 }
 
-/** Makes the set exactly this, in two statements. The roles must be the application's. */
+const REPLACE = new Prepared<never>(
+  'replace_user_roles',
+  `with gone as (
+    delete from user_role where person_id = $1 and application_id = $2 and role_id <> all ($3::bigint[]))
+   insert into user_role (person_id, application_id, role_id) select $1, $2, id from unnest($3::bigint[]) as w (id)
+    on conflict (person_id, application_id, role_id) do nothing`,
+);
+
+/** Makes the set exactly this, in one statement. The roles must be the application's. */
 export async function replaceUserRoles(tx: Tx, app: number, person: number, ids: readonly number[]): Promise<void> {
-  await sql`
-    delete from user_role
-    where person_id = ${person} and application_id = ${app} and role_id <> all (${ids}::bigint[])`.execute(tx.kysely);
-  await sql`
-    insert into user_role (person_id, application_id, role_id)
-    select ${person}, ${app}, id from unnest(${ids}::bigint[]) as w (id)
-    on conflict (person_id, application_id, role_id) do nothing`.execute(tx.kysely);
+  await REPLACE.rows(tx, person, app, ids);
 }
 
 /** Who holds a role, in the order in which the addresses were first mentioned; at most `limit`, behind the id `after`. */
@@ -64,13 +88,14 @@ export async function listHolders(
   role: number,
   { limit, after, search }: { limit: number; after: number | null; search: string | null },
 ): Promise<HolderRow[]> {
-  const few = search === null ? null : await findFew(tx, search, after ?? 0);
+  // Holders are walked, however many of all people are meant.
+  const meant = search === null ? 'members' : await whomMeant(tx, search, after ?? 0, sql`false`);
   // The page first, by a scalar subquery and a limit of its own: a planner that joined would read everybody for it.
   const fits =
     search === null
       ? sql`true`
-      : few !== null
-        ? sql`m.person_id = any(${few}::bigint[])`
+      : typeof meant !== 'string'
+        ? sql`m.person_id = any(${meant}::bigint[])`
         : sql`(select ${named(search)} from person p left join profile f on f.person_id = p.id where p.id = m.person_id)`;
   const { rows } = await sql<HolderRow>`
     select p.id, p.email, f.display_name as "displayName", p.registered_at is not null as registered,

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Level } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
+import { Prepared } from '../prepared.ts';
 
 /** What a person may do with one resource, whatever the roles say; level 0 denies. */
 export interface OverrideRow {
@@ -26,6 +27,13 @@ export interface Resource {
   resourceId: string;
 }
 
+const OVERRIDES = new Prepared<OverrideRow>(
+  'overrides',
+  `select o.permission_id as "permissionId", p.code, o.tiered, o.level
+   from resource_override o join permission p on p.id = o.permission_id
+   where o.person_id = $1 and o.application_id = $2 and o.resource_type = $3 and o.resource_id = $4 order by p.code`,
+);
+
 /** The overrides of a person for one resource, by permission code. */
 export async function readOverrides(
   tx: Tx,
@@ -33,19 +41,25 @@ export async function readOverrides(
   person: number,
   { resourceType, resourceId }: Resource,
 ): Promise<OverrideRow[]> {
-  return await tx.kysely
-    .selectFrom('resource_override as o')
-    .innerJoin('permission as p', 'p.id', 'o.permission_id')
-    .select(['o.permission_id as permissionId', 'p.code', 'o.tiered', 'o.level'])
-    .where('o.person_id', '=', person)
-    .where('o.application_id', '=', app)
-    .where('o.resource_type', '=', resourceType)
-    .where('o.resource_id', '=', resourceId)
-    .orderBy('p.code')
-    .execute();
+  return await OVERRIDES.rows(tx, person, app, resourceType, resourceId);
 }
 
-/** Makes the set for that resource exactly this, in two statements. The permissions must be the application's, the levels fit. */
+const REPLACE = new Prepared<never>(
+  'replace_overrides',
+  `with gone as (
+    delete from resource_override
+    where person_id = $1 and application_id = $2 and resource_type = $3 and resource_id = $4
+      and permission_id <> all ($5::bigint[]))
+   insert into resource_override (person_id, application_id, resource_type, resource_id, permission_id, tiered, level)
+   select $1, p.application_id, $3, $4, p.id, p.tiered, w.level
+   from unnest($5::bigint[], $6::smallint[]) as w (id, level)
+   join permission p on p.id = w.id and p.application_id = $2
+   order by p.id
+   on conflict (person_id, application_id, resource_type, resource_id, permission_id)
+    do update set level = excluded.level where resource_override.level <> excluded.level`,
+);
+
+/** Makes the set for that resource exactly this, in one statement. The permissions must be the application's, the levels fit. */
 export async function replaceOverrides(
   tx: Tx,
   app: number,
@@ -55,31 +69,45 @@ export async function replaceOverrides(
 ): Promise<void> {
   const ids = wanted.map(({ permissionId }) => permissionId);
   const levels = wanted.map(({ level }) => level);
-  await sql`
-    delete from resource_override
-    where person_id = ${person} and application_id = ${app} and resource_type = ${resourceType}
-      and resource_id = ${resourceId} and permission_id <> all (${ids}::bigint[])`.execute(tx.kysely);
-  await sql`
-    insert into resource_override (person_id, application_id, resource_type, resource_id, permission_id, tiered, level)
-    select ${person}, p.application_id, ${resourceType}, ${resourceId}, p.id, p.tiered, w.level
-    from unnest(${ids}::bigint[], ${levels}::smallint[]) as w (id, level)
-    join permission p on p.id = w.id and p.application_id = ${app}
-    order by p.id
-    on conflict (person_id, application_id, resource_type, resource_id, permission_id)
-      do update set level = excluded.level where resource_override.level <> excluded.level`.execute(tx.kysely);
+  await REPLACE.rows(tx, person, app, resourceType, resourceId, ids, levels);
 }
 
-/** Those of the application's permissions that `ids` name, by id, held against deletion and change of type. */
-export async function holdPermissions(
+/** What a replacement holds until the transaction ends. */
+export interface HeldForOverrides {
+  /** Against deletion; null when there is none. */
+  app: number | null;
+  /** Those of the application's permissions that were named, by id, against deletion and change of type. */
+  permissions: ReadonlyMap<number, { code: string; tiered: boolean; global: boolean }>;
+  /** Against other writes about the same person; null when he was never mentioned. */
+  person: number | null;
+}
+
+type HeldPermission = [id: number, code: string, tiered: boolean, global: boolean];
+
+// In one order for everybody, so that no two writers wait for each other: the application, its permissions by id, the person. What
+// follows from these rows is read by the next statement, which sees what was committed while this one waited.
+const HOLD = new Prepared<{ app: number | null; permissions: HeldPermission[]; person: number | null }>(
+  'hold_for_overrides',
+  `with a as materialized (select id from application where code = $1 for key share),
+    p as materialized (select id, code, tiered, global from permission
+      where application_id = (select id from a) and id = any($2::bigint[]) order by id for key share)
+   select (select id from a) as app,
+    coalesce((select json_agg(json_build_array(id, code, tiered, global)) from p), '[]') as permissions,
+    (select id from person where email = $3 for no key update) as person`,
+);
+
+/** Holds everything that a replacement of somebody's overrides depends on, but for the type, in one statement. */
+export async function holdForOverrides(
   tx: Tx,
-  app: number,
+  app: string,
   ids: readonly number[],
-): Promise<Map<number, { code: string; tiered: boolean; global: boolean }>> {
-  if (ids.length === 0) return new Map();
-  const { rows } = await sql<{ id: number; code: string; tiered: boolean; global: boolean }>`
-    select id, code, tiered, global from permission where application_id = ${app} and id = any(${ids}::bigint[])
-    order by id for key share`.execute(tx.kysely);
-  return new Map(rows.map(({ id, ...permission }) => [id, permission]));
+  email: string,
+): Promise<HeldForOverrides> {
+  const { permissions, ...held } = await HOLD.row(tx, app, ids, email);
+  return {
+    ...held,
+    permissions: new Map(permissions.map(([id, code, tiered, global]) => [id, { code, tiered, global }])),
+  };
 }
 
 /**

@@ -1,6 +1,14 @@
 import { Migration } from '@mikro-orm/migrations';
 import { STAMPS } from './stamps.ts';
 
+/** Held by a transaction from its log row to past its commit. Any number of its own. */
+const CHANGE_LOCK = 7_411_532_002;
+/** What a migration once made stays as it is: what the program says today is another matter (persistence/audit.ts). */
+const INSERT_AUDIT_SQL = `
+        insert into audit (actor, action, app_code, subject, before, after, request_id)
+        select r.actor, r.action, r.app_code, r.subject, r.before, r.after, r.request_id from jsonb_to_recordset($1)
+          as r (actor text, action text, app_code text, subject text, before jsonb, after jsonb, request_id text)`;
+
 /**
  * People, applications and what decides a permission; the change log; settings and audit.
  *
@@ -16,10 +24,11 @@ export class Migration0001Policy extends Migration {
 }
 
 const STATEMENTS = [
-  // All pieces of three characters of a text, each once: an index over them finds a text by any part of it, on any PostgreSQL,
-  // without an extension (persistence/person-search.ts). By its cost, the planner looks pieces up rather than making them again.
-  `create function text_pieces(text text) returns text[] language sql immutable strict parallel safe cost 1000000 as $$
-    select array_agg(distinct substr(text, i, 3) collate "C") from generate_series(1, length(text) - 2) i $$`,
+  // What follows each character of a text, three characters of it, at the end fewer: an index over these pieces finds a text by any
+  // part of it, a short one by the pieces that begin with it, on any PostgreSQL, without an extension (persistence/person-search.ts). By
+  // its cost the planner looks pieces up rather than making them again; nor is it to start workers for what takes a millisecond.
+  `create function text_pieces(text text) returns tsvector language sql immutable strict parallel restricted cost 1000000 as $$
+    select array_to_tsvector(array_agg(distinct substr(text, i, 3) collate "C")) from generate_series(1, length(text)) i $$`,
   // A row as soon as an address is first mentioned; a user's record once registered_at is set.
   // Active when the provider says so and no administrator has blocked it: two flags (contract 4).
   `create table person (
@@ -171,6 +180,20 @@ const STATEMENTS = [
   `create index audit_app_actor on audit (app_code, actor, at, id)`,
   `create index audit_app_action on audit (app_code, action, at, id)`,
   `create index audit_actor_action on audit (actor, action, at, id)`,
+  // The end of a write: its audit records, then its row in the change log. The lock is held from here to past the commit, so that
+  // revisions are commit order; every statement of a volatile function has a snapshot of its own, so the last one sees what was
+  // committed while the lock was waited for (docs/adr/0002).
+  `create function log_change(records jsonb, nonce text, scopes text[]) returns bigint language plpgsql volatile as $$
+    declare made bigint;
+    begin
+      if records is not null then
+        ${INSERT_AUDIT_SQL};
+      end if;
+      perform pg_advisory_xact_lock(${CHANGE_LOCK});
+      insert into policy_change (revision, nonce, scopes) select coalesce(max(revision), 0) + 1, $2, $3 from policy_change
+        returning revision into made;
+      return made;
+    end $$`,
   `create function audit_is_append_only() returns trigger language plpgsql as $$
     begin raise exception 'audit takes inserts only' using errcode = 'restrict_violation'; end $$`,
   `create trigger audit_append_only before update or delete on audit

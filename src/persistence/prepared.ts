@@ -1,0 +1,32 @@
+import { CompiledQuery } from 'kysely';
+import type { Tx } from './database.ts';
+import { nameStatement } from './dialect.ts';
+
+/**
+ * A statement whose text is always the same: built by nobody for each call, and parsed and planned once a connection of
+ * PostgreSQL. Only for look-ups and changes by key, whose plan no value changes. `name` is unique in the program.
+ */
+export class Prepared<R> {
+  readonly #text: string;
+
+  constructor(name: string, text: string) {
+    nameStatement(`usher_${name}`, text);
+    this.#text = text;
+  }
+
+  /** One call of it. */
+  with(...parameters: readonly unknown[]): CompiledQuery<R> {
+    return CompiledQuery.raw(this.#text, [...parameters]) as CompiledQuery<R>;
+  }
+
+  async rows(tx: Tx, ...parameters: readonly unknown[]): Promise<R[]> {
+    return (await tx.kysely.executeQuery<R>(this.with(...parameters))).rows;
+  }
+
+  /** The only row of a statement that always answers one. */
+  async row(tx: Tx, ...parameters: readonly unknown[]): Promise<R> {
+    const [row, second] = await this.rows(tx, ...parameters);
+    if (row === undefined || second !== undefined) throw new Error('This statement answers one row.');
+    return row;
+  }
+}
