@@ -137,8 +137,9 @@ export class Profiles {
         if (profile === undefined) return { result: false, scopes: [] };
         const names = storableNames(pushed);
         if (Object.keys(names).length === 0) return { result: true, scopes: [] };
-        // An editor's clock that runs ahead must not make every later change too old.
-        const at = new Date(Math.min(changedAt?.getTime() ?? Number.POSITIVE_INFINITY, clock.now()));
+        const now = clock.now();
+        // An editor's clock that runs far ahead must not make every later change too old.
+        const at = new Date(Math.min(changedAt?.getTime() ?? now, now + AHEAD_MS));
         const rule = changedAt === undefined ? 'always' : 'notOlder';
         return { result: await applyNames(tx, profile.id, names, at, rule), scopes: [] };
       }),
@@ -197,6 +198,9 @@ export class Profiles {
     }
   }
 }
+
+/** By so much a source's clock may be ahead of ours, as with tokens (contract 4). */
+const AHEAD_MS = 30_000;
 
 const NAMES = ['firstName', 'lastName', 'displayName'] as const;
 const FIELDS = [...NAMES, 'avatarUrl', 'locale', 'theme', 'timezone', 'brand'] as const;
