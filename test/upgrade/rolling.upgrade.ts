@@ -61,15 +61,15 @@ afterAll(async () => {
 
 async function start(name: string, root?: string): Promise<Instance> {
   const port = await freePort();
-  const { url, stop } = await startService({ ...env, GRPC_PORT: `${port}` }, root);
+  const service = await startService({ ...env, GRPC_PORT: `${port}` }, root);
   const grpc = new Client(`127.0.0.1:${port}`, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
   return {
     name,
-    url,
+    url: service.url,
     grpc,
     stop: async () => {
       grpc.close();
-      return await stop();
+      return await service.stop();
     },
   };
 }
