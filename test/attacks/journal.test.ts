@@ -26,6 +26,7 @@ function say(line: string): void {
   if (LONG) process.stdout.write(`${line}\n`);
 }
 
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const start = (orders: JournalOrders): Writer => spawnScript('journal-process.ts', orders);
 const acknowledgedBy = ({ lines }: Writer): string[] =>
   lines.filter((line) => line.startsWith('acknowledged ')).map((line) => line.slice('acknowledged '.length));
@@ -73,7 +74,9 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 (%s)', (kind) => {
         const work = round % 3 === 1 ? 'manifest' : 'policy';
         const writer = start(orders(`j${work[0]}${round}`, { writers: WRITERS, work }));
         await writer.says('open');
-        await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * 400));
+        // Now and then before anything is acknowledged, else in the middle of what comes after that.
+        while (round % 4 !== 3 && acknowledgedBy(writer).length === 0) await pause(5);
+        await pause(Math.random() * 300);
         await writer.kill();
         expect(await writer.ended).toBe('SIGKILL');
         acknowledged.push(...acknowledgedBy(writer));
@@ -81,7 +84,7 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 (%s)', (kind) => {
       }
       const census = await left();
       judge(census, acknowledged);
-      expect(acknowledged.length).toBeGreaterThanOrEqual(KILLS);
+      expect(acknowledged.length).toBeGreaterThanOrEqual(KILLS / 2);
       const others = census.whole.length - acknowledged.length;
       say(
         `crash journal (${kind}): ${KILLS} random kills, ${acknowledged.length} acknowledged, lost 0, half done 0; ${others} done and not acknowledged`,
@@ -149,7 +152,7 @@ async function migrated(
     let state: 'nothing' | 'all' = 'nothing';
     if (killAfterMs !== null) {
       const killed = begin();
-      await Promise.race([killed.says('open'), new Promise((resolve) => setTimeout(resolve, killAfterMs))]);
+      await Promise.race([killed.says('open'), pause(killAfterMs)]);
       await killed.kill();
       state = database === null ? (killed.lines.length > 0 ? 'all' : 'nothing') : await stateOf(database.url);
     }
