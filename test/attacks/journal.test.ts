@@ -15,9 +15,9 @@ import { spawnScript, type Writer } from '../support/spawn-writer.ts';
  * none; half done: none. (The points of a policy write: persistence/crash.test.ts; of a delivery: delivery/crash.test.ts.)
  */
 const LONG = process.env.USHER_LONG === '1';
-const KILLS = LONG ? 100 : 3;
+const KILLS = LONG ? 100 : 2;
 const ROUNDS = LONG ? 20 : 1;
-const MIGRATIONS_KILLED = LONG ? 20 : 2;
+const MIGRATIONS_KILLED = LONG ? 20 : 1;
 const STARTS = LONG ? 50 : 1;
 const POINTS = ['inside', 'before-log', 'committing', 'after-commit', 'after-reach'] as const;
 const WRITERS = 4;
@@ -26,6 +26,7 @@ function say(line: string): void {
   if (LONG) process.stdout.write(`${line}\n`);
 }
 
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const start = (orders: JournalOrders): Writer => spawnScript('journal-process.ts', orders);
 const acknowledgedBy = ({ lines }: Writer): string[] =>
   lines.filter((line) => line.startsWith('acknowledged ')).map((line) => line.slice('acknowledged '.length));
@@ -70,10 +71,12 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 (%s)', (kind) => {
     async () => {
       const acknowledged: string[] = [];
       for (let round = 0; round < KILLS; round++) {
-        const work = round % 3 === 2 ? 'manifest' : 'policy';
+        const work = round % 3 === 1 ? 'manifest' : 'policy';
         const writer = start(orders(`j${work[0]}${round}`, { writers: WRITERS, work }));
         await writer.says('open');
-        await new Promise((resolve) => setTimeout(resolve, 20 + Math.random() * 400));
+        // Now and then before anything is acknowledged, else in the middle of what comes after that.
+        while (round % 4 !== 3 && acknowledgedBy(writer).length === 0) await pause(5);
+        await pause(Math.random() * 300);
         await writer.kill();
         expect(await writer.ended).toBe('SIGKILL');
         acknowledged.push(...acknowledgedBy(writer));
@@ -81,7 +84,7 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 (%s)', (kind) => {
       }
       const census = await left();
       judge(census, acknowledged);
-      expect(acknowledged.length).toBeGreaterThan(KILLS);
+      expect(acknowledged.length).toBeGreaterThanOrEqual(KILLS / 2);
       const others = census.whole.length - acknowledged.length;
       say(
         `crash journal (${kind}): ${KILLS} random kills, ${acknowledged.length} acknowledged, lost 0, half done 0; ${others} done and not acknowledged`,
@@ -90,7 +93,7 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 (%s)', (kind) => {
     60_000 + KILLS * 15_000,
   );
 
-  test.each(LONG || kind === 'postgresql' ? POINTS : (['inside'] as const))(
+  test.each(LONG ? POINTS : (['inside'] as const))(
     'in the middle of a manifest, %s',
     async (dieAt) => {
       const acknowledged: string[] = [];
@@ -151,7 +154,7 @@ async function migrated(
     let state: 'nothing' | 'all' = 'nothing';
     if (killAfterMs !== null) {
       const killed = begin();
-      await Promise.race([killed.says('open'), new Promise((resolve) => setTimeout(resolve, killAfterMs))]);
+      await Promise.race([killed.says('open'), pause(killAfterMs)]);
       await killed.kill();
       state = database === null ? (killed.lines.length > 0 ? 'all' : 'nothing') : await stateOf(database.url);
     }

@@ -20,7 +20,9 @@ export class LineCutter {
   readonly #pairs = new Set<Pair>();
   #mode: 'open' | 'closed' | 'silent' = 'open';
   #delayMs = 0;
-  #cut: { text: string; when: 'before' | 'after'; done: () => void } | undefined;
+  #cut: { text: string; when: 'before' | 'after'; primed: string | undefined; done: () => void } | undefined;
+  /** Lines that have sent what primes the cut. */
+  #primed = new WeakSet<Pair>();
 
   private constructor(server: Server, target: { host: string; port: number }, options: LineOptions) {
     this.#server = server;
@@ -82,11 +84,13 @@ export class LineCutter {
 
   /**
    * Cuts the first line on which a client sends `text`: before it reaches the server, or after the server has got it and
-   * answered, the answer being withheld. Resolves when that has happened.
+   * answered, the answer being withheld. Resolves when that has happened. With `primed` only a line that has sent this before:
+   * a COMMIT of a write, say, and not that of a reading.
    */
-  cutOn(text: string, when: 'before' | 'after'): Promise<void> {
+  cutOn(text: string, when: 'before' | 'after', primed?: string): Promise<void> {
     return new Promise((resolve) => {
-      this.#cut = { text, when, done: resolve };
+      this.#primed = new WeakSet();
+      this.#cut = { text, when, primed, done: resolve };
     });
   }
 
@@ -143,7 +147,9 @@ export class LineCutter {
 
   #forward(chunk: Buffer, pair: Pair, pass: (chunk: Buffer) => void): void {
     const wanted = this.#cut;
-    if (wanted === undefined || !chunk.includes(wanted.text)) {
+    const fits = wanted?.primed === undefined || this.#primed.has(pair);
+    if (wanted?.primed !== undefined && chunk.includes(wanted.primed)) this.#primed.add(pair);
+    if (wanted === undefined || !fits || !chunk.includes(wanted.text)) {
       pass(chunk);
       return;
     }
