@@ -9,7 +9,7 @@ import { createStorage, type TestStorage } from '../support/databases.ts';
 
 /** A good client beside each kind of hostile one: of its questions at least 99.9 % are answered, and rightly. */
 const LONG = process.env.USHER_LONG !== undefined;
-const ATTACK_MS = LONG ? 20_000 : 600;
+const ATTACK_MS = Number(process.env.USHER_ATTACK_MS ?? (LONG ? 20_000 : 600));
 const KEY = 'the-internal-key-of-a-backend';
 const LANES = 4;
 /** Later it is no answer to a good client. */
@@ -90,10 +90,20 @@ async function askOn(asked: Asked, isOver: () => boolean, lane: number): Promise
 const { stdout } = await run(process.execPath, [attacker]);
 const ATTACKS = JSON.parse(stdout) as string[];
 
+/** What one attack leaves behind is not the next one's. */
+async function settled(): Promise<void> {
+  for (let quick = 0; quick < 3; ) {
+    const began = performance.now();
+    await byRest('root@example.com').catch(() => false);
+    quick = performance.now() - began < 250 ? quick + 1 : 0;
+  }
+}
+
 describe('a good client beside', () => {
   test.each(ATTACKS)(
     '%s',
     async (attack) => {
+      await settled();
       const asked: Asked = { answered: 0, failed: [], times: [] };
       let ended = false;
       const good = Promise.all(Array.from({ length: LANES }, (_, lane) => askOn(asked, () => ended, lane)));
@@ -103,7 +113,7 @@ describe('a good client beside', () => {
       await good;
       const sorted = asked.times.toSorted((a, b) => a - b);
       const at = (share: number) => Math.round(sorted[Math.floor(sorted.length * share)] ?? 0);
-      if (LONG) {
+      if (LONG || process.env.USHER_ATTACK_MS !== undefined) {
         const { done } = JSON.parse(told) as { done: number };
         const figures = `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, longest ${Math.round(sorted.at(-1) ?? 0)} ms`;
         process.stderr.write(
