@@ -35,7 +35,7 @@ const RPC_MEDIA = ['application/json', 'application/proto', 'application/grpc-we
 
 /** A header's value as one line: what would end it is for the raw inputs. */
 function line(value: string): string {
-  return [...value]
+  return Array.from(value)
     .map((character) => character.codePointAt(0) ?? 0)
     .map((code) => (code < 32 || code === 127 || code > 255 ? '?' : String.fromCharCode(code)))
     .join('');
