@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
 import { UsherError } from '../errors.ts';
 import { type Logger, requestId } from '../telemetry.ts';
+import { isTooFine } from './limits.ts';
 
 /** The caller closed the connection before the answer: there is nobody to tell. */
 export class CallerGone extends Error {
@@ -93,6 +94,12 @@ export class Exchange {
     if (this.req.complete) return;
     const { socket } = this.req;
     this.res.once('finish', () => {
+      let pieces = 0;
+      let bytes = 0;
+      this.req.on('data', (piece: Buffer) => {
+        bytes += piece.length;
+        if (isTooFine(++pieces, bytes)) socket.destroy();
+      });
       this.req.resume();
       const cancel = this.#clock.after(ms, () => {
         if (!this.req.complete) socket.destroy();

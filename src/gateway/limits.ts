@@ -27,6 +27,11 @@ export const HTTP_LIMITS = {
   maxHeaderBytes: 16 * 1024,
   /** Counted by us: node:http silently drops what exceeds its own limit. */
   maxHeaders: 100,
+  /** A body may come in so many pieces of fewer than so many bytes: of more the reading would take everybody's time. */
+  finePieces: 10_000,
+  finePieceBytes: 32,
+  /** Requests that one piece of a connection may hold. Nobody pipelines more; each is answered before another connection is read. */
+  pipelined: 64,
   /** A refused upload may go on for so long before its connection is cut. */
   lingerMs: 5_000,
   /** A reader of a stream may leave what was written unread for so long; then it is cut, and can resume. */
@@ -34,3 +39,11 @@ export const HTTP_LIMITS = {
   /** In-flight requests may take so long once the server is closing. */
   drainMs: 15_000,
 } as const;
+
+/**
+ * Whether a body comes in so many pieces of a few bytes each that reading them takes the time of everybody else: chunks of one byte
+ * cost a thousand times what they bring.
+ */
+export function isTooFine(pieces: number, bytes: number): boolean {
+  return pieces > HTTP_LIMITS.finePieces && bytes < pieces * HTTP_LIMITS.finePieceBytes;
+}

@@ -1,9 +1,10 @@
 /** Reading a request body: in the order 413, 415, 400, and never a byte more than the limit kept. */
 
 import type { IncomingMessage } from 'node:http';
-import { UsherError } from '../errors.ts';
+import { UsherError, validationFailed } from '../errors.ts';
 import { type BodyFormat, checkMedia } from './bodies.ts';
 import { CallerGone, type Exchange } from './exchange.ts';
+import { isTooFine } from './limits.ts';
 
 /** The body of a request as its format's value. Throws PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE or VALIDATION_FAILED. */
 export async function receiveBody<T>(exchange: Exchange, format: BodyFormat<T>): Promise<T> {
@@ -24,32 +25,43 @@ function announcesBody(req: IncomingMessage): boolean {
   return (length !== undefined && Number(length) !== 0) || req.headers['transfer-encoding'] !== undefined;
 }
 
-/** The whole body; PAYLOAD_TOO_LARGE as soon as a byte over the limit has come. */
+/** The whole body; PAYLOAD_TOO_LARGE as soon as a byte over the limit has come, VALIDATION_FAILED for one in too fine pieces. */
 export function readBytes(exchange: Exchange, maxBytes: number): Promise<Buffer> {
   const { req, res } = exchange;
   // The server answers `Expect: 100-continue` here, so that a refused caller never sends its 32 MiB.
   if (req.headers.expect !== undefined && !res.headersSent) res.writeContinue();
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    // Usually one piece, kept as it came; of several what they hold is kept, not they: each may stand in a page of its own.
+    let whole: Buffer = EMPTY;
     let size = 0;
+    let pieces = 0;
     const stop = (): void => {
       req.off('data', onData);
       req.off('end', onEnd);
       req.off('close', onClose);
     };
+    const refuse = (error: UsherError): void => {
+      stop();
+      req.pause();
+      reject(error);
+    };
     const onData = (chunk: Buffer): void => {
+      const before = size;
       size += chunk.length;
       if (size > maxBytes) {
-        stop();
-        req.pause();
-        reject(tooLarge(maxBytes));
-        return;
+        refuse(tooLarge(maxBytes));
+      } else if (isTooFine(++pieces, size)) {
+        refuse(tooFine());
+      } else if (before === 0) {
+        whole = chunk;
+      } else {
+        if (whole.length < size) whole = withRoom(whole, before, size);
+        chunk.copy(whole, before);
       }
-      chunks.push(chunk);
     };
     const onEnd = (): void => {
       stop();
-      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size));
+      resolve(whole.length === size ? whole : whole.subarray(0, size));
     };
     const onClose = (): void => {
       stop();
@@ -59,6 +71,19 @@ export function readBytes(exchange: Exchange, maxBytes: number): Promise<Buffer>
     req.on('end', onEnd);
     req.on('close', onClose);
   });
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** A copy of the first `used` bytes with room for `needed` and as many again. */
+function withRoom(bytes: Buffer, used: number, needed: number): Buffer {
+  const larger = Buffer.allocUnsafe(2 * needed);
+  bytes.copy(larger, 0, 0, used);
+  return larger;
+}
+
+function tooFine(): UsherError {
+  return validationFailed([{ path: '', message: 'comes in thousands of pieces of a few bytes: send larger ones' }]);
 }
 
 function tooLarge(maxBytes: number): UsherError {

@@ -106,7 +106,7 @@ async function listen(
       const { port } = server.address() as AddressInfo;
       const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
       const site: Site = { origin: new URL(publicUrl).origin, corsOrigins: new Set(config.cors.origins) };
-      const app = createApp(options, observer, surfaceOf(site));
+      const app = cutFloods(createApp(options, observer, surfaceOf(site)), log);
       server.on('request', app);
       // Sent on as it is: who is refused never gets the 100, and never sends the body.
       server.on('checkContinue', app);
@@ -117,6 +117,32 @@ async function listen(
     });
   });
   return { port: (server.address() as AddressInfo).port, close: () => drain(server, sockets, clock) };
+}
+
+/**
+ * node:http hands all requests over that stand in one piece of a connection, a thousand of them and more, before it looks at any
+ * other connection. Whoever sends so many at once is cut.
+ */
+function cutFloods(app: RequestListener, log: Logger): RequestListener {
+  let socket: Socket | null = null;
+  let inARow = 0;
+  const turnIsOver = (): void => {
+    socket = null;
+  };
+  return (req, res) => {
+    if (req.socket !== socket) {
+      if (socket === null) setImmediate(turnIsOver);
+      socket = req.socket;
+      inARow = 0;
+    }
+    if (++inARow <= HTTP_LIMITS.pipelined) {
+      app(req, res);
+      return;
+    }
+    if (req.socket.destroyed) return;
+    log.info({ requests: inARow }, 'a connection with too many requests at once was cut');
+    req.socket.destroy();
+  };
 }
 
 function createHttpServer(): Server {

@@ -142,11 +142,12 @@ function readAnswer(response: OutboundResponse): unknown {
   }
 }
 
-/** The provider's own words, shortened, on one line and without our token. */
+/** The provider's own words, shortened, on one line, without our token and without names of people: they go to the log, too. */
 function readRefusal(response: OutboundResponse, token: string): { code: number; words: string } {
   const { code, message } = errorMembers(response);
   const text = typeof message === 'string' && message !== '' ? message : `status ${response.status}`;
-  const words = text.replace(/\p{Cc}+/gu, ' ').toWellFormed();
+  const line = text.replace(/\p{Cc}+/gu, ' ').toWellFormed();
+  const words = line.replace(/[\w.!#$%&'*+/=?^`{|}~-]{1,64}@/g, '***@');
   return {
     code: typeof code === 'number' ? code : (CODE_OF_STATUS.get(response.status) ?? 2),
     words: (token === '' ? words : words.replaceAll(token, '***')).slice(0, MAX_WORDS),

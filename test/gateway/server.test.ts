@@ -111,6 +111,19 @@ describe('CORS', () => {
   });
 });
 
+/** All that is said until the connection ends, in whatever way. */
+async function saidTo(port: number, bytes: string): Promise<string> {
+  let said = '';
+  const socket = net.connect(port, '127.0.0.1', () => socket.write(bytes));
+  socket.setEncoding('latin1').on('data', (text: string) => {
+    said += text;
+  });
+  // Whoever is cut while it writes is told by the kernel.
+  socket.on('error', () => undefined);
+  await new Promise((resolve) => socket.once('close', resolve));
+  return said;
+}
+
 describe('rate limits', () => {
   const config = { http: { host: '127.0.0.1', port: 0, trustProxy: true, rateLimit: 3 } };
   const world = useWorld({ fill: fillShop, config });
@@ -218,6 +231,42 @@ describe('connections', () => {
       await world.close();
     }
   }, 20_000);
+
+  test('a body in thousands of pieces of a byte is refused, and not read on; in a few it is a body', async () => {
+    const world = await startWorld({ fill: fillShop });
+    try {
+      const credentials = `x-internal-api-key: ${CHECK_KEY}\r\nContent-Type: application/json\r\n`;
+      const head = `POST /api/check HTTP/1.1\r\nHost: x\r\n${credentials}Transfer-Encoding: chunked\r\n\r\n`;
+      const chunked = (text: string) => [...text].map((byte) => `1\r\n${byte}\r\n`).join('');
+      const body = JSON.stringify(question);
+      const fine = await rawRequest(world.port, `${head}${chunked(body)}0\r\n\r\n`, /"allowed":\w+/);
+      expect(parseRaw(fine).status).toBe(200);
+      const begun = performance.now();
+      const refused = await saidTo(world.port, `${head}${chunked(body + ' '.repeat(40_000))}0\r\n\r\n`);
+      expect(parseRaw(refused).status).toBe(400);
+      expect(refused).toContain('pieces');
+      expect(performance.now() - begun).toBeLessThan(HTTP_LIMITS.lingerMs);
+    } finally {
+      await world.close();
+    }
+  });
+
+  test('of requests in one piece so many are answered as anybody pipelines; whoever sends more is cut', async () => {
+    const world = await startWorld({ routes: exampleRoutes });
+    try {
+      const get = 'GET /t/text HTTP/1.1\r\nHost: x\r\n\r\n';
+      const statuses = (text: string) => text.match(/HTTP\/1\.1 200/g)?.length ?? 0;
+      const many = HTTP_LIMITS.pipelined;
+      const last = get.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n');
+      expect(statuses(await rawRequest(world.port, get.repeat(many - 1) + last))).toBe(many);
+      const cut = await saidTo(world.port, get.repeat(1000) + last);
+      expect(statuses(cut)).toBeLessThan(1000);
+      // One after the other is another matter.
+      for (let n = 0; n < many + 5; n++) expect((await ask(`${world.url}/t/text`)).status).toBe(200);
+    } finally {
+      await world.close();
+    }
+  });
 
   test('pipelined requests are answered in order', async () => {
     const world = await startWorld({ routes: exampleRoutes });

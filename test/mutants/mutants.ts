@@ -303,7 +303,7 @@ const CREDENTIALS: readonly Mutant[] = [
     'provider/login-cookie.ts',
     "if (!result) throw refused('This login was finished already.');",
     '',
-    'provider/login',
+    'provider/login-cookie',
   ),
   mutant(
     'a login takes the answer to another one',

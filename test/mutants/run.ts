@@ -18,8 +18,8 @@ import { MUTANTS, type Mutant } from './mutants.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const COPIED = ['src', 'test', 'proto', 'examples', 'package.json', 'jest.config.js', 'tsconfig.json'];
-/** A mutant can make a test wait for ever; that is noticed, too. */
-const LIMIT_MS = 120_000;
+/** A test that waits for longer has noticed nothing: the machine may be busy. */
+const LIMIT_MS = 240_000;
 
 /** The code has changed since: the mutant has to be written anew. */
 class Outdated extends Error {}
@@ -72,7 +72,7 @@ async function tried(copy: string, mutant: Mutant): Promise<Outcome> {
 }
 
 function noticed(copy: string, report: string): string[] {
-  if (!existsSync(report)) return ['no end: the tests were still waiting'];
+  if (!existsSync(report)) return [];
   const { testResults, numTotalTests } = JSON.parse(readFileSync(report, 'utf8')) as JestReport;
   if (numTotalTests === 0) throw new Error(`no test ran:\n${testResults.map(({ message }) => message).join('\n')}`);
   return testResults.flatMap(({ name, assertionResults }) =>

@@ -28,9 +28,15 @@ function frame(type: number, flags: number, stream: number, payload: Buffer = Bu
 }
 const PREFACE = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(4, 0, 0)]);
 /** :method POST, :scheme http, :path /, content-type application/grpc, te trailers. */
-const HEADERS = Buffer.from([
-  ...[0x83, 0x86, 0x84, 0x00, 12, ...Buffer.from('content-type'), 16, ...Buffer.from('application/grpc')],
-  ...[0x00, 2, ...Buffer.from('te'), 8, ...Buffer.from('trailers')],
+const HEADERS = Buffer.concat([
+  Buffer.from([0x83, 0x86, 0x84, 0x00, 12]),
+  Buffer.from('content-type'),
+  Buffer.from([16]),
+  Buffer.from('application/grpc'),
+  Buffer.from([0x00, 2]),
+  Buffer.from('te'),
+  Buffer.from([8]),
+  Buffer.from('trailers'),
 ]);
 
 /** Connections that are made anew when they are cut, each written to as fast as it takes it. */

@@ -35,7 +35,7 @@ const RPC_MEDIA = ['application/json', 'application/proto', 'application/grpc-we
 
 /** A header's value as one line: what would end it is for the raw inputs. */
 function line(value: string): string {
-  return [...value]
+  return Array.from(value)
     .map((character) => character.codePointAt(0) ?? 0)
     .map((code) => (code < 32 || code === 127 || code > 255 ? '?' : String.fromCharCode(code)))
     .join('');
@@ -293,10 +293,11 @@ export function ofGrpc(random: Random, { apiKey }: Credentials): GrpcInput {
   const methods = [`${SERVICE}/Check`, `${SERVICE}/BulkCheck`, `${SERVICE}/Effective`, '/grpc.health.v1.Health/Check'];
   const path = random(20) === 0 ? `/${segment(junkText(random))}` : pick(random, methods);
   const headers: Record<string, string | string[] | undefined> = { 'x-internal-api-key': apiKey };
-  if (random(8) === 0) headers['x-internal-api-key'] = pick(random, [undefined, `${apiKey}0`, [apiKey, apiKey], '']);
+  if (random(16) === 0) headers['x-internal-api-key'] = undefined;
+  if (random(16) === 0) headers['x-internal-api-key'] = pick(random, [`${apiKey}0`, [apiKey, apiKey], '']);
   if (random(10) === 0) headers['grpc-timeout'] = pick(random, ['0n', '1H', '99999999S', 'soon', '-1S', '1n', '100u']);
-  if (random(10) === 0)
-    headers['content-type'] = pick(random, ['application/json', 'application/grpc+json', 'x', undefined]);
+  if (random(10) === 0) headers['content-type'] = pick(random, ['application/json', 'application/grpc+json', 'x']);
+  if (random(30) === 0) headers['content-type'] = undefined;
   if (random(20) === 0) headers.te = undefined;
   if (random(20) === 0) headers['x-junk'] = line(junkText(random)).slice(0, 6000);
   if (random(20) === 0) headers['x-junk-bin'] = pick(random, ['AAAA', '!!!', '']);

@@ -1,0 +1,38 @@
+import { describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/clock.ts';
+import { LOGIN_COOKIE, LoginCookie } from '../../src/provider/login-cookie.ts';
+import { useDatabase } from '../support/databases.ts';
+
+const LOGIN = { clientId: 'usher', state: 'state-1', nonce: 'nonce-1', verifier: 'verifier-1' };
+
+describe('what a login leaves in the browser', () => {
+  const fixture = useDatabase('postgresql');
+  const cookies = (secret = 1) =>
+    new LoginCookie({
+      secret: { derive: async () => Buffer.alloc(32, secret) },
+      database: fixture.database,
+      clock: systemClock,
+      publicUrl: () => 'https://usher.example.com',
+    });
+  const sealed = async () => {
+    const line = await cookies().seal(LOGIN);
+    return line.slice(`${LOGIN_COOKIE}=`.length, line.indexOf(';'));
+  };
+
+  test('serves once, whatever the provider would say to a second time', async () => {
+    const cookie = await sealed();
+    await expect(cookies().open(cookie, 'state-2')).rejects.toMatchObject({ code: 'BAD_REQUEST' });
+    expect(await cookies().open(cookie, 'state-1')).toEqual(LOGIN);
+    await expect(cookies().open(cookie, 'state-1')).rejects.toThrow('finished already');
+  });
+
+  test('of two at once one is served', async () => {
+    const cookie = await sealed();
+    const both = await Promise.allSettled([cookies().open(cookie, 'state-1'), cookies().open(cookie, 'state-1')]);
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  });
+
+  test('opens with the key of this installation alone', async () => {
+    await expect(cookies(2).open(await sealed(), 'state-1')).rejects.toMatchObject({ code: 'BAD_REQUEST' });
+  });
+});
