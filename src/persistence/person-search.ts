@@ -3,10 +3,11 @@ import type { Tx } from './database.ts';
 
 /** So many are looked at first. */
 const SAMPLE = 1000;
-/** A text is common where so many of them are meant: to walk all people on until a page is full is then cheaper than to look it up. */
-const COMMON = 10;
-/** The same where the members of an application are walked, each with a look at the person. */
-const COMMON_AMONG_MEMBERS = 40;
+/**
+ * A text is common where so many of them are meant: to walk on until a page is full is then cheaper than to look it up. People and
+ * their profiles side by side cost little; of the members of an application each is looked at by itself.
+ */
+const COMMON = { people: 10, members: 40 } as const;
 /** More people than this have a common text: whoever walks the people in order soon fills his page. */
 const FEW = 1000;
 /** How long the pieces are that the indexes hold; at the end of a text they are shorter. */
@@ -35,25 +36,17 @@ function isFoldedAlike(text: string): boolean {
 }
 
 /**
- * Whom a search means: these people, in no order, when they are few; else who is to be walked in order, since a page is soon full:
- * all people, or the members of an application.
+ * The ids of all whom `search` means, in no order, when they are few; null when they are many (of those behind the id `after`,
+ * at least): who `walks` people, or the members of an application, soon has a page then. Found by the indexes of pieces of
+ * texts: a text that stands in another has all its pieces there.
  */
-export type Meant = readonly number[] | 'people' | 'members';
-
-/**
- * Of people behind the id `after`, at least. `member` says whether a person `p` is of the application that is asked about; null when all
- * are meant. Found by the indexes of pieces of texts: a text that stands in another has all its pieces there.
- */
-export async function whomMeant(
+export async function findFew(
   tx: Tx,
   search: string,
   after: number,
-  member: RawBuilder<unknown> | null,
-): Promise<Meant> {
-  const sample = await lookAtSome(tx, search, after, member);
-  if (sample.members >= COMMON) return 'people';
-  const many = member === null ? 'people' : 'members';
-  if (sample.found >= COMMON_AMONG_MEMBERS) return many;
+  walks: keyof typeof COMMON,
+): Promise<number[] | null> {
+  if ((await foundInSample(tx, search, after)) >= COMMON[walks]) return null;
   const folded = search.toLowerCase();
   const name = sql`text_pieces((display_name || ' ' || lower(display_name)) collate "C")`;
   // A part of each text and of each spelling, with a condition of pieces each: of two in one, the pieces of every row found would
@@ -69,26 +62,21 @@ export async function whomMeant(
   }
   const bounded = parts.map((part) => sql`(${part} limit ${FEW + 1})`);
   const { rows } = await sql<{ id: number }>`${sql.join(bounded, sql` union `)}`.execute(tx.kysely);
-  return rows.length > FEW ? many : rows.map(({ id }) => id);
+  return rows.length > FEW ? null : rows.map(({ id }) => id);
 }
 
 /**
- * How many of the next people are meant, and how many of those are members. Of a common text the index would give thousands, of which
- * a page needs fifty. Both tables in order and no further than the sample: the profiles of so many people are among as many profiles.
+ * How many of the next people are meant. Of a common text the index would give thousands, of which a page needs fifty. Both tables
+ * in order and no further than the sample: the profiles of so many people are among as many profiles.
  */
-async function lookAtSome(
-  tx: Tx,
-  search: string,
-  after: number,
-  member: RawBuilder<unknown> | null,
-): Promise<{ found: number; members: number }> {
-  const { rows } = await sql<{ found: number; members: number }>`
-    select count(*)::int as found, count(*) filter (where ${member ?? sql`true`})::int as members
+async function foundInSample(tx: Tx, search: string, after: number): Promise<number> {
+  const { rows } = await sql<{ found: number }>`
+    select count(*)::int as found
     from (select id, email from person where id > ${after} order by id limit ${SAMPLE}) p
       left join (select person_id, display_name from profile where person_id > ${after} order by person_id limit ${SAMPLE}) f
         on f.person_id = p.id
     where ${named(search)}`.execute(tx.kysely);
-  return rows[0] ?? { found: 0, members: 0 };
+  return rows[0]?.found ?? 0;
 }
 
 /**

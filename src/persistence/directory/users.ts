@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from '../database.ts';
-import { findFewInactive, named, whomMeant } from '../person-search.ts';
+import { findFew, findFewInactive, named } from '../person-search.ts';
 
 /** A known address as administrators see it. */
 export interface UserRow {
@@ -52,30 +52,12 @@ export async function findUserIds(
   page: { limit: number; after: number | null },
 ): Promise<number[]> {
   const { search, active, apps } = filter;
-  const behind = page.after ?? 0;
-  const member = apps === null ? null : memberOf(apps);
-  const all = apps === null ? 'people' : 'members';
-  const meant = search === null ? all : await whomMeant(tx, search, behind, member);
-  if (typeof meant !== 'string') {
-    return active === null && apps === null ? firstOf(meant, page) : await among(tx, meant, filter, page);
-  }
-  if (active === false && (search !== null || apps !== null)) {
-    const inactive = await findFewInactive(tx, behind);
-    if (inactive !== null) return await among(tx, inactive, filter, page);
-  }
-  return meant === 'people' ? await walkPeople(tx, filter, page) : await walkMembers(tx, filter, page);
-}
-
-/**
- * Whether a person `p` is of one of these applications. Scalar subqueries, each cut short: of anything else a planner may make a
- * table of all members.
- */
-function memberOf(apps: readonly number[]): RawBuilder<boolean> {
-  const of = MEMBERSHIPS.map(
-    (table) => sql`(select true from ${sql.table(table)} m
-      where m.person_id = p.id and m.application_id = any(${apps}::bigint[]) limit 1)`,
-  );
-  return sql<boolean>`coalesce(${sql.join(of)}, false)`;
+  let few = search === null ? null : await findFew(tx, search, page.after ?? 0, apps === null ? 'people' : 'members');
+  if (few === null && active === false && (search !== null || apps !== null))
+    few = await findFewInactive(tx, page.after ?? 0);
+  if (few === null) return await walk(tx, filter, page);
+  if (search !== null && active === null && apps === null) return firstOf(few, page);
+  return await among(tx, few, filter, page);
 }
 
 function firstOf(ids: readonly number[], { limit, after }: { limit: number; after: number | null }): number[] {
@@ -93,51 +75,47 @@ async function among(
   { limit, after }: { limit: number; after: number | null },
 ): Promise<number[]> {
   if (ids.length === 0) return [];
+  const of = MEMBERSHIPS.map(
+    (table) => sql`exists (
+      select from ${sql.table(table)} m where m.person_id = p.id and m.application_id = any(${apps}::bigint[]))`,
+  );
   const { rows } = await sql<{ id: number }>`
     select p.id from person p left join profile f on f.person_id = p.id
     where p.id = any(${ids}::bigint[]) and p.id > ${after ?? 0} and ${named(search)} and ${activeIs(active)}
-      and ${apps === null ? sql`true` : memberOf(apps)}
+      and ${apps === null ? sql`true` : sql`(${sql.join(of, sql` or `)})`}
     order by p.id limit ${limit}`.execute(tx.kysely);
   return rows.map(({ id }) => id);
 }
 
-/** All people in order, for what many of them have. */
-async function walkPeople(
+/** People in order. Of each application the index gives the next few: the work follows the page and the applications. */
+async function walk(
   tx: Tx,
-  { search, active, apps }: UserFilter,
+  filter: UserFilter,
   { limit, after }: { limit: number; after: number | null },
 ): Promise<number[]> {
-  // Whether he is a member is only asked about whom the text means: a planner would ask about everybody first.
-  const meant = apps === null ? named(search) : sql`case when ${named(search)} then ${memberOf(apps)} end`;
-  const { rows } = await sql<{ id: number }>`
-    select p.id from person p left join profile f on f.person_id = p.id
-    where p.id > ${after ?? 0} and ${meant} and ${activeIs(active)}
-    order by p.id limit ${limit}`.execute(tx.kysely);
-  return rows.map(({ id }) => id);
-}
-
-/** Members in order. Of each application the index gives the next few: the work follows the page and the applications. */
-async function walkMembers(
-  tx: Tx,
-  { search, active, apps }: UserFilter,
-  { limit, after }: { limit: number; after: number | null },
-): Promise<number[]> {
-  const fits = sql<boolean>`${named(search)} and ${activeIs(active)}`;
+  const behind = after ?? 0;
+  const fits = sql<boolean>`${named(filter.search)} and ${activeIs(filter.active)}`;
   // A scalar subquery, since a planner may make a join of anything else, and then read a whole table for a page.
   const fitting =
-    search === null && active === null
+    filter.search === null && filter.active === null
       ? sql`true`
       : sql`(select ${fits} from person p left join profile f on f.person_id = p.id where p.id = m.person_id)`;
   const memberships = MEMBERSHIPS.map(
     (table) => sql`(
       select distinct m.person_id as id from ${sql.table(table)} m
-      where m.application_id = a.id and m.person_id > ${after ?? 0} and ${fitting}
+      where m.application_id = a.id and m.person_id > ${behind} and ${fitting}
       order by m.person_id limit ${limit})`,
   );
-  const { rows } = await sql<{ id: number }>`
-    select distinct c.id
-    from unnest(${apps}::bigint[]) as a (id) cross join lateral (${sql.join(memberships, sql` union all `)}) c
-    order by c.id limit ${limit}`.execute(tx.kysely);
+  const query =
+    filter.apps === null
+      ? sql<{ id: number }>`
+          select p.id from person p left join profile f on f.person_id = p.id
+          where p.id > ${behind} and ${fits} order by p.id limit ${limit}`
+      : sql<{ id: number }>`
+          select distinct c.id
+          from unnest(${filter.apps}::bigint[]) as a (id) cross join lateral (${sql.join(memberships, sql` union all `)}) c
+          order by c.id limit ${limit}`;
+  const { rows } = await query.execute(tx.kysely);
   return rows.map(({ id }) => id);
 }
 
