@@ -11,7 +11,7 @@ import { type RunningUsher, startUsher } from '../support/usher.ts';
 import { until } from './rows.ts';
 
 type Point = DeliveryFailpoint | 'after-commit';
-const POINTS: Point[] = ['after-commit', 'claimed', 'sending', 'sent', 'settling', 'settled'];
+const POINTS: Point[] = ['after-commit', 'claimed', 'sending', 'sent', 'settled'];
 /** The worker is the same on both, and an embedded database takes long to open: the ends of the way are enough for a merge. */
 const EMBEDDED_POINTS: Point[] = process.env.USHER_LONG === '1' ? POINTS : ['after-commit', 'sent'];
 const ROUNDS = process.env.USHER_LONG === '1' ? 12 : 1;
