@@ -17,8 +17,6 @@ export interface SettlingParts {
   log: Logger;
   /** Whether more attempts are under way, so that it is worth waiting for theirs. */
   busy: () => boolean;
-  /** For tests: called in the transaction, when all is written and nothing committed. */
-  beforeCommit: () => Promise<void> | void;
 }
 
 /** In one transaction at most. */
@@ -97,14 +95,12 @@ export class Settling {
   }
 
   async #change(batch: readonly Waiting[]): Promise<Set<number>> {
-    const { database, beforeCommit } = this.#parts;
     const used = [...new Set(batch.flatMap(({ attempt }) => attempt.used ?? []))];
     const gone = batch.flatMap(({ attempt }) => attempt.gone ?? []);
     const settled = batch.map(({ claimed, attempt }) => ({ claimed, settlement: attempt }));
-    const { result } = await database.change(async (tx) => {
+    const { result } = await this.#parts.database.change(async (tx) => {
       const written = await settleDeliveries(tx, settled);
       await noteResults(tx, { used, gone });
-      await beforeCommit();
       return { result: written, scopes: [] };
     });
     return result;

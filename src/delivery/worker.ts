@@ -16,7 +16,7 @@ import type { DeliveryBell } from './queue.ts';
 import { Settling } from './settling.ts';
 
 /** Points of a delivery's way, for tests that end the process there. */
-export type DeliveryFailpoint = 'claimed' | 'sending' | 'sent' | 'settling' | 'settled';
+export type DeliveryFailpoint = 'claimed' | 'sending' | 'sent' | 'settled';
 
 export interface DeliveryFailpoints {
   hit(name: DeliveryFailpoint): Promise<void> | void;
@@ -71,13 +71,12 @@ export class DeliveryWorker {
 
   constructor(parts: WorkerParts) {
     this.#parts = parts;
-    const { database, clock, log, failpoints } = parts;
+    const { database, clock, log } = parts;
     this.#settling = new Settling({
       database,
       clock,
       log,
       busy: () => this.#hand.underWay > 0,
-      beforeCommit: () => failpoints?.hit('settling'),
     });
   }
 

@@ -156,7 +156,6 @@ describe('claims', () => {
       clock: systemClock,
       log: createLogger('silent'),
       busy: () => changes === 0,
-      beforeCommit: () => undefined,
     });
     const outcomes = await Promise.allSettled(
       all.map((claimed, at) =>
