@@ -38,7 +38,7 @@ function toFailure(error: unknown): CommandFailed {
   if (error instanceof Refused) return new CommandFailed(error.message, { code: 'DATABASE' });
   const code = (error as NodeJS.ErrnoException | null)?.code;
   if (code === 'EADDRINUSE') return new CommandFailed(portTaken(error as NodeJS.ErrnoException), { code });
-  const unusable = unusablePath(error);
+  const unusable = unusablePath(error) ?? unusableAddress(error);
   if (unusable !== null) return new CommandFailed(unusable, { code: 'CONFIGURATION' });
   // A mistake of ours: its stack is the only thing that helps.
   const shown = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -58,4 +58,18 @@ function unusablePath(error: unknown): string | null {
   const { code, path } = (error ?? {}) as NodeJS.ErrnoException;
   if (path === undefined || !['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ENOSPC'].includes(code ?? '')) return null;
   return `${path} cannot be used (${code}): dataDir (DATA_DIR) must be a folder that this user may write, for example .usher.`;
+}
+
+/** An address that cannot be listened on, in words that name the keys; null for anything else. */
+function unusableAddress(error: unknown): string | null {
+  const { code, syscall, address, hostname, port } = (error ?? {}) as NodeJS.ErrnoException & {
+    address?: string;
+    hostname?: string;
+    port?: number;
+  };
+  if (syscall === 'getaddrinfo' || code === 'EADDRNOTAVAIL') {
+    return `${hostname ?? address ?? 'The host'} is no address of this machine (${code}): set http.host, grpc.host or ops.host (HTTP_HOST, GRPC_HOST, OPS_HOST), for example 127.0.0.1.`;
+  }
+  if (code !== 'EACCES' || syscall !== 'listen') return null;
+  return `Port ${port ?? ''} is not allowed to this user: choose another one (HTTP_PORT, GRPC_PORT, OPS_PORT), for example 8080.`;
 }

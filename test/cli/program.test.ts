@@ -152,6 +152,16 @@ describe('serve', () => {
       /^\/srv\/file\/x cannot be used \(ENOTDIR\): dataDir \(DATA_DIR\) must be .*\n$/,
     ],
     [
+      'a host is none of this machine',
+      Object.assign(new Error('x'), { code: 'ENOTFOUND', syscall: 'getaddrinfo', hostname: 'no.such.host' }),
+      /^no\.such\.host is no address of this machine \(ENOTFOUND\): set http\.host.*\(HTTP_HOST, .*\n$/,
+    ],
+    [
+      'a port is not allowed',
+      Object.assign(new Error('x'), { code: 'EACCES', syscall: 'listen', port: 80 }),
+      /^Port 80 is not allowed to this user: .*HTTP_PORT.*\n$/,
+    ],
+    [
       'a mistake of ours',
       new Error('a mistake'),
       /^Something went wrong here that should not have\.\n {2}Error: a mistake\n/,
