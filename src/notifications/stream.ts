@@ -73,6 +73,9 @@ export class InboxStreams {
     { email, expiresAt }: { email: string; expiresAt: number },
     lastEventId: number | null,
   ): Promise<StreamSession> {
+    // First of all it must be heard what others open: from then on all agree on the order.
+    if (!this.#closed) this.#listening ??= this.#listen();
+    await this.#listening;
     const { cursor, missed, count } = await this.#options.database.read(async (tx) => {
       const last = await newestIn(tx, email);
       // An id that never was is no place to wait behind.
@@ -124,10 +127,9 @@ export class InboxStreams {
     session.beatAt = this.#options.clock.monotonic();
     this.#unchecked.add(email);
     if (this.#sessions.size === 1 && sessions.length === 1) this.#watch();
-    this.#listening ??= this.#listen();
-    // Announced once its own announcement can be heard: that gives it its place among those of other instances.
-    void this.#listening.then(() => this.#announce(session));
+    // That its own announcement is heard gives it its place among those of other instances.
     this.#order.opened(session);
+    this.#announce(session);
     // What came between the first look and now.
     this.#look([email]);
   }
@@ -193,6 +195,8 @@ export class InboxStreams {
     if (now - this.#polledAt >= POLL_MS) {
       this.#polledAt = now;
       this.#order.forgetExpired(time);
+      // What was announced and not heard was lost.
+      for (const session of this.#order.unheard()) this.#announce(session);
       this.#polling ??= this.#poll().finally(() => {
         this.#polling = undefined;
       });
