@@ -200,15 +200,18 @@ describe('PostgreSQL', () => {
   test(
     'cut in the middle of COMMIT, before or after it took effect',
     async () => {
-      const cuts = (async () => {
+      const cut = async () => {
         for (let i = 0; i < CUTS; i++) {
           await line.cutOn('commit\0', i % 2 === 0 ? 'before' : 'after', 'pg_advisory_xact_lock');
           await pause(100);
         }
-      })();
+      };
+      let cuts: Promise<void> | undefined;
       const { writes, made } = await suffer({
         name: `cut during COMMIT, ${CUTS} times`,
-        begin: () => undefined,
+        begin: () => {
+          cuts = cut();
+        },
         holdMs: HOLD_MS,
         end: () => cuts,
       });
