@@ -9,8 +9,12 @@ import { spawnScript, type Writer } from '../support/spawn-writer.ts';
 const LONG = process.env.USHER_LONG === '1';
 const COUNT = LONG ? 300 : 24;
 const AT_ONCE = 30;
-/** Milliseconds of CPU time that the loop may spend at a stretch; by the clock a shared machine may stop it for longer. */
+/**
+ * Milliseconds of CPU time that the loop may spend at a stretch, but for one in a hundred: a full garbage collection, or code that is
+ * compiled just then. A template that held it would do so for 250. By the clock a shared machine may stop it for longer.
+ */
 const MAX_HELD = 20;
+const LONGEST_HELD = 100;
 
 const twice = (times: number): string =>
   `{% assign s = "aaaaaaaaaa" %}${'{% assign s = s | append: s %}'.repeat(times)}`;
@@ -116,7 +120,8 @@ describe(`${COUNT} hostile templates, ${AT_ONCE} at once`, () => {
 
       expect(stored.length).toBeGreaterThan(COUNT / 2);
       expect([...statuses.keys()].toSorted((a, b) => a - b)).toEqual([200, 422]);
-      expect(measured.held.max).toBeLessThanOrEqual(MAX_HELD);
+      expect(measured.held.p99).toBeLessThanOrEqual(MAX_HELD);
+      expect(measured.held.max).toBeLessThanOrEqual(LONGEST_HELD);
       expect((await ask('GET', '/api/applications')).status).toBe(200);
     },
     LONG ? 580_000 : 120_000,

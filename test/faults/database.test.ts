@@ -64,16 +64,17 @@ beforeAll(async () => {
   for (const operation of SETUP) await write(operation);
   smtp = await startSmtp();
   smtpLine = await LineCutter.start(`smtp://127.0.0.1:${smtp.port}`);
-  await direct.change(async (tx) => {
-    await sql`update brand set smtp_host = '127.0.0.1', smtp_port = ${smtpLine.port} where is_default`.execute(
-      tx.kysely,
-    );
-    return { result: null, scopes: [] };
-  });
   usher = await startUsher(
     { url: line.url(storage.url ?? ''), dataDir: storage.dataDir },
     { env: { CACHE_TTL_MS: `${TTL_MS}` }, parts: { clock } },
   );
+  // The start has made the default brand.
+  await direct.change(async (tx) => {
+    await sql`update brand set email_from = 'news@example.com', smtp_host = '127.0.0.1', smtp_port = ${smtpLine.port} where is_default`.execute(
+      tx.kysely,
+    );
+    return { result: null, scopes: [] };
+  });
   load = Load.start(usher);
 }, 120_000);
 
@@ -202,7 +203,7 @@ describe('PostgreSQL', () => {
     async () => {
       const cut = async () => {
         for (let i = 0; i < CUTS; i++) {
-          await line.cutOn('commit\0', i % 2 === 0 ? 'before' : 'after', 'pg_advisory_xact_lock');
+          await line.cutOn('commit\0', i % 2 === 0 ? 'before' : 'after', 'usher_announce');
           await pause(100);
         }
       };

@@ -147,8 +147,8 @@ export class LineCutter {
 
   #forward(chunk: Buffer, pair: Pair, pass: (chunk: Buffer) => void): void {
     const wanted = this.#cut;
-    const fits = wanted?.primed === undefined || this.#primed.has(pair);
     if (wanted?.primed !== undefined && chunk.includes(wanted.primed)) this.#primed.add(pair);
+    const fits = wanted?.primed === undefined || this.#primed.has(pair);
     if (wanted === undefined || !fits || !chunk.includes(wanted.text)) {
       pass(chunk);
       return;
