@@ -1,9 +1,8 @@
-/** What leaves: mails and pushes of a queue that is there already, into sinks of loopback, and Check meanwhile. */
+/** What leaves: mails and pushes of a queue that is there already into sinks of loopback. (Check meanwhile: isolation.ts.) */
 import type { Lab } from '../lab.ts';
-import { APP, Newsroom, reader } from '../newsroom.ts';
+import { Newsroom } from '../newsroom.ts';
 import { cpuSeconds } from '../processes.ts';
-import { percentile, type Row, row } from '../report.ts';
-import { KEY } from '../service.ts';
+import { type Row, row } from '../report.ts';
 import { load } from './backlog.ts';
 
 interface Drained {
@@ -37,54 +36,15 @@ async function drain(room: Newsroom, channel: 'email' | 'push', count: number, r
   };
 }
 
-/** Milliseconds between the beginnings of two checks. */
-const PACE_MS = 10;
-
-/** Checks over REST at a steady pace, each measured from when it was to begin, until `until` says so. */
-async function checks(room: Newsroom, until: () => boolean): Promise<number[]> {
-  const times: number[] = [];
-  const under: Promise<void>[] = [];
-  const body = JSON.stringify({ email: reader(1), app: APP, permission: 'read' });
-  const headers = { 'x-internal-api-key': KEY, 'content-type': 'application/json' };
-  const one = async (at: number): Promise<void> => {
-    const response = await fetch(`${room.service.url}/api/check`, { method: 'POST', headers, body });
-    await response.text();
-    if (!response.ok) throw new Error(`a check was answered ${response.status}`);
-    times.push(performance.now() - at);
-  };
-  for (let at = performance.now(); !until(); at += PACE_MS) {
-    await new Promise((resolve) => setTimeout(resolve, Math.max(0, at - performance.now())));
-    under.push(one(at));
-  }
-  await Promise.all(under);
-  return times;
-}
-
-/** The same while `work` is done. */
-async function checksDuring<T>(room: Newsroom, work: Promise<T>): Promise<{ times: number[]; result: T }> {
-  let done = false;
-  const [times, result] = await Promise.all([checks(room, () => done), work.finally(() => (done = true))]);
-  return { times, result };
-}
-
-function worse(idle: readonly number[], busy: readonly number[]): number {
-  return percentile([...busy], 0.99) / percentile([...idle], 0.99);
-}
-
 export async function delivery(lab: Lab): Promise<Row[]> {
   const { quick } = lab.settings;
   const readers = 5000;
   const room = await Newsroom.open(lab, { readers, subscribed: readers });
   try {
-    const settled = performance.now() + (quick ? 3000 : 8000);
-    await checks(room, () => performance.now() > settled - 2000);
-    const idle = await checks(room, () => performance.now() > settled + 3000);
     const mails = await drain(room, 'email', quick ? 3000 : 15_000, readers);
     lab.say(`delivery: ${Math.round(mails.perSecond)} mails/s`);
     const pushes = await drain(room, 'push', quick ? 3000 : 20_000, readers);
     lab.say(`delivery: ${Math.round(pushes.perSecond)} pushes/s`);
-    const mailing = await checksDuring(room, drain(room, 'email', quick ? 1500 : 5000, readers));
-    const pushing = await checksDuring(room, drain(room, 'push', quick ? 1500 : 8000, readers));
     const { rows } = await room.sql.query<{ left: number }>(
       `select count(*)::int as left from delivery where status = 'failed' or attempts > 1`,
     );
@@ -94,12 +54,6 @@ export async function delivery(lab: Lab): Promise<Row[]> {
       row('delivery', 'pushes', '/s', [pushes.perSecond], { atLeast: 1000 }),
       row('delivery', 'CPU of a mail', 'ms', [mails.cpuEach]),
       row('delivery', 'CPU of a push', 'ms', [pushes.cpuEach]),
-      row('delivery', 'check over REST while nothing leaves, p99', 'ms', [percentile(idle, 0.99)]),
-      row('delivery', 'check while mails leave, p99', 'ms', [percentile(mailing.times, 0.99)]),
-      row('delivery', 'check while pushes leave, p99', 'ms', [percentile(pushing.times, 0.99)]),
-      row('delivery', 'of them, to nothing leaving', 'times', [worse(idle, [...mailing.times, ...pushing.times])], {
-        atMost: 2,
-      }),
     ];
   } finally {
     await room.close();

@@ -42,6 +42,11 @@ const DISTURBANCES: Record<string, Disturbance> = {
     await new Promise((resolve) => signal.addEventListener('abort', resolve));
     await room.sql.query('truncate delivery, notification cascade');
   },
+  'a backlog of pushes that leaves': async ({ room, quick }, signal) => {
+    await load(room, { channel: 'push', count: quick ? 20_000 : 100_000, readers: READERS });
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    await room.sql.query('truncate delivery, notification cascade');
+  },
   'an event for 1,000 open streams': async ({ room }, signal) => {
     const listeners: Listener[] = [];
     try {
@@ -121,6 +126,7 @@ async function stageOf(lab: Lab, apart: boolean): Promise<Stage> {
   const env = { CACHE_PERSONS: '20000', CACHE_MEMBERS: '100000' };
   const room = await Newsroom.open(lab, {
     readers: READERS,
+    subscribed: READERS,
     databaseUrl,
     env,
     ...(apart ? { roles: 'gateway,worker' } : {}),

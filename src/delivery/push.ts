@@ -4,6 +4,7 @@
  */
 
 import { hash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
 import { type Outbound, OutboundError, type OutboundReason, type OutboundResponse } from '../outbound.ts';
 import type { PushTarget } from '../persistence/delivery/push-subscriptions.ts';
@@ -51,6 +52,8 @@ export class PushSender {
   /** The `Authorization` for each origin (RFC 8292: a token is bound to an origin, not to a push). */
   readonly #tokens = new Map<string, { readonly header: string; readonly until: number }>();
 
+  #turn: Promise<void> = Promise.resolve();
+
   constructor(parts: PushSenderParts) {
     this.#parts = parts;
   }
@@ -77,6 +80,7 @@ export class PushSender {
     keys: VapidKeys,
     signal: AbortSignal | undefined,
   ): Promise<PushOutcome> {
+    await this.#nextTurn();
     const { endpoint, p256dh, auth } = target;
     const { headers, body } = loadWebPush().generateRequestDetails(
       { endpoint, keys: { p256dh, auth } },
@@ -106,6 +110,13 @@ export class PushSender {
       if (error instanceof OutboundError) return FAILED[error.reason];
       throw error;
     }
+  }
+
+  /** One encryption a turn of the event loop: dozens begin together, and each holds it for most of a millisecond. */
+  async #nextTurn(): Promise<void> {
+    const mine = this.#turn;
+    this.#turn = mine.then(() => setImmediate());
+    await mine;
   }
 
   #authorization(origin: string, { subject, publicKey, privateKey }: VapidKeys): string {
