@@ -88,7 +88,8 @@ export interface BuiltFeatures {
 export function buildFeatures(ground: Ground): BuiltFeatures {
   const { config, database, clock } = ground;
   const secret = openSecretKey(ground);
-  const turns = new Turns({ connections: database.kind === 'pglite' ? 1 : config.database.poolSize, clock });
+  const connections = database.kind === 'pglite' ? 1 : config.database.poolSize;
+  const turns = new Turns({ permits: Math.max(1, connections - 2), clock });
   const sealing = new Sealing(config.brandSmtpKeys, clock);
   const senders = new Senders({ database, sealing, publicUrl: config.publicUrl });
   const mailbox = config.production ? null : new Mailbox(config.dataDir, clock);

@@ -3,6 +3,7 @@
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { DeliveryBell } from './delivery/queue.ts';
+import { Turns } from './directory/turns.ts';
 import type { Services } from './gateway/services.ts';
 import type { SecretKey } from './identity/secret-key.ts';
 import { Inbox } from './notifications/inbox.ts';
@@ -57,12 +58,15 @@ export function buildNotifications(ground: NotificationsGround): BuiltNotificati
   const unsubscriptions = new Unsubscriptions({ database, secret, publicUrl });
   const streams = new InboxStreams({ database, clock, log, isActive, revision });
   const arrived = streams.changed;
+  // A quarter of the connections: two large sends keep a database server busy, and a third one would wait for their locks.
+  const permits = Math.max(1, Math.floor(config.database.poolSize / 4));
+  const turns = new Turns({ permits, clock });
   return {
     services: {
       notificationTypes: new NotificationTypes(database),
       templates: new Templates({ database, renderer, allowHttp }),
       notificationPreferences: new Preferences(database),
-      sends: new Sends({ database, renderer, unsubscriptions, allowHttp, arrived, ring: bell.ring }),
+      sends: new Sends({ database, renderer, unsubscriptions, turns, allowHttp, arrived, ring: bell.ring }),
       sendLog: new SendLog(database, bell.ring),
       inbox: new Inbox(database, streams.changed),
       inboxStreams: streams,

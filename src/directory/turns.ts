@@ -10,9 +10,8 @@ const MAX_WAITING = 5000;
 export class Turns {
   readonly #gate: Gate;
 
-  /** `connections` is what the database has for reads and writes; some of them are left to others. */
-  constructor({ connections, clock }: { connections: number; clock: Clock }) {
-    const permits = Math.max(1, connections - 2);
+  /** `permits`: so many at once, fewer than the database has connections, so that some are left to others. */
+  constructor({ permits, clock }: { permits: number; clock: Clock }) {
     this.#gate = new Gate({ clock, permits, maxWaiting: MAX_WAITING, waitMs: WAIT_MS });
   }
 

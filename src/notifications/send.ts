@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto';
 import { administer, type By, editorOf } from '../administration/administer.ts';
 import { enqueue, type NewDelivery } from '../delivery/queue.ts';
+import type { Turns } from '../directory/turns.ts';
 import { UsherError } from '../errors.ts';
 import type { Database, Outcome, Tx } from '../persistence/database.ts';
 import { type ApplicationRow, findApplication, holdApplication } from '../persistence/notifications/applications.ts';
@@ -37,10 +38,15 @@ export interface SentNotification {
   statusReason: string | null;
 }
 
+/** Recipients from which on a send waits for its turn: among locks of so many people whoever came first is not served first. */
+const LARGE = 50;
+
 export interface SendsOptions {
   readonly database: Database;
   readonly renderer: Renderer;
   readonly unsubscriptions: Unsubscriptions;
+  /** Large sends are stored in the order in which they came. */
+  readonly turns: Pick<Turns, 'take'>;
   readonly allowHttp: boolean;
   /** Told whose inboxes have something new, after the commit. */
   readonly arrived: (emails: readonly string[]) => void;
@@ -107,7 +113,7 @@ export class Sends {
     unknown: () => UsherError,
     write: (store: (tx: Tx) => Promise<Outcome<Stored>>) => Promise<Stored>,
   ): Promise<SentNotification[]> {
-    const { database, renderer, unsubscriptions, allowHttp, arrived, ring } = this.#options;
+    const { database, renderer, unsubscriptions, turns, allowHttp, arrived, ring } = this.#options;
     for (const field of ['url', 'icon'] as const) refuseTarget(field, order[field], allowHttp);
     const request = idempotencyKey === null ? null : { key: idempotencyKey, bodyHash: hashOf(order) };
 
@@ -121,10 +127,13 @@ export class Sends {
 
     const messages = await compose(read.material, order, renderer, allowHttp);
     const link = await unsubscriptions.linker();
-    const { notifications, reached, repeated } = await write(async (tx) => {
-      const result = await store(tx, { app, order, request, material: read.material, messages, link, unknown });
-      return { result, scopes: [] };
-    });
+    const stored = () =>
+      write(async (tx) => {
+        const result = await store(tx, { app, order, request, material: read.material, messages, link, unknown });
+        return { result, scopes: [] };
+      });
+    const isLarge = order.recipients.length >= LARGE;
+    const { notifications, reached, repeated } = isLarge ? await turns.take(stored) : await stored();
     if (reached.length > 0) arrived(reached);
     if (!repeated && notifications.some(({ status }) => status === 'queued')) ring();
     return notifications;

@@ -45,7 +45,7 @@ function profilesOn(database: Database, names: NameDirectory | null, now: () => 
     database,
     clock: { now },
     policy: { bindSubject: false, allowHttp: true },
-    turns: new Turns({ connections: 10, clock: systemClock }),
+    turns: new Turns({ permits: 8, clock: systemClock }),
     names,
     idpPublicUrl: null,
   });
@@ -135,7 +135,7 @@ describe('names and the identity provider (specification, rule 1)', () => {
       database: fixture.database,
       clock: { now: () => now },
       policy: { bindSubject: false, allowHttp: false },
-      turns: new Turns({ connections: 10, clock: systemClock }),
+      turns: new Turns({ permits: 8, clock: systemClock }),
       names: null,
       idpPublicUrl: null,
     });
