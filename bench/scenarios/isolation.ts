@@ -1,6 +1,6 @@
 /**
- * What those who ask Check notice of everything else that the service does, once with one process for all roles and once
- * with a process of its own for the role `rpc`: 1,000 questions a second, paced, beside each of the disturbances.
+ * What those who ask Check notice of everything else that the service does, once where one process does it all and once where they
+ * have a process of their own: 1,000 questions a second, paced, beside each of the disturbances.
  */
 import { makeManifestDataset } from '../dataset.ts';
 import { Generator } from '../generator-client.ts';
@@ -14,7 +14,7 @@ import { load } from './backlog.ts';
 import { type Listener, listen, until } from './streams.ts';
 
 const PER_SECOND = 1000;
-const SLICE_MS = 5000;
+const SLICE_MS = 4000;
 const READERS = 10_000;
 
 /** Goes on until the signal is aborted, or is done before. */
@@ -129,7 +129,6 @@ async function stageOf(lab: Lab, apart: boolean): Promise<Stage> {
     subscribed: READERS,
     databaseUrl,
     env,
-    ...(apart ? { roles: 'gateway,worker' } : {}),
   });
   const asked = apart
     ? await Service.start({ databaseUrl, core: null, env: { ...env, USHER_ROLES: 'rpc,gateway' } })
@@ -149,6 +148,9 @@ export async function isolation(lab: Lab): Promise<Row[]> {
       await generator.open({ target: 'service', workload: 'all', connections: 4, ...open });
       await generator.slice('service', { inFlight: 64, durationMs: 4000 });
       const normal = await slice(generator);
+      lab.say(
+        `isolation, ${named}: nothing else: p99 ${normal.p99.toFixed(2)} ms, longest ${normal.max.toFixed(1)} ms`,
+      );
       rows.push(row('isolation', `${named}: p99 of Check, nothing else`, 'ms', [normal.p99]));
       for (const [name, disturb] of Object.entries(DISTURBANCES)) {
         const noticed = await beside(generator, stage, disturb);
