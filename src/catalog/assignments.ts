@@ -15,6 +15,7 @@ import {
 import type { Committed, Database, Tx } from '../persistence/database.ts';
 import { ensurePeople, holdPerson, personIdOf } from '../persistence/people.ts';
 import { assignerOf, delegateIn } from './delegation.ts';
+import { byCode } from './manifest/format.ts';
 
 export type { AssignedRole, HolderRow } from '../persistence/catalog/assignments.ts';
 
@@ -82,7 +83,8 @@ export class Assignments {
 
       const before = tagged(held.roles);
       refuseStale(ifMatch, before.etag);
-      const result = tagged([...known.values()].sort(byCode));
+      // In the order of the list: codes are ASCII, so that this is the database's order of bytes.
+      const result = tagged([...known.values()].sort((a, b) => byCode(a.code, b.code)));
       if (result.etag === before.etag) return { result: before, scopes: [] };
       await replaceUserRoles(tx, appId, held.person, wanted);
       await audit({
@@ -141,11 +143,6 @@ function refuseUnknown(roleIds: readonly number[], known: ReadonlyMap<number, As
   throw new UsherError('UNKNOWN_REFERENCE', `roleIds.${index} names no role of the application.`, {
     details: { path: `roleIds.${index}` },
   });
-}
-
-/** In the order of the list: codes are ASCII, so that this is the database's order of bytes. */
-function byCode(a: AssignedRole, b: AssignedRole): number {
-  return a.code < b.code ? -1 : 1;
 }
 
 function tagged(roles: readonly AssignedRole[]): AssignedRoles {

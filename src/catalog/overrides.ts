@@ -21,6 +21,7 @@ import {
 import type { Committed, Database, Tx } from '../persistence/database.ts';
 import { ensurePeople, holdPerson, personIdOf } from '../persistence/people.ts';
 import { assignerOf, delegateIn } from './delegation.ts';
+import { byCode } from './manifest/format.ts';
 
 export type { OverridePlace, OverrideRow, PlacedOverrideRow, Resource } from '../persistence/catalog/overrides.ts';
 
@@ -117,7 +118,9 @@ export class ResourceOverrides {
       if (person === null) return { result: tagged([]), scopes: [] };
       await refuseNew(tx, appId, resource, before, levels, permissions);
 
-      const result = tagged(levels.map((one) => standing(one, permissions)).sort(byCode));
+      // In the order of the list: codes are ASCII, so that this is the database's order of bytes.
+      const rows = levels.map((one) => standing(one, permissions)).sort((a, b) => byCode(a.code, b.code));
+      const result = tagged(rows);
       if (result.etag === tagged(before).etag) return { result, scopes: [] };
       await replaceOverrides(tx, appId, person, resource, levels);
       await audit({
@@ -203,11 +206,6 @@ function standing(
 ): OverrideRow {
   const { code = '', tiered = false } = permissions.get(permissionId) ?? {};
   return { permissionId, code, tiered, level };
-}
-
-/** In the order of the list: codes are ASCII, so that this is the database's order of bytes. */
-function byCode(a: OverrideRow, b: OverrideRow): number {
-  return a.code < b.code ? -1 : 1;
 }
 
 /** As audit records say it: an object with codes as names would have `token.read` taken for a secret. */

@@ -1,6 +1,6 @@
 /**
- * One push to one browser (RFC 8030, 8291, 8292): signed by web-push, sent by our own outbound, which has the limits that web-push
- * lacks. What came of it is a value.
+ * One push to one browser (RFC 8030, 8291, 8292): encrypted and signed by web-push, sent by our own outbound, which has the
+ * limits that web-push lacks. What came of it is a value.
  */
 
 import { hash } from 'node:crypto';
@@ -51,7 +51,7 @@ export class PushSender {
   readonly #parts: PushSenderParts;
   /** The `Authorization` for each origin (RFC 8292: a token is bound to an origin, not to a push). */
   readonly #tokens = new Map<string, { readonly header: string; readonly until: number }>();
-
+  /** The end of the queue of encryptions. */
   #turn: Promise<void> = Promise.resolve();
 
   constructor(parts: PushSenderParts) {

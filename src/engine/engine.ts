@@ -25,7 +25,6 @@ import type {
 import { untilAborted } from './waiting.ts';
 
 export type { EngineLog } from './follower.ts';
-export type { EffectiveItem } from './types.ts';
 
 export interface CacheOptions {
   /** How long facts, and decisions made from them, may be used; ms. */

@@ -306,7 +306,7 @@ export function usable<T>(fact: Fact<T> | undefined, now: number, asked: number)
 }
 
 export function wasReadBefore(a: Fact<unknown>, b: Fact<unknown>): boolean {
-  return a.revision < b.revision || (a.revision === b.revision && a.readAt < b.readAt);
+  return isOlder(a, b.revision, b.readAt);
 }
 
 function isOlder(held: Fact<unknown>, revision: Revision, sentAt: number): boolean {

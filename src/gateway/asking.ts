@@ -1,9 +1,8 @@
 /** The three questions as the REST surfaces ask them: internal and user-scoped differ only in who names the user. */
 
 import { answerBulk, reached, readPermissions } from '../engine/bulk.ts';
-import type { EffectiveItem } from '../engine/engine.ts';
 import { isAllowed, parseRevision, type RawQuestion, readQuestion, readSubject } from '../engine/question.ts';
-import type { Decision, Level, Mark } from '../engine/types.ts';
+import type { Decision, EffectiveItem, Level, Mark } from '../engine/types.ts';
 import { type Answer, answer } from './route.ts';
 import type { Services } from './services.ts';
 

@@ -1,8 +1,8 @@
 /** Questions as REST bodies, and decisions as REST answers (specification, "Permission evaluation"; contract 3). */
 
 import { z } from 'zod';
-import type { EffectiveItem } from '../engine/engine.ts';
 import type { RawQuestion } from '../engine/question.ts';
+import type { EffectiveItem } from '../engine/types.ts';
 import { Level, Source } from '../engine/types.ts';
 import { LIMITS } from '../grammar.ts';
 

@@ -1,6 +1,7 @@
 /** Requests a minute and caller, kept in memory (contract 2: `http.rateLimit`, none by default). */
 
 import { UsherError } from '../errors.ts';
+import { onDemand } from './on-demand.ts';
 
 export interface RateLimit {
   /** Counts one request of `caller` (`user:<email>`, `key:<name>`, `ip:<address>`); throws RATE_LIMITED. */
@@ -9,15 +10,13 @@ export interface RateLimit {
 
 export function createRateLimit(requestsPerMinute: number | null): RateLimit | null {
   if (requestsPerMinute === null) return null;
-  let opened: ReturnType<typeof open> | undefined;
-  const open = async () => {
+  const open = onDemand(async () => {
     const { RateLimiterMemory, RateLimiterRes } = await import('rate-limiter-flexible');
     return { limiter: new RateLimiterMemory({ points: requestsPerMinute, duration: 60 }), RateLimiterRes };
-  };
+  });
   return {
     async take(caller) {
-      opened ??= open();
-      const { limiter, RateLimiterRes } = await opened;
+      const { limiter, RateLimiterRes } = await open();
       try {
         await limiter.consume(caller);
       } catch (refusal) {

@@ -13,6 +13,7 @@ import { Exchange } from './exchange.ts';
 import { HTTP_LIMITS } from './limits.ts';
 import { mount, nothingHere } from './mount.ts';
 import { createObserver, type Observer } from './observe.ts';
+import { onDemand } from './on-demand.ts';
 import { createRateLimit, type RateLimit } from './rates.ts';
 import { Responder, rawErrorResponse } from './respond.ts';
 import type { Route } from './route.ts';
@@ -230,18 +231,6 @@ const RPC_PATH = `/${PermissionService.typeName}/`;
 /** Connect is loaded for the first call that may be its own: most services are asked over gRPC and REST alone. */
 function mayBeRpc({ req }: Exchange): boolean {
   return splitTarget(req.url ?? '')?.path.startsWith(RPC_PATH) ?? false;
-}
-
-/** Makes a thing when it is first asked for, once; again after a failure. */
-function onDemand<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
-  return () => {
-    made ??= make().catch((error: unknown) => {
-      made = undefined;
-      throw error;
-    });
-    return made;
-  };
 }
 
 /** What is wrong with a request before anybody asks for its path. */

@@ -1,9 +1,9 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { EffectiveItem } from '../../src/engine/engine.ts';
 import { CheckAnswers, writeBulk, writeEffective } from '../../src/engine/grpc/codec-answers.ts';
 import { isAllowed } from '../../src/engine/question.ts';
+import type { EffectiveItem } from '../../src/engine/types.ts';
 import { type Decision, Level, Source } from '../../src/engine/types.ts';
 import {
   BulkCheckResponseSchema,

@@ -26,10 +26,10 @@ import {
   putRoles,
 } from '../../persistence/catalog/manifest-write.ts';
 import { ensureGenericType, putNotificationTypes } from '../../persistence/catalog/notification-types.ts';
-import { deleteTemplates, type ManifestTemplateRow, putTemplates } from '../../persistence/catalog/templates.ts';
+import { deleteTemplates, putTemplates } from '../../persistence/catalog/templates.ts';
 import type { Scope, Tx } from '../../persistence/database.ts';
 import { ensurePeople } from '../../persistence/people.ts';
-import { byCode, type ManifestPermission, type ManifestTemplate } from './format.ts';
+import { byCode, type ManifestPermission } from './format.ts';
 import { toLevel } from './load.ts';
 import type { Plan } from './plan.ts';
 import type { Override } from './state.ts';
@@ -79,7 +79,7 @@ export async function carryOut(tx: Tx, plan: Plan, onProgress: Progress): Promis
   await work.quietly(newRolePermissions(steps.role), (rows) => putRolePermissions(tx, app, rows));
 
   await work.each(wanted(steps.notificationType), (rows) => putNotificationTypes(tx, app, rows));
-  await work.each(wanted(steps.template), (rows) => putTemplates(tx, app, rows.map(templateRow)));
+  await work.each(wanted(steps.template), (rows) => putTemplates(tx, app, rows));
 
   await work.quietly(newcomers(plan), (emails) => ensurePeople(tx, emails));
   await work.each(wanted(steps.admin), (rows) =>
@@ -174,10 +174,6 @@ function permissionRow({ type, ...permission }: ManifestPermission): PermissionR
 
 function overrideRow({ email, resourceType, resourceId, permission, accessLevel }: Override): OverrideRow {
   return { email, resourceType, resourceId, permission, level: toLevel(accessLevel) };
-}
-
-function templateRow(template: ManifestTemplate): ManifestTemplateRow {
-  return { ...template, requiredVariables: [...template.requiredVariables] };
 }
 
 function newParents(steps: readonly StepOf<'permission'>[]): ManifestPermission[] {

@@ -10,6 +10,7 @@
 
 import type { Reason } from '../../errors.ts';
 import type { NotificationTypeRow } from '../../persistence/catalog/notification-types.ts';
+import type { TemplateContent } from '../../persistence/catalog/templates.ts';
 
 export type PermissionType = 'binary' | 'tiered';
 export type AccessLevel = 'allowed' | 'view' | 'edit';
@@ -51,19 +52,7 @@ export interface ManifestRole {
 export type ManifestNotificationType = NotificationTypeRow;
 
 /** The words of a type in one language. Null and absence are the same; an empty part is one. */
-export interface ManifestTemplate {
-  /** The code of its notification type. */
-  type: string;
-  key: string;
-  locale: string;
-  subject: string;
-  html: string;
-  text: string | null;
-  pushTitle: string | null;
-  pushBody: string | null;
-  url: string | null;
-  requiredVariables: readonly string[];
-}
+export type ManifestTemplate = TemplateContent;
 
 export interface ManifestAssignment {
   email: string;

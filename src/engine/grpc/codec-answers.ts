@@ -1,8 +1,7 @@
 /** Writing the three answers, by hand (docs/adr/0003). Fields that hold their default are left out, as proto3 wants it. */
 
-import type { EffectiveItem } from '../engine.ts';
 import { isAllowed } from '../question.ts';
-import { type Decision, Level, Source } from '../types.ts';
+import { type Decision, type EffectiveItem, Level, Source } from '../types.ts';
 
 const LEVELS = Level.EDIT + 1;
 const SOURCES = Source.APP_ADMIN + 1;

@@ -3,8 +3,8 @@ import type { Tx } from '../database.ts';
 
 /** Statements about templates that manifests need; each takes at most a page of rows (manifest-read.ts). */
 
-/** A template as a manifest describes it. */
-export interface ManifestTemplateRow {
+/** A template by its place and its parts, without ids. */
+export interface TemplateContent {
   /** The type's code. */
   type: string;
   key: string;
@@ -24,8 +24,8 @@ export async function readTemplatesAfter(
   app: number,
   after: number,
   limit: number,
-): Promise<(ManifestTemplateRow & { id: number })[]> {
-  const { rows } = await sql<ManifestTemplateRow & { id: number }>`
+): Promise<(TemplateContent & { id: number })[]> {
+  const { rows } = await sql<TemplateContent & { id: number }>`
     select t.id, n.code as type, t.key, t.locale, t.subject, t.html, t.text, t.push_title as "pushTitle",
       t.push_body as "pushBody", t.url, t.required_variables as "requiredVariables"
     from template t join notification_type n on n.application_id = t.application_id and n.id = t.notification_type_id
@@ -34,7 +34,7 @@ export async function readTemplatesAfter(
 }
 
 /** Makes templates, or gives those that are there these parts. Their types and languages are there. */
-export async function putTemplates({ kysely }: Tx, app: number, rows: readonly ManifestTemplateRow[]): Promise<void> {
+export async function putTemplates({ kysely }: Tx, app: number, rows: readonly TemplateContent[]): Promise<void> {
   const texts = (
     field: 'type' | 'key' | 'locale' | 'subject' | 'html' | 'text' | 'pushTitle' | 'pushBody' | 'url',
   ): (string | null)[] => rows.map((row) => row[field]);
@@ -60,7 +60,7 @@ export async function putTemplates({ kysely }: Tx, app: number, rows: readonly M
 export async function deleteTemplates(
   { kysely }: Tx,
   app: number,
-  rows: readonly Pick<ManifestTemplateRow, 'type' | 'key' | 'locale'>[],
+  rows: readonly Pick<TemplateContent, 'type' | 'key' | 'locale'>[],
 ): Promise<void> {
   const touched = await sql`
     delete from template x

@@ -1,20 +1,11 @@
 import { sql } from 'kysely';
+import type { TemplateContent } from '../catalog/templates.ts';
 import type { Tx } from '../database.ts';
 
-export interface TemplateRow {
+/** A template as its endpoints show it. */
+export interface TemplateRow extends TemplateContent {
   id: number;
   notificationTypeId: number;
-  /** The type's code. */
-  type: string;
-  key: string;
-  locale: string;
-  subject: string;
-  html: string;
-  text: string | null;
-  pushTitle: string | null;
-  pushBody: string | null;
-  url: string | null;
-  requiredVariables: string[];
   createdAt: Date;
   updatedAt: Date;
 }

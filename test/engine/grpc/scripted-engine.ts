@@ -1,5 +1,6 @@
-import type { AskOptions, EffectiveItem } from '../../../src/engine/engine.ts';
+import type { AskOptions } from '../../../src/engine/engine.ts';
 import type { Asked } from '../../../src/engine/grpc/answering.ts';
+import type { EffectiveItem } from '../../../src/engine/types.ts';
 import {
   ANY_REVISION,
   type Decision,
