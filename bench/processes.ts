@@ -128,3 +128,15 @@ export async function waitForPort(port: number, child: ChildProcess): Promise<vo
   }
   throw new Error(`no server on port ${port}`);
 }
+
+/** The end of a program: its exit code is what `main` answers, 2 on trouble, 130 when it is interrupted. Children end with it. */
+export function runToEnd(main: () => Promise<number>): void {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
+  main().then(
+    (code) => process.exit(code),
+    (error: Error) => {
+      console.error(error.message);
+      process.exit(2);
+    },
+  );
+}

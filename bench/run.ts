@@ -1,7 +1,7 @@
 /** `node bench/run.ts SCENARIO… [--quick] [--json]`: see README.md. */
 import { parseArgs } from 'node:util';
 import { Lab, NORMAL, QUICK, type Scenario, type Settings } from './lab.ts';
-import { pinSelf } from './processes.ts';
+import { pinSelf, runToEnd } from './processes.ts';
 import { machine, type Report, type Row, table } from './report.ts';
 import { administration } from './scenarios/administration.ts';
 import { applicationDelete } from './scenarios/application-delete.ts';
@@ -124,11 +124,4 @@ async function main(): Promise<number> {
   return rows.some((r) => r.pass === false) ? 1 : 0;
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
-main().then(
-  (code) => process.exit(code),
-  (error: Error) => {
-    console.error(error.message);
-    process.exit(2);
-  },
-);
+runToEnd(main);

@@ -10,7 +10,7 @@ import { Generator } from './generator-client.ts';
 import { Lab, QUICK } from './lab.ts';
 import { APP, Newsroom, ORGANIZATION, reader, SIGNING_KEY } from './newsroom.ts';
 import { plots, type Series } from './plot.ts';
-import { cpuSeconds, memory, pinSelf } from './processes.ts';
+import { cpuSeconds, memory, pinSelf, runToEnd } from './processes.ts';
 import { median, type Row, row, table } from './report.ts';
 import { listen } from './scenarios/streams.ts';
 import { KEY } from './service.ts';
@@ -267,11 +267,4 @@ async function main(): Promise<number> {
   }
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
-main().then(
-  (code) => process.exit(code),
-  (error: Error) => {
-    console.error(error.message);
-    process.exit(2);
-  },
-);
+runToEnd(main);

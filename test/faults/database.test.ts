@@ -11,6 +11,7 @@ import { type SmtpSink, startSmtp } from '../support/smtp.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 import { type SmallDisk, smallDisk } from './disk-full.ts';
 import { FLIPPED, HOLDER, type Judged, judge, Load } from './load.ts';
+import { SHOP } from './shop.ts';
 
 /**
  * A service whose database goes wrong in every way, with callers on it all the time. Trouble is UNAVAILABLE, never a denial and
@@ -26,18 +27,7 @@ const CUTS = LONG ? 60 : 6;
 const RECOVERY_MS = 2000;
 
 const allow = (email: string, roles: string[]): Operation => ({ kind: 'roles-of-user', app: 'shop', email, roles });
-const SETUP: Operation[] = [
-  { kind: 'create-app', app: 'shop' },
-  { kind: 'define-permission', app: 'shop', permission: 'read', type: 'binary', global: false, groupName: null },
-  { kind: 'define-role', app: 'shop', role: 'reader' },
-  {
-    kind: 'permissions-of-role',
-    app: 'shop',
-    role: 'reader',
-    permissions: [{ permission: 'read', accessLevel: 'allowed' }],
-  },
-  allow(HOLDER, ['reader']),
-];
+const SETUP = [...SHOP, allow(HOLDER, ['reader'])];
 
 const BALLAST = 'x'.repeat(100_000);
 

@@ -9,6 +9,7 @@ import { type PostgresServer, startPostgres } from '../support/postgres-server.t
 import { LineCutter } from '../support/proxy.ts';
 import { numberOf } from '../support/revisions.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
+import { SHOP } from './shop.ts';
 
 /**
  * A failover that loses commits: a PostgreSQL, and a copy of its data from before the newest writes that takes its place under two
@@ -16,18 +17,7 @@ import { type RunningUsher, startUsher } from '../support/usher.ts';
  */
 const ADA = 'ada@example.com';
 const BOB = 'bob@example.com';
-const SETUP: Operation[] = [
-  { kind: 'create-app', app: 'shop' },
-  { kind: 'define-permission', app: 'shop', permission: 'read', type: 'binary', global: false, groupName: null },
-  { kind: 'define-role', app: 'shop', role: 'reader' },
-  {
-    kind: 'permissions-of-role',
-    app: 'shop',
-    role: 'reader',
-    permissions: [{ permission: 'read', accessLevel: 'allowed' }],
-  },
-  { kind: 'roles-of-user', app: 'shop', email: ADA, roles: ['reader'] },
-];
+const SETUP: Operation[] = [...SHOP, { kind: 'roles-of-user', app: 'shop', email: ADA, roles: ['reader'] }];
 
 interface Instance {
   usher: RunningUsher;
