@@ -38,7 +38,7 @@ export class AppAdmins {
       const made = await insertAppAdmin(tx, appId, person);
       const createdAt = made ?? (await findAppAdmin(tx, appId, person));
       if (createdAt === undefined) throw new Error('an administrator is there, or was just made');
-      if (made !== undefined) await audit({ action: about.action, subject: email });
+      if (made !== undefined) audit({ action: about.action, subject: email });
       const scopes = made === undefined ? [] : [`m:${app}:${email}` as const];
       return { result: { made: made !== undefined, admin: { email, createdAt } }, scopes };
     });
@@ -53,7 +53,7 @@ export class AppAdmins {
       if (person === null || !(await deleteAppAdmin(tx, appId, person))) {
         throw new UsherError('NOT_FOUND', `${email} is no administrator of ${app}.`);
       }
-      await audit({ action: about.action, subject: email });
+      audit({ action: about.action, subject: email });
       return { result: null, scopes: [`m:${app}:${email}`] };
     });
   }

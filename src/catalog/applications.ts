@@ -82,7 +82,7 @@ export class Applications {
       await replaceLanguages(tx, id, supportedLanguages);
       await ensureGenericType(tx, id);
       const made = await existing(tx, code);
-      await audit({ action: about.action, subject: code, after: content(made) });
+      audit({ action: about.action, subject: code, after: content(made) });
       return { result: tagged(made), scopes: [`a:${code}`] };
     });
   }
@@ -110,7 +110,7 @@ export class Applications {
       await updateApplication(tx, id, wanted);
       if (change.supportedLanguages) await replaceLanguages(tx, id, change.supportedLanguages);
       const after = await existing(tx, code);
-      await audit({ action: about.action, subject: code, before: content(before), after: content(after) });
+      audit({ action: about.action, subject: code, before: content(before), after: content(after) });
       return { result: tagged(after), scopes: [`p:${code}`] };
     });
   }
@@ -129,7 +129,7 @@ export class Applications {
       const { resourceType, resourceId } = managedResource(code);
       const managers = await deleteOverridesOfResource(tx, PANEL_APP, resourceType, resourceId);
       await deleteApplication(tx, id);
-      await audit({ action: about.action, subject: code, before: { ...content(before), managers } });
+      audit({ action: about.action, subject: code, before: { ...content(before), managers } });
       const levels = managers.map((email): Scope => `m:${PANEL_APP}:${email}`);
       return { result: null, scopes: [`a:${code}`, ...levels] };
     });

@@ -87,7 +87,7 @@ export class Assignments {
       const result = tagged([...known.values()].sort((a, b) => byCode(a.code, b.code)));
       if (result.etag === before.etag) return { result: before, scopes: [] };
       await replaceUserRoles(tx, appId, held.person, wanted);
-      await audit({
+      audit({
         action: about.action,
         subject: email,
         before: { roles: before.roles.map(({ code }) => code) },

@@ -56,7 +56,7 @@ export class Entities {
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const made = await insertEntity(tx, await applicationOf(tx, app), fields);
       if (made === undefined) throw taken(fields.code);
-      await audit({ action: about.action, subject: made.code, after: content(made) });
+      audit({ action: about.action, subject: made.code, after: content(made) });
       return { result: made, scopes: [] };
     });
   }
@@ -75,7 +75,7 @@ export class Entities {
       if (wanted.code !== before.code) await refuseUsed(tx, app, appId, before.code, 'renamed');
       const after = await updateEntity(tx, appId, id, wanted);
       if (after === undefined) throw taken(wanted.code);
-      await audit({ action: about.action, subject: before.code, before: content(before), after: content(after) });
+      audit({ action: about.action, subject: before.code, before: content(before), after: content(after) });
       return { result: after, scopes: [] };
     });
   }
@@ -88,7 +88,7 @@ export class Entities {
       const before = await locked(tx, appId, id);
       await refuseUsed(tx, app, appId, before.code, 'deleted');
       await deleteEntity(tx, id);
-      await audit({ action: about.action, subject: before.code, before: content(before) });
+      audit({ action: about.action, subject: before.code, before: content(before) });
       return { result: null, scopes: [] };
     });
   }

@@ -123,7 +123,7 @@ export class ResourceOverrides {
       const result = tagged(rows);
       if (result.etag === tagged(before).etag) return { result, scopes: [] };
       await replaceOverrides(tx, appId, person, resource, levels);
-      await audit({
+      audit({
         action: about.action,
         subject: email,
         before: { ...resource, overrides: before.map(words) },

@@ -50,7 +50,7 @@ export class Permissions {
       await refuseForeignParent(tx, appId, fields.parentPermissionId);
       const made = await insertPermission(tx, appId, fields);
       if (made === undefined) throw new UsherError('ALREADY_EXISTS', `There is a permission ${fields.code} already.`);
-      await audit({ action: about.action, subject: made.code, after: content(made) });
+      audit({ action: about.action, subject: made.code, after: content(made) });
       return { result: made, scopes: [`p:${app}`] };
     });
   }
@@ -76,7 +76,7 @@ export class Permissions {
       if (wanted.tiered !== before.tiered) await refuseUsed(tx, appId, before);
       if (isSame(content({ ...before, ...wanted }), content(before))) return { result: before, scopes: [] };
       const after = await updatePermission(tx, id, wanted);
-      await audit({ action: about.action, subject: before.code, before: content(before), after: content(after) });
+      audit({ action: about.action, subject: before.code, before: content(before), after: content(after) });
       return { result: after, scopes: [`p:${app}`] };
     });
   }
@@ -88,7 +88,7 @@ export class Permissions {
       const before = await locked(tx, await applicationAlone(tx, app), id);
       refuseSystem(isNeeded(app, before.code), `permission ${before.code}`);
       await deletePermission(tx, id);
-      await audit({ action: about.action, subject: before.code, before: content(before) });
+      audit({ action: about.action, subject: before.code, before: content(before) });
       // Members keep overrides of a permission that is no more; a policy without it gives nothing for them.
       return { result: null, scopes: [`p:${app}`] };
     });

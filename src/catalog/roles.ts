@@ -63,7 +63,7 @@ export class Roles {
       async ({ tx, audit }) => {
         const made = await insertRole(tx, await applicationOf(tx, app), { code, description });
         if (made === undefined) throw new UsherError('ALREADY_EXISTS', `There is a role ${code} already.`);
-        await audit({ action: 'role.created', subject: code, after: { code, description } });
+        audit({ action: 'role.created', subject: code, after: { code, description } });
         return { result: made, scopes: [`p:${app}`] };
       },
     );
@@ -86,7 +86,7 @@ export class Roles {
         const description = change.description === undefined ? role.description : change.description;
         if (description === role.description) return { result: role, scopes: [] };
         const changed = await updateRole(tx, id, { description });
-        await audit({
+        audit({
           action: 'role.changed',
           subject: role.code,
           before: { description: role.description },
@@ -110,7 +110,7 @@ export class Roles {
         refuseSystem(SYSTEM_ROLES.get(app)?.has(role.code), `role ${role.code}`);
         const permissions = (await readRolePermissions(tx, appId, id)) ?? [];
         await deleteRole(tx, id);
-        await audit({
+        audit({
           action: 'role.deleted',
           subject: role.code,
           before: { code: role.code, description: role.description, permissions: permissions.map(words) },
@@ -152,7 +152,7 @@ export class Roles {
       const after = (await readRolePermissions(tx, appId, id)) ?? [];
       const etag = tagOf(after);
       if (etag === tagOf(before)) return { result: { permissions: after, etag }, scopes: [] };
-      await audit({
+      audit({
         action: about.action,
         subject: role.code,
         before: { permissions: before.map(words) },

@@ -32,7 +32,7 @@ export class Superadmins {
     const about = { app: null, action: 'superadmin.added', guard: GUARD };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const { result: made, scopes } = await addSuperadmin(tx, email);
-      if (made) await audit({ action: about.action, subject: email });
+      if (made) audit({ action: about.action, subject: email });
       const superadmin = await findSuperadmin(tx, email);
       // Somebody else has removed him between the two statements.
       if (superadmin === undefined) throw new UsherError('UNAVAILABLE', `${email} was removed meanwhile; try again.`);
@@ -46,7 +46,7 @@ export class Superadmins {
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const { result: removed, scopes } = await removeSuperadmin(tx, email);
       if (!removed) throw new UsherError('NOT_FOUND', `${email} is no SuperAdmin.`);
-      await audit({ action: about.action, subject: email });
+      audit({ action: about.action, subject: email });
       return { result: null, scopes };
     });
   }

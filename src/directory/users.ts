@@ -112,7 +112,7 @@ export class Users {
       const changed = await setBlocked(tx, person, !active);
       const user = await userOf(tx, person, null);
       if (user === undefined) throw new Error('a person who is held is there');
-      if (changed) await audit({ action, subject: email, before: { blocked: active }, after: { blocked: !active } });
+      if (changed) audit({ action, subject: email, before: { blocked: active }, after: { blocked: !active } });
       return { result: user, scopes: changed ? [`u:${email}`] : [] };
     });
   }
@@ -122,7 +122,7 @@ export class Users {
     const about = { app: null, action: 'user.subject_cleared', guard: superAdmin('clear whose account an address is') };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       if ((await personIdOf(tx, email)) === null) throw unknownUser(email);
-      if (await clearSubject(tx, email)) await audit({ action: about.action, subject: email });
+      if (await clearSubject(tx, email)) audit({ action: about.action, subject: email });
       return { result: null, scopes: [] };
     });
   }

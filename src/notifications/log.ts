@@ -41,7 +41,7 @@ export class SendLog {
       if (before === undefined) throw new UsherError('NOT_FOUND', 'The application sent no such notification.');
       const deliveries = await requeue(tx, id);
       if (deliveries === 0) return { result: before, scopes: [] };
-      await audit({ action: about.action, subject: String(id), after: { deliveries } });
+      audit({ action: about.action, subject: String(id), after: { deliveries } });
       return { result: (await findLogged(tx, appId, id)) ?? before, scopes: [] };
     });
     this.#ring();

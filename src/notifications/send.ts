@@ -97,7 +97,7 @@ export class Sends {
           const { notifications, repeated } = outcome.result;
           if (!repeated) {
             const after = { recipients: notifications.length, templateKey: order.templateKey };
-            await audit({ action: about.action, subject: order.type, after });
+            audit({ action: about.action, subject: order.type, after });
           }
           return outcome;
         });

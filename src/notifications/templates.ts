@@ -92,7 +92,7 @@ export class Templates {
       const id = await insertTemplate(tx, appId, { key, ...fields });
       const made = id === undefined ? undefined : await findTemplate(tx, appId, id);
       if (made === undefined) throw taken(key, fields.locale);
-      await audit({ action: about.action, subject: nameOf(made), after: words(made) });
+      audit({ action: about.action, subject: nameOf(made), after: words(made) });
       return { result: made, scopes: [] };
     });
   }
@@ -121,7 +121,7 @@ export class Templates {
       if (!(await updateTemplate(tx, id, { key: before.key, ...fields }))) throw taken(before.key, fields.locale);
       const after = await findTemplate(tx, appId, id);
       if (after === undefined) throw new Error('a locked template is gone');
-      await audit({ action: about.action, subject: nameOf(before), before: words(before), after: words(after) });
+      audit({ action: about.action, subject: nameOf(before), before: words(before), after: words(after) });
       return { result: after, scopes: [] };
     });
   }
@@ -133,7 +133,7 @@ export class Templates {
       const refused = await refuseAuthType(tx, template.type, by.caller.email);
       if (refused !== null) return { result: refused, scopes: [] };
       await deleteTemplate(tx, id);
-      await audit({ action: about.action, subject: nameOf(template), before: words(template) });
+      audit({ action: about.action, subject: nameOf(template), before: words(template) });
       return { result: null, scopes: [] };
     });
   }

@@ -82,7 +82,7 @@ export class NotificationTypes {
         system,
       });
       if (made === undefined) throw new UsherError('ALREADY_EXISTS', `There is a notification type ${code} already.`);
-      await audit({ action: about.action, subject: code, after: words(made) });
+      audit({ action: about.action, subject: code, after: words(made) });
       return { result: made, scopes: [] };
     });
   }
@@ -106,7 +106,7 @@ export class NotificationTypes {
       const after = { ...before, ...fields };
       if (JSON.stringify(words(after)) === JSON.stringify(words(before))) return { result: before, scopes: [] };
       const changed = await updateType(tx, id, fields);
-      await audit({ action: about.action, subject: before.code, before: words(before), after: words(changed) });
+      audit({ action: about.action, subject: before.code, before: words(before), after: words(changed) });
       return { result: changed, scopes: [] };
     });
   }
@@ -123,7 +123,7 @@ export class NotificationTypes {
         throw new UsherError('TYPE_IN_USE', `Templates or notifications are of the type ${type.code}.`);
       }
       await deleteType(tx, id);
-      await audit({ action: about.action, subject: type.code, before: words(type) });
+      audit({ action: about.action, subject: type.code, before: words(type) });
       return { result: null, scopes: [] };
     });
   }
