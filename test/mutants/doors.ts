@@ -228,7 +228,7 @@ export const CREDENTIALS: readonly Mutant[] = [
   mutant(
     'every unknown key asks the provider anew',
     'identity/kept-document.ts',
-    'if (clock.monotonic() - refetchedAt < RENEW_GAP_MS) {',
+    'if (this.#now() - this.#refetchedAt < RENEW_GAP_MS) {',
     'if (false as boolean) {',
     'identity/kept-document',
   ),

@@ -61,7 +61,7 @@ export const SENDING: readonly Mutant[] = [
   mutant(
     'who was deactivated meanwhile still gets what was queued',
     'delivery/worker.ts',
-    "if (!claimed.active) return failed('user_inactive', { attempted: false });",
+    "if (!held.active) return failed('user_inactive', { attempted: false });",
     '',
     'delivery/deliver',
     'delivery/rules',
@@ -76,8 +76,8 @@ export const SENDING: readonly Mutant[] = [
   mutant(
     'a worker whose lease has ended still writes what came of it',
     'persistence/delivery/settle.ts',
-    'and d.attempts = ${attempts} and d.due_at is not null',
-    'and ${attempts}::int > 0 and d.due_at is not null',
+    'and d.attempts = s.claim and d.due_at is not null',
+    'and d.due_at is not null',
     'delivery/worker',
   ),
   mutant(
@@ -149,8 +149,8 @@ export const OUTSIDE: readonly Mutant[] = [
   mutant(
     'an administrator’s token goes to origins that nobody listed',
     'catalog/entity-items.ts',
-    "if (!this.#options.production && isLoopback(hostname)) return { reach: 'loopback', http: true, anyPort: true };",
-    "if (hostname !== '' && isLoopback !== null) return { reach: 'loopback', http: true, anyPort: true };",
+    'if (!this.#options.production && isLoopbackHost(hostname))',
+    'if (hostname !== null)',
     'catalog/entity-items',
   ),
   mutant(
@@ -223,16 +223,16 @@ export const OUTSIDE: readonly Mutant[] = [
   mutant(
     'a write that lost its COMMIT is said to have failed',
     'persistence/transactions.ts',
-    'if (isRefusedCommit(error)) throw error;',
-    'throw error;',
+    'if (isRefusedCommit(error) || isUnbegun(error)) throw error;',
+    'if (error !== undefined) throw error;',
     'persistence/outage',
     'persistence/change',
   ),
   mutant(
     'a write is acknowledged before its own instance sees it',
     'persistence/transactions.ts',
-    'await this.#reached(committed.revision);',
-    'void this.#reached(committed.revision);',
+    'await this.#reached(committed.mark);',
+    'void this.#reached(committed.mark);',
     'persistence/change',
     'doors/differential',
   ),

@@ -48,8 +48,8 @@ export const GUARDS: readonly Mutant[] = [
   mutant(
     'the guard of a write is not heeded',
     'administration/administer.ts',
-    'refused === null\n        ? await write',
-    'refused !== undefined\n        ? await write',
+    'refused === null ? await write',
+    'refused !== undefined ? await write',
     'catalog/delegation',
   ),
   mutant(
@@ -126,8 +126,8 @@ export const GUARDS: readonly Mutant[] = [
   mutant(
     'a role of another application can be given',
     'persistence/catalog/assignments.ts',
-    'select id, code from role where application_id = ${app} and id = any',
-    'select id, code from role where ${app}::bigint is not null and id = any',
+    'where application_id = (select id from a) and id = any($2::bigint[]) order by id for key share',
+    'where id = any($2::bigint[]) order by id for key share',
     'attacks/foreign',
   ),
   mutant(
@@ -234,15 +234,15 @@ export const PEOPLE: readonly Mutant[] = [
   mutant(
     'a stream goes on after its token has ended',
     'notifications/stream.ts',
-    'if (!active || clock.now() >= session.expiresAt) session.end();',
-    'if (!active || clock.now() < 0) session.end();',
+    'if (time >= session.expiresAt) session.end();',
+    'if (time < 0) session.end();',
     'notifications/stream',
   ),
   mutant(
     'a stream goes on after its user was deactivated',
     'notifications/stream.ts',
-    'if (!active || clock.now() >=',
-    'if (clock.now() >=',
+    'if (active === false) for',
+    'if (active !== active) for',
     'notifications/stream',
   ),
   mutant(

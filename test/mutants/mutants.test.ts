@@ -1,0 +1,23 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { MUTANTS } from './mutants.ts';
+
+/** The mutants themselves run in `npm run test:mutants`; that each can still be made is told by every merge. */
+const ROOT = resolve(import.meta.dirname, '../..');
+
+describe('mutants of the service (test/mutants/run.ts)', () => {
+  test('each has a name of its own', () => {
+    const names = MUTANTS.map(({ name }) => name);
+    expect(names).toEqual([...new Set(names)]);
+  });
+
+  test.each(MUTANTS)('$name: what it replaces stands once in $file', ({ file, edits, tests }) => {
+    let text = readFileSync(join(ROOT, 'src', file), 'utf8');
+    for (const [from, to] of edits) {
+      expect(text.split(from)).toHaveLength(2);
+      text = text.replace(from, () => to);
+    }
+    expect(tests.filter((name) => !existsSync(join(ROOT, `test/${name}.test.ts`)))).toEqual([]);
+  });
+});
