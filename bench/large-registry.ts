@@ -124,6 +124,18 @@ function statements({ users, overrides, applications, auditRecords, notification
   ];
 }
 
+/** Those whose indexes are made at the end, all at once. */
+const LARGE_TABLES = [
+  'resource_override',
+  'audit',
+  'person',
+  'profile',
+  'user_role',
+  'app_preference',
+  'notification',
+  'delivery',
+];
+
 /** Fills a migrated and seeded database, past the service, which must not run meanwhile. */
 export async function loadLargeRegistry(url: string, size: RegistrySize): Promise<void> {
   const client = new pg.Client({ connectionString: url });
@@ -132,8 +144,7 @@ export async function loadLargeRegistry(url: string, size: RegistrySize): Promis
     // Whether the rows fit together is not what is measured; they are made so that they do.
     await client.query(`set session_replication_role = replica; set maintenance_work_mem = '256MB'`);
     const restore: string[] = [];
-    for (const table of ['resource_override', 'audit', 'person', 'profile'])
-      restore.push(...(await withoutIndexes(client, table)));
+    for (const table of LARGE_TABLES) restore.push(...(await withoutIndexes(client, table)));
     for (const statement of statements(size)) await client.query(statement);
     for (const statement of restore) await client.query(statement);
     await client.query('vacuum analyze');
