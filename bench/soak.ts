@@ -16,6 +16,7 @@ import { listen } from './scenarios/streams.ts';
 import { KEY } from './service.ts';
 
 const SAMPLE_MS = 10_000;
+const SAMPLES_A_CONNECTION = 12;
 const READERS = 2000;
 const CHECKS_PER_SECOND = 500;
 const WEBHOOK_SECRET = 'a-secret-of-the-soak-test-0123456789';
@@ -219,7 +220,6 @@ async function soak(lab: Lab, minutes: number): Promise<{ samples: Sample[]; don
   const over = new AbortController();
   try {
     const open = { protocol: 'grpc', port: room.service.grpcPort, answers: 'known', key: KEY } as const;
-    await generator.open({ target: 'service', workload: 'all', connections: 4, ...open });
     const company = new Company(room, over.signal);
     let failed: Error | null = null;
     const work = company.work().catch((error: Error) => {
@@ -228,6 +228,11 @@ async function soak(lab: Lab, minutes: number): Promise<{ samples: Sample[]; don
     const samples: Sample[] = [];
     const count = Math.max(4, Math.round((minutes * 60_000) / SAMPLE_MS));
     for (let at = 1; at <= count; at++) {
+      // A backend's connections do not outlive max_connection_age, whose GOAWAY the generator does not follow.
+      if (at % SAMPLES_A_CONNECTION === 1) {
+        if (at > 1) await generator.close('service');
+        await generator.open({ target: 'service', workload: 'all', connections: 4, ...open });
+      }
       samples.push(await sample(room, generator, cpuSeconds(room.service.pid)));
       if (failed) throw failed;
       const last = samples.at(-1) as Sample;
