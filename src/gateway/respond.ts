@@ -109,12 +109,13 @@ export class Responder {
     return headers;
   }
 
-  /** Answers whatever was thrown, in the one error shape; 5xx are logged with their cause. */
+  /** Answers whatever was thrown, in the one error shape; 5xx are logged with their cause, to a caller who has left only defects. */
   error(exchange: Exchange, thrown: unknown, context: ErrorContext): void {
-    if (thrown instanceof CallerGone || exchange.gone) return;
+    if (thrown instanceof CallerGone) return;
     const error = toUsherError(thrown);
     const status = context.status ?? error.httpStatus;
-    logTrouble(exchange, error, status);
+    if (status === 500 || !exchange.gone) logTrouble(exchange, error, status);
+    if (exchange.gone) return;
     const { res } = exchange;
     if (res.headersSent) {
       // Half an answer must not look like a whole one.

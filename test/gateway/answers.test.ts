@@ -139,6 +139,10 @@ describe('answers', () => {
     await gone;
     while (!world.lines.slice(lines).some(({ status }) => status === 499)) await new Promise(setImmediate);
     expect((waiting.givenUp as () => boolean)()).toBe(true);
+    // A defect is written down though nobody is there to be told.
+    waiting.fail();
+    await new Promise(setImmediate);
+    expect(world.lines.slice(lines)).toContainEqual(expect.objectContaining({ msg: 'request failed', level: 'error' }));
   });
 
   test('a caller that leaves aborts the handler', async () => {

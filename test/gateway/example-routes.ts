@@ -23,6 +23,8 @@ export const waiting = {
   current: null as Waiter | null,
   /** Whether whoever waits at `PUT /t/wait` has been given up: asks for the signal only when it is called. */
   givenUp: null as (() => boolean) | null,
+  /** Has it fail with a defect. */
+  fail: (): void => undefined,
   /** Resolves as soon as somebody waits there. */
   async arrived(): Promise<Waiter> {
     while (this.current === null) await new Promise((resolve) => setImmediate(resolve));
@@ -154,7 +156,9 @@ export const exampleRoutes: readonly Route[] = [
     deadlineMs: 400,
     handle: (_services, input) => {
       waiting.givenUp = () => input.signal.aborted;
-      return new Promise<string>(() => undefined);
+      return new Promise<string>((_, reject) => {
+        waiting.fail = () => reject(new Error('a defect of ours'));
+      });
     },
   }),
   defineRoute({
