@@ -1,11 +1,10 @@
 /** What an application has sent, and another try for what failed. (Contract 5, 6.) */
 
-import { administer, applicationOf, type By, editorOf } from '../administration/administer.ts';
+import { administer, applicationOf, type By, editorOf, knownApplication } from '../administration/administer.ts';
 import { requeue } from '../delivery/queue.ts';
 import { UsherError } from '../errors.ts';
 import type { Database } from '../persistence/database.ts';
 import { findLogged, type LogQuery, type LogRow, listLog } from '../persistence/notifications/log.ts';
-import { knownApplication } from './applications.ts';
 
 export type { LogRow } from '../persistence/notifications/log.ts';
 
