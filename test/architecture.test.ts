@@ -40,6 +40,8 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
       ...FEATURE,
       'persistence/provider',
       'notifications/render',
+      // An auth mail is chosen by language as every notification is.
+      'notifications/variant',
       'delivery',
       'brands',
       'directory',
