@@ -49,11 +49,6 @@ export class ClientPool {
     this.#pool = this.#create();
   }
 
-  /** Connections in use. */
-  get inUse(): number {
-    return this.#gate.inside;
-  }
-
   async acquire(): Promise<Lease> {
     await this.#gate.enter();
     const pool = this.#pool;
