@@ -79,6 +79,7 @@ const LEAVES = [
   'config',
   'config-keys',
   'config-table',
+  'page',
   'telemetry',
 ];
 
