@@ -4,7 +4,14 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { toUsherError, type UsherError } from '../errors.ts';
 import { corsHeaders, type HeaderList, type Site, securityHeaders } from './browsers.ts';
-import { type ErrorBody, negotiate, type Pieces, type ProgressLines, type StreamEnvelope } from './envelopes.ts';
+import {
+  type ErrorBody,
+  JSON_TYPE,
+  negotiate,
+  type Pieces,
+  type ProgressLines,
+  type StreamEnvelope,
+} from './envelopes.ts';
 import { CallerGone, type Exchange } from './exchange.ts';
 import { HTTP_LIMITS } from './limits.ts';
 import { Answer, type AnswerMeta, type Route } from './route.ts';
@@ -15,7 +22,6 @@ const { STATUS_CODES } = process.getBuiltinModule('node:http');
 /** Progress may come faster than anybody reads it. */
 const PROGRESS_INTERVAL_MS = 100;
 const NO_META: AnswerMeta = {};
-const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Headers of a status that belong to an error but not to its body. */
 export interface ErrorContext {
