@@ -3,11 +3,17 @@ import { unavailable } from '../errors.ts';
 import type { EngineCounters } from './counters.ts';
 import type { Facts } from './facts.ts';
 import { type Follower, STATEMENT_MS, type Ticket } from './follower.ts';
-import type { FactsSource, LogWindow, MemberAnswer, MemberNeed, PolicyRows, Revision } from './types.ts';
+import {
+  type FactsSource,
+  type LogWindow,
+  MAX_NEEDS,
+  type MemberAnswer,
+  type MemberNeed,
+  type PolicyRows,
+  type Revision,
+} from './types.ts';
 import { toUnavailable, within } from './waiting.ts';
 
-/** Needs in one statement at most. */
-export const MAX_NEEDS = 256;
 /** Needs that may wait for a statement: while the database does not answer, those whose callers have long left wait as well. */
 export const MAX_WAITING = 65_536;
 
