@@ -4,7 +4,7 @@ import { systemClock } from '../../src/clock.ts';
 import { listenTo } from '../../src/persistence/wake.ts';
 import { createLogger } from '../../src/telemetry.ts';
 
-const READY = Buffer.from([...[0x52, 0, 0, 0, 8, 0, 0, 0, 0], ...[0x5a, 0, 0, 0, 5, 0x49]]);
+const READY = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5a, 0, 0, 0, 5, 0x49]);
 
 const open = new Set<Socket>();
 let server: Server | undefined;
