@@ -6,6 +6,7 @@
 import { connect, type Socket } from 'node:net';
 import { HpackDecoder, requestHeaders } from './hpack.ts';
 import { type Connection, Inbox, type Listener, Outbox, Verdict, type Workload } from './load.ts';
+import { framed, PREFIX } from './wire.ts';
 
 const Type = { DATA: 0, HEADERS: 1, RST_STREAM: 3, SETTINGS: 4, PING: 6, GOAWAY: 7, WINDOW_UPDATE: 8, CONTINUATION: 9 };
 const END_STREAM = 0x1;
@@ -13,7 +14,6 @@ const ACK = 0x1;
 const END_HEADERS = 0x4;
 const PADDED = 0x8;
 const FRAME = 9;
-const PREFIX = 5;
 /** Streams are told apart by id modulo this: more than can ever be open at once. */
 const SLOTS = 1 << 16;
 const WINDOW = 0x7fffffff;
@@ -25,12 +25,6 @@ function frame(type: number, flags: number, stream: number, payload: Buffer): Bu
   header[4] = flags;
   header.writeUInt32BE(stream, 5);
   return Buffer.concat([header, payload]);
-}
-
-function grpcMessage(body: Buffer): Buffer {
-  const prefix = Buffer.alloc(PREFIX);
-  prefix.writeUInt32BE(body.length, 1);
-  return Buffer.concat([prefix, body]);
 }
 
 function uint32(value: number): Buffer {
@@ -49,7 +43,7 @@ interface Template {
 
 function template(headers: Buffer, body: Buffer): Template {
   const first = frame(Type.HEADERS, END_HEADERS, 0, headers);
-  const message = grpcMessage(body);
+  const message = framed(body);
   const second = frame(Type.DATA, END_STREAM, 0, message);
   return { bytes: Buffer.concat([first, second]), dataAt: first.length, cost: message.length };
 }

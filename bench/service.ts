@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { cpuSeconds, freePort, pidOf, START_FLAGS, spawnPinned, stop } from './processes.ts';
-import { encodeCheck } from './wire.ts';
+import { encodeCheck, framed } from './wire.ts';
 
 export const KEY = '0123456789abcdefghijklmnopqrstuvwxyz';
 
@@ -139,19 +139,16 @@ export class Service {
   }
 }
 
-const PROBE = (() => {
-  const body = encodeCheck({
+const PROBE = framed(
+  encodeCheck({
     email: 'probe@example.com',
     app: 'probe',
     permission: 'probe',
     resourceType: '',
     resourceId: '',
     asked: 0,
-  });
-  const prefix = Buffer.alloc(5);
-  prefix.writeUInt32BE(body.length, 1);
-  return Buffer.concat([prefix, body]);
-})();
+  }),
+);
 
 /** Asks one question on a new connection. False when nobody listens yet or the answer is an error. */
 function answersCheck(port: number): Promise<boolean> {

@@ -2,6 +2,9 @@
 import type { BenchAnswer, BenchQuestion, BenchSubject } from './oracle.ts';
 import type { BulkQuestion } from './questions.ts';
 
+/** Bytes before a message of gRPC: whether it is compressed, and its length. */
+export const PREFIX = 5;
+
 function varint(value: number): number[] {
   const bytes: number[] = [];
   let rest = value;
@@ -24,6 +27,13 @@ function bytes(field: number, value: Buffer): Buffer {
 
 function number(field: number, value: number | boolean): Buffer {
   return Number(value) === 0 ? Buffer.alloc(0) : Buffer.from([...varint(field * 8), ...varint(Number(value))]);
+}
+
+/** A message as gRPC sends it: uncompressed, after its length. */
+export function framed(message: Buffer): Buffer {
+  const prefix = Buffer.alloc(PREFIX);
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
 }
 
 export function encodeCheck(q: BenchQuestion): Buffer {

@@ -28,6 +28,9 @@ const CONTROL = /\p{Cc}/u;
 const ASCII_SPACE_AROUND = /^[\t\n\v\f\r ]+|[\t\n\v\f\r ]+$/g;
 const UPPER = /[A-Z]/g;
 
+/** What null means wherever somebody's language is asked for (specification, "User profile"), and what all fall back to. */
+export const SYSTEM_LANGUAGE = 'en';
+
 /** Application codes that would be read as something else in a path (contract 1). */
 const RESERVED_APPLICATION_CODES = new Set(['inbox', 'stream', 'preferences']);
 

@@ -41,7 +41,7 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
       log: (fields: Record<string, unknown>) => masked(fields),
       bindings: (fields: Record<string, unknown>) => masked(fields),
     },
-    // Messages of a driver can hold the values of a statement: of a cause, only what kind it is and where.
+    // With the messages of causes. Those of a database's driver hold values: persistence/failures.ts takes them away before.
     serializers: { err: describeError },
   };
   return pino(options, destination ?? standardOutput());

@@ -34,12 +34,15 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
   },
   brands: { imports: [...FEATURE, 'persistence/brands', 'delivery/mail', 'delivery/layout'] },
   delivery: { imports: [...FEATURE, 'persistence/delivery'] },
-  notifications: { imports: [...FEATURE, 'persistence/notifications', 'delivery', 'brands', 'directory'] },
+  // Large sends wait in a queue of their own, as crowds of people do.
+  notifications: { imports: [...FEATURE, 'persistence/notifications', 'delivery', 'directory/turns'] },
   provider: {
     imports: [
       ...FEATURE,
       'persistence/provider',
       'notifications/render',
+      // An auth mail is chosen by language as every notification is.
+      'notifications/variant',
       'delivery',
       'brands',
       'directory',
@@ -54,7 +57,6 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
       'engine',
       'identity',
       'administration',
-      'persistence/database',
       'catalog',
       'directory',
       'brands',
@@ -64,7 +66,7 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
     ],
   },
   // A VAPID pair is checked with the configuration, before anything starts.
-  cli: { imports: ['leaf', 'identity', 'persistence', 'delivery/p256', 'app'] },
+  cli: { imports: ['leaf', 'identity', 'persistence', 'delivery/p256'] },
   app: { imports: ['*'] },
 };
 
@@ -77,6 +79,7 @@ const LEAVES = [
   'config',
   'config-keys',
   'config-table',
+  'page',
   'telemetry',
 ];
 

@@ -5,7 +5,7 @@ import type { Lab } from '../lab.ts';
 import { percentile, type Row } from '../report.ts';
 import { KEY, Service } from '../service.ts';
 import { SilentProxy } from '../silent-proxy.ts';
-import { encodeCheck } from '../wire.ts';
+import { encodeCheck, framed } from '../wire.ts';
 
 const EMAIL = 'propagation@example.com';
 
@@ -31,19 +31,16 @@ async function write(service: Service, token: string, granted: boolean): Promise
   return acknowledgedAt;
 }
 
-const QUESTION = (() => {
-  const body = encodeCheck({
+const QUESTION = framed(
+  encodeCheck({
     email: EMAIL,
     app: 'propagation',
     permission: 'document.read',
     resourceType: 'document',
     resourceId: 'one',
     asked: 0,
-  });
-  const prefix = Buffer.alloc(5);
-  prefix.writeUInt32BE(body.length, 1);
-  return Buffer.concat([prefix, body]);
-})();
+  }),
+);
 
 /** Whether the instance behind `session` allows it now. */
 function ask(session: ClientHttp2Session): Promise<boolean> {

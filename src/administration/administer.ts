@@ -144,7 +144,5 @@ export function existing(id: number | null, code: string): number {
 
 /** The id of an application that a read concerns. NOT_FOUND when there is none. */
 export async function knownApplication(tx: Tx, code: string): Promise<number> {
-  const id = await findApplicationId(tx, code);
-  if (id === null) throw new UsherError('NOT_FOUND', `There is no application ${code}.`);
-  return id;
+  return existing(await findApplicationId(tx, code), code);
 }

@@ -8,7 +8,7 @@ import { Level, type MemberAnswer, type PolicyRows } from '../engine/types.ts';
 import { applicationsOf, levelsByResource } from '../persistence/catalog/panel-levels.ts';
 import type { Tx } from '../persistence/database.ts';
 import { memberIn, policyIn } from '../persistence/facts-source.ts';
-import { managedResource, PANEL_APP, PANEL_ENTRY, PANEL_MANAGE } from './panel.ts';
+import { PANEL_APP, PANEL_ENTITY, PANEL_ENTRY, PANEL_MANAGE } from './panel.ts';
 
 /** An application that somebody may see, and whether he may change it. */
 export interface ReachedApplication {
@@ -87,9 +87,8 @@ export class Panelist {
 
 /** In three statements. */
 export async function panelistIn(tx: Tx, email: string): Promise<Panelist> {
-  const { resourceType } = managedResource('');
   const policy = await policyIn(tx, PANEL_APP);
   const answer = await memberIn(tx, { email, app: PANEL_APP, resourceType: '', resourceId: '' });
-  const of = { email, app: PANEL_APP, permission: PANEL_MANAGE, resourceType };
+  const of = { email, app: PANEL_APP, permission: PANEL_MANAGE, resourceType: PANEL_ENTITY };
   return new Panelist(policy, answer, await levelsByResource(tx, of));
 }

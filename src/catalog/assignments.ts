@@ -3,6 +3,7 @@
 import { administer, type By, existing, knownApplication } from '../administration/administer.ts';
 import { refuseStale, tagOf } from '../administration/records.ts';
 import { UsherError } from '../errors.ts';
+import { oneMore, type Page, type PageQuery, pageOf } from '../page.ts';
 import {
   type AssignedRole,
   type HolderRow,
@@ -23,12 +24,6 @@ export type { AssignedRole, HolderRow } from '../persistence/catalog/assignments
 export interface AssignedRoles {
   roles: readonly AssignedRole[];
   etag: string;
-}
-
-/** A page of a list and, where there are more, the id behind which the next begins. */
-export interface HolderPage {
-  items: readonly HolderRow[];
-  next: number | null;
 }
 
 export class Assignments {
@@ -98,19 +93,13 @@ export class Assignments {
   }
 
   /** Who holds a role; `search` is text in the address or the display name. NOT_FOUND for a role of another application. */
-  holders(
-    app: string,
-    roleId: number,
-    { limit, after, search }: { limit: number; after: number | null; search: string | null },
-  ): Promise<HolderPage> {
+  holders(app: string, roleId: number, query: PageQuery & { search: string | null }): Promise<Page<HolderRow>> {
     return this.#database.read(async (tx) => {
       const appId = await knownApplication(tx, app);
       if (!(await hasRole(tx, appId, roleId))) {
         throw new UsherError('NOT_FOUND', 'The application has no such role.');
       }
-      const rows = await listHolders(tx, appId, roleId, { limit: limit + 1, after, search });
-      const items = rows.slice(0, limit);
-      return { items, next: rows.length > limit ? (items.at(-1)?.id ?? null) : null };
+      return pageOf(await listHolders(tx, appId, roleId, oneMore(query)), query);
     });
   }
 }

@@ -7,7 +7,7 @@
  */
 
 import { editorOf, managesByPanel, type WriteGuard } from '../administration/administer.ts';
-import { managedResource, PANEL_APP, PANEL_MANAGE } from '../administration/panel.ts';
+import { PANEL_ADMIN, PANEL_APP, PANEL_ENTITY, PANEL_MANAGE, PANEL_MANAGER } from '../administration/panel.ts';
 import { type Panelist, panelistIn } from '../administration/reach.ts';
 import { evaluate, permissionIn } from '../engine/evaluate.ts';
 import { Level } from '../engine/types.ts';
@@ -15,7 +15,7 @@ import { UsherError } from '../errors.ts';
 import type { Resource } from '../persistence/catalog/overrides.ts';
 import type { Tx } from '../persistence/database.ts';
 
-const DELEGABLE_ROLES: ReadonlySet<string> = new Set(['application_manager', 'panel_admin']);
+const DELEGABLE_ROLES: ReadonlySet<string> = new Set([PANEL_MANAGER, PANEL_ADMIN]);
 
 /** The guard of writes of user roles and overrides: in `auth` delegates pass, whom `delegateIn` then limits. */
 export function assignerOf(app: string): WriteGuard {
@@ -90,7 +90,7 @@ export class Delegate {
       ({ permissionId }) => was.get(permissionId)?.level !== is.get(permissionId)?.level,
     );
     if (moved.length === 0) return null;
-    if (resourceType !== managedResource('').resourceType || moved.some(({ code }) => code !== PANEL_MANAGE)) {
+    if (resourceType !== PANEL_ENTITY || moved.some(({ code }) => code !== PANEL_MANAGE)) {
       return beyond(`Only a SuperAdmin writes other overrides of the panel than those of ${PANEL_MANAGE}.`);
     }
     return this.#edits(resourceId) ? null : foreign();

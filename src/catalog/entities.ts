@@ -8,7 +8,6 @@ import {
   editorOf,
   knownApplication,
 } from '../administration/administer.ts';
-import { PANEL_APP } from '../administration/panel.ts';
 import { isSame, refuseSystem } from '../administration/records.ts';
 import { UsherError } from '../errors.ts';
 import {
@@ -23,13 +22,11 @@ import {
   updateEntity,
 } from '../persistence/catalog/entities.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
+import { isSystemRecord } from './system.ts';
 
 export type { EntityFields, EntityRecord } from '../persistence/catalog/entities.ts';
 
 export type EntityChange = { [Field in keyof EntityFields]?: EntityFields[Field] | undefined };
-
-/** Entities that the panel itself asks about: they keep their code. */
-const SYSTEM_ENTITIES: ReadonlyMap<string, ReadonlySet<string>> = new Map([[PANEL_APP, new Set(['application'])]]);
 
 export class Entities {
   readonly #database: Database;
@@ -96,7 +93,7 @@ export class Entities {
 
 /** The application is held alone: no override can come between this and the write. */
 async function refuseUsed(tx: Tx, app: string, appId: number, code: string, act: string): Promise<void> {
-  refuseSystem(SYSTEM_ENTITIES.get(app)?.has(code), `entity ${code}`);
+  refuseSystem(isSystemRecord(app, 'entities', code), `entity ${code}`);
   if (!(await isResourceTypeUsed(tx, appId, code))) return;
   throw new UsherError('ENTITY_IN_USE', `${code} cannot be ${act} while overrides are for resources of this type.`);
 }

@@ -3,6 +3,7 @@
 import { administer, type By, superAdmin } from '../administration/administer.ts';
 import { isSame, refuseField, refuseImmutable, refuseSystem } from '../administration/records.ts';
 import { UsherError } from '../errors.ts';
+import { SYSTEM_LANGUAGE } from '../grammar.ts';
 import {
   deleteLanguage,
   insertLanguage,
@@ -17,9 +18,6 @@ import {
 import type { Committed, Database, Tx } from '../persistence/database.ts';
 
 export type { LanguageRow } from '../persistence/catalog/languages.ts';
-
-/** What null means wherever somebody's language is asked for (specification, "User profile"). */
-const SYSTEM_LANGUAGE = 'en';
 
 const guard = superAdmin('change the language registry');
 

@@ -7,6 +7,7 @@ import { administer, type By, existing, knownApplication } from '../administrati
 import { refuseStale, tagOf } from '../administration/records.ts';
 import { Level } from '../engine/types.ts';
 import { UsherError } from '../errors.ts';
+import type { Page } from '../page.ts';
 import {
   holdForOverrides,
   holdResourceType,
@@ -38,12 +39,6 @@ export interface WantedOverride {
   level: Level | undefined;
 }
 
-export interface OverridePage {
-  items: readonly PlacedOverrideRow[];
-  /** The override that the next page begins behind; null on the last page. */
-  next: OverridePlace | null;
-}
-
 type Permission = { code: string; tiered: boolean; global: boolean };
 
 export class ResourceOverrides {
@@ -67,7 +62,7 @@ export class ResourceOverrides {
     app: string,
     email: string,
     { limit, after, search }: { limit: number; after: OverridePlace | null; search: string | null },
-  ): Promise<OverridePage> {
+  ): Promise<Page<PlacedOverrideRow, OverridePlace>> {
     return this.#database.read(async (tx) => {
       const appId = await knownApplication(tx, app);
       const person = await personIdOf(tx, email);

@@ -1,7 +1,6 @@
 /** What an application can allow. (Specification, "Permission"; contract 5.) */
 
 import { administer, applicationAlone, type By, editorOf, knownApplication } from '../administration/administer.ts';
-import { PANEL_APP, PANEL_ENTRY, PANEL_MANAGE } from '../administration/panel.ts';
 import { isSame, refuseField, refuseImmutable, refuseSystem } from '../administration/records.ts';
 import { UsherError } from '../errors.ts';
 import {
@@ -17,17 +16,13 @@ import {
   updatePermission,
 } from '../persistence/catalog/permissions.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
+import { isSystemRecord } from './system.ts';
 
 export type { PermissionFields, PermissionRecord } from '../persistence/catalog/permissions.ts';
 
 export type PermissionChange = { [Field in keyof PermissionFields]?: PermissionFields[Field] | undefined } & {
   code?: string | undefined;
 };
-
-/** Permissions that the panel itself asks about: they stay what they are. */
-const SYSTEM_PERMISSIONS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  [PANEL_APP, new Set([PANEL_ENTRY, PANEL_MANAGE])],
-]);
 
 /** Writes hold the application alone: parents must not close a circle, nor may what is checked here change meanwhile. */
 export class Permissions {
@@ -71,8 +66,8 @@ export class Permissions {
         await refuseForeignParent(tx, appId, wanted.parentPermissionId);
         await refuseCircle(tx, appId, id, wanted.parentPermissionId);
       }
-      const needed = isNeeded(app, before.code) && (wanted.tiered !== before.tiered || wanted.global !== before.global);
-      refuseSystem(needed, `permission ${before.code} as it is`);
+      const moved = wanted.tiered !== before.tiered || wanted.global !== before.global;
+      refuseSystem(moved && isSystemRecord(app, 'permissions', before.code), `permission ${before.code} as it is`);
       if (wanted.tiered !== before.tiered) await refuseUsed(tx, appId, before);
       if (isSame(content({ ...before, ...wanted }), content(before))) return { result: before, scopes: [] };
       const after = await updatePermission(tx, id, wanted);
@@ -86,17 +81,13 @@ export class Permissions {
     const about = { app, action: 'permission.deleted', guard: editorOf(app) };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const before = await locked(tx, await applicationAlone(tx, app), id);
-      refuseSystem(isNeeded(app, before.code), `permission ${before.code}`);
+      refuseSystem(isSystemRecord(app, 'permissions', before.code), `permission ${before.code}`);
       await deletePermission(tx, id);
       audit({ action: about.action, subject: before.code, before: content(before) });
       // Members keep overrides of a permission that is no more; a policy without it gives nothing for them.
       return { result: null, scopes: [`p:${app}`] };
     });
   }
-}
-
-function isNeeded(app: string, code: string): boolean {
-  return SYSTEM_PERMISSIONS.get(app)?.has(code) ?? false;
 }
 
 async function refuseForeignParent(tx: Tx, app: number, parent: number | null): Promise<void> {

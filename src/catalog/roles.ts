@@ -1,10 +1,9 @@
 /** Roles of an application and what they give. (Specification, "Role and role permission"; contract 5.) */
 
-import { administer, applicationOf, type By, editorOf } from '../administration/administer.ts';
+import { administer, applicationOf, type By, editorOf, knownApplication } from '../administration/administer.ts';
 import { refuseImmutable, refuseStale, refuseSystem, tagOf } from '../administration/records.ts';
 import { Level } from '../engine/types.ts';
 import { UsherError } from '../errors.ts';
-import { findApplicationId } from '../persistence/catalog/applications.ts';
 import { findPermissions } from '../persistence/catalog/permissions.ts';
 import {
   deleteRole,
@@ -18,6 +17,7 @@ import {
   updateRole,
 } from '../persistence/catalog/roles.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
+import { isSystemRecord } from './system.ts';
 
 export type { RolePermission, RoleRow } from '../persistence/catalog/roles.ts';
 
@@ -33,11 +33,6 @@ export interface WantedPermission {
   level: Level;
 }
 
-/** Roles that the service itself needs (contract 5): they cannot be deleted. */
-const SYSTEM_ROLES: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  ['auth', new Set(['application_manager', 'panel_admin'])],
-]);
-
 export class Roles {
   readonly #database: Database;
 
@@ -47,7 +42,7 @@ export class Roles {
 
   /** All roles, by code; NOT_FOUND for an unknown application. */
   list(app: string): Promise<RoleRow[]> {
-    return this.#database.read(async (tx) => await listRoles(tx, await known(tx, app)));
+    return this.#database.read(async (tx) => await listRoles(tx, await knownApplication(tx, app)));
   }
 
   /** ALREADY_EXISTS when the code is taken. */
@@ -107,7 +102,7 @@ export class Roles {
       async ({ tx, audit }) => {
         const appId = await applicationOf(tx, app);
         const role = await locked(tx, appId, id);
-        refuseSystem(SYSTEM_ROLES.get(app)?.has(role.code), `role ${role.code}`);
+        refuseSystem(isSystemRecord(app, 'roles', role.code), `role ${role.code}`);
         const permissions = (await readRolePermissions(tx, appId, id)) ?? [];
         await deleteRole(tx, id);
         audit({
@@ -124,7 +119,7 @@ export class Roles {
   /** What the role gives, by permission code. */
   permissions(app: string, id: number): Promise<RolePermissions> {
     return this.#database.read(async (tx) => {
-      const permissions = await readRolePermissions(tx, await known(tx, app), id);
+      const permissions = await readRolePermissions(tx, await knownApplication(tx, app), id);
       if (permissions === undefined) throw unknownRole();
       return { permissions, etag: tagOf(permissions) };
     });
@@ -189,12 +184,6 @@ async function refuseUnfit(tx: Tx, app: number, wanted: readonly WantedPermissio
       });
     }
   });
-}
-
-async function known(tx: Tx, app: string): Promise<number> {
-  const id = await findApplicationId(tx, app);
-  if (id === null) throw new UsherError('NOT_FOUND', `There is no application ${app}.`);
-  return id;
 }
 
 async function locked(tx: Tx, app: number, id: number): Promise<RoleRow> {

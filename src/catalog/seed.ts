@@ -4,6 +4,15 @@
  * `generic`. Idempotent; what administrators changed is never overwritten, but for the fixed flags of `auth_idp`.
  */
 
+import {
+  AUTH_TYPE,
+  PANEL_ADMIN,
+  PANEL_APP,
+  PANEL_ENTITY,
+  PANEL_ENTRY,
+  PANEL_MANAGE,
+  PANEL_MANAGER,
+} from '../administration/panel.ts';
 import { Level } from '../engine/types.ts';
 import { ensureGenericTypes, ensureSystemType, type SystemType } from '../persistence/catalog/notification-types.ts';
 import {
@@ -20,15 +29,15 @@ import { claimSetting } from '../persistence/settings.ts';
 
 /** The admin panel is itself an application (specification, "Panel scoping per application"). */
 const PANEL = {
-  code: 'auth',
+  code: PANEL_APP,
   name: 'Administration',
   description: 'The admin panel: who may enter it, and which applications they manage.',
 };
 
 const PERMISSIONS = [
-  { code: 'panel.access', description: 'Enter the admin panel.', tiered: false, global: true, group_name: 'Panel' },
+  { code: PANEL_ENTRY, description: 'Enter the admin panel.', tiered: false, global: true, group_name: 'Panel' },
   {
-    code: 'applications.manage',
+    code: PANEL_MANAGE,
     description: 'See an application and all that belongs to it, or change it.',
     tiered: true,
     global: false,
@@ -38,23 +47,23 @@ const PERMISSIONS = [
 
 const ROLES: readonly { code: string; description: string; permissions: ReadonlyMap<string, Level> }[] = [
   {
-    code: 'application_manager',
+    code: PANEL_MANAGER,
     description: 'Enters the panel; overrides say which applications are seen there, and how.',
-    permissions: new Map([['panel.access', Level.ALLOWED]]),
+    permissions: new Map([[PANEL_ENTRY, Level.ALLOWED]]),
   },
   {
-    code: 'panel_admin',
+    code: PANEL_ADMIN,
     description: 'Enters the panel and manages every application.',
     permissions: new Map<string, Level>([
-      ['panel.access', Level.ALLOWED],
-      ['applications.manage', Level.EDIT],
+      [PANEL_ENTRY, Level.ALLOWED],
+      [PANEL_MANAGE, Level.EDIT],
     ]),
   },
 ];
 
 /** The identity provider's e-mails (specification, "Default seed"). */
 const AUTH_MAIL: SystemType = {
-  code: 'auth_idp',
+  code: AUTH_TYPE,
   name: 'Sign-in e-mails',
   description: 'E-mails of the identity provider: activation, verification, passwords, codes.',
   emailEnabled: true,
@@ -106,7 +115,7 @@ export async function seed(tx: Tx): Promise<Outcome<boolean>> {
   const { id: application_id, made } = await ensureApplication(tx, PANEL);
   await ensureEntity(tx, {
     application_id,
-    code: 'application',
+    code: PANEL_ENTITY,
     name: 'Application',
     description: 'An application that the panel manages.',
     id_label: 'Application code',

@@ -10,17 +10,18 @@ import { Decisions, type Grounds, type QuestionKey, questionKey } from './decisi
 import { evaluate } from './evaluate.ts';
 import { type Fact, Facts, usable, wasReadBefore } from './facts.ts';
 import { type EngineLog, Follower } from './follower.ts';
-import { Loader, MAX_NEEDS } from './loader.ts';
-import type {
-  Decision,
-  EffectiveItem,
-  FactsSource,
-  Mark,
-  MemberFacts,
-  PersonFacts,
-  Question,
-  Revision,
-  Subject,
+import { Loader } from './loader.ts';
+import {
+  type Decision,
+  type EffectiveItem,
+  type FactsSource,
+  MAX_NEEDS,
+  type Mark,
+  type MemberFacts,
+  type PersonFacts,
+  type Question,
+  type Revision,
+  type Subject,
 } from './types.ts';
 import { untilAborted } from './waiting.ts';
 

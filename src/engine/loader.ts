@@ -1,12 +1,21 @@
 import type { Clock } from '../clock.ts';
+import { unavailable } from '../errors.ts';
 import type { EngineCounters } from './counters.ts';
 import type { Facts } from './facts.ts';
 import { type Follower, STATEMENT_MS, type Ticket } from './follower.ts';
-import type { FactsSource, LogWindow, MemberAnswer, MemberNeed, PolicyRows, Revision } from './types.ts';
+import {
+  type FactsSource,
+  type LogWindow,
+  MAX_NEEDS,
+  type MemberAnswer,
+  type MemberNeed,
+  type PolicyRows,
+  type Revision,
+} from './types.ts';
 import { toUnavailable, within } from './waiting.ts';
 
-/** Needs in one statement at most. */
-export const MAX_NEEDS = 256;
+/** Needs that may wait for a statement: while the database does not answer, those whose callers have long left wait as well. */
+export const MAX_WAITING = 65_536;
 
 export interface LoaderOptions {
   source: FactsSource;
@@ -42,7 +51,7 @@ export class Loader {
     this.#options = options;
   }
 
-  /** Resolves when the application's policy has been read; rejects with UNAVAILABLE. */
+  /** Resolves when the application's policy has been read; rejects with UNAVAILABLE, at once where too many wait. */
   policy(app: string): Promise<void> {
     return this.#ask(this.#policies, app, app);
   }
@@ -62,6 +71,7 @@ export class Loader {
   #ask<N>(queue: Queue<N>, key: string, need: N): Promise<void> {
     const joined = queue.find(key);
     if (joined !== undefined) return joined;
+    if (queue.waiting >= MAX_WAITING) return Promise.reject(unavailable('Too much is asked of the database at once.'));
     if (!this.#deferred) {
       this.#deferred = true;
       this.#options.defer(() => {

@@ -144,6 +144,9 @@ export interface MemberAnswer {
   overrides: OverrideFacts | null;
 }
 
+/** Needs of one statement at most. */
+export const MAX_NEEDS = 256;
+
 /**
  * What the engine asks of storage. Each call is one statement on one snapshot, read from the primary, never inside a
  * caller's transaction. Rejects with UsherError UNAVAILABLE when the database cannot answer in time; never answers in part.
@@ -151,7 +154,7 @@ export interface MemberAnswer {
 export interface FactsSource {
   /** Statements that make sense at once: 4 on PostgreSQL, 1 on PGlite. */
   readonly parallelism: number;
-  /** Facts for 1 to 256 needs, answers in the order of the needs. */
+  /** Facts for 1 to MAX_NEEDS needs, answers in the order of the needs. */
   members(since: Revision, needs: readonly MemberNeed[]): Promise<{ window: LogWindow; answers: MemberAnswer[] }>;
   /** One application's policy. */
   policy(since: Revision, app: string): Promise<{ window: LogWindow; policy: PolicyRows }>;

@@ -62,7 +62,8 @@ export interface EmptyEnvelope {
 
 export type Envelope = ValueEnvelope | StreamEnvelope | EmptyEnvelope;
 
-const JSON_TYPE = 'application/json; charset=utf-8';
+export const JSON_TYPE = 'application/json; charset=utf-8';
+export const HTML_TYPE = 'text/html; charset=utf-8';
 
 /** One JSON body, made of the payload by `wrap`; `describe` gives its schema. */
 export function valueEnvelope(

@@ -22,6 +22,8 @@ export class Exchange {
   readonly log: Logger;
   readonly #clock: Clock;
   #abort: AbortController | null = null;
+  /** Why nobody waits for the work any more, once its time is up. */
+  #late: UsherError | null = null;
   /** The pattern that the path matched, for log and metrics; never the path, which holds addresses. */
   pattern = 'unmatched';
   /** Logged at `debug` while it succeeds. */
@@ -44,14 +46,20 @@ export class Exchange {
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
-  /** Aborted when the caller is gone or the deadline has passed. Made when first asked for: most checks never do. */
+  /**
+   * Aborted when the caller is gone or the deadline has passed, also where that was before anybody asked for it. Made when first
+   * asked for: most checks never do.
+   */
   get signal(): AbortSignal {
     if (this.#abort === null) {
       const abort = new AbortController();
       this.#abort = abort;
-      this.res.once('close', () => {
+      const leave = (): void => {
         if (!this.res.writableFinished) abort.abort(new CallerGone());
-      });
+      };
+      if (this.#late !== null) abort.abort(this.#late);
+      else if (this.gone) leave();
+      else this.res.once('close', leave);
     }
     return this.#abort.signal;
   }
@@ -72,6 +80,7 @@ export class Exchange {
         const error = changes
           ? new UsherError('OUTCOME_UNKNOWN', 'This took too long here: ask whether the change was made.')
           : new UsherError('DEADLINE_EXCEEDED', 'This took too long here and was given up; try again later.');
+        this.#late = error;
         this.#abort?.abort(error);
         reject(error);
       });

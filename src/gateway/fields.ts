@@ -63,6 +63,9 @@ export const email = z
 /** The person that a path names; the address is normalised as everywhere. */
 export const EmailParams = z.strictObject({ email });
 
+/** The person and the application that a path names. */
+export const MemberParams = z.strictObject({ ...EmailParams.shape, ...AppParams.shape });
+
 /** Text for people: line breaks and tabs, no other control characters, no lone surrogates, at most `max` code points. */
 export function text(max: number) {
   return z

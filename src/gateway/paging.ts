@@ -4,24 +4,11 @@
  */
 
 import { z } from 'zod';
+import type { Page, PageQuery } from '../page.ts';
 import { type Envelope, type JsonSchema, objectSchema, valueEnvelope } from './envelopes.ts';
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
-
-/** One page as a feature answers it: at most the limit's items, and whether there are more. */
-export interface PageOf<T> {
-  readonly items: readonly T[];
-  /** The id that the next page begins behind; null on the last page. */
-  readonly next: number | null;
-}
-
-/** What a feature is asked for. */
-export interface PageQuery {
-  readonly limit: number;
-  /** Only what comes behind this id in the list's order; null for the first page. */
-  readonly after: number | null;
-}
 
 /** A payload with its page, as `pagedData` and `pagedResponse` take it. */
 export interface Paged<T> {
@@ -79,16 +66,12 @@ export function keyedPageParams<K extends z.ZodType>(list: string, key: K) {
 }
 
 /** As `paged`, for `keyedPageParams`. */
-export function keyedPage<R, K, T>(
-  list: string,
-  page: { readonly items: readonly R[]; readonly next: K | null },
-  show: (item: R) => T,
-): Paged<T> {
+export function keyedPage<R, K, T>(list: string, page: Page<R, K>, show: (item: R) => T): Paged<T> {
   return { items: page.items.map(show), nextCursor: page.next === null ? null : writeKey(list, page.next) };
 }
 
 /** A feature's page as the payload of `pagedData` or `pagedResponse`. */
-export function paged<R, T>(list: string, page: PageOf<R>, show: (item: R) => T): Paged<T> {
+export function paged<R, T>(list: string, page: Page<R>, show: (item: R) => T): Paged<T> {
   return { items: page.items.map(show), nextCursor: page.next === null ? null : writeCursor(list, page.next) };
 }
 

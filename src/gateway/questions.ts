@@ -46,6 +46,10 @@ export function askedLevel(level: 'view' | 'edit' | null | undefined): Level {
   return level === 'view' ? Level.VIEW : Level.NONE;
 }
 
+/** A level by name, and what it means. */
+export const accessLevel = z.enum(['allowed', 'view', 'edit']);
+export const LEVELS = { allowed: Level.ALLOWED, view: Level.VIEW, edit: Level.EDIT } as const;
+
 /** What is held, in answers; nothing held has no name. */
 export const LEVEL_NAMES = { [Level.ALLOWED]: 'allowed', [Level.VIEW]: 'view', [Level.EDIT]: 'edit' } as const;
 const SOURCE_NAMES = {
@@ -63,7 +67,7 @@ const effectiveFields = {
   type: z.enum(['binary', 'tiered']),
   groupName: z.string().nullable(),
   global: z.boolean().meta({ description: 'Whether overrides for single records are ignored for it.' }),
-  accessLevel: z.enum(['allowed', 'view', 'edit']).nullable().meta({ description: 'What is held; null: nothing.' }),
+  accessLevel: accessLevel.nullable().meta({ description: 'What is held; null: nothing.' }),
   granted: z.boolean(),
 };
 

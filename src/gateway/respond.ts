@@ -4,7 +4,14 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { toUsherError, type UsherError } from '../errors.ts';
 import { corsHeaders, type HeaderList, type Site, securityHeaders } from './browsers.ts';
-import { type ErrorBody, negotiate, type Pieces, type ProgressLines, type StreamEnvelope } from './envelopes.ts';
+import {
+  type ErrorBody,
+  JSON_TYPE,
+  negotiate,
+  type Pieces,
+  type ProgressLines,
+  type StreamEnvelope,
+} from './envelopes.ts';
 import { CallerGone, type Exchange } from './exchange.ts';
 import { HTTP_LIMITS } from './limits.ts';
 import { Answer, type AnswerMeta, type Route } from './route.ts';
@@ -15,7 +22,6 @@ const { STATUS_CODES } = process.getBuiltinModule('node:http');
 /** Progress may come faster than anybody reads it. */
 const PROGRESS_INTERVAL_MS = 100;
 const NO_META: AnswerMeta = {};
-const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Headers of a status that belong to an error but not to its body. */
 export interface ErrorContext {
@@ -109,12 +115,13 @@ export class Responder {
     return headers;
   }
 
-  /** Answers whatever was thrown, in the one error shape; 5xx are logged with their cause. */
+  /** Answers whatever was thrown, in the one error shape; 5xx are logged with their cause, to a caller who has left only defects. */
   error(exchange: Exchange, thrown: unknown, context: ErrorContext): void {
-    if (thrown instanceof CallerGone || exchange.gone) return;
+    if (thrown instanceof CallerGone) return;
     const error = toUsherError(thrown);
     const status = context.status ?? error.httpStatus;
-    logTrouble(exchange, error, status);
+    if (status === 500 || !exchange.gone) logTrouble(exchange, error, status);
+    if (exchange.gone) return;
     const { res } = exchange;
     if (res.headersSent) {
       // Half an answer must not look like a whole one.

@@ -1,11 +1,10 @@
 /** Internal API keys: who may call what without a user's token (contract 3 "Internal checks", 4, 10). */
 
-import { join } from 'node:path';
 import type { Clock } from '../clock.ts';
 import type { Config, Fault } from '../config.ts';
 import { UsherError } from '../errors.ts';
 import { isSlug } from '../grammar.ts';
-import { keepSecret, readSecret } from './kept-secret.ts';
+import { keepSecret } from './kept-secret.ts';
 
 export const KEY_SCOPES = ['check', 'notify', 'profile', 'events', 'metrics'] as const;
 export type KeyScope = (typeof KEY_SCOPES)[number];
@@ -92,11 +91,6 @@ export function createApiKeys(
 /** The key for `/api/internal/*` of a start without configured ones: made once and kept in dataDir (contract 10). */
 export function keepLocalKey(dataDir: string, clock: Pick<Clock, 'bytes'>): string {
   return keepSecret({ dataDir, file: FILE, make: () => clock.bytes(32).toString('base64url'), clock });
-}
-
-/** The kept key, for a command beside a local service; null when no start has made one. */
-export function readLocalKey(dataDir: string): string | null {
-  return readSecret(join(dataDir, FILE));
 }
 
 /** `key` (all scopes) or `name:scope+scope:key`. */

@@ -53,7 +53,7 @@ export function keepSecret({ dataDir, file, make, clock }: KeptSecret): string {
 }
 
 /** The secret in `path`, or null when there is no such file. A file that others may read is closed to them. */
-export function readSecret(path: string): string | null {
+function readSecret(path: string): string | null {
   try {
     const content = readFileSync(path, 'utf8');
     if (process.platform !== 'win32' && (statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);

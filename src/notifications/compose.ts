@@ -1,6 +1,7 @@
 /** What a send says to each of its recipients: variants chosen, variables given, templates rendered. Before any write. */
 
 import { UsherError } from '../errors.ts';
+import { SYSTEM_LANGUAGE } from '../grammar.ts';
 import type { Tx } from '../persistence/database.ts';
 import type { ApplicationRow } from '../persistence/notifications/applications.ts';
 import { type BrandLook, brandsFor } from '../persistence/notifications/brands.ts';
@@ -13,7 +14,7 @@ import type { Renderer } from './render.ts';
 import { sourceOf, unrenderable } from './templates.ts';
 import { isTarget } from './urls.ts';
 import { missingVariables, variablesOf } from './variables.ts';
-import { chooseVariant, SYSTEM_LANGUAGE } from './variant.ts';
+import { chooseVariant } from './variant.ts';
 
 /** A send as its caller asked for it, checked and with its defaults. */
 export interface SendOrder {

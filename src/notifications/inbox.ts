@@ -1,6 +1,7 @@
 /** A user's inbox. (Specification, "Inbox notification"; contract 6.) */
 
 import { UsherError } from '../errors.ts';
+import { oneMore, type Page, type PageQuery, pageOf } from '../page.ts';
 import type { Database } from '../persistence/database.ts';
 import { countUnread, type InboxRow, listInbox, markAllRead, markRead } from '../persistence/notifications/inbox.ts';
 
@@ -17,14 +18,8 @@ export class Inbox {
   }
 
   /** Newest first. An application that does not exist has none. */
-  async list(
-    email: string,
-    asked: { limit: number; after: number | null; unreadOnly: boolean; app: string | null },
-  ): Promise<{ items: InboxRow[]; next: number | null }> {
-    const { limit } = asked;
-    const rows = await this.#database.read((tx) => listInbox(tx, email, { ...asked, limit: limit + 1 }));
-    const items = rows.slice(0, limit);
-    return { items, next: rows.length > limit ? (items.at(-1)?.id ?? null) : null };
+  async list(email: string, asked: PageQuery & { unreadOnly: boolean; app: string | null }): Promise<Page<InboxRow>> {
+    return pageOf(await this.#database.read((tx) => listInbox(tx, email, oneMore(asked))), asked);
   }
 
   unreadCount(email: string): Promise<number> {

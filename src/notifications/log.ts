@@ -1,11 +1,11 @@
 /** What an application has sent, and another try for what failed. (Contract 5, 6.) */
 
-import { administer, applicationOf, type By, editorOf } from '../administration/administer.ts';
+import { administer, applicationOf, type By, editorOf, knownApplication } from '../administration/administer.ts';
 import { requeue } from '../delivery/queue.ts';
 import { UsherError } from '../errors.ts';
+import { oneMore, type Page, type PageQuery, pageOf } from '../page.ts';
 import type { Database } from '../persistence/database.ts';
 import { findLogged, type LogQuery, type LogRow, listLog } from '../persistence/notifications/log.ts';
-import { knownApplication } from './applications.ts';
 
 export type { LogRow } from '../persistence/notifications/log.ts';
 
@@ -20,16 +20,10 @@ export class SendLog {
   }
 
   /** Newest first; NOT_FOUND for an unknown application. A type or an address that is unknown has none. */
-  async list(
-    app: string,
-    asked: LogQuery & { limit: number; after: number | null },
-  ): Promise<{ items: LogRow[]; next: number | null }> {
-    const { limit } = asked;
-    const rows = await this.#database.read(
-      async (tx) => await listLog(tx, await knownApplication(tx, app), { ...asked, limit: limit + 1 }),
+  list(app: string, asked: LogQuery & PageQuery): Promise<Page<LogRow>> {
+    return this.#database.read(async (tx) =>
+      pageOf(await listLog(tx, await knownApplication(tx, app), oneMore(asked)), asked),
     );
-    const items = rows.slice(0, limit);
-    return { items, next: rows.length > limit ? (items.at(-1)?.id ?? null) : null };
   }
 
   /** Queues its failed deliveries again; without any it stays as it is. */

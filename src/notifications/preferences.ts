@@ -1,5 +1,6 @@
 /** What a user wants to be notified about, and how. (Specification, "Notification per-type preference".) */
 
+import { knownApplication } from '../administration/administer.ts';
 import { UsherError } from '../errors.ts';
 import type { Database, Tx } from '../persistence/database.ts';
 import {
@@ -10,7 +11,6 @@ import {
   preferencesOf,
 } from '../persistence/notifications/preferences.ts';
 import { ensurePeople } from '../persistence/people.ts';
-import { knownApplication } from './applications.ts';
 
 export type { PreferenceRow } from '../persistence/notifications/preferences.ts';
 

@@ -1,8 +1,9 @@
 /** The words of notification types, by key and language. (Contract 5, 6.) */
 
-import { administer, applicationOf, type By, editorOf } from '../administration/administer.ts';
+import { administer, applicationOf, type By, editorOf, knownApplication } from '../administration/administer.ts';
 import { refuseImmutable } from '../administration/records.ts';
 import { UsherError, validationFailed } from '../errors.ts';
+import { SYSTEM_LANGUAGE } from '../grammar.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
 import { findApplication } from '../persistence/notifications/applications.ts';
 import { type BrandLook, brandBySlug, brandsFor } from '../persistence/notifications/brands.ts';
@@ -19,12 +20,11 @@ import {
   updateTemplate,
 } from '../persistence/notifications/templates.ts';
 import { findType, lockType } from '../persistence/notifications/types.ts';
-import { knownApplication, unknownApplication } from './applications.ts';
+import { unknownApplication } from './applications.ts';
 import type { Rendered, Renderer, TemplateSource } from './render.ts';
 import { refuseAuthType } from './types.ts';
 import { isTarget, targetRule } from './urls.ts';
 import { variablesOf } from './variables.ts';
-import { SYSTEM_LANGUAGE } from './variant.ts';
 
 export type { TemplateFields, TemplateRow } from '../persistence/notifications/templates.ts';
 

@@ -1,6 +1,14 @@
 /** What an application can notify about, and by which channels. (Specification, "Notification type"; contract 5, 6.) */
 
-import { administer, applicationOf, type By, editorOf, superAdmin } from '../administration/administer.ts';
+import {
+  administer,
+  applicationOf,
+  type By,
+  editorOf,
+  knownApplication,
+  superAdmin,
+} from '../administration/administer.ts';
+import { AUTH_TYPE, PANEL_APP } from '../administration/panel.ts';
 import { refuseImmutable, refuseSystem } from '../administration/records.ts';
 import { UsherError } from '../errors.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
@@ -14,7 +22,6 @@ import {
   type TypeRow,
   updateType,
 } from '../persistence/notifications/types.ts';
-import { knownApplication } from './applications.ts';
 
 export type { TypeFields, TypeRow } from '../persistence/notifications/types.ts';
 
@@ -22,12 +29,9 @@ export type { TypeFields, TypeRow } from '../persistence/notifications/types.ts'
 export const GENERIC_TYPE = 'generic';
 
 /**
- * The type of the identity provider's e-mails, whichever application `idp.notificationAppCode` names. Its templates hold reset
- * codes: whoever writes them can become anybody, so that in no application an administrator of it may.
+ * Why `email` may not write that type or a template of it; null when he may. For a writer that the guard has let in: in no
+ * application may its administrator write what codes go out by.
  */
-const AUTH_TYPE = 'auth_idp';
-
-/** Why `email` may not write that type or a template of it; null when he may. For a writer that the guard has let in. */
 export async function refuseAuthType(tx: Tx, type: string, email: string): Promise<UsherError | null> {
   return type === AUTH_TYPE ? await superAdmin(`write ${AUTH_TYPE}, whose templates hold codes`)(tx, email) : null;
 }
@@ -101,7 +105,7 @@ export class NotificationTypes {
       if (refused !== null) return { result: refused, scopes: [] };
       refuseImmutable('code', before.code, code);
       const fields = merged(before, sent);
-      const moved = before.system && app === 'auth' && FIXED.some((field) => fields[field] !== before[field]);
+      const moved = before.system && app === PANEL_APP && FIXED.some((field) => fields[field] !== before[field]);
       refuseSystem(moved, `switches of the type ${before.code} as they are`);
       const after = { ...before, ...fields };
       if (JSON.stringify(words(after)) === JSON.stringify(words(before))) return { result: before, scopes: [] };

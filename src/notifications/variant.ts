@@ -1,7 +1,6 @@
-/** Which language a notification is in. (Contract 6, "Choice of variant".) */
+/** Which language a notification, or an auth mail, is in. (Contract 6, "Choice of variant"; specification, "Registration locale".) */
 
-/** What everything falls back to in the end: the system's language. */
-export const SYSTEM_LANGUAGE = 'en';
+import { SYSTEM_LANGUAGE } from '../grammar.ts';
 
 /**
  * The variant for somebody who reads `locale`: exactly it, else along the registry's fallbacks, else `en`, else the first by
@@ -10,12 +9,12 @@ export const SYSTEM_LANGUAGE = 'en';
 export function chooseVariant<T extends { readonly locale: string }>(
   variants: readonly T[],
   locale: string,
-  fallbacks: ReadonlyMap<string, string>,
+  fallbacks: ReadonlyMap<string, string | null>,
 ): T | undefined {
   const byLocale = new Map(variants.map((variant) => [variant.locale, variant]));
   const seen = new Set<string>();
   // A loop of fallbacks is refused where it is made; here it must only end.
-  for (let code: string | undefined = locale; code !== undefined && !seen.has(code); code = fallbacks.get(code)) {
+  for (let code: string | null = locale; code !== null && !seen.has(code); code = fallbacks.get(code) ?? null) {
     const found = byLocale.get(code);
     if (found !== undefined) return found;
     seen.add(code);

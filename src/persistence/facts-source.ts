@@ -1,6 +1,13 @@
 import type { QueryResultRow } from 'pg';
 import type { Clock } from '../clock.ts';
-import type { FactsSource, LogWindow, MemberAnswer, MemberNeed, PolicyRows } from '../engine/types.ts';
+import {
+  type FactsSource,
+  type LogWindow,
+  MAX_NEEDS,
+  type MemberAnswer,
+  type MemberNeed,
+  type PolicyRows,
+} from '../engine/types.ts';
 import type { Logger } from '../telemetry.ts';
 import type { Tx } from './database.ts';
 import { type MembersRow, type PolicyRow, readAnswers, readPolicy, readWindow, type WindowRow } from './facts-rows.ts';
@@ -9,9 +16,6 @@ import { toDatabaseError } from './failures.ts';
 import type { Embedded } from './pglite.ts';
 import { ClientPool } from './postgresql.ts';
 import { Prepared } from './prepared.ts';
-
-/** Needs in one statement at most (design/freshness.md, load). */
-const MAX_NEEDS = 256;
 
 /** A statement by name, so that a connection prepares it once. Answers its only row. */
 type Ask = <R extends WindowRow>(name: string, sql: string, parameters: readonly unknown[]) => Promise<R>;

@@ -11,7 +11,7 @@ const types = new pg.TypeOverrides();
 types.setTypeParser(OID.int8, readBigint);
 types.setTypeParser(OID.int8Array, readBigintArray);
 
-/** How long a pool waits for a connection, free or new (design: 1 s, then 503). */
+/** How long a pool waits for a connection, free or new; then 503. */
 const POOL_WAIT_MS = 1000;
 /** A statement that the server has not ended this long after its own limit is on a dead line. */
 const GRACE_MS = 500;
@@ -47,11 +47,6 @@ export class ClientPool {
     this.#options = options;
     this.#gate = new Gate({ clock: options.clock, permits: options.max, maxWaiting: 1000, waitMs: POOL_WAIT_MS });
     this.#pool = this.#create();
-  }
-
-  /** Connections in use. */
-  get inUse(): number {
-    return this.#gate.inside;
   }
 
   async acquire(): Promise<Lease> {

@@ -8,6 +8,8 @@ import type { ClientPool } from './postgresql.ts';
 const CHANNEL = 'usher_policy_change';
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
+/** To be let in, and again to be told that it listens: a start waits for that, and so does whoever opens a stream. */
+const ANSWER_MS = 2000;
 
 export interface WakeOptions {
   url: string;
@@ -105,7 +107,8 @@ class Listener {
     const client = new pg.Client({
       connectionString: this.#options.url,
       application_name: 'usher-listen',
-      connectionTimeoutMillis: 2000,
+      connectionTimeoutMillis: ANSWER_MS,
+      query_timeout: ANSWER_MS,
       keepAlive: true,
     });
     this.#client = client;

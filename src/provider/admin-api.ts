@@ -15,7 +15,6 @@ const EmailProviders = z.object({
     .array(
       z.object({
         id,
-        state: text,
         description: text,
         http: z.object({ endpoint: text, signingKey: text }).optional(),
       }),
@@ -58,7 +57,6 @@ export interface EmailProvider {
   id: string;
   description: string;
   endpoint: string;
-  active: boolean;
   /** Null where the provider does not tell. */
   signingKey: string | null;
 }
@@ -111,11 +109,10 @@ export class AdminApi {
       body: {},
       repeatable: true,
     });
-    return result.map(({ id, state, description, http }) => ({
+    return result.map(({ id, description, http }) => ({
       id,
       description,
       endpoint: http?.endpoint ?? '',
-      active: state === 'EMAIL_PROVIDER_ACTIVE',
       signingKey: http?.signingKey || null,
     }));
   }

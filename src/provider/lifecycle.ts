@@ -88,7 +88,7 @@ export class Lifecycle {
     const { active } = EVENTS[event];
     // A creation makes a record, and never wakes one: who was deactivated meanwhile stays so.
     const says = event === 'user.created' ? created && at !== null : active !== null;
-    const switched = says && (await setProviderActive(tx, id, active === true, at)).changed;
+    const switched = says && (await setProviderActive(tx, id, active === true, at));
     if (event === 'user.updated' && !created) {
       await applyNames(tx, id, names, at ?? now, at === null ? 'always' : 'notOlder');
     }

@@ -19,11 +19,6 @@ export interface LoginState {
   verifier: string;
 }
 
-/** Keys out of this installation's secret, one for each purpose. */
-export interface DerivedKeys {
-  derive(purpose: string): Promise<Buffer>;
-}
-
 export interface CookieOptions {
   readonly secret: SecretSource;
   readonly database: Database;

@@ -1,4 +1,4 @@
-/** A logo fetched from a URL that an administrator gave: as an attacker's server would answer it (facts of attacks: links). */
+/** A logo fetched from a URL that an administrator gave: what answers may be an attacker's server. */
 
 import { type UsherError, validationFailed } from '../errors.ts';
 import { INTERNET_POLICY, type Outbound, OutboundError, type Policy } from '../outbound.ts';

@@ -14,7 +14,7 @@ import { getSetting, putSetting } from '../persistence/settings.ts';
 import { type AdminApi, type EmailProvider, hasCode } from './admin-api.ts';
 import { administerProvider, type Done, ProviderLocks } from './administration.ts';
 import { type IdpClient, IdpCode } from './client.ts';
-import { PROVIDER_SETTING } from './mail/auth-type.ts';
+import { PROVIDER_SETTING } from './mail/provider-setting.ts';
 
 export interface NotificationProviderStatus {
   /** Set up and activated, and what it sends can be verified. */

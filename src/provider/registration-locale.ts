@@ -1,7 +1,7 @@
 /** The language in which somebody registers who has no record yet (specification, "Registration locale"; contract 8). */
 
 import { PANEL_APP } from '../administration/panel.ts';
-import { isLanguageCode, lowerAscii } from '../grammar.ts';
+import { isLanguageCode, lowerAscii, SYSTEM_LANGUAGE } from '../grammar.ts';
 import type { Database } from '../persistence/database.ts';
 import { keepRegistrationLocale, supportedOf } from '../persistence/registration-locales.ts';
 
@@ -12,9 +12,6 @@ export interface RegistrationLocale {
   /** As a browser says it, `cs-CZ`; stored is a code of the registry. */
   locale: string;
 }
-
-/** What every installation has. */
-const DEFAULT_LOCALE = 'en';
 
 export class RegistrationLocales {
   readonly #database: Database;
@@ -28,7 +25,7 @@ export class RegistrationLocales {
     const wanted = codesOf(locale);
     const { result } = await this.#database.change(async (tx) => {
       const supported = await supportedOf(tx, PANEL_APP, wanted);
-      const kept = wanted.find((code) => supported.has(code)) ?? DEFAULT_LOCALE;
+      const kept = wanted.find((code) => supported.has(code)) ?? SYSTEM_LANGUAGE;
       await keepRegistrationLocale(tx, { email, orgId, locale: kept });
       return { result: kept, scopes: [] };
     });

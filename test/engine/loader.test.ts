@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { MAX_WAITING } from '../../src/engine/loader.ts';
 import { ADA, ask, at, fixture, settled } from './fakes.ts';
 
 const email = (index: number) => `user${index}@example.com`;
@@ -57,6 +58,26 @@ describe('batches', () => {
     await Promise.all([engine.check(ask(order)), engine.check(ask({ ...order, permission: 'pay' }))]);
     expect(source.of('members').at(-1)?.needs).toEqual([{ email: ADA, app: 'shop', ...order }]);
     expect(source.of('policy')).toHaveLength(1);
+  });
+
+  test('no more than so many wait while the database does not answer: one more is refused at once', async () => {
+    const { engine, source } = await fixture();
+    source.held = true;
+    const outcomes: string[] = [];
+    const check = (who: string) =>
+      engine.check(ask({ email: who })).then(
+        () => outcomes.push(who),
+        (error: { code: string }) => outcomes.push(`${who}: ${error.code}`),
+      );
+    for (let index = 0; index < MAX_WAITING; index++) void check(email(index));
+    void check('one-more@example.com');
+    void check(email(0)); // waits with whoever asked before
+    await settled();
+    expect(outcomes).toEqual(['one-more@example.com: UNAVAILABLE']);
+    expect(source.of('members')).toHaveLength(3);
+    void check('and-now@example.com'); // what was sent has made room
+    await settled();
+    expect(outcomes).toHaveLength(1);
   });
 
   test('every need gets its own answer', async () => {

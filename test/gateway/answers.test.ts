@@ -127,6 +127,24 @@ describe('answers', () => {
     expect(reply).toMatchObject(errorShape(503, 'UNAVAILABLE', 'OUTCOME_UNKNOWN'));
   });
 
+  test('who asks for the signal only after the end finds it aborted', async () => {
+    await ask(`${world.url}/t/wait`, { method: 'PUT' });
+    expect(waiting.givenUp?.()).toBe(true);
+    waiting.givenUp = null;
+    const leave = new AbortController();
+    const gone = fetch(`${world.url}/t/wait`, { method: 'PUT', signal: leave.signal }).catch(() => 'gone');
+    const lines = world.lines.length;
+    while (waiting.givenUp === null) await new Promise((resolve) => setImmediate(resolve));
+    leave.abort();
+    await gone;
+    while (!world.lines.slice(lines).some(({ status }) => status === 499)) await new Promise(setImmediate);
+    expect((waiting.givenUp as () => boolean)()).toBe(true);
+    // A defect is written down though nobody is there to be told.
+    waiting.fail();
+    await new Promise(setImmediate);
+    expect(world.lines.slice(lines)).toContainEqual(expect.objectContaining({ msg: 'request failed', level: 'error' }));
+  });
+
   test('a caller that leaves aborts the handler', async () => {
     waiting.current = null;
     const leave = new AbortController();

@@ -21,6 +21,10 @@ interface Waiter {
 /** Who waits at the route `/t/wait`, so that a test can let go of it and see what became of its signal. */
 export const waiting = {
   current: null as Waiter | null,
+  /** Whether whoever waits at `PUT /t/wait` has been given up: asks for the signal only when it is called. */
+  givenUp: null as (() => boolean) | null,
+  /** Has it fail with a defect. */
+  fail: (): void => undefined,
   /** Resolves as soon as somebody waits there. */
   async arrived(): Promise<Waiter> {
     while (this.current === null) await new Promise((resolve) => setImmediate(resolve));
@@ -150,7 +154,12 @@ export const exampleRoutes: readonly Route[] = [
     status: 200,
     response: z.string(),
     deadlineMs: 400,
-    handle: () => new Promise<string>(() => undefined),
+    handle: (_services, input) => {
+      waiting.givenUp = () => input.signal.aborted;
+      return new Promise<string>((_, reject) => {
+        waiting.fail = () => reject(new Error('a defect of ours'));
+      });
+    },
   }),
   defineRoute({
     method: 'get',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/clock.ts';
 import { UsherError } from '../../src/errors.ts';
-import { apiKeyFaults, createApiKeys, keepLocalKey, readLocalKey } from '../../src/identity/api-keys.ts';
+import { apiKeyFaults, createApiKeys, keepLocalKey } from '../../src/identity/api-keys.ts';
 
 const LONG = 'k'.repeat(40);
 const SECRET = 'canary-canary-canary-canary';
@@ -174,11 +174,9 @@ describe('the key in dataDir', () => {
 
   test('is made once, 0600 in 0700, and leaves no draft behind', () => {
     const dataDir = fresh();
-    expect(readLocalKey(dataDir)).toBeNull();
     const key = keepLocalKey(dataDir, systemClock);
     expect(key).toMatch(/^[A-Za-z0-9_-]{43}$/);
     expect(keepLocalKey(dataDir, systemClock)).toBe(key);
-    expect(readLocalKey(dataDir)).toBe(key);
     expect(readdirSync(dataDir)).toEqual(['internal-api-key']);
     expect(statSync(dataDir).mode & 0o777).toBe(0o700);
     expect(statSync(join(dataDir, 'internal-api-key')).mode & 0o777).toBe(0o600);

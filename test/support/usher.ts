@@ -1,8 +1,5 @@
-import { createClient } from '@connectrpc/connect';
-import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { type Addresses, type App, buildApp, type Parts } from '../../src/app.ts';
 import { toConfig } from '../../src/config.ts';
-import { PermissionService } from '../../src/gen/usher/permission/v1/permission_pb.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import type { TestStorage } from './databases.ts';
 
@@ -47,14 +44,5 @@ export async function startUsher(
       return await app.localIssuer.sign(email);
     },
     close: () => app.close(),
-  };
-}
-
-/** Real Connect and gRPC-Web clients of a running gateway. */
-export function connectClients(rest: string) {
-  const options = { baseUrl: rest, httpVersion: '1.1' as const };
-  return {
-    connect: createClient(PermissionService, createConnectTransport(options)),
-    grpcWeb: createClient(PermissionService, createGrpcWebTransport(options)),
   };
 }

@@ -1,5 +1,6 @@
 /** The plan's first half: entities, permissions and roles. What is wanted, what that changes, what speaks against it. Pure. */
 
+import { isSystemRecord } from '../system.ts';
 import type { Faults } from './fields.ts';
 import { byCode, type Manifest, type ManifestPermission, type ManifestRole, type Section } from './format.ts';
 import { type Catalog, levelFits } from './state.ts';
@@ -25,14 +26,6 @@ export interface Given {
   /** The language registry. */
   languages: ReadonlySet<string>;
 }
-
-/** What the service itself needs in the application `auth` (contract 5): prune never takes it, permissions stay what they are. */
-const SYSTEM = {
-  application: 'auth',
-  entities: new Set(['application']),
-  permissions: new Set<string>(['panel.access', 'applications.manage']),
-  roles: new Set(['application_manager', 'panel_admin']),
-} as const;
 
 /** Compares, and notes every fault. With faults the plan serves to find more of them, never to be carried out. */
 export function planCatalog(current: Catalog, given: Given, faults: Faults): CatalogPlan {
@@ -232,19 +225,19 @@ export function noteUnknown(
   faults.add(path, `${code} is no ${thing} of ${manifest.application.code}${hint}`, { code: 'UNKNOWN_REFERENCE' });
 }
 
+/** Prune never takes what the service itself needs, and its permissions stay what they are. */
 function checkSystemRecords(plan: CatalogPlan, manifest: Manifest, faults: Faults): void {
-  if (manifest.application.code !== SYSTEM.application) return;
+  const app = manifest.application.code;
   for (const section of ['entities', 'permissions', 'roles'] as const) {
-    const needed: ReadonlySet<string> = SYSTEM[section];
     for (const code of plan.removed[section]) {
-      if (!needed.has(code) || manifest.spoiled.has(`${section}:${code}`)) continue;
+      if (!isSystemRecord(app, section, code) || manifest.spoiled.has(`${section}:${code}`)) continue;
       faults.add([section], `${code} is needed by the service itself and cannot be removed: name it`, {
         code: 'SYSTEM_RECORD',
       });
     }
   }
   for (const { key, before, after } of plan.permissions.list) {
-    if (!SYSTEM.permissions.has(key) || before === null || after === null) continue;
+    if (!isSystemRecord(app, 'permissions', key) || before === null || after === null) continue;
     if (before.type === after.type && before.global === after.global) continue;
     const at = (manifest.permissions ?? []).findIndex((permission) => permission?.code === key);
     faults.add(['permissions', at], `${key} stays ${before.type}${before.global ? ' and global' : ', not global'}`, {

@@ -1,5 +1,6 @@
 /** Notification types in the plan: what is wanted, what stays whatever the manifest says, what speaks against it. Pure. */
 
+import { PANEL_APP } from '../../administration/panel.ts';
 import type { Faults } from './fields.ts';
 import { byCode, type Manifest, type ManifestNotificationType } from './format.ts';
 import { Steps } from './steps.ts';
@@ -16,7 +17,6 @@ export interface NotificationTypePlan {
 const GENERIC = 'generic';
 
 /** What a system type of the panel's own application always is (specification, "Default seed"). */
-const PANEL_APP = 'auth';
 const FIXED = ['emailEnabled', 'pushEnabled', 'userCanDisable', 'selfServiceEnabled'] as const;
 
 /** Compares. With prune what the section does not name goes, but for `generic` and system types: those stay. */

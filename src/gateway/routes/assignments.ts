@@ -3,12 +3,10 @@
 import { z } from 'zod';
 import type { AssignedRole, HolderRow } from '../../catalog/assignments.ts';
 import { successData } from '../envelopes.ts';
-import { AppParams, EmailParams, id, idParam, search, timestamp } from '../fields.ts';
+import { AppParams, id, idParam, MemberParams, search, timestamp } from '../fields.ts';
 import { applicationLevel } from '../guards.ts';
 import { paged, pagedData, pageOf, pageParams, pageSchema } from '../paging.ts';
 import { answer, defineRoute, type Route } from '../route.ts';
-
-const MemberParams = z.strictObject({ ...EmailParams.shape, ...AppParams.shape });
 
 const Assigned = z.array(z.strictObject({ id, code: z.string(), description: z.string().nullable() }));
 

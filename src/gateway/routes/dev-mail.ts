@@ -5,7 +5,7 @@ import { isLoopbackHost } from '../../address-kind.ts';
 import { escapeHtml } from '../../delivery/layout.ts';
 import type { KeptMail } from '../../delivery/mailbox.ts';
 import { UsherError } from '../../errors.ts';
-import { successData, type ValueEnvelope } from '../envelopes.ts';
+import { HTML_TYPE, JSON_TYPE, successData, type ValueEnvelope } from '../envelopes.ts';
 import { timestamp } from '../fields.ts';
 import { type Guard, open } from '../guards.ts';
 import { defineRoute, type Route } from '../route.ts';
@@ -13,8 +13,6 @@ import { defineRoute, type Route } from '../route.ts';
 const STYLE = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
 table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.4rem .75rem .4rem 0;border-bottom:1px solid #8884;overflow-wrap:anywhere}th{white-space:nowrap}
 iframe{width:100%;height:42rem;border:1px solid #8886;background:#fff}pre{white-space:pre-wrap;border:1px solid #8886;padding:1rem}`;
-
-const HTML = 'text/html; charset=utf-8';
 
 /** A mail brings its own inline styles and pictures; nothing else of it may act, here or in its sandboxed frame. */
 const POLICY =
@@ -37,10 +35,10 @@ function pageOr<T>(name: string, page: (payload: T) => string): ValueEnvelope {
   return {
     kind: 'value',
     name,
-    media: [HTML, 'application/json; charset=utf-8'],
+    media: [HTML_TYPE, JSON_TYPE],
     headers: { 'content-security-policy': POLICY },
-    encode: (payload, media) => (media === HTML ? page(payload as T) : successData.encode(payload, media)),
-    describe: (payload, media) => (media === HTML ? { type: 'string' } : successData.describe(payload, media)),
+    encode: (payload, media) => (media === HTML_TYPE ? page(payload as T) : successData.encode(payload, media)),
+    describe: (payload, media) => (media === HTML_TYPE ? { type: 'string' } : successData.describe(payload, media)),
   };
 }
 

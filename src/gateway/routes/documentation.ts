@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { docsPage } from '../docs-page.ts';
-import { bare, text } from '../envelopes.ts';
+import { bare, HTML_TYPE, text } from '../envelopes.ts';
 import { open } from '../guards.ts';
 import type { OpenApiDocument } from '../openapi.ts';
 import { defineRoute, type Route } from '../route.ts';
@@ -40,7 +40,7 @@ export function documentation(routes: readonly Route[]): readonly Route[] {
       tag: 'Operations',
       summary: 'This document as a page',
       guard: open,
-      envelope: text('text/html; charset=utf-8', docsPage.headers),
+      envelope: text(HTML_TYPE, docsPage.headers),
       status: 200,
       response: z.string(),
       cacheControl: CACHE,

@@ -5,9 +5,10 @@ import { KINDS } from '../../catalog/manifest/steps.ts';
 import { UsherError } from '../../errors.ts';
 import { isApplicationCode } from '../../grammar.ts';
 import { rawText } from '../bodies.ts';
-import { type JsonSchema, successData, successDataWithProgress, type ValueEnvelope } from '../envelopes.ts';
+import { JSON_TYPE, type JsonSchema, successData, successDataWithProgress, type ValueEnvelope } from '../envelopes.ts';
 import { applicationLevel, superAdmin } from '../guards.ts';
 import { DEADLINE_MS } from '../limits.ts';
+import { accessLevel } from '../questions.ts';
 import { answer, defineRoute, type Route } from '../route.ts';
 
 const YAML_TYPES = ['application/yaml', 'text/yaml', 'application/x-yaml'] as const;
@@ -98,7 +99,7 @@ const applyManifest = defineRoute({
 const manifestEnvelope: ValueEnvelope = {
   kind: 'value',
   name: 'manifest',
-  media: ['application/yaml; charset=utf-8', 'application/json; charset=utf-8'],
+  media: ['application/yaml; charset=utf-8', JSON_TYPE],
   encode: (payload, media) => {
     const { manifest, yaml } = payload as z.output<typeof ExportAnswer>;
     return media.startsWith('application/yaml') ? yaml : String(successData.encode(manifest, media));
@@ -111,7 +112,6 @@ const manifestEnvelope: ValueEnvelope = {
 
 const named = <T extends z.ZodRawShape>(shape: T) => z.array(z.strictObject({ code: z.string(), ...shape }));
 const description = z.string().optional();
-const accessLevel = z.enum(['allowed', 'view', 'edit']);
 
 const ManifestAnswer = z.strictObject({
   application: z.strictObject({

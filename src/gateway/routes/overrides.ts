@@ -4,21 +4,17 @@ import { z } from 'zod';
 import type { OverrideRow, PlacedOverrideRow } from '../../catalog/overrides.ts';
 import { Level } from '../../engine/types.ts';
 import { successData } from '../envelopes.ts';
-import { AppParams, EmailParams, id, permissionSet, readOnly, resourceId, search, slug, timestamp } from '../fields.ts';
+import { id, MemberParams, permissionSet, readOnly, resourceId, search, slug, timestamp } from '../fields.ts';
 import { applicationLevel } from '../guards.ts';
 import { keyedPage, keyedPageParams, pagedData, pageSchema } from '../paging.ts';
-import { LEVEL_NAMES } from '../questions.ts';
+import { accessLevel, LEVEL_NAMES, LEVELS } from '../questions.ts';
 import { answer, defineRoute, type Route } from '../route.ts';
 
-const MemberParams = z.strictObject({ ...EmailParams.shape, ...AppParams.shape });
 const ResourceParams = z.strictObject({
   ...MemberParams.shape,
   resourceType: slug.meta({ description: "The code of an entity in the application's catalog." }),
   resourceId: resourceId.meta({ description: 'The identifier of the record, percent-encoded.' }),
 });
-
-const accessLevel = z.enum(['allowed', 'view', 'edit']);
-const LEVELS = { allowed: Level.ALLOWED, view: Level.VIEW, edit: Level.EDIT } as const;
 
 const override = {
   permissionId: id,

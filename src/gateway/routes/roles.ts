@@ -2,11 +2,10 @@
 
 import { z } from 'zod';
 import type { RolePermission, RoleRow } from '../../catalog/roles.ts';
-import { Level } from '../../engine/types.ts';
 import { noContent, successData } from '../envelopes.ts';
 import { AppParams, description, id, idParam, permissionSet, readOnly, slug, timestamp } from '../fields.ts';
 import { applicationLevel } from '../guards.ts';
-import { LEVEL_NAMES } from '../questions.ts';
+import { accessLevel, LEVEL_NAMES, LEVELS } from '../questions.ts';
 import { answer, defineRoute, type Route } from '../route.ts';
 
 const Role = z.strictObject({
@@ -104,9 +103,6 @@ const deleteRole = defineRoute({
     return answer(undefined, { revision });
   },
 });
-
-const accessLevel = z.enum(['allowed', 'view', 'edit']);
-const LEVELS = { allowed: Level.ALLOWED, view: Level.VIEW, edit: Level.EDIT } as const;
 
 const RolePermissionAnswer = z.strictObject({
   permissions: z.array(z.strictObject({ permissionId: id, code: z.string(), accessLevel })),

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { escapeHtml } from '../../delivery/layout.ts';
 import type { BodyFormat } from '../bodies.ts';
-import { objectSchema, text, type ValueEnvelope } from '../envelopes.ts';
+import { HTML_TYPE, JSON_TYPE, successData, text, type ValueEnvelope } from '../envelopes.ts';
 import { open } from '../guards.ts';
 import { defineRoute, type Route } from '../route.ts';
 
@@ -12,7 +12,6 @@ const POLICY = {
   'content-security-policy':
     "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 };
-const HTML = 'text/html; charset=utf-8';
 const STYLE =
   ':root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem}button{font:inherit;padding:.5rem 1rem}';
 
@@ -35,7 +34,7 @@ const showButton = defineRoute({
   description: 'Changes nothing: scanners of mail follow links.',
   guard: open,
   query,
-  envelope: text(HTML, POLICY),
+  envelope: text(HTML_TYPE, POLICY),
   status: 200,
   response: z.string(),
   errors: ['NOT_FOUND'],
@@ -51,17 +50,16 @@ const showButton = defineRoute({
 const doneEnvelope: ValueEnvelope = {
   kind: 'value',
   name: 'unsubscribed',
-  media: ['application/json; charset=utf-8', HTML],
+  media: [JSON_TYPE, HTML_TYPE],
   headers: POLICY,
   encode: (data, media) =>
-    media === HTML
+    media === HTML_TYPE
       ? page(
           'Unsubscribed',
           '<p>You get no more e-mails of this kind. It can be switched on again in your settings.</p>',
         )
-      : JSON.stringify({ success: true, data }),
-  describe: (payload, media) =>
-    media === HTML ? { type: 'string' } : objectSchema({ success: { const: true }, data: payload }),
+      : successData.encode(data, media),
+  describe: (payload, media) => (media === HTML_TYPE ? { type: 'string' } : successData.describe(payload, media)),
 };
 
 /** What mail programs (`List-Unsubscribe=One-Click`), forms and others send along; the token says everything. */

@@ -2,13 +2,11 @@
 
 import { z } from 'zod';
 import { successData } from '../envelopes.ts';
-import { AppParams, EmailParams, id, timestamp } from '../fields.ts';
+import { id, MemberParams, timestamp } from '../fields.ts';
 import { applicationLevel } from '../guards.ts';
 import { paged, pagedData, pageOf, pageParams, pageSchema } from '../paging.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { EXAMPLE, Preferences, preferencesBody, refuseOtherCode } from './my-apps.ts';
-
-const MemberParams = z.strictObject({ ...EmailParams.shape, ...AppParams.shape });
 
 const readPreferences = defineRoute({
   method: 'get',

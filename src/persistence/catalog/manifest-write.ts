@@ -9,6 +9,7 @@ import type {
   RolePermissionRow,
   RoleRow,
 } from './manifest-read.ts';
+import { expectRows } from './touched.ts';
 
 /**
  * The statements of an apply. Each takes at most a page of rows (manifest-read.ts), names things by code and address, and
@@ -16,19 +17,9 @@ import type {
  * All run after `lockApplication` in the same transaction.
  */
 
-interface Touched {
-  readonly numAffectedRows?: bigint;
-}
-
-function expect(touched: Touched, rows: number, what: string): void {
-  if (Number(touched.numAffectedRows ?? -1) !== rows) {
-    throw new Error(`a manifest's ${what} touched ${touched.numAffectedRows} rows instead of ${rows}`);
-  }
-}
-
 /** Makes entities, or gives those that are there these fields. */
 export async function putEntities({ kysely }: Tx, app: number, rows: readonly EntityRow[]): Promise<void> {
-  expect(
+  expectRows(
     await sql`
       insert into entity (application_id, code, name, description, id_label, list_endpoint)
       select ${app}, * from unnest(
@@ -44,7 +35,7 @@ export async function putEntities({ kysely }: Tx, app: number, rows: readonly En
 
 /** Makes permissions, or gives those that are there these fields; parents are for `putParents`, when all are there. */
 export async function putPermissions({ kysely }: Tx, app: number, rows: readonly PermissionRow[]): Promise<void> {
-  expect(
+  expectRows(
     await sql`
       insert into permission (application_id, code, tiered, description, group_name, global)
       select ${app}, * from unnest(
@@ -63,7 +54,7 @@ export async function putParents(
   app: number,
   rows: readonly Pick<PermissionRow, 'code' | 'parent'>[],
 ): Promise<void> {
-  expect(
+  expectRows(
     await sql`
       update permission set parent_id =
         (select id from permission other where other.application_id = ${app} and other.code = t.parent)
@@ -75,7 +66,7 @@ export async function putParents(
 }
 
 export async function putRoles({ kysely }: Tx, app: number, rows: readonly RoleRow[]): Promise<void> {
-  expect(
+  expectRows(
     await sql`
       insert into role (application_id, code, description)
       select ${app}, * from unnest(
@@ -93,7 +84,7 @@ export async function putRolePermissions(
   app: number,
   rows: readonly RolePermissionRow[],
 ): Promise<void> {
-  expect(
+  expectRows(
     await sql`
       insert into role_permission (application_id, role_id, permission_id, tiered, level)
       select ${app}, r.id, p.id, p.tiered, t.level
@@ -113,7 +104,7 @@ export async function deleteRolePermissions(
   app: number,
   rows: readonly Omit<RolePermissionRow, 'level'>[],
 ): Promise<void> {
-  expect(
+  expectRows(
     await sql`
       delete from role_permission x
       using unnest(${rows.map((row) => row.role)}::text[], ${rows.map((row) => row.permission)}::text[])
@@ -132,7 +123,7 @@ export async function deleteDefinitions(
   app: number,
   codes: readonly string[],
 ): Promise<void> {
-  expect(
+  expectRows(
     await sql`delete from ${sql.table(table)} where application_id = ${app} and code = any(${codes}::text[])`.execute(
       kysely,
     ),
@@ -143,7 +134,7 @@ export async function deleteDefinitions(
 
 /** The people of these rows have a record already (people.ts). */
 export async function insertAdmins({ kysely }: Tx, app: number, emails: readonly string[]): Promise<void> {
-  expect(
+  expectRows(
     await sql`
       insert into app_admin (person_id, application_id)
       select person.id, ${app} from person where email = any(${emails}::text[])`.execute(kysely),
@@ -162,7 +153,7 @@ export async function deleteAdmins({ kysely }: Tx, app: number, emails: readonly
 }
 
 export async function insertAssignments({ kysely }: Tx, app: number, rows: readonly AssignmentRow[]): Promise<void> {
-  expect(
+  expectRows(
     await sql`
       insert into user_role (person_id, application_id, role_id)
       select person.id, ${app}, r.id
@@ -185,7 +176,7 @@ export async function deleteAssignments({ kysely }: Tx, app: number, rows: reado
 
 /** Makes overrides, or gives those that are there this level. */
 export async function putOverrides({ kysely }: Tx, app: number, rows: readonly OverrideRow[]): Promise<void> {
-  expect(
+  expectRows(
     await sql`
       insert into resource_override (person_id, application_id, resource_type, resource_id, permission_id, tiered, level)
       select person.id, ${app}, t.type, t.id, p.id, p.tiered, t.level

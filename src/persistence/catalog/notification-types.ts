@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import { expectRows } from './touched.ts';
 
 /** Statements about notification types that the catalog needs: what every application has, texts, manifests. */
 
@@ -80,23 +81,26 @@ export interface NotificationTypeRow {
   emailFromName: string | null;
 }
 
+/** Its columns. */
+export const NOTIFICATION_TYPE = [
+  'code',
+  'name',
+  'description',
+  'email_enabled as emailEnabled',
+  'push_enabled as pushEnabled',
+  'user_can_disable as userCanDisable',
+  'default_email as defaultEmail',
+  'default_push as defaultPush',
+  'self_service_enabled as selfServiceEnabled',
+  'system',
+  'email_from_name as emailFromName',
+] as const;
+
 /** All types of an application, by code. */
 export async function readNotificationTypes(tx: Tx, app: number): Promise<NotificationTypeRow[]> {
   return await tx.kysely
     .selectFrom('notification_type')
-    .select([
-      'code',
-      'name',
-      'description',
-      'email_enabled as emailEnabled',
-      'push_enabled as pushEnabled',
-      'user_can_disable as userCanDisable',
-      'default_email as defaultEmail',
-      'default_push as defaultPush',
-      'self_service_enabled as selfServiceEnabled',
-      'system',
-      'email_from_name as emailFromName',
-    ])
+    .select(NOTIFICATION_TYPE)
     .where('application_id', '=', app)
     .orderBy('code')
     .execute();
@@ -134,11 +138,7 @@ export async function putNotificationTypes(
       self_service_enabled = excluded.self_service_enabled, system = excluded.system, updated_at = now()`.execute(
     kysely,
   );
-  if (Number(touched.numAffectedRows ?? -1) !== rows.length) {
-    throw new Error(
-      `a manifest's notification types touched ${touched.numAffectedRows} rows instead of ${rows.length}`,
-    );
-  }
+  expectRows(touched, rows.length, 'notification types');
 }
 
 /** Those of the codes whose type notifications are of, or templates, where these count. */

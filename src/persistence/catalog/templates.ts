@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import { expectRows } from './touched.ts';
 
 /** Statements about templates that manifests need; each takes at most a page of rows (manifest-read.ts). */
 
@@ -54,7 +55,7 @@ export async function putTemplates({ kysely }: Tx, app: number, rows: readonly T
     on conflict (notification_type_id, key, locale) do update set subject = excluded.subject, html = excluded.html,
       text = excluded.text, push_title = excluded.push_title, push_body = excluded.push_body, url = excluded.url,
       required_variables = excluded.required_variables, updated_at = now()`.execute(kysely);
-  expectRows(touched.numAffectedRows, rows.length, 'templates');
+  expectRows(touched, rows.length, 'templates');
 }
 
 export async function deleteTemplates(
@@ -70,11 +71,5 @@ export async function deleteTemplates(
       notification_type n
     where x.application_id = ${app} and n.application_id = ${app} and n.code = t.type
       and x.notification_type_id = n.id and x.key = t.key and x.locale = t.locale`.execute(kysely);
-  expectRows(touched.numAffectedRows, rows.length, 'removal of templates');
-}
-
-/** The plan was made on a locked application, so that another number would be a mistake of ours. */
-function expectRows(touched: bigint | undefined, rows: number, what: string): void {
-  if (Number(touched ?? -1) !== rows)
-    throw new Error(`a manifest's ${what} touched ${touched} rows instead of ${rows}`);
+  expectRows(touched, rows.length, 'removal of templates');
 }

@@ -41,8 +41,6 @@ const FIND_SQL = `select ${COLUMNS} from person p join profile f on f.person_id 
 
 const FIND_MANY_SQL = `select ${COLUMNS} from person p join profile f on f.person_id = p.id where p.email = any($1::text[])`;
 
-const FIND_ALL_SQL = `select ${COLUMNS} from person p join profile f on f.person_id = p.id where p.id = any($1::bigint[])`;
-
 /**
  * Lists as long as each other: $1 e-mail, $2 to $4 names, $5 how new they are, $6 picture, $7 issuer, $8 subject. In the order
  * of the addresses, so that of two who make the same people neither waits for the other.
@@ -74,12 +72,6 @@ export async function findProfile(tx: Tx, email: string): Promise<ProfileRow | u
 export async function findProfiles(tx: Tx, emails: readonly string[]): Promise<Map<string, ProfileRow>> {
   const { rows } = await tx.kysely.executeQuery<ProfileRow>(CompiledQuery.raw(FIND_MANY_SQL, [emails]));
   return new Map(rows.map((row) => [row.email, row]));
-}
-
-/** The profiles of persons, by their numbers; persons without one are left out. */
-export async function profilesOf(tx: Tx, ids: readonly number[]): Promise<Map<number, ProfileRow>> {
-  const { rows } = await tx.kysely.executeQuery<ProfileRow>(CompiledQuery.raw(FIND_ALL_SQL, [ids]));
-  return new Map(rows.map((row) => [row.id, row]));
 }
 
 /** What a new profile is made of. */

@@ -1,20 +1,13 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 
-/** What the provider's word about a user did. */
-export interface StateChange {
-  /** False when the user's last change of state was later than `at`: nothing was changed. */
-  applied: boolean;
-  /** Whether the flag is another one now: then the caller announces `u:EMAIL`. */
-  changed: boolean;
-}
-
 /**
  * Sets the provider's flag of a user with a profile (contract 4: a user is active when the provider says so and no
  * administrator has blocked it). `at` is when it happened there; null when the source does not say: then the last to
- * arrive wins. A time before the last change of state changes nothing.
+ * arrive wins. A time before the last change of state changes nothing. Answers whether the flag is another one now: then the
+ * caller announces `u:EMAIL`.
  */
-export async function setProviderActive(tx: Tx, id: number, active: boolean, at: Date | null): Promise<StateChange> {
+export async function setProviderActive(tx: Tx, id: number, active: boolean, at: Date | null): Promise<boolean> {
   // The person first, as everywhere: two events about one user are carried out one after the other.
   await tx.kysely.selectFrom('person').select('id').where('id', '=', id).forNoKeyUpdate().execute();
   const moment = sql<Date>`coalesce(${at}::timestamptz, now())`;
@@ -26,12 +19,12 @@ export async function setProviderActive(tx: Tx, id: number, active: boolean, at:
       sql<boolean>`(state_changed_at is null or ${at}::timestamptz is null or state_changed_at <= ${at}::timestamptz)`,
     )
     .executeTakeFirstOrThrow();
-  if (moved === 0n) return { applied: false, changed: false };
+  if (moved === 0n) return false;
   const { numUpdatedRows: changed } = await tx.kysely
     .updateTable('person')
     .set({ provider_active: active })
     .where('id', '=', id)
     .where('provider_active', '<>', active)
     .executeTakeFirstOrThrow();
-  return { applied: true, changed: changed > 0n };
+  return changed > 0n;
 }

@@ -88,7 +88,7 @@ const STATEMENTS = [
   )`,
   `create index app_event_member on app_event (person_id, application_id, id)`,
   `create index app_event_application on app_event (application_id)`,
-  // Events that were told once already: source is 'application-event' or 'webhook', key the caller's eventId.
+  // Events that were told once already: source is 'application-event', 'webhook' or 'login', key the teller's own name for it.
   `create table seen_event (
     source text collate "C" not null,
     key text collate "C" not null,

@@ -3,7 +3,7 @@ import { STAMPS } from './stamps.ts';
 
 /**
  * Notification types, templates and preferences; notifications and their deliveries; push subscriptions.
- * The deliveries table is the truth of what is still to be sent: a job only wakes a worker (contract 6).
+ * The deliveries table is the truth of what is still to be sent: a bell only wakes a worker (docs/adr/0008).
  */
 export class Migration0003Notifications extends Migration {
   override up(): void {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { NotificationTypeRow } from '../catalog/notification-types.ts';
+import { NOTIFICATION_TYPE, type NotificationTypeRow } from '../catalog/notification-types.ts';
 import type { Tx } from '../database.ts';
 
 /** A type as its endpoints show it. */
@@ -12,22 +12,7 @@ export interface TypeRow extends NotificationTypeRow {
 /** What an administrator sets. */
 export type TypeFields = Omit<TypeRow, 'id' | 'code' | 'system' | 'createdAt' | 'updatedAt'>;
 
-const COLUMNS = [
-  'id',
-  'code',
-  'name',
-  'description',
-  'email_enabled as emailEnabled',
-  'push_enabled as pushEnabled',
-  'user_can_disable as userCanDisable',
-  'default_email as defaultEmail',
-  'default_push as defaultPush',
-  'self_service_enabled as selfServiceEnabled',
-  'system',
-  'email_from_name as emailFromName',
-  'created_at as createdAt',
-  'updated_at as updatedAt',
-] as const;
+const COLUMNS = ['id', ...NOTIFICATION_TYPE, 'created_at as createdAt', 'updated_at as updatedAt'] as const;
 
 function columnsOf(fields: TypeFields) {
   return {

@@ -5,6 +5,7 @@
  */
 
 import { createHmac } from 'node:crypto';
+import { AUTH_TYPE } from '../../administration/panel.ts';
 import { type Sealing, SIGNING_KEY_CONTEXT } from '../../brands/sealing.ts';
 import type { Senders } from '../../brands/senders.ts';
 import { smtpFailed } from '../../brands/smtp.ts';
@@ -26,9 +27,9 @@ import {
 import { getSetting } from '../../persistence/settings.ts';
 import type { Logger } from '../../telemetry.ts';
 import type { SecretSource } from '../login-cookie.ts';
-import { AUTH_TYPE, PROVIDER_SETTING } from './auth-type.ts';
 import { type Composed, compose } from './compose.ts';
 import { type AuthMail, readPayload } from './payload.ts';
+import { PROVIDER_SETTING } from './provider-setting.ts';
 import { invalid, verifySignature } from './signature.ts';
 
 export interface AuthMailsParts {
@@ -155,7 +156,7 @@ export class AuthMails {
 
   #facts({ templateKey, recipient: email, orgId }: AuthMail): Promise<AuthMailFacts> {
     const { config, database } = this.#parts;
-    const key = { appCode: config.idp.notificationAppCode, typeCode: AUTH_TYPE.code, templateKey, email };
+    const key = { appCode: config.idp.notificationAppCode, typeCode: AUTH_TYPE, templateKey, email };
     return database.read((tx) => readAuthMailFacts(tx, { ...key, orgId: orgId ?? '' }));
   }
 

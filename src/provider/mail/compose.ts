@@ -1,11 +1,12 @@
 /** The words of an auth mail: a template's, or the provider's own. (Specification, delivery flow, 3 to 5.) */
 
 import type { MailSender } from '../../delivery/mail.ts';
+import { SYSTEM_LANGUAGE } from '../../grammar.ts';
 import type { Renderer } from '../../notifications/render.ts';
+import { chooseVariant } from '../../notifications/variant.ts';
 import type { AuthMailFacts, AuthTemplate } from '../../persistence/provider/auth-mails.ts';
 import { type Content, contentOf } from './fallback.ts';
 import type { AuthMail } from './payload.ts';
-import { chooseVariant } from './variants.ts';
 
 /** Why the provider's own words were used. */
 export type FallbackReason = 'unknown_event' | 'no_template' | 'missing_variables' | 'render_failed';
@@ -27,14 +28,12 @@ export interface Ingredients {
   sender: MailSender;
 }
 
-const DEFAULT_LOCALE = 'en';
-
 /** Throws VALIDATION_FAILED when neither a template nor the provider has words for it. */
 export async function compose(renderer: Pick<Renderer, 'render'>, all: Ingredients): Promise<Composed> {
   const { mail, facts } = all;
   // A profile's own language goes before what a login component said (contract 8).
   const registered = facts.profile?.locale == null ? facts.registrationLocale : null;
-  const locale = facts.profile?.locale ?? registered ?? DEFAULT_LOCALE;
+  const locale = facts.profile?.locale ?? registered ?? SYSTEM_LANGUAGE;
   const common = { templateKey: mail.templateKey, registered };
   const words = await panelWords(renderer, all, locale);
   if (typeof words !== 'string') return { ...common, ...words, source: 'panel', fallbackReason: null };
@@ -48,8 +47,8 @@ async function panelWords(
   locale: string,
 ): Promise<{ content: Content; locale: string } | FallbackReason> {
   if (mail.templateKey === null) return 'unknown_event';
-  const template = chooseVariant(locale, facts.variants, facts.fallbacks);
-  if (template === null) return 'no_template';
+  const template = chooseVariant(facts.variants, locale, facts.fallbacks);
+  if (template === undefined) return 'no_template';
   const variables = variablesOf({ mail, facts, sender }, template.locale);
   if (!template.requiredVariables.every((name) => isThere(variables, name))) return 'missing_variables';
   const { user, app, brand, locale: language, ...payload } = variables;

@@ -1,4 +1,4 @@
-/** What the provider sends for an e-mail, read leniently: fields that are not known are passed over. (Facts, identity provider, 1.) */
+/** What the provider sends for an e-mail, read leniently: fields that are not known are passed over. */
 
 import { z } from 'zod';
 import { validationFailed } from '../../errors.ts';

@@ -1,10 +1,11 @@
 /** What auth mails need from the first start (specification, "Default seed"): a template for each kind of mail. Their type is the catalog's. */
 
+import { AUTH_TYPE, PANEL_APP } from '../../administration/panel.ts';
 import { type Sealing, SIGNING_KEY_CONTEXT } from '../../brands/sealing.ts';
 import type { Outcome, Tx } from '../../persistence/database.ts';
 import { ensureTemplates } from '../../persistence/provider/auth-mails.ts';
 import { getSetting, putSetting } from '../../persistence/settings.ts';
-import { AUTH_TYPE, PROVIDER_SETTING } from './auth-type.ts';
+import { PROVIDER_SETTING } from './provider-setting.ts';
 import { AUTH_TEMPLATES } from './templates.ts';
 
 /** Which templates were made once, `key/locale` each: one that was deleted later stays deleted. */
@@ -27,7 +28,7 @@ async function seedTemplates(tx: Tx): Promise<void> {
   const seeded = new Set<unknown>(Array.isArray(kept) ? kept : []);
   const missing = AUTH_TEMPLATES.filter((template) => !seeded.has(nameOf(template)));
   if (missing.length === 0) return;
-  await ensureTemplates(tx, AUTH_TYPE, missing);
+  await ensureTemplates(tx, { app: PANEL_APP, code: AUTH_TYPE }, missing);
   await putSetting(tx, TEMPLATES_SEEDED, [...seeded, ...missing.map(nameOf)]);
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
+import { chooseVariant } from '../../../src/notifications/variant.ts';
 import { contentOf } from '../../../src/provider/mail/fallback.ts';
 import { readPayload } from '../../../src/provider/mail/payload.ts';
 import { scrub, unescapeHtml } from '../../../src/provider/mail/text.ts';
-import { chooseVariant } from '../../../src/provider/mail/variants.ts';
 import { IDP, mailBody } from './provider-mails.ts';
 
 const ORIGINS = new Set([IDP, 'https://usher.example.com']);
@@ -123,9 +123,9 @@ describe('the language', () => {
     ['de', of('fr', 'it'), 'fr'],
     ['unknown', of('it', 'cs'), 'cs'],
   ])('%s is written as the best there is', (locale, variants, chosen) => {
-    expect(chooseVariant(locale, variants, registry)?.locale).toBe(chosen);
+    expect(chooseVariant(variants, locale, registry)?.locale).toBe(chosen);
   });
   test('of no variant there is none', () => {
-    expect(chooseVariant('en', [], registry)).toBeNull();
+    expect(chooseVariant([], 'en', registry)).toBeUndefined();
   });
 });

@@ -1,0 +1,21 @@
+/** What the service itself needs in the application of the panel (contract 5): neither a route nor a manifest takes it away. */
+
+import {
+  PANEL_ADMIN,
+  PANEL_APP,
+  PANEL_ENTITY,
+  PANEL_ENTRY,
+  PANEL_MANAGE,
+  PANEL_MANAGER,
+} from '../administration/panel.ts';
+
+/** Entities keep their code, permissions their type and reach too. */
+const NEEDED = {
+  entities: new Set([PANEL_ENTITY]),
+  permissions: new Set([PANEL_ENTRY, PANEL_MANAGE]),
+  roles: new Set([PANEL_MANAGER, PANEL_ADMIN]),
+} as const satisfies Record<string, ReadonlySet<string>>;
+
+export function isSystemRecord(app: string, section: keyof typeof NEEDED, code: string): boolean {
+  return app === PANEL_APP && NEEDED[section].has(code);
+}

@@ -1,0 +1,2 @@
+/** The setting in which setup keeps the provider's id and its sealed signing key: `{providerId, signingKey}`. */
+export const PROVIDER_SETTING = 'idp.notification-provider';
