@@ -223,7 +223,7 @@ export const OUTSIDE: readonly Mutant[] = [
   mutant(
     'a write that lost its COMMIT is said to have failed',
     'persistence/transactions.ts',
-    'if (isRefusedCommit(error)) throw error;',
+    'if (isRefusedCommit(error) || isUnbegun(error)) throw error;',
     'throw error;',
     'persistence/outage',
     'persistence/change',
@@ -231,8 +231,8 @@ export const OUTSIDE: readonly Mutant[] = [
   mutant(
     'a write is acknowledged before its own instance sees it',
     'persistence/transactions.ts',
-    'await this.#reached(committed.revision);',
-    'void this.#reached(committed.revision);',
+    'await this.#reached(committed.mark);',
+    'void this.#reached(committed.mark);',
     'persistence/change',
     'doors/differential',
   ),
