@@ -123,7 +123,8 @@ export class AppPreferences {
    * `appId`: the application of that code as it is now. Left out: whether that may be so.
    */
   isQuiet(email: string, app: string, appId?: number | null): boolean {
-    const quiet = this.#quiet.get(`${app}:${email}`);
+    // Those that were looked at need not stay longer: all are over in five minutes.
+    const quiet = this.#quiet.peek(`${app}:${email}`);
     if (quiet === undefined || this.#options.clock.monotonic() >= quiet.until) return false;
     return appId === undefined || appId === quiet.appId;
   }
