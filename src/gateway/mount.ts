@@ -3,7 +3,7 @@
  * contract 2 tells what is wrong: 404, 405, 401, 403, then 413, 415, 400, then whatever the handler does not find.
  */
 
-import { toUsherError, UsherError } from '../errors.ts';
+import { type Issue, toUsherError, UsherError } from '../errors.ts';
 import { NO_BODY } from './bodies.ts';
 import { optionsHeaders, refuseBrowser, type Site } from './browsers.ts';
 import { CallerGone, type Exchange } from './exchange.ts';
@@ -90,11 +90,8 @@ async function travel(
         ? undefined
         : await receiveBody(exchange, route.body ?? NO_BODY);
 
-    const findings = new Findings();
-    findings.add(issues);
-    const params = route.params === null || issues.length > 0 ? values : findings.check(route.params, values);
-    const query = route.query === null && search === '' ? NO_VALUES : readQuery(route, search, findings);
-    findings.settle();
+    const isPlain = route.takesAnyText && issues.length === 0 && route.query === null && search === '';
+    const { params, query } = isPlain ? { params: values, query: NO_VALUES } : examine(route, values, issues, search);
 
     const handled = route.handle(services, new RequestInput(exchange, route, writer, { caller, params, query, body }));
     const result =
@@ -196,6 +193,21 @@ function nameCaller(exchange: Exchange, actor: string | null): void {
 }
 
 const NO_VALUES: unknown = Object.freeze(Object.create(null));
+
+/** Parameters of path and query as their schemas give them; throws VALIDATION_FAILED with all that is wrong with them. */
+function examine(
+  route: Route,
+  values: Record<string, string>,
+  issues: readonly Issue[],
+  search: string,
+): { params: unknown; query: unknown } {
+  const findings = new Findings();
+  findings.add(issues);
+  const params = route.params === null || issues.length > 0 ? values : findings.check(route.params, values);
+  const query = route.query === null && search === '' ? NO_VALUES : readQuery(route, search, findings);
+  findings.settle();
+  return { params, query };
+}
 
 function readQuery(route: Route, search: string, findings: Findings): unknown {
   const { values, issues } = parseQuery(search);
