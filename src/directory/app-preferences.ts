@@ -4,12 +4,13 @@
  */
 
 import { LRUCache } from 'lru-cache';
-import { administer, applicationOf, type By, editorOf } from '../administration/administer.ts';
+import { administer, applicationOf, type By, editorOf, existing } from '../administration/administer.ts';
 import type { Clock } from '../clock.ts';
 import { UsherError } from '../errors.ts';
 import { record } from '../persistence/audit.ts';
 import { findApplicationId } from '../persistence/catalog/applications.ts';
 import type { Database, Tx } from '../persistence/database.ts';
+import { type NotedActivity, noteActivity } from '../persistence/directory/activity.ts';
 import {
   type EventRow,
   findKnown,
@@ -24,13 +25,22 @@ import {
   recordLogin,
   setPreferences,
 } from '../persistence/directory/preferences.ts';
-import { present, type SignedIn, type TokenPolicy } from './presence.ts';
+import { namedAt, present, type SignedIn, type TokenPolicy } from './presence.ts';
+import { Together } from './together.ts';
 import type { Turns } from './turns.ts';
 
 export type { EventRow, Preferences, PreferencesChange } from '../persistence/directory/preferences.ts';
 
 /** Members whose activity needs no look at the database for a while; each takes some 200 bytes. */
 const MAX_MEMBERS = 20_000;
+/** Statements of activity at once: whoever comes while fewer are under way waits for his own alone. */
+const STATEMENTS = 4;
+
+interface Quiet {
+  readonly appId: number;
+  /** Monotonic milliseconds. */
+  readonly until: number;
+}
 
 export interface AppPreferencesOptions {
   database: Database;
@@ -41,12 +51,30 @@ export interface AppPreferencesOptions {
 
 export class AppPreferences {
   readonly #options: AppPreferencesOptions;
-  /** Until when there is nothing to write of a member's activity, by the monotonic clock. The database decides all the same. */
-  readonly #quietUntil = new LRUCache<string, number>({ max: MAX_MEMBERS });
+  /** Until when there is nothing to write of a member's activity. The database decides all the same. */
+  readonly #quiet = new LRUCache<string, Quiet>({ max: MAX_MEMBERS });
   readonly #underway = new Map<string, Promise<boolean>>();
+  /** Activity of one moment, written by one statement. */
+  readonly #activities: Together<{ caller: SignedIn; app: string }, NotedActivity>;
 
   constructor(options: AppPreferencesOptions) {
     this.#options = options;
+    const { database, turns } = options;
+    this.#activities = new Together(
+      turns,
+      async (told) => {
+        const noted = await database.once(
+          noteActivity(
+            [...told.values()].map(({ caller, app }) => {
+              const { email, issuer, subject } = caller;
+              return { email, app, issuer, subject, namedAt: namedAt(caller) };
+            }),
+          ),
+        );
+        return new Map([...told.keys()].map((key, index) => [key, noted[index] as NotedActivity]));
+      },
+      STATEMENTS,
+    );
   }
 
   /** In every application where the user was or set something, by code. Makes nothing. */
@@ -74,14 +102,12 @@ export class AppPreferences {
   }
 
   /**
-   * Moves the last activity at most once in five minutes, across all instances; true when this call did. `appId` is the
-   * application as far as it is known without asking, so that a call inside the five minutes costs nothing; null: ask.
-   * NOT_FOUND for an unknown application.
+   * Moves the last activity at most once in five minutes, across all instances; true when this call did. One round trip, unless
+   * the token says what the profile does not hold yet: then that comes first. NOT_FOUND for an unknown application.
    */
-  async activity(caller: SignedIn, app: string, appId: number | null, requestId: string): Promise<boolean> {
-    if (appId === null) return await this.#recordActivity(caller, app, requestId, null);
-    if (this.isQuiet(caller.email, appId)) return false;
-    const key = `${appId}:${caller.email}`;
+  async activity(caller: SignedIn, app: string, requestId: string): Promise<boolean> {
+    // By the account too: another one's answer is not this one's.
+    const key = [app, caller.email, caller.issuer, caller.subject].join('\n');
     const running = this.#underway.get(key);
     if (running !== undefined) {
       await running;
@@ -92,17 +118,23 @@ export class AppPreferences {
     return await begun;
   }
 
-  /** Whether it is known here that there is nothing to write of somebody's activity in an application, without asking anybody. */
-  isQuiet(email: string, appId: number | null): boolean {
-    if (appId === null) return false;
-    const until = this.#quietUntil.get(`${appId}:${email}`);
-    return until !== undefined && this.#options.clock.monotonic() < until;
+  /**
+   * Whether it is known here that there is nothing to write of somebody's activity in an application, without asking anybody;
+   * `appId`: the application of that code as it is now. Left out: whether that may be so.
+   */
+  isQuiet(email: string, app: string, appId?: number | null): boolean {
+    // Those that were looked at need not stay longer: all are over in five minutes.
+    const quiet = this.#quiet.peek(`${app}:${email}`);
+    if (quiet === undefined || this.#options.clock.monotonic() >= quiet.until) return false;
+    return appId === undefined || appId === quiet.appId;
   }
 
-  async #recordActivity(caller: SignedIn, app: string, requestId: string, key: string | null): Promise<boolean> {
+  async #recordActivity(caller: SignedIn, app: string, requestId: string, key: string): Promise<boolean> {
     const began = this.#options.clock.monotonic();
-    const { recorded, waitMs } = await this.#write(caller, app, requestId, recordActivity);
-    if (key !== null) this.#quietUntil.set(key, began + waitMs);
+    const noted = await this.#activities.ask(key, { caller, app });
+    const appId = existing(noted?.appId ?? null, app);
+    const { recorded, waitMs } = noted?.isCurrent ? noted : await this.#write(caller, app, requestId, recordActivity);
+    this.#quiet.set(`${app}:${caller.email}`, { appId, until: began + waitMs });
     return recorded;
   }
 

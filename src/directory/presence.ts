@@ -95,6 +95,11 @@ function namesOf({ givenName, familyName, name }: SignedIn): Partial<Names> {
   return storableNames({ firstName: givenName, lastName: familyName, displayName: name });
 }
 
+/** Since when a profile must be as new as the token to be current; null where the token says nothing that may be new. */
+export function namedAt(caller: SignedIn): number | null {
+  return Object.keys(namesOf(caller)).length === 0 ? null : caller.issuedAt;
+}
+
 function issuedAt(caller: SignedIn): Date {
   return new Date(caller.issuedAt * 1000);
 }

@@ -11,12 +11,12 @@ import type { Database, Tx } from '../persistence/database.ts';
 import {
   applyNames,
   findProfile,
-  findProfiles,
   holdBrand,
   holdLanguage,
   type Names,
   type ProfileChange,
   type ProfileRow,
+  profilesAt,
   updateProfile,
 } from '../persistence/directory/profiles.ts';
 import { type NameDirectory, storableNames } from './names.ts';
@@ -78,7 +78,10 @@ export class Profiles {
   constructor(options: ProfilesOptions) {
     this.#options = options;
     const { database, policy, turns } = options;
-    this.#reads = new Together(turns, (emails) => database.read((tx) => findProfiles(tx, [...emails.keys()])));
+    this.#reads = new Together(turns, async (emails) => {
+      const found = await database.once(profilesAt([...emails.keys()]));
+      return new Map(found.map((row) => [row.email, row]));
+    });
     this.#arrivals = new Together(turns, async (callers) => {
       const made = await database.change(async (tx) => ({
         result: await makeProfiles(tx, [...callers.values()], policy),

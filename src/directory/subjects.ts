@@ -55,6 +55,21 @@ export class Subjects {
     if (!this.#isKnown(caller)) this.#known.delete(caller.email);
   }
 
+  /** Whether every call is to be asked about its account, whatever is remembered. */
+  get binding(): boolean {
+    return this.#policy.bindSubject;
+  }
+
+  /** Whether nobody needs to look the account up now: it was let in a short while ago, or is asked about with each call. */
+  isSettled(caller: Account): boolean {
+    return this.#policy.bindSubject || this.#isKnown(caller);
+  }
+
+  /** For who has just found it to be the one that is kept, or made it so. */
+  noteSettled(caller: Account): void {
+    if (!this.#policy.bindSubject) this.#remember(caller);
+  }
+
   async #notice(caller: SignedIn, requestId: string): Promise<void> {
     const kept = await this.#database.read((tx) => findSubject(tx, caller.email));
     if (kept && !isSame(kept, caller)) {

@@ -4,7 +4,7 @@ import type { Turns } from './turns.ts';
 
 /** People at once at most. */
 const BATCH = 256;
-/** Batches at once: while they are under way, who comes is collected for the next one. */
+/** Batches at once, unless told otherwise: while they are under way, who comes is collected for the next one. */
 const AT_ONCE = 2;
 
 /** Does the work for all; whoever is left out of its answer is answered undefined. */
@@ -18,13 +18,15 @@ interface Waiter<Asked, Answer> {
 export class Together<Asked, Answer> {
   readonly #turns: Turns;
   readonly #work: Work<Asked, Answer>;
+  readonly #atOnce: number;
   #waiting = new Map<string, Waiter<Asked, Answer>>();
   #running = 0;
   #deferred = false;
 
-  constructor(turns: Turns, work: Work<Asked, Answer>) {
+  constructor(turns: Turns, work: Work<Asked, Answer>, atOnce = AT_ONCE) {
     this.#turns = turns;
     this.#work = work;
+    this.#atOnce = atOnce;
   }
 
   /**
@@ -43,7 +45,7 @@ export class Together<Asked, Answer> {
 
   /** Begins once this turn of the event loop is over, so that all requests that were read in it are in. */
   #defer(): void {
-    if (this.#deferred || this.#running >= AT_ONCE) return;
+    if (this.#deferred || this.#running >= this.#atOnce) return;
     this.#deferred = true;
     setImmediate(() => {
       this.#deferred = false;

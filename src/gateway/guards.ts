@@ -158,6 +158,14 @@ export const profileOwner: Guard<Caller> = {
   },
 };
 
+/** As `signedIn`, for a route that settles the account when it writes, and asks `isSettled` when it does not. */
+export const accountSettler: Guard<Caller> = {
+  ...signedIn,
+  name: 'accountSettler',
+  permit: (services, request, caller) =>
+    asked((services.subjects.binding ? activePerson : personOf)(services, request, caller)),
+};
+
 /** An active SuperAdmin. */
 export const superAdmin: Guard<Caller> = {
   kind: 'superAdmin',

@@ -3,7 +3,7 @@
  * contract 2 tells what is wrong: 404, 405, 401, 403, then 413, 415, 400, then whatever the handler does not find.
  */
 
-import { toUsherError, UsherError } from '../errors.ts';
+import { type Issue, toUsherError, UsherError } from '../errors.ts';
 import { NO_BODY } from './bodies.ts';
 import { optionsHeaders, refuseBrowser, type Site } from './browsers.ts';
 import { CallerGone, type Exchange } from './exchange.ts';
@@ -11,7 +11,7 @@ import type { Guard, GuardRequest } from './guards.ts';
 import { Findings, parseQuery, readCookie } from './inputs.ts';
 import { DEADLINE_MS } from './limits.ts';
 import type { RateLimit } from './rates.ts';
-import { receiveBody } from './receive.ts';
+import { announcesBody, receiveBody } from './receive.ts';
 import type { AnswerWriter, ErrorContext, Responder } from './respond.ts';
 import { Answer, type Input, type Method, type RequestHeader, type Route } from './route.ts';
 import type { Services } from './services.ts';
@@ -82,20 +82,23 @@ async function travel(
   const writer = responder.writer(exchange, route);
   try {
     const { values, issues } = readParams(match);
-    const caller = await admit(options, exchange, route, values);
-    const body = await receiveBody(exchange, route.body ?? NO_BODY);
+    // Waited for is only what is not there: a turn of the queue costs as much as finding the route.
+    const admitted = admit(options, exchange, route, values);
+    const caller = admitted instanceof Promise ? await admitted : admitted;
+    const body =
+      route.body === null && !announcesBody(exchange.req)
+        ? undefined
+        : await receiveBody(exchange, route.body ?? NO_BODY);
 
-    const findings = new Findings();
-    findings.add(issues);
-    const params = route.params === null || issues.length > 0 ? values : findings.check(route.params, values);
-    const query = route.query === null && search === '' ? NO_VALUES : readQuery(route, search, findings);
-    findings.settle();
+    const isPlain = route.takesAnyText && issues.length === 0 && route.query === null && search === '';
+    const { params, query } = isPlain ? { params: values, query: NO_VALUES } : examine(route, values, issues, search);
 
     const handled = route.handle(services, new RequestInput(exchange, route, writer, { caller, params, query, body }));
     const result =
       handled instanceof Promise ? await exchange.within(route.deadlineMs, handled, isChange(route)) : handled;
     if (options.checkAnswers) checkAnswer(route, result);
-    await responder.answer(exchange, route, result, writer);
+    const streaming = responder.answer(exchange, route, result, writer);
+    if (streaming !== undefined) await streaming;
   } catch (thrown) {
     if (thrown instanceof CallerGone || !writer.fail(toUsherError(thrown))) {
       responder.error(exchange, thrown, contextOf(route, exchange));
@@ -108,47 +111,103 @@ function isChange({ method, unsafe, headers }: Route): boolean {
   return unsafe === true || (method !== 'get' && !headers.includes('usher-min-revision'));
 }
 
-/** Who calls, and that he may: 401, then 403. Refused administrative writes are audited (contract 5). */
-async function admit(
-  options: MountOptions,
-  exchange: Exchange,
-  route: Route,
-  params: Record<string, string>,
-): Promise<unknown> {
-  const { services, rateLimit, site } = options;
+/**
+ * Who calls, and that he may: 401, then 403. Refused administrative writes are audited (contract 5). A promise only where
+ * something has to be waited for: most callers are known.
+ */
+function admit(options: MountOptions, exchange: Exchange, route: Route, params: Record<string, string>): unknown {
+  const { services, rateLimit } = options;
   const { guard } = route;
   const request = new GuardView(exchange, params);
+  if (rateLimit !== null) return admitCounted(options, rateLimit, exchange, route, request);
+  const identified = guard.identify(services, request);
+  return identified instanceof Promise
+    ? exchange.within(DEADLINE_MS.call, identified).then((caller) => permit(options, exchange, route, request, caller))
+    : permit(options, exchange, route, request, identified);
+}
 
+async function admitCounted(
+  options: MountOptions,
+  rateLimit: RateLimit,
+  exchange: Exchange,
+  route: Route,
+  request: GuardView,
+): Promise<unknown> {
+  const { guard } = route;
   let caller: unknown;
   try {
-    const identified = guard.identify(services, request);
+    const identified = guard.identify(options.services, request);
     caller = identified instanceof Promise ? await exchange.within(DEADLINE_MS.call, identified) : identified;
   } catch (error) {
     // Guessing credentials counts against the address; over the limit it learns nothing more.
-    await rateLimit?.take(`ip:${options.address(exchange)}`);
+    await rateLimit.take(`ip:${options.address(exchange)}`);
     throw error;
   }
   const actor = guard.actor(caller);
-  exchange.caller = actor?.startsWith('user:') ? 'user' : actor;
+  nameCaller(exchange, actor);
   // Probes come from one address, every second, and must not be refused.
-  if (rateLimit !== null && !(route.quiet && guard.kind === 'open')) {
-    await rateLimit.take(actor ?? `ip:${options.address(exchange)}`);
-  }
+  if (!(route.quiet && guard.kind === 'open')) await rateLimit.take(actor ?? `ip:${options.address(exchange)}`);
+  return await permit(options, exchange, route, request, caller);
+}
+
+/** The caller, if he may; at once where that is known. */
+function permit(
+  { services, site }: MountOptions,
+  exchange: Exchange,
+  route: Route,
+  request: GuardView,
+  caller: unknown,
+): unknown {
+  const { guard } = route;
+  const actor = guard.actor(caller);
+  nameCaller(exchange, actor);
   try {
     if (!guard.browsers) refuseBrowser(site, exchange);
     const permitted = guard.permit?.(services, request, caller);
-    if (permitted !== undefined) await exchange.within(DEADLINE_MS.call, permitted);
+    if (permitted === undefined) return caller;
+    return exchange.within(DEADLINE_MS.call, permitted).then(
+      () => caller,
+      (error: unknown) => refuse(services, route, request, actor, error),
+    );
   } catch (error) {
-    if (error instanceof UsherError && error.code === 'FORBIDDEN' && route.refusal !== null && actor !== null) {
-      const appCode = params.appCode ?? null;
-      await services.recordRefusal({ actor, action: route.refusal, appCode, requestId: exchange.requestId });
-    }
-    throw error;
+    return refuse(services, route, request, actor, error);
   }
-  return caller;
+}
+
+/** Rethrows, once a refused administrative write is in the audit. */
+async function refuse(
+  services: Services,
+  route: Route,
+  { params, requestId }: GuardView,
+  actor: string | null,
+  error: unknown,
+): Promise<never> {
+  if (error instanceof UsherError && error.code === 'FORBIDDEN' && route.refusal !== null && actor !== null) {
+    await services.recordRefusal({ actor, action: route.refusal, appCode: params.appCode ?? null, requestId });
+  }
+  throw error;
+}
+
+function nameCaller(exchange: Exchange, actor: string | null): void {
+  exchange.caller = actor?.startsWith('user:') ? 'user' : actor;
 }
 
 const NO_VALUES: unknown = Object.freeze(Object.create(null));
+
+/** Parameters of path and query as their schemas give them; throws VALIDATION_FAILED with all that is wrong with them. */
+function examine(
+  route: Route,
+  values: Record<string, string>,
+  issues: readonly Issue[],
+  search: string,
+): { params: unknown; query: unknown } {
+  const findings = new Findings();
+  findings.add(issues);
+  const params = route.params === null || issues.length > 0 ? values : findings.check(route.params, values);
+  const query = route.query === null && search === '' ? NO_VALUES : readQuery(route, search, findings);
+  findings.settle();
+  return { params, query };
+}
 
 function readQuery(route: Route, search: string, findings: Findings): unknown {
   const { values, issues } = parseQuery(search);

@@ -125,7 +125,8 @@ export function createObserver(registry: Registry, clock: Clock): Observer {
 
   return {
     follow: (exchange) => {
-      exchange.res.once('close', () => record(exchange));
+      // It comes once: no need to be taken off again.
+      exchange.res.on('close', () => record(exchange));
     },
   };
 }

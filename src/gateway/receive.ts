@@ -20,7 +20,8 @@ export async function receiveBody<T>(exchange: Exchange, format: BodyFormat<T>):
   return format.parse(bytes.length === 0 ? undefined : bytes, media);
 }
 
-function announcesBody(req: IncomingMessage): boolean {
+/** Whether a body may come. */
+export function announcesBody(req: IncomingMessage): boolean {
   const length = req.headers['content-length'];
   return (length !== undefined && Number(length) !== 0) || req.headers['transfer-encoding'] !== undefined;
 }

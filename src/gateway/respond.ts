@@ -52,19 +52,20 @@ export class Responder {
     return ['x-request-id', exchange.requestId, ...this.#security];
   }
 
-  /** Answers a route's result. Resolves when it is written, or the caller is gone. */
-  async answer(exchange: Exchange, route: Route, result: unknown, writer: AnswerWriter): Promise<void> {
+  /** Answers a route's result. What is a stream is a promise, which resolves when it is written, or the caller is gone. */
+  answer(exchange: Exchange, route: Route, result: unknown, writer: AnswerWriter): Promise<void> | undefined {
     const { payload, meta } = result instanceof Answer ? result : { payload: result, meta: NO_META };
     const { envelope } = route;
-    if (exchange.gone) return;
+    if (exchange.gone) return undefined;
     if (envelope.kind === 'empty') {
       exchange.res.writeHead(meta.status ?? route.statuses[0], this.#headers(exchange, route, meta));
       exchange.res.end();
     } else if (envelope.kind === 'stream') {
-      await this.#stream(exchange, route, envelope, payload as Pieces<unknown>, meta);
+      return this.#stream(exchange, route, envelope, payload as Pieces<unknown>, meta);
     } else {
       writer.finish(envelope.encode(payload, writer.media), meta);
     }
+    return undefined;
   }
 
   /** What writes the one body of an answer, with lines of progress before it where the caller takes them. */

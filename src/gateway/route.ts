@@ -169,6 +169,8 @@ export interface Route {
   readonly description: string | undefined;
   readonly guard: Guard<unknown>;
   readonly params: z.ZodType | null;
+  /** Whether any text fits each parameter, as it is: then there is nothing to check. */
+  readonly takesAnyText: boolean;
   readonly query: z.ZodType | null;
   readonly body: BodyFormat<unknown> | null;
   readonly headers: readonly RequestHeader[];
@@ -218,6 +220,7 @@ export function defineRoute<
     description: spec.description,
     guard: spec.guard as Guard<unknown>,
     params: spec.params ?? null,
+    takesAnyText: spec.params === undefined || isAnyText(spec.params),
     query: spec.query ?? null,
     body: spec.body instanceof z.ZodType ? json(spec.body, spec.limit) : (spec.body ?? null),
     headers: spec.headers ?? [],
@@ -235,4 +238,15 @@ export function defineRoute<
     // The one place where the types of the parts are dropped: mount.ts passes what these very schemas have checked.
     handle: spec.handle as unknown as Route['handle'],
   };
+}
+
+/** Whether a schema takes an object of texts, and answers it as it is. */
+function isAnyText(params: z.ZodType): boolean {
+  return (
+    params instanceof z.ZodObject &&
+    (params.def.checks ?? []).length === 0 &&
+    Object.values(params.shape).every(
+      (field) => field instanceof z.ZodString && !('format' in field.def) && (field.def.checks ?? []).length === 0,
+    )
+  );
 }

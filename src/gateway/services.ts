@@ -97,7 +97,7 @@ export interface Services {
   readonly appPreferences: AppPreferences;
   readonly applicationEvents: ApplicationEvents;
   /** Guards ask it whether an address is still the same account's. */
-  readonly subjects: Pick<Subjects, 'admit' | 'noteOwner' | 'refuseOther'>;
+  readonly subjects: Pick<Subjects, 'admit' | 'noteOwner' | 'binding' | 'isSettled' | 'noteSettled' | 'refuseOther'>;
   readonly provider: Provider;
   readonly tokens: Tokens;
   readonly keys: ApiKeys;

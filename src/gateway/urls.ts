@@ -109,7 +109,8 @@ export function readParams(match: Match): { values: Record<string, string>; issu
   match.place.names.forEach((name, index) => {
     let value = '';
     try {
-      value = decodeURIComponent(match.segments[index] ?? '');
+      const sent = match.segments[index] ?? '';
+      value = sent.includes('%') ? decodeURIComponent(sent) : sent;
     } catch {
       issues.push({ path: name, message: 'is not percent-encoded UTF-8' });
     }

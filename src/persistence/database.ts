@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import type { CompiledQuery, Kysely } from 'kysely';
 import type { FactsSource, Mark, Revision } from '../engine/types.ts';
 import type { Schema } from './schema.ts';
 import type { InboxSignals } from './signals.ts';
@@ -10,6 +10,9 @@ import type { InboxSignals } from './signals.ts';
 export interface Tx {
   readonly kysely: Kysely<Schema>;
 }
+
+/** One statement that is a transaction of its own, as persistence makes them (`asOnly`); rows of it are R. Never looked into. */
+export type Statement<R> = CompiledQuery<R>;
 
 /**
  * A part of the policy data, as the change log names it (docs/freshness.md): `p:APP` an application's permissions, roles and
@@ -81,6 +84,11 @@ export interface Database {
    * A connection lost during COMMIT is OUTCOME_UNKNOWN (503).
    */
   change<T>(fn: (tx: Tx) => Promise<Outcome<T>>): Promise<Committed<T>>;
+  /**
+   * Carries out one statement that is a transaction of its own: one round trip on PostgreSQL. For what touches no policy row and
+   * may be done twice, as it is when a connection is lost that may have done it.
+   */
+  once<R>(statement: Statement<R>): Promise<R[]>;
   /** Hands over the engine's follower, once, while the application is built. Before that, `change` waits for nobody. */
   follow(follower: Follower): void;
   /** Whether the database answers and every migration is applied; rejects with the reason. */

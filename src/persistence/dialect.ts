@@ -50,6 +50,21 @@ export function isLast(query: CompiledQuery): boolean {
   return LAST.has(query);
 }
 
+const ONLY = new WeakSet<CompiledQuery>();
+
+/**
+ * Marks a statement as the only one of its transaction, which may be done twice: a session may send BEGIN, the statement and
+ * COMMIT together. Were BEGIN to fail alone, the statement would still be done as a whole or not at all.
+ */
+export function asOnly<R>(query: CompiledQuery<R>): CompiledQuery<R> {
+  ONLY.add(query);
+  return asLast(query);
+}
+
+export function isOnly(query: CompiledQuery): boolean {
+  return ONLY.has(query);
+}
+
 export interface SessionSource {
   open(): Promise<Session>;
   close(): Promise<void>;

@@ -78,6 +78,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
     inboxSignals: opened.inboxSignals,
     read: (fn) => transactions.read(fn),
     change: (fn) => transactions.change(fn),
+    once: (statement) => transactions.once(statement),
     follow: (follower) => transactions.follow(follower),
     ping: () => ping(opened),
     close: async () => {

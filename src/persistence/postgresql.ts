@@ -2,7 +2,7 @@ import type { CompiledQuery, QueryResult, TransactionSettings } from 'kysely';
 import pg from 'pg';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../telemetry.ts';
-import { isLast, preparedName, type Session, type SessionSource } from './dialect.ts';
+import { isLast, isOnly, preparedName, type Session, type SessionSource } from './dialect.ts';
 import { failedToBegin, isLost, StatementFailed, statementFailed } from './failures.ts';
 import { Gate } from './gate.ts';
 import { OID, readBigint, readBigintArray } from './values.ts';
@@ -269,9 +269,9 @@ class PostgresSession implements Session {
   }
 }
 
-/** Whether it only reads, with or without locks. */
+/** Whether it only reads, with or without locks; or is all that there is to do. */
 function isHarmless(query: CompiledQuery): boolean {
-  return /^\s*select\b/i.test(query.sql) && !isLast(query);
+  return isOnly(query) || (/^\s*select\b/i.test(query.sql) && !isLast(query));
 }
 
 /** Somebody else is told how it ends, and perhaps later than it does. */

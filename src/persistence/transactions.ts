@@ -7,8 +7,8 @@ import { UsherError } from '../errors.ts';
 import type { Logger } from '../telemetry.ts';
 import { toRows } from './audit.ts';
 import { conclude, type Ending, NONCE_BYTES, nonceOf } from './change-log.ts';
-import type { Committed, Follower, Outcome, Tx } from './database.ts';
-import { isUnbegun, isWorthRepeating, StatementFailed, toDatabaseError } from './failures.ts';
+import type { Committed, Follower, Outcome, Statement, Tx } from './database.ts';
+import { failedToBegin, isUnbegun, isWorthRepeating, StatementFailed, toDatabaseError } from './failures.ts';
 import type { Schema } from './schema.ts';
 
 /** Named points of a write, for tests that end the process there. */
@@ -69,6 +69,22 @@ export class Transactions {
     if (committed.announced) this.#options.notify();
     const { result, mark } = committed;
     return { result, revision: formatRevision(mark), number: mark.number };
+  }
+
+  once<R>(statement: Statement<R>): Promise<R[]> {
+    const { connection } = this.#options;
+    return this.#repeating(async () => {
+      const trx: Transaction = await connection.begin({ isolationLevel: IsolationLevel.READ_COMMITTED });
+      try {
+        const { rows } = await trx.executeQuery(statement);
+        await connection.commit(trx);
+        return rows;
+      } catch (error) {
+        await this.#rollback(trx);
+        // It may have been done, and may be done twice: as if nothing had been asked of that connection.
+        throw failedToBegin(error);
+      }
+    });
   }
 
   async #write<T>(fn: (tx: Tx) => Promise<Outcome<T>>): Promise<{ result: T; mark: Mark; announced: boolean }> {

@@ -143,6 +143,29 @@ describe('activity across instances (specification, rule 4)', () => {
     expect(await tell()).toBe(1);
   });
 
+  test('many people at once, on both: one write for each, whoever of his accounts it is', async () => {
+    const people = Array.from({ length: 80 }, (_, index) => `many${index}@example.com`);
+    const tell = async (instance: RunningUsher, email: string, sub: string) => {
+      const { status, body } = await (await asToken(instance, email, { sub })).post(
+        '/api/profile/me/apps/billing/activity',
+      );
+      return [email, status, body.data.recorded] as const;
+    };
+    const come = (subs: readonly string[]) =>
+      Promise.all(instances.flatMap((one) => people.flatMap((email) => subs.map((sub) => tell(one, email, sub)))));
+    const told = [...(await come(['first'])), ...(await come(['first', 'second']))];
+    expect(told.filter(([, status]) => status !== 200)).toEqual([]);
+    const recorded = told.filter(([, , is]) => is).map(([email]) => email);
+    expect(recorded.toSorted()).toEqual(people.toSorted());
+    const [counted] = await rowsOf(
+      first().app.database,
+      sql<{ rows: number; changed: number }>`select
+        (select count(*)::int from app_preference f join person p on p.id = f.person_id where p.email like 'many%') as rows,
+        (select count(distinct subject)::int from audit where action = 'user.subject_changed' and subject like 'many%') as changed`,
+    );
+    expect(counted).toEqual({ rows: people.length, changed: people.length });
+  });
+
   test('an application that was deleted is unknown, and made again begins anew', async () => {
     const bob = await Rest.as(first(), 'bob@example.com');
     const path = '/api/profile/me/apps/billing/activity';

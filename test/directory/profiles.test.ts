@@ -105,6 +105,41 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(shown).toEqual(names.map((name, index) => [name, null, index === 7 ? null : name]));
     });
 
+    test('spellings of an address that look alike are nobody, or somebody else', async () => {
+      const own = await asToken(usher, 'kim.alike@example.com', { given_name: 'Kim', sub: 'kim' });
+      const { id } = (await own.get(ME)).body.data;
+      const same = await asToken(usher, 'x@example.com', { email: ' KIM.Alike@Example.com ', sub: 'kim' });
+      expect((await same.get(ME)).body.data).toMatchObject({ id, email: 'kim.alike@example.com' });
+      for (const email of [
+        '\u212aim.alike@example.com',
+        'k\u0131m.alike@example.com',
+        'k\u0130m.alike@example.com',
+        '\u043aim.alike@example.com',
+        '\uff4bim.alike@example.com',
+        'kim.al\u200dike@example.com',
+        'kim.alike\u00ad@example.com',
+        'kim.alike@ex\u0430mple.com',
+        'kim.alike@example\uff0ecom',
+        'kim.alike@example\u3002com',
+        'kim.alike@example.com.',
+        'kim.alike@example.com\0',
+        'kim\u2024alike@example.com',
+        '"kim.alike"@example.com',
+        'kimalike@example.com',
+        'kim.alike+x@example.com',
+      ]) {
+        const { status, body } = await (await asToken(usher, 'x@example.com', { email, sub: 'kim' })).get(ME);
+        const known = status === 200 || status === 401;
+        expect({ email, known, isKim: body.data?.id === id, name: body.data?.firstName ?? null }).toEqual({
+          email,
+          known: true,
+          isKim: false,
+          name: null,
+        });
+      }
+      expect((await own.get(ME)).body.data).toMatchObject({ id, firstName: 'Kim' });
+    });
+
     test('of first requests with two tokens at once the newer one names the user, and the accounts are told apart', async () => {
       const email = 'twice@example.com';
       const older = await asToken(usher, email, { name: 'Older', sub: 'one', iat: seconds(-20) });

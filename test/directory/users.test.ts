@@ -272,7 +272,8 @@ for (const kind of ['postgresql', 'pglite'] as const) {
           cursor = page.page.nextCursor;
         }
         const all = await registry.usher.app.database.read(
-          async (tx) => await tx.kysely.selectFrom('audit').select('id').orderBy('id', 'desc').execute(),
+          async (tx) =>
+            await tx.kysely.selectFrom('audit').select('id').orderBy('at', 'desc').orderBy('id', 'desc').execute(),
         );
         expect(seen).toEqual(all.map(({ id }) => id));
 

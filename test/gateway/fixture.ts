@@ -88,7 +88,14 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     tokens,
     keys: createApiKeys({ production: false, internal: { apiKeys: options.keys ?? KEYS } }),
     administrators: { isAppAdmin: async (email: string) => facts.isAppAdmin(email) },
-    subjects: { admit: () => undefined, noteOwner: () => undefined, refuseOther: () => undefined },
+    subjects: {
+      admit: () => undefined,
+      noteOwner: () => undefined,
+      binding: false,
+      isSettled: () => true,
+      noteSettled: () => undefined,
+      refuseOther: () => undefined,
+    },
     clearEverywhere: async () => {
       await engine.reach({ number: facts.announce('*'), nonce: null });
       return engine.revision;

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Level } from '../../src/engine/types.ts';
 import { UsherError } from '../../src/errors.ts';
 import {
+  accountSettler,
   anyAdministrator,
   applicationLevel,
   type Guard,
@@ -206,7 +207,15 @@ describe('the other guards', () => {
     const authorization = await world.bearer('unseen@example.com');
     world.facts.away = true;
     try {
-      for (const guard of [signedIn, profileOwner, superAdmin, anyAdministrator, view, edit] as Guard<never>[]) {
+      for (const guard of [
+        signedIn,
+        profileOwner,
+        accountSettler,
+        superAdmin,
+        anyAdministrator,
+        view,
+        edit,
+      ] as Guard<never>[]) {
         expect(await verdict(guard, { authorization }, { appCode: 'crm' })).toBe('UNAVAILABLE');
       }
     } finally {
@@ -222,6 +231,7 @@ describe('the other guards', () => {
       signedIn,
       signedInEvenInactive,
       profileOwner,
+      accountSettler,
       superAdmin,
       anyAdministrator,
       managerOfAll(),

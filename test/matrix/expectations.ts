@@ -60,6 +60,7 @@ const GUARDS: Readonly<Record<string, Who>> = {
   signedInEvenInactive: SIGNED_IN,
   signedIn: ACTIVE,
   profileOwner: ACTIVE,
+  accountSettler: ACTIVE,
   superAdmin: ['superAdmin'],
   panelEntry: PANEL,
   anyAdministrator: ['appAdmin', 'foreignAdmin', ...PANEL],

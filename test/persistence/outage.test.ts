@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Database } from '../../src/persistence/database.ts';
+import { noteActivity } from '../../src/persistence/directory/activity.ts';
+import { insertProfiles } from '../../src/persistence/directory/profiles.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { LineCutter } from '../support/proxy.ts';
 import { insertApplication } from '../support/rows.ts';
@@ -85,6 +87,59 @@ describe('a line cut during COMMIT', () => {
     expect(error).not.toHaveProperty('reason', 'OUTCOME_UNKNOWN');
     expect(calls).toEqual([]);
     expect(await exists('cut-early')).toBe(false);
+    await database.close();
+  });
+});
+
+describe('a statement that is a transaction of its own', () => {
+  const account = { issuer: 'https://idp.example.com', subject: 's' };
+  const told = (email: string) => noteActivity([{ email, app: 'told', ...account, namedAt: null }]);
+  const written = (email: string) =>
+    direct.read(async (tx) => {
+      const query = tx.kysely.selectFrom('app_preference').innerJoin('person', 'person.id', 'person_id');
+      return (await query.select('last_activity_at').where('email', '=', email).execute()).length;
+    });
+
+  beforeAll(async () => {
+    await add(direct, 'told');
+    const emails = ['near@example.com', 'far@example.com', 'before@example.com', 'after@example.com'];
+    await direct.change(async (tx) => {
+      await insertProfiles(
+        tx,
+        emails.map((email) => ({ email, ...account })),
+      );
+      return { result: null, scopes: [] };
+    });
+  });
+
+  test('takes one round trip', async () => {
+    const database = await throughProxy(1);
+    await database.once(told('near@example.com'));
+    proxy.slow(300);
+    try {
+      const { ms, error } = await timed(database.once(told('far@example.com')));
+      expect(error).toBeUndefined();
+      expect(ms).toBeGreaterThan(590);
+      // There and back again would be another 600.
+      expect(ms).toBeLessThan(1190);
+    } finally {
+      proxy.slow(0);
+    }
+    expect(await written('far@example.com')).toBe(1);
+    await database.close();
+  });
+
+  test.each([
+    ['before', true],
+    ['after', false],
+  ] as const)('whose line is cut %s the server got it is done all the same, once', async (when, recorded) => {
+    const database = await throughProxy(1);
+    const email = `${when}@example.com`;
+    const cutting = proxy.cutOn('note_activity', when);
+    const answer = await database.once(told(email));
+    await cutting;
+    expect(answer).toMatchObject([{ isCurrent: true, recorded }]);
+    expect(await written(email)).toBe(1);
     await database.close();
   });
 });

@@ -79,6 +79,20 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(new Set(data.map(({ id }: { id: string }) => id)).size).toBe(205);
     });
 
+    test('a question whose answer is lost is asked once more, what makes something is not', async () => {
+      const asked = () => world.idp.count('POST', '/v2/organizations/_search');
+      const before = asked();
+      world.idp.lost.add('/v2/organizations/_search');
+      expect((await world.root.get(ORGS)).status).toBe(200);
+      expect(asked() - before).toBe(2);
+      const made = world.idp.count('POST', '/v2/organizations');
+      world.idp.lost.add('/v2/organizations');
+      const answer = await world.root.post(ORGS, { name: 'Unheard', domain: 'unheard.example.com' });
+      expect([answer.status, answer.body.details.code]).toEqual([502, 'IDP_UNREACHABLE']);
+      expect(world.idp.count('POST', '/v2/organizations') - made).toBe(1);
+      await created('Unheard', 'unheard.example.com');
+    });
+
     test('a creation that stopped before its domain is carried on with, and not taken for a second one', async () => {
       const path = '/management/v1/orgs/me/domains';
       world.idp.oidc.faults.set(path, { status: 503, body: '{"code":14,"message":"unavailable"}' });

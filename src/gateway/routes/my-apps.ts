@@ -1,13 +1,14 @@
 /** What users set in each application, and when they were there (specification, "Per-application preferences"). */
 
 import { z } from 'zod';
+import { existing } from '../../administration/administer.ts';
 import type { AppPreferences } from '../../directory/app-preferences.ts';
 import { UsherError } from '../../errors.ts';
 import { isApplicationCode } from '../../grammar.ts';
 import type { Caller } from '../../identity/tokens.ts';
 import { successData } from '../envelopes.ts';
 import { AppParams } from '../fields.ts';
-import { profileOwner, signedIn } from '../guards.ts';
+import { accountSettler, profileOwner, signedIn } from '../guards.ts';
 import { defineRoute, type Input, type Route } from '../route.ts';
 import type { Services } from '../services.ts';
 
@@ -110,7 +111,7 @@ const tellActivity = defineRoute({
   summary: 'Tell that I am active in an application',
   description:
     'Moves my last activity there, at most once in five minutes; `recorded` says whether this call did. Changes no login.',
-  guard: signedIn,
+  guard: accountSettler,
   params: AppParams,
   envelope: successData,
   status: 200,
@@ -120,20 +121,33 @@ const tellActivity = defineRoute({
   quiet: true,
   handle: (services, input) => {
     const { caller, params } = input;
+    const { engine, appPreferences, subjects } = services;
     // Of most there is nothing to write: they are answered in the turn in which they came.
-    const known = services.engine.peekMember(params.appCode, caller.email);
-    if (known !== null && services.appPreferences.isQuiet(caller.email, known.appId)) return { recorded: false };
-    return recordActivity(services, input);
+    const known = engine.peekMember(params.appCode, caller.email);
+    const isQuiet = known !== null && appPreferences.isQuiet(caller.email, params.appCode, known.appId);
+    return isQuiet && subjects.isSettled(caller) ? { recorded: false } : recordActivity(services, input);
   },
 });
 
 async function recordActivity(
-  { appPreferences, engine }: Services,
+  { appPreferences, engine, subjects }: Services,
   { caller, params: { appCode }, requestId, signal }: TellInput,
 ): Promise<z.output<typeof Recorded>> {
+  const { email } = caller;
   // What cannot be a code is asked of nobody.
-  const known = isApplicationCode(appCode) ? await engine.member(appCode, caller.email, { signal }) : null;
-  return { recorded: await appPreferences.activity(caller, appCode, known?.member.appId ?? null, requestId) };
+  if (!isApplicationCode(appCode)) existing(null, appCode);
+  if (engine.peekMember(appCode, email) === null) {
+    const known = engine.member(appCode, email, { signal });
+    if (subjects.isSettled(caller) && appPreferences.isQuiet(email, appCode)) {
+      const { member } = await known;
+      if (appPreferences.isQuiet(email, appCode, member.appId)) return { recorded: false };
+    }
+    // Else it is for the next call, and this one need not wait. What goes wrong with it goes wrong there again.
+    known.catch(() => undefined);
+  }
+  const recorded = await appPreferences.activity(caller, appCode, requestId);
+  subjects.noteSettled(caller);
+  return { recorded };
 }
 
 const tellLogout = defineRoute({

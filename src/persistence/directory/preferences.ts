@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import { ACTIVITY as FIVE_MINUTES } from './activity.ts';
 
 /** What a person set in an application. */
 export interface Preferences {
@@ -19,8 +20,7 @@ type Switches = Omit<Preferences, 'applicationCode'>;
 /** What holds where nothing was set (contract 5). */
 export const DEFAULTS: Switches = { showHelp: true, notificationsEnabled: true };
 
-/** Activity is written at most once in so long (specification, "Limits"). */
-const ACTIVITY = sql`interval '5 minutes'`;
+const ACTIVITY = sql.raw(FIVE_MINUTES);
 
 /** What the owner of an address set, in every application where there is a row, by the applications' codes. */
 export async function listPreferences(tx: Tx, email: string): Promise<Preferences[]> {

@@ -1,5 +1,7 @@
 import { CompiledQuery, sql } from 'kysely';
-import type { Tx } from '../database.ts';
+import type { Statement, Tx } from '../database.ts';
+import { asOnly } from '../dialect.ts';
+import { Prepared } from '../prepared.ts';
 
 /** A user's record as it is stored. Beside what others see of it: whose it is, and how new its names are. */
 export interface ProfileRow {
@@ -39,7 +41,10 @@ const COLUMNS = `f.person_id as id, p.email, f.first_name as "firstName", f.last
 
 const FIND_SQL = `select ${COLUMNS} from person p join profile f on f.person_id = p.id where p.email = $1`;
 
-const FIND_MANY_SQL = `select ${COLUMNS} from person p join profile f on f.person_id = p.id where p.email = any($1::text[])`;
+const FIND_MANY = new Prepared<ProfileRow>(
+  'find_profiles',
+  `select ${COLUMNS} from person p join profile f on f.person_id = p.id where p.email = any($1::text[])`,
+);
 
 /**
  * Lists as long as each other: $1 e-mail, $2 to $4 names, $5 how new they are, $6 picture, $7 issuer, $8 subject. In the order
@@ -68,10 +73,9 @@ export async function findProfile(tx: Tx, email: string): Promise<ProfileRow | u
   return (await tx.kysely.executeQuery<ProfileRow>(CompiledQuery.raw(FIND_SQL, [email]))).rows[0];
 }
 
-/** The profiles of addresses in normal form, by address; addresses without one are left out. */
-export async function findProfiles(tx: Tx, emails: readonly string[]): Promise<Map<string, ProfileRow>> {
-  const { rows } = await tx.kysely.executeQuery<ProfileRow>(CompiledQuery.raw(FIND_MANY_SQL, [emails]));
-  return new Map(rows.map((row) => [row.email, row]));
+/** The profiles of addresses in normal form, in no order; addresses without one are left out. */
+export function profilesAt(emails: readonly string[]): Statement<ProfileRow> {
+  return asOnly(FIND_MANY.with(emails));
 }
 
 /** What a new profile is made of. */
