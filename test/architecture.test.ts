@@ -91,6 +91,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   '@electric-sql/': ['persistence'],
   '@grpc/': ['engine/grpc'],
   'grpc-health-check': ['engine/grpc'],
+  express: ['gateway'],
   '@connectrpc/': ['gateway'],
   'lru-cache': ['engine', 'identity', 'directory'],
   // The provider's side seals the cookie of its login with it.

@@ -1,7 +1,8 @@
-/** The gateway's listeners, on node:http with every limit set. */
+/** The gateway's listeners: Express with its middlewares in their order, on node:http with every limit set. */
 
-import type { IncomingMessage, RequestListener, Server } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import express from 'express';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { UsherError } from '../errors.ts';
@@ -10,7 +11,7 @@ import { type Logger, requestId } from '../telemetry.ts';
 import type { Site } from './browsers.ts';
 import { Exchange } from './exchange.ts';
 import { HTTP_LIMITS } from './limits.ts';
-import { mount } from './mount.ts';
+import { mount, nothingHere } from './mount.ts';
 import { createObserver, type Observer } from './observe.ts';
 import { onDemand } from './on-demand.ts';
 import { createRateLimit, type RateLimit } from './rates.ts';
@@ -106,11 +107,11 @@ async function listen(
       const { port } = server.address() as AddressInfo;
       const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
       const site: Site = { origin: new URL(publicUrl).origin, corsOrigins: new Set(config.cors.origins) };
-      const answer = cutFloods(createDoor(options, observer, surfaceOf(site)), log);
-      server.on('request', answer);
+      const app = cutFloods(createApp(options, observer, surfaceOf(site)), log);
+      server.on('request', app);
       // Sent on as it is: who is refused never gets the 100, and never sends the body.
-      server.on('checkContinue', answer);
-      server.on('checkExpectation', answer);
+      server.on('checkContinue', app);
+      server.on('checkExpectation', app);
       server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => refuseSocket(error, socket, log));
       server.on('error', (error) => log.error({ err: error }, 'gateway listener failed'));
       resolve();
@@ -123,7 +124,7 @@ async function listen(
  * node:http hands all requests over that stand in one piece of a connection, a thousand of them and more, before it looks at any
  * other connection. Whoever sends so many at once is cut.
  */
-function cutFloods(answer: RequestListener, log: Logger): RequestListener {
+function cutFloods(app: RequestListener, log: Logger): RequestListener {
   let socket: Socket | null = null;
   let inARow = 0;
   const turnIsOver = (): void => {
@@ -136,7 +137,7 @@ function cutFloods(answer: RequestListener, log: Logger): RequestListener {
       inARow = 0;
     }
     if (++inARow <= HTTP_LIMITS.pipelined) {
-      answer(req, res);
+      app(req, res);
       return;
     }
     if (req.socket.destroyed) return;
@@ -162,13 +163,22 @@ function createHttpServer(): Server {
   return server;
 }
 
-/** What answers a request, whatever it is. */
-function createDoor(options: GatewayOptions, observer: Observer, surface: Surface): RequestListener {
+/** Where the middleware leaves the exchange of a request. */
+interface Carrier extends IncomingMessage {
+  exchange: Exchange;
+}
+
+function createApp(options: GatewayOptions, observer: Observer, surface: Surface): RequestListener {
   const { config, services, clock, log } = options;
   const { site, rateLimit } = surface;
   const responder = new Responder(site);
-  const { trustProxy } = config.http;
-  const address = (exchange: Exchange): string => addressOf(exchange, trustProxy);
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.disable('query parser');
+  // One proxy: the address that it saw. Trusting the whole list would let a caller choose his own.
+  if (config.http.trustProxy) app.set('trust proxy', 1);
+  const address = (exchange: Exchange): string => (exchange.req as express.Request).ip ?? 'unknown';
 
   const door = onDemand(async () => {
     const { createConnectDoor } = await import('./connect.ts');
@@ -183,8 +193,10 @@ function createDoor(options: GatewayOptions, observer: Observer, surface: Surfac
     address,
     checkAnswers: options.checkAnswers ?? false,
   });
-  return (req, res) => {
+  // One middleware, not three: each costs the router as much as finding a route costs us.
+  app.use((req, res, next) => {
     const exchange = new Exchange(req, res, clock, log);
+    (req as unknown as Carrier).exchange = exchange;
     observer.follow(exchange);
     const fault = faultOf(req);
     if (fault !== null) {
@@ -195,20 +207,23 @@ function createDoor(options: GatewayOptions, observer: Observer, surface: Surfac
         .then((answers) => {
           if (!answers(exchange)) dispatch(exchange);
         })
-        .catch((error: unknown) => responder.error(exchange, error, { browsers: true }));
+        .catch(next);
     } else {
       dispatch(exchange);
     }
+  });
+  // Express reads the target before any middleware and gives up on some; its own answer would be a page.
+  const unanswered = (req: IncomingMessage, res: ServerResponse, error: unknown): void => {
+    let { exchange } = req as Partial<Carrier>;
+    if (exchange === undefined) {
+      exchange = new Exchange(req, res, clock, log);
+      observer.follow(exchange);
+    }
+    responder.error(exchange, error ?? nothingHere(), { browsers: true });
   };
-}
-
-/**
- * Where a request came from. Behind one proxy that is the address that it saw, and wrote at the end of the list: what stands
- * before that is whatever the caller has chosen.
- */
-function addressOf(exchange: Exchange, trustProxy: boolean): string {
-  const seen = trustProxy ? exchange.header('x-forwarded-for')?.split(',').at(-1)?.trim() : undefined;
-  return seen || exchange.req.socket.remoteAddress || 'unknown';
+  return (req, res) => {
+    app(req as express.Request, res as express.Response, (error?: unknown) => unanswered(req, res, error));
+  };
 }
 
 const RPC_PATH = `/${PermissionService.typeName}/`;

@@ -313,7 +313,7 @@ describe('requests that are none', () => {
     expect(upgrade.status).toBe(200);
   });
 
-  // Of these a URL parser throws at some, and takes others for hosts.
+  // Express gives up on some of these before any middleware, and would answer with a page.
   test.each(['/\\a@#', '/\\', '//', '/#', '/a b', 'http://', 'http://[', '/%', '?', '#'])(
     'the target %p is 404 or 400, in the one shape',
     async (target) => {
