@@ -1,6 +1,7 @@
 /**
  * A registry of the size that administration is measured at, made by the database itself: 100,000 users, 1,000,000 overrides, 1,000
- * applications, 500,000 audit records, 200,000 notifications. One application, `big`, has every user as a holder of one role.
+ * applications, 500,000 audit records, 200,000 notifications. One application, `big`, has every user as a holder of one role, the
+ * last one every second user.
  */
 import pg from 'pg';
 
@@ -63,8 +64,13 @@ function statements({ users, overrides, applications, auditRecords, notification
       from generate_series(1, ${users}) i`,
     `insert into profile (person_id, first_name, last_name, display_name, issuer, subject)
       select ${person('i')}, initcap(${pick(FIRST, 'i')}), initcap(${pick(LAST, 'i')}),
-        initcap(${pick(FIRST, 'i')}) || ' ' || initcap(${pick(LAST, 'i')}), 'urn:bench', i::text
+        initcap(${pick(FIRST, 'i')}) || ' ' || initcap(${pick(LAST, 'i')}) || case when i % 10 = 1 then ' Oddfellow' else '' end,
+        'urn:bench', i::text
       from generate_series(1, ${users}) i where i % 50 <> 0`,
+    // What triggers make of them, which do not fire here.
+    `insert into person_search (person_id, searched)
+      select p.id, searched_text(p.email, f.display_name) from person p left join profile f on f.person_id = p.id
+      where p.id > ${BASE} order by p.id`,
     `insert into application (id, code, name) overriding system value
       select ${BASE} + i, case i when 1 then 'big' else 'app' || i end, 'Application ' || i
       from generate_series(1, ${applications}) i`,
@@ -84,6 +90,9 @@ function statements({ users, overrides, applications, auditRecords, notification
       from (select i, (i * k) % ${applications - 1} + 2 as a from generate_series(1, ${users}) i, unnest(array[1, 7]) k) x on conflict do nothing`,
     `insert into user_role (person_id, application_id, role_id)
       select ${person('i')}, ${BASE + 1}, ${BASE + 1} from generate_series(1, ${users}) i`,
+    // Half of all are of the last application, and none of them is called Oddfellow, as one in ten of all is.
+    `insert into user_role (person_id, application_id, role_id)
+      select ${person('i')}, ${BASE + applications}, ${firstRole(applications)} from generate_series(2, ${users}, 2) i on conflict do nothing`,
     `insert into app_admin (person_id, application_id)
       select ${person('i')}, ${BASE} + i % ${applications} + 1 from generate_series(1, ${users}, 50) i`,
     // One of ten in the big application; the first user has a hundredth of all in the second one.
@@ -129,6 +138,7 @@ const LARGE_TABLES = [
   'resource_override',
   'audit',
   'person',
+  'person_search',
   'profile',
   'user_role',
   'app_preference',

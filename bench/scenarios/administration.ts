@@ -33,6 +33,8 @@ const someone = (users: number, round: number): string => email(users / 2 + ((ro
 function pages(users: number): Measure[] {
   const q = encodeURIComponent;
   const far = email(users - 5);
+  const half = appCode(users / 100);
+  const deep = Buffer.from(`users:${BASE + users / 2}`).toString('base64url');
   const ago = (share: number): string => q(new Date(Date.now() - users * 5 * share * 60_000).toISOString());
   return [
     get('/users', '/api/users'),
@@ -42,6 +44,9 @@ function pages(users: number): Measure[] {
     get('/users?q= of nobody', '/api/users?q=zzzyx', 0),
     get('/users?q= of one letter', '/api/users?q=a'),
     get('/users?q= a display name', '/api/users?q=Grace%20Hopper'),
+    get('/users?q= a display name, deep', `/api/users?q=Grace%20Hopper&cursor=${deep}`),
+    get('/users?q= of one in ten', '/api/users?q=oddfellow'),
+    get('/users?q= of everybody', '/api/users?q=example.com'),
     get('/users?active=false', '/api/users?active=false'),
     get('/users?active=true', '/api/users?active=true'),
     get('/users?active=false&q= of nobody', '/api/users?active=false&q=zzzyx', 0),
@@ -50,9 +55,23 @@ function pages(users: number): Measure[] {
     get('/users?appCode=, everybody, active=false', '/api/users?appCode=big&active=false'),
     get('/users?appCode=, everybody, q= of nobody', '/api/users?appCode=big&q=zzzyx', 0),
     get('/users?appCode=, everybody, q= of one', `/api/users?appCode=big&q=${q(far)}`),
+    get('/users?appCode=, everybody, q= a display name', '/api/users?appCode=big&q=Grace%20Hopper'),
+    get('/users?appCode=, everybody, q= of one in ten', '/api/users?appCode=big&q=oddfellow'),
+    get('/users?appCode=, everybody, q= of one in ten, deep', `/api/users?appCode=big&q=oddfellow&cursor=${deep}`),
+    get('/users?appCode=, everybody, q= of one letter', '/api/users?appCode=big&q=a'),
+    get('/users?appCode=, half, q= a display name', `/api/users?appCode=${half}&q=Grace%20Hopper`),
+    get('/users?appCode=, half, q= of one in ten, not there', `/api/users?appCode=${half}&q=oddfellow`, 0),
+    get('/users?appCode=, half, q= of nobody', `/api/users?appCode=${half}&q=zzzyx`, 0),
+    get('/users?appCode=, small, q= of everybody', (round) => `/api/users?appCode=${appCode(round + 3)}&q=example.com`),
+    get(
+      '/users?appCode=, small, q= of one in ten',
+      (round) => `/api/users?appCode=${appCode(round + 3)}&q=oddfellow`,
+      0,
+    ),
     get('/users/:email', (round) => `/api/users/${someone(users, round)}`, 0),
     get('role holders, everybody', `/api/applications/big/roles/${firstRole(1)}/users`),
     get('role holders, q= of one', `/api/applications/big/roles/${firstRole(1)}/users?q=${q(far)}`),
+    get('role holders, q= a display name', `/api/applications/big/roles/${firstRole(1)}/users?q=Grace%20Hopper`),
     get('role holders, q= of nobody', `/api/applications/big/roles/${firstRole(1)}/users?q=zzzyx`, 0),
     get('roles of a user', (round) => `/api/users/${someone(users, round)}/apps/big/roles`),
     get('overrides of a user', (round) => `/api/users/${someone(users, round)}/apps/big/resources`),

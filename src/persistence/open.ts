@@ -98,7 +98,9 @@ export async function migrate(options: Omit<OpenOptions, 'poolSize' | 'migrateOn
 
 async function openPostgres(options: OpenOptions, url: string): Promise<Opened> {
   const { clock, log, poolSize } = options;
-  const pool = new ClientPool({ url, clock, log, max: poolSize, statementTimeoutMs: 15_000, lockTimeoutMs: 5000 });
+  const limits = { max: poolSize, statementTimeoutMs: 15_000, lockTimeoutMs: 5000 };
+  // Nothing here runs long enough to be worth compiling; and what a search's condition is said to cost is not what it costs.
+  const pool = new ClientPool({ url, clock, log, ...limits, settings: { jit: 'off' } });
   const factsPool = createFactsPool({ url, clock, log });
   const dialect = createDialect(postgresSessions(pool));
   const orm = await openOrm({ kind: 'postgresql', dialect, name: serverOf(url).database, log });

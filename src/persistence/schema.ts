@@ -16,6 +16,7 @@ import { NotificationType } from './entities/notification-type.ts';
 import { Organization } from './entities/organization.ts';
 import { Permission } from './entities/permission.ts';
 import { Person } from './entities/person.ts';
+import { PersonSearch } from './entities/person-search.ts';
 import { PolicyChange } from './entities/policy-change.ts';
 import { Profile } from './entities/profile.ts';
 import { PushSubscription } from './entities/push-subscription.ts';
@@ -33,6 +34,7 @@ import { UserRole } from './entities/user-role.ts';
 /** Every table. The migrations make them; a test compares the two. */
 export const entities = [
   Person,
+  PersonSearch,
   Superadmin,
   Language,
   Application,

@@ -14,6 +14,9 @@ const PERSONS = 20_000;
  * eighty is called Grace Hopper, one alone Xéna Q'uist.
  */
 const LOAD = [
+  // What triggers would make row by row is made at once, at the end.
+  `set local session_replication_role = replica`,
+  `drop index person_search_pieces`,
   `insert into person (id, email) overriding system value select i, 'user' || i || '@example.com' from generate_series(1, ${PERSONS}) i`,
   `insert into profile (person_id, display_name)
     select i, case when i % 80 = 0 then 'Grace Hopper' when i = ${PERSONS - 7} then 'Xéna Q''uist' else 'Ada Novak' end
@@ -29,6 +32,9 @@ const LOAD = [
   `insert into app_preference (person_id, application_id) select i, 1 from generate_series(1, ${PERSONS}, 3) i`,
   `insert into audit (actor, action, app_code, subject)
     select 'user:user' || i % 500 || '@example.com', 'role.created', 'app' || i % 10, 'role' || i from generate_series(1, ${PERSONS}) i`,
+  `insert into person_search (person_id, searched)
+    select p.id, searched_text(p.email, f.display_name) from person p join profile f on f.person_id = p.id order by p.id`,
+  `create index person_search_pieces on person_search using gin (text_pieces(searched))`,
 ];
 
 describe('lists of people cost what their page holds, not what the tables hold', () => {
@@ -37,7 +43,15 @@ describe('lists of people cost what their page holds, not what the tables hold',
   beforeAll(async () => {
     await fixture.database.change(async (tx) => {
       for (const statement of LOAD) await sql.raw(statement).execute(tx.kysely);
-      for (const table of ['person', 'profile', 'user_role', 'resource_override', 'app_preference', 'audit']) {
+      for (const table of [
+        'person',
+        'person_search',
+        'profile',
+        'user_role',
+        'resource_override',
+        'app_preference',
+        'audit',
+      ]) {
         await sql`analyze ${sql.table(table)}`.execute(tx.kysely);
       }
       return { result: null, scopes: ['*'] };
@@ -50,7 +64,7 @@ describe('lists of people cost what their page holds, not what the tables hold',
       const count = async () => {
         const { rows } = await sql<{ total: number }>`
           select sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int as total from pg_stat_xact_user_tables
-          where relname in ('person', 'profile', 'user_role', 'resource_override', 'app_preference', 'app_admin', 'audit', 'superadmin')`.execute(
+          where relname in ('person', 'person_search', 'profile', 'user_role', 'resource_override', 'app_preference', 'app_admin', 'audit', 'superadmin')`.execute(
           tx.kysely,
         );
         return rows[0]?.total ?? 0;
@@ -136,10 +150,12 @@ describe('lists of people cost what their page holds, not what the tables hold',
       (tx) => readAudit(tx, { appCode: 'app3', actor: 'user:user77@example.com' }, { limit: 51, after: null }),
     ],
     ['the audit before all', 0, (tx) => readAudit(tx, { to: new Date('2020-01-01') }, { limit: 51, after: null })],
-  ])('%s', async (_, found, read) => {
+  ])('%s', async (name, found, read) => {
     const cost = await rowsRead(read);
     expect(cost.found).toBe(found);
-    expect(cost.rows).toBeLessThan(4000);
+    // A search looks at 4,000 people and 1,000 members of each kind at first, however many there are (100,000 in plans.test.ts); an
+    // index's rows count beside its table's.
+    expect(cost.rows).toBeLessThan(/^(one|nobody|who of)|searched|inactive/.test(name) ? 15_000 : 4000);
   });
 
   test('a name of one in eighty', async () => {

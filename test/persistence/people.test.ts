@@ -2,6 +2,8 @@ import { expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { record } from '../../src/persistence/audit.ts';
 import type { Tx } from '../../src/persistence/database.ts';
+import { applyNames, ensureProfile } from '../../src/persistence/directory/profiles.ts';
+import { findUserIds } from '../../src/persistence/directory/users.ts';
 import { ensurePeople, idsOf } from '../../src/persistence/people.ts';
 import { claimSetting, getSetting, putSetting } from '../../src/persistence/settings.ts';
 import {
@@ -38,6 +40,39 @@ forEachDatabase('people', (fixture, kind) => {
     expect(new Set(ids.values()).size).toBe(2300);
     expect(await fixture.database.read((tx) => idsOf(tx, [...emails, 'nobody@example.com']))).toEqual(ids);
     expect(await quietly((tx) => ensurePeople(tx, []))).toEqual(new Map());
+  });
+
+  test('people are found by what they are called now, from the moment on in which they are mentioned', async () => {
+    const found = (search: string) =>
+      fixture.database.read((tx) => findUserIds(tx, { search, active: null, apps: null }, { limit: 9, after: null }));
+    const called = (id: number, displayName: string | null) =>
+      quietly((tx) => applyNames(tx, id, { displayName }, new Date(), 'always'));
+    const mentioned = (await quietly((tx) => ensurePeople(tx, ['mentioned@found.example']))).get(
+      'mentioned@found.example',
+    ) as number;
+    expect(await found('ED@FOUND')).toEqual([mentioned]);
+    const first = { email: 'mentioned@found.example', names: { displayName: 'Ivana Čapková' } };
+    expect(await quietly((tx) => ensureProfile(tx, first))).toEqual({ id: mentioned, created: true });
+    const { id: made } = await quietly((tx) =>
+      ensureProfile(tx, { email: 'made@found.example', names: { displayName: 'Xaver 50%_\\' } }),
+    );
+    for (const [search, ids] of [
+      ['ana Č', [mentioned]],
+      ['ivana', [mentioned]],
+      ['Čapková', [mentioned]],
+      ['% 50', []],
+      ['R 50%_\\', [made]],
+      ['@found.', [mentioned, made]],
+      // Not from the end of the address into the name.
+      ['exampleivana', []],
+      ['e\nIvana', []],
+    ] as const) {
+      expect([search, await found(search)]).toEqual([search, ids]);
+    }
+    await called(made, 'Zuzana');
+    await called(mentioned, null);
+    expect([await found('xaver'), await found('zuzana'), await found('ivana')]).toEqual([[], [made], []]);
+    expect(await found('d@found')).toEqual([mentioned]);
   });
 
   test('a setting is kept, replaced, and claimed by one only', async () => {

@@ -3,8 +3,10 @@ import { CompiledQuery, sql } from 'kysely';
 import pg from 'pg';
 import { systemClock } from '../../src/clock.ts';
 import type { Database, Tx } from '../../src/persistence/database.ts';
+import { findUserIds } from '../../src/persistence/directory/users.ts';
 import { createFactsPool } from '../../src/persistence/facts-source.ts';
 import { CHANGES_SQL, MEMBERS_SQL, POLICY_SQL } from '../../src/persistence/facts-sql.ts';
+import { openDatabase } from '../../src/persistence/open.ts';
 import type { ClientPool } from '../../src/persistence/postgresql.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { useDatabase } from '../support/databases.ts';
@@ -34,6 +36,26 @@ function load(persons: number, overrides: number, changes: number): string[] {
         from generate_series(1, ${overrides}) i`,
     `insert into policy_change (revision, nonce, scopes)
       select i, 'nonce' || i, array['m:app1:user' || i || '@example.com'] from generate_series(1, ${changes}) i`,
+  ];
+}
+
+/**
+ * What people are searched by, for `persons` people, and applications beside the ten, of which everybody is: 11 of every second
+ * person, 12 of a hundred, 13 of nobody. Of the texts, `company.example` is everybody's, `kim` and `lee` half of them each have,
+ * `grace` one in a hundred has; `odd` one in ten, none of whom is of application 11; `late` the last tenth; one alone `xena`.
+ */
+function loadSearched(persons: number): string[] {
+  return [
+    `insert into person_search (person_id, searched)
+      select i, searched_text('user' || i || '@company.example', case when i % 4 < 2 then 'Kim' else 'Lee' end
+        || case when i % 100 = 7 then ' Grace' else '' end || case when i % 10 = 1 then ' Oddfellow' else '' end
+        || case when i > ${persons} * 0.9 then ' Latecomer' else '' end || case when i = ${persons} - 7 then ' Xena' else '' end)
+      from generate_series(1, ${persons}) i`,
+    `insert into application (id, code, name) overriding system value select i, 'app' || i, 'App' from generate_series(11, 13) i`,
+    `insert into role (id, application_id, code) overriding system value select i + 1000, i, 'member' from generate_series(11, 13) i`,
+    `insert into user_role (person_id, application_id, role_id) select i, 11, 1011 from generate_series(2, ${persons}, 2) i`,
+    `insert into user_role (person_id, application_id, role_id)
+      select i, 12, 1012 from generate_series(1, ${persons}, ${persons / 100}) i`,
   ];
 }
 
@@ -85,6 +107,8 @@ function notProbes(plan: PlanNode): string[] {
     .map((node) => `${node['Node Type']} ${node['Relation Name'] ?? ''}`);
 }
 
+const PERSONS = 100_000;
+
 const NEEDS = Array.from({ length: 256 }, (_, i) => i * 7 + 1);
 const MEMBER_PARAMETERS = [
   4000,
@@ -100,9 +124,42 @@ const STATEMENTS: [name: string, sql: string, types: string, parameters: unknown
   ['changes', CHANGES_SQL, 'bigint', [4000]],
 ];
 
+/** A text, the application (all: everybody), the id behind which the page begins, who is found, and the rows read for it, of the table and of the index each. */
+const SEARCHES: [text: string, app: number | 'all', after: number, found: number, most: number][] = [
+  // Common: a page of the next people.
+  ...(['all', 1, 11] as const).flatMap((app): [string, number | 'all', number, number, number][] =>
+    [0, 50_000].flatMap((after): [string, number | 'all', number, number, number][] => [
+      ['e', app, after, 51, 10_000],
+      ['Company.Example', app, after, 51, 10_000],
+      ['kim', app, after, 51, 10_000],
+    ]),
+  ),
+  ['oddfellow', 'all', 0, 51, 10_000],
+  ['oddfellow', 1, 50_000, 51, 15_000],
+  // One in a hundred, one, nobody: by the index of pieces.
+  ['grace', 'all', 0, 51, 15_000],
+  ['grace', 1, 0, 51, 16_000],
+  ['grace', 1, 50_000, 51, 16_000],
+  ['Xena', 'all', 0, 1, 10_000],
+  ['xe', 1, 50_000, 1, 15_000],
+  ['zq', 'all', 0, 0, 10_000],
+  ['zzzyx', 1, 0, 0, 15_000],
+  ['100%', 'all', 0, 0, 10_000],
+  // Few members are looked at, whatever the text.
+  ['e', 12, 0, 51, 1000],
+  ['oddfellow', 12, 0, 51, 1000],
+  ['lee', 12, 0, 0, 1000],
+  ['e', 13, 0, 0, 100],
+  // Common among all, and never or late in the application or in the order.
+  ['oddfellow', 11, 0, 0, 25_000],
+  ['latecomer', 'all', 0, 51, 20_000],
+  ['latecomer', 11, 0, 51, 25_000],
+];
+
 describe('plans of a miss with 100,000 people and 1,000,000 overrides', () => {
   let database: PostgresDatabase;
   let pool: ClientPool;
+  let registry: Database;
 
   beforeAll(async () => {
     database = await createDatabase();
@@ -110,14 +167,18 @@ describe('plans of a miss with 100,000 people and 1,000,000 overrides', () => {
     await client.connect();
     // Triggers and foreign keys are not what is looked at here.
     await client.query('set session_replication_role = replica');
-    const restoreIndexes = await withoutIndexes(client, 'resource_override');
-    for (const statement of load(100_000, 1_000_000, 5000)) await client.query(statement);
-    await restoreIndexes();
+    const restore = [await withoutIndexes(client, 'resource_override'), await withoutIndexes(client, 'person_search')];
+    for (const statement of [...load(PERSONS, 1_000_000, 5000), ...loadSearched(PERSONS)])
+      await client.query(statement);
+    for (const again of restore) await again();
     await client.end();
-    pool = createFactsPool({ url: database.url, clock: systemClock, log: createLogger('silent') });
+    const options = { clock: systemClock, log: createLogger('silent') };
+    pool = createFactsPool({ url: database.url, ...options });
+    registry = await openDatabase({ url: database.url, dataDir: '', poolSize: 1, migrateOnStart: false, ...options });
   }, 180_000);
 
   afterAll(async () => {
+    await registry.close();
     await pool.close();
     await database.drop();
   });
@@ -143,6 +204,26 @@ describe('plans of a miss with 100,000 people and 1,000,000 overrides', () => {
     return typeof value === 'number' ? String(value) : pg.escapeLiteral(String(value));
   }
 
+  /** Who is found by a search, and how many rows were read for that. */
+  async function searched(
+    text: string,
+    apps: number[] | null,
+    after: number,
+  ): Promise<{ found: number; rows: number }> {
+    return await registry.read(async (tx) => {
+      const count = async () => {
+        const { rows } = await sql<{ total: number }>`
+          select sum(coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int as total from pg_stat_xact_user_tables`.execute(
+          tx.kysely,
+        );
+        return rows[0]?.total ?? 0;
+      };
+      const before = await count();
+      const { length } = await findUserIds(tx, { search: text, active: null, apps }, { limit: 51, after });
+      return { found: length, rows: (await count()) - before };
+    });
+  }
+
   for (const statistics of ['without statistics', 'with statistics']) {
     describe(statistics, () => {
       beforeAll(async () => {
@@ -161,6 +242,14 @@ describe('plans of a miss with 100,000 people and 1,000,000 overrides', () => {
       });
     });
   }
+
+  // Behind the suites above: with statistics.
+  test.each(SEARCHES)('people by %j of %j behind %j: %j found, of at most %j rows', async (...search) => {
+    const [text, app, after, found, most] = search;
+    const cost = await searched(text, app === 'all' ? null : [app], after);
+    expect(cost.found).toBe(found);
+    expect(cost.rows).toBeLessThan(most);
+  });
 });
 
 describe('plans of a miss on PGlite', () => {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
-import { findFew, named } from '../person-search.ts';
+import { findPeople } from '../person-search.ts';
 import { Prepared } from '../prepared.ts';
 
 /** A role that somebody holds. */
@@ -88,14 +88,11 @@ export async function listHolders(
   role: number,
   { limit, after, search }: { limit: number; after: number | null; search: string | null },
 ): Promise<HolderRow[]> {
-  const few = search === null ? null : await findFew(tx, search, after ?? 0, 'members');
-  // The page first, by a scalar subquery and a limit of its own: a planner that joined would read everybody for it.
-  const fits =
-    search === null
-      ? sql`true`
-      : few !== null
-        ? sql`m.person_id = any(${few}::bigint[])`
-        : sql`(select ${named(search)} from person p left join profile f on f.person_id = p.id where p.id = m.person_id)`;
+  const members = { tables: ['user_role'] as const, apps: [app], role };
+  const found =
+    search === null ? null : await findPeople(tx, { search, active: null, members }, { limit, after: after ?? 0 });
+  // The page first, with a limit of its own: a planner that joined would read everybody for it.
+  const fits = found === null ? sql`true` : sql`m.person_id = any(${found}::bigint[])`;
   const { rows } = await sql<HolderRow>`
     select p.id, p.email, f.display_name as "displayName", p.registered_at is not null as registered,
       p.provider_active and not p.blocked as active, ur.created_at as "assignedAt"

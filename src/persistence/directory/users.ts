@@ -1,6 +1,6 @@
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
-import { findFew, findFewInactive, named } from '../person-search.ts';
+import { findPeople } from '../person-search.ts';
 
 /** A known address as administrators see it. */
 export interface UserRow {
@@ -42,88 +42,14 @@ export interface UserFilter {
 /** Where somebody is "of" an application (contract 5): a role, an override, preferences or a login, an administrator. */
 const MEMBERSHIPS = ['user_role', 'resource_override', 'app_preference', 'app_admin'] as const;
 
-/**
- * The ids of the users that a filter lets through, ascending; at most `limit`, behind `after`. Where a search or a state means
- * only few people, those are looked at; else people are walked in order, and what is common soon fills the page.
- */
+/** The ids of the users that a filter lets through, ascending; at most `limit`, behind `after`. */
 export async function findUserIds(
   tx: Tx,
-  filter: UserFilter,
-  page: { limit: number; after: number | null },
-): Promise<number[]> {
-  const { search, active, apps } = filter;
-  let few = search === null ? null : await findFew(tx, search, page.after ?? 0, apps === null ? 'people' : 'members');
-  if (few === null && active === false && (search !== null || apps !== null))
-    few = await findFewInactive(tx, page.after ?? 0);
-  if (few === null) return await walk(tx, filter, page);
-  if (search !== null && active === null && apps === null) return firstOf(few, page);
-  return await among(tx, few, filter, page);
-}
-
-function firstOf(ids: readonly number[], { limit, after }: { limit: number; after: number | null }): number[] {
-  return ids
-    .filter((id) => id > (after ?? 0))
-    .sort((a, b) => a - b)
-    .slice(0, limit);
-}
-
-/** Those of `ids` that the filter lets through. */
-async function among(
-  tx: Tx,
-  ids: readonly number[],
   { search, active, apps }: UserFilter,
   { limit, after }: { limit: number; after: number | null },
 ): Promise<number[]> {
-  if (ids.length === 0) return [];
-  const of = MEMBERSHIPS.map(
-    (table) => sql`exists (
-      select from ${sql.table(table)} m where m.person_id = p.id and m.application_id = any(${apps}::bigint[]))`,
-  );
-  const { rows } = await sql<{ id: number }>`
-    select p.id from person p left join profile f on f.person_id = p.id
-    where p.id = any(${ids}::bigint[]) and p.id > ${after ?? 0} and ${named(search)} and ${activeIs(active)}
-      and ${apps === null ? sql`true` : sql`(${sql.join(of, sql` or `)})`}
-    order by p.id limit ${limit}`.execute(tx.kysely);
-  return rows.map(({ id }) => id);
-}
-
-/** People in order. Of each application the index gives the next few: the work follows the page and the applications. */
-async function walk(
-  tx: Tx,
-  filter: UserFilter,
-  { limit, after }: { limit: number; after: number | null },
-): Promise<number[]> {
-  const behind = after ?? 0;
-  const fits = sql<boolean>`${named(filter.search)} and ${activeIs(filter.active)}`;
-  // A scalar subquery, since a planner may make a join of anything else, and then read a whole table for a page.
-  const fitting =
-    filter.search === null && filter.active === null
-      ? sql`true`
-      : sql`(select ${fits} from person p left join profile f on f.person_id = p.id where p.id = m.person_id)`;
-  const memberships = MEMBERSHIPS.map(
-    (table) => sql`(
-      select distinct m.person_id as id from ${sql.table(table)} m
-      where m.application_id = a.id and m.person_id > ${behind} and ${fitting}
-      order by m.person_id limit ${limit})`,
-  );
-  const query =
-    filter.apps === null
-      ? sql<{ id: number }>`
-          select p.id from person p left join profile f on f.person_id = p.id
-          where p.id > ${behind} and ${fits} order by p.id limit ${limit}`
-      : sql<{ id: number }>`
-          select distinct c.id
-          from unnest(${filter.apps}::bigint[]) as a (id) cross join lateral (${sql.join(memberships, sql` union all `)}) c
-          order by c.id limit ${limit}`;
-  const { rows } = await query.execute(tx.kysely);
-  return rows.map(({ id }) => id);
-}
-
-function activeIs(active: boolean | null): RawBuilder<boolean> {
-  if (active === null) return sql<boolean>`true`;
-  return active
-    ? sql<boolean>`(p.provider_active and not p.blocked)`
-    : sql<boolean>`(p.blocked or not p.provider_active)`;
+  const members = apps === null ? null : { tables: MEMBERSHIPS, apps };
+  return await findPeople(tx, { search, active, members }, { limit, after: after ?? 0 });
 }
 
 /** The users of these ids, ascending. `lastLoginAt` is that of the applications `apps`; of all where it is null. */

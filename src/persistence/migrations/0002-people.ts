@@ -58,9 +58,16 @@ const STATEMENTS = [
     state_changed_at timestamptz(3),
     ${STAMPS}
   )`,
-  // As it is and in small letters: what a database's lower() leaves alone is found as it is written.
-  `create index profile_name_pieces on profile
-    using gin (text_pieces((display_name || ' ' || lower(display_name)) collate "C")) with (gin_pending_list_limit = 1024)`,
+  `create function search_new_name() returns trigger language plpgsql as $$
+    begin
+      update person_search s set searched = searched_text(p.email, new.display_name) from person p
+        where s.person_id = new.person_id and p.id = new.person_id and s.searched <> searched_text(p.email, new.display_name);
+      return null;
+    end $$`,
+  `create trigger profile_is_searched after insert on profile for each row
+    when (new.display_name is not null) execute function search_new_name()`,
+  `create trigger profile_is_renamed after update on profile for each row
+    when (old.display_name is distinct from new.display_name) execute function search_new_name()`,
   `create index profile_brand on profile (brand_id) where brand_id is not null`,
   `create index profile_locale on profile (locale) where locale is not null`,
   // A row from the first access on; defaults where there is none.
