@@ -41,9 +41,9 @@ describe('the encryption of pushes', () => {
   const crowd = async (size = CROWD): Promise<void> => {
     const all = Array.from({ length: size }, (_, at) => ({ ...browser(), text: `Number ${at} is due: žluťoučký kůň` }));
     const encrypted = await Promise.all(all.map(({ recipient, text }) => encryption.encrypt(recipient, text)));
-    for (const [at, { read, text }] of all.entries()) {
+    for (const [at, one] of all.entries()) {
       const { headers, body } = encrypted[at] as (typeof encrypted)[number];
-      expect(read(body)).toBe(text);
+      expect(one.read(body)).toBe(one.text);
       expect(headers).toMatchObject({
         TTL: '86400',
         Urgency: 'normal',
