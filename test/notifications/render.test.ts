@@ -1,6 +1,5 @@
-import { afterAll, describe, expect, jest, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/clock.ts';
-import { Compiler, renderer as rendererOf } from '../../src/notifications/render/liquid.ts';
 import { Renderer, type TemplateSource } from '../../src/notifications/render.ts';
 
 const renderer = new Renderer(systemClock, 2);
@@ -128,28 +127,6 @@ describe('templates (contract 6)', () => {
     const took = performance.now() - from;
     expect(outcomes.map((outcome) => outcome.ok && outcome.rendered.subject)).toEqual(jobs.map((_, i) => `u${i}`));
     expect(took).toBeLessThan(1500);
-  });
-});
-
-describe('the time that a template takes', () => {
-  const job = { template: template({ html: '{{ v }}' }), variables: {}, payload: { v: 1 } };
-  const whileClock = (...times: number[]) => {
-    const clock = jest.spyOn(performance, 'now');
-    for (const time of times) clock.mockReturnValueOnce(time);
-    const outcome = rendererOf(new Compiler())(job);
-    clock.mockRestore();
-    return outcome;
-  };
-
-  test('is not what a busy machine took from it', () => {
-    expect(whileClock(0, 1000, 2000, 3000)).toMatchObject({ ok: true, rendered: { html: '1' } });
-  });
-
-  test('is not taken for ever', () => {
-    expect(whileClock(0, 1000, 2000, 3000, 4000, 5000, 6000, 7000)).toEqual({
-      ok: false,
-      problem: 'html, line 1, column 1: template render limit exceeded',
-    });
   });
 });
 

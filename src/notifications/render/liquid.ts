@@ -19,12 +19,6 @@ import {
 const MAX_OUTPUT = 1024 * 1024;
 const MAX_SUBJECT = 500;
 
-/** Milliseconds for one part of a template, by the clock. */
-const RENDER_LIMIT_MS = 200;
-/** A part that ran out of them and has used no more than so much of the processor was held up by the machine: it is tried again. */
-const UNUSED_MS = 100;
-const TRIES = 3;
-
 const OPTIONS: LiquidOptions = {
   ownPropertyOnly: true,
   dynamicPartials: false,
@@ -34,7 +28,7 @@ const OPTIONS: LiquidOptions = {
   strictVariables: false,
   timezoneOffset: 0,
   parseLimit: 2_000_000,
-  renderLimit: RENDER_LIMIT_MS,
+  renderLimit: 200,
   memoryLimit: 8_000_000,
 };
 
@@ -149,7 +143,7 @@ function renderOne(compiler: Compiler, known: Map<TemplateSource, Compiled>, job
       field = name;
       const parsed = compiled[name];
       if (parsed === null) return null;
-      const output = inTime(() => engineOf(name).renderSync(parsed, scope) as unknown);
+      const output: unknown = engineOf(name).renderSync(parsed, scope);
       if (typeof output !== 'string' || output.length > MAX_OUTPUT) throw new Error('it renders to more than 1 MiB');
       // Liquid cannot make what the database refuses, but filters can cut a surrogate pair in two.
       return output.toWellFormed().replaceAll('\0', '');
@@ -158,20 +152,6 @@ function renderOne(compiler: Compiler, known: Map<TemplateSource, Compiled>, job
   } catch (error) {
     const { line, column, message } = faultOf(field, error);
     return { ok: false, problem: `${field}, line ${line}, column ${column}: ${message}` };
-  }
-}
-
-/** A template is not to blame for a busy machine. The service's own watch ends what does that for long. */
-function inTime<T>(render: () => T): T {
-  for (let tries = 1; ; tries++) {
-    const before = process.cpuUsage();
-    try {
-      return render();
-    } catch (error) {
-      const late = (error as LiquidFault).message?.includes('render limit exceeded') === true;
-      const { user, system } = process.cpuUsage(before);
-      if (!late || tries === TRIES || (user + system) / 1000 > UNUSED_MS) throw error;
-    }
   }
 }
 
