@@ -14,7 +14,7 @@ import { originOf, type PushOutcome, type PushSender } from './push.ts';
 import type { PushContent } from './queue.ts';
 
 export interface PushChannelParts {
-  sender: Pick<PushSender, 'send'>;
+  sender: Pick<PushSender, 'send' | 'close'>;
   /** By origin. */
   holds: Holds;
   clock: Pick<Clock, 'random'>;
@@ -44,6 +44,10 @@ export class PushChannel implements Channel {
       targets.map(async (target) => ({ target, result: await this.#push(target, content, signal) })),
     );
     return conclude(claimed, results, this.#parts.clock.random());
+  }
+
+  async close(): Promise<void> {
+    await this.#parts.sender.close();
   }
 
   async #push(target: PushTarget, content: PushContent, signal: AbortSignal): Promise<Result> {

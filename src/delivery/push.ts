@@ -4,12 +4,12 @@
  */
 
 import { hash } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
 import { type Outbound, OutboundError, type OutboundReason, type OutboundResponse } from '../outbound.ts';
 import type { PushTarget } from '../persistence/delivery/push-subscriptions.ts';
 import type { Logger } from '../telemetry.ts';
 import { readRetryAfter } from './backoff.ts';
+import { PushEncryption } from './encryption.ts';
 import type { EndpointRules } from './endpoints.ts';
 import { loadWebPush } from './packages.ts';
 import type { VapidKeys } from './push-keys.ts';
@@ -17,8 +17,6 @@ import type { PushContent } from './queue.ts';
 
 /** Of the plaintext: one record of 4,096 bytes less what encryption adds (RFC 8291 4). */
 export const MAX_PUSH_BYTES = 3993;
-/** How long a push service keeps what it cannot deliver at once; as long as we ourselves try. */
-const TTL_SECONDS = 24 * 3600;
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 16 * 1024;
 /** A token is good for twelve hours, and used for one: signing it takes longer than all the rest of a push. */
@@ -43,7 +41,7 @@ export interface PushSenderParts {
   rules: EndpointRules;
   /** Null where none are configured: nothing is pushed. */
   keys: VapidKeys | null;
-  clock: Pick<Clock, 'now'>;
+  clock: Pick<Clock, 'now' | 'after' | 'monotonic'>;
   log: Logger;
 }
 
@@ -51,11 +49,15 @@ export class PushSender {
   readonly #parts: PushSenderParts;
   /** The `Authorization` for each origin (RFC 8292: a token is bound to an origin, not to a push). */
   readonly #tokens = new Map<string, { readonly header: string; readonly until: number }>();
-  /** The end of the queue of encryptions. */
-  #turn: Promise<void> = Promise.resolve();
+  readonly #encryption: PushEncryption;
 
   constructor(parts: PushSenderParts) {
     this.#parts = parts;
+    this.#encryption = new PushEncryption(parts);
+  }
+
+  async close(): Promise<void> {
+    await this.#encryption.close();
   }
 
   /** Never rejects because of the push service. `signal` gives the request up. */
@@ -80,26 +82,14 @@ export class PushSender {
     keys: VapidKeys,
     signal: AbortSignal | undefined,
   ): Promise<PushOutcome> {
-    await this.#nextTurn();
-    const { endpoint, p256dh, auth } = target;
-    const { headers, body } = loadWebPush().generateRequestDetails(
-      { endpoint, keys: { p256dh, auth } },
-      fitPayload(content),
-      {
-        TTL: TTL_SECONDS,
-        urgency: 'normal',
-        contentEncoding: 'aes128gcm',
-      },
-    );
+    const { endpoint } = target;
+    const { headers, body } = await this.#encryption.encrypt(target, fitPayload(content));
     try {
       const response = await this.#parts.outbound.send({
         url: endpoint,
         policy: this.#parts.rules.policyOf(endpoint),
         method: 'POST',
-        headers: {
-          ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
-          Authorization: this.#authorization(originOf(target), keys),
-        },
+        headers: { ...headers, Authorization: this.#authorization(originOf(target), keys) },
         body,
         timeoutMs: TIMEOUT_MS,
         maxBytes: MAX_ANSWER_BYTES,
@@ -110,13 +100,6 @@ export class PushSender {
       if (error instanceof OutboundError) return FAILED[error.reason];
       throw error;
     }
-  }
-
-  /** One encryption a turn of the event loop: dozens begin together, and each holds it for most of a millisecond. */
-  async #nextTurn(): Promise<void> {
-    const mine = this.#turn;
-    this.#turn = mine.then(() => setImmediate());
-    await mine;
   }
 
   #authorization(origin: string, { subject, publicKey, privateKey }: VapidKeys): string {

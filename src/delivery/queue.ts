@@ -4,7 +4,7 @@
  */
 
 import type { Tx } from '../persistence/database.ts';
-import { insertDeliveries, requeueFailed } from '../persistence/delivery/enqueue.ts';
+import { insertDeliveries, requeueFailed, writtenDelivery } from '../persistence/delivery/enqueue.ts';
 
 /** An e-mail as it was rendered when its send was accepted; the brand's look is put around it when it leaves. */
 export interface EmailContent {
@@ -28,40 +28,43 @@ export interface PushContent {
   readonly url: string | null;
 }
 
-/** One notification by one channel. At most one of each channel. */
+/** What one notification says by one channel. At most one of each channel. */
 export type NewDelivery =
   | {
-      readonly notificationId: number;
       readonly channel: 'email';
       /** The recipient's brand; null for the default one. */
       readonly brandId: number | null;
       readonly content: EmailContent;
     }
   | {
-      readonly notificationId: number;
       readonly channel: 'push';
       readonly brandId: number | null;
       /** Goes to every subscription that the notification's person has when it leaves. */
       readonly content: PushContent;
     };
 
+/** A delivery, ready to be stored. */
+export interface WrittenDelivery {
+  readonly notificationId: number;
+  readonly written: string;
+}
+
 /** What a brand's mails queue in: a brand that is slow or broken holds up its own. */
 export function emailLane(brandId: number | null): string {
   return `brand:${brandId ?? 'default'}`;
+}
+
+/** As it will be stored: made before there is a number, while the database is at the notifications. */
+export function writeDelivery({ channel, brandId, content }: NewDelivery): string {
+  return writtenDelivery({ channel, lane: channel === 'push' ? null : emailLane(brandId), brandId, content });
 }
 
 /**
  * Stores deliveries in the transaction that accepts their notifications: they are there when it commits, or neither is. The
  * notifications are rows already, with status `queued`.
  */
-export async function enqueue(tx: Tx, deliveries: Iterable<NewDelivery>): Promise<void> {
-  await insertDeliveries(tx, rowsOf(deliveries));
-}
-
-function* rowsOf(deliveries: Iterable<NewDelivery>) {
-  for (const delivery of deliveries) {
-    yield { ...delivery, lane: delivery.channel === 'push' ? null : emailLane(delivery.brandId) };
-  }
+export async function enqueue(tx: Tx, deliveries: Iterable<WrittenDelivery>): Promise<void> {
+  await insertDeliveries(tx, deliveries);
 }
 
 /**

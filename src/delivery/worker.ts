@@ -100,6 +100,7 @@ export class DeliveryWorker {
     this.#cut.abort();
     this.#endPause?.();
     await this.#within(giveUpMs, Promise.all([this.#finished(), this.#loops?.renewing]));
+    await Promise.all(Object.values(this.#parts.channels).map(async (channel) => await channel.close?.()));
     if (this.#hand.size > 0) {
       this.#parts.log.warn(
         { deliveries: this.#hand.size },

@@ -4,8 +4,9 @@
  */
 
 import { hash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { administer, type By, editorOf } from '../administration/administer.ts';
-import { enqueue, type NewDelivery } from '../delivery/queue.ts';
+import { enqueue, type WrittenDelivery, writeDelivery } from '../delivery/queue.ts';
 import type { Turns } from '../directory/turns.ts';
 import { UsherError } from '../errors.ts';
 import type { Database, Outcome, Tx } from '../persistence/database.ts';
@@ -166,13 +167,15 @@ async function store(tx: Tx, { app, order, request, material, messages, link, un
 
   const recipients = await holdRecipients(tx, scope, order.recipients);
   const planned = messages.map((message) => decide(type, message, recipients.get(message.email) as RecipientRow));
-  const ids = await insertNotifications(
+  const inserting = insertNotifications(
     tx,
     { ...scope, payload: order.payload },
     planned.map(({ notification }) => notification),
   );
+  // Meanwhile: all of this is under the locks of every recipient.
+  const [ids, written] = await Promise.all([inserting, writeAll(planned, type, order, link)]);
   const idOf = ({ personId }: NewNotification): number => ids.get(personId) as number;
-  await enqueue(tx, deliveriesOf(planned, type, order, idOf, link));
+  await enqueue(tx, numbered(planned, written, idOf));
 
   const notifications = planned.map(({ message, notification }) => ({
     id: idOf(notification),
@@ -205,26 +208,38 @@ function decide(type: TypeRow, message: Message, recipient: RecipientRow): Plann
   return { message, notification: { ...notification, status, statusReason: null }, email, push };
 }
 
-function* deliveriesOf(
+/** The deliveries of each, written; begins when what was asked of the database before is on its way. */
+async function writeAll(
   planned: readonly Planned[],
   type: TypeRow,
   { icon }: SendOrder,
-  idOf: (notification: NewNotification) => number,
   link: ToStore['link'],
-): Generator<NewDelivery> {
-  for (const { message, notification, email, push } of planned) {
+): Promise<string[][]> {
+  await setImmediate();
+  return planned.map(({ message, notification, email, push }) => {
     const { brandId, locale, subject, html, text, url } = message;
-    const notificationId = idOf(notification);
+    const written: string[] = [];
     if (email) {
       // Only what a user may switch off carries a link that does.
       const unsubscribeUrl = type.userCanDisable ? link(notification.personId, type.id) : null;
       const content = { to: message.email, subject, html, text, locale, fromName: type.emailFromName, unsubscribeUrl };
-      yield { notificationId, channel: 'email', brandId, content };
+      written.push(writeDelivery({ channel: 'email', brandId, content }));
     }
     if (push) {
       const content = { title: message.pushTitle, body: message.pushBody, icon, url };
-      yield { notificationId, channel: 'push', brandId, content };
+      written.push(writeDelivery({ channel: 'push', brandId, content }));
     }
+    return written;
+  });
+}
+
+function* numbered(
+  planned: readonly Planned[],
+  written: readonly (readonly string[])[],
+  idOf: (notification: NewNotification) => number,
+): Generator<WrittenDelivery> {
+  for (const [at, { notification }] of planned.entries()) {
+    for (const one of written[at] ?? []) yield { notificationId: idOf(notification), written: one };
   }
 }
 

@@ -141,7 +141,13 @@ describe('the token that pushes are signed with (RFC 8292)', () => {
     };
     let now = Date.now();
     const rules = createEndpointRules([], true);
-    const sender = new PushSender({ outbound, rules, keys, clock: { now: () => now }, log: createLogger('silent') });
+    const sender = new PushSender({
+      outbound,
+      rules,
+      keys,
+      clock: { ...systemClock, now: () => now },
+      log: createLogger('silent'),
+    });
     const push = async (endpoint: string): Promise<void> => {
       const browser = createECDH('prime256v1').generateKeys('base64url');
       const auth = randomBytes(16).toString('base64url');

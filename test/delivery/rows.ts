@@ -1,5 +1,11 @@
 import { sql } from 'kysely';
-import { type EmailContent, enqueue, type NewDelivery, type PushContent } from '../../src/delivery/queue.ts';
+import {
+  type EmailContent,
+  enqueue,
+  type PushContent,
+  type WrittenDelivery,
+  writeDelivery,
+} from '../../src/delivery/queue.ts';
 import type { Database, Tx } from '../../src/persistence/database.ts';
 import { ensurePeople } from '../../src/persistence/people.ts';
 
@@ -48,7 +54,7 @@ async function store(tx: Tx, app: number, type: number, wanted: readonly Wanted[
     wanted.map(({ to }) => to),
   );
   const ids: number[] = [];
-  const deliveries: NewDelivery[] = [];
+  const deliveries: WrittenDelivery[] = [];
   for (const { to, email, push } of wanted) {
     const { id } = await tx.kysely
       .insertInto('notification')
@@ -66,10 +72,12 @@ async function store(tx: Tx, app: number, type: number, wanted: readonly Wanted[
     ids.push(id);
     if (email !== undefined) {
       const { brandId = null, ...content } = email;
-      deliveries.push({ notificationId: id, channel: 'email', brandId, content: { ...emailContent(to), ...content } });
+      const written = writeDelivery({ channel: 'email', brandId, content: { ...emailContent(to), ...content } });
+      deliveries.push({ notificationId: id, written });
     }
     if (push !== undefined) {
-      deliveries.push({ notificationId: id, channel: 'push', brandId: null, content: { ...PUSH, ...push } });
+      const written = writeDelivery({ channel: 'push', brandId: null, content: { ...PUSH, ...push } });
+      deliveries.push({ notificationId: id, written });
     }
   }
   await enqueue(tx, deliveries);

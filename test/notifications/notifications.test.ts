@@ -324,5 +324,29 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(answer.status).toBe(202);
       expect(answer.body.data.notifications.map(({ email }: { email: string }) => email)).toEqual(recipients);
     });
+
+    test('an application that is deleted while it sends takes along what was stored; what comes later is refused', async () => {
+      const outcomes = new Map<string, number>();
+      for (let round = 0; round < 5; round++) {
+        const appCode = `short${round}`;
+        const { id } = (await root.post('/api/applications', { code: appCode, name: 'Short' })).body.data;
+        const recipients = Array.from({ length: 60 }, (_, n) => `short${n}@example.com`);
+        const sends = Array.from({ length: 8 }, () => send({ appCode, recipients, subject: 'S', body: 'B' }));
+        // The first is stored by then, or being so.
+        await Promise.race(round % 2 === 0 ? sends : [new Promise((resolve) => setTimeout(resolve, 20 * round))]);
+        expect((await root.delete(`/api/applications/${appCode}`)).status).toBe(204);
+        for (const { status, body } of await Promise.all(sends)) {
+          const outcome = status === 202 ? '202' : body.details.code;
+          outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+        }
+        const left = await usher.app.database.read((tx) =>
+          tx.kysely.selectFrom('notification').select('id').where('application_id', '=', id).execute(),
+        );
+        expect(left).toEqual([]);
+      }
+      expect([...outcomes.keys()].filter((one) => one !== 'UNKNOWN_REFERENCE')).toEqual(['202']);
+      const late = await send({ appCode: 'short0', recipients: ['ann@example.com'] });
+      expect(late.body.details.code).toBe('UNKNOWN_REFERENCE');
+    }, 60_000);
   });
 }

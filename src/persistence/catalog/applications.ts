@@ -93,8 +93,9 @@ export async function replaceLanguages({ kysely }: Tx, app: number, codes: reado
     select ${app}, code, position from unnest(${codes}::text[]) with ordinality as t (code, position)`.execute(kysely);
 }
 
-/** Takes along everything that belongs to it. */
+/** Takes along everything that belongs to it. It is held alone: no send is being stored, whose notifications would not be seen. */
 export async function deleteApplication(tx: Tx, id: number): Promise<void> {
+  await sql`delete from notification where application_id = ${id}`.execute(tx.kysely);
   await tx.kysely.deleteFrom('application').where('id', '=', id).execute();
 }
 

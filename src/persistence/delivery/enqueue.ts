@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 
-/** A delivery as it is stored first. */
+/** A delivery as it is stored first, of a notification that may have no number yet. */
 export interface DeliveryRow {
-  notificationId: number;
   channel: 'email' | 'push';
   /** Null for pushes: they queue by the push service of the person's newest subscription. */
   lane: string | null;
@@ -15,12 +14,15 @@ export interface DeliveryRow {
 const BATCH = 500;
 const BATCH_CHARACTERS = 1024 * 1024;
 
-/** Stores deliveries, due at once. */
-export async function insertDeliveries(tx: Tx, rows: Iterable<DeliveryRow>): Promise<void> {
+/** Stores deliveries, due at once, each as `writtenDelivery` wrote it. */
+export async function insertDeliveries(
+  tx: Tx,
+  rows: Iterable<{ notificationId: number; written: string }>,
+): Promise<void> {
   let batch: string[] = [];
   let size = 0;
-  for (const row of rows) {
-    const text = storableJson(row);
+  for (const { notificationId, written } of rows) {
+    const text = `{"notificationId":${notificationId},${written.slice(1)}`;
     if (batch.length === BATCH || (batch.length > 0 && size + text.length > BATCH_CHARACTERS)) {
       await insertBatch(tx, batch);
       batch = [];
@@ -32,15 +34,18 @@ export async function insertDeliveries(tx: Tx, rows: Iterable<DeliveryRow>): Pro
   if (batch.length > 0) await insertBatch(tx, batch);
 }
 
-/** Of the host two labels stand for the service: whoever may invent names below them makes no lanes by that. */
+/**
+ * Of the host two labels stand for the service: whoever may invent names below them makes no lanes by that. As `json`, whose parts
+ * are stored as they came: `jsonb` takes them apart and writes them anew, twice, under the locks of all recipients.
+ */
 async function insertBatch(tx: Tx, rows: readonly string[]): Promise<void> {
   await sql`
     insert into delivery (notification_id, channel, lane, brand_id, content)
     select d."notificationId", d.channel,
            coalesce(d.lane, 'push:' || coalesce(substring(s.host from '[^.]+[.][^.]+$'), s.host, '')),
            d."brandId", d.content
-      from jsonb_to_recordset(${`[${rows.join(',')}]`}::jsonb)
-        as d ("notificationId" bigint, channel text, lane text, "brandId" bigint, content jsonb)
+      from json_to_recordset(${`[${rows.join(',')}]`}::json)
+        as d ("notificationId" bigint, channel text, lane text, "brandId" bigint, content json)
       left join lateral (
         select split_part(split_part(p.endpoint, '/', 3), '?', 1) as host
           from notification n join push_subscription p on p.person_id = n.person_id
@@ -53,13 +58,13 @@ async function insertBatch(tx: Tx, rows: readonly string[]): Promise<void> {
 /** NUL and lone surrogates as JSON writes them. */
 const UNSTORABLE = /\\u(?:0000|d[89a-f])/;
 
-/** Looked through value by value only where the whole says so: that takes ten times as long. */
-function storableJson(row: DeliveryRow): string {
+/** As JSON. Looked through value by value only where the whole says so: that takes ten times as long. */
+export function writtenDelivery(row: DeliveryRow): string {
   const text = JSON.stringify(row);
   return UNSTORABLE.test(text) ? JSON.stringify(row, storable) : text;
 }
 
-/** What a template cut in half or brought in must not keep a whole send from being stored: jsonb takes neither. */
+/** What a template cut in half or brought in must not keep a whole send from being stored: no text takes either. */
 function storable(_: string, value: unknown): unknown {
   return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '') : value;
 }

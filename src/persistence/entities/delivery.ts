@@ -11,7 +11,7 @@ export const Delivery = defineEntity({
     channel: p.text().$type<'email' | 'push'>(),
     status: p.text().$type<'queued' | 'sending' | 'sent' | 'failed'>().default('queued'),
     brandId: reference().nullable(),
-    content: p.json<unknown>(),
+    content: p.json<unknown>().columnType('json'),
     lane: p.text(),
     attempts: p.integer().default(0),
     error: p.text().nullable(),

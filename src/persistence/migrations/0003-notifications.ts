@@ -69,9 +69,10 @@ const STATEMENTS = [
     primary key (application_id, idempotency_key)
   )`,
   `create index send_request_at on send_request (created_at)`,
+  // Its application is its type's, which is looked up once for each row and not twice; whoever deletes an application deletes these.
   `create table notification (
     id bigint generated always as identity primary key,
-    application_id bigint not null references application (id) on delete cascade,
+    application_id bigint not null,
     notification_type_id bigint not null,
     person_id bigint not null references person (id) on delete cascade,
     subject text not null,
@@ -101,7 +102,7 @@ const STATEMENTS = [
     channel text not null check (channel in ('email', 'push')),
     status text not null default 'queued' check (status in ('queued', 'sending', 'sent', 'failed')),
     brand_id bigint references brand (id) on delete set null,
-    content jsonb not null,
+    content json not null,
     lane text collate "C" not null,
     attempts int not null default 0,
     error text,

@@ -24,11 +24,13 @@ export async function holdRecipients(
 ): Promise<Map<string, RecipientRow>> {
   const people = await ensurePeople(tx, emails);
   const ids = [...people.values()];
-  await sql`select id from person where id = any(${ids}::bigint[]) order by id for no key update`.execute(tx.kysely);
-  await sql`
-    update person set registered_at = now() where id = any(${ids}::bigint[]) and registered_at is null`.execute(
-    tx.kysely,
-  );
+  const { rows: held } = await sql<{ unregistered: number | null }>`
+    select case when registered_at is null then id end as unregistered
+    from person where id = any(${ids}::bigint[]) order by id for no key update`.execute(tx.kysely);
+  const unregistered = held.flatMap((one) => (one.unregistered === null ? [] : [one.unregistered]));
+  if (unregistered.length > 0) {
+    await sql`update person set registered_at = now() where id = any(${unregistered}::bigint[])`.execute(tx.kysely);
+  }
   const { rows } = await sql<RecipientRow>`
     select p.id, p.email, p.provider_active and not p.blocked as active,
       coalesce(a.notifications_enabled, true) as application, c.email as "emailSwitch", c.push as "pushSwitch",
