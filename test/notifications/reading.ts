@@ -229,6 +229,7 @@ export function testReading(room: Room): void {
     for (const tampered of [
       `${url}x`,
       url.replace(/token=\d+/, 'token=1'),
+      url.replace(/(token=\d+)\.\d+/, `$1.${room.ids.generic}`),
       `${room.usher.rest}${link.pathname}?token=`,
       `${room.usher.rest}${link.pathname}`,
     ]) {
@@ -245,5 +246,21 @@ export function testReading(room: Room): void {
     expect(await email()).toBe(false);
     const quiet = await room.send({ type: 'due', recipients: ['una@example.com'], payload: { number: 1 } });
     expect(quiet.body.data.notifications).toMatchObject([{ status: 'sent' }]);
+  });
+
+  test('unsubscribing where users may no longer switch is refused, and changes nothing', async () => {
+    const sent = await room.send({ type: 'due', recipients: ['uri@example.com'], payload: { number: 1 } });
+    const [mail] = await deliveriesOf(room.usher, sent.body.data.notifications[0].id);
+    const link = new URL((mail as { content: { unsubscribeUrl: string } }).content.unsubscribeUrl);
+    const url = `${room.usher.rest}${link.pathname}${link.search}`;
+    const type = `/api/applications/billing/notification-types/${room.ids.due}`;
+    const uri = await Rest.as(room.usher, 'uri@example.com');
+    const email = async () => (await uri.get('/api/profile/me/notifications/billing')).body.response[0].email;
+
+    expect((await room.nora.put(type, { userCanDisable: false })).status).toBe(200);
+    const refused = await fetch(url, { method: 'POST' });
+    expect([refused.status, await refused.json()]).toMatchObject([403, { details: { code: 'PREFERENCE_LOCKED' } }]);
+    expect((await room.nora.put(type, { userCanDisable: true })).status).toBe(200);
+    expect(await email()).toBe(true);
   });
 }
