@@ -215,7 +215,9 @@ export class GrpcConnection implements Connection {
         this.#finish(stream, Verdict.FAILED, now);
         return;
       case Type.GOAWAY:
-        throw new Error(`the server sent GOAWAY, code ${buffer.readUInt32BE(start + 4)}`);
+        throw new Error(
+          `the server sent GOAWAY, code ${buffer.readUInt32BE(start + 4)}: ${buffer.toString('latin1', start + 8, start + size)}`,
+        );
       case Type.CONTINUATION:
         throw new Error('the generator reads no CONTINUATION frames');
       default:

@@ -27,6 +27,7 @@ import { Service } from '../service.ts';
 /** Tables of which there is one row a user, an override, a notification or a deed: those that grow. */
 const TABLES = [
   'person',
+  'person_search',
   'profile',
   'user_role',
   'resource_override',
