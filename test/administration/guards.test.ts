@@ -1,5 +1,11 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { editorOf, managerOfAll, superAdmin, type WriteGuard } from '../../src/administration/administer.ts';
+import {
+  administer,
+  editorOf,
+  managerOfAll,
+  superAdmin,
+  type WriteGuard,
+} from '../../src/administration/administer.ts';
 import { reachIn } from '../../src/administration/reach.ts';
 import { Level } from '../../src/engine/types.ts';
 import { useDatabase } from '../support/databases.ts';
@@ -128,6 +134,30 @@ describe('guards of writes', () => {
 
   test('in `auth`, and where there is no application, SuperAdmins alone', async () => {
     for (const app of ['auth', 'nowhere', '']) await expectOnly(editorOf(app), ['root'], 'NO_APPLICATION_LEVEL');
+  });
+
+  test.each([
+    ['a stranger', 'nobody', 'NO_APPLICATION_LEVEL', ['write.refused']],
+    ['the administrator', 'crmAdmin', null, ['write']],
+  ] as const)('what %s may is decided in the write’s own transaction', async (_, person, refused, actions) => {
+    const requestId = `request-${person}`;
+    const by = { caller: { email: people[person] }, requestId };
+    const about = { app: 'crm', action: 'write', guard: editorOf('crm') };
+    const written = administer(fixture.database, by, about, async ({ tx, audit }) => {
+      await tx.kysely.updateTable('application').set({ name: requestId }).where('code', '=', 'crm').execute();
+      audit({ action: 'write', subject: 'crm' });
+      return { result: 'done', scopes: ['p:crm'] };
+    });
+    if (refused === null) await expect(written).resolves.toMatchObject({ result: 'done' });
+    else await expect(written).rejects.toMatchObject({ reason: refused });
+    const left = await fixture.database.read(async ({ kysely }) => ({
+      named: await kysely.selectFrom('application').select('code').where('name', '=', requestId).execute(),
+      audit: await kysely.selectFrom('audit').select(['action', 'actor']).where('request_id', '=', requestId).execute(),
+    }));
+    expect(left).toEqual({
+      named: refused === null ? [{ code: 'crm' }] : [],
+      audit: actions.map((action) => ({ action, actor: `user:${people[person]}` })),
+    });
   });
 
   test('what somebody reaches is nothing while he is inactive', async () => {

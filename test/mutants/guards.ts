@@ -50,7 +50,7 @@ export const GUARDS: readonly Mutant[] = [
     'administration/administer.ts',
     'refused === null ? await write',
     'refused !== undefined ? await write',
-    'catalog/delegation',
+    'administration/guards',
   ),
   mutant(
     'an inactive SuperAdmin still writes',
