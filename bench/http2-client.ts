@@ -83,6 +83,9 @@ export class GrpcConnection implements Connection {
   readonly #partial = new Map<number, Buffer>();
   readonly #waiting: { index: number; now: number }[] = [];
   #streamId = 1;
+  #open = 0;
+  /** SETTINGS_MAX_CONCURRENT_STREAMS: what is asked beyond it waits here, as in any client. */
+  #mostOpen = Number.POSITIVE_INFINITY;
   #window = 65_535;
   #received = 0;
   #status = '';
@@ -141,10 +144,11 @@ export class GrpcConnection implements Connection {
   submit(index: number, now: number): void {
     const first = this.#streamId === 1;
     const template = first ? this.#frames.first(index) : this.#frames.next(index);
-    if (template.cost > this.#window) {
+    if (template.cost > this.#window || this.#open >= this.#mostOpen) {
       this.#waiting.push({ index, now });
       return;
     }
+    this.#open++;
     this.#window -= template.cost;
     const id = this.#streamId;
     this.#streamId += 2;
@@ -267,6 +271,7 @@ export class GrpcConnection implements Connection {
     const index = this.#question[slot] as number;
     if (index === -1) return;
     this.#question[slot] = -1;
+    this.#open--;
     if (this.#partial.size > 0) this.#partial.delete(stream);
     let detail = '';
     if (verdict !== Verdict.RIGHT) {
@@ -274,6 +279,7 @@ export class GrpcConnection implements Connection {
       this.#detail.delete(stream);
     }
     this.#listener.answered(this, index, now - (this.#sentAt[slot] as number), verdict, detail);
+    if (this.#waiting.length > 0) this.#submitWaiting();
   }
 
   #settings(buffer: Buffer, start: number, end: number): void {
@@ -281,6 +287,7 @@ export class GrpcConnection implements Connection {
       const id = buffer.readUInt16BE(at);
       const value = buffer.readUInt32BE(at + 2);
       if (id === 1 && value < 4096) throw new Error('the server keeps too small a header table for the generator');
+      if (id === 3) this.#mostOpen = value;
       if (id === 4 && value < 65_535) throw new Error('the server gives streams too small a window for the generator');
     }
     this.#outbox.append(frame(Type.SETTINGS, ACK, 0, Buffer.alloc(0)));
