@@ -11,17 +11,15 @@ const SAMPLE = 127;
 const COMMON = 4;
 /** What one page costs at most; each some milliseconds of a server. */
 export interface PageBounds {
-  /** So many people are examined in order for a text. */
+  /** So many people are examined by their text alone. */
   examined: number;
-  /** So many, where each is looked up in other tables: members, the inactive, people without a text. */
+  /** So many, where each is looked up in other tables: members, the inactive, people of applications. */
   probed: number;
-  /** So many people are looked up by the index of pieces. */
-  few: number;
   /** Members of so many applications are examined, each of which takes a look at every table; of more, people are asked instead. */
   apps: number;
 }
 
-const BOUNDS: PageBounds = { examined: 4000, probed: 1000, few: 2000, apps: 50 };
+const BOUNDS: PageBounds = { examined: 4000, probed: 1000, apps: 50 };
 
 /** Rows that make a person one of those asked about: of one of these tables, in one of these applications (ids). */
 export interface Members {
@@ -83,7 +81,8 @@ function waysOf({ search, active, members }: PeopleFilter, { apps }: PageBounds)
   const named: Way[] = search === null ? [] : [(tx, ...rest) => lookUp(tx, search, ...rest)];
   if (members !== null) {
     if (members.apps.length <= apps) ways.push((tx, ...rest) => walkMembers(tx, members, ...rest));
-    return [...ways, ...named, walkEverybody];
+    // Of several applications a few members each are examined only.
+    return members.apps.length > 1 ? [...ways, ...named, walkEverybody] : [...ways, ...named];
   }
   // Of everybody, a text that is not rare soon fills a page.
   return active === false ? [...ways, ...named] : [walkEverybody, ...named];
@@ -96,8 +95,9 @@ async function walkEverybody(
   page: PeoplePage,
   { examined, probed }: PageBounds,
 ): Promise<FoundPeople> {
-  const { search } = filter;
-  const size = search === null ? probed : examined;
+  const { search, members } = filter;
+  // Of members, whoever is meant is looked up in their tables, too.
+  const size = search === null ? probed : Math.ceil(members === null ? examined : examined / 2);
   const people = (most: number): RawBuilder<unknown> => sql`
     select person_id, searched from person_search where person_id > ${page.after} order by person_id limit ${most}`;
   const isMeant = search === null ? sql`true` : meant(search);
@@ -174,10 +174,11 @@ async function lookUp(
   search: string,
   filter: PeopleFilter,
   { limit, after }: PeoplePage,
-  { few }: PageBounds,
+  { examined, probed }: PageBounds,
 ): Promise<FoundPeople> {
   const many = { ids: [], behind: after };
   if (await isCommon(tx, search, after)) return many;
+  const few = filter.members === null && filter.active === null ? examined : probed;
   // A condition of pieces for each spelling: of two in one, the pieces of every row found would be made anew.
   const parts = spellings(search).map(
     (text) => sql`(select s.person_id from person_search s

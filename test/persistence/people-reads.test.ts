@@ -4,7 +4,7 @@ import { readAudit } from '../../src/persistence/audit.ts';
 import { listHolders } from '../../src/persistence/catalog/assignments.ts';
 import { listOverrides } from '../../src/persistence/catalog/overrides.ts';
 import type { Tx } from '../../src/persistence/database.ts';
-import { findUserIds, readUsers } from '../../src/persistence/directory/users.ts';
+import { findUserIds, readUsers, type UserFilter } from '../../src/persistence/directory/users.ts';
 import { useDatabase } from '../support/databases.ts';
 
 const PERSONS = 20_000;
@@ -74,8 +74,8 @@ describe('lists of people cost what their page holds, not what the tables hold',
       return { found: length, rows: (await count()) - before };
     });
   const all = { search: null, active: null, apps: null };
-  const users = async (tx: Tx, ...search: Parameters<typeof findUserIds> extends [Tx, ...infer Rest] ? Rest : never) =>
-    (await findUserIds(tx, ...search)).ids;
+  const users = async (tx: Tx, filter: UserFilter, page: { limit: number; after: number | null }) =>
+    (await findUserIds(tx, filter, page)).ids;
   const holders = async (tx: Tx, page: Parameters<typeof listHolders>[3]) => (await listHolders(tx, 1, 1, page)).rows;
 
   test.each<[string, number, (tx: Tx) => Promise<{ length: number }>]>([
