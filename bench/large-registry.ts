@@ -64,7 +64,8 @@ function statements({ users, overrides, applications, auditRecords, notification
       from generate_series(1, ${users}) i`,
     `insert into profile (person_id, first_name, last_name, display_name, issuer, subject)
       select ${person('i')}, initcap(${pick(FIRST, 'i')}), initcap(${pick(LAST, 'i')}),
-        initcap(${pick(FIRST, 'i')}) || ' ' || initcap(${pick(LAST, 'i')}) || case when i % 10 = 1 then ' Oddfellow' else '' end,
+        initcap(${pick(FIRST, 'i')}) || ' ' || initcap(${pick(LAST, 'i')}) || case when i % 10 = 1 then ' Oddfellow' else '' end
+        || case when i > ${users * 0.7} then ' Latecomer' else '' end,
         'urn:bench', i::text
       from generate_series(1, ${users}) i where i % 50 <> 0`,
     // What triggers make of them, which do not fire here.

@@ -7,7 +7,7 @@ export interface PageQuery {
   readonly after: number | null;
 }
 
-/** One page: at most the limit's items. */
+/** One page: at most the limit's items, and where many are looked through for few, fewer. */
 export interface Page<T, Place = number> {
   readonly items: readonly T[];
   /** Where the next page begins behind; null on the last one. */
@@ -19,11 +19,12 @@ export function oneMore<Query extends { readonly limit: number }>(query: Query):
   return { ...query, limit: query.limit + 1 };
 }
 
-/** A page out of rows that were read with `oneMore`. */
+/** A page out of rows that were read with `oneMore`; `behind` is where a page ends that is short because more would cost too much. */
 export function pageOf<Row extends { readonly id: number }>(
   rows: readonly Row[],
   { limit }: { readonly limit: number },
+  behind: number | null = null,
 ): Page<Row> {
   const items = rows.slice(0, limit);
-  return { items, next: rows.length > limit ? (items.at(-1)?.id ?? null) : null };
+  return { items, next: rows.length > limit ? (items.at(-1)?.id ?? null) : behind };
 }

@@ -46,6 +46,7 @@ function pages(users: number): Measure[] {
     get('/users?q= a display name', '/api/users?q=Grace%20Hopper'),
     get('/users?q= a display name, deep', `/api/users?q=Grace%20Hopper&cursor=${deep}`),
     get('/users?q= of one in ten', '/api/users?q=oddfellow'),
+    get('/users?q= of three in ten, all of them late', '/api/users?q=latecomer', 0),
     get('/users?q= of everybody', '/api/users?q=example.com'),
     get('/users?active=false', '/api/users?active=false'),
     get('/users?active=true', '/api/users?active=true'),
@@ -61,6 +62,7 @@ function pages(users: number): Measure[] {
     get('/users?appCode=, everybody, q= of one letter', '/api/users?appCode=big&q=a'),
     get('/users?appCode=, half, q= a display name', `/api/users?appCode=${half}&q=Grace%20Hopper`),
     get('/users?appCode=, half, q= of one in ten, not there', `/api/users?appCode=${half}&q=oddfellow`, 0),
+    get('/users?appCode=, half, q= of three in ten, late', `/api/users?appCode=${half}&q=latecomer`, 0),
     get('/users?appCode=, half, q= of nobody', `/api/users?appCode=${half}&q=zzzyx`, 0),
     get('/users?appCode=, small, q= of everybody', (round) => `/api/users?appCode=${appCode(round + 3)}&q=example.com`),
     get(

@@ -99,7 +99,8 @@ export class Assignments {
       if (!(await hasRole(tx, appId, roleId))) {
         throw new UsherError('NOT_FOUND', 'The application has no such role.');
       }
-      return pageOf(await listHolders(tx, appId, roleId, oneMore(query)), query);
+      const { rows, behind } = await listHolders(tx, appId, roleId, oneMore(query));
+      return pageOf(rows, query, behind);
     });
   }
 }

@@ -6,6 +6,7 @@
 import { administer, type By, superAdmin } from '../administration/administer.ts';
 import { type Reach, reachIn } from '../administration/reach.ts';
 import { UsherError } from '../errors.ts';
+import { oneMore, type PageQuery, pageOf } from '../page.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
 import { findProfile } from '../persistence/directory/profiles.ts';
 import { clearSubject } from '../persistence/directory/subjects.ts';
@@ -34,7 +35,7 @@ export interface UserPage {
   /** Whether the reader is a SuperAdmin, who alone is told who else is one. */
   bySuperadmin: boolean;
   items: readonly UserRow[];
-  /** The id that the next page begins behind; null on the last page. */
+  /** The id that the next page begins behind; null on the last page. A page before it may be short. */
   next: number | null;
 }
 
@@ -60,15 +61,22 @@ export class Users {
    * Known addresses in the order in which they were first mentioned. NO_APPLICATION_LEVEL when `query.appCode` names an application
    * that the reader may not see; for a SuperAdmin an unknown one is NOT_FOUND.
    */
-  list(reader: string, query: UserQuery, page: { limit: number; after: number | null }): Promise<UserPage> {
+  list(reader: string, query: UserQuery, page: PageQuery): Promise<UserPage> {
     return this.#database.read(async (tx) => {
       const reach = await reachIn(tx, reader);
       const apps = reachedIds(reach, query.appCode);
-      const found = await findUserIds(tx, { ...query, apps }, { ...page, limit: page.limit + 1 });
-      const ids = found.slice(0, page.limit);
-      const items = await readUsers(tx, ids, reach.superadmin ? null : apps);
-      const next = found.length > page.limit ? (ids.at(-1) ?? null) : null;
-      return { bySuperadmin: reach.superadmin, items, next };
+      const { ids, behind } = await findUserIds(tx, { ...query, apps }, oneMore(page));
+      const { items, next } = pageOf(
+        ids.map((id) => ({ id })),
+        page,
+        behind,
+      );
+      const users = await readUsers(
+        tx,
+        items.map(({ id }) => id),
+        reach.superadmin ? null : apps,
+      );
+      return { bySuperadmin: reach.superadmin, items: users, next };
     });
   }
 

@@ -1,6 +1,7 @@
 /**
  * Pages of long lists (contract 2): `?limit=` and an opaque `?cursor=`, and `page: {nextCursor}` beside the payload. A cursor
  * names the list that it is of and the id it goes on behind; both are checked, and the id is only ever bound as a parameter.
+ * A page may hold fewer than the limit, even nothing: only `nextCursor: null` ends a list.
  */
 
 import { z } from 'zod';
@@ -31,7 +32,9 @@ export function pageParams(list: string) {
     limit: wholeNumber
       .refine((value) => value >= 1 && value <= MAX_LIMIT, `must be from 1 to ${MAX_LIMIT}`)
       .default(DEFAULT_LIMIT)
-      .meta({ description: `At most so many, 1 to ${MAX_LIMIT}; ${DEFAULT_LIMIT} without it.` }),
+      .meta({
+        description: `At most so many, 1 to ${MAX_LIMIT}; ${DEFAULT_LIMIT} without it. A page may hold fewer: only \`nextCursor: null\` ends the list.`,
+      }),
     cursor: z
       .string()
       .transform((text, context) => {
@@ -114,7 +117,12 @@ function readKey<K extends z.ZodType>(list: string, text: string, schema: K): z.
   return parsed?.success && writeKey(list, parsed.data) === text ? parsed.data : undefined;
 }
 
-const PAGE: JsonSchema = objectSchema({ nextCursor: { type: ['string', 'null'] } });
+const PAGE: JsonSchema = objectSchema({
+  nextCursor: {
+    type: ['string', 'null'],
+    description: 'The `cursor` of the next page; null on the last one. A page with a cursor may be short, or empty.',
+  },
+});
 
 function pagedEnvelope(name: string, member: 'data' | 'response', mark: Record<string, unknown>): Envelope {
   return valueEnvelope(

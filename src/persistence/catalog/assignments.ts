@@ -81,18 +81,21 @@ export async function replaceUserRoles(tx: Tx, app: number, person: number, ids:
   await REPLACE.rows(tx, person, app, ids);
 }
 
-/** Who holds a role, in the order in which the addresses were first mentioned; at most `limit`, behind the id `after`. */
+/**
+ * Who holds a role, in the order in which the addresses were first mentioned; at most `limit`, behind the id `after`. `behind` is where
+ * a short page ends, as in FoundPeople.
+ */
 export async function listHolders(
   tx: Tx,
   app: number,
   role: number,
   { limit, after, search }: { limit: number; after: number | null; search: string | null },
-): Promise<HolderRow[]> {
+): Promise<{ rows: HolderRow[]; behind: number | null }> {
   const members = { tables: ['user_role'] as const, apps: [app], role };
   const found =
     search === null ? null : await findPeople(tx, { search, active: null, members }, { limit, after: after ?? 0 });
   // The page first, with a limit of its own: a planner that joined would read everybody for it.
-  const fits = found === null ? sql`true` : sql`m.person_id = any(${found}::bigint[])`;
+  const fits = found === null ? sql`true` : sql`m.person_id = any(${found.ids}::bigint[])`;
   const { rows } = await sql<HolderRow>`
     select p.id, p.email, f.display_name as "displayName", p.registered_at is not null as registered,
       p.provider_active and not p.blocked as active, ur.created_at as "assignedAt"
@@ -102,5 +105,5 @@ export async function listHolders(
       join person p on p.id = ur.person_id
       left join profile f on f.person_id = p.id
     order by p.id`.execute(tx.kysely);
-  return rows;
+  return { rows, behind: found?.behind ?? null };
 }

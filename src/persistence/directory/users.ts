@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
-import { findPeople } from '../person-search.ts';
+import { type FoundPeople, findPeople } from '../person-search.ts';
 
 /** A known address as administrators see it. */
 export interface UserRow {
@@ -42,12 +42,12 @@ export interface UserFilter {
 /** Where somebody is "of" an application (contract 5): a role, an override, preferences or a login, an administrator. */
 const MEMBERSHIPS = ['user_role', 'resource_override', 'app_preference', 'app_admin'] as const;
 
-/** The ids of the users that a filter lets through, ascending; at most `limit`, behind `after`. */
+/** The ids of the users that a filter lets through, ascending; at most `limit`, behind `after`. The page may be short. */
 export async function findUserIds(
   tx: Tx,
   { search, active, apps }: UserFilter,
   { limit, after }: { limit: number; after: number | null },
-): Promise<number[]> {
+): Promise<FoundPeople> {
   const members = apps === null ? null : { tables: MEMBERSHIPS, apps };
   return await findPeople(tx, { search, active, members }, { limit, after: after ?? 0 });
 }
