@@ -9,6 +9,7 @@ export const START_FLAGS = [
   '--max-semi-space-size=4',
   '--initial-old-space-size=128',
   '--heap-growing-percent=100',
+  '--no-allocation-site-pretenuring',
 ] as const;
 
 const CPUS = availableParallelism();

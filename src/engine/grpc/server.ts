@@ -13,6 +13,7 @@ import { Health } from './health.ts';
 import { RequestMemo } from './memo.ts';
 import { GrpcMetrics, METHODS, type MethodName } from './metrics.ts';
 import { addReflection } from './reflection.ts';
+import { freeClosedStreams } from './streams.ts';
 
 /** PEM text of the files that grpc.tls.* name. With `clientCa` a client must show a certificate of that authority. */
 export interface GrpcTls {
@@ -135,8 +136,10 @@ function listen(server: Server, { host, port, tls }: GrpcServerOptions): Promise
   const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
   return new Promise((resolve, reject) => {
     server.bindAsync(address, credentials, (error, bound) => {
-      if (error === null) resolve(bound);
-      else reject(new UsherError('UNAVAILABLE', `gRPC: ${unheard(error.message, host, port)}`, { cause: error }));
+      if (error === null) {
+        freeClosedStreams(server);
+        resolve(bound);
+      } else reject(new UsherError('UNAVAILABLE', `gRPC: ${unheard(error.message, host, port)}`, { cause: error }));
     });
   });
 }
