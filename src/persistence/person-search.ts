@@ -19,7 +19,7 @@ export interface PageBounds {
   apps: number;
 }
 
-const BOUNDS: PageBounds = { examined: 2000, probed: 500, apps: 25 };
+const BOUNDS: PageBounds = { examined: 4000, probed: 1000, apps: 50 };
 
 /** Rows that make a person one of those asked about: of one of these tables, in one of these applications (ids). */
 export interface Members {

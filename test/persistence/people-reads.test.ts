@@ -152,7 +152,7 @@ describe('lists of people cost what their page holds, not what the tables hold',
   ])('%s', async (name, found, read) => {
     const cost = await rowsRead(read);
     expect(cost.found).toBe(found);
-    // A search examines 500 members and 2,000 people at most, however many there are (100,000 in plans.test.ts); an index's rows count
+    // A search examines 1,000 members and 4,000 people at most, however many there are (100,000 in plans.test.ts); an index's rows count
     // beside its table's.
     expect(cost.rows).toBeLessThan(/^(one|nobody|who of)|searched|inactive/.test(name) ? 9000 : 4000);
   });

@@ -43,8 +43,11 @@ forEachDatabase('people', (fixture, kind) => {
   });
 
   test('people are found by what they are called now, from the moment on in which they are mentioned', async () => {
-    const found = (search: string) =>
-      fixture.database.read((tx) => findUserIds(tx, { search, active: null, apps: null }, { limit: 9, after: null }));
+    const found = async (search: string) => {
+      const filter = { search, active: null, apps: null };
+      const { ids } = await fixture.database.read((tx) => findUserIds(tx, filter, { limit: 9, after: null }));
+      return ids;
+    };
     const called = (id: number, displayName: string | null) =>
       quietly((tx) => applyNames(tx, id, { displayName }, new Date(), 'always'));
     const mentioned = (await quietly((tx) => ensurePeople(tx, ['mentioned@found.example']))).get(
