@@ -18,7 +18,7 @@ const FREE = -1;
 /** What of Map and Set node:http2 uses of its tables. */
 export class StreamTable<Stream> extends Map<number, Stream> {
   readonly #ids = new Int32Array(SLOTS).fill(FREE);
-  readonly #streams: (Stream | undefined)[] = new Array(SLOTS).fill(undefined);
+  readonly #streams: (Stream | undefined)[] = Array.from({ length: SLOTS });
   #taken = 0;
 
   override get size(): number {
@@ -62,7 +62,7 @@ export class StreamTable<Stream> extends Map<number, Stream> {
   }
 
   override *entries(): MapIterator<[number, Stream]> {
-    for (const id of [...this.#ids]) {
+    for (const id of this.#ids) {
       const stream = id === FREE ? undefined : this.get(id);
       if (stream !== undefined) yield [id, stream];
     }
