@@ -28,7 +28,7 @@ export interface TransactionsOptions {
 }
 
 /** A transaction that another one has overtaken is done again, at most so many times in all. */
-const ATTEMPTS = 4;
+const ATTEMPTS = 7;
 /** How long a write waits for its own instance to see it; after that every cached fact is forgotten instead. */
 const REACH_MS = 3000;
 
