@@ -3,14 +3,12 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { availableParallelism } from 'node:os';
+import packageJson from '../package.json' with { type: 'json' };
 
 /** The heap of the service as package.json's "start" shapes it; the bare servers get the same. */
-export const START_FLAGS = [
-  '--max-semi-space-size=4',
-  '--initial-old-space-size=128',
-  '--heap-growing-percent=100',
-  '--no-allocation-site-pretenuring',
-] as const;
+export const START_FLAGS: readonly string[] = packageJson.scripts.start
+  .split(' ')
+  .filter((word) => word.startsWith('--') && word !== '--import');
 
 const CPUS = availableParallelism();
 

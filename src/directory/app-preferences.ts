@@ -4,11 +4,18 @@
  */
 
 import { LRUCache } from 'lru-cache';
-import { administer, applicationOf, type By, editorOf, existing } from '../administration/administer.ts';
+import {
+  administer,
+  applicationOf,
+  type By,
+  editorOf,
+  existing,
+  knownApplication,
+} from '../administration/administer.ts';
 import type { Clock } from '../clock.ts';
 import { UsherError } from '../errors.ts';
+import { oneMore, type Page, type PageQuery, pageOf } from '../page.ts';
 import { record } from '../persistence/audit.ts';
-import { findApplicationId } from '../persistence/catalog/applications.ts';
 import type { Database, Tx } from '../persistence/database.ts';
 import { type NotedActivity, noteActivity } from '../persistence/directory/activity.ts';
 import {
@@ -169,18 +176,12 @@ export class AppPreferences {
     return result;
   }
 
-  /** Logins and logouts, the newest first; one more than the limit tells that there are more. NOT_FOUND for unknown ones. */
-  async events(
-    email: string,
-    app: string,
-    { limit, after }: { limit: number; after: number | null },
-  ): Promise<{ items: EventRow[]; next: number | null }> {
-    const rows = await this.#options.database.read(async (tx) => {
+  /** Logins and logouts, the newest first; NOT_FOUND for unknown ones. */
+  async events(email: string, app: string, page: PageQuery): Promise<Page<EventRow>> {
+    return await this.#options.database.read(async (tx) => {
       const { person, appId } = await memberOf(tx, email, app);
-      return await listEvents(tx, person, appId, { limit: limit + 1, after });
+      return pageOf(await listEvents(tx, person, appId, oneMore(page)), page);
     });
-    const items = rows.slice(0, limit);
-    return { items, next: rows.length > limit ? (items.at(-1)?.id ?? null) : null };
   }
 
   /** What the owner does in an application: it exists, and so does the owner's profile. */
@@ -217,8 +218,7 @@ function actorOf({ email }: SignedIn): string {
 }
 
 async function memberOf(tx: Tx, email: string, app: string): Promise<{ person: number; appId: number }> {
-  const appId = await findApplicationId(tx, app);
-  if (appId === null) throw new UsherError('NOT_FOUND', `There is no application ${app}.`);
+  const appId = await knownApplication(tx, app);
   return { appId, person: await knownPerson(tx, email) };
 }
 

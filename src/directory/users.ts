@@ -6,7 +6,7 @@
 import { administer, type By, superAdmin } from '../administration/administer.ts';
 import { type Reach, reachIn } from '../administration/reach.ts';
 import { UsherError } from '../errors.ts';
-import { oneMore, type PageQuery, pageOf } from '../page.ts';
+import { oneMore, type Page, type PageQuery, pageOf } from '../page.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
 import { findProfile } from '../persistence/directory/profiles.ts';
 import { clearSubject } from '../persistence/directory/subjects.ts';
@@ -31,12 +31,9 @@ export interface UserQuery {
   appCode: string | null;
 }
 
-export interface UserPage {
+export interface UserPage extends Page<UserRow> {
   /** Whether the reader is a SuperAdmin, who alone is told who else is one. */
-  bySuperadmin: boolean;
-  items: readonly UserRow[];
-  /** The id that the next page begins behind; null on the last page. A page before it may be short. */
-  next: number | null;
+  readonly bySuperadmin: boolean;
 }
 
 /** One user with all that the reader may know. */
@@ -66,17 +63,8 @@ export class Users {
       const reach = await reachIn(tx, reader);
       const apps = reachedIds(reach, query.appCode);
       const { ids, behind } = await findUserIds(tx, { ...query, apps }, oneMore(page));
-      const { items, next } = pageOf(
-        ids.map((id) => ({ id })),
-        page,
-        behind,
-      );
-      const users = await readUsers(
-        tx,
-        items.map(({ id }) => id),
-        reach.superadmin ? null : apps,
-      );
-      return { bySuperadmin: reach.superadmin, items: users, next };
+      const rows = await readUsers(tx, ids, reach.superadmin ? null : apps);
+      return { bySuperadmin: reach.superadmin, ...pageOf(rows, page, behind) };
     });
   }
 

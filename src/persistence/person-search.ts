@@ -9,6 +9,7 @@ const MAX_PIECES = 5;
 const SAMPLE = 127;
 /** With so many of them, three in a hundred, it is: the index of pieces would find thousands, and a walk soon finds a page. */
 const COMMON = 4;
+
 /** What one page costs at most; each some milliseconds of a server. */
 export interface PageBounds {
   /** So many people are examined by their text alone. */

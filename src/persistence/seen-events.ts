@@ -3,7 +3,8 @@ import type { Tx } from './database.ts';
 import type { Schema } from './schema.ts';
 
 /** An event told again within this long counts once (contract 5). */
-const KEEP = sql`interval '24 hours'`;
+export const EVENTS_KEPT = "interval '24 hours'";
+const KEEP = sql.raw(EVENTS_KEPT);
 const PRUNE_ROWS = 500;
 
 /** Who tells events, each with keys of its own. */

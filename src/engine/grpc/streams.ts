@@ -15,7 +15,7 @@ import type { Server } from '@grpc/grpc-js';
 const SLOTS = 512;
 const FREE = -1;
 
-/** What of Map and Set node:http2 uses of its tables. */
+/** A Map by the numbers of streams, in no order, whose entries leave nothing behind. */
 export class StreamTable<Stream> extends Map<number, Stream> {
   readonly #ids = new Int32Array(SLOTS).fill(FREE);
   readonly #streams: (Stream | undefined)[] = Array.from({ length: SLOTS });

@@ -3,11 +3,10 @@
 import type { Statement } from '../database.ts';
 import { asOnly } from '../dialect.ts';
 import { Prepared } from '../prepared.ts';
+import { EVENTS_KEPT } from '../seen-events.ts';
 
 /** Activity is written at most once in so long (specification, "Limits"). */
 export const ACTIVITY = "interval '5 minutes'";
-/** As `claimEvent` (seen-events.ts). */
-const EVENTS_KEPT = "interval '24 hours'";
 
 /** Who tells that he is active, and where. */
 export interface ToldActivity {
