@@ -209,10 +209,7 @@ describe('names and the identity provider (specification, rule 1)', () => {
     revive();
     await expect(dying).rejects.toMatchObject({ code: 'UNAVAILABLE', httpStatus: 503 });
     expect(await profiles.mine(eve, 'r')).toMatchObject({ displayName: 'Next', firstName: 'N' });
-    const left = await fixture.database.read((tx) =>
-      tx.kysely.selectFrom('setting').select('key').where('key', 'like', 'idp.lock:%').execute(),
-    );
-    expect(left).toEqual([]);
+    expect(await claims(fixture.database)).toEqual([]);
   });
 
   /** Makes every claim that many seconds older. */
@@ -224,6 +221,12 @@ describe('names and the identity provider (specification, rule 1)', () => {
     });
   }
 });
+
+function claims(database: Database): Promise<{ key: string }[]> {
+  return database.read((tx) =>
+    tx.kysely.selectFrom('setting').select('key').where('key', 'like', 'idp.lock:%').execute(),
+  );
+}
 
 function eightSecondsEachTime(): () => number {
   let now = 0;
@@ -297,6 +300,19 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     const fixture = useDatabase(kind);
     let people = 0;
     beforeAll(() => prepareBrands(fixture.database));
+
+    test('a change of names has its turn, and leaves no claim behind', async () => {
+      const directory = new FakeDirectory(fixture.database);
+      const profiles = profilesOn(fixture.database, directory, () => NOW);
+      const gil = caller('gil@example.com', NOW / 1000, { displayName: 'Gil' });
+      await profiles.mine(gil, 'r');
+      const both = await Promise.all(
+        ['Gil A.', 'Gil B.'].map((displayName) => profiles.update(gil, { displayName }, BY)),
+      );
+      expect(both.map(({ displayName }) => displayName)).toEqual(['Gil A.', 'Gil B.']);
+      expect(directory.written).toEqual([{ displayName: 'Gil A.' }, { displayName: 'Gil B.' }]);
+      expect(await claims(fixture.database)).toEqual([]);
+    });
 
     /** Tells the sources one after the other, each with a name of its own; answers which was taken each time. */
     async function tell(
