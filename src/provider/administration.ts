@@ -67,7 +67,7 @@ export interface Hold {
    * Gives it back with the last transaction of the work, so that whoever comes next sees what that has stored. UNAVAILABLE where the
    * claim ran out and is another's now, or was: nothing may be stored on the strength of it.
    */
-  giveBack(tx: Tx): Promise<void>;
+  readonly giveBack: (tx: Tx) => Promise<void>;
 }
 
 /**
