@@ -25,17 +25,21 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
   administration: { imports: ['leaf', 'persistence', 'engine/types', 'engine/evaluate'] },
   catalog: { imports: [...FEATURE, 'persistence/catalog'] },
   // Superadmins are people, and the command line changes them on the database. Who comes to work with all others at once waits
-  // in a queue before the database's own (persistence/gate). Preferences stand in an application.
+  // in a queue before the database's own (persistence/gate). Preferences stand in an application, a locale in the registry.
   directory: {
     imports: [
       ...FEATURE,
-      ...['directory', 'superadmins', 'gate', 'catalog/applications'].map((store) => `persistence/${store}`),
+      ...['directory', 'superadmins', 'gate', 'catalog/applications', 'catalog/languages'].map(
+        (store) => `persistence/${store}`,
+      ),
     ],
   },
   brands: { imports: [...FEATURE, 'persistence/brands', 'delivery/mail', 'delivery/layout'] },
   delivery: { imports: [...FEATURE, 'persistence/delivery'] },
-  // Large sends wait in a queue of their own, as crowds of people do.
-  notifications: { imports: [...FEATURE, 'persistence/notifications', 'delivery', 'directory/turns'] },
+  // Large sends wait in a queue of their own, as crowds of people do. A template is in a language of the registry.
+  notifications: {
+    imports: [...FEATURE, 'persistence/notifications', 'persistence/catalog/languages', 'delivery', 'directory/turns'],
+  },
   provider: {
     imports: [
       ...FEATURE,

@@ -10,7 +10,7 @@ import {
   listAppAdmins,
 } from '../persistence/catalog/app-admins.ts';
 import type { Committed, Database } from '../persistence/database.ts';
-import { ensurePeople, holdPerson, personIdOf } from '../persistence/people.ts';
+import { ensurePeople, holdPerson } from '../persistence/people.ts';
 
 export type { AppAdminRow } from '../persistence/catalog/app-admins.ts';
 
@@ -49,7 +49,8 @@ export class AppAdmins {
     const about = { app, action: 'app_admin.removed', guard: editorOf(app) };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const appId = await applicationOf(tx, app);
-      const person = await personIdOf(tx, email);
+      // Held: who is added at the same moment is told of one who is there.
+      const person = await holdPerson(tx, email);
       if (person === null || !(await deleteAppAdmin(tx, appId, person))) {
         throw new UsherError('NOT_FOUND', `${email} is no administrator of ${app}.`);
       }

@@ -7,19 +7,19 @@ import { refuseImmutable } from '../administration/records.ts';
 import type { Clock } from '../clock.ts';
 import { UsherError, validationFailed } from '../errors.ts';
 import { isStorableUrl } from '../grammar.ts';
+import { holdLanguage } from '../persistence/catalog/languages.ts';
 import type { Database, Tx } from '../persistence/database.ts';
 import {
   applyNames,
   findProfile,
   holdBrand,
-  holdLanguage,
   type Names,
   type ProfileChange,
   type ProfileRow,
   profilesAt,
   updateProfile,
 } from '../persistence/directory/profiles.ts';
-import { type NameDirectory, storableNames } from './names.ts';
+import { type NameDirectory, type NameTurn, storableNames } from './names.ts';
 import { isCurrent, makeProfiles, present, type SignedIn, type TokenPolicy } from './presence.ts';
 import { type ProfileRecord, profileRecord, type Theme } from './profile-record.ts';
 import { Together } from './together.ts';
@@ -72,8 +72,6 @@ export class Profiles {
   readonly #reads: Together<null, ProfileRow>;
   /** First requests: in the morning of a new application they all come at once. */
   readonly #arrivals: Together<SignedIn, ProfileRow>;
-  /** The last change of names under way for an address. */
-  readonly #renaming = new Map<string, Promise<unknown>>();
 
   constructor(options: ProfilesOptions) {
     this.#options = options;
@@ -106,7 +104,8 @@ export class Profiles {
   /**
    * Changes the fields sent. Names that differ are written to the identity provider first and stored only after it took them
    * (IDP_UNREACHABLE, IDP_REJECTED: nothing is stored). Where the provider took them and storing fails, the caller is told so,
-   * and the provider's names arrive here with the next token, push or webhook.
+   * and the provider's names arrive here with the next token, push or webhook. UNAVAILABLE when another change of the same person's
+   * names does not come to an end.
    * IMMUTABLE_FIELD for another e-mail, UNKNOWN_REFERENCE for a brand, UNKNOWN_LANGUAGES for a language that does not exist.
    */
   async update(caller: SignedIn, update: ProfileUpdate, by: ByOwner): Promise<ProfileRecord> {
@@ -116,18 +115,16 @@ export class Profiles {
     const changed = differing(profile, update);
     if (Object.keys(changed).length === 0) return this.#shown(profile);
     const names = namesIn(changed);
-    if (Object.keys(names).length === 0) return await this.#store(profile, changed, null);
+    const { database, names: directory } = this.#options;
+    if (directory === null || Object.keys(names).length === 0) return await this.#store(profile, changed, names, null);
     // One change of names after the other, so that here the same one is the last as at the provider.
-    return await this.#inTurn(caller.email, async () => {
-      const { database, clock, names: directory } = this.#options;
+    return await directory.inTurn(profile.id, by.signal, async (turn) => {
+      // What would be refused after the provider's write is refused before it.
+      await database.change(async (tx) => ({ result: await references(tx, changed), scopes: [] }));
       // Who was told meanwhile that it took too long is not surprised by it later.
       by.signal.throwIfAborted();
-      if (directory !== null) {
-        // What would be refused after the provider's write is refused before it.
-        await database.change(async (tx) => ({ result: await references(tx, changed), scopes: [] }));
-        await directory.writeNames(caller.email, names);
-      }
-      return await this.#store(profile, changed, { names, at: new Date(clock.now()) });
+      await directory.writeNames(caller.email, names);
+      return await this.#store(profile, changed, names, turn);
     });
   }
 
@@ -163,15 +160,18 @@ export class Profiles {
   async #store(
     { id, email }: ProfileRow,
     update: ProfileUpdate,
-    renamed: { names: Partial<Names>; at: Date } | null,
+    names: Partial<Names>,
+    turn: NameTurn | null,
   ): Promise<ProfileRecord> {
-    const { database, turns } = this.#options;
+    const { database, turns, clock } = this.#options;
+    const at = new Date(clock.now());
     const { result } = await turns.take(() =>
       database.change(async (tx) => {
+        await turn?.end(tx);
         const { brandId } = await references(tx, update);
         const change = settings(update, brandId);
         if (Object.keys(change).length > 0) await updateProfile(tx, id, change);
-        if (renamed !== null) await applyNames(tx, id, renamed.names, renamed.at, 'always');
+        if (Object.keys(names).length > 0) await applyNames(tx, id, names, at, 'always');
         const stored = await findProfile(tx, email);
         if (stored === undefined) throw new Error('a profile that was there is gone');
         return { result: stored, scopes: [] };
@@ -188,17 +188,6 @@ export class Profiles {
     const { allowHttp } = this.#options.policy;
     if (url === undefined || url === null || isStorableUrl(url, allowHttp)) return;
     throw validationFailed([{ path: 'avatarUrl', message: 'must be an https URL without credentials' }]);
-  }
-
-  async #inTurn<T>(email: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#renaming.get(email) ?? Promise.resolve();
-    const mine = before.then(work, work);
-    this.#renaming.set(email, mine);
-    try {
-      return await mine;
-    } finally {
-      if (this.#renaming.get(email) === mine) this.#renaming.delete(email);
-    }
   }
 }
 

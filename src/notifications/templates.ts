@@ -4,6 +4,7 @@ import { administer, applicationOf, type By, editorOf, knownApplication } from '
 import { refuseImmutable } from '../administration/records.ts';
 import { UsherError, validationFailed } from '../errors.ts';
 import { SYSTEM_LANGUAGE } from '../grammar.ts';
+import { holdLanguage } from '../persistence/catalog/languages.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
 import { findApplication } from '../persistence/notifications/applications.ts';
 import { type BrandLook, brandBySlug, brandsFor } from '../persistence/notifications/brands.ts';
@@ -11,7 +12,6 @@ import { findReader } from '../persistence/notifications/readers.ts';
 import {
   deleteTemplate,
   findTemplate,
-  holdLanguage,
   insertTemplate,
   listTemplates,
   lockTemplate,

@@ -79,7 +79,7 @@ export interface Database {
    * Runs `fn` in the one kind of writing transaction there is, and answers only after this instance has reached its revision.
    * Inside `fn`: no network, no question to the cached engine, no rendering, no other `read` or `change`. When
    * another transaction has overtaken it (a deadlock; what it refers to is gone, what it takes is taken) it is rolled back and
-   * run again, so that it leaves nothing behind but rows.
+   * run again, so that it leaves nothing behind but rows; UNAVAILABLE when that happens seven times in a row.
    * What `fn` throws rolls everything back and is rethrown; a refused write that must leave an audit row is a value.
    * A connection lost during COMMIT is OUTCOME_UNKNOWN (503).
    */

@@ -72,6 +72,7 @@ function withStackOf(error: unknown, failed: StatementFailed): StatementFailed {
 export function toDatabaseError(error: unknown): unknown {
   if (!(error instanceof StatementFailed)) return error;
   if (error.lost && error.sqlState === null) return unavailable('The database cannot be reached just now.', error);
+  if (isWorthRepeating(error)) return unavailable('Others wrote the same thing first, each time; try again.', error);
   if (error.sqlState !== null && TROUBLE.test(error.sqlState)) {
     return unavailable('The database could not do this in time; try again shortly.', error);
   }

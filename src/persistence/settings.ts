@@ -55,9 +55,11 @@ export async function claimLease(tx: Tx, key: string, holder: string, seconds: n
   return row !== undefined;
 }
 
-/** Gives a claim back, unless it ran out and is another's now. */
-export async function releaseLease(tx: Tx, key: string, holder: string): Promise<void> {
-  await sql`delete from setting where key = ${key} and value = ${JSON.stringify(holder)}::jsonb`.execute(tx.kysely);
+/** Gives a claim back; false, and nothing happens, where it ran out and is another's now, or was. */
+export async function releaseLease(tx: Tx, key: string, holder: string): Promise<boolean> {
+  const { numAffectedRows } =
+    await sql`delete from setting where key = ${key} and value = ${JSON.stringify(holder)}::jsonb`.execute(tx.kysely);
+  return numAffectedRows === 1n;
 }
 
 const SECRET_KEY = 'secretKey';

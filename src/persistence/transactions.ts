@@ -47,18 +47,8 @@ export class Transactions {
   }
 
   read<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
-    return this.#repeating(async () => {
-      const isolationLevel = IsolationLevel.REPEATABLE_READ;
-      const trx: Transaction = await this.#options.connection.begin({ isolationLevel, readOnly: true });
-      try {
-        const result = await fn({ kysely: trx });
-        await this.#options.connection.commit(trx);
-        return result;
-      } catch (error) {
-        await this.#rollback(trx);
-        throw error;
-      }
-    });
+    const settings = { isolationLevel: IsolationLevel.REPEATABLE_READ, readOnly: true };
+    return this.#repeating(() => this.#within(settings, (trx) => fn({ kysely: trx })));
   }
 
   async change<T>(fn: (tx: Tx) => Promise<Outcome<T>>): Promise<Committed<T>> {
@@ -72,19 +62,28 @@ export class Transactions {
   }
 
   once<R>(statement: Statement<R>): Promise<R[]> {
+    const settings = { isolationLevel: IsolationLevel.READ_COMMITTED };
+    const ask = async (trx: Transaction) => (await trx.executeQuery(statement)).rows;
+    // It may have been done, and may be done twice: as if nothing had been asked of that connection.
+    return this.#repeating(() => this.#within(settings, ask, failedToBegin));
+  }
+
+  /** `failure`: what is thrown for an error once the transaction was to begin. */
+  async #within<T>(
+    settings: { isolationLevel: IsolationLevel; readOnly?: boolean },
+    work: (trx: Transaction) => Promise<T>,
+    failure: (error: unknown) => unknown = (error) => error,
+  ): Promise<T> {
     const { connection } = this.#options;
-    return this.#repeating(async () => {
-      const trx: Transaction = await connection.begin({ isolationLevel: IsolationLevel.READ_COMMITTED });
-      try {
-        const { rows } = await trx.executeQuery(statement);
-        await connection.commit(trx);
-        return rows;
-      } catch (error) {
-        await this.#rollback(trx);
-        // It may have been done, and may be done twice: as if nothing had been asked of that connection.
-        throw failedToBegin(error);
-      }
-    });
+    const trx: Transaction = await connection.begin(settings);
+    try {
+      const result = await work(trx);
+      await connection.commit(trx);
+      return result;
+    } catch (error) {
+      await this.#rollback(trx);
+      throw failure(error);
+    }
   }
 
   async #write<T>(fn: (tx: Tx) => Promise<Outcome<T>>): Promise<{ result: T; mark: Mark; announced: boolean }> {
@@ -156,10 +155,21 @@ export class Transactions {
       } catch (error) {
         // Nothing had been asked of it yet. The idle ones beside it are not trusted any more, so the next is a new one.
         if (isUnbegun(error) && dead++ === 0) continue;
-        if (!isWorthRepeating(error) || tries >= ATTEMPTS) throw toDatabaseError(error);
+        if (!isWorthRepeating(error)) throw toDatabaseError(error);
+        if (tries >= ATTEMPTS) throw this.#givenUp(error);
         await this.#pause(tries);
       }
     }
+  }
+
+  /** Others came first that often, or, where a constraint says so each time, the statement never fits: a mistake of ours. */
+  #givenUp(error: unknown): unknown {
+    if (error instanceof StatementFailed && error.constraint !== null) {
+      const { constraint, sqlState } = error;
+      const line = { err: error, constraint, sqlState, attempts: ATTEMPTS };
+      this.#options.log.error(line, 'a constraint refused every attempt of a transaction');
+    }
+    return toDatabaseError(error);
   }
 
   /** The reason for rolling back is thrown by the caller; a failing rollback adds nothing to it, and loses nothing. */

@@ -43,7 +43,7 @@ export async function administerProvider<T>(
   }
 }
 
-/** Longer than the calls of one operation can take: a claim of this age was left behind by a crash. */
+/** Longer than the calls of one set-up can take: a claim of this age was left behind by a crash. */
 const LEASE_S = 60;
 /** How often, and how long at most, a second one waits for the first. */
 const POLL_MS = 150;
@@ -52,6 +52,22 @@ const PATIENCE_MS = 8000;
 export interface ProviderLocksOptions {
   readonly database: Database;
   readonly clock: Pick<Clock, 'bytes' | 'monotonic'>;
+}
+
+export interface HoldOptions {
+  /** Aborted once nobody waits for the work any more: what has not begun then is not begun. */
+  readonly signal?: AbortSignal;
+  /** In seconds; longer than the calls of the work can take. */
+  readonly leaseS?: number;
+}
+
+/** A thing in somebody's hands. */
+export interface Hold {
+  /**
+   * Gives it back with the last transaction of the work, so that whoever comes next sees what that has stored. UNAVAILABLE where the
+   * claim ran out and is another's now, or was: nothing may be stored on the strength of it.
+   */
+  readonly giveBack: (tx: Tx) => Promise<void>;
 }
 
 /**
@@ -66,10 +82,10 @@ export class ProviderLocks {
     this.#options = options;
   }
 
-  /** UNAVAILABLE when another instance does not come to an end with it. */
-  async hold<T>(thing: string, work: () => Promise<T>): Promise<T> {
+  /** UNAVAILABLE when another instance does not come to an end with it; the signal's reason when that is aborted before. */
+  async hold<T>(thing: string, work: (hold: Hold) => Promise<T>, options: HoldOptions = {}): Promise<T> {
     const before = this.#last.get(thing) ?? Promise.resolve();
-    const mine = before.then(() => this.#holdEverywhere(`idp.lock:${thing}`, work));
+    const mine = before.then(() => this.#holdEverywhere(`idp.lock:${thing}`, work, options));
     // Whoever comes next waits for the end of this one, not for its success.
     const settled = mine.then(
       () => undefined,
@@ -83,18 +99,36 @@ export class ProviderLocks {
     }
   }
 
-  async #holdEverywhere<T>(key: string, work: () => Promise<T>): Promise<T> {
+  async #holdEverywhere<T>(
+    key: string,
+    work: (hold: Hold) => Promise<T>,
+    { signal, leaseS = LEASE_S }: HoldOptions,
+  ): Promise<T> {
+    const holder = await this.#claim(key, leaseS, signal);
+    let givenBack = false;
+    const giveBack = async (tx: Tx): Promise<void> => {
+      if (!(await releaseLease(tx, key, holder)))
+        throw unavailable('This took too long, and others have gone on: look at what is there now.');
+      givenBack = true;
+    };
+    let held = true;
+    try {
+      const result = await work({ giveBack });
+      held = !givenBack;
+      return result;
+    } finally {
+      // Also where it was given back in a transaction that was then not committed.
+      if (held) await this.#change((tx) => releaseLease(tx, key, holder));
+    }
+  }
+
+  async #claim(key: string, leaseS: number, signal: AbortSignal | undefined): Promise<string> {
     const { clock } = this.#options;
     const holder = clock.bytes(16).toString('base64url');
-    const until = clock.monotonic() + PATIENCE_MS;
-    while (!(await this.#change((tx) => claimLease(tx, key, holder, LEASE_S)))) {
+    for (const until = clock.monotonic() + PATIENCE_MS; ; await setTimeout(POLL_MS)) {
+      signal?.throwIfAborted();
+      if (await this.#change((tx) => claimLease(tx, key, holder, leaseS))) return holder;
       if (clock.monotonic() >= until) throw unavailable('Another instance is at work on this just now.');
-      await setTimeout(POLL_MS);
-    }
-    try {
-      return await work();
-    } finally {
-      await this.#change((tx) => releaseLease(tx, key, holder));
     }
   }
 

@@ -1,14 +1,25 @@
 /** The identity provider as the keeper of names (specification, "Profile synchronization", step 1). */
 
-import type { NameDirectory, Names } from '../directory/names.ts';
+import type { NameDirectory, Names, NameTurn } from '../directory/names.ts';
 import { UsherError } from '../errors.ts';
 import type { AdminApi } from './admin-api.ts';
+import type { ProviderLocks } from './administration.ts';
+
+/** Longer than a call may take to begin its write (10 s), and the two requests of that with a second try each (4 s a try). */
+const LEASE_S = 30;
 
 export class IdpNames implements NameDirectory {
   readonly #api: AdminApi;
+  readonly #locks: ProviderLocks;
 
-  constructor(api: AdminApi) {
+  constructor(api: AdminApi, locks: ProviderLocks) {
     this.#api = api;
+    this.#locks = locks;
+  }
+
+  inTurn<T>(person: number, signal: AbortSignal, work: (turn: NameTurn) => Promise<T>): Promise<T> {
+    const hold = { signal, leaseS: LEASE_S };
+    return this.#locks.hold(`names:${person}`, ({ giveBack }) => work({ end: giveBack }), hold);
   }
 
   /** The provider takes all names at once: those that are not given are written as they are there. */

@@ -8,6 +8,7 @@ import type { Turns } from '../directory/turns.ts';
 import type { Outbound } from '../outbound.ts';
 import type { Database } from '../persistence/database.ts';
 import { AdminApi } from './admin-api.ts';
+import { ProviderLocks } from './administration.ts';
 import { IdpClient } from './client.ts';
 import { Discovery } from './discovery.ts';
 import { Lifecycle } from './lifecycle.ts';
@@ -58,7 +59,11 @@ export function buildProvider(options: ProviderOptions): Provider {
 }
 
 /** Null where no provider is configured: names are kept here only (contract 10). */
-export function nameDirectory(options: { config: Pick<Config, 'idp'>; outbound: Outbound }): NameDirectory | null {
+export function nameDirectory(
+  options: Pick<ProviderOptions, 'outbound' | 'database' | 'clock'> & { config: Pick<Config, 'idp'> },
+): NameDirectory | null {
   const { idp } = options.config;
-  return idp.apiUrl === null ? null : new IdpNames(new AdminApi(new IdpClient({ idp, outbound: options.outbound })));
+  if (idp.apiUrl === null) return null;
+  const api = new AdminApi(new IdpClient({ idp, outbound: options.outbound }));
+  return new IdpNames(api, new ProviderLocks(options));
 }

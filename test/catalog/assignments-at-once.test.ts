@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type KyselyPlugin, sql } from 'kysely';
+import { AppAdmins } from '../../src/catalog/app-admins.ts';
 import { Assignments } from '../../src/catalog/assignments.ts';
 import { ResourceOverrides } from '../../src/catalog/overrides.ts';
 import { Level } from '../../src/engine/types.ts';
 import type { Database } from '../../src/persistence/database.ts';
+import { createLogger } from '../../src/telemetry.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
-import { Rest } from '../support/rest.ts';
+import { Rest, type RestAnswer } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 
 const COUNT = 1000;
@@ -28,9 +30,14 @@ describe('sets of people, large and many at once', () => {
   let usher: RunningUsher;
   let root: Rest;
 
+  /** What the service says of its errors: why an answer was none that is expected. */
+  const errors: string[] = [];
+
   beforeAll(async () => {
     storage = await createStorage('postgresql');
-    usher = await startUsher(storage);
+    usher = await startUsher(storage, {
+      parts: { log: createLogger('warn', { write: (line) => void errors.push(line) }) },
+    });
     root = await Rest.as(usher, 'admin@example.com');
     for (const text of [BULK, BUSY]) await usher.app.manifests.apply(text, { actor: 'cli' });
   }, 60_000);
@@ -107,33 +114,37 @@ describe('sets of people, large and many at once', () => {
     const emails = ['ada@example.com', 'bob@example.com'];
     const random = (n: number) => Math.floor(Math.random() * n);
     const some = <T>(from: readonly T[]): T[] => from.filter(() => random(2) === 0);
-    const write = async (): Promise<number> => {
+    const write = (): Promise<RestAnswer> => {
       const email = emails[random(emails.length)];
       switch (random(4)) {
         case 0: {
           const wanted = some(permissions).map(({ id }) => ({ permissionId: id, granted: random(2) === 0 }));
           const path = `/api/users/${email}/apps/busy/resources/keep/1/permissions`;
-          return (await root.put(path, { permissions: wanted })).status;
+          return root.put(path, { permissions: wanted });
         }
         case 1:
           return random(2) === 0
-            ? (await root.post('/api/users/admins/apps/busy', { email })).status
-            : (await root.delete(`/api/users/admins/apps/busy/${email}`)).status;
+            ? root.post('/api/users/admins/apps/busy', { email })
+            : root.delete(`/api/users/admins/apps/busy/${email}`);
         default: {
           const roleIds = some(roles)
             .map(({ id }) => id)
             .sort(() => random(3) - 1);
-          return (await root.put(`/api/users/${email}/apps/busy/roles`, { roleIds })).status;
+          return root.put(`/api/users/${email}/apps/busy/roles`, { roleIds });
         }
       }
     };
-    const statuses = new Set<number>();
+    const unexpected: unknown[] = [];
+    errors.length = 0;
     await Promise.all(
       Array.from({ length: 16 }, async () => {
-        for (let round = 0; round < 12; round++) statuses.add(await write());
+        for (let round = 0; round < 12; round++) {
+          const { status, body } = await write();
+          if (![200, 201, 204, 404].includes(status)) unexpected.push({ status, body });
+        }
       }),
     );
-    expect([...statuses].filter((status) => ![200, 201, 204, 404].includes(status))).toEqual([]);
+    expect({ unexpected, errors }).toEqual({ unexpected: [], errors: [] });
 
     // Each record's `before` is the `after` of the one before it: nobody replaced a set that he had not seen.
     const records = await usher.app.database.read(
@@ -160,6 +171,34 @@ describe('sets of people, large and many at once', () => {
       expect(last.get(`user_roles.replaced ${email}`)).toEqual({ roles: held });
     }
   }, 60_000);
+
+  test('an administrator who is removed while he is added again: added, then removed', async () => {
+    const email = 'fay@example.com';
+    const { database } = usher.app;
+    await new AppAdmins(database).add('busy', email, by);
+    let removed: Promise<unknown> | undefined;
+    // Behind the insertion, which finds him there, the removal begins, and has half a second before the next statement.
+    const insertions = new WeakSet<object>();
+    const plugin: KyselyPlugin = {
+      transformQuery: ({ node, queryId }) => {
+        if (node.kind === 'InsertQueryNode') insertions.add(queryId);
+        return node;
+      },
+      transformResult: async ({ result, queryId }) => {
+        if (!insertions.has(queryId)) return result;
+        removed = new AppAdmins(database).remove('busy', email, by);
+        await Promise.race([removed, new Promise((resolve) => setTimeout(resolve, 500))]);
+        return result;
+      },
+    };
+    const slowly = {
+      change: (fn: Parameters<Database['change']>[0]) =>
+        database.change((tx) => fn({ kysely: tx.kysely.withPlugin(plugin) })),
+    } as Pick<Database, 'change'> as Database;
+    const { result } = await new AppAdmins(slowly).add('busy', email, by);
+    expect(result).toMatchObject({ made: false, admin: { email } });
+    await expect(removed).resolves.toMatchObject({ result: null });
+  });
 
   test('roles that go while they are given: the answer is no trouble, and no assignment stays behind', async () => {
     for (let round = 0; round < 15; round++) {

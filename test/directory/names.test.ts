@@ -1,29 +1,42 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { systemClock } from '../../src/clock.ts';
+import { sql } from 'kysely';
+import { type Clock, systemClock } from '../../src/clock.ts';
 import type { NameDirectory, Names } from '../../src/directory/names.ts';
 import type { SignedIn } from '../../src/directory/presence.ts';
 import { Profiles } from '../../src/directory/profiles.ts';
 import { Turns } from '../../src/directory/turns.ts';
 import { UsherError } from '../../src/errors.ts';
 import type { Database } from '../../src/persistence/database.ts';
+import type { AdminApi } from '../../src/provider/admin-api.ts';
+import { ProviderLocks } from '../../src/provider/administration.ts';
+import { IdpNames } from '../../src/provider/names.ts';
 import { createStorage, type TestStorage, useDatabase } from '../support/databases.ts';
 import { prepareBrands } from './people.ts';
 
 const LONG = process.env.USHER_LONG === '1';
 
-/** An identity provider that keeps names, can be slow, and can refuse or be away. */
+/** An identity provider that keeps names, can be slow, and can refuse or be away; its turns are the real ones. */
 class FakeDirectory implements NameDirectory {
   readonly kept = new Map<string, Partial<Names>>();
   readonly written: Partial<Names>[] = [];
+  readonly inTurn: NameDirectory['inTurn'];
   fault: UsherError | null = null;
   delayMs = (): number => 0;
+  /** What it waits for after it has taken names, before it says so. */
+  answering: Promise<void> | null = null;
+
+  constructor(database: Database, clock: Pick<Clock, 'bytes' | 'monotonic'> = systemClock) {
+    const real = new IdpNames({} as AdminApi, new ProviderLocks({ database, clock }));
+    this.inTurn = (...turn) => real.inTurn(...turn);
+  }
 
   async writeNames(email: string, names: Partial<Names>): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, this.delayMs()));
     if (this.fault) throw this.fault;
     this.written.push(names);
     this.kept.set(email, { ...this.kept.get(email), ...names });
+    await this.answering;
   }
 }
 
@@ -56,10 +69,11 @@ const NOW = Date.UTC(2026, 0, 1, 10, 0, 0);
 
 describe('names and the identity provider (specification, rule 1)', () => {
   const fixture = useDatabase('postgresql');
-  const directory = new FakeDirectory();
+  let directory: FakeDirectory;
   let now = NOW;
   let profiles: Profiles;
   beforeAll(async () => {
+    directory = new FakeDirectory(fixture.database);
     await prepareBrands(fixture.database);
     await fixture.database.change(async (tx) => {
       await tx.kysely.insertInto('language').values({ code: 'cs', name: 'Czech', native_name: 'Čeština' }).execute();
@@ -158,7 +172,69 @@ describe('names and the identity provider (specification, rule 1)', () => {
     directory.delayMs = () => 0;
     expect(await profiles.mine(dan, 'r')).toMatchObject({ ...directory.kept.get('dan@example.com') });
   });
+
+  test('an instance that dies between the provider and the store holds others up for half a minute', async () => {
+    const eve = caller('eve@example.com', NOW / 1000, { displayName: 'Eve' });
+    await profiles.mine(eve, 'r');
+    const { promise, resolve: revive } = Promise.withResolvers<void>();
+    directory.answering = promise;
+    const dying = profiles.update(eve, { displayName: 'Dying', firstName: 'D' }, BY);
+    while (directory.kept.get('eve@example.com') === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+    directory.answering = null;
+
+    // Another instance, and one that has waited for eight seconds.
+    const other = await fixture.storage.open();
+    const [here, impatient] = [systemClock, { ...systemClock, monotonic: eightSecondsEachTime() }].map((clock) => {
+      const another = new FakeDirectory(other, clock);
+      another.kept.set('eve@example.com', directory.kept.get('eve@example.com') ?? {});
+      return { kept: another.kept, written: another.written, profiles: profilesOn(other, another, () => now) };
+    });
+    if (here === undefined || impatient === undefined) throw new Error('there are two');
+    const late = impatient.profiles.update(eve, { displayName: 'Late' }, BY);
+    await expect(late).rejects.toMatchObject({ code: 'UNAVAILABLE', httpStatus: 503 });
+    const abort = new AbortController();
+    const givenUp = here.profiles.update(eve, { displayName: 'Given up' }, { ...BY, signal: abort.signal });
+    setTimeout(() => abort.abort(new UsherError('DEADLINE_EXCEEDED', 'This took too long.')), 50);
+    await expect(givenUp).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    expect([impatient.written, here.written]).toEqual([[], []]);
+    // What is no name waits for nobody.
+    expect((await here.profiles.update(eve, { theme: 'dark' }, BY)).theme).toBe('dark');
+
+    await age(28);
+    const next = await here.profiles.update(eve, { displayName: 'Next', firstName: 'N' }, BY);
+    expect(next).toMatchObject({ displayName: 'Next', firstName: 'N' });
+    expect(here.kept.get('eve@example.com')).toMatchObject({ displayName: 'Next', firstName: 'N' });
+
+    // Had it only slept, it would not store what is not the provider's any more.
+    revive();
+    await expect(dying).rejects.toMatchObject({ code: 'UNAVAILABLE', httpStatus: 503 });
+    expect(await profiles.mine(eve, 'r')).toMatchObject({ displayName: 'Next', firstName: 'N' });
+    expect(await claims(fixture.database)).toEqual([]);
+  });
+
+  /** Makes every claim that many seconds older. */
+  async function age(seconds: number): Promise<void> {
+    await fixture.database.change(async (tx) => {
+      await sql`update setting set updated_at = updated_at - make_interval(secs => ${seconds})
+        where key like 'idp.lock:names:%'`.execute(tx.kysely);
+      return { result: null, scopes: [] };
+    });
+  }
 });
+
+function claims(database: Database): Promise<{ key: string }[]> {
+  return database.read((tx) =>
+    tx.kysely.selectFrom('setting').select('key').where('key', 'like', 'idp.lock:%').execute(),
+  );
+}
+
+function eightSecondsEachTime(): () => number {
+  let now = 0;
+  return () => {
+    now += 8000;
+    return now;
+  };
+}
 
 describe('when the provider took the names and storing them fails', () => {
   let storage: TestStorage;
@@ -181,12 +257,12 @@ describe('when the provider took the names and storing them fails', () => {
 
   test.each(['token', 'push', 'retry'] as const)('the caller is told, and a %s heals it', async (how) => {
     const email = `${how}@example.com`;
-    const directory = new FakeDirectory();
+    const directory = new FakeDirectory(database);
     const profiles = profilesOn(database, directory, () => NOW + 5000);
     const user = caller(email, NOW / 1000, { displayName: 'Before' });
     await profiles.mine(user, 'r');
-    // The second transaction is the one that stores; the first proves what the update refers to.
-    failing = 2;
+    // The third transaction is the one that stores; the others claim the turn, and prove what the update refers to.
+    failing = 3;
     await expect(profiles.update(user, { displayName: 'After' }, BY)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     expect(directory.kept.get(email)).toEqual({ displayName: 'After' });
     expect((await profiles.mine(user, 'r')).displayName).toBe('Before');
@@ -224,6 +300,19 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     const fixture = useDatabase(kind);
     let people = 0;
     beforeAll(() => prepareBrands(fixture.database));
+
+    test('a change of names has its turn, and leaves no claim behind', async () => {
+      const directory = new FakeDirectory(fixture.database);
+      const profiles = profilesOn(fixture.database, directory, () => NOW);
+      const gil = caller('gil@example.com', NOW / 1000, { displayName: 'Gil' });
+      await profiles.mine(gil, 'r');
+      const both = await Promise.all(
+        ['Gil A.', 'Gil B.'].map((displayName) => profiles.update(gil, { displayName }, BY)),
+      );
+      expect(both.map(({ displayName }) => displayName)).toEqual(['Gil A.', 'Gil B.']);
+      expect(directory.written).toEqual([{ displayName: 'Gil A.' }, { displayName: 'Gil B.' }]);
+      expect(await claims(fixture.database)).toEqual([]);
+    });
 
     /** Tells the sources one after the other, each with a name of its own; answers which was taken each time. */
     async function tell(

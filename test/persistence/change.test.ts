@@ -1,8 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { systemClock } from '../../src/clock.ts';
 import { formatRevision } from '../../src/engine/types.ts';
+import { UsherError } from '../../src/errors.ts';
 import { collapse, pruneChangeLog } from '../../src/persistence/change-log.ts';
-import type { Database, Scope } from '../../src/persistence/database.ts';
+import type { Database, Scope, Tx } from '../../src/persistence/database.ts';
+import { createLogger } from '../../src/telemetry.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { insertApplication, personId } from '../support/rows.ts';
 
@@ -116,19 +119,40 @@ forEachDatabase('change', (fixture, kind) => {
     }
   });
 
-  test('a failed statement says which constraint, and none of its words or values', async () => {
-    await fixture.database.change(async (tx) => ({
+  test('what a constraint refuses each time is given up: the log says which one, and none of the words or values', async () => {
+    const lines: string[] = [];
+    const log = createLogger('error', { write: (line) => void lines.push(line) });
+    const clock = { ...systemClock, random: () => 0 };
+    const database = kind === 'postgresql' ? await fixture.storage.open({ log, clock }) : fixture.database;
+    const insert = async (tx: Tx) => ({
       result: await insertApplication(tx, 'zebra-42'),
-      scopes: ['p:zebra-42'],
-    }));
-    const failed: Error = await fixture.database
-      .change(async (tx) => ({ result: await insertApplication(tx, 'zebra-42'), scopes: ['p:zebra-42'] }))
+      scopes: ['p:zebra-42'] as const,
+    });
+    await database.change(insert);
+    let attempts = 0;
+    const failed = await database
+      .change((tx) => {
+        attempts++;
+        return insert(tx);
+      })
       .then(
-        () => new Error('it was committed'),
-        (error: Error) => error,
+        () => new UsherError('CONFLICT', 'It was committed.'),
+        (error: UsherError) => error,
       );
-    expect(failed).toMatchObject({ sqlState: '23505', constraint: 'application_code_key', lost: false });
-    expect(`${failed.message} ${failed.stack} ${JSON.stringify(failed)}`).not.toMatch(/insert into|zebra|42\)|Key \(/i);
+    expect(failed).toMatchObject({ code: 'UNAVAILABLE', httpStatus: 503, details: undefined });
+    expect(failed.cause).toMatchObject({ sqlState: '23505', constraint: 'application_code_key', lost: false });
+    expect(attempts).toBe(7);
+    if (kind === 'postgresql') {
+      expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+        { level: 'error', constraint: 'application_code_key', sqlState: '23505', attempts: 7 },
+      ]);
+    }
+    const words = /insert into|zebra|42\)|Key \(/i;
+    const { message, stack, cause } = failed;
+    expect(
+      `${message} ${stack} ${(cause as Error).stack} ${JSON.stringify([failed, cause])} ${lines.join()}`,
+    ).not.toMatch(words);
+    expect(message).not.toContain('application_code_key');
   });
 
   test('read is read-only, and one snapshot', async () => {

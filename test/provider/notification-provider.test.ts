@@ -1,8 +1,9 @@
 import { createHmac } from 'node:crypto';
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { Sealing, SIGNING_KEY_CONTEXT } from '../../src/brands/sealing.ts';
 import { systemClock } from '../../src/clock.ts';
 import { Rest } from '../support/rest.ts';
+import type { RunningUsher } from '../support/usher.ts';
 import { BRAND_KEY, useWorld } from './fixture.ts';
 
 const PATH = '/api/idp/admin/notification-provider';
@@ -166,47 +167,71 @@ for (const kind of ['postgresql', 'pglite'] as const) {
 }
 
 describe('two instances', () => {
+  let other: RunningUsher;
+  // Before the database is gone.
+  afterAll(() => other?.close(), 60_000);
   const world = useWorld({ env: () => ({ PUBLIC_URL: 'https://usher.example.com' }) });
+  beforeAll(async () => {
+    other = await world.another();
+  }, 60_000);
+
+  test('that rename somebody at once keep the names that the provider has', async () => {
+    const email = 'ada@example.com';
+    const user = { id: '300', email, profile: { givenName: 'A', familyName: 'B', displayName: 'C' } };
+    world.idp.state.users = [user];
+    const [here, there] = [await Rest.as(world.usher, email), await Rest.as(other, email)];
+    world.idp.lagMs = () => Math.random() * 40;
+    for (let round = 0; round < 10; round++) {
+      const both = await Promise.all([
+        here.put('/api/profile/me', { firstName: `Here ${round}`, lastName: `L${round}` }),
+        there.put('/api/profile/me', { firstName: `There ${round}`, displayName: `D${round}`, theme: 'dark' }),
+      ]);
+      expect(both.map(({ status, body }) => [status, body.code])).toEqual([
+        [200, undefined],
+        [200, undefined],
+      ]);
+      const { firstName, lastName, displayName } = (await here.get('/api/profile/me')).body.data;
+      const kept = { givenName: firstName, familyName: lastName, displayName };
+      expect([round, kept]).toEqual([round, user.profile]);
+    }
+    world.idp.lagMs = () => 0;
+    world.idp.state.users = [];
+  }, 30_000);
 
   test('that set it up, or an organization, at once make one of each', async () => {
-    const other = await world.another();
-    try {
-      const roots = [world.root, await Rest.as(other, 'admin@example.com')];
-      const both = await Promise.all(roots.map((root) => root.post(`${PATH}/setup`, {})));
-      expect(both.map(({ status }) => status)).toEqual([200, 200]);
-      expect(world.idp.state.emailProviders).toMatchObject([{ active: true }]);
-      const acme = { name: 'Acme', domain: 'acme.example.com' };
-      const made = await Promise.all(roots.map((root) => root.post('/api/idp/admin/orgs', acme)));
-      expect(made.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 409]);
-      const id = made.find(({ status }) => status === 201)?.body.data.id;
-      const client = {
-        projectName: 'P',
-        appName: 'A',
-        redirectUris: ['http://localhost:3000/cb'],
-        userApiAppCode: 'auth',
-      };
-      const clients = await Promise.all(roots.map((root) => root.post(`/api/idp/admin/orgs/${id}/setup`, client)));
-      expect(clients.map(({ status }) => status)).toEqual([200, 200]);
-      expect(clients[0]?.body).toEqual(clients[1]?.body);
-      // What a crash left behind is waited for in vain, and says so.
-      await world.usher.app.database.change(async (tx) => {
-        const key = 'idp.lock:notification-provider';
-        await tx.kysely.insertInto('setting').values({ key, value: '"gone"' }).execute();
-        return { result: null, scopes: [] };
-      });
-      const waited = await world.root.post(`${PATH}/setup`, {});
-      expect([waited.status, waited.headers.get('retry-after')]).toEqual([503, expect.any(String)]);
-      await world.usher.app.database.change(async (tx) => {
-        await tx.kysely
-          .updateTable('setting')
-          .set({ updated_at: new Date(Date.now() - 61_000) })
-          .execute();
-        return { result: null, scopes: [] };
-      });
-      expect((await world.root.post(`${PATH}/setup`, {})).status).toBe(200);
-    } finally {
-      await other.close();
-    }
+    const roots = [world.root, await Rest.as(other, 'admin@example.com')];
+    const both = await Promise.all(roots.map((root) => root.post(`${PATH}/setup`, {})));
+    expect(both.map(({ status }) => status)).toEqual([200, 200]);
+    expect(world.idp.state.emailProviders).toMatchObject([{ active: true }]);
+    const acme = { name: 'Acme', domain: 'acme.example.com' };
+    const made = await Promise.all(roots.map((root) => root.post('/api/idp/admin/orgs', acme)));
+    expect(made.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 409]);
+    const id = made.find(({ status }) => status === 201)?.body.data.id;
+    const client = {
+      projectName: 'P',
+      appName: 'A',
+      redirectUris: ['http://localhost:3000/cb'],
+      userApiAppCode: 'auth',
+    };
+    const clients = await Promise.all(roots.map((root) => root.post(`/api/idp/admin/orgs/${id}/setup`, client)));
+    expect(clients.map(({ status }) => status)).toEqual([200, 200]);
+    expect(clients[0]?.body).toEqual(clients[1]?.body);
+    // What a crash left behind is waited for in vain, and says so.
+    await world.usher.app.database.change(async (tx) => {
+      const key = 'idp.lock:notification-provider';
+      await tx.kysely.insertInto('setting').values({ key, value: '"gone"' }).execute();
+      return { result: null, scopes: [] };
+    });
+    const waited = await world.root.post(`${PATH}/setup`, {});
+    expect([waited.status, waited.headers.get('retry-after')]).toEqual([503, expect.any(String)]);
+    await world.usher.app.database.change(async (tx) => {
+      await tx.kysely
+        .updateTable('setting')
+        .set({ updated_at: new Date(Date.now() - 61_000) })
+        .execute();
+      return { result: null, scopes: [] };
+    });
+    expect((await world.root.post(`${PATH}/setup`, {})).status).toBe(200);
   }, 60_000);
 });
 

@@ -33,6 +33,11 @@ export async function holdLanguages(tx: Tx, codes: readonly string[]): Promise<S
   return new Set(rows.map(({ code }) => code));
 }
 
+/** Whether the registry has the language; it is held against deletion until the transaction ends. */
+export async function holdLanguage(tx: Tx, code: string): Promise<boolean> {
+  return (await holdLanguages(tx, [code])).has(code);
+}
+
 /** Undefined when the code is taken. */
 export async function insertLanguage(
   tx: Tx,

@@ -36,25 +36,20 @@ export async function listPreferences(tx: Tx, email: string): Promise<Preference
 
 /** What a person set in one application; the defaults where there is no row. */
 export async function findPreferences(tx: Tx, person: number, app: number): Promise<Switches> {
-  const row = await tx.kysely
-    .selectFrom('app_preference')
-    .select(['show_help as showHelp', 'notifications_enabled as notificationsEnabled'])
-    .where('person_id', '=', person)
-    .where('application_id', '=', app)
-    .executeTakeFirst();
-  return row ?? DEFAULTS;
+  return (await preferencesOf(tx, person, app).executeTakeFirst()) ?? DEFAULTS;
 }
 
 /** As `findPreferences`, and locked against other writes until the transaction ends where there is a row. */
 export async function lockPreferences(tx: Tx, person: number, app: number): Promise<Switches> {
-  const row = await tx.kysely
+  return (await preferencesOf(tx, person, app).forNoKeyUpdate().executeTakeFirst()) ?? DEFAULTS;
+}
+
+function preferencesOf(tx: Tx, person: number, app: number) {
+  return tx.kysely
     .selectFrom('app_preference')
     .select(['show_help as showHelp', 'notifications_enabled as notificationsEnabled'])
     .where('person_id', '=', person)
-    .where('application_id', '=', app)
-    .forNoKeyUpdate()
-    .executeTakeFirst();
-  return row ?? DEFAULTS;
+    .where('application_id', '=', app);
 }
 
 /** Sets the fields sent, making the row with defaults where there is none. Moves no login and no activity. */

@@ -222,14 +222,3 @@ export async function holdBrand(tx: Tx, slug: string): Promise<number | undefine
     .executeTakeFirst();
   return brand?.id;
 }
-
-/** Whether the registry has the language; it is held against deletion until the transaction ends. */
-export async function holdLanguage(tx: Tx, code: string): Promise<boolean> {
-  const language = await tx.kysely
-    .selectFrom('language')
-    .select('code')
-    .where('code', '=', code)
-    .forKeyShare()
-    .executeTakeFirst();
-  return language !== undefined;
-}

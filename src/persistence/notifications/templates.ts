@@ -108,17 +108,6 @@ function columnsOf(fields: TemplateFields) {
   };
 }
 
-/** Whether the language is in the registry; held against removal until the transaction ends. */
-export async function holdLanguage(tx: Tx, code: string): Promise<boolean> {
-  const row = await tx.kysely
-    .selectFrom('language')
-    .select('code')
-    .where('code', '=', code)
-    .forKeyShare()
-    .executeTakeFirst();
-  return row !== undefined;
-}
-
 /** What each language falls back to. */
 export async function fallbacks(tx: Tx): Promise<Map<string, string>> {
   const rows = await tx.kysely.selectFrom('language').select(['code', 'fallback']).execute();

@@ -31,6 +31,8 @@ export interface IdpDouble {
   readonly lost: Set<string>;
   /** Paths that this installation hides: 404. */
   readonly hidden: Set<string>;
+  /** How long each request is on its way there, and each answer on its way back, in milliseconds. */
+  lagMs: () => number;
   /** Calls so far to paths that end so. */
   count(method: string, pathEnd: string): number;
   close(): Promise<void>;
@@ -59,6 +61,7 @@ export async function startIdp(): Promise<IdpDouble> {
     const call: Call = { method, path, org, body: null, status: 200 };
     calls.push(call);
     let body: unknown;
+    await lag();
     try {
       if (hidden.has(path)) throw new ApiError(5, 'Not Found');
       if (request.headers.authorization !== `Bearer ${SERVICE_TOKEN}`) {
@@ -73,6 +76,7 @@ export async function startIdp(): Promise<IdpDouble> {
       call.status = error.status;
       body = error.body;
     }
+    await lag();
     if (lost.delete(path)) {
       request.socket.destroy();
       return;
@@ -80,18 +84,25 @@ export async function startIdp(): Promise<IdpDouble> {
     response.writeHead(call.status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   };
 
+  const lag = async (): Promise<void> => {
+    const ms = double.lagMs();
+    if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
+  };
+
   const oidc = await startOidc({ beside });
   state.origin = oidc.issuer;
-  return {
+  const double: IdpDouble = {
     oidc,
     url: oidc.issuer,
     state,
     calls,
     lost,
     hidden,
+    lagMs: () => 0,
     count: (method, end) => calls.filter((call) => call.method === method && call.path.endsWith(end)).length,
     close: () => oidc.close(),
   };
+  return double;
 }
 
 function readBody(request: IncomingMessage, bytes: Buffer): unknown {
