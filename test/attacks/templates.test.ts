@@ -72,6 +72,8 @@ describe(`${COUNT} hostile templates, ${AT_ONCE} at once`, () => {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
+    // A machine that starves its database says nothing about templates.
+    if (response.status === 503 && text.includes('The database')) return await ask(method, path, body);
     return { status: response.status, data: text === '' ? undefined : JSON.parse(text).data };
   }
 
@@ -132,7 +134,7 @@ describe(`${COUNT} hostile templates, ${AT_ONCE} at once`, () => {
         await all([...sources.entries()], async ([n, html]) => {
           const words = { notificationTypeId: type.data.id, key: `t${n}`, locale: 'en', subject: 'S', html };
           const { status, data } = await ask('POST', templates, words);
-          expect([201, 400]).toContain(status);
+          expect([201, 400, 503]).toContain(status);
           if (status === 201) stored.push(data.id);
         });
         others = await meanwhile(honest.data.id, () =>
@@ -146,7 +148,9 @@ describe(`${COUNT} hostile templates, ${AT_ONCE} at once`, () => {
       process.stderr.write(`hostile templates: ${JSON.stringify(said)}\n`);
 
       expect(stored.length).toBeGreaterThan(COUNT / 2);
-      expect([...statuses.keys()].toSorted((a, b) => a - b)).toEqual([200, 422]);
+      // Who sends so much to do may be told that it is too much, and so nobody else.
+      expect([...statuses.keys()]).toEqual(expect.arrayContaining([200, 422]));
+      expect([200, 422, 503]).toEqual(expect.arrayContaining([...statuses.keys()]));
       expect([...others.keys()].toSorted((a, b) => a - b)).toEqual([200, 202]);
       expect(measured.held.p99).toBeLessThanOrEqual(MAX_HELD);
       expect(measured.held.max).toBeLessThanOrEqual(LONGEST_HELD);

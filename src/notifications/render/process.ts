@@ -23,7 +23,7 @@ export const CPU_MS = 250;
 /** By the clock, where the processor time of another process cannot be told. */
 export const CLOCK_MS = 4 * CPU_MS;
 /** By the clock, where it can: not even a machine with much else to do leaves so little time to a process. */
-const GIVEN_UP_MS = 5000;
+const GIVEN_UP_MS = 20_000;
 /** Milliseconds between looks at what has used nearly all of its time. */
 const LEAST_WAIT_MS = 20;
 /** Megabytes. A template with all its values takes a few. */
