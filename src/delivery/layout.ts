@@ -20,7 +20,15 @@ const RIGHT_TO_LEFT = new Set(['ar', 'arc', 'ckb', 'dv', 'fa', 'he', 'ku', 'ps',
 /** What the link under an optional mail says, by its primary language. */
 const UNSUBSCRIBE: ReadonlyMap<string, string> = new Map([
   ['cs', 'Už nechci dostávat e-maily tohoto druhu'],
+  ['de', 'Keine E-Mails dieser Art mehr erhalten'],
   ['en', 'Get no more e-mails of this kind'],
+  ['es', 'No recibir más correos de este tipo'],
+  ['fr', 'Ne plus recevoir d’e-mails de ce type'],
+  ['it', 'Non ricevere più e-mail di questo tipo'],
+  ['nl', 'Geen e-mails van dit soort meer ontvangen'],
+  ['pl', 'Nie chcę więcej otrzymywać takich e-maili'],
+  ['pt', 'Não receber mais e-mails deste tipo'],
+  ['sk', 'Už nechcem dostávať e-maily tohto druhu'],
 ]);
 
 /** The whole HTML document of a mail. `html` of the content is put in as it is; everything else is escaped. */
@@ -32,8 +40,8 @@ export function renderLayout(
   const background = colour(look.backgroundColor, BACKGROUND);
   const logo =
     look.logoUrl === null
-      ? `<span class="usher-name" style="font-size:18px;font-weight:600;color:${readableOn(background, primary, 3)}">${escapeHtml(name)}</span>`
-      : `<img src="${escapeHtml(look.logoUrl)}" alt="${escapeHtml(name)}" height="40" style="display:block;height:40px;width:auto;max-width:240px;border:0">`;
+      ? `<span dir="auto" class="usher-name" style="font-size:18px;font-weight:600;color:${readableOn(background, primary, 3)}">${escapeHtml(name)}</span>`
+      : `<img class="usher-logo" src="${escapeHtml(look.logoUrl)}" alt="${escapeHtml(name)}" height="40" style="display:block;height:40px;width:auto;max-width:240px;border:0">`;
   return `<!doctype html>
 <html lang="${escapeHtml(locale)}" dir="${directionOf(locale)}">
 <head>
@@ -47,11 +55,18 @@ export function renderLayout(
 .usher-body a{color:${readableOn(CARD, primary, 4.5)}}
 .usher-body a.usher-button{color:${inkOn(primary)}!important}
 .usher-body p{margin:0 0 16px}
-.usher-body p:last-child{margin-bottom:0!important}
+.usher-body h1,.usher-body h2,.usher-body h3{margin:24px 0 12px;line-height:1.3}
+.usher-body h1{font-size:22px}
+.usher-body h2{font-size:19px}
+.usher-body h3{font-size:16px}
+.usher-body hr{margin:24px 0;border:0;border-top:1px solid #c9cdd4}
+.usher-body>:first-child{margin-top:0!important}
+.usher-body p:last-child,.usher-body>:last-child{margin-bottom:0!important}
 @media (max-width:480px){.usher-cell{padding:24px 20px!important}}
 @media (prefers-color-scheme:dark){
 .usher-page{background:#16181d!important}
 .usher-name{color:#e6e8ec!important}
+.usher-logo{padding:6px 10px!important;border-radius:6px!important;background:${background}!important}
 .usher-card{background:#22252c!important}
 .usher-body,.usher-body p,.usher-body h1,.usher-body h2{color:#e6e8ec!important}
 .usher-body a{color:#9db2ff!important}
@@ -99,11 +114,18 @@ function renderFooter(footer: string | null, unsubscribe: string | null, locale:
   const ink = inkOn(background) === '#ffffff' ? '#c3c7cf' : '#60646c';
   const words = UNSUBSCRIBE.get(locale.split('-', 1)[0] ?? '') ?? UNSUBSCRIBE.get('en') ?? '';
   const lines = [
-    ...(footer === null ? [] : [escapeHtml(footer.trim()).replaceAll('\n', '<br>')]),
-    ...(unsubscribe === null ? [] : [`<a href="${escapeHtml(unsubscribe)}" style="color:${ink}">${words}</a>`]),
+    ...(footer === null ? [] : [footer.trim().split('\n').map(ownDirection).join('<br>')]),
+    ...(unsubscribe === null
+      ? []
+      : [`<a dir="auto" href="${escapeHtml(unsubscribe)}" style="color:${ink}">${words}</a>`]),
   ];
   if (lines.length === 0) return '';
   return `<tr><td class="usher-foot" style="padding:20px 4px 0;font-size:13px;line-height:1.5;color:${ink}">${lines.join('<br><br>')}</td></tr>\n`;
+}
+
+/** A brand writes in its own language: in a mail of the other direction its full stops would stand before its words. */
+function ownDirection(line: string): string {
+  return `<span dir="auto">${escapeHtml(line.trim())}</span>`;
 }
 
 /** `rtl` or `ltr`, by the language's primary tag. */

@@ -100,7 +100,7 @@ export async function compose(
   refuseHuge(order, JSON.stringify(order.payload).length + 2 * (order.body?.length ?? 0));
   if (material.variants.length === 0) return order.recipients.map((email) => plainMessage(material, order, email));
   const planned = order.recipients.map((email) => plan(material, order, email));
-  const outcomes = await renderEach(renderer, planned);
+  const outcomes = await renderEach(renderer, planned, `sends of ${material.app.code}`);
   let total = 0;
   return planned.map(({ email, brandId, variant }, index) => {
     const outcome = outcomes[index];

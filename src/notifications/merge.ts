@@ -36,16 +36,20 @@ interface Group {
   readonly marks: ReadonlyMap<string, UserMember> | null;
 }
 
-/** The outcome for each, in their order; rejects as the renderer does. */
+/** The outcome for each, in their order; rejects as the renderer does, in whose `lane` it waits. */
 export async function renderEach(
   renderer: Pick<Renderer, 'shown' | 'render'>,
   all: readonly Personal[],
+  lane = '',
 ): Promise<RenderOutcome[]> {
-  const shown = await whatIsShown(renderer, all);
+  const shown = await whatIsShown(renderer, all, lane);
   // Nothing that a template, a payload or a name holds is taken for a mark: they are other ones each time.
   const prefix = `Zq${randomBytes(12).toString('hex')}`;
   const groups = groupsOf(all, shown, prefix);
-  const rendered = await renderer.render(groups.map(({ job }) => job));
+  const rendered = await renderer.render(
+    groups.map(({ job }) => job),
+    lane,
+  );
   const outcomes: RenderOutcome[] = [];
   const alone: number[] = [];
   for (const [index, { job, marks, readers }] of groups.entries()) {
@@ -57,7 +61,10 @@ export async function renderEach(
       else outcomes[at] = { ok: true, rendered: filler((all[at] as Personal).user) };
     }
   }
-  const rest = await renderer.render(alone.map((at) => (all[at] as Personal).job));
+  const rest = await renderer.render(
+    alone.map((at) => (all[at] as Personal).job),
+    lane,
+  );
   for (const [index, at] of alone.entries()) outcomes[at] = rest[index] as RenderOutcome;
   return outcomes;
 }
@@ -65,10 +72,11 @@ export async function renderEach(
 async function whatIsShown(
   renderer: Pick<Renderer, 'shown'>,
   all: readonly Personal[],
+  lane: string,
 ): Promise<ReadonlyMap<TemplateSource, Shown>> {
   if (all.length < WORTH_IT) return new Map();
   const templates = [...new Set(all.map(({ job }) => job.template))];
-  return new Map(await Promise.all(templates.map(async (one) => [one, await renderer.shown(one)] as const)));
+  return new Map(await Promise.all(templates.map(async (one) => [one, await renderer.shown(one, lane)] as const)));
 }
 
 function groupsOf(

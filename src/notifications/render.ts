@@ -20,38 +20,49 @@ export type {
   UserMember,
 } from './render/messages.ts';
 
-/** Milliseconds for one job. */
-export const PATIENCE_MS = 250;
-/** For one that is tried again by itself, to be sure that it is the culprit and not the machine. */
-export const CAREFUL_MS = 500;
 /** Jobs that travel together. */
 const SLICE = 64;
 /** Slices that may wait: more than ten sends of 1,000 recipients for each process. */
 const MAX_WAITING = 1000;
+/** Of one lane, so that none shuts the others out. */
+const MAX_WAITING_IN_LANE = MAX_WAITING / 2;
+/** What waited for this long is not begun any more: whoever asked is gone (deadline of a call). */
+const MAX_WAIT_MS = 10_000;
 /** A process without work ends after this. */
 const IDLE_MS = 60_000;
 
+/** Where waits what names no lane. */
+const NO_LANE = '';
 /** Analyses of templates that are kept. */
 const MAX_ANALYSES = 200;
 
 type Work = (worker: RenderProcess) => Promise<void>;
 
 interface Waiting {
-  run: Work;
-  reject: (error: Error) => void;
+  readonly run: Work;
+  readonly reject: (error: Error) => void;
+  /** Monotonic milliseconds. */
+  readonly since: number;
 }
 
 /** One call of `render`: the same template fails once, and then at once. */
 interface Batch {
+  readonly lane: string;
   readonly outcomes: RenderOutcome[];
   readonly hopeless: Map<TemplateSource, string>;
 }
 
+/**
+ * Each call names the lane that it waits in. Lanes take turns, so that what one application's templates cost is not waited for by
+ * another's, nor previews by sends.
+ */
 export class Renderer {
   readonly #clock: Clock;
   readonly #size: number;
   readonly #workers = new Set<RenderProcess>();
-  readonly #waiting: Waiting[] = [];
+  /** By lane; the first lane is served next, and then goes to the end. None is empty. */
+  readonly #lanes = new Map<string, Waiting[]>();
+  #waiting = 0;
   /** By the hash of a template's parts. */
   readonly #shown = new Map<string, Shown>();
   #cancelIdle: () => void = () => undefined;
@@ -64,10 +75,10 @@ export class Renderer {
   }
 
   /** Every part of the template that does not parse, with line and column; empty when all do. Rejects with UNAVAILABLE. */
-  async check(template: TemplateSource): Promise<readonly TemplateFault[]> {
+  async check(template: TemplateSource, lane = NO_LANE): Promise<readonly TemplateFault[]> {
     let faults: readonly TemplateFault[] = [];
-    await this.#queue(async (worker) => {
-      const { gone, blame, ...answer } = await worker.check(template, CAREFUL_MS);
+    await this.#queue(lane, async (worker) => {
+      const { gone, blame, ...answer } = await worker.check(template);
       if (gone !== null && !blame) throw this.#trouble(gone);
       faults = gone === null ? answer.faults : [{ field: 'html', line: 1, column: 1, message: `it ${gone} to parse` }];
     });
@@ -75,13 +86,13 @@ export class Renderer {
   }
 
   /** What the template shows of its reader, and nothing more; null when it may do anything with it, or is not known to do less. */
-  async shown(template: TemplateSource): Promise<Shown> {
+  async shown(template: TemplateSource, lane = NO_LANE): Promise<Shown> {
     const key = hash('sha256', JSON.stringify(template), 'base64url');
     const known = this.#shown.get(key);
     if (known !== undefined) return known;
     let shown: Shown = null;
-    await this.#queue(async (worker) => {
-      const { gone, blame, ...answer } = await worker.analyse(template, CAREFUL_MS);
+    await this.#queue(lane, async (worker) => {
+      const { gone, blame, ...answer } = await worker.analyse(template);
       if (gone !== null && !blame) throw this.#trouble(gone);
       shown = answer.shown;
     });
@@ -92,12 +103,12 @@ export class Renderer {
 
   /**
    * The outcome of each job, in their order. What is the same object in several jobs (a template, a payload) is sent and parsed
-   * once. A job that takes over a quarter of a second, or too much memory, fails. When one fails, the rest of its template fails
-   * with it: what is sent is sent to all or to none.
+   * once. A job that takes over a quarter of a second of processor time, or too much memory, fails. When one fails, the rest of its
+   * template fails with it: what is sent is sent to all or to none.
    * Rejects with UNAVAILABLE when there is too much to do.
    */
-  async render(jobs: readonly RenderJob[]): Promise<readonly RenderOutcome[]> {
-    const batch: Batch = { outcomes: [], hopeless: new Map() };
+  async render(jobs: readonly RenderJob[], lane = NO_LANE): Promise<readonly RenderOutcome[]> {
+    const batch: Batch = { lane, outcomes: [], hopeless: new Map() };
     const slices: Promise<void>[] = [];
     for (let from = 0; from < jobs.length; from += SLICE) slices.push(this.#slice(batch, jobs, from));
     await Promise.all(slices);
@@ -108,23 +119,26 @@ export class Renderer {
   close(): void {
     this.#closed = true;
     this.#cancelIdle();
-    for (const { reject } of this.#waiting.splice(0)) reject(unavailable('The service is closing.'));
+    const waiting = [...this.#lanes.values()].flat();
+    this.#lanes.clear();
+    this.#waiting = 0;
+    for (const { reject } of waiting) reject(unavailable('The service is closing.'));
     for (const worker of this.#workers) worker.kill();
   }
 
   async #slice(batch: Batch, jobs: readonly RenderJob[], from: number): Promise<void> {
     const end = Math.min(from + SLICE, jobs.length);
     let next = from;
-    let careful = false;
+    // One by itself is known to be the culprit when its process ends.
+    let careful = end - from === 1;
     while (next < end) {
       next = skipHopeless(batch, jobs, next, end);
       if (next === end) break;
-      await this.#queue(async (worker) => {
+      await this.#queue(batch.lane, async (worker) => {
         // Others of the batch may have failed while this waited.
         next = skipHopeless(batch, jobs, next, end);
         if (next === end) return;
-        const patience = careful ? CAREFUL_MS : PATIENCE_MS;
-        const { gone, blame } = await worker.render(jobs.slice(next, end), careful, patience, (outcomes) => {
+        const { gone, blame } = await worker.render(jobs.slice(next, end), careful, (outcomes) => {
           for (const outcome of outcomes) {
             const failed = outcome.ok ? undefined : jobs[next];
             if (failed !== undefined && !outcome.ok) batch.hopeless.set(failed.template, outcome.problem);
@@ -144,28 +158,46 @@ export class Renderer {
     return unavailable('Templates cannot be rendered just now; try again later.', new Error(`the renderer ${gone}`));
   }
 
-  #queue(run: Work): Promise<void> {
-    if (this.#closed || this.#waiting.length >= MAX_WAITING) {
-      return Promise.reject(unavailable('There is too much to render just now; try again later.'));
+  #queue(lane: string, run: Work): Promise<void> {
+    const before = this.#lanes.get(lane) ?? [];
+    if (this.#closed || this.#waiting >= MAX_WAITING || before.length >= MAX_WAITING_IN_LANE) {
+      return Promise.reject(tooMuch());
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const settled: Work = (worker) => run(worker).then(resolve, reject);
-    this.#waiting.push({ run: settled, reject });
+    before.push({ run: settled, reject, since: this.#clock.monotonic() });
+    this.#lanes.set(lane, before);
+    this.#waiting++;
     this.#dispatch();
     return promise;
   }
 
   #dispatch(): void {
     this.#cancelIdle();
-    while (this.#waiting.length > 0) {
+    while (this.#waiting > 0) {
       const worker = [...this.#workers].find(({ idle }) => idle) ?? this.#grow();
       if (worker === null) return;
-      const { run } = this.#waiting.shift() as Waiting;
-      void run(worker).then(() => this.#dispatch());
+      const next = this.#next();
+      if (next === undefined) break;
+      void next.run(worker).then(() => this.#dispatch());
     }
     this.#cancelIdle = this.#clock.after(IDLE_MS, () => {
       for (const worker of this.#workers) if (worker.idle) worker.kill();
     });
+  }
+
+  /** What is served next: the first of the lane that was served longest ago. */
+  #next(): Waiting | undefined {
+    for (const [lane, waiting] of this.#lanes) {
+      this.#lanes.delete(lane);
+      const next = waiting.shift();
+      if (waiting.length > 0) this.#lanes.set(lane, waiting);
+      if (next === undefined) continue;
+      this.#waiting--;
+      if (this.#clock.monotonic() - next.since < MAX_WAIT_MS) return next;
+      next.reject(tooMuch());
+    }
+    return undefined;
   }
 
   #grow(): RenderProcess | null {
@@ -174,6 +206,10 @@ export class Renderer {
     this.#workers.add(worker);
     return worker;
   }
+}
+
+function tooMuch(): Error {
+  return unavailable('There is too much to render just now; try again later.');
 }
 
 /** Answers for the next jobs of templates that failed already; where the first other one is. */

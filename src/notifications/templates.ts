@@ -81,7 +81,7 @@ export class Templates {
       url: sent.url ?? null,
       requiredVariables: sent.requiredVariables ?? [],
     };
-    await this.#refuseUnfit(parts);
+    await this.#refuseUnfit(parts, app);
     const about = { app, action: 'template.created', guard: editorOf(app) };
     return await administer<TemplateRow>(this.#database, by, about, async ({ tx, audit }) => {
       const appId = await applicationOf(tx, app);
@@ -105,7 +105,7 @@ export class Templates {
     by: By,
   ): Promise<Committed<TemplateRow>> {
     // Each part parses for itself, so that only what was sent has to be looked at.
-    await this.#refuseUnfit(sent);
+    await this.#refuseUnfit(sent, app);
     const about = { app, action: 'template.changed', guard: editorOf(app) };
     return await administer<TemplateRow>(this.#database, by, about, async ({ tx, audit }) => {
       const appId = await applicationOf(tx, app);
@@ -159,27 +159,27 @@ export class Templates {
     const { template, application, reader, brand } = found;
     const user = reader ?? { email, firstName: null, lastName: null, displayName: null, locale: null };
     const variables = variablesOf({ user, app: application, brand, locale: asked.locale ?? template.locale });
-    const [outcome] = await this.#renderer.render([
-      { template: sourceOf(template), payload: asked.payload ?? {}, variables },
-    ]);
+    const job = { template: sourceOf(template), payload: asked.payload ?? {}, variables };
+    const [outcome] = await this.#renderer.render([job], laneOf(app));
     if (outcome?.ok) return outcome.rendered;
     throw unrenderable(template, outcome?.problem ?? 'it was not rendered');
   }
 
-  /** What of a template's parts does not parse or may not be stored; empty when all is well. */
-  async faultsOf(sent: Sent<TemplateSource>): Promise<readonly TemplateIssue[]> {
+  /** What of a template's parts does not parse or may not be stored; empty when all is well. `app` is whose template it is to be. */
+  async faultsOf(sent: Sent<TemplateSource>, app: string): Promise<readonly TemplateIssue[]> {
     // One with values in it is looked at when it is rendered.
     if (sent.url && !/\{[{%]/.test(sent.url) && !isTarget(sent.url, this.#allowHttp)) {
       return [{ path: 'url', message: targetRule(this.#allowHttp) }];
     }
-    const faults = await this.#renderer.check({
+    const source: TemplateSource = {
       subject: sent.subject ?? '',
       html: sent.html ?? '',
       text: sent.text ?? null,
       pushTitle: sent.pushTitle ?? null,
       pushBody: sent.pushBody ?? null,
       url: sent.url ?? null,
-    });
+    };
+    const faults = await this.#renderer.check(source, laneOf(app));
     return faults.map(({ field, line, column, message }) => ({
       path: field,
       message: `does not parse: line ${line}, column ${column}: ${message}`,
@@ -188,10 +188,15 @@ export class Templates {
     }));
   }
 
-  async #refuseUnfit(sent: Sent<TemplateFields>): Promise<void> {
-    const issues = await this.faultsOf(sent);
+  async #refuseUnfit(sent: Sent<TemplateFields>, app: string): Promise<void> {
+    const issues = await this.faultsOf(sent, app);
     if (issues.length > 0) throw validationFailed(issues);
   }
+}
+
+/** Where an application's checks and previews wait; its sends have a lane of their own. */
+function laneOf(app: string): string {
+  return `templates of ${app}`;
 }
 
 /** What of a template is Liquid. */

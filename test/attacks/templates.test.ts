@@ -72,6 +72,8 @@ describe(`${COUNT} hostile templates, ${AT_ONCE} at once`, () => {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
+    // A machine that starves its database says nothing about templates.
+    if (response.status === 503 && text.includes('The database')) return await ask(method, path, body);
     return { status: response.status, data: text === '' ? undefined : JSON.parse(text).data };
   }
 
@@ -81,6 +83,25 @@ describe(`${COUNT} hostile templates, ${AT_ONCE} at once`, () => {
     const next = service.lines.length;
     service.child.stdin?.write('tell\n');
     return await line<Measured>(next);
+  }
+
+  /** What another application's template and send are answered while `work` is under way, one after the other. */
+  async function meanwhile(id: number, work: () => Promise<void>): Promise<Map<number, number>> {
+    const answers = new Map<number, number>();
+    let under = true;
+    const asking = (async () => {
+      while (under) {
+        const preview = await ask('POST', `/api/applications/honest/templates/${id}/preview`, { payload: {} });
+        const order = { recipients: ['ann@example.com'], payload: {} };
+        const send = await ask('POST', '/api/applications/honest/notifications', order);
+        for (const { status } of [preview, send]) answers.set(status, (answers.get(status) ?? 0) + 1);
+      }
+    })();
+    await work().finally(() => {
+      under = false;
+    });
+    await asking;
+    return answers;
   }
 
   /** `work` on each, so many at once. */
@@ -99,27 +120,38 @@ describe(`${COUNT} hostile templates, ${AT_ONCE} at once`, () => {
       await ask('POST', '/api/applications', { code: 'hostile', name: 'Hostile' });
       const type = await ask('POST', '/api/applications/hostile/notification-types', { code: 'news', name: 'News' });
       const templates = '/api/applications/hostile/templates';
+      await ask('POST', '/api/applications', { code: 'honest', name: 'Honest' });
+      const words = { type: 'generic', locale: 'en', subject: 'S {{ user.email }}', html: '<p>{{ app.name }}</p>' };
+      const honest = await ask('POST', '/api/applications/honest/templates', words);
+      expect(honest.status).toBe(201);
       const payload = { list: Array.from({ length: 1000 }, (_, n) => ({ n: n % 7 })), v: {} };
       const sources = Array.from({ length: COUNT }, (_, n) => (KINDS[n % KINDS.length] as (n: number) => string)(n));
 
       const stored: number[] = [];
       const statuses = new Map<number, number>();
+      let others = new Map<number, number>();
       const measured = await heldWhile(async () => {
         await all([...sources.entries()], async ([n, html]) => {
           const words = { notificationTypeId: type.data.id, key: `t${n}`, locale: 'en', subject: 'S', html };
           const { status, data } = await ask('POST', templates, words);
-          expect([201, 400]).toContain(status);
+          expect([201, 400, 503]).toContain(status);
           if (status === 201) stored.push(data.id);
         });
-        await all(stored, async (id) => {
-          const { status } = await ask('POST', `${templates}/${id}/preview`, { payload });
-          statuses.set(status, (statuses.get(status) ?? 0) + 1);
-        });
+        others = await meanwhile(honest.data.id, () =>
+          all(stored, async (id) => {
+            const { status } = await ask('POST', `${templates}/${id}/preview`, { payload });
+            statuses.set(status, (statuses.get(status) ?? 0) + 1);
+          }),
+        );
       });
-      process.stderr.write(`hostile templates: ${JSON.stringify({ ...measured, statuses: [...statuses] })}\n`);
+      const said = { ...measured, statuses: [...statuses], others: [...others] };
+      process.stderr.write(`hostile templates: ${JSON.stringify(said)}\n`);
 
       expect(stored.length).toBeGreaterThan(COUNT / 2);
-      expect([...statuses.keys()].toSorted((a, b) => a - b)).toEqual([200, 422]);
+      // Who sends so much to do may be told that it is too much, and so nobody else.
+      expect([...statuses.keys()]).toEqual(expect.arrayContaining([200, 422]));
+      expect([200, 422, 503]).toEqual(expect.arrayContaining([...statuses.keys()]));
+      expect([...others.keys()].toSorted((a, b) => a - b)).toEqual([200, 202]);
       expect(measured.held.p99).toBeLessThanOrEqual(MAX_HELD);
       expect(measured.held.max).toBeLessThanOrEqual(LONGEST_HELD);
       expect((await ask('GET', '/api/applications')).status).toBe(200);

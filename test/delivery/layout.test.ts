@@ -14,7 +14,7 @@ describe('the layout of mails', () => {
     expect(html).toContain('<title>A &amp; B</title>');
     expect(html).toContain('<p>Hello</p>');
     expect(html).toContain('Café &amp; &lt;Co&gt;');
-    expect(html).toContain('Line &lt;1&gt;<br>Line 2');
+    expect(html).toContain('<span dir="auto">Line &lt;1&gt;</span><br><span dir="auto">Line 2</span>');
     expect(html).toContain('background:#101010');
     expect(html).not.toContain('<img');
     expect(html).not.toContain('<script');
@@ -23,7 +23,7 @@ describe('the layout of mails', () => {
   test('shows a logo with the name as its text', () => {
     const look = { ...FRAME.look, logoUrl: 'https://cdn.example.com/l.png?a=1&b="2"' };
     expect(renderLayout({ ...FRAME, look }, CONTENT)).toContain(
-      '<img src="https://cdn.example.com/l.png?a=1&amp;b=&quot;2&quot;" alt="Café &amp; &lt;Co&gt;"',
+      '<img class="usher-logo" src="https://cdn.example.com/l.png?a=1&amp;b=&quot;2&quot;" alt="Café &amp; &lt;Co&gt;"',
     );
   });
 
@@ -40,8 +40,8 @@ describe('the layout of mails', () => {
   test('a template’s own button gets that ink too, and the footer one that fits its ground', () => {
     const light = { ...FRAME, look: { ...FRAME.look, backgroundColor: '#fafafa' } };
     expect(renderLayout(FRAME, CONTENT)).toContain('.usher-body a.usher-button{color:#000000!important}');
-    expect(renderLayout(FRAME, CONTENT)).toContain('color:#c3c7cf">Line');
-    expect(renderLayout(light, CONTENT)).toContain('color:#60646c">Line');
+    expect(renderLayout(FRAME, CONTENT)).toContain('color:#c3c7cf"><span dir="auto">Line');
+    expect(renderLayout(light, CONTENT)).toContain('color:#60646c"><span dir="auto">Line');
   });
 
   test('a pale brand’s name and links can be read all the same', () => {
@@ -66,12 +66,20 @@ describe('the layout of mails', () => {
 
   test('an optional mail ends with the link that switches it off, in its language', () => {
     const unsubscribeUrl = 'https://usher.example.com/u?token=1.2&x="y"';
-    const link = /<a href="https:\/\/usher\.example\.com\/u\?token=1\.2&amp;x=&quot;y&quot;"[^>]*>([^<]+)<\/a>/;
+    const link =
+      /<a dir="auto" href="https:\/\/usher\.example\.com\/u\?token=1\.2&amp;x=&quot;y&quot;"[^>]*>([^<]+)<\/a>/;
     expect(link.exec(renderLayout(FRAME, { ...CONTENT, unsubscribeUrl }))?.[1]).toBe(
       'Get no more e-mails of this kind',
     );
     expect(link.exec(renderLayout(FRAME, { ...CONTENT, unsubscribeUrl, locale: 'cs' }))?.[1]).toMatch(/^Už nechci/);
+    expect(link.exec(renderLayout(FRAME, { ...CONTENT, unsubscribeUrl, locale: 'de-at' }))?.[1]).toMatch(/^Keine/);
     expect(renderLayout(FRAME, CONTENT)).not.toContain('<a ');
+  });
+
+  test('in the dark a logo keeps the ground that it was drawn for', () => {
+    const look = { ...FRAME.look, logoUrl: 'https://cdn.example.com/l.png' };
+    const [, dark] = renderLayout({ ...FRAME, look }, CONTENT).split('prefers-color-scheme:dark');
+    expect(dark).toMatch(/\.usher-logo\{[^}]*background:#101010!important\}/);
   });
 
   test('nothing but a colour gets into a style', () => {

@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/clock.ts';
+import { CLOCK_MS } from '../../src/notifications/render/process.ts';
 import { Renderer, type TemplateSource } from '../../src/notifications/render.ts';
 
 const renderer = new Renderer(systemClock, 2);
@@ -194,6 +195,69 @@ describe('hostile templates', () => {
     const outcomes = await renderer.render(jobs);
     expect(outcomes.map((outcome) => outcome.ok)).toEqual(jobs.map((_, n) => n % 3 !== 1));
     expect(performance.now() - from).toBeLessThan(5000);
+  });
+
+  // The clock runs ahead of the processor, as it does for a process that has to share it with many; but not while it starts.
+  const hurried = (monotonic: () => number): Clock => ({
+    ...systemClock,
+    monotonic,
+    after: (ms, fn) => systemClock.after(ms > CLOCK_MS ? ms : ms / 50, fn),
+  });
+
+  test('what a busy machine takes from a template is not its fault', async () => {
+    const own = new Renderer(
+      hurried(() => systemClock.monotonic()),
+      1,
+    );
+    const html = '{% for i in (1..4000) %}{{ i }}{% endfor %}';
+    const outcomes = await own.render(
+      Array.from({ length: 5 }, () => ({ template: template({ html }), variables: {} })),
+    );
+    expect(outcomes.map((outcome) => outcome.ok)).toEqual([true, true, true, true, true]);
+    const [outcome] = await own.render([{ template: template({ html: loop }), variables: {} }]);
+    expect(outcome).toEqual({ ok: false, problem: expect.stringContaining('limit exceeded') });
+    own.close();
+  });
+
+  test('what gets no processor at all is given up, and blames no template', async () => {
+    const own = new Renderer(
+      hurried(() => systemClock.monotonic() * 1000),
+      1,
+    );
+    const work = own.render([{ template: template({ html: loop }), variables: {} }]);
+    await expect(work).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    own.close();
+  });
+
+  test('one lane does not wait for what another has to do', async () => {
+    const own = new Renderer(systemClock, 1);
+    let done = 0;
+    const bad = Array.from({ length: 4 }, async () => {
+      const [outcome] = await own.render([{ template: template({ html: loop }), variables: {} }], 'theirs');
+      done++;
+      return outcome?.ok;
+    });
+    const [good] = await own.render([{ template: template({}), variables: {} }], 'ours');
+    expect(good?.ok).toBe(true);
+    expect(done).toBeLessThanOrEqual(2);
+    expect(await Promise.all(bad)).toEqual(bad.map(() => false));
+    own.close();
+  });
+
+  test('a lane has its share of the places, and what waited too long is not begun', async () => {
+    let at = 0;
+    const own = new Renderer({ ...systemClock, monotonic: () => at }, 1);
+    const one = () => own.render([{ template: template({}), variables: {} }], 'theirs').then(() => 'rendered');
+    const first = one();
+    const waiting = Array.from({ length: 500 }, one);
+    await expect(one()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    const other = own.render([{ template: template({}), variables: {} }], 'ours');
+    at = 10_000;
+    const ended = await Promise.allSettled([...waiting, other]);
+    expect(ended.every(({ status }) => status === 'rejected')).toBe(true);
+    expect(await first).toBe('rendered');
+    expect(await one()).toBe('rendered');
+    own.close();
   });
 
   test('after close nothing is rendered, and nothing is left running', async () => {

@@ -8,7 +8,7 @@ import { type App, buildApp } from '../../src/app.ts';
 import { systemClock } from '../../src/clock.ts';
 import { toConfig } from '../../src/config.ts';
 import type { DeliveryFailpoint } from '../../src/delivery/worker.ts';
-import { CAREFUL_MS, PATIENCE_MS } from '../../src/notifications/render.ts';
+import { CLOCK_MS, CPU_MS } from '../../src/notifications/render/process.ts';
 import type { Failpoint } from '../../src/persistence/open.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { insertType, sendOf } from '../delivery/rows.ts';
@@ -43,7 +43,7 @@ const app = await buildApp(toConfig({ env: orders.env }), {
   clock: {
     ...systemClock,
     after: (ms, fn) => {
-      if (ms === PATIENCE_MS || ms === CAREFUL_MS) dieHere('rendering');
+      if (ms === CPU_MS || ms === CLOCK_MS) dieHere('rendering');
       return systemClock.after(ms, fn);
     },
   },

@@ -11,7 +11,7 @@ export type TemplateParts = Pick<ManifestTemplate, 'subject' | 'html' | 'text' |
 /** Who knows what a template may hold: the room of manifests does not know how one is rendered. */
 export interface TemplateChecker {
   /** What does not parse or may not be stored, by part; empty when all is well. Rejects with UNAVAILABLE. */
-  faultsOf(parts: TemplateParts): Promise<readonly { path: string; message: string }[]>;
+  faultsOf(parts: TemplateParts, app: string): Promise<readonly { path: string; message: string }[]>;
 }
 
 /** What makes a template one. No part can hold a slash. */
@@ -24,7 +24,7 @@ const TOGETHER = 8;
 
 /** Every fault of the manifest's templates themselves, at its place. Asks nothing of the database, and runs in no transaction. */
 export async function checkTemplates(
-  { templates }: Manifest,
+  { application, templates }: Manifest,
   checker: TemplateChecker,
   signal: AbortSignal | undefined,
 ): Promise<Fault[]> {
@@ -33,7 +33,9 @@ export async function checkTemplates(
   for (let from = 0; from < rows.length && found.length < Faults.BOUND; from += TOGETHER) {
     signal?.throwIfAborted();
     const faults = await Promise.all(
-      rows.slice(from, from + TOGETHER).map(async (template) => template && (await checker.faultsOf(template))),
+      rows
+        .slice(from, from + TOGETHER)
+        .map(async (template) => template && (await checker.faultsOf(template, application.code))),
     );
     faults.forEach((some, at) => {
       for (const { path, message } of some ?? []) found.push({ path: ['templates', from + at, path], message });

@@ -1,7 +1,11 @@
-/** One rendering process, and the watch over it: what does not answer in time, or dies, is killed and told as such. */
+/**
+ * One rendering process, and the watch over it: what takes too long, or dies, is killed and told as such. Too long is by its own
+ * processor time, so that a template is not refused for what else the machine is doing; by the clock, it is given up and not blamed.
+ */
 
 import { type ChildProcess, fork } from 'node:child_process';
 import type { Clock } from '../../clock.ts';
+import { cpuMsOf } from './cpu-time.ts';
 import type {
   FromProcess,
   RenderJob,
@@ -14,6 +18,14 @@ import type {
 
 /** Milliseconds. Loading the libraries is not a template's fault. */
 const START_MS = 20_000;
+/** Processor time without a word. One job may take that long. */
+export const CPU_MS = 250;
+/** By the clock, where the processor time of another process cannot be told. */
+export const CLOCK_MS = 4 * CPU_MS;
+/** By the clock, where it can: not even a machine with much else to do leaves so little time to a process. */
+const GIVEN_UP_MS = 20_000;
+/** Milliseconds between looks at what has used nearly all of its time. */
+const LEAST_WAIT_MS = 20;
 /** Megabytes. A template with all its values takes a few. */
 const HEAP_MB = 96;
 
@@ -24,8 +36,6 @@ export interface Ended {
 }
 
 interface Task {
-  /** Milliseconds without a word that are too many. */
-  readonly patienceMs: number;
   take(message: FromProcess): boolean;
   readonly end: (ended: Ended) => void;
 }
@@ -41,6 +51,8 @@ export class RenderProcess {
   #message: unknown = null;
   #cancelWatch: () => void = () => undefined;
   #heard = 0;
+  /** When its last word came, or its task went: what it had used by then, null when that is not told, and monotonic milliseconds. */
+  #since: { readonly cpuMs: number | null; readonly at: number };
 
   /** `exited` is called once, whatever ends it. */
   constructor(clock: Clock, exited: (self: RenderProcess) => void) {
@@ -70,7 +82,8 @@ export class RenderProcess {
     // Nothing here keeps the service alive.
     this.#child.unref();
     this.#child.channel?.unref();
-    this.#watch(START_MS);
+    this.#since = { cpuMs: null, at: clock.monotonic() };
+    this.#watch(START_MS, () => true);
   }
 
   get idle(): boolean {
@@ -78,15 +91,15 @@ export class RenderProcess {
   }
 
   /** Where a template does not parse. */
-  check(template: TemplateSource, patienceMs: number): Promise<{ faults: readonly TemplateFault[] } & Ended> {
-    return this.#ask({ kind: 'check', template }, patienceMs, { faults: [] as readonly TemplateFault[] }, (message) =>
+  check(template: TemplateSource): Promise<{ faults: readonly TemplateFault[] } & Ended> {
+    return this.#ask({ kind: 'check', template }, { faults: [] as readonly TemplateFault[] }, (message) =>
       message.kind === 'checked' ? { faults: message.faults } : null,
     );
   }
 
   /** What a template shows of its reader; null too when it is not known. */
-  analyse(template: TemplateSource, patienceMs: number): Promise<{ shown: Shown } & Ended> {
-    return this.#ask({ kind: 'analyse', template }, patienceMs, { shown: null as Shown }, (message) =>
+  analyse(template: TemplateSource): Promise<{ shown: Shown } & Ended> {
+    return this.#ask({ kind: 'analyse', template }, { shown: null as Shown }, (message) =>
       message.kind === 'analysed' ? { shown: message.shown } : null,
     );
   }
@@ -95,7 +108,6 @@ export class RenderProcess {
   render(
     jobs: readonly RenderJob[],
     careful: boolean,
-    patienceMs: number,
     take: (outcomes: readonly RenderOutcome[]) => void,
   ): Promise<Ended> {
     const { promise, resolve } = Promise.withResolvers<Ended>();
@@ -103,7 +115,6 @@ export class RenderProcess {
     this.#start(
       { kind: 'render', jobs, careful },
       {
-        patienceMs,
         take: (message) => {
           if (message.kind !== 'rendered') return false;
           take(message.outcomes);
@@ -123,14 +134,12 @@ export class RenderProcess {
   /** One question, one answer; `otherwise` when it does not come. */
   #ask<T extends object>(
     question: ToProcess,
-    patienceMs: number,
     otherwise: T,
     read: (message: FromProcess) => T | null,
   ): Promise<T & Ended> {
     const { promise, resolve } = Promise.withResolvers<T & Ended>();
     let answer = otherwise;
     this.#start(question, {
-      patienceMs,
       take: (message) => {
         answer = read(message) ?? answer;
         return true;
@@ -144,14 +153,14 @@ export class RenderProcess {
     this.#task = task;
     this.#message = message;
     if (this.#gone !== null) this.#finish();
-    else if (this.#ready) this.#send(task);
+    else if (this.#ready) this.#send();
   }
 
-  #send(task: Task): void {
+  #send(): void {
     // A channel that is broken is told by the exit that follows.
     this.#child.send(this.#message as object, () => undefined);
     this.#message = null;
-    this.#watch(task.patienceMs);
+    this.#begin();
   }
 
   #hear(message: FromProcess): void {
@@ -160,23 +169,49 @@ export class RenderProcess {
     if (message.kind === 'ready') {
       this.#ready = true;
       this.#cancelWatch();
-      if (this.#task !== null) this.#send(this.#task);
+      if (this.#task !== null) this.#send();
       return;
     }
     const task = this.#task;
     if (task === null) return;
     if (task.take(message)) this.#finish();
-    else this.#watch(task.patienceMs);
+    else this.#begin();
   }
 
-  #watch(ms: number): void {
+  /** From now on its time counts. */
+  #begin(): void {
+    this.#since = { cpuMs: this.#cpuMs(), at: this.#clock.monotonic() };
+    this.#watch(this.#since.cpuMs === null ? CLOCK_MS : CPU_MS, () => this.#over());
+  }
+
+  /** Whether it has to end; else it is looked at again when that could be. */
+  #over(): boolean {
+    const { cpuMs: before, at } = this.#since;
+    const now = this.#cpuMs();
+    if (before === null || now === null) return true;
+    const left = CPU_MS - (now - before);
+    if (left <= 0) return true;
+    const leftByClock = GIVEN_UP_MS - (this.#clock.monotonic() - at);
+    if (leftByClock <= 0) {
+      this.#ended('got too little of the processor', false);
+      return false;
+    }
+    this.#watch(Math.max(LEAST_WAIT_MS, Math.min(left, leftByClock)), () => this.#over());
+    return false;
+  }
+
+  #cpuMs(): number | null {
+    return this.#child.pid === undefined ? null : cpuMsOf(this.#child.pid);
+  }
+
+  #watch(ms: number, isOver: () => boolean): void {
     this.#cancelWatch();
     this.#cancelWatch = this.#clock.after(ms, () => {
       // It is this process that may have been held up: what has come meanwhile is read first.
       const heard = this.#heard;
       setImmediate(() => {
         setImmediate(() => {
-          if (this.#heard === heard) this.#ended('takes too long', this.#ready);
+          if (this.#gone === null && this.#heard === heard && isOver()) this.#ended('takes too long', this.#ready);
         });
       });
     });

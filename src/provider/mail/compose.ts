@@ -52,9 +52,8 @@ async function panelWords(
   const variables = variablesOf({ mail, facts, sender }, template.locale);
   if (!template.requiredVariables.every((name) => isThere(variables, name))) return 'missing_variables';
   const { user, app, brand, locale: language, ...payload } = variables;
-  const [outcome] = await renderer.render([
-    { template: sourceOf(template), payload, variables: { user, app, brand, locale: language } },
-  ]);
+  const job = { template: sourceOf(template), payload, variables: { user, app, brand, locale: language } };
+  const [outcome] = await renderer.render([job], 'auth mails');
   if (outcome?.ok !== true) return 'render_failed';
   const { subject, html, text } = outcome.rendered;
   return { content: { subject, html: withoutForeignImages(html, sender), text }, locale: template.locale };
