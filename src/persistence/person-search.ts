@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from './database.ts';
-import { PreparedFamily } from './prepared.ts';
+import { PreparedFamily, planByIndex } from './prepared.ts';
 
 /** By what they ask for one text each, whoever is looked for: planning takes longer than finding. */
 const STATEMENTS = new PreparedFamily('people');
@@ -71,6 +71,7 @@ export async function findPeople(
   page: PeoplePage,
   bounds: PageBounds = BOUNDS,
 ): Promise<FoundPeople> {
+  await planByIndex(tx);
   let furthest = { ids: [] as number[], behind: page.after };
   for (const way of waysOf(filter, bounds)) {
     const found = await way(tx, filter, page, bounds);

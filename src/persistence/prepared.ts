@@ -31,6 +31,16 @@ export class Prepared<R> {
   }
 }
 
+const BY_INDEX = new Prepared<never>('by_index', `select set_config('enable_seqscan', 'off', true)`);
+
+/**
+ * What is asked in the rest of the transaction is planned by index, as if every table were large. For what probes tables for each of
+ * many rows: a plan that was made while they were small is kept after a big load, until the server has counted their rows anew.
+ */
+export async function planByIndex(tx: Tx): Promise<void> {
+  await BY_INDEX.rows(tx);
+}
+
 /** So many texts of one family are prepared; each is a plan in every connection that has asked it. */
 const MAX_TEXTS = 100;
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 import { type FoundPeople, findPeople } from '../person-search.ts';
-import { Prepared } from '../prepared.ts';
+import { Prepared, planByIndex } from '../prepared.ts';
 
 /** A known address as administrators see it. */
 export interface UserRow {
@@ -75,7 +75,9 @@ const USERS = new Prepared<UserRow>(
 
 /** The users of these ids, ascending. `lastLoginAt` is that of the applications `apps`; of all where it is null. */
 export async function readUsers(tx: Tx, ids: readonly number[], apps: readonly number[] | null): Promise<UserRow[]> {
-  return ids.length === 0 ? [] : await USERS.rows(tx, ids, apps);
+  if (ids.length === 0) return [];
+  await planByIndex(tx);
+  return await USERS.rows(tx, ids, apps);
 }
 
 /** What somebody is in each application that he is of, by code; among those of `apps`, or of all where it is null. */
