@@ -5,7 +5,7 @@
 
 import { evaluate, type PolicyPermission, permissionIn } from '../engine/evaluate.ts';
 import { Level, type MemberAnswer, type PolicyRows } from '../engine/types.ts';
-import { applicationsOf, levelsByResource } from '../persistence/catalog/panel-levels.ts';
+import { type ApplicationOf, applicationsOf, levelsByResource } from '../persistence/catalog/panel-levels.ts';
 import type { Tx } from '../persistence/database.ts';
 import { memberIn, policyIn } from '../persistence/facts-source.ts';
 import { PANEL_APP, PANEL_ENTITY, PANEL_ENTRY, PANEL_MANAGE } from './panel.ts';
@@ -32,15 +32,12 @@ export interface Reach {
 export async function reachIn(tx: Tx, email: string): Promise<Reach> {
   const panelist = await panelistIn(tx, email);
   const { active, superadmin } = panelist.answer.person;
-  const all = await applicationsOf(tx, email);
+  const all = await applicationsOf(tx, email, null);
   return {
     active,
     superadmin,
     appAdminFor: all.filter(({ admin }) => admin).map(({ code }) => code),
-    applications: all.flatMap(({ id, code, admin }) => {
-      const level = active && admin ? Level.EDIT : panelist.level(code);
-      return level === Level.VIEW || level === Level.EDIT ? [{ id, code, level }] : [];
-    }),
+    applications: reached(panelist, all),
     panelPermissions: panelist.policy.permissions
       .map(({ code }) => code)
       .filter(
@@ -49,6 +46,29 @@ export async function reachIn(tx: Tx, email: string): Promise<Reach> {
       )
       .sort(),
   };
+}
+
+/** What somebody may see; of the applications only the one `app`, where it is not null. */
+export type Sight = Pick<Reach, 'active' | 'superadmin'> & {
+  /** Null: all of them, which nobody needs to read. */
+  readonly applications: readonly ReachedApplication[] | null;
+};
+
+/** The part of `reachIn` that says whose people somebody sees. */
+export async function sightIn(tx: Tx, email: string, app: string | null): Promise<Sight> {
+  const panelist = await panelistIn(tx, email);
+  const { active, superadmin } = panelist.answer.person;
+  if (!active) return { active, superadmin, applications: [] };
+  const applications = superadmin && app === null ? null : reached(panelist, await applicationsOf(tx, email, app));
+  return { active, superadmin, applications };
+}
+
+function reached(panelist: Panelist, all: readonly ApplicationOf[]): ReachedApplication[] {
+  const { active } = panelist.answer.person;
+  return all.flatMap(({ id, code, admin }) => {
+    const level = active && admin ? Level.EDIT : panelist.level(code);
+    return level === Level.VIEW || level === Level.EDIT ? [{ id, code, level }] : [];
+  });
 }
 
 /** Somebody as a user of the panel: what decides the level on each application there, whichever it is. */

@@ -4,7 +4,7 @@
  */
 
 import { administer, type By, superAdmin } from '../administration/administer.ts';
-import { type Reach, reachIn } from '../administration/reach.ts';
+import { type Sight, sightIn } from '../administration/reach.ts';
 import { UsherError } from '../errors.ts';
 import { oneMore, type Page, type PageQuery, pageOf } from '../page.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
@@ -60,27 +60,27 @@ export class Users {
    */
   list(reader: string, query: UserQuery, page: PageQuery): Promise<UserPage> {
     return this.#database.read(async (tx) => {
-      const reach = await reachIn(tx, reader);
-      const apps = reachedIds(reach, query.appCode);
+      const sight = await sightIn(tx, reader, query.appCode);
+      const apps = seenIds(sight, query.appCode);
       const { ids, behind } = await findUserIds(tx, { ...query, apps }, oneMore(page));
-      const rows = await readUsers(tx, ids, reach.superadmin ? null : apps);
-      return { bySuperadmin: reach.superadmin, ...pageOf(rows, page, behind) };
+      const rows = await readUsers(tx, ids, sight.superadmin ? null : apps);
+      return { bySuperadmin: sight.superadmin, ...pageOf(rows, page, behind) };
     });
   }
 
   /** NO_APPLICATION_LEVEL for whom the reader shares no application with, known or not; for a SuperAdmin an unknown one is NOT_FOUND. */
   read(reader: string, email: string): Promise<UserDetail> {
     return this.#database.read(async (tx) => {
-      const reach = await reachIn(tx, reader);
-      const apps = reachedIds(reach, null);
+      const sight = await sightIn(tx, reader, null);
+      const apps = seenIds(sight, null);
       const person = await personIdOf(tx, email);
       const memberships = person === null ? [] : await readMemberships(tx, person, apps);
-      if (!reach.superadmin && memberships.length === 0) {
+      if (!sight.superadmin && memberships.length === 0) {
         throw new UsherError('NO_APPLICATION_LEVEL', 'You have no level on any application of this user.');
       }
       const user = person === null ? undefined : await userOf(tx, person, apps);
       if (user === undefined) throw unknownUser(email);
-      return { bySuperadmin: reach.superadmin, user, profile: await this.#profile(tx, user), memberships };
+      return { bySuperadmin: sight.superadmin, user, profile: await this.#profile(tx, user), memberships };
     });
   }
 
@@ -125,12 +125,12 @@ export class Users {
 }
 
 /** The ids of what the reader may see, or of the one application that he asks about; null: of everything. */
-function reachedIds(reach: Reach, appCode: string | null): readonly number[] | null {
-  if (!reach.active) throw new UsherError('USER_INACTIVE', 'This account is not active.');
-  if (appCode === null) return reach.superadmin ? null : reach.applications.map(({ id }) => id);
-  const named = reach.applications.find(({ code }) => code === appCode);
+function seenIds({ active, superadmin, applications }: Sight, appCode: string | null): readonly number[] | null {
+  if (!active) throw new UsherError('USER_INACTIVE', 'This account is not active.');
+  if (appCode === null) return applications?.map(({ id }) => id) ?? null;
+  const named = applications?.find(({ code }) => code === appCode);
   if (named !== undefined) return [named.id];
-  if (reach.superadmin) throw new UsherError('NOT_FOUND', `There is no application ${appCode}.`);
+  if (superadmin) throw new UsherError('NOT_FOUND', `There is no application ${appCode}.`);
   throw new UsherError('NO_APPLICATION_LEVEL', 'You have no level that allows this on the application.');
 }
 

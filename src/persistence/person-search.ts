@@ -1,12 +1,19 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from './database.ts';
+import { PreparedFamily, planByIndex } from './prepared.ts';
+
+/** By what they ask for one text each, whoever is looked for: planning takes longer than finding. */
+const STATEMENTS = new PreparedFamily('people');
 
 /** How long the pieces are that the index holds; at the end of a text they are shorter. */
 const PIECE = 3;
-/** More pieces of one text find hardly fewer people. */
+/** So many characters of a text have one piece to find it by; more pieces find hardly fewer people, and each takes its time. */
+const PIECE_EVERY = 4;
 const MAX_PIECES = 5;
-/** So many people from all over the order are asked whether a text is common; a prime, so that nothing regular in the order meets it. */
-const SAMPLE = 127;
+/** At so many places all over the order people are asked whether a text is common; a prime, so that nothing regular in the order meets it. */
+const PLACES = 43;
+/** So many at each: to come to a place takes longer than to read on there. */
+const AT_A_PLACE = 3;
 /** With so many of them, three in a hundred, it is: the index of pieces would find thousands, and a walk soon finds a page. */
 const COMMON = 4;
 
@@ -64,22 +71,28 @@ export async function findPeople(
   page: PeoplePage,
   bounds: PageBounds = BOUNDS,
 ): Promise<FoundPeople> {
+  await planByIndex(tx);
   let furthest = { ids: [] as number[], behind: page.after };
   for (const way of waysOf(filter, bounds)) {
-    const { ids, behind } = await way(tx, filter, page, bounds);
+    const found = await way(tx, filter, page, bounds);
+    if (found === null) continue;
+    const { ids, behind } = found;
     if (behind === null) return { ids, behind };
     // Each finds everybody up to where it ends.
     if (behind > furthest.behind) furthest = { ids, behind };
+    // Those whom a rare text means are all that there are to examine.
+    if (way === lookUp) break;
   }
   return furthest;
 }
 
-type Way = (tx: Tx, filter: PeopleFilter, page: PeoplePage, bounds: PageBounds) => Promise<FoundPeople>;
+/** Null: no way for this text. */
+type Way = (tx: Tx, filter: PeopleFilter, page: PeoplePage, bounds: PageBounds) => Promise<FoundPeople | null>;
 
 /** What is tried until a page is full or whole. */
 function waysOf({ search, active, members }: PeopleFilter, { apps }: PageBounds): Way[] {
   const inactive: Way[] = active === false ? [walkInactive] : [];
-  const named: Way[] = search === null ? [] : [(tx, ...rest) => lookUp(tx, search, ...rest)];
+  const named: Way[] = search === null ? [] : [lookUp];
   // Of everybody, a text that is not rare soon fills a page.
   if (members === null) return active === false ? [...inactive, ...named] : [walkEverybody, ...named];
   const ways = [...inactive, ...named];
@@ -138,26 +151,36 @@ async function walkMembers(
   };
   const size = search === null && active === null ? page.limit : Math.ceil(probed / Math.max(1, apps.length));
   const fitting = sql`${named(filter)} and ${fits({ ...filter, members: null }, EXAMINED)}`;
-  return await walk(tx, { next, size, fitting, apps }, page);
+  return await walk(tx, { next, once: true, size, fitting, apps }, page);
 }
 
 /** Whom a walk examines: the `size` next ones, of each of the applications (`a.id` in `next`), if there are any. */
 interface Walk {
   next: (most: number) => RawBuilder<unknown>;
+  /** Whether they are read but once, because it takes more than to read on in a table: then only their ids are known. */
+  once?: boolean;
   size: number;
   fitting: RawBuilder<unknown>;
   apps?: readonly number[];
 }
 
-async function walk(tx: Tx, { next, size, fitting, apps = [0] }: Walk, { limit }: PeoplePage): Promise<FoundPeople> {
+async function walk(
+  tx: Tx,
+  { next, once = false, size, fitting, apps = [0] }: Walk,
+  { limit }: PeoplePage,
+): Promise<FoundPeople> {
+  const read = once ? sql`with c as materialized (${next(size + 1)})` : sql``;
+  const first = once ? (most: number) => sql`select person_id from c order by person_id limit ${most}` : next;
   // Whoever comes first of those not examined is asked for only where the page is not full.
-  const { rows } = await sql<FoundPeople>`
-    with f as materialized (
-      select a.id, array(select s.person_id from (${next(size)}) s where ${fitting} order by s.person_id limit ${limit}) as ids
-      from unnest(${apps}::bigint[]) as a (id))
-    select a.ids, case when cardinality(a.ids) < ${limit} then
-      (select s.person_id - 1 from (${next(size + 1)}) s order by s.person_id offset ${size}) end as behind
-    from f a`.execute(tx.kysely);
+  const rows = await STATEMENTS.rows(
+    tx,
+    sql<FoundPeople>`
+    select w.ids, w.behind from unnest(${apps}::bigint[]) as a (id) cross join lateral (${read}
+      select e.ids, case when cardinality(e.ids) < ${limit} then
+        (select s.person_id - 1 from (${first(size + 1)}) s order by s.person_id offset ${size}) end as behind
+      from (select array(
+        select s.person_id from (${first(size)}) s where ${fitting} order by s.person_id limit ${limit}) as ids offset 0) e) w`,
+  );
   const behind = rows.reduce<number>((least, row) => Math.min(least, row.behind ?? Infinity), Infinity);
   const ids = [...new Set(rows.flatMap((row) => row.ids))]
     .filter((id) => id <= behind)
@@ -167,49 +190,63 @@ async function walk(tx: Tx, { next, size, fitting, apps = [0] }: Walk, { limit }
 }
 
 /**
- * Those whom a rare text means; not a step when they are many. By the index of pieces: a text that stands in another has all its
+ * Those whom a rare text means, in order; null when they are many. By the index of pieces: a text that stands in another has all its
  * pieces there.
  */
 async function lookUp(
   tx: Tx,
-  search: string,
   filter: PeopleFilter,
   { limit, after }: PeoplePage,
   { examined, probed }: PageBounds,
-): Promise<FoundPeople> {
-  const many = { ids: [], behind: after };
-  if (await isCommon(tx, search, after)) return many;
-  const { members, active } = filter;
-  // Each is looked up in other tables, in those of several applications with more work.
-  const one = members !== null && members.apps.length > 1 ? Math.ceil(probed / 2) : probed;
-  const few = members === null && active === null ? examined : one;
-  // A condition of pieces for each spelling: of two in one, the pieces of every row found would be made anew.
+): Promise<FoundPeople | null> {
+  const { search, members, active } = filter;
+  if (search === null) return null;
+  const isPlain = members === null && active === null;
+  const few = isPlain ? examined : Math.ceil(examined / 2);
+  if (await isCommon(tx, search, { after, few })) return null;
+  // Of members, each is looked up in several tables.
+  const one = members === null ? probed : Math.ceil(probed / 2);
+  const size = isPlain ? few : Math.min(few, one);
+  // A condition of pieces for each spelling: of two in one, the pieces of every row found would be made anew. As a subquery, so that
+  // all texts have one plan; by that index alone, none of which would need all people by their ids.
   const parts = spellings(search).map(
     (text) => sql`(select s.person_id from person_search s
-      where text_pieces(s.searched) @@ ${piecesOf(text)}::tsquery and ${meant(search)} and s.person_id > ${after}
+      where text_pieces(s.searched) @@ (select ${piecesOf(text)}::tsquery) and ${meant(search)} and s.person_id + 0 > ${after}
       limit ${few + 1})`,
   );
   // In order before it is asked whether they fit: no more are asked than the page needs.
-  const { rows } = await sql<{ isMore: boolean; ids: number[] }>`
+  const [row] = await STATEMENTS.rows(
+    tx,
+    sql<{ isMore: boolean; ids: number[]; behind: number | null }>`
     with m as materialized (${sql.join(parts, sql` union `)})
     select n.total > ${few} as "isMore",
-      array(select s.person_id from (select person_id from m where n.total <= ${few} order by person_id offset 0) s
-        where ${fits(filter, EXAMINED)} limit ${limit}) as ids
-    from (select count(*) as total from m) n`.execute(tx.kysely);
-  const [row] = rows;
-  return row === undefined || row.isMore ? many : { ids: row.ids, behind: null };
+      array(select s.person_id from (select person_id from m where n.total <= ${few} order by person_id limit ${size}) s
+        where ${fits(filter, EXAMINED)} order by s.person_id limit ${limit}) as ids,
+      (select person_id - 1 from m order by person_id offset ${size} limit 1) as behind
+    from (select count(*) as total from m) n`,
+  );
+  if (row === undefined || row.isMore) return null;
+  return { ids: row.ids, behind: row.ids.length === limit ? null : row.behind };
 }
 
-/** Whether many are meant by `search`, as some from all over the people behind `after` tell: those next may all be otherwise. */
-async function isCommon(tx: Tx, search: string, after: number): Promise<boolean> {
-  const { rows } = await sql<{ common: boolean }>`
-    select count(distinct s.person_id) >= ${COMMON} as common
-    from (select max(person_id) - ${after}::bigint as reach from person_search) l
-      cross join generate_series(0, ${SAMPLE - 1}) g
-      cross join lateral (select n.person_id, n.searched from person_search n
-        where n.person_id > ${after}::bigint + l.reach * g / ${SAMPLE} order by n.person_id limit 1) s
-    where ${meant(search)}`.execute(tx.kysely);
-  return rows[0]?.common === true;
+/**
+ * Whether more than `few` are meant by `search`, or so many that a walk soon finds a page, as some from all over the people behind
+ * `after` tell: those next may all be otherwise.
+ */
+async function isCommon(tx: Tx, search: string, { after, few }: { after: number; few: number }): Promise<boolean> {
+  const [row] = await STATEMENTS.rows(
+    tx,
+    sql<{ common: boolean }>`
+    select count(distinct s.person_id) >= ${COMMON}
+      or count(*) > 1 and count(*) * max(s.reach) > ${few * PLACES * AT_A_PLACE}::bigint as common
+    from (select l.reach, n.person_id, n.searched
+      from (select max(person_id) - ${after}::bigint as reach from person_search) l
+        cross join generate_series(0, ${sql.lit(PLACES - 1)}) g
+        cross join lateral (select n.person_id, n.searched from person_search n
+          where n.person_id > ${after}::bigint + l.reach * g / ${PLACES} order by n.person_id limit ${sql.lit(AT_A_PLACE)}) n) s
+    where ${meant(search)}`,
+  );
+  return row?.common === true;
 }
 
 /** Whether somebody is meant by `search`: his text holds it. */
@@ -264,10 +301,9 @@ function piecesOf(text: string): string {
   const characters = Array.from(text);
   const last = characters.length - PIECE;
   if (last < 0) return `${lexeme(text)}:*`;
-  const step = Math.max(1, last / (MAX_PIECES - 1));
-  const starts = new Set<number>([last]);
-  for (let at = 0; at < last; at += step) starts.add(Math.floor(at));
-  const pieces = [...starts].map((at) => characters.slice(at, at + PIECE).join(''));
+  const steps = last === 0 ? 0 : Math.max(1, Math.min(MAX_PIECES, Math.ceil(characters.length / PIECE_EVERY)) - 1);
+  const starts = Array.from({ length: steps + 1 }, (_, step) => Math.floor((last * step) / Math.max(1, steps)));
+  const pieces = starts.map((at) => characters.slice(at, at + PIECE).join(''));
   return [...new Set(pieces)].map(lexeme).join(' & ');
 }
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { CompiledQuery, type Kysely, type KyselyPlugin, type RootOperationNode, sql } from 'kysely';
-import { reachIn } from '../../src/administration/reach.ts';
+import { reachIn, sightIn } from '../../src/administration/reach.ts';
 import {
   deleteOverridesOfResource,
   listApplications,
@@ -11,6 +11,8 @@ import { usersOfLanguage } from '../../src/persistence/catalog/languages.ts';
 import { readTypeTexts, usedNotificationTypes } from '../../src/persistence/catalog/notification-types.ts';
 import { isBelow, isPermissionUsed, listPermissions } from '../../src/persistence/catalog/permissions.ts';
 import type { Tx } from '../../src/persistence/database.ts';
+import { preparedName } from '../../src/persistence/dialect.ts';
+import { readUsers } from '../../src/persistence/directory/users.ts';
 import type { Schema } from '../../src/persistence/schema.ts';
 import { useDatabase } from '../support/databases.ts';
 
@@ -21,7 +23,17 @@ interface PlanNode {
 }
 
 /** Tables that grow with users; all others of the registry are small, and come whole. */
-const GROW = ['person', 'user_role', 'app_admin', 'resource_override', 'profile', 'notification', 'template', 'audit'];
+const GROW = [
+  'person',
+  'user_role',
+  'app_admin',
+  'app_preference',
+  'resource_override',
+  'profile',
+  'notification',
+  'template',
+  'audit',
+];
 
 const LOAD = [
   `insert into language (code, name, native_name) values ('en', 'E', 'E'), ('cs', 'C', 'C'), ('mt', 'M', 'M')`,
@@ -42,6 +54,7 @@ const LOAD = [
   `insert into resource_override (person_id, application_id, resource_type, resource_id, permission_id, tiered, level)
     select i, i % 10 + 1, 'e' || i % 20, i::text, (i % 10) * 50 + 1, false, 1 from generate_series(1, 20000) i`,
   `insert into profile (person_id, locale) select i, case when i % 3 = 0 then 'cs' end from generate_series(1, 20000) i`,
+  `insert into app_preference (person_id, application_id, last_login_at) select i, i % 10 + 1, now() from generate_series(1, 20000) i`,
   `insert into notification_type (id, application_id, code, name) overriding system value
     select i, i, 'generic', 'G' from generate_series(1, 10) i`,
   `insert into template (application_id, notification_type_id, key, locale, subject, html)
@@ -51,10 +64,16 @@ const LOAD = [
   'analyze',
 ];
 
+const PAGE = Array.from({ length: 201 }, (_, i) => i * 90 + 1);
+
 const STATEMENTS: [name: string, run: (tx: Tx) => Promise<unknown>][] = [
   ['the applications', listApplications],
   ['one application', (tx) => readApplication(tx, 'app3')],
   ['what somebody administers', (tx) => reachIn(tx, 'user77@example.com')],
+  ['whose people somebody sees', (tx) => sightIn(tx, 'user77@example.com', null)],
+  ['the same of one application', (tx) => sightIn(tx, 'user77@example.com', 'app3')],
+  ['a page of users', (tx) => readUsers(tx, PAGE, null)],
+  ['a page of users of some applications', (tx) => readUsers(tx, PAGE, [1, 2, 3])],
   ['the levels that end with an application', (tx) => deleteOverridesOfResource(tx, 'auth', 'e0', '20')],
   ['an entity', (tx) => findEntity(tx, 'app3', 'e7')],
   ['the entities', (tx) => listEntities(tx, 3)],
@@ -90,6 +109,12 @@ describe('plans of the registry with 20,000 people', () => {
       transformResult: ({ result }) => Promise.resolve(result),
     };
     const noting: Kysely<Schema> = tx.kysely.withPlugin(note);
+    // Prepared ones are sent as texts.
+    const prepared = noting.executeQuery.bind(noting);
+    noting.executeQuery = ((query: CompiledQuery) => {
+      sent.push(query);
+      return prepared(query);
+    }) as typeof noting.executeQuery;
     await run({ kysely: noting });
     return sent;
   }
@@ -104,10 +129,14 @@ describe('plans of the registry with 20,000 people', () => {
       const statements = await statementsOf(tx, run);
       const explained: PlanNode[] = [];
       for (const { sql: text, parameters } of statements) {
-        const { rows } = await tx.kysely.executeQuery<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
-          CompiledQuery.raw(`explain (format json) ${text}`, [...parameters]),
-        );
-        if (rows[0]) explained.push(rows[0]['QUERY PLAN'][0].Plan);
+        // With these values; and of what is prepared, as a connection plans it for any.
+        const generic: [string, unknown[]][] = preparedName(text) === undefined ? [] : [['generic_plan, ', []]];
+        for (const [how, values] of [['', [...parameters]] as const, ...generic]) {
+          const { rows } = await tx.kysely.executeQuery<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+            CompiledQuery.raw(`explain (${how}format json) ${text}`, [...values]),
+          );
+          if (rows[0]) explained.push(rows[0]['QUERY PLAN'][0].Plan);
+        }
       }
       return { result: explained, scopes: ['*'] };
     });

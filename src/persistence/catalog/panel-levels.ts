@@ -1,6 +1,6 @@
-import { sql } from 'kysely';
 import type { Level } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
+import { Prepared } from '../prepared.ts';
 
 /** An application, and whether somebody is an administrator of it. */
 export interface ApplicationOf {
@@ -9,26 +9,37 @@ export interface ApplicationOf {
   admin: boolean;
 }
 
-/** Every application, by code, with whether `email` is in its list of administrators. */
-export async function applicationsOf(tx: Tx, email: string): Promise<ApplicationOf[]> {
-  const { rows } = await sql<ApplicationOf>`
+const applications = (which: string): string => `
     select a.id, a.code, m.person_id is not null as admin
     from application a left join app_admin m
-      on m.application_id = a.id and m.person_id = (select id from person where email = ${email})
-    order by a.code`.execute(tx.kysely);
-  return rows;
+      on m.application_id = a.id and m.person_id = (select id from person where email = $1)
+    ${which}`;
+/** $1 the e-mail. */
+const APPLICATIONS = new Prepared<ApplicationOf>('applications_of', applications('order by a.code'));
+/** $1 the e-mail, $2 the application. */
+const APPLICATION = new Prepared<ApplicationOf>('application_of', applications('where a.code = $2'));
+
+/** Every application, by code, with whether `email` is in its list of administrators; only the one `code` where it is not null. */
+export async function applicationsOf(tx: Tx, email: string, code: string | null): Promise<ApplicationOf[]> {
+  return code === null ? await APPLICATIONS.rows(tx, email) : await APPLICATION.rows(tx, email, code);
 }
+
+/** $1 the e-mail, $2 the application, $3 the resource type, $4 the permission. */
+const LEVELS = new Prepared<{ id: string; level: Level }>(
+  'levels_by_resource',
+  `
+    select o.resource_id as id, o.level
+    from resource_override o join permission p on p.id = o.permission_id
+    where o.person_id = (select id from person where email = $1)
+      and o.application_id = (select id from application where code = $2)
+      and o.resource_type = $3 and p.code = $4`,
+);
 
 /** The levels that a person's overrides of one permission say, by the resource's identifier; level 0 denies. */
 export async function levelsByResource(
   tx: Tx,
-  of: { email: string; app: string; permission: string; resourceType: string },
+  { email, app, permission, resourceType }: { email: string; app: string; permission: string; resourceType: string },
 ): Promise<Map<string, Level>> {
-  const { rows } = await sql<{ id: string; level: Level }>`
-    select o.resource_id as id, o.level
-    from resource_override o join permission p on p.id = o.permission_id
-    where o.person_id = (select id from person where email = ${of.email})
-      and o.application_id = (select id from application where code = ${of.app})
-      and o.resource_type = ${of.resourceType} and p.code = ${of.permission}`.execute(tx.kysely);
+  const rows = await LEVELS.rows(tx, email, app, resourceType, permission);
   return new Map(rows.map(({ id, level }) => [id, level]));
 }

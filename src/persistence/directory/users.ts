@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 import { type FoundPeople, findPeople } from '../person-search.ts';
+import { Prepared, planByIndex } from '../prepared.ts';
 
 /** A known address as administrators see it. */
 export interface UserRow {
@@ -52,20 +53,31 @@ export async function findUserIds(
   return await findPeople(tx, { search, active, members }, { limit, after: after ?? 0 });
 }
 
+/**
+ * $1 ids, $2 applications. Of each person every table is probed once: `limit 1` keeps a planner from joining, which costs more than
+ * the rows of a page do.
+ */
+const USERS = new Prepared<UserRow>(
+  'users',
+  `
+    select p.id, p.email, f.display_name as "displayName", p.registered_at is not null as registered,
+      p.provider_active and not p.blocked as active, p.blocked,
+      coalesce((select true from superadmin s where s.person_id = p.id), false) as superadmin,
+      coalesce((select slug from brand where id = f.brand_id), (select slug from brand where is_default)) as brand,
+      coalesce(f.created_at, p.created_at) as "createdAt",
+      (select max(l.last_login_at) from app_preference l
+        where l.person_id = p.id and ($2::bigint[] is null or l.application_id = any($2::bigint[]))) as "lastLoginAt"
+    from unnest($1::bigint[]) as u (id)
+    cross join lateral (select * from person where id = u.id limit 1) p
+    left join lateral (select display_name, brand_id, created_at from profile where person_id = u.id limit 1) f on true
+    order by p.id`,
+);
+
 /** The users of these ids, ascending. `lastLoginAt` is that of the applications `apps`; of all where it is null. */
 export async function readUsers(tx: Tx, ids: readonly number[], apps: readonly number[] | null): Promise<UserRow[]> {
   if (ids.length === 0) return [];
-  const there = apps === null ? sql`true` : sql`l.application_id = any(${apps}::bigint[])`;
-  const { rows } = await sql<UserRow>`
-    select p.id, p.email, f.display_name as "displayName", p.registered_at is not null as registered,
-      p.provider_active and not p.blocked as active, p.blocked,
-      exists (select from superadmin s where s.person_id = p.id) as superadmin,
-      coalesce(own.slug, (select slug from brand where is_default)) as brand,
-      coalesce(f.created_at, p.created_at) as "createdAt",
-      (select max(l.last_login_at) from app_preference l where l.person_id = p.id and ${there}) as "lastLoginAt"
-    from person p left join profile f on f.person_id = p.id left join brand own on own.id = f.brand_id
-    where p.id = any(${ids}::bigint[]) order by p.id`.execute(tx.kysely);
-  return rows;
+  await planByIndex(tx);
+  return await USERS.rows(tx, ids, apps);
 }
 
 /** What somebody is in each application that he is of, by code; among those of `apps`, or of all where it is null. */
