@@ -15,7 +15,7 @@ import type { DeliveryFailpoints, DeliveryWorker } from './delivery/worker.ts';
 import { Engine } from './engine/engine.ts';
 import { RequestMemo } from './engine/grpc/memo.ts';
 import { GrpcMetrics } from './engine/grpc/metrics.ts';
-import { createGrpcServer, type GrpcServer, type GrpcTls } from './engine/grpc/server.ts';
+import { checkTls, createGrpcServer, type GrpcServer, type GrpcTls } from './engine/grpc/server.ts';
 import type { Gateway, GatewayOptions } from './gateway/server.ts';
 import type { Services } from './gateway/services.ts';
 import { createApiKeys, keepLocalKey } from './identity/api-keys.ts';
@@ -212,6 +212,7 @@ async function readTls({ grpc, roles }: Config): Promise<GrpcTls | undefined> {
     clientCa: clientCa === null ? undefined : await read('grpc.tls.clientCa', 'GRPC_TLS_CLIENT_CA', clientCa),
   };
   if (faults.length > 0) throw new ConfigError(faults);
+  checkTls(tls);
   return tls;
 }
 

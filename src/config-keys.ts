@@ -39,8 +39,10 @@ export function resolveKeys<Table extends KeyTable>(
     if (raw === undefined) continue;
     sources[key] = variable === undefined ? 'file' : 'environment';
     try {
-      // `key:` with nothing after it, as a template with an unset variable leaves it: never a silent default.
-      if (raw === '' || raw === null) throw new Error('is empty: leave it out, or give a value');
+      // `key:` with nothing after it, as a template with an unset variable leaves it: never a silent default, and never an
+      // empty text, which an audience must not be. Blanks are nothing.
+      if (raw === null || (typeof raw === 'string' && raw.trim() === ''))
+        throw new Error('is empty: leave it out, or give a value');
       values[key] = spec.parse(raw);
     } catch (error) {
       faults.push({
@@ -73,7 +75,13 @@ function flatten(file: unknown, table: KeyTable, faults: Fault[]): Map<string, u
   return flat;
 }
 
-type Row = { variable: string; example: string; secret?: boolean };
+interface Row {
+  variable: string;
+  example: string;
+  secret?: boolean;
+  /** Of a list: an empty one, which only a file can give, is wrong. */
+  filled?: true;
+}
 
 function spec<T>(row: Row, parse: (value: unknown) => T): KeySpec<T> {
   return { variable: row.variable, example: row.example, secret: row.secret ?? false, parse };
@@ -125,6 +133,7 @@ export const list = (row: Row, test: (item: string) => boolean, problem: string)
   spec(row, (value) => {
     const items = (Array.isArray(value) ? value.map(asText) : asText(value).split(',')).map((item) => item.trim());
     if (items.some((item) => item === '')) throw new Error('has an empty entry');
+    if (row.filled && items.length === 0) throw new Error('is an empty list: leave it out, or name one');
     items.forEach((item, at) => {
       // A wrong secret is named by its place, never by its text.
       if (!test(item))
@@ -135,9 +144,13 @@ export const list = (row: Row, test: (item: string) => boolean, problem: string)
 
 export const url = (row: Row) => matching(row, isHttpUrl, 'must be an http or https URL without credentials');
 
-/** A URL without a trailing slash, so that paths can be appended. */
+/** A URL without a trailing slash, a query and a fragment, so that paths can be appended. */
 export const baseUrl = (row: Row) => {
-  const plain = url(row);
+  const plain = matching(
+    row,
+    (value) => isHttpUrl(value) && !/[?#]/.test(value),
+    'must be an http or https URL without credentials, query and fragment',
+  );
   return spec(row, (value) => plain.parse(value).replace(/\/+$/, ''));
 };
 

@@ -62,7 +62,7 @@ export const KEYS = {
   ),
   superadmins: list({ variable: 'SUPERADMINS', example: 'admin@example.com' }, ANY, ''),
   'auth.algorithms': list(
-    { variable: 'AUTH_ALGORITHMS', example: 'RS256,ES256' },
+    { variable: 'AUTH_ALGORITHMS', example: 'RS256,ES256', filled: true },
     (v) => ASYMMETRIC.has(v),
     'is no asymmetric algorithm (symmetric ones and none are never taken)',
   ),
@@ -78,7 +78,7 @@ export const KEYS = {
     'must have at least 16 characters',
   ),
   roles: list(
-    { variable: 'USHER_ROLES', example: 'rpc,gateway,worker' },
+    { variable: 'USHER_ROLES', example: 'rpc,gateway,worker', filled: true },
     (v) => v === 'rpc' || v === 'gateway' || v === 'worker',
     'is none of rpc, gateway, worker',
   ),
@@ -137,7 +137,7 @@ export const KEYS = {
   ),
   'push.allowedHosts': list(
     { variable: 'PUSH_ALLOWED_HOSTS', example: 'push.example.com,localhost:9443' },
-    (v) => /^[a-z0-9.-]+(?::\d{1,5})?$/.test(v),
+    (v) => /^[a-z0-9.-]+(?::\d{1,5})?$/.test(v) && URL.canParse(`https://${v}`),
     'is no host name with an optional port',
   ),
   'entities.allowedOrigins': list(

@@ -134,8 +134,8 @@ export function effectiveValues(raw: RawConfig, checks: readonly ConfigCheck[] =
   const config = toConfig(raw, checks);
   const { values, sources } = resolveKeys(KEYS, raw.env, raw.file);
   return Object.entries(KEYS as KeyTable).map(([key, spec]) => {
-    const given = (values as Record<string, unknown>)[key];
-    const value = given ?? lookUp(config, key);
+    // What was made of it, such as an address in lower case, before what was given.
+    const value = lookUp(config, key) ?? (values as Record<string, unknown>)[key];
     return {
       key,
       variable: spec.variable,
@@ -266,6 +266,7 @@ function crossChecks(config: Config, v: Values): Fault[] {
   if (v['grpc.tls.clientCa'] !== undefined && config.grpc.tls === null) {
     fault('grpc.tls.cert', 'is required beside grpc.tls.clientCa');
   }
+  for (const { key, taken } of doorsAtOneAddress(config)) fault(key, `is the port of ${taken} already`);
   if (v['ops.host'] !== undefined && config.ops === null) fault('ops.port', 'is required beside ops.host');
   const push = [config.push.publicKey, config.push.privateKey, config.push.subject].filter(
     (value) => value !== null,
@@ -280,6 +281,20 @@ function crossChecks(config: Config, v: Values): Fault[] {
   }
   if (config.publicUrl === null && config.production) fault('publicUrl', 'is required when http.port is 0');
   return faults;
+}
+
+/** Doors of this process that would stand where another one does. Port 0 is a free one each time. */
+function doorsAtOneAddress({ http, grpc, ops, roles }: Config) {
+  const doors = [
+    { key: 'http.port', role: 'gateway', at: http },
+    { key: 'grpc.port', role: 'rpc', at: grpc },
+    { key: 'ops.port', role: 'gateway', at: ops },
+  ] as const;
+  const open = doors.filter(({ role, at }) => at !== null && at.port !== 0 && roles.includes(role));
+  return open.flatMap(({ key, at }, index) => {
+    const first = open.slice(0, index).find((door) => door.at?.host === at?.host && door.at?.port === at?.port);
+    return first === undefined ? [] : [{ key, taken: first.key }];
+  });
 }
 
 /** Whether every socket that this process opens can be reached from this machine only. */

@@ -91,6 +91,10 @@ describe('sources', () => {
 
   test('a key of the file with nothing after it is a fault, never a default', () => {
     expect(faultsOf({ env: {}, file: { internal: { apiKeys: null } } })).toHaveProperty(['internal.apiKeys']);
+    const blank = { auth: { issuer: 'https://idp.example.com', audience: ' ' }, dataDir: '\t' };
+    expect(Object.keys(faultsOf({ env: {}, file: blank })).sort()).toEqual(['auth.audience', 'dataDir']);
+    const nothing = { roles: [], auth: { algorithms: [] }, cors: { origins: [] }, superadmins: [] };
+    expect(Object.keys(faultsOf({ env: {}, file: nothing })).sort()).toEqual(['auth.algorithms', 'roles']);
     expect(toConfig({ env: {}, file: { http: null } }).http.port).toBe(8080);
   });
 });
@@ -124,6 +128,11 @@ describe('faults', () => {
     [{ CORS_ORIGINS: 'https://a.example.com/' }, 'cors.origins'],
     [{ PUBLIC_URL: 'ftp://example.com' }, 'publicUrl'],
     [{ PUBLIC_URL: 'https://user:secret@example.com' }, 'publicUrl'],
+    [{ PUBLIC_URL: 'https://example.com?from=mail' }, 'publicUrl'],
+    [{ IDP_PUBLIC_URL: 'https://idp.example.com/#top' }, 'idp.publicUrl'],
+    [{ DATA_DIR: '   ' }, 'dataDir'],
+    [{ AUTH_ISSUER: 'https://idp.example.com', AUTH_AUDIENCE: ' ' }, 'auth.audience'],
+    [{ PUSH_ALLOWED_HOSTS: 'localhost:99999' }, 'push.allowedHosts'],
     [{ USHER_ROLES: 'rpc,web' }, 'roles'],
     [{ USHER_ROLES: 'rpc,,worker' }, 'roles'],
     [{ SUPERADMINS: 'not an address' }, 'superadmins'],
@@ -155,6 +164,20 @@ describe('faults', () => {
     expect(faultsOf({ env: { HTTP_HOST: '::1', GRPC_HOST: 'localhost' } })).toEqual({});
   });
 
+  test('two doors never stand at one address', () => {
+    expect(faultsOf({ env: { HTTP_PORT: '9000', GRPC_PORT: '9000' } })).toEqual({
+      'grpc.port': 'is the port of http.port already; for example 50051',
+    });
+    expect(faultsOf({ env: { OPS_PORT: '8080' } })).toHaveProperty(['ops.port']);
+    for (const apart of [
+      { HTTP_PORT: '0', GRPC_PORT: '0', OPS_PORT: '0' },
+      { HTTP_PORT: '9000', GRPC_PORT: '9000', GRPC_HOST: '127.0.0.2' },
+      { HTTP_PORT: '9000', GRPC_PORT: '9000', USHER_ROLES: 'rpc,worker' },
+    ]) {
+      expect(faultsOf({ env: apart })).toEqual({});
+    }
+  });
+
   test('a wrong secret is never repeated', () => {
     const faults = faultsOf({ env: { BRAND_SMTP_KEY: 'canary-secret', USHER_SECRET_KEY: 'canary-too' } });
     expect(Object.keys(faults).sort()).toEqual(['brandSmtpKey', 'secretKey']);
@@ -177,6 +200,8 @@ describe('usher config', () => {
     expect(of('log.level')).toMatchObject({ value: 'info', source: 'default' });
     expect(of('internal.apiKeys')).toMatchObject({ value: ['***'] });
     expect(of('secretKey')).toMatchObject({ value: null });
+    const named = effectiveValues({ env: { SUPERADMINS: 'Ada@Example.COM,ada@example.com' } });
+    expect(named.find(({ key }) => key === 'superadmins')?.value).toEqual(['ada@example.com']);
     expect(JSON.stringify(values)).not.toContain(PRODUCTION.INTERNAL_API_KEY);
   });
 });

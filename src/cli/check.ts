@@ -10,7 +10,7 @@ interface Options extends ServiceOptions {
 
 interface Explained {
   allowed: boolean;
-  /** What is held; null when nothing is, or when the application does not define the permission. */
+  /** What is held; null when nothing is. */
   accessLevel: Held['accessLevel'];
   source: Held['source'];
   reason: string;
@@ -53,16 +53,21 @@ async function explain(
     if (list.revision !== check.revision && tries < 5) continue;
     const { allowed } = check.payload as { allowed: boolean };
     const items = list.payload as readonly Held[];
-    return { allowed, ...describe(allowed, items, subject.app, permission, level), revision: check.revision };
+    const rules = allowed && items.length === 0 ? await everywhere(service, subject.email) : items;
+    return { allowed, ...describe(allowed, items, rules, { ...subject, permission, level }), revision: check.revision };
   }
+}
+
+/** What somebody holds in `auth`, which always has permissions: where an application has none, it tells a SuperAdmin from its own. */
+async function everywhere(service: Service, email: string): Promise<readonly Held[]> {
+  return (await askAbout(service, 'effective', { email, app: 'auth' })).payload as readonly Held[];
 }
 
 function describe(
   allowed: boolean,
   items: readonly Held[],
-  app: string,
-  permission: string,
-  level: string | undefined,
+  rules: readonly Held[],
+  { app, permission, level }: { app: string; permission: string; level: string | undefined },
 ): Omit<Explained, 'allowed' | 'revision'> {
   const held = items.find(({ code }) => code === permission);
   if (held) {
@@ -71,7 +76,10 @@ function describe(
   }
   const undefinedHere = `${app} defines no permission ${permission}`;
   if (!allowed) return { accessLevel: null, source: null, reason: undefinedHere };
-  const source = items.some((item) => item.source === 'app_admin') ? 'app_admin' : 'superadmin';
-  const why = reasonOf({ granted: true, accessLevel: null, source });
-  return { accessLevel: null, source, reason: `${why} (${undefinedHere})` };
+  // Rules 2 and 3 allow what is not defined as well, each with its level (contract 3).
+  const rule = rules.some(({ source }) => source === 'superadmin') ? SUPERADMIN : APP_ADMIN;
+  return { ...rule, reason: `${reasonOf({ granted: true, ...rule })} (${undefinedHere})` };
 }
+
+const SUPERADMIN = { accessLevel: 'edit', source: 'superadmin' } as const;
+const APP_ADMIN = { accessLevel: 'allowed', source: 'app_admin' } as const;

@@ -8,8 +8,8 @@ import { CommandFailed, type Io } from './io.ts';
 
 /** Writes what went wrong; answers the exit code. */
 export function reportFailure(io: Io, error: unknown, json: boolean): number {
-  // Commander has written its own words: help, the version, or what is wrong with the arguments.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 1;
+  // Commander has written its own words: help, the version, or, but for --json, what is wrong with the arguments.
+  if (error instanceof CommanderError && (error.exitCode === 0 || !json)) return error.exitCode === 0 ? 0 : 1;
   const failure = toFailure(error);
   if (json) {
     const { message, code, details } = failure;
@@ -22,6 +22,7 @@ export function reportFailure(io: Io, error: unknown, json: boolean): number {
 
 function toFailure(error: unknown): CommandFailed {
   if (error instanceof CommandFailed) return error;
+  if (error instanceof CommanderError) return wrongArguments(error);
   if (error instanceof ConfigError) {
     const lines = error.faults.map(
       ({ key, variable, problem }) => `${key}${variable ? ` (${variable})` : ''}: ${problem}`,
@@ -46,6 +47,11 @@ function toFailure(error: unknown): CommandFailed {
     lines: shown.split('\n'),
     code: 'INTERNAL',
   });
+}
+
+function wrongArguments({ code, message }: CommanderError): CommandFailed {
+  const said = code === 'commander.help' ? 'A command is missing' : message.replace(/^error: /, '').replace(/\.$/, '');
+  return new CommandFailed(`${said}: usher --help lists the commands.`, { code: 'USAGE' });
 }
 
 function portTaken(error: NodeJS.ErrnoException & { address?: string; port?: number }): string {

@@ -16,16 +16,17 @@ import { defineToken } from './token.ts';
 /** Runs a command line, `argv` without the program and its script; answers the exit code. Never throws. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const context: Context = { io, exitCode: 0 };
-  const program = createProgram(context);
+  const json = argv.includes('--json');
+  const program = createProgram(context, json);
   try {
     await program.parseAsync([...argv], { from: 'user' });
     return context.exitCode;
   } catch (error) {
-    return reportFailure(io, error, program.opts<GlobalOptions>().json === true || argv.includes('--json'));
+    return reportFailure(io, error, program.opts<GlobalOptions>().json === true || json);
   }
 }
 
-function createProgram(context: Context): Command {
+function createProgram(context: Context, json: boolean): Command {
   const { io } = context;
   const program = new Command('usher')
     .description('Permissions, profiles and notifications for every application of an organisation.')
@@ -35,7 +36,8 @@ function createProgram(context: Context): Command {
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => void io.stdout.write(text),
-      writeErr: (text) => void io.stderr.write(text),
+      // With --json what is wrong with the arguments is told as JSON, like every other failure: reportFailure.
+      writeErr: (text) => void (json || io.stderr.write(text)),
       getOutHelpWidth: () => io.stdout.columns ?? 100,
       getErrHelpWidth: () => io.stderr.columns ?? 100,
       getOutHasColors: () => false,

@@ -12,7 +12,7 @@ import {
   type HandlerContext,
 } from '@connectrpc/connect';
 import type { UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol';
-import { toUsherError, UsherError } from '../errors.ts';
+import { toUsherError, UsherError, validationFailed } from '../errors.ts';
 import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
 import { checkMedia } from './bodies.ts';
 import { refuseBrowser, type Site } from './browsers.ts';
@@ -77,6 +77,7 @@ async function serve(options: ConnectDoorOptions, exchange: Exchange, handler: U
     // In no protocol of the caller's that is known, so in ours.
     throw fault ?? unsupported;
   }
+  fault ??= timeoutFault(exchange, media);
   let body: Buffer = Buffer.alloc(0);
   try {
     if (fault === null) body = await receive(exchange, media, handler.method.input);
@@ -134,17 +135,31 @@ function headersFor(exchange: Exchange, media: RpcMedia): Headers {
     const value = exchange.header(name);
     if (value !== undefined) headers.set(name, value);
   }
-  for (const name of ['connect-timeout-ms', 'grpc-timeout']) {
-    const value = exchange.header(name);
-    // Connect would refuse a caller who is ready to wait longer than we let him; our own deadline holds for him too.
-    if (value !== undefined && !exceeds(value, DEADLINE_MS.call)) headers.set(name, value);
-  }
+  const { name, form } = timeoutOf(media);
+  const value = exchange.header(name);
+  // Connect would refuse a caller who is ready to wait longer than we let him; our own deadline holds for him too.
+  if (value !== undefined && form.test(value) && !exceeds(value, DEADLINE_MS.call)) headers.set(name, value);
   return headers;
+}
+
+/** A timeout that is none: Connect would refuse it without a reason (contract 2). */
+function timeoutFault(exchange: Exchange, media: RpcMedia): UsherError | null {
+  const { name, form } = timeoutOf(media);
+  const value = exchange.header(name);
+  if (value === undefined || form.test(value)) return null;
+  return validationFailed([{ path: name, message: 'is no timeout' }]);
+}
+
+/** How a caller says in the protocol of that media type how long he waits. */
+function timeoutOf(media: RpcMedia): { name: string; form: RegExp } {
+  return RPC_MEDIA[media].framed
+    ? { name: 'grpc-timeout', form: /^\d{1,8}[HMSmun]$/ }
+    : { name: 'connect-timeout-ms', form: /^\d{1,10}$/ };
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6, '': 1 };
 
-/** Whether a well-formed timeout (`5000`, `5S`) is longer than `ms`. What is malformed is Connect's to refuse. */
+/** Whether a well-formed timeout (`5000`, `5S`) is longer than `ms`. */
 function exceeds(timeout: string, ms: number): boolean {
   const [, amount = '0', unit = ''] = /^(\d{1,10})([HMSmun]?)$/.exec(timeout) ?? [];
   return Number(amount) * (UNIT_MS[unit] ?? 0) > ms;

@@ -59,6 +59,8 @@ export interface Guard<C> {
 }
 
 const KEY_HEADER = 'x-internal-api-key';
+/** What a 401 asks for on the surfaces of keys. */
+export const KEY_CHALLENGE = `ApiKey realm="usher", header="${KEY_HEADER}"`;
 
 /** Anybody. */
 export const open: Guard<null> = {

@@ -7,7 +7,7 @@ import { type Issue, toUsherError, UsherError } from '../errors.ts';
 import { NO_BODY } from './bodies.ts';
 import { optionsHeaders, refuseBrowser, type Site } from './browsers.ts';
 import { CallerGone, type Exchange } from './exchange.ts';
-import type { Guard, GuardRequest } from './guards.ts';
+import { type Guard, type GuardRequest, KEY_CHALLENGE } from './guards.ts';
 import { Findings, parseQuery, readCookie } from './inputs.ts';
 import { DEADLINE_MS } from './limits.ts';
 import type { RateLimit } from './rates.ts';
@@ -226,7 +226,7 @@ function contextOf(route: Route, exchange: Exchange): ErrorContext {
 
 /** RFC 6750 3: a bearer that came and was refused is an invalid token; one that did not come is just asked for. */
 function challengeOf(guard: Guard<unknown>, tokenSent: boolean): string {
-  if (guard.scheme === 'internalKey') return 'ApiKey realm="usher", header="x-internal-api-key"';
+  if (guard.scheme === 'internalKey') return KEY_CHALLENGE;
   if (guard.scheme === 'webhookSecret') return 'WebhookSecret realm="usher", header="x-webhook-secret"';
   return tokenSent ? 'Bearer realm="usher", error="invalid_token"' : 'Bearer realm="usher"';
 }

@@ -7,6 +7,7 @@ import { clip, errorDetails } from '../engine/error-details.ts';
 import { UsherError, validationFailed } from '../errors.ts';
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../gen/google/rpc/error_details_pb.ts';
 import { parseJson } from './bodies.ts';
+import { KEY_CHALLENGE } from './guards.ts';
 
 /** How each media type of Connect and gRPC-Web carries a message. */
 export const RPC_MEDIA = {
@@ -91,6 +92,7 @@ function wireTypesOf(field: DescField): readonly WireType[] {
 export function toConnectError(error: UsherError): ConnectError {
   const { info, badRequest, retry } = errorDetails(error);
   const metadata = new Headers();
+  if (error.code === 'UNAUTHENTICATED') metadata.set('www-authenticate', KEY_CHALLENGE);
   if (error.retryAfter !== undefined) metadata.set('retry-after', String(error.retryAfter));
   // Connect's codes are those of gRPC, by number.
   return new ConnectError(clip(error.message), error.grpcStatus as number as Code, metadata, [

@@ -62,6 +62,26 @@ describe('a command line that does not fit', () => {
   });
 });
 
+describe('with --json', () => {
+  test.each([
+    [['--json'], /^A command is missing/],
+    [['superadmin', '--json'], /^A command is missing/],
+    [['nonsense', '--json'], /^unknown command 'nonsense'/],
+    [['--json', 'check', 'ada@example.com'], /^missing required argument 'app'/],
+    [['config', '--json', '--nonsense'], /^unknown option '--nonsense'/],
+  ])('%j fails in JSON as well', async (argv, message) => {
+    const { code, stdout, stderr } = await usher(argv);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(JSON.parse(stderr)).toEqual({ success: false, code: 'USAGE', message: expect.stringMatching(message) });
+  });
+
+  test('help is help', async () => {
+    const { code, stdout, stderr } = await usher(['check', '--json', '--help']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toContain('Usage: usher check');
+  });
+});
+
 describe('config', () => {
   test('shows values with where they come from, and no secret', async () => {
     const config = file('usher.yaml', 'http:\n  port: 9000\ninternal:\n  apiKeys: [a-key-in-a-file-for-checks]\n');

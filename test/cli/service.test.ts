@@ -77,6 +77,21 @@ describe('beside a development start on an embedded database', () => {
     });
   });
 
+  test('what an application does not define is allowed by the rules before the roles, each with its level', async () => {
+    const empty = file('empty.yaml', 'application: {code: hollow, name: Hollow}\nadmins: [nora@example.com]\n');
+    expect((await usher(['apply', empty], { env: service.env })).code).toBe(0);
+    for (const [email, app, accessLevel, source] of [
+      ['admin@example.com', 'nowhere', 'edit', 'superadmin'],
+      ['admin@example.com', 'atelier', 'edit', 'superadmin'],
+      ['admin@example.com', 'hollow', 'edit', 'superadmin'],
+      ['nora@example.com', 'atelier', 'allowed', 'app_admin'],
+      ['nora@example.com', 'hollow', 'allowed', 'app_admin'],
+    ] as const) {
+      const { stdout } = await usher(['check', email, app, 'unheard.of', '--json'], { env: service.env });
+      expect(JSON.parse(stdout)).toMatchObject({ email, app, allowed: true, accessLevel, source });
+    }
+  });
+
   test('effective', async () => {
     const { stdout } = await usher(['effective', 'clara@example.com', 'atelier', '--resource', 'project:1042'], {
       env: service.env,

@@ -227,6 +227,12 @@ describe('on the wire', () => {
     expect(reply.headers.get('x-request-id')).toMatch(/^[\w-]{8,64}$/);
   });
 
+  test('401 says what is asked for', async () => {
+    const reply = await post('Check', 'application/json', text, { 'x-internal-api-key': 'wrong' });
+    expect(reply).toMatchObject({ status: 401, json: { code: 'unauthenticated' } });
+    expect(reply.headers.get('www-authenticate')).toBe('ApiKey realm="usher", header="x-internal-api-key"');
+  });
+
   test('JSON that is not UTF-8 is refused, not mended', async () => {
     const body = Buffer.concat([
       Buffer.from(`${text.slice(0, -1)},"resourceType":"page","resourceId":"`),
@@ -349,8 +355,13 @@ describe('on the wire', () => {
       const reply = await post('Check', type, Buffer.concat([frame, Buffer.from(text)]), { [name]: value });
       expect(reply.text).toContain('"allowed":true');
     }
-    const malformed = await post('Check', 'application/json', text, { 'connect-timeout-ms': 'soon' });
-    expect(malformed).toMatchObject({ status: 400, json: { code: 'invalid_argument' } });
+    for (const none of ['soon', '-1', '12345678901']) {
+      const malformed = await post('Check', 'application/json', text, { 'connect-timeout-ms': none });
+      expect(malformed).toMatchObject({
+        status: 400,
+        json: { code: 'invalid_argument', details: [{ debug: { reason: 'VALIDATION_FAILED', domain: 'usher' } }, {}] },
+      });
+    }
   });
 
   test('every field that does not fit is named, and trouble says when to ask again', async () => {

@@ -154,7 +154,8 @@ function unheard(message: string, host: string, port: number): string {
   return `${host} is no address of this machine; set grpc.host (GRPC_HOST).`;
 }
 
-function secure({ cert, key, clientCa }: GrpcTls): ServerCredentials {
+/** Throws where the texts are no certificates, or the key is not that of the certificate. */
+export function checkTls({ cert, key, clientCa }: GrpcTls): void {
   try {
     createSecureContext({ cert, key });
     // OpenSSL passes over an authority that it cannot read, and then no client is let in.
@@ -166,6 +167,11 @@ function secure({ cert, key, clientCa }: GrpcTls): ServerCredentials {
       { cause: error },
     );
   }
+}
+
+function secure(tls: GrpcTls): ServerCredentials {
+  checkTls(tls);
+  const { cert, key, clientCa } = tls;
   const authority = clientCa === undefined ? null : Buffer.from(clientCa);
   const pair = { cert_chain: Buffer.from(cert), private_key: Buffer.from(key) };
   return ServerCredentials.createSsl(authority, [pair], clientCa !== undefined);

@@ -59,6 +59,8 @@ describe('TLS', () => {
     const env = { GRPC_TLS_CERT: '/nowhere/x.crt', GRPC_TLS_KEY: '/nowhere/x.key', DATA_DIR: dataDir };
     const outcome = buildApp(toConfig({ env }));
     await expect(outcome).rejects.toThrow(/grpc\.tls\.cert \(GRPC_TLS_CERT\): .*\n.*grpc\.tls\.key \(GRPC_TLS_KEY\): /);
+    const noPem = { ...env, GRPC_TLS_CERT: 'README.md', GRPC_TLS_KEY: 'README.md' };
+    await expect(buildApp(toConfig({ env: noPem }))).rejects.toThrow(/^gRPC: grpc\.tls\.cert, .* must be PEM/);
     expect(existsSync(dataDir)).toBe(false);
   });
 
