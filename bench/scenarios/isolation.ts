@@ -15,10 +15,22 @@ import { type Listener, listen, until } from './streams.ts';
 
 const PER_SECOND = 1000;
 const SLICE_MS = 4000;
+/** For a disturbance that takes its time by itself. */
+const LONG_SLICE_MS = 20_000;
 const READERS = 10_000;
+const ASSIGNED = 100_000;
+/** Streams that are being opened at once. */
+const OPENING = 50;
 
-/** Goes on until the signal is aborted, or is done before. */
-type Disturbance = (stage: Stage, signal: AbortSignal) => Promise<void>;
+interface Disturbance {
+  /** What is made ready before anybody is asked, and is no part of what is measured. */
+  prepare?: (stage: Stage) => Promise<void>;
+  /** Goes on until the signal is aborted, or is done before. */
+  go: (stage: Stage, signal: AbortSignal) => Promise<void>;
+  cleanUp?: (stage: Stage) => Promise<unknown>;
+  /** How long Check is asked meanwhile. */
+  sliceMs?: number;
+}
 
 interface Stage {
   room: Newsroom;
@@ -34,89 +46,113 @@ async function again(signal: AbortSignal, work: (round: number) => Promise<unkno
 const thousand = (round: number): string[] =>
   Array.from({ length: 1000 }, (_, at) => reader(((round * 1000) % READERS) + at + 1));
 
-const DISTURBANCES: Record<string, Disturbance> = {
-  'sends to 1,000 recipients, one after the other': ({ room }, signal) =>
-    again(signal, (round) => room.send(thousand(round))),
-  'a backlog of mails that leaves': async ({ room, quick }, signal) => {
-    await load(room, { channel: 'email', count: quick ? 20_000 : 100_000, readers: READERS });
-    await new Promise((resolve) => signal.addEventListener('abort', resolve));
-    await room.sql.query('truncate delivery, notification cascade');
-  },
-  'a backlog of pushes that leaves': async ({ room, quick }, signal) => {
-    await load(room, { channel: 'push', count: quick ? 20_000 : 100_000, readers: READERS });
-    await new Promise((resolve) => signal.addEventListener('abort', resolve));
-    await room.sql.query('truncate delivery, notification cascade');
-  },
-  'an event for 1,000 open streams': async ({ room }, signal) => {
-    const listeners: Listener[] = [];
-    try {
-      for (const email of thousand(0)) {
-        listeners.push(listen(room.service.httpPort, await room.issuer.sign(email), () => undefined));
-      }
-      await until(() => signal.aborted || listeners.every(({ opened }) => opened), 'all streams opened');
-      await again(signal, () => room.send(thousand(0), { subject: 'News', payload: { number: 1 } }));
-    } finally {
-      for (const { socket } of listeners) socket.destroy();
-    }
-  },
-  'administrators who write, four at once': async ({ room }, signal) => {
-    const one = (writer: number): Promise<void> =>
-      again(signal, (round) =>
-        room
-          .admin('PUT', `/api/users/${reader(writer * 1000 + (round % 1000) + 1)}/apps/${APP}/preferences`, {
-            showHelp: round % 2 === 0,
-          })
-          .then(() =>
-            room.admin('PUT', `/api/users/${reader(writer * 1000 + (round % 1000) + 1)}/active`, {
-              active: round % 2 === 0,
-            }),
-          ),
-      );
-    await Promise.all([0, 1, 2, 3].map(one));
-  },
-  'a manifest of 10,000 assignments and 10,000 overrides': async ({ room }) => {
-    await room.applyManifest(manifestYaml(makeManifestDataset()));
-  },
-  'its application deleted': async ({ room }) => {
-    await room.admin('DELETE', '/api/applications/orders');
-  },
-  'caches cleared, twice a second': ({ asked }, signal) =>
-    again(signal, async () => {
-      await asked.clearCaches();
-      await new Promise((resolve) => setTimeout(resolve, 500));
-    }),
-  'wrong keys over REST, 16 at once': async ({ room }, signal) => {
-    const one = (): Promise<void> =>
-      again(signal, async (round) => {
-        const response = await fetch(`${room.service.url}/api/check`, {
-          method: 'POST',
-          headers: { 'x-internal-api-key': `wrong-${round}-${KEY}`, 'content-type': 'application/json' },
-          body: '{}',
-        });
-        await response.arrayBuffer();
-        if (response.status !== 401 && response.status !== 429)
-          throw new Error(`a wrong key was answered ${response.status}`);
-      });
-    await Promise.all(Array.from({ length: 16 }, one));
-  },
-};
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
 
-async function slice(generator: Generator): Promise<SliceResult> {
-  return await generator.slice('service', { inFlight: 0, order: 'paced', perSecond: PER_SECOND, durationMs: SLICE_MS });
+/** A million deliveries, queued past the service, and some seconds until they leave at full speed. */
+const backlogOf = (channel: 'email' | 'push'): Disturbance => ({
+  prepare: async ({ room, quick }) => {
+    await load(room, { channel, count: quick ? 20_000 : 1_000_000, readers: READERS });
+    await new Promise((resolve) => setTimeout(resolve, 3000));
+  },
+  go: (_, signal) => aborted(signal),
+  cleanUp: ({ room }) => room.sql.query('truncate delivery, notification cascade'),
+});
+
+/** Sixteen who ask over REST, each as soon as he is answered. */
+const flood = (call: (stage: Stage, asker: number, round: number) => Promise<void>): Disturbance => ({
+  go: async (stage, signal) => {
+    await Promise.all(Array.from({ length: 16 }, (_, asker) => again(signal, (round) => call(stage, asker, round))));
+  },
+});
+
+async function ask(url: string, key: string, question: object): Promise<{ status: number; text: string }> {
+  const response = await fetch(`${url}/api/check`, {
+    method: 'POST',
+    headers: { 'x-internal-api-key': key, 'content-type': 'application/json' },
+    body: JSON.stringify(question),
+  });
+  return { status: response.status, text: await response.text() };
 }
 
-/** Check beside `disturb`, from its beginning on. */
-async function beside(generator: Generator, stage: Stage, disturb: Disturbance): Promise<SliceResult> {
+const DISTURBANCES: Record<string, Disturbance> = {
+  'sends to 1,000 recipients, one after the other': {
+    go: ({ room }, signal) => again(signal, (round) => room.send(thousand(round))),
+  },
+  'a backlog of 1,000,000 mails that leaves': backlogOf('email'),
+  'a backlog of 1,000,000 pushes that leaves': backlogOf('push'),
+  'events for 10,000 streams that are being opened, and open': {
+    go: async ({ room, quick }, signal) => {
+      const count = quick ? 1000 : READERS;
+      const listeners: Listener[] = [];
+      try {
+        for (let at = 1; at <= count && !signal.aborted; at++) {
+          listeners.push(listen(room.service.httpPort, await room.issuer.sign(reader(at)), () => undefined));
+          if (at % OPENING === 0)
+            await until(() => signal.aborted || listeners.every(({ opened }) => opened), 'opened');
+        }
+        await again(signal, (round) => room.send(thousand(round), { subject: 'News', payload: { number: 1 } }));
+      } finally {
+        for (const { socket } of listeners) socket.destroy();
+      }
+    },
+    sliceMs: LONG_SLICE_MS,
+  },
+  'administrators who write, four at once': {
+    go: async ({ room }, signal) => {
+      const one = (writer: number): Promise<void> =>
+        again(signal, async (round) => {
+          const path = `/api/users/${reader(writer * 1000 + (round % 1000) + 1)}`;
+          await room.admin('PUT', `${path}/apps/${APP}/preferences`, { showHelp: round % 2 === 0 });
+          await room.admin('PUT', `${path}/active`, { active: round % 2 === 0 });
+        });
+      await Promise.all([0, 1, 2, 3].map(one));
+    },
+  },
+  'a manifest of 100,000 assignments and as many overrides': {
+    go: async ({ room, quick }) => {
+      await room.applyManifest(manifestYaml(makeManifestDataset(undefined, quick ? ASSIGNED / 10 : ASSIGNED)));
+    },
+    sliceMs: LONG_SLICE_MS,
+  },
+  'its application deleted': { go: ({ room }) => room.admin('DELETE', '/api/applications/orders') },
+  'caches cleared, twice a second': {
+    go: ({ asked }, signal) =>
+      again(signal, async () => {
+        await asked.clearCaches();
+        await new Promise((resolve) => setTimeout(resolve, 500));
+      }),
+  },
+  'questions about people whom nobody knows, 16 at once': flood(async ({ asked }, asker, round) => {
+    const question = { email: `flood${asker}.${round}@example.com`, app: 'crm', permission: 'contact.read' };
+    const { status, text } = await ask(asked.url, KEY, question);
+    if (status !== 200 || text.includes('"allowed":true'))
+      throw new Error(`a stranger was answered ${status}: ${text}`);
+  }),
+  'wrong keys over REST, 16 at once': flood(async ({ room }, asker, round) => {
+    const { status } = await ask(room.service.url, `wrong-${asker}-${round}-${KEY}`, {});
+    if (status !== 401 && status !== 429) throw new Error(`a wrong key was answered ${status}`);
+  }),
+};
+
+async function slice(generator: Generator, durationMs = SLICE_MS): Promise<SliceResult> {
+  return await generator.slice('service', { inFlight: 0, order: 'paced', perSecond: PER_SECOND, durationMs });
+}
+
+/** Check beside a disturbance, from its beginning on. */
+async function beside(generator: Generator, stage: Stage, disturbance: Disturbance): Promise<SliceResult> {
+  await disturbance.prepare?.(stage);
   const over = new AbortController();
-  const disturbed = disturb(stage, over.signal);
+  const disturbed = disturbance.go(stage, over.signal);
   // Trouble of the disturbance counts when the slice is over.
   const settled = Promise.allSettled([disturbed]);
   try {
-    return await slice(generator);
+    return await slice(generator, stage.quick ? SLICE_MS : disturbance.sliceMs);
   } finally {
     over.abort();
     await settled;
     await disturbed;
+    await disturbance.cleanUp?.(stage);
   }
 }
 
@@ -152,8 +188,8 @@ export async function isolation(lab: Lab): Promise<Row[]> {
         `isolation, ${named}: nothing else: p99 ${normal.p99.toFixed(2)} ms, longest ${normal.max.toFixed(1)} ms`,
       );
       rows.push(row('isolation', `${named}: p99 of Check, nothing else`, 'ms', [normal.p99]));
-      for (const [name, disturb] of Object.entries(DISTURBANCES)) {
-        const noticed = await beside(generator, stage, disturb);
+      for (const [name, disturbance] of Object.entries(DISTURBANCES)) {
+        const noticed = await beside(generator, stage, disturbance);
         lab.say(`isolation, ${named}: ${name}: p99 ${noticed.p99.toFixed(2)} ms, longest ${noticed.max.toFixed(1)} ms`);
         rows.push(
           row('isolation', `${named}: ${name}, p99`, 'ms', [noticed.p99]),

@@ -19,8 +19,9 @@ import {
   type RegistrySize,
   sizeOf,
 } from '../large-registry.ts';
+import { explainStatements, PlanLog, type Plans } from '../plan-log.ts';
 import { Random } from '../random.ts';
-import { percentile, type Row, row } from '../report.ts';
+import { median, percentile, type Row, row } from '../report.ts';
 import { sendRight } from '../rest-calls.ts';
 import { Service } from '../service.ts';
 
@@ -37,6 +38,8 @@ const TABLES = [
   'app_preference',
 ];
 const WARM = 20;
+/** Calls of a kind whose statements the server explains. */
+const EXPLAINED = 9;
 
 interface Asked {
   name: string;
@@ -127,11 +130,17 @@ async function time({ call, times }: Asked): Promise<{ p50: number; p99: number 
 }
 
 interface Measured {
-  named: string;
-  loadSeconds: number;
   rowsOf: Map<string, number>;
   bytesOf: Map<string, { heap: number; indexes: number }>;
   times: Map<string, { p50: number; p99: number }>;
+  plans: Map<string, Plans>;
+}
+
+interface Loaded {
+  named: string;
+  size: RegistrySize;
+  url: string;
+  loadSeconds: number;
 }
 
 async function sizes(url: string): Promise<Pick<Measured, 'rowsOf' | 'bytesOf'>> {
@@ -152,7 +161,7 @@ async function sizes(url: string): Promise<Pick<Measured, 'rowsOf' | 'bytesOf'>>
   }
 }
 
-async function measure(lab: Lab, users: number): Promise<Measured> {
+async function load(lab: Lab, users: number): Promise<Loaded> {
   const size = { ...sizeOf(users), notifications: users * 10 };
   const named = users.toLocaleString('en-US');
   const url = await lab.emptyDatabase();
@@ -164,6 +173,11 @@ async function measure(lab: Lab, users: number): Promise<Measured> {
   await loadLargeRegistry(url, size);
   const loadSeconds = (performance.now() - startedAt) / 1000;
   lab.say(`scale: loaded in ${Math.round(loadSeconds)} s`);
+  return { named, size, url, loadSeconds };
+}
+
+/** Has `look` asked of everything: statements on a connection of our own, calls of a service that is started for it. */
+async function askAll({ url, size }: Loaded, look: (asked: Asked) => Promise<void>): Promise<void> {
   const log = createLogger('silent');
   const database = await openDatabase({
     url,
@@ -173,28 +187,51 @@ async function measure(lab: Lab, users: number): Promise<Measured> {
     clock: systemClock,
     log,
   });
-  const times: Measured['times'] = new Map();
   try {
-    for (const asked of statements(database, size)) times.set(asked.name, await time(asked));
+    for (const asked of statements(database, size)) await look(asked);
   } finally {
     await database.close();
   }
   const service = await Service.start({ databaseUrl: url, core: null });
   try {
     const token = await service.adminToken();
-    for (const asked of calls(service, token, size)) times.set(asked.name, await time(asked));
+    for (const asked of calls(service, token, size)) await look(asked);
   } finally {
     await service.stop();
   }
-  return { named, loadSeconds, times, ...(await sizes(url)) };
+}
+
+async function measure(lab: Lab, loaded: Loaded): Promise<Measured> {
+  lab.say(`scale: asking of ${loaded.named} users`);
+  const times: Measured['times'] = new Map();
+  await askAll(loaded, async (asked) => {
+    times.set(asked.name, await time(asked));
+  });
+  const plans: Measured['plans'] = new Map();
+  await explainStatements(loaded.url);
+  const log = new PlanLog(lab.logFile, TABLES);
+  await askAll(loaded, async ({ name, call }) => {
+    const random = new Random(11);
+    const each: Plans[] = [];
+    for (let at = 0; at < EXPLAINED; at++) {
+      log.skip();
+      await call(random);
+      each.push(log.take());
+    }
+    plans.set(name, {
+      pages: median(each.map(({ pages }) => pages)),
+      readWhole: new Set(each.flatMap(({ readWhole }) => [...readWhole])),
+    });
+  });
+  return { times, plans, ...(await sizes(loaded.url)) };
 }
 
 export async function scale(lab: Lab): Promise<Row[]> {
-  const small = await measure(lab, lab.settings.users);
-  const large = await measure(lab, lab.settings.users * 10);
+  const loaded = [await load(lab, lab.settings.users), await load(lab, lab.settings.users * 10)] as const;
+  // One soon after the other, so that both are asked on the same machine in the same mood.
+  const [small, large] = [await measure(lab, loaded[0]), await measure(lab, loaded[1])];
   const rows: Row[] = [];
-  for (const { named, loadSeconds } of [small, large])
-    rows.push(row('scale', `${named} users: loaded in`, 's', [loadSeconds]));
+  for (const { named, loadSeconds } of loaded) rows.push(row('scale', `${named} users: loaded in`, 's', [loadSeconds]));
   for (const [name, { heap, indexes }] of large.bytesOf) {
     const count = large.rowsOf.get(name) ?? Number.NaN;
     rows.push(
@@ -205,11 +242,19 @@ export async function scale(lab: Lab): Promise<Row[]> {
   }
   for (const [name, after] of large.times) {
     const before = small.times.get(name);
+    const plans = { before: small.plans.get(name), after: large.plans.get(name) };
     rows.push(
       row('scale', `${name}, p50`, 'ms', [after.p50]),
       row('scale', `${name}, p99`, 'ms', [after.p99]),
       row('scale', `${name}, p50 to that of a tenth of the data`, '', [after.p50 / (before?.p50 ?? Number.NaN)]),
+      row('scale', `${name}, pages touched with a tenth of the data`, '', [plans.before?.pages ?? Number.NaN]),
+      row('scale', `${name}, pages touched`, '', [plans.after?.pages ?? Number.NaN]),
+      row('scale', `${name}, growing tables read whole`, '', [plans.after?.readWhole.size ?? Number.NaN], {
+        atMost: 0,
+      }),
     );
+    if (plans.after !== undefined && plans.after.readWhole.size > 0)
+      lab.say(`scale: ${name} reads whole: ${[...plans.after.readWhole].join(', ')}`);
   }
   return rows;
 }
