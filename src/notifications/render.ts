@@ -26,8 +26,8 @@ const SLICE = 64;
 const MAX_WAITING = 1000;
 /** Of one lane, so that none shuts the others out. */
 const MAX_WAITING_IN_LANE = MAX_WAITING / 2;
-/** What waited for this long is not begun any more: whoever asked is gone (deadline of a call). */
-const MAX_WAIT_MS = 10_000;
+/** What waited for this long is not begun: most that asked are gone. An auth mail has a little more in all. */
+const MAX_WAIT_MS = 30_000;
 /** A process without work ends after this. */
 const IDLE_MS = 60_000;
 

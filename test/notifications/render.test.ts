@@ -194,7 +194,7 @@ describe('hostile templates', () => {
     const from = performance.now();
     const outcomes = await renderer.render(jobs);
     expect(outcomes.map((outcome) => outcome.ok)).toEqual(jobs.map((_, n) => n % 3 !== 1));
-    expect(performance.now() - from).toBeLessThan(5000);
+    expect(performance.now() - from).toBeLessThan(8000);
   });
 
   // The clock runs ahead of the processor, as it does for a process that has to share it with many; but not while it starts.
@@ -252,7 +252,7 @@ describe('hostile templates', () => {
     const waiting = Array.from({ length: 500 }, one);
     await expect(one()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     const other = own.render([{ template: template({}), variables: {} }], 'ours');
-    at = 10_000;
+    at = 30_000;
     const ended = await Promise.allSettled([...waiting, other]);
     expect(ended.every(({ status }) => status === 'rejected')).toBe(true);
     expect(await first).toBe('rendered');
