@@ -88,6 +88,21 @@ export function key(scope: KeyScope): Guard<KeyHolder | null> {
   };
 }
 
+/** Anybody; but whoever sends an internal API key is judged by it: a wrong one is 401 even where none is needed (contract 3). */
+export function keyIfSent(scope: KeyScope): Guard<KeyHolder | null> {
+  return {
+    ...open,
+    name: `keyIfSent(${scope})`,
+    description: 'Needs no credentials; an internal API key that is sent must be a good one.',
+    errors: ['UNAUTHENTICATED', 'KEY_SCOPE'],
+    identify: ({ keys }, request) => {
+      const value = request.header(KEY_HEADER);
+      return value === undefined ? null : keys.authorize(value, scope);
+    },
+    actor: (holder) => (holder === null ? null : `key:${holder.name}`),
+  };
+}
+
 /** The identity provider, by a secret of its webhook. */
 export const webhookSecret: Guard<'idp'> = {
   kind: 'webhookSecret',

@@ -53,6 +53,7 @@ const EDIT: readonly Caller[] = ['appAdmin', 'panelEdit', 'panelAdmin', 'superAd
 /** By the guard's name. A SuperAdmin passes to an application that does not exist, and is told so: 404. */
 const GUARDS: Readonly<Record<string, Who>> = {
   open: 'everybody',
+  'keyIfSent(metrics)': 'everybody',
   developmentLogin: 'everybody',
   // The development mailbox, asked by a loopback address as here.
   developer: 'everybody',
@@ -89,7 +90,10 @@ const GUARDS: Readonly<Record<string, Who>> = {
 const OF_THE_PROVIDER: ReadonlySet<string> = new Set(['webhookSecret', 'signature']);
 
 /** Routes that differ from their guard's row; `METHOD path`, then the callers that differ. */
-const ROUTES: Readonly<Record<string, Partial<Record<Caller, Verdict>>>> = {};
+const ROUTES: Readonly<Record<string, Partial<Record<Caller, Verdict>>>> = {
+  // Open, but whoever sends a key is judged by it.
+  'GET /metrics': { wrongKey: 401, 'key(check)': 403, 'key(notify)': 403, 'key(profile)': 403, 'key(events)': 403 },
+};
 
 /** Whether the guard distinguishes what application the path names. */
 export function isPerApplication(route: Route): boolean {

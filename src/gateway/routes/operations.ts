@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { unavailable } from '../../errors.ts';
 import { bare, text } from '../envelopes.ts';
-import { type Guard, key, open } from '../guards.ts';
+import { type Guard, key, keyIfSent, open } from '../guards.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 const Health = z.object({ status: z.literal('ok') });
@@ -65,11 +65,12 @@ function metricsRoute(guard: Guard<unknown>): Route {
 }
 
 const openMetrics = metricsRoute(open);
+const keyIfSentMetrics = metricsRoute(keyIfSent('metrics'));
 const keyedMetrics = metricsRoute(key('metrics'));
 
-/** At the gateway: outside production metrics are open, in it they take a key of the scope `metrics`. */
+/** At the gateway: outside production metrics are open (but not to a wrong key), in it they take a key of the scope `metrics`. */
 export function operationRoutes(production: boolean): readonly Route[] {
-  return [healthz, readyz, production ? keyedMetrics : openMetrics];
+  return [healthz, readyz, production ? keyedMetrics : keyIfSentMetrics];
 }
 
 /** At the operators' own listener, which only they can reach. */
