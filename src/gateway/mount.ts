@@ -226,7 +226,7 @@ function contextOf(route: Route, exchange: Exchange): ErrorContext {
 
 /** RFC 6750 3: a bearer that came and was refused is an invalid token; one that did not come is just asked for. */
 function challengeOf(guard: Guard<unknown>, tokenSent: boolean): string {
-  if (guard.scheme === 'internalKey') return KEY_CHALLENGE;
+  if (guard.errors.includes('KEY_SCOPE')) return KEY_CHALLENGE;
   if (guard.scheme === 'webhookSecret') return 'WebhookSecret realm="usher", header="x-webhook-secret"';
   return tokenSent ? 'Bearer realm="usher", error="invalid_token"' : 'Bearer realm="usher"';
 }

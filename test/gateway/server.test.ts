@@ -68,6 +68,19 @@ describe('metrics in production', () => {
   });
 });
 
+describe('metrics outside production', () => {
+  const world = useWorld();
+
+  test('need no key, and take no wrong one (contract 3)', async () => {
+    const at = (headers: Record<string, string>) => ask(`${world.url}/metrics`, { headers });
+    expect((await at({})).status).toBe(200);
+    expect((await at({ 'x-internal-api-key': METRICS_KEY })).status).toBe(200);
+    const refused = await at({ 'x-internal-api-key': `${METRICS_KEY}x` });
+    expect(refused).toMatchObject(errorShape(401, 'UNAUTHENTICATED'));
+    expect(refused.headers.get('www-authenticate')).toContain('x-internal-api-key');
+  });
+});
+
 describe('CORS', () => {
   const world = useWorld();
   const preflight = (path: string, origin: string) =>

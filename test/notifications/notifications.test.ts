@@ -145,7 +145,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
           content: {
             subject: 'Hi {{ x }} Bcc: y',
             text: 'a <b>\n\nc',
-            html: '<p>a &lt;b&gt;</p>\n<p>c</p>',
+            html: '<p dir="auto">a &lt;b&gt;</p>\n<p dir="auto">c</p>',
             fromName: null,
           },
         },
