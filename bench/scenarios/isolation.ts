@@ -139,9 +139,17 @@ async function slice(generator: Generator, durationMs = SLICE_MS): Promise<Slice
   return await generator.slice('service', { inFlight: 0, order: 'paced', perSecond: PER_SECOND, durationMs });
 }
 
+async function connect(generator: Generator, { asked }: Stage): Promise<void> {
+  const open = { protocol: 'grpc', port: asked.grpcPort, answers: 'known', key: KEY, requests: [] } as const;
+  await generator.open({ target: 'service', workload: 'all', connections: 4, ...open });
+}
+
 /** Check beside a disturbance, from its beginning on. */
 async function beside(generator: Generator, stage: Stage, disturbance: Disturbance): Promise<SliceResult> {
   await disturbance.prepare?.(stage);
+  // A connection does not outlive max_connection_age and idleness, whose GOAWAY the generator does not follow.
+  await generator.close('service');
+  await connect(generator, stage);
   const over = new AbortController();
   const disturbed = disturbance.go(stage, over.signal);
   // Trouble of the disturbance counts when the slice is over.
@@ -179,9 +187,7 @@ export async function isolation(lab: Lab): Promise<Row[]> {
     const stage = await stageOf(lab, apart);
     const generator = new Generator();
     try {
-      const { grpcPort } = stage.asked;
-      const open = { protocol: 'grpc', port: grpcPort, answers: 'known', key: KEY, requests: [] } as const;
-      await generator.open({ target: 'service', workload: 'all', connections: 4, ...open });
+      await connect(generator, stage);
       await generator.slice('service', { inFlight: 64, durationMs: 4000 });
       const normal = await slice(generator);
       lab.say(
