@@ -56,6 +56,7 @@ interface Noticed {
 
 async function once(lab: Lab, overrides: number): Promise<Noticed> {
   const url = await lab.copyOf(await lab.data());
+  await lab.postgresGivesWay();
   await addDoomed(url, overrides);
   // Sized to hold the facts of all who are asked about, as in check-all-warm.
   const env = { CACHE_PERSONS: '20000', CACHE_MEMBERS: '100000' };

@@ -166,6 +166,7 @@ async function beside(generator: Generator, stage: Stage, disturbance: Disturban
 
 async function stageOf(lab: Lab, apart: boolean): Promise<Stage> {
   const databaseUrl = await lab.copyOf(await lab.data());
+  await lab.postgresGivesWay();
   // Sized to hold the facts of all who are asked about, as in check-all-warm.
   const env = { CACHE_PERSONS: '20000', CACHE_MEMBERS: '100000' };
   const room = await Newsroom.open(lab, {
