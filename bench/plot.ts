@@ -39,6 +39,7 @@ export function plots(caption: string, series: readonly Series[]): string {
   const height = series.length * (HEIGHT + GAP) + 40;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="sans-serif" font-size="12" role="img">`,
+    `<title>${escaped(caption)}</title>`,
     `<rect width="100%" height="100%" fill="#fff"/>`,
     ...series.map((one, at) => plot(one, 24 + at * (HEIGHT + GAP))),
     `<text x="${LEFT}" y="${height - 14}">${escaped(caption)}</text>`,
