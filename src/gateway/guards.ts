@@ -74,6 +74,8 @@ export const open: Guard<null> = {
   actor: () => null,
 };
 
+const keyActor = (holder: KeyHolder | null): string | null => (holder === null ? null : `key:${holder.name}`);
+
 /** A backend with an internal API key of that scope; nobody in particular where none is configured (contract 3). */
 export function key(scope: KeyScope): Guard<KeyHolder | null> {
   return {
@@ -84,7 +86,7 @@ export function key(scope: KeyScope): Guard<KeyHolder | null> {
     errors: ['UNAUTHENTICATED', 'KEY_SCOPE', 'BROWSER_NOT_ALLOWED'],
     browsers: false,
     identify: ({ keys }, request) => keys.authorize(request.header(KEY_HEADER), scope),
-    actor: (holder) => (holder === null ? null : `key:${holder.name}`),
+    actor: keyActor,
   };
 }
 
@@ -99,7 +101,7 @@ export function keyIfSent(scope: KeyScope): Guard<KeyHolder | null> {
       const value = request.header(KEY_HEADER);
       return value === undefined ? null : keys.authorize(value, scope);
     },
-    actor: (holder) => (holder === null ? null : `key:${holder.name}`),
+    actor: keyActor,
   };
 }
 
