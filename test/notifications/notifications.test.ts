@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
@@ -344,9 +345,45 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         );
         expect(left).toEqual([]);
       }
+      expect(await orphans()).toEqual([]);
       expect([...outcomes.keys()].filter((one) => one !== 'UNKNOWN_REFERENCE')).toEqual(['202']);
       const late = await send({ appCode: 'short0', recipients: ['ann@example.com'] });
       expect(late.body.details.code).toBe('UNKNOWN_REFERENCE');
     }, 60_000);
+
+    test('a type that is deleted while it is sent either is in use, or nothing is of it', async () => {
+      const outcomes = new Set<string>();
+      for (let round = 0; round < 6; round++) {
+        const { id } = (await root.post(TYPES, { code: `brief${round}`, name: 'Brief' })).body.data;
+        const recipients = Array.from({ length: 60 }, (_, n) => `brief${n}@example.com`);
+        const order = { type: `brief${round}`, recipients, subject: 'S', body: 'B' };
+        const deleting = () => root.delete(`${TYPES}/${id}`);
+        // Which of them is first is tried both ways.
+        const [deleted, ...sent] =
+          round % 2 === 0
+            ? await Promise.all([deleting(), send(order), send(order)])
+            : (await Promise.all([send(order), send(order), deleting()])).reverse();
+        const stored = sent.filter(({ status }) => status === 202).length;
+        expect(deleted).toMatchObject(
+          stored > 0 ? { status: 409, body: { details: { code: 'TYPE_IN_USE' } } } : { status: 204 },
+        );
+        for (const { status, body } of sent) outcomes.add(status === 202 ? '202' : body.details.code);
+      }
+      expect([...outcomes].filter((one) => one !== 'UNKNOWN_REFERENCE' && one !== '202')).toEqual([]);
+      expect(await orphans()).toEqual([]);
+    }, 60_000);
+
+    /** Notifications without their application, type or person, deliveries without their notification: no constraint speaks of them. */
+    async function orphans(): Promise<unknown[]> {
+      const { rows } = await usher.app.database.read((tx) =>
+        sql`select 'notification' as of, n.id from notification n
+              left join notification_type t on t.id = n.notification_type_id and t.application_id = n.application_id
+              left join person p on p.id = n.person_id where t.id is null or p.id is null
+            union all
+            select 'delivery', d.id from delivery d
+              left join notification n on n.id = d.notification_id where n.id is null`.execute(tx.kysely),
+      );
+      return rows;
+    }
   });
 }

@@ -69,20 +69,20 @@ const STATEMENTS = [
     primary key (application_id, idempotency_key)
   )`,
   `create index send_request_at on send_request (created_at)`,
-  // Its application is its type's, which is looked up once for each row and not twice; whoever deletes an application deletes these.
+  // A thousand of these are stored at once, so what they refer to is not looked up row by row: who stores them holds their
+  // application, type and people, and who takes one of those away takes these along, or is refused (docs/adr/0011).
   `create table notification (
     id bigint generated always as identity primary key,
     application_id bigint not null,
     notification_type_id bigint not null,
-    person_id bigint not null references person (id) on delete cascade,
+    person_id bigint not null,
     subject text not null,
     payload jsonb not null,
     status text not null check (status in ('queued', 'sent', 'partial', 'failed', 'suppressed')),
     status_reason text,
     locale text collate "C" not null,
     read_at timestamptz(3),
-    created_at timestamptz(3) not null default now(),
-    foreign key (application_id, notification_type_id) references notification_type (application_id, id)
+    created_at timestamptz(3) not null default now()
   )`,
   // The inbox, its unread part, and the application's send log, as it is asked for.
   `create index notification_inbox on notification (person_id, id)`,
@@ -93,15 +93,15 @@ const STATEMENTS = [
   // One thing to send to one address by one channel. content holds what was rendered when the send was accepted; the brand's
   // look is put around it when it leaves. The identity provider's e-mails are never stored: they hold codes (contract 8).
   // due_at says when it is to be done next, null that nothing is left to do: a claim moves it behind its lease, so that what a
-  // killed worker held becomes due again by itself. sent_at is the first success; of a push, browsers may still be left, and
+  // killed worker held becomes due again by itself. A brand that is gone stands for the default one. sent_at is the first success; of a push, browsers may still be left, and
   // push_done names those that need no more tries. lane is what it queues in: a brand's
   // mails, or a push service's pushes.
   `create table delivery (
     id bigint generated always as identity primary key,
-    notification_id bigint not null references notification (id) on delete cascade,
+    notification_id bigint not null,
     channel text not null check (channel in ('email', 'push')),
     status text not null default 'queued' check (status in ('queued', 'sending', 'sent', 'failed')),
-    brand_id bigint references brand (id) on delete set null,
+    brand_id bigint,
     content json not null,
     lane text collate "C" not null,
     attempts int not null default 0,
@@ -113,6 +113,29 @@ const STATEMENTS = [
     created_at timestamptz(3) not null default now(),
     unique (notification_id, channel)
   )`,
+  `create function take_notifications_of_person() returns trigger language plpgsql as $$
+    begin
+      delete from notification n using gone where n.person_id = gone.id;
+      return null;
+    end $$`,
+  `create trigger person_takes_notifications after delete on person
+    referencing old table as gone for each statement execute function take_notifications_of_person()`,
+  `create function take_deliveries_of_notification() returns trigger language plpgsql as $$
+    begin
+      delete from delivery d using gone where d.notification_id = gone.id;
+      return null;
+    end $$`,
+  `create trigger notification_takes_deliveries after delete on notification
+    referencing old table as gone for each statement execute function take_deliveries_of_notification()`,
+  `create function keep_type_of_notifications() returns trigger language plpgsql as $$
+    begin
+      if exists (select from gone where exists (select from notification n where n.notification_type_id = gone.id)) then
+        raise foreign_key_violation using message = 'notifications are of this type', constraint = 'notification_type_is_used';
+      end if;
+      return null;
+    end $$`,
+  `create trigger notification_type_is_used after delete on notification_type
+    referencing old table as gone for each statement execute function keep_type_of_notifications()`,
   `create index delivery_due on delivery (lane, due_at, id) where due_at is not null`,
   `create table push_subscription (
     id bigint generated always as identity primary key,
