@@ -92,7 +92,7 @@ export const DOORS: readonly Mutant[] = [
     'gateway/browsers.ts',
     'if (origin === undefined || origin === site.origin) return;',
     'if (origin !== null) return;',
-    'gateway/server',
+    'gateway/checks',
   ),
   mutant(
     'every origin may read answers',

@@ -24,6 +24,27 @@ export const SENDING: readonly Mutant[] = [
     'notifications/notifications',
   ),
   mutant(
+    'deliveries outlive their notification',
+    'persistence/migrations/0003-notifications.ts',
+    'delete from delivery d using gone where d.notification_id = gone.id;',
+    'delete from delivery d using gone where d.id = -gone.id;',
+    'persistence/notification-rows',
+  ),
+  mutant(
+    'notifications outlive their person',
+    'persistence/migrations/0003-notifications.ts',
+    'delete from notification n using gone where n.person_id = gone.id;',
+    'delete from notification n using gone where n.person_id = -gone.id;',
+    'persistence/notification-rows',
+  ),
+  mutant(
+    'a type is deleted under its notifications',
+    'persistence/migrations/0003-notifications.ts',
+    'where n.notification_type_id = gone.id)',
+    'where n.notification_type_id = -gone.id)',
+    'persistence/notification-rows',
+  ),
+  mutant(
     'any token unsubscribes',
     'notifications/unsubscribe.ts',
     'if (isSameSecret(expected, token))',
