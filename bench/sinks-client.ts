@@ -1,6 +1,7 @@
 /** Where mails and pushes go in the scenarios of notifications: `sinks.ts` as a child. */
 import type { ChildProcess } from 'node:child_process';
-import { spawnPinned, stop } from './processes.ts';
+import { constants, setPriority } from 'node:os';
+import { pidOf, spawnPinned, stop } from './processes.ts';
 
 export interface Counts {
   mails: number;
@@ -28,6 +29,11 @@ export class Sinks {
     const answer = next<Counts>(this.#child);
     this.#child.send('counts');
     return await answer;
+  }
+
+  /** They have a machine of their own elsewhere, too: see `Lab.postgresGivesWay`. */
+  giveWay(): void {
+    setPriority(pidOf(this.#child), constants.priority.PRIORITY_LOW);
   }
 
   async stop(): Promise<void> {

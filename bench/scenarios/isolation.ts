@@ -175,6 +175,7 @@ async function stageOf(lab: Lab, apart: boolean): Promise<Stage> {
     databaseUrl,
     env,
   });
+  room.sinks.giveWay();
   const asked = apart
     ? await Service.start({ databaseUrl, core: null, env: { ...env, USHER_ROLES: 'rpc,gateway' } })
     : room.service;
