@@ -12,6 +12,8 @@ export interface Writer {
   says(line: string): Promise<void>;
   /** The signal or code that ended it. */
   readonly ended: Promise<NodeJS.Signals | number | null>;
+  /** What it has written to stderr so far. */
+  readonly complaints: () => string;
   /** Kills it with -9, where it still lives. */
   kill(): Promise<void>;
 }
@@ -39,6 +41,7 @@ export function spawnScript(name: string, orders: unknown): Writer {
     child,
     lines,
     ended,
+    complaints: () => errors,
     async says(line) {
       while (!lines.includes(line)) {
         const over = await Promise.race([once(reader, 'line').then(() => false), ended.then(() => true)]);
