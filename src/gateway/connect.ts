@@ -124,14 +124,14 @@ async function admit(options: ConnectDoorOptions, exchange: Exchange): Promise<U
 async function receive(exchange: Exchange, media: RpcMedia, input: DescMessage): Promise<Buffer> {
   const body = await readBytes(exchange, RPC_MESSAGE_BYTES + (RPC_MEDIA[media].framed ? FRAME_BYTES : 0));
   // Connect refuses every compression by name; what is compressed cannot be read here.
-  const encoding = exchange.header('content-encoding') ?? exchange.header('grpc-encoding');
+  const encoding = exchange.header(encodingOf(media));
   return encoding === undefined || encoding === 'identity' ? readMessage(body, media, input) : body;
 }
 
 /** What Connect reads of a request's headers: its encodings, and how long the caller waits. */
 function headersFor(exchange: Exchange, media: RpcMedia): Headers {
   const headers = new Headers({ 'content-type': media });
-  for (const name of ['connect-protocol-version', 'content-encoding', 'grpc-encoding']) {
+  for (const name of ['connect-protocol-version', encodingOf(media)]) {
     const value = exchange.header(name);
     if (value !== undefined) headers.set(name, value);
   }
@@ -140,6 +140,11 @@ function headersFor(exchange: Exchange, media: RpcMedia): Headers {
   // Connect would refuse a caller who is ready to wait longer than we let him; our own deadline holds for him too.
   if (value !== undefined && form.test(value) && !exceeds(value, DEADLINE_MS.call)) headers.set(name, value);
   return headers;
+}
+
+/** Where a message's compression is named in the protocol of that media type; the other's name says nothing there. */
+function encodingOf(media: RpcMedia): string {
+  return RPC_MEDIA[media].framed ? 'grpc-encoding' : 'content-encoding';
 }
 
 /** A timeout that is none: Connect would refuse it without a reason (contract 2). */

@@ -277,6 +277,24 @@ describe('on the wire', () => {
     );
   });
 
+  // Compression is named by one header in each of the two protocols; the other's must not open a way past the reading above.
+  test('the encoding of the other protocol says nothing', async () => {
+    const unknown = Buffer.concat([request, Buffer.from([0x7a, 1, 0x61])]);
+    for (const [body, code] of [
+      [request, undefined],
+      [unknown, 'invalid_argument'],
+      [request.subarray(0, -1), 'invalid_argument'],
+    ] as const) {
+      const reply = await post('Check', 'application/proto', body, { 'grpc-encoding': 'gzip' });
+      expect(reply.json?.code).toBe(code);
+      const frame = Buffer.alloc(5);
+      frame.writeUInt32BE(body.length, 1);
+      const framed = Buffer.concat([frame, body]);
+      const web = await post('Check', 'application/grpc-web+proto', framed, { 'content-encoding': 'gzip' });
+      expect(web.text).toContain(`grpc-status: ${code === undefined ? 0 : 3}`);
+    }
+  });
+
   test('unknown fields are refused in every message', async () => {
     const unknown = Buffer.from([0x7a, 1, 0x61]);
     const bulk = create(BulkCheckRequestSchema, { email: 'a@b.c', app: 'shop', permissions: ['pages'] });

@@ -124,7 +124,9 @@ function judge(tally: Tally, { surface, bytes }: HttpInput, { status, head, body
   if (status === 0 && head !== '') wrong('half an answer');
   // Connect's own word, and 501, for a compression that a server does not take.
   const compressed = status === 501 && body.startsWith('{"code":"unimplemented","message":"unknown compression');
-  if (status >= 500 && !compressed && !isDocumented(body)) wrong('5xx');
+  // HEAD has no body that could say which: that of trouble elsewhere has a status of its own.
+  const documented = bytes.subarray(0, 5).toString('latin1') === 'HEAD ' ? status !== 500 : isDocumented(body);
+  if (status >= 500 && !compressed && !documented) wrong('5xx');
   if (secrets.test(head) || secrets.test(body)) wrong('a secret');
   if (status >= 400 && INSIDE.test(body)) wrong('the inside');
 }
