@@ -80,6 +80,23 @@ export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || addressKind(host.replace(/^\[|\]$/g, '')) === 'loopback';
 }
 
+/**
+ * Whom an address counts as where callers are counted: itself, and of IPv6 its network of 64 bits, all of whose addresses one
+ * household or server has (RFC 6177). What is no address counts as it is.
+ */
+export function networkOf(text: string): string {
+  const address = text.split('%', 1)[0] ?? '';
+  if (!address.includes(':')) return text;
+  try {
+    const value = toNumber6(address);
+    if (!EMBEDDING.includes(value >> 32n)) return `${(value >> 64n).toString(16)}/64`;
+    return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 0xffn).join('.');
+  } catch (error) {
+    if (error instanceof SyntaxError) return text;
+    throw error;
+  }
+}
+
 /** RFC 5214: an interface identifier that carries an IPv4 address, through a tunnel. */
 function isIsatap(value: bigint): boolean {
   return ((value >> 32n) & 0xfdff_ffffn) === 0x0000_5efen;

@@ -3,6 +3,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import express from 'express';
+import { networkOf } from '../address-kind.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { UsherError } from '../errors.ts';
@@ -178,7 +179,7 @@ function createApp(options: GatewayOptions, observer: Observer, surface: Surface
   app.disable('query parser');
   // One proxy: the address that it saw. Trusting the whole list would let a caller choose his own.
   if (config.http.trustProxy) app.set('trust proxy', 1);
-  const address = (exchange: Exchange): string => (exchange.req as express.Request).ip ?? 'unknown';
+  const address = (exchange: Exchange): string => networkOf((exchange.req as express.Request).ip ?? 'unknown');
 
   const door = onDemand(async () => {
     const { createConnectDoor } = await import('./connect.ts');

@@ -169,6 +169,19 @@ describe('rate limits', () => {
     expect((await guess('10.9.8.8')).status).toBe(401);
   });
 
+  test('of IPv6 a network counts, of which one caller has every address', async () => {
+    const guess = async (address: string) => {
+      const headers = { 'x-internal-api-key': 'guess', 'x-forwarded-for': address };
+      return (await ask(`${world.url}/api/check`, { body: question, headers })).status;
+    };
+    for (const host of [':1', 'ffff:1:2:3', 'A:B:C:D']) expect(await guess(`2a00:1:2:3:${host}`)).toBe(401);
+    expect(await guess('2a00:1:2:3::7')).toBe(429);
+    expect(await guess('2a00:1:2:4::7')).toBe(401);
+    // An IPv4 address is the same in both spellings.
+    for (const address of ['10.1.2.3', '::ffff:10.1.2.3', '::ffff:a01:203']) expect(await guess(address)).toBe(401);
+    expect(await guess('10.1.2.3')).toBe(429);
+  });
+
   test('RPC counts too, as RESOURCE_EXHAUSTED', async () => {
     const call = () =>
       ask(`${world.url}/usher.permission.v1.PermissionService/Check`, {
