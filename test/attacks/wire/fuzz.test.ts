@@ -122,11 +122,13 @@ function judge(tally: Tally, { surface, bytes }: HttpInput, { status, head, body
       `${why}: ${bytes.toString('latin1').slice(0, 600)}\n→ ${status} ${head.slice(0, 300)} ${body.slice(0, 600)}`,
     );
   if (status === 0 && head !== '') wrong('half an answer');
-  // Connect's own word, and 501, for a compression that a server does not take.
-  const compressed = status === 501 && body.startsWith('{"code":"unimplemented","message":"unknown compression');
+  // Connect's own words: 501 for a compression that a server does not take, 504 for a caller who waits no millisecond.
+  const connect =
+    (status === 501 && body.startsWith('{"code":"unimplemented","message":"unknown compression')) ||
+    (status === 504 && body.startsWith('{"code":"deadline_exceeded"') && bytes.includes('connect-timeout-ms: 0'));
   // HEAD has no body that could say which: that of trouble elsewhere has a status of its own.
   const documented = bytes.subarray(0, 5).toString('latin1') === 'HEAD ' ? status !== 500 : isDocumented(body);
-  if (status >= 500 && !compressed && !documented) wrong('5xx');
+  if (status >= 500 && !connect && !documented) wrong('5xx');
   if (secrets.test(head) || secrets.test(body)) wrong('a secret');
   if (status >= 400 && INSIDE.test(body)) wrong('the inside');
 }
