@@ -3,6 +3,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import webPush from 'web-push';
 import { createLogger } from '../../src/telemetry.ts';
 import { usher as command } from '../cli/harness.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
@@ -13,8 +14,7 @@ import { type RunningUsher, startUsher } from '../support/usher.ts';
  * A canary in every secret, and a look for all of them wherever anything comes out: the log at its most talkative, answers with
  * their headers, tables (audit among them), metrics, the document, `usher config`.
  */
-const pair = createECDH('prime256v1');
-pair.generateKeys();
+const vapid = webPush.generateVAPIDKeys();
 const SMTP_KEY = Buffer.from('canary-smtp-key-0123456789abcdef').toString('base64');
 const CONFIGURED = {
   INTERNAL_API_KEY: 'backend:check+notify+profile+events+metrics:canary-internal-key-0123456789',
@@ -24,11 +24,11 @@ const CONFIGURED = {
   IDP_CLIENT_SECRET: 'canary-client-secret-0123456789',
   BRAND_SMTP_KEY: SMTP_KEY,
   USHER_SECRET_KEY: Buffer.from('canary-secret-key-0123456789abcd').toString('base64'),
-  PUSH_PRIVATE_KEY: pair.getPrivateKey('base64url').padStart(43, 'A'),
+  PUSH_PRIVATE_KEY: vapid.privateKey,
 };
 const ENV = {
   ...CONFIGURED,
-  PUSH_PUBLIC_KEY: pair.getPublicKey('base64url'),
+  PUSH_PUBLIC_KEY: vapid.publicKey,
   PUSH_SUBJECT: 'mailto:ops@example.com',
   IDP_PUBLIC_URL: 'https://idp.example.com',
   IDP_CLIENT_ID: 'usher',

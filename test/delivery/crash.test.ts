@@ -1,5 +1,5 @@
-import { createECDH } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import webPush from 'web-push';
 import type { Database } from '../../src/persistence/database.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import type { DeliveryOrders } from '../support/delivery-process.ts';
@@ -94,15 +94,15 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 on the way of a delive
 
   beforeAll(async () => {
     [storage, smtp, push] = await Promise.all([createStorage(kind), startSmtp(), startPushService()]);
-    const pair = createECDH('prime256v1');
+    const vapid = webPush.generateVAPIDKeys();
     env = {
       HTTP_PORT: '0',
       GRPC_PORT: '0',
       DATA_DIR: storage.dataDir,
       ...(storage.url === null ? {} : { DATABASE_URL: storage.url }),
       PUSH_ALLOWED_HOSTS: push.host,
-      PUSH_PUBLIC_KEY: pair.generateKeys('base64url'),
-      PUSH_PRIVATE_KEY: pair.getPrivateKey('base64url').padStart(43, 'A'),
+      PUSH_PUBLIC_KEY: vapid.publicKey,
+      PUSH_PRIVATE_KEY: vapid.privateKey,
       PUSH_SUBJECT: 'mailto:ops@example.com',
       // Made by the first send otherwise, in a transaction of its own.
       USHER_SECRET_KEY: 'a secret key of this installation',

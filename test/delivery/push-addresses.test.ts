@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import webPush from 'web-push';
 import { systemClock } from '../../src/clock.ts';
 import { createEndpointRules } from '../../src/delivery/endpoints.ts';
 import { PushSender } from '../../src/delivery/push.ts';
@@ -38,12 +39,7 @@ const INSIDE = [
 describe('pushes never reach the inside, whatever a name resolves to (attacks.md: SSRF)', () => {
   let canary: Server;
   let connections = 0;
-  const pair = createECDH('prime256v1');
-  const keys = {
-    publicKey: pair.generateKeys('base64url'),
-    privateKey: pair.getPrivateKey('base64url').padStart(43, 'A'),
-    subject: 'mailto:ops@example.com',
-  };
+  const keys = { ...webPush.generateVAPIDKeys(), subject: 'mailto:ops@example.com' };
   const target = (endpoint: string) => ({
     id: 1,
     endpoint,
@@ -128,10 +124,7 @@ describe('pushes never reach the inside, whatever a name resolves to (attacks.md
 
 describe('the token that pushes are signed with (RFC 8292)', () => {
   test('is one for each origin, and made anew after an hour', async () => {
-    const pair = createECDH('prime256v1');
-    const publicKey = pair.generateKeys('base64url');
-    const privateKey = Buffer.from(pair.getPrivateKey().toString('hex').padStart(64, '0'), 'hex').toString('base64url');
-    const keys = { publicKey, privateKey, subject: 'mailto:ops@example.com' };
+    const keys = { ...webPush.generateVAPIDKeys(), subject: 'mailto:ops@example.com' };
     const sent: string[] = [];
     const outbound: Pick<Outbound, 'send'> = {
       send: ({ headers }) => {
@@ -151,7 +144,7 @@ describe('the token that pushes are signed with (RFC 8292)', () => {
     const push = async (endpoint: string): Promise<void> => {
       const browser = createECDH('prime256v1').generateKeys('base64url');
       const auth = randomBytes(16).toString('base64url');
-      const target = { id: 1, endpoint, p256dh: browser, auth, vapidKey: publicKey, updatedAt: new Date() };
+      const target = { id: 1, endpoint, p256dh: browser, auth, vapidKey: keys.publicKey, updatedAt: new Date() };
       expect(await sender.send(target, { title: 'T', body: 'B', icon: null, url: null })).toEqual({ kind: 'sent' });
     };
     await push('https://fcm.googleapis.com/one');

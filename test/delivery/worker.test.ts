@@ -1,6 +1,6 @@
-import { createECDH } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import webPush from 'web-push';
 import { systemClock } from '../../src/clock.ts';
 import { Settling } from '../../src/delivery/settling.ts';
 import { claimDue, renewLeases } from '../../src/persistence/delivery/claims.ts';
@@ -188,8 +188,7 @@ describe('claims', () => {
 describe('a worker among bad neighbours (contract 6: one bad brand or origin never holds up the others)', () => {
   const people = (prefix: string, count: number) =>
     Array.from({ length: count }, (_, index) => `${prefix}${index}@example.com`);
-  const pair = createECDH('prime256v1');
-  const vapid = pair.generateKeys('base64url');
+  const { publicKey: vapid, privateKey } = webPush.generateVAPIDKeys();
   let storage: TestStorage;
   let usher: RunningUsher;
   let good: SmtpSink;
@@ -205,7 +204,7 @@ describe('a worker among bad neighbours (contract 6: one bad brand or origin nev
       env: {
         PUSH_ALLOWED_HOSTS: `${pushes.host},${slow.host}`,
         PUSH_PUBLIC_KEY: vapid,
-        PUSH_PRIVATE_KEY: pair.getPrivateKey('base64url').padStart(43, 'A'),
+        PUSH_PRIVATE_KEY: privateKey,
         PUSH_SUBJECT: 'mailto:ops@example.com',
       },
     });

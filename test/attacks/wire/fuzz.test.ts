@@ -1,7 +1,7 @@
-import { createECDH } from 'node:crypto';
 import http2, { type ClientHttp2Session } from 'node:http2';
 import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import webPush from 'web-push';
 import { gatewayRoutes } from '../../../src/gateway/routes.ts';
 import { type RunningService, startService, usherProcess } from '../../cli/harness.ts';
 import { pick, type Random, seeded } from '../../oracle/world.ts';
@@ -22,8 +22,7 @@ const MOST_MS = LONG ? (MINUTES ?? 120) * 60_000 : 12_000;
 const SEED = Number(process.env.USHER_SEED ?? 20_261);
 const PROGRESS_MS = 30_000;
 
-const pair = createECDH('prime256v1');
-pair.generateKeys();
+const vapid = webPush.generateVAPIDKeys();
 const SMTP_PASSWORD = 'canary-smtp-password-77';
 const SECRETS = {
   INTERNAL_API_KEY: 'canary-internal-key-0123456789',
@@ -31,7 +30,7 @@ const SECRETS = {
   IDP_NOTIFICATION_SIGNING_KEY: 'canary-signing-key-0123456789',
   BRAND_SMTP_KEY: Buffer.from('canary-smtp-key-0123456789abcdef').toString('base64'),
   USHER_SECRET_KEY: Buffer.from('canary-secret-key-0123456789abcd').toString('base64'),
-  PUSH_PRIVATE_KEY: pair.getPrivateKey('base64url').padStart(43, 'A'),
+  PUSH_PRIVATE_KEY: vapid.privateKey,
 };
 /** What only the inside knows: stacks, statements, paths. */
 const INSIDE =
@@ -69,7 +68,7 @@ beforeAll(async () => {
   storage = await createStorage('postgresql');
   const env = { ...SECRETS, DATABASE_URL: storage.url ?? '' };
   service = await startService(
-    { ...env, PUSH_PUBLIC_KEY: pair.getPublicKey('base64url'), PUSH_SUBJECT: 'mailto:a@b.cz' },
+    { ...env, PUSH_PUBLIC_KEY: vapid.publicKey, PUSH_SUBJECT: 'mailto:a@b.cz' },
     { onOutput: readLog },
   );
   void service.exited.then((code) => {
