@@ -140,17 +140,27 @@ async function openAgents(resolve: Resolve): Promise<Record<Reach, Agent>> {
  * of itself that node has: three times the memory, and 70 ms in which nobody is answered.
  */
 async function loadUndici(): Promise<Undici> {
-  const [, , , Plain, api, buildConnector] = (await loadInPieces('undici', [
+  const files = [
     './lib/core/util.js',
+    './lib/core/request.js',
+    './lib/dispatcher/dispatcher-base.js',
+    './lib/core/connect.js',
+    './lib/dispatcher/client-h1.js',
+    './lib/dispatcher/client-h2.js',
     './lib/dispatcher/client.js',
     './lib/dispatcher/pool.js',
     './lib/dispatcher/agent.js',
+    './lib/api/api-request.js',
     './lib/api/index.js',
-    './lib/core/connect.js',
-  ])) as [unknown, unknown, unknown, Undici['Agent'], Pick<Agent, 'request'>, Undici['buildConnector']];
+  ] as const;
+  const loaded = await loadInPieces('undici', files);
+  const exportOf = (file: (typeof files)[number]): unknown => loaded[files.indexOf(file)];
+  const Plain = exportOf('./lib/dispatcher/agent.js') as Undici['Agent'];
+  const { request } = exportOf('./lib/api/index.js') as Pick<Agent, 'request'>;
+  const buildConnector = exportOf('./lib/core/connect.js') as Undici['buildConnector'];
   // As the whole package does with every kind of dispatcher.
   class Requesting extends Plain {}
-  Object.assign(Requesting.prototype, { request: api.request });
+  Object.assign(Requesting.prototype, { request });
   return { Agent: Requesting, buildConnector };
 }
 
