@@ -163,10 +163,10 @@ export class DeliveryWorker {
 
   async #deliver(held: Held): Promise<void> {
     const { clock, failpoints, metrics } = this.#parts;
+    await this.#line.turn();
     const startedAt = clock.monotonic();
     let attempt: Attempt;
     try {
-      await this.#line.turn();
       await failpoints?.hit('sending');
       attempt = await this.#attempt(held);
       await failpoints?.hit('sent');
