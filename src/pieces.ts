@@ -29,15 +29,23 @@ export function turn(): Promise<void> {
 
 /** Work that is done piece by piece. */
 export class Pieces {
+  readonly #most: number;
+  #steps = 0;
   #until = performance.now() + PIECE_MS;
+
+  /** `most`: steps of a piece, where what they cause comes at the end of the turn and is not seen by the clock: writing to sockets. */
+  constructor(most: number = Number.POSITIVE_INFINITY) {
+    this.#most = most;
+  }
 
   /** To be awaited before each of many steps: goes on at once, or in a later turn when a piece is done. */
   next(): Promise<void> | undefined {
-    return performance.now() < this.#until ? undefined : this.#turn();
+    return ++this.#steps <= this.#most && performance.now() < this.#until ? undefined : this.#turn();
   }
 
   async #turn(): Promise<void> {
     await REQUESTS.turn();
+    this.#steps = 1;
     this.#until = performance.now() + PIECE_MS;
   }
 }
