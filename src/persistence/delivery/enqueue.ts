@@ -12,7 +12,7 @@ export interface DeliveryRow {
 
 /** In one statement at most so many rows and characters: it is put together in one turn, and PGlite's run on the event loop. */
 const BATCH = 500;
-const BATCH_CHARACTERS = 256 * 1024;
+const BATCH_CHARACTERS = 512 * 1024;
 
 /** Stores deliveries, due at once, each as `writtenDelivery` wrote it. */
 export async function insertDeliveries(
