@@ -49,5 +49,11 @@ export async function prepareWebPush(): Promise<void> {
 async function prepare(name: string, files: readonly string[]): Promise<void> {
   const begun = prepared.get(name) ?? loadInPieces(name, files);
   prepared.set(name, begun);
-  await begun;
+  try {
+    await begun;
+  } catch (error) {
+    // The next one tries again.
+    prepared.delete(name);
+    throw error;
+  }
 }
