@@ -10,6 +10,7 @@ import type { Agent, Dispatcher } from 'undici';
 import { type AddressKind, addressKind } from './address-kind.ts';
 import type { Clock } from './clock.ts';
 import { LIMITS } from './grammar.ts';
+import { loadInPieces } from './pieces.ts';
 
 /** How far a request may go: the internet only, this machine too, or the operator's own networks too. */
 export type Reach = 'internet' | 'loopback' | 'internal';
@@ -123,15 +124,35 @@ export function createOutbound(options: { clock: Pick<Clock, 'after'>; resolve?:
   };
 }
 
-/** undici with the first request: it is a twelfth of what the service's code takes in memory, and many never send one. */
+/** undici with the first request: many never send one. */
 async function openAgents(resolve: Resolve): Promise<Record<Reach, Agent>> {
-  const undici = await import('undici');
+  const undici = await loadUndici();
   // One pool for each reach: a connection that one policy opened is never lent to a narrower one.
   return {
     internet: createAgent(undici, 'internet', resolve),
     loopback: createAgent(undici, 'loopback', resolve),
     internal: createAgent(undici, 'internal', resolve),
   };
+}
+
+/** A file in a turn, its largest first: all of it at once is 70 ms in which nobody is answered. What is used is the package's own. */
+async function loadUndici(): Promise<Undici> {
+  const loaded = await loadInPieces('undici', [
+    './lib/core/request.js',
+    './lib/dispatcher/dispatcher-base.js',
+    './lib/dispatcher/client-h1.js',
+    './lib/dispatcher/client-h2.js',
+    './lib/dispatcher/agent.js',
+    './lib/api/index.js',
+    './lib/mock/mock-agent.js',
+    './lib/interceptor/cache.js',
+    './lib/web/fetch/headers.js',
+    './lib/web/fetch/index.js',
+    './lib/web/websocket/websocket.js',
+    './lib/web/cookies/index.js',
+    './index.js',
+  ]);
+  return loaded.at(-1) as Undici;
 }
 
 /** The URL and how far it may go, or OutboundError `refused_url`. Reads the text only; the address is seen later. */

@@ -84,6 +84,7 @@ const LEAVES = [
   'config-keys',
   'config-table',
   'page',
+  'pieces',
   'telemetry',
 ];
 

@@ -9,6 +9,7 @@ import type { Held } from './hand.ts';
 import type { Holds } from './holds.ts';
 import type { Mailer } from './mail.ts';
 import type { MailMessage, MailOutcome, MailSender } from './message.ts';
+import { prepareNodemailer } from './packages.ts';
 import type { EmailContent } from './queue.ts';
 
 export interface EmailChannelParts {
@@ -36,6 +37,10 @@ export class EmailChannel implements Channel {
   constructor(parts: EmailChannelParts) {
     this.#parts = parts;
     this.#host = parts.publicUrl === null ? 'localhost' : new URL(parts.publicUrl).hostname;
+  }
+
+  prepare(): Promise<void> {
+    return prepareNodemailer();
   }
 
   async attempt(claimed: Held, signal: AbortSignal): Promise<Attempt> {

@@ -7,15 +7,24 @@ import { Readable } from 'node:stream';
 import * as base64 from 'nodemailer/lib/base64';
 import type MimeNode from 'nodemailer/lib/mime-node';
 import * as quotedPrintable from 'nodemailer/lib/qp';
+import { Line } from '../pieces.ts';
+
+/** Several servers may be ready at once: of their messages one is written in a turn. */
+const LINE = new Line();
 
 /** The stream of the whole message. Its parts must be texts or bytes, as ours are. */
 export function readWhole(message: MimeNode): Readable {
   return new Readable({
     read() {
-      const whole = write(message);
-      const end = whole.endsWith('\n') ? '' : whole.endsWith('\r') ? '\n' : '\r\n';
-      this.push(Buffer.from(whole + end));
-      this.push(null);
+      LINE.turn()
+        .then(() => {
+          if (this.destroyed) return;
+          const whole = write(message);
+          const end = whole.endsWith('\n') ? '' : whole.endsWith('\r') ? '\n' : '\r\n';
+          this.push(Buffer.from(whole + end));
+          this.push(null);
+        })
+        .catch((error: Error) => this.destroy(error));
     },
   });
 }

@@ -1,11 +1,13 @@
 /**
  * The packages that deliver, loaded with the first delivery: a start is quicker without them, and what answers checks collects
- * a smaller heap. At once and not awaited, so that nothing comes between a decision to send and the sending.
+ * a smaller heap. In short pieces where there is time for it. Afterwards at once and not awaited, so that nothing comes between a
+ * decision to send and the sending.
  */
 
 import { createRequire } from 'node:module';
 import type nodemailer from 'nodemailer';
 import type webPush from 'web-push';
+import { loadInPieces } from '../pieces.ts';
 
 const load = createRequire(import.meta.url);
 
@@ -17,4 +19,41 @@ export function loadNodemailer(): typeof nodemailer {
 /** Encryption and signatures of pushes. */
 export function loadWebPush(): typeof webPush {
   return load('web-push') as typeof webPush;
+}
+
+const prepared = new Map<string, Promise<unknown>>();
+
+/** To be awaited before somebody decides to send a mail: it need not be loaded in one piece then. */
+export async function prepareNodemailer(): Promise<void> {
+  await prepare('nodemailer', [
+    './punycode/index.js',
+    './fetch/index.js',
+    './shared/index.js',
+    './mime-funcs/mime-types.js',
+    './mime-funcs/index.js',
+    './mime-node/index.js',
+    './dkim/index.js',
+    './mailer/index.js',
+    './smtp-connection/index.js',
+    './well-known/index.js',
+    './smtp-pool/index.js',
+    './nodemailer.js',
+  ]);
+}
+
+/** The same for pushes. */
+export async function prepareWebPush(): Promise<void> {
+  await prepare('web-push', ['asn1.js', 'jws', './index.js']);
+}
+
+async function prepare(name: string, files: readonly string[]): Promise<void> {
+  const begun = prepared.get(name) ?? loadInPieces(name, files);
+  prepared.set(name, begun);
+  try {
+    await begun;
+  } catch (error) {
+    // The next one tries again.
+    prepared.delete(name);
+    throw error;
+  }
 }

@@ -10,6 +10,7 @@ import { type Attempt, type Channel, failed } from './attempt.ts';
 import { nextAttemptIn } from './backoff.ts';
 import type { Held } from './hand.ts';
 import type { Holds } from './holds.ts';
+import { prepareWebPush } from './packages.ts';
 import { originOf, type PushOutcome, type PushSender } from './push.ts';
 import type { PushContent } from './queue.ts';
 
@@ -34,6 +35,10 @@ export class PushChannel implements Channel {
 
   constructor(parts: PushChannelParts) {
     this.#parts = parts;
+  }
+
+  prepare(): Promise<void> {
+    return prepareWebPush();
   }
 
   async attempt(claimed: Held, signal: AbortSignal): Promise<Attempt> {

@@ -66,14 +66,15 @@ export class SmtpPools {
     const pool = this.#poolOf(`${sender}:${urgent}`, smtp);
     const limit = new AbortController();
     const cancel = this.#options.clock.after(SMTP_LIMITS.sendMs, () => limit.abort());
-    const signals = [limit.signal, this.#cut.signal, ...(signal === undefined ? [] : [signal])];
+    const unfollow = follow(limit, [this.#cut.signal, ...(signal === undefined ? [] : [signal])]);
     pool.pending++;
-    const sending = hand(pool.transport, mail, AbortSignal.any(signals));
+    const sending = hand(pool.transport, mail, limit.signal);
     this.#sending.add(sending);
     try {
       return await sending;
     } finally {
       cancel();
+      unfollow();
       this.#sending.delete(sending);
       if (--pool.pending === 0 && pool.retired) pool.transport.close();
     }
@@ -109,6 +110,18 @@ export class SmtpPools {
     pool.retired = true;
     if (pool.pending === 0) pool.transport.close();
   }
+}
+
+/** Aborts it with any of the signals; answers how to leave them. `AbortSignal.any` leaves that to the garbage collector, all at once. */
+function follow(controller: AbortController, signals: readonly AbortSignal[]): () => void {
+  const abort = (): void => controller.abort();
+  for (const signal of signals) {
+    if (signal.aborted) abort();
+    else signal.addEventListener('abort', abort, { once: true });
+  }
+  return () => {
+    for (const signal of signals) signal.removeEventListener('abort', abort);
+  };
 }
 
 function createTransport(smtp: SmtpServer, { ca, addressOf = (host) => host }: SmtpPoolOptions) {

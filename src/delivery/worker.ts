@@ -6,6 +6,7 @@
 import type { Clock } from '../clock.ts';
 import type { Database } from '../persistence/database.ts';
 import { type Claimed, claimDue, readPresent, releaseAll, renewLeases } from '../persistence/delivery/claims.ts';
+import { Line } from '../pieces.ts';
 import type { Logger } from '../telemetry.ts';
 import { type Attempt, type Channel, FRESH_MS, failed, postponed } from './attempt.ts';
 import { MAX_ATTEMPTS } from './backoff.ts';
@@ -59,6 +60,8 @@ export class DeliveryWorker {
   readonly #hand = new Hand(WORKER_LIMITS);
   readonly #settling: Settling;
   readonly #underWay = new Set<Promise<void>>();
+  /** Dozens begin together: each does so in a turn of its own. */
+  readonly #line = new Line();
   readonly #cut = new AbortController();
   /** Found to be no more ours. */
   readonly #lost = new WeakSet<Held>();
@@ -142,6 +145,8 @@ export class DeliveryWorker {
       room,
     );
     await failpoints?.hit('claimed');
+    const channels = new Set(result.map(({ channel }) => this.#parts.channels[channel]));
+    await Promise.all([...channels].map((channel) => channel.prepare()));
     this.#begin();
   }
 
@@ -158,6 +163,7 @@ export class DeliveryWorker {
 
   async #deliver(held: Held): Promise<void> {
     const { clock, failpoints, metrics } = this.#parts;
+    await this.#line.turn();
     const startedAt = clock.monotonic();
     let attempt: Attempt;
     try {

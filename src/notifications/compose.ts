@@ -8,6 +8,7 @@ import { type BrandLook, brandsFor } from '../persistence/notifications/brands.t
 import { findReaders, type ReaderRow } from '../persistence/notifications/readers.ts';
 import { fallbacks, findVariants, type TemplateRow } from '../persistence/notifications/templates.ts';
 import { findType, type TypeRow } from '../persistence/notifications/types.ts';
+import { mapInPieces } from '../pieces.ts';
 import { type Personal, renderEach } from './merge.ts';
 import { plainHtml } from './plain.ts';
 import type { Renderer } from './render.ts';
@@ -98,11 +99,11 @@ export async function compose(
 ): Promise<Message[]> {
   refuseMissing(material.variants, order.payload);
   refuseHuge(order, JSON.stringify(order.payload).length + 2 * (order.body?.length ?? 0));
-  if (material.variants.length === 0) return order.recipients.map((email) => plainMessage(material, order, email));
-  const planned = order.recipients.map((email) => plan(material, order, email));
+  if (material.variants.length === 0) return plainMessages(material, order);
+  const planned = await mapInPieces(order.recipients, (email) => plan(material, order, email));
   const outcomes = await renderEach(renderer, planned, `sends of ${material.app.code}`);
   let total = 0;
-  return planned.map(({ email, brandId, variant }, index) => {
+  return await mapInPieces(planned, ({ email, brandId, variant }, index) => {
     const outcome = outcomes[index];
     if (!outcome?.ok) throw unrenderable(variant, outcome?.problem ?? 'it was not rendered');
     const { subject, html, text, pushTitle, pushBody, url } = outcome.rendered;
@@ -169,21 +170,15 @@ function templateOf(variant: TemplateRow) {
 }
 
 /** Without a template: the subject and the text that were sent, as they are. */
-function plainMessage({ type, readers }: Material, order: SendOrder, email: string): Message {
-  const reader = readers.get(email);
+async function plainMessages({ type, readers }: Material, order: SendOrder): Promise<Message[]> {
   const subject = oneLine(order.subject ?? type.name);
   const text = order.body ?? '';
-  return {
-    email,
-    brandId: reader?.brandId ?? null,
-    locale: order.locale ?? reader?.locale ?? SYSTEM_LANGUAGE,
-    subject,
-    html: plainHtml(text),
-    text,
-    pushTitle: subject,
-    pushBody: cut(text),
-    url: order.url,
-  };
+  const words = { subject, html: plainHtml(text), text, pushTitle: subject, pushBody: cut(text), url: order.url };
+  return await mapInPieces(order.recipients, (email) => {
+    const reader = readers.get(email);
+    const locale = order.locale ?? reader?.locale ?? SYSTEM_LANGUAGE;
+    return { email, brandId: reader?.brandId ?? null, locale, ...words };
+  });
 }
 
 /** Nothing in it ends a header's line. */

@@ -5,6 +5,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
+import { Pieces } from '../pieces.ts';
 import type { Rendered, Renderer, RenderJob, RenderOutcome, Shown, TemplateSource, UserMember } from './render.ts';
 import type { Reader } from './variables.ts';
 
@@ -45,17 +46,20 @@ export async function renderEach(
   const shown = await whatIsShown(renderer, all, lane);
   // Nothing that a template, a payload or a name holds is taken for a mark: they are other ones each time.
   const prefix = `Zq${randomBytes(12).toString('hex')}`;
-  const groups = groupsOf(all, shown, prefix);
+  const groups = await groupsOf(all, shown, prefix);
   const rendered = await renderer.render(
     groups.map(({ job }) => job),
     lane,
   );
   const outcomes: RenderOutcome[] = [];
   const alone: number[] = [];
+  const pieces = new Pieces();
   for (const [index, { job, marks, readers }] of groups.entries()) {
+    await pieces.next();
     const outcome = rendered[index] as RenderOutcome;
     const filler = marks === null || !outcome.ok ? null : fillerOf(outcome.rendered, marks, job.template, prefix);
     for (const at of readers) {
+      await pieces.next();
       if (marks === null || !outcome.ok) outcomes[at] = outcome;
       else if (filler === null) alone.push(at);
       else outcomes[at] = { ok: true, rendered: filler((all[at] as Personal).user) };
@@ -79,14 +83,16 @@ async function whatIsShown(
   return new Map(await Promise.all(templates.map(async (one) => [one, await renderer.shown(one, lane)] as const)));
 }
 
-function groupsOf(
+async function groupsOf(
   all: readonly Personal[],
   shown: ReadonlyMap<TemplateSource, Shown>,
   prefix: string,
-): readonly Group[] {
+): Promise<readonly Group[]> {
   const groups: Group[] = [];
   const known = new Map<TemplateSource, Map<string, Group>>();
+  const pieces = new Pieces();
   for (const [at, { job, user, look }] of all.entries()) {
+    await pieces.next();
     const members = shown.get(job.template) ?? null;
     if (members === null) {
       groups.push({ job, readers: [at], marks: null });

@@ -66,6 +66,8 @@ export class Renderer {
   /** By the hash of a template's parts. */
   readonly #shown = new Map<string, Shown>();
   #cancelIdle: () => void = () => undefined;
+  /** A process was started in this turn of the event loop, which each of them takes some milliseconds of. */
+  #grown = false;
   #closed = false;
 
   /** Starts nothing until there is something to render. */
@@ -201,9 +203,14 @@ export class Renderer {
   }
 
   #grow(): RenderProcess | null {
-    if (this.#workers.size >= this.#size) return null;
+    if (this.#grown || this.#workers.size >= this.#size) return null;
     const worker = new RenderProcess(this.#clock, (gone) => this.#workers.delete(gone));
     this.#workers.add(worker);
+    this.#grown = true;
+    setImmediate(() => {
+      this.#grown = false;
+      if (!this.#closed) this.#dispatch();
+    });
     return worker;
   }
 }

@@ -4,7 +4,6 @@
  */
 
 import { hash } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
 import { administer, type By, editorOf } from '../administration/administer.ts';
 import { enqueue, type WrittenDelivery, writeDelivery } from '../delivery/queue.ts';
 import type { Turns } from '../directory/turns.ts';
@@ -22,6 +21,7 @@ import {
   type SendRequestRow,
 } from '../persistence/notifications/sends.ts';
 import { holdType, type TypeRow } from '../persistence/notifications/types.ts';
+import { mapInPieces, turn } from '../pieces.ts';
 import { unknownApplication } from './applications.ts';
 import { channelsFor } from './channels.ts';
 import { compose, gather, type Material, type Message, type SendOrder, unknownReference } from './compose.ts';
@@ -166,7 +166,9 @@ async function store(tx: Tx, { app, order, request, material, messages, link, un
   if (type === undefined) throw unknownReference('type', `type names no notification type of ${app}`);
 
   const recipients = await holdRecipients(tx, scope, order.recipients);
-  const planned = messages.map((message) => decide(type, message, recipients.get(message.email) as RecipientRow));
+  const planned = await mapInPieces(messages, (message) =>
+    decide(type, message, recipients.get(message.email) as RecipientRow),
+  );
   const inserting = insertNotifications(
     tx,
     { ...scope, payload: order.payload },
@@ -215,8 +217,8 @@ async function writeAll(
   { icon }: SendOrder,
   link: ToStore['link'],
 ): Promise<string[][]> {
-  await setImmediate();
-  return planned.map(({ message, notification, email, push }) => {
+  await turn();
+  return await mapInPieces(planned, ({ message, notification, email, push }) => {
     const { brandId, locale, subject, html, text, url } = message;
     const written: string[] = [];
     if (email) {

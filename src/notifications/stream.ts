@@ -13,6 +13,7 @@ import {
   type Told,
   whoseIsAnother,
 } from '../persistence/notifications/inbox.ts';
+import { Pieces } from '../pieces.ts';
 import type { Logger } from '../telemetry.ts';
 import { StreamOrder } from './stream-order.ts';
 import { StreamSession } from './stream-session.ts';
@@ -26,6 +27,8 @@ const MAX_MISSED = 200;
 /** Persons that are looked up in one statement, and of whom it is asked whether there is anything new. */
 const BATCH = 250;
 const POLL_BATCH = 1000;
+/** Streams that are written to in one turn of the event loop. */
+const WRITTEN_AT_ONCE = 20;
 /** Milliseconds between looks at who may still read. A deactivation is known within half a second. */
 const WATCH_MS = 250;
 /** Nobody is deactivated without a new revision; by hand, in the database, somebody may be. */
@@ -55,6 +58,7 @@ export class InboxStreams {
   #looking: Promise<void> | undefined;
   #polling: Promise<void> | undefined;
   #ending: Promise<void> | undefined;
+  #beating: Promise<void> | undefined;
   #listening: Promise<(() => Promise<void>) | null> | undefined;
   #cancelWatch: () => void = () => undefined;
   #polledAt = 0;
@@ -111,7 +115,7 @@ export class InboxStreams {
     for (const session of this.#all()) session.end();
     const unlisten = await this.#listening;
     await unlisten?.();
-    await Promise.all([this.#looking, this.#polling, this.#ending]);
+    await Promise.all([this.#looking, this.#polling, this.#ending, this.#beating]);
   }
 
   /** For the session: its reader has asked for the first event. */
@@ -181,13 +185,10 @@ export class InboxStreams {
   #check(): void {
     const { clock } = this.#options;
     const [now, time] = [clock.monotonic(), clock.now()];
-    for (const session of this.#all()) {
-      if (time >= session.expiresAt) session.end();
-      else if (now - session.beatAt >= HEARTBEAT_MS) {
-        session.beatAt = now;
-        session.beat();
-      }
-    }
+    for (const session of this.#all()) if (time >= session.expiresAt) session.end();
+    this.#beating ??= this.#beat(now).finally(() => {
+      this.#beating = undefined;
+    });
     // A database that does not answer holds up neither the rest of this nor the next look.
     this.#ending ??= this.#endInactive(now).finally(() => {
       this.#ending = undefined;
@@ -203,25 +204,42 @@ export class InboxStreams {
     }
   }
 
+  /** Those who were told nothing for so long: thousands that were opened together are due together. */
+  async #beat(now: number): Promise<void> {
+    const pieces = new Pieces(WRITTEN_AT_ONCE);
+    for (const session of this.#all()) {
+      if (now - session.beatAt < HEARTBEAT_MS) continue;
+      await pieces.next();
+      session.beatAt = now;
+      session.beat();
+    }
+  }
+
   /** All are looked at when anything has changed, else those who are new. */
   async #endInactive(now: number): Promise<void> {
     const revision = this.#options.revision();
     const all = revision !== this.#checked.revision || now - this.#checked.at >= RECHECK_MS;
     const emails = [...(all ? this.#sessions.keys() : this.#unchecked)];
     this.#unchecked = new Set();
-    let known = true;
+    const pieces = new Pieces();
+    const known: boolean[] = [];
     for (let from = 0; from < emails.length; from += POLL_BATCH) {
-      await Promise.all(
-        emails.slice(from, from + POLL_BATCH).map(async (email) => {
-          const active = await this.#isActive(email);
-          if (active === false) for (const session of this.#sessions.get(email) ?? []) session.end();
-          if (active !== null) return;
-          known = false;
-          this.#unchecked.add(email);
-        }),
-      );
+      const asked: Promise<boolean>[] = [];
+      for (const email of emails.slice(from, from + POLL_BATCH)) {
+        await pieces.next();
+        asked.push(this.#endIfInactive(email));
+      }
+      known.push(...(await Promise.all(asked)));
     }
-    if (all && known) this.#checked = { revision, at: now };
+    if (all && known.every((one) => one)) this.#checked = { revision, at: now };
+  }
+
+  /** Whether it is known. */
+  async #endIfInactive(email: string): Promise<boolean> {
+    const active = await this.#isActive(email);
+    if (active === null) this.#unchecked.add(email);
+    else if (!active) for (const session of this.#sessions.get(email) ?? []) session.end();
+    return active !== null;
   }
 
   /** Trouble is no deactivation: whoever was allowed to read goes on, and is asked about again. */
@@ -284,8 +302,10 @@ export class InboxStreams {
       counts: await countUnreadOf(tx, emails),
     }));
     const itemsOf = Map.groupBy(items, ({ email }) => email);
+    const pieces = new Pieces(WRITTEN_AT_ONCE);
     for (const { email } of positions) {
       for (const session of this.#sessions.get(email) ?? []) {
+        await pieces.next();
         session.tell(itemsOf.get(email) ?? [], counts.get(email) ?? 0);
       }
     }

@@ -29,7 +29,13 @@ describe('a mail in one piece', () => {
       fc.constantFrom('\n', '\r\n', '.', '\n.\n', ' \n', '=', '\t', 'ž', '日本語', '😀', '--b', 'a'.repeat(90)),
       fc.string({ unit: 'binary' }),
     );
-    const words = fc.array(unit, { maxLength: 60 }).map((parts) => parts.join('').toWellFormed());
+    // No part of ours ends with a space or a tab: there the library's own stream breaks lines otherwise than its functions do.
+    const words = fc.array(unit, { maxLength: 60 }).map((parts) =>
+      parts
+        .join('')
+        .toWellFormed()
+        .replace(/[\t ]+$/, ''),
+    );
     await fc.assert(
       fc.asyncProperty(words, words, words, async (subject, text, html) => {
         const [theirs, ours] = await Promise.all([

@@ -10,9 +10,9 @@ export interface DeliveryRow {
   content: unknown;
 }
 
-/** In one statement at most so many rows and characters: PGlite's statements run on the event loop. */
+/** In one statement at most so many rows and characters: it is put together in one turn, and PGlite's run on the event loop. */
 const BATCH = 500;
-const BATCH_CHARACTERS = 1024 * 1024;
+const BATCH_CHARACTERS = 512 * 1024;
 
 /** Stores deliveries, due at once, each as `writtenDelivery` wrote it. */
 export async function insertDeliveries(

@@ -1,0 +1,158 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { compose, type Material, type Message, type SendOrder } from '../../src/notifications/compose.ts';
+import { type Personal, renderEach } from '../../src/notifications/merge.ts';
+import type { Rendered, Renderer, RenderJob, RenderOutcome, Shown } from '../../src/notifications/render.ts';
+import { Sends, type SendsOptions } from '../../src/notifications/send.ts';
+import { variablesOf } from '../../src/notifications/variables.ts';
+import type { TemplateRow } from '../../src/persistence/notifications/templates.ts';
+import type { TypeRow } from '../../src/persistence/notifications/types.ts';
+import { PIECE_MS } from '../../src/pieces.ts';
+import { useDatabase } from '../support/databases.ts';
+import { PerTurn } from '../support/turns.ts';
+
+/** Looks at the clock until a piece is over. */
+const LOOKS = 20;
+const RECIPIENTS = Array.from({ length: 1000 }, (_, at) => `reader${at}@example.com`);
+const APP = { id: 1, code: 'billing', name: 'Billing' };
+const RENDERED: Rendered = { subject: 'S', html: '<p>H</p>', text: 'H', pushTitle: null, pushBody: null, url: null };
+
+/** Renders nothing; `rendered` hears of each outcome that is read. */
+function renderer(shown: Shown, rendered: () => void = () => undefined): Renderer {
+  const outcome = {
+    ok: true,
+    get rendered() {
+      rendered();
+      return RENDERED;
+    },
+  } as const satisfies RenderOutcome;
+  const parts: Pick<Renderer, 'shown' | 'render'> = {
+    shown: () => Promise.resolve(shown),
+    render: (jobs: readonly RenderJob[]) => Promise.resolve(jobs.map(() => outcome)),
+  };
+  return parts as Renderer;
+}
+
+const order: SendOrder = {
+  type: 'generic',
+  recipients: RECIPIENTS,
+  payload: {},
+  subject: 'News',
+  body: 'Hello.',
+  url: null,
+  icon: null,
+  locale: null,
+  templateKey: null,
+};
+
+/** Checks are answered on the thread that all of this is done on. */
+describe('of a send to a thousand only some are dealt with in one turn of the event loop:', () => {
+  beforeEach(() => {
+    let looks = 0;
+    jest.spyOn(performance, 'now').mockImplementation(() => (looks++ * PIECE_MS) / LOOKS);
+  });
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  test('choosing what to say, and taking what was rendered', async () => {
+    let planned: () => void = () => undefined;
+    class Readers extends Map<string, never> {
+      override get(): undefined {
+        planned();
+        return undefined;
+      }
+    }
+    const variant = {
+      ...RENDERED,
+      id: 1,
+      locale: 'en',
+      key: 'default',
+      requiredVariables: [],
+    } as unknown as TemplateRow;
+    const type = { id: 1, code: 'generic', name: 'Generic' } as unknown as TypeRow;
+    const material: Material = {
+      app: APP,
+      type,
+      variants: [variant],
+      fallbacks: new Map(),
+      readers: new Readers(),
+      brands: [],
+    };
+    let messages: readonly Message[] = [];
+    const { total, most } = await PerTurn.while(async (happened) => {
+      planned = happened;
+      messages = await compose(material, order, renderer(null, happened), false);
+    });
+    expect(messages.map(({ email }) => email)).toEqual(RECIPIENTS);
+    expect(total).toBe(2000);
+    expect(most).toBeLessThanOrEqual(LOOKS);
+  });
+
+  test('telling readers apart, and filling in their names', async () => {
+    let asked: () => void = () => undefined;
+    const all = RECIPIENTS.map((email): Personal => {
+      const known = { email, firstName: 'Ann', lastName: null, displayName: null, locale: null };
+      const variables = variablesOf({ user: known, app: APP, brand: undefined, locale: 'en' });
+      return {
+        job: { template: RENDERED, payload: {}, variables },
+        get user() {
+          asked();
+          return variables.user;
+        },
+        look: '',
+      };
+    });
+    const { total, most } = await PerTurn.while(async (happened) => {
+      asked = happened;
+      expect(await renderEach(renderer(['firstName']), all)).toHaveLength(1000);
+    });
+    expect(total).toBe(2000);
+    expect(most).toBeLessThanOrEqual(LOOKS);
+  });
+
+  describe('writing deliveries,', () => {
+    const fixture = useDatabase('postgresql');
+
+    test('in one transaction all the same', async () => {
+      await fixture.database.change(async (tx) => {
+        await sql`insert into application (code, name) values ('billing', 'Billing')`.execute(tx.kysely);
+        await sql`
+          insert into notification_type (application_id, code, name)
+          select id, 'generic', 'Generic' from application where code = 'billing'`.execute(tx.kysely);
+        return { result: null, scopes: ['p:billing'] };
+      });
+      let linked: () => void = () => undefined;
+      const link = (person: number): string => {
+        linked();
+        return `https://usher.example.com/${person}`;
+      };
+      const sends = new Sends({
+        database: fixture.database,
+        renderer: renderer(null),
+        unsubscriptions: { linker: () => Promise.resolve(link) } as unknown as SendsOptions['unsubscriptions'],
+        turns: { take: (work) => work() },
+        allowHttp: false,
+        arrived: () => undefined,
+        ring: () => undefined,
+      });
+      const { total, most } = await PerTurn.while(async (happened) => {
+        linked = happened;
+        const sent = await sends.bySystem('billing', order, null);
+        expect(sent.map(({ email }) => email)).toEqual(RECIPIENTS);
+      });
+      expect(total).toBe(1000);
+      expect(most).toBeLessThanOrEqual(LOOKS);
+      const stored = await fixture.database.read(async (tx) => {
+        const { rows } = await sql<{ transactions: number; deliveries: number; own: number }>`
+          select count(distinct d.xmin::text)::int as transactions, count(*)::int as deliveries,
+                 count(*) filter (where d.content ->> 'to' = p.email and d.content ->> 'unsubscribeUrl' like '%/' || p.id)::int as own
+            from delivery d join notification n on n.id = d.notification_id join person p on p.id = n.person_id`.execute(
+          tx.kysely,
+        );
+        return rows[0];
+      });
+      expect(stored).toEqual({ transactions: 1, deliveries: 1000, own: 1000 });
+    });
+  });
+});
