@@ -88,6 +88,20 @@ export const DOORS: readonly Mutant[] = [
     'gateway/http',
   ),
   mutant(
+    'the encoding of the other protocol leads past the reader of Connect',
+    'gateway/connect.ts',
+    'exchange.header(encodingOf(media));',
+    "exchange.header('grpc-encoding');",
+    'gateway/connect',
+  ),
+  mutant(
+    'every address of an IPv6 network is a caller of its own',
+    'address-kind.ts',
+    'if (!EMBEDDING.includes(value >> 32n)) return `${(value >> 64n).toString(16)}/64`;',
+    'if (!EMBEDDING.includes(value >> 32n)) return `${value.toString(16)}/64`;',
+    'gateway/server',
+  ),
+  mutant(
     'pages of other origins may use the surfaces of keys',
     'gateway/browsers.ts',
     'if (origin === undefined || origin === site.origin) return;',
