@@ -9,11 +9,23 @@ import { setImmediate } from 'node:timers/promises';
 /** A piece ends once it has taken so long. */
 export const PIECE_MS = 1;
 
-/** Turns of the event loop for all who stand in it: one of them in each, first come, first served. */
+/** Turns of the event loop for all who stand in it: so many of them in each, first come, first served. */
 export class Line {
+  readonly #width: number;
   #last: Promise<void> = Promise.resolve();
+  /** Who may still go with the last. */
+  #room = 0;
+
+  constructor(width = 1) {
+    this.#width = width;
+  }
 
   turn(): Promise<void> {
+    if (this.#room > 0) {
+      this.#room--;
+      return this.#last;
+    }
+    this.#room = this.#width - 1;
     this.#last = this.#last.then(() => setImmediate());
     return this.#last;
   }

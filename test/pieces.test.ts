@@ -55,8 +55,8 @@ describe('long work', () => {
   });
 });
 
-test('of those who stand in a line one has each turn, in their order', async () => {
-  const line = new Line();
+test.each([1, 4])('of those who stand in a line %i have each turn, in their order', async (width) => {
+  const line = new Line(width);
   const order: number[] = [];
   const { most } = await PerTurn.while(async (happened) => {
     await Promise.all(
@@ -67,7 +67,7 @@ test('of those who stand in a line one has each turn, in their order', async () 
       }),
     );
   });
-  expect(most).toBe(1);
+  expect(most).toBe(width);
   expect(order).toEqual(Array.from({ length: 20 }, (_, at) => at));
 });
 

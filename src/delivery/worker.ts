@@ -52,6 +52,8 @@ export const WORKER_LIMITS = {
 
 /** What waits because the database does is left alone for so long. */
 const UNREAD_MS = 2000;
+/** Deliveries that begin in one turn of the event loop. */
+const BEGIN_IN_A_TURN = 4;
 /** It is due again when its lease ends. */
 const UNSETTLED = 'a delivery could not be dealt with';
 
@@ -60,8 +62,8 @@ export class DeliveryWorker {
   readonly #hand = new Hand(WORKER_LIMITS);
   readonly #settling: Settling;
   readonly #underWay = new Set<Promise<void>>();
-  /** Dozens begin together: each does so in a turn of its own. */
-  readonly #line = new Line();
+  /** Dozens begin together: a few in each turn. One by one, pushes wait for turns and not for the processor. */
+  readonly #line = new Line(BEGIN_IN_A_TURN);
   readonly #cut = new AbortController();
   /** Found to be no more ours. */
   readonly #lost = new WeakSet<Held>();

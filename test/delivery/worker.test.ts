@@ -194,7 +194,7 @@ describe('claims', () => {
 describe('a worker with a crowd in hand', () => {
   const fixture = useDatabase('postgresql');
 
-  test('begins one a turn of the event loop, each once it is prepared', async () => {
+  test('begins a few a turn of the event loop, each once it is prepared', async () => {
     const { database } = fixture;
     const log = createLogger('silent');
     const bell = new DeliveryBell();
@@ -230,7 +230,9 @@ describe('a worker with a crowd in hand', () => {
     });
     await worker.close();
     expect(done).toHaveLength(120);
-    expect([total, most]).toEqual([120, 1]);
+    expect(total).toBe(120);
+    // What had room in an earlier turn goes before them.
+    expect(most).toBeLessThanOrEqual(8);
   });
 });
 
