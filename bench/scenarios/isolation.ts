@@ -2,6 +2,7 @@
  * What those who ask Check notice of everything else that the service does, once where one process does it all and once where they
  * have a process of their own: 1,000 questions a second, paced, beside each of the disturbances.
  */
+import { constants, setPriority } from 'node:os';
 import { makeManifestDataset } from '../dataset.ts';
 import { Generator } from '../generator-client.ts';
 import type { Lab } from '../lab.ts';
@@ -17,6 +18,8 @@ const PER_SECOND = 1000;
 const SLICE_MS = 4000;
 /** For a disturbance that takes its time by itself. */
 const LONG_SLICE_MS = 20_000;
+/** All of them: facts hold for 30 s, longer than any slice after them. */
+const QUESTIONS = 50_000;
 const READERS = 10_000;
 const ASSIGNED = 100_000;
 /** Streams that are being opened at once. */
@@ -139,9 +142,11 @@ async function slice(generator: Generator, durationMs = SLICE_MS): Promise<Slice
   return await generator.slice('service', { inFlight: 0, order: 'paced', perSecond: PER_SECOND, durationMs });
 }
 
+/** Connects, and asks every question once: of what is read from the database first, PostgreSQL's waiting is all that would be seen. */
 async function connect(generator: Generator, { asked }: Stage): Promise<void> {
   const open = { protocol: 'grpc', port: asked.grpcPort, answers: 'known', key: KEY, requests: [] } as const;
   await generator.open({ target: 'service', workload: 'all', connections: 4, ...open });
+  await generator.slice('service', { inFlight: 64, order: 'once', from: 0, to: QUESTIONS });
 }
 
 /** Check beside a disturbance, from its beginning on. */
@@ -166,7 +171,6 @@ async function beside(generator: Generator, stage: Stage, disturbance: Disturban
 
 async function stageOf(lab: Lab, apart: boolean): Promise<Stage> {
   const databaseUrl = await lab.copyOf(await lab.data());
-  await lab.postgresGivesWay();
   // Sized to hold the facts of all who are asked about, as in check-all-warm.
   const env = { CACHE_PERSONS: '20000', CACHE_MEMBERS: '100000' };
   const room = await Newsroom.open(lab, {
@@ -176,6 +180,8 @@ async function stageOf(lab: Lab, apart: boolean): Promise<Stage> {
     env,
   });
   room.sinks.giveWay();
+  // As if it, too, had a machine of its own: what is left to be seen is what they share, the database.
+  if (apart) setPriority(room.service.pid, constants.priority.PRIORITY_LOW);
   const asked = apart
     ? await Service.start({ databaseUrl, core: null, env: { ...env, USHER_ROLES: 'rpc,gateway' } })
     : room.service;
@@ -184,13 +190,13 @@ async function stageOf(lab: Lab, apart: boolean): Promise<Stage> {
 
 export async function isolation(lab: Lab): Promise<Row[]> {
   const rows: Row[] = [];
+  await lab.postgresGivesWay();
   for (const apart of [false, true]) {
     const named = apart ? 'apart' : 'in one process';
     const stage = await stageOf(lab, apart);
     const generator = new Generator();
     try {
       await connect(generator, stage);
-      await generator.slice('service', { inFlight: 64, durationMs: 4000 });
       const normal = await slice(generator);
       lab.say(
         `isolation, ${named}: nothing else: p99 ${normal.p99.toFixed(2)} ms, longest ${normal.max.toFixed(1)} ms`,
