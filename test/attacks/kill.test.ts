@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type RunningService, startService } from '../cli/harness.ts';
@@ -34,7 +34,8 @@ describe.each(KINDS)('kill -9 under sends (%s)', (kind) => {
   /** Whom mail came to, and how often; the development mailbox keeps the newest 200. */
   function delivered(): Map<string, number> {
     const directory = join(storage.dataDir, 'mailbox');
-    const names = readdirSync(directory).filter((name) => name.endsWith('.json'));
+    // It is made with the first mail, before which the first kill may have come.
+    const names = (existsSync(directory) ? readdirSync(directory) : []).filter((name) => name.endsWith('.json'));
     const to = names.map((name) => JSON.parse(readFileSync(join(directory, name), 'utf8')).to as string);
     return new Map([...Map.groupBy(to, (address) => address)].map(([address, all]) => [address, all.length]));
   }

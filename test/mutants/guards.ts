@@ -269,8 +269,8 @@ export const PEOPLE: readonly Mutant[] = [
   mutant(
     'a stream goes on after its user was deactivated',
     'notifications/stream.ts',
-    'if (active === false) for',
-    'if (active !== active) for',
+    'else if (!active) for',
+    'else if (active === null) for',
     'notifications/stream',
   ),
   mutant(
