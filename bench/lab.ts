@@ -1,13 +1,14 @@
 /** What the scenarios share: settings, the PostgreSQL server with the data set in it, and how much to measure. */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { constants, setPriority, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { type PostgresServer, startPostgres } from '../test/support/postgres-server.ts';
 import { makeDataset } from './dataset.ts';
 import { loadDataset } from './load-postgres.ts';
+import { giveWay } from './processes.ts';
 import type { Row } from './report.ts';
 import { Service } from './service.ts';
 
@@ -56,6 +57,7 @@ export type Scenario = (lab: Lab) => Promise<Row[]>;
 export class Lab {
   readonly settings: Settings;
   #postgres: Promise<PostgresServer> | null = null;
+  #gaveWay: Promise<void> | null = null;
   #data: Promise<string> | null = null;
   #databases = 0;
   readonly #logDir = mkdtempSync(join(tmpdir(), 'usher-bench-log-'));
@@ -104,12 +106,17 @@ export class Lab {
    * From now on PostgreSQL gives way to the generator, whose core it shares where there are but two: elsewhere it has a machine of
    * its own, and what is to be seen is what the service makes its callers wait for, not what the generator waits for.
    */
-  async postgresGivesWay(): Promise<void> {
+  postgresGivesWay(): Promise<void> {
+    this.#gaveWay ??= this.#giveWay();
+    return this.#gaveWay;
+  }
+
+  async #giveWay(): Promise<void> {
     const { pid } = await this.#server();
     // Those of its processes that are there already; later ones inherit it from the first.
     const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=', '--ppid', String(pid)]);
     for (const one of [pid, ...stdout.split('\n').map(Number).filter(Boolean)]) {
-      setPriority(one, constants.priority.PRIORITY_LOW);
+      giveWay(one);
     }
   }
 

@@ -2,7 +2,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import { availableParallelism } from 'node:os';
+import { availableParallelism, constants, setPriority } from 'node:os';
 import packageJson from '../package.json' with { type: 'json' };
 
 /** The heap of the service as package.json's "start" shapes it; the bare servers get the same. */
@@ -108,6 +108,11 @@ export function memory(pid: number): { rss: number; largest: number } {
 }
 
 /** A child whose pid is known, or an error: it did not start. */
+/** It gets what processor time the others leave: elsewhere it has a machine of its own. Later ones inherit it from it. */
+export function giveWay(pid: number): void {
+  setPriority(pid, constants.priority.PRIORITY_LOW);
+}
+
 export function pidOf(child: ChildProcess): number {
   if (child.pid === undefined) throw new Error('the process did not start');
   return child.pid;

@@ -1,7 +1,6 @@
 /** Where mails and pushes go in the scenarios of notifications: `sinks.ts` as a child. */
 import type { ChildProcess } from 'node:child_process';
-import { constants, setPriority } from 'node:os';
-import { pidOf, spawnPinned, stop } from './processes.ts';
+import { giveWay, pidOf, spawnPinned, stop } from './processes.ts';
 
 export interface Counts {
   mails: number;
@@ -33,7 +32,7 @@ export class Sinks {
 
   /** They have a machine of their own elsewhere, too: see `Lab.postgresGivesWay`. */
   giveWay(): void {
-    setPriority(pidOf(this.#child), constants.priority.PRIORITY_LOW);
+    giveWay(pidOf(this.#child));
   }
 
   async stop(): Promise<void> {

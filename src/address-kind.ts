@@ -60,16 +60,11 @@ const ROWS6 = compile(IPV6, 128, toNumber6);
 
 /** The kind of a literal address, zone identifiers ignored. What is no address is `never`. */
 export function addressKind(text: string): AddressKind {
-  const address = text.split('%', 1)[0] ?? '';
-  try {
-    if (!address.includes(':')) return match(ROWS4, toNumber4(address));
-    const value = toNumber6(address);
-    if (EMBEDDING.includes(value >> 32n)) return match(ROWS4, value & 0xffff_ffffn);
-    return isIsatap(value) ? 'never' : match(ROWS6, value);
-  } catch (error) {
-    if (error instanceof SyntaxError) return 'never';
-    throw error;
-  }
+  const address = readAddress(text);
+  if (address === null) return 'never';
+  const { family, value } = address;
+  if (family === 4) return match(ROWS4, value);
+  return isIsatap(value) ? 'never' : match(ROWS6, value);
 }
 
 /**
@@ -85,14 +80,23 @@ export function isLoopbackHost(host: string): boolean {
  * household or server has (RFC 6177). What is no address counts as it is.
  */
 export function networkOf(text: string): string {
+  const address = readAddress(text);
+  if (address === null) return text;
+  const { family, value } = address;
+  if (family === 6) return `${(value >> 64n).toString(16)}/64`;
+  return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 0xffn).join('.');
+}
+
+/** As a number, without its zone; an IPv4 address in an IPv6 spelling as what it is. Null for what is no address. */
+function readAddress(text: string): { family: 4 | 6; value: bigint } | null {
   const address = text.split('%', 1)[0] ?? '';
-  if (!address.includes(':')) return text;
   try {
+    if (!address.includes(':')) return { family: 4, value: toNumber4(address) };
     const value = toNumber6(address);
-    if (!EMBEDDING.includes(value >> 32n)) return `${(value >> 64n).toString(16)}/64`;
-    return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 0xffn).join('.');
+    if (EMBEDDING.includes(value >> 32n)) return { family: 4, value: value & 0xffff_ffffn };
+    return { family: 6, value };
   } catch (error) {
-    if (error instanceof SyntaxError) return text;
+    if (error instanceof SyntaxError) return null;
     throw error;
   }
 }

@@ -83,6 +83,7 @@ const LEAVES = [
   'config',
   'config-keys',
   'config-table',
+  'on-demand',
   'page',
   'pieces',
   'telemetry',

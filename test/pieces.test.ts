@@ -1,18 +1,12 @@
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { Line, loadInPieces, mapInPieces, PIECE_MS } from '../src/pieces.ts';
-import { PerTurn } from './support/turns.ts';
+import { describe, expect, test } from '@jest/globals';
+import { Line, loadInPieces, mapInPieces } from '../src/pieces.ts';
+import { PerTurn, useCountedPieces } from './support/turns.ts';
 
 /** Looks at the clock until a piece is over. */
 const LOOKS = 10;
 
 describe('long work', () => {
-  beforeEach(() => {
-    let looks = 0;
-    jest.spyOn(performance, 'now').mockImplementation(() => (looks++ * PIECE_MS) / LOOKS);
-  });
-  afterEach(() => {
-    jest.restoreAllMocks();
-  });
+  useCountedPieces(LOOKS);
   const numbers = Array.from({ length: 200 }, (_, at) => at);
 
   test('is done in pieces, in its order', async () => {

@@ -2,12 +2,12 @@
  * What those who ask Check notice of everything else that the service does, once where one process does it all and once where they
  * have a process of their own: 1,000 questions a second, paced, beside each of the disturbances.
  */
-import { constants, setPriority } from 'node:os';
 import { makeManifestDataset } from '../dataset.ts';
 import { Generator } from '../generator-client.ts';
 import type { Lab } from '../lab.ts';
 import { manifestYaml } from '../manifest-file.ts';
 import { APP, Newsroom, reader } from '../newsroom.ts';
+import { giveWay } from '../processes.ts';
 import { type Row, row } from '../report.ts';
 import { KEY, Service } from '../service.ts';
 import type { SliceResult } from '../slice.ts';
@@ -18,8 +18,6 @@ const PER_SECOND = 1000;
 const SLICE_MS = 4000;
 /** For a disturbance that takes its time by itself. */
 const LONG_SLICE_MS = 20_000;
-/** All of them: facts hold for 30 s, longer than any slice after them. */
-const QUESTIONS = 50_000;
 const READERS = 10_000;
 const ASSIGNED = 100_000;
 /** Streams that are being opened at once. */
@@ -142,11 +140,11 @@ async function slice(generator: Generator, durationMs = SLICE_MS): Promise<Slice
   return await generator.slice('service', { inFlight: 0, order: 'paced', perSecond: PER_SECOND, durationMs });
 }
 
-/** Connects, and asks every question once: of what is read from the database first, PostgreSQL's waiting is all that would be seen. */
+/** Connects, and asks every question once, which holds for 30 s, longer than any slice: of what is read from the database first, PostgreSQL's waiting is all that would be seen. */
 async function connect(generator: Generator, { asked }: Stage): Promise<void> {
   const open = { protocol: 'grpc', port: asked.grpcPort, answers: 'known', key: KEY, requests: [] } as const;
-  await generator.open({ target: 'service', workload: 'all', connections: 4, ...open });
-  await generator.slice('service', { inFlight: 64, order: 'once', from: 0, to: QUESTIONS });
+  const questions = await generator.open({ target: 'service', workload: 'all', connections: 4, ...open });
+  await generator.slice('service', { inFlight: 64, order: 'once', from: 0, to: questions });
 }
 
 /** Check beside a disturbance, from its beginning on. */
@@ -181,7 +179,7 @@ async function stageOf(lab: Lab, apart: boolean): Promise<Stage> {
   });
   room.sinks.giveWay();
   // As if it, too, had a machine of its own: what is left to be seen is what they share, the database.
-  if (apart) setPriority(room.service.pid, constants.priority.PRIORITY_LOW);
+  if (apart) giveWay(room.service.pid);
   const asked = apart
     ? await Service.start({ databaseUrl, core: null, env: { ...env, USHER_ROLES: 'rpc,gateway' } })
     : room.service;

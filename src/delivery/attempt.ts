@@ -18,7 +18,7 @@ export interface Channel {
   /** Rejects only where something is wrong on our side. After `signal` it comes to an end soon. */
   attempt(claimed: Held, signal: AbortSignal): Promise<Attempt>;
   /** To be awaited before the first attempts. */
-  prepare(): Promise<void>;
+  prepare(): Promise<unknown>;
   /** Ends what it keeps for attempts to come. */
   close?(): Promise<void>;
 }

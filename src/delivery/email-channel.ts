@@ -39,7 +39,7 @@ export class EmailChannel implements Channel {
     this.#host = parts.publicUrl === null ? 'localhost' : new URL(parts.publicUrl).hostname;
   }
 
-  prepare(): Promise<void> {
+  prepare(): Promise<unknown> {
     return prepareNodemailer();
   }
 

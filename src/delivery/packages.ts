@@ -7,6 +7,7 @@
 import { createRequire } from 'node:module';
 import type nodemailer from 'nodemailer';
 import type webPush from 'web-push';
+import { onDemand } from '../on-demand.ts';
 import { loadInPieces } from '../pieces.ts';
 
 const load = createRequire(import.meta.url);
@@ -21,11 +22,9 @@ export function loadWebPush(): typeof webPush {
   return load('web-push') as typeof webPush;
 }
 
-const prepared = new Map<string, Promise<unknown>>();
-
 /** To be awaited before somebody decides to send a mail: it need not be loaded in one piece then. */
-export async function prepareNodemailer(): Promise<void> {
-  await prepare('nodemailer', [
+export const prepareNodemailer = onDemand(() =>
+  loadInPieces('nodemailer', [
     './punycode/index.js',
     './fetch/index.js',
     './shared/index.js',
@@ -38,22 +37,8 @@ export async function prepareNodemailer(): Promise<void> {
     './well-known/index.js',
     './smtp-pool/index.js',
     './nodemailer.js',
-  ]);
-}
+  ]),
+);
 
 /** The same for pushes. */
-export async function prepareWebPush(): Promise<void> {
-  await prepare('web-push', ['asn1.js', 'jws', './index.js']);
-}
-
-async function prepare(name: string, files: readonly string[]): Promise<void> {
-  const begun = prepared.get(name) ?? loadInPieces(name, files);
-  prepared.set(name, begun);
-  try {
-    await begun;
-  } catch (error) {
-    // The next one tries again.
-    prepared.delete(name);
-    throw error;
-  }
-}
+export const prepareWebPush = onDemand(() => loadInPieces('web-push', ['asn1.js', 'jws', './index.js']));

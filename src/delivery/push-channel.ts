@@ -37,7 +37,7 @@ export class PushChannel implements Channel {
     this.#parts = parts;
   }
 
-  prepare(): Promise<void> {
+  prepare(): Promise<unknown> {
     return prepareWebPush();
   }
 

@@ -101,7 +101,6 @@ async function serve(options: ConnectDoorOptions, exchange: Exchange, handler: U
 /** 401, 429, 403: in the order of the other doors. */
 async function admit(options: ConnectDoorOptions, exchange: Exchange): Promise<UsherError | null> {
   const { services, rateLimit, site } = options;
-  const address = `ip:${options.address(exchange)}`;
   let actor: string | null;
   try {
     const { requestId, signal } = exchange;
@@ -109,11 +108,11 @@ async function admit(options: ConnectDoorOptions, exchange: Exchange): Promise<U
     actor = GUARD.actor(await GUARD.identify(services, request));
     exchange.caller = actor;
   } catch (error) {
-    await rateLimit?.take(address);
+    await rateLimit?.take(`ip:${options.address(exchange)}`);
     return toUsherError(error);
   }
   try {
-    await rateLimit?.take(actor ?? address);
+    await rateLimit?.take(actor ?? `ip:${options.address(exchange)}`);
     refuseBrowser(site, exchange);
     return null;
   } catch (error) {

@@ -1,7 +1,7 @@
 /** Requests a minute and caller, kept in memory (contract 2: `http.rateLimit`, none by default). */
 
 import { UsherError } from '../errors.ts';
-import { onDemand } from './on-demand.ts';
+import { onDemand } from '../on-demand.ts';
 
 export interface RateLimit {
   /** Counts one request of `caller` (`user:<email>`, `key:<name>`, `ip:<address>`); throws RATE_LIMITED. */

@@ -55,7 +55,6 @@ export async function renderEach(
   const alone: number[] = [];
   const pieces = new Pieces();
   for (const [index, { job, marks, readers }] of groups.entries()) {
-    await pieces.next();
     const outcome = rendered[index] as RenderOutcome;
     const filler = marks === null || !outcome.ok ? null : fillerOf(outcome.rendered, marks, job.template, prefix);
     for (const at of readers) {

@@ -204,6 +204,12 @@ describe('on the wire', () => {
     });
   const json = (body: string, method = 'Check') => post(method, 'application/json', body);
   const text = JSON.stringify(question);
+  /** A message of gRPC-Web, and the length that it claims to have. */
+  const framed = (body: Uint8Array, length = body.length): Buffer => {
+    const frame = Buffer.alloc(5);
+    frame.writeUInt32BE(length, 1);
+    return Buffer.concat([frame, body]);
+  };
 
   test.each([
     ['an unknown field', JSON.stringify({ ...question, resource: 'page' })],
@@ -240,9 +246,7 @@ describe('on the wire', () => {
       Buffer.from('"}'),
     ]);
     expect((await post('Check', 'application/json', body)).json.code).toBe('invalid_argument');
-    const frame = Buffer.alloc(5);
-    frame.writeUInt32BE(body.length, 1);
-    const web = await post('Check', 'application/grpc-web+json', Buffer.concat([frame, body]));
+    const web = await post('Check', 'application/grpc-web+json', framed(body));
     expect(web.text).toContain('grpc-status: 3');
   });
 
@@ -270,11 +274,7 @@ describe('on the wire', () => {
     ['noise', Buffer.from([0xff, 0xff, 0xff])],
   ])('binary: %s is invalid_argument', async (_what, body) => {
     expect((await post('Check', 'application/proto', body)).json.code).toBe('invalid_argument');
-    const frame = Buffer.alloc(5);
-    frame.writeUInt32BE(body.length, 1);
-    expect((await post('Check', 'application/grpc-web+proto', Buffer.concat([frame, body]))).text).toContain(
-      'grpc-status: 3',
-    );
+    expect((await post('Check', 'application/grpc-web+proto', framed(body))).text).toContain('grpc-status: 3');
   });
 
   // Compression is named by one header in each of the two protocols; the other's must not open a way past the reading above.
@@ -287,10 +287,7 @@ describe('on the wire', () => {
     ] as const) {
       const reply = await post('Check', 'application/proto', body, { 'grpc-encoding': 'gzip' });
       expect(reply.json?.code).toBe(code);
-      const frame = Buffer.alloc(5);
-      frame.writeUInt32BE(body.length, 1);
-      const framed = Buffer.concat([frame, body]);
-      const web = await post('Check', 'application/grpc-web+proto', framed, { 'content-encoding': 'gzip' });
+      const web = await post('Check', 'application/grpc-web+proto', framed(body), { 'content-encoding': 'gzip' });
       expect(web.text).toContain(`grpc-status: ${code === undefined ? 0 : 3}`);
     }
   });
@@ -315,13 +312,7 @@ describe('on the wire', () => {
     expect((await json(sized(1024 * 1024))).status).toBe(200);
     const over = await json(sized(1024 * 1024 + 1));
     expect(over.json.code).toBe('resource_exhausted');
-    const frame = Buffer.alloc(5);
-    frame.writeUInt32BE(1024 * 1024 + 1, 1);
-    const web = await post(
-      'Check',
-      'application/grpc-web+json',
-      Buffer.concat([frame, Buffer.from(sized(1024 * 1024 + 1))]),
-    );
+    const web = await post('Check', 'application/grpc-web+json', framed(Buffer.from(sized(1024 * 1024 + 1))));
     expect(web.text).toContain('grpc-status: 8');
   });
 
@@ -403,13 +394,8 @@ describe('on the wire', () => {
   });
 
   test('a frame that lies about its length is refused', async () => {
-    const frame = Buffer.alloc(5);
-    for (const [length, body] of [
-      [5, request],
-      [request.length + 5, request],
-    ] as const) {
-      frame.writeUInt32BE(length, 1);
-      const reply = await post('Check', 'application/grpc-web+proto', Buffer.concat([frame, body]));
+    for (const length of [5, request.length + 5]) {
+      const reply = await post('Check', 'application/grpc-web+proto', framed(request, length));
       expect(reply.text).toContain('grpc-status: 3');
     }
     expect((await post('Check', 'application/grpc-web+proto', '')).text).toContain('grpc-status: 3');

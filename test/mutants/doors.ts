@@ -97,8 +97,8 @@ export const DOORS: readonly Mutant[] = [
   mutant(
     'every address of an IPv6 network is a caller of its own',
     'address-kind.ts',
-    'if (!EMBEDDING.includes(value >> 32n)) return `${(value >> 64n).toString(16)}/64`;',
-    'if (!EMBEDDING.includes(value >> 32n)) return `${value.toString(16)}/64`;',
+    '`${(value >> 64n).toString(16)}/64`',
+    '`${value.toString(16)}/64`',
     'gateway/server',
   ),
   mutant(

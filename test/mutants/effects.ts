@@ -128,8 +128,8 @@ export const OUTSIDE: readonly Mutant[] = [
   mutant(
     'IPv4 inside IPv6 is not looked at',
     'address-kind.ts',
-    'if (EMBEDDING.includes(value >> 32n)) return match(ROWS4, value & 0xffff_ffffn);',
-    "if (EMBEDDING.includes(value >> 32n)) return 'global';",
+    'if (EMBEDDING.includes(value >> 32n)) return { family: 4, value: value & 0xffff_ffffn };',
+    'if (EMBEDDING.includes(value >> 32n)) return { family: 4, value: 0x0808_0808n };',
     'outbound',
   ),
   mutant(

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { compose, type Material, type Message, type SendOrder } from '../../src/notifications/compose.ts';
 import { type Personal, renderEach } from '../../src/notifications/merge.ts';
@@ -7,9 +7,8 @@ import { Sends, type SendsOptions } from '../../src/notifications/send.ts';
 import { variablesOf } from '../../src/notifications/variables.ts';
 import type { TemplateRow } from '../../src/persistence/notifications/templates.ts';
 import type { TypeRow } from '../../src/persistence/notifications/types.ts';
-import { PIECE_MS } from '../../src/pieces.ts';
 import { useDatabase } from '../support/databases.ts';
-import { PerTurn } from '../support/turns.ts';
+import { PerTurn, useCountedPieces } from '../support/turns.ts';
 
 /** Looks at the clock until a piece is over. */
 const LOOKS = 20;
@@ -47,13 +46,7 @@ const order: SendOrder = {
 
 /** Checks are answered on the thread that all of this is done on. */
 describe('of a send to a thousand only some are dealt with in one turn of the event loop:', () => {
-  beforeEach(() => {
-    let looks = 0;
-    jest.spyOn(performance, 'now').mockImplementation(() => (looks++ * PIECE_MS) / LOOKS);
-  });
-  afterEach(() => {
-    jest.restoreAllMocks();
-  });
+  useCountedPieces(LOOKS);
 
   test('choosing what to say, and taking what was rendered', async () => {
     let planned: () => void = () => undefined;

@@ -1,3 +1,17 @@
+import { afterEach, beforeEach, jest } from '@jest/globals';
+import { PIECE_MS } from '../../src/pieces.ts';
+
+/** In the tests of a describe, the clock of pieces stands still but when it is looked at: a piece is over after so many looks. */
+export function useCountedPieces(looks: number): void {
+  beforeEach(() => {
+    let looked = 0;
+    jest.spyOn(performance, 'now').mockImplementation(() => (looked++ * PIECE_MS) / looks);
+  });
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+}
+
 /** How often something happens in one turn of the event loop: for tests of what must not be done all at once. */
 export class PerTurn {
   total = 0;

@@ -93,9 +93,9 @@ const STATEMENTS = [
   // One thing to send to one address by one channel. content holds what was rendered when the send was accepted; the brand's
   // look is put around it when it leaves. The identity provider's e-mails are never stored: they hold codes (contract 8).
   // due_at says when it is to be done next, null that nothing is left to do: a claim moves it behind its lease, so that what a
-  // killed worker held becomes due again by itself. A brand that is gone stands for the default one. sent_at is the first success; of a push, browsers may still be left, and
-  // push_done names those that need no more tries. lane is what it queues in: a brand's
-  // mails, or a push service's pushes.
+  // killed worker held becomes due again by itself. A brand that is gone stands for the default one. sent_at is the first
+  // success; of a push, browsers may still be left, and push_done names those that need no more tries. lane is what it queues
+  // in: a brand's mails, or a push service's pushes.
   `create table delivery (
     id bigint generated always as identity primary key,
     notification_id bigint not null,

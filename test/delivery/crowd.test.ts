@@ -1,0 +1,62 @@
+import { describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/clock.ts';
+import type { Channel } from '../../src/delivery/attempt.ts';
+import { Holds } from '../../src/delivery/holds.ts';
+import { DeliveryMetrics } from '../../src/delivery/metrics.ts';
+import { DeliveryBell } from '../../src/delivery/queue.ts';
+import { DeliveryWorker } from '../../src/delivery/worker.ts';
+import { createLogger, createRegistry } from '../../src/telemetry.ts';
+import { useDatabase } from '../support/databases.ts';
+import { PerTurn } from '../support/turns.ts';
+import { accept, insertType, stateOf, until } from './rows.ts';
+
+const SENT = { sent: true, againInMs: null, attempted: true, error: null, pushDone: [] };
+
+describe('a worker with a crowd in hand', () => {
+  const fixture = useDatabase('postgresql');
+
+  test('begins a few a turn of the event loop, each once it is prepared', async () => {
+    const { database } = fixture;
+    const log = createLogger('silent');
+    const bell = new DeliveryBell();
+    let prepared = false;
+    const done: string[] = [];
+    let begun: () => void = () => undefined;
+    const channel: Channel = {
+      prepare: async () => {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        prepared = true;
+      },
+      attempt: (claimed) => {
+        begun();
+        if (prepared) done.push(claimed.channel);
+        return Promise.resolve(SENT);
+      },
+    };
+    const worker = new DeliveryWorker({
+      database,
+      clock: systemClock,
+      log,
+      channels: { email: channel, push: channel },
+      lanes: new Holds(systemClock),
+      metrics: new DeliveryMetrics(createRegistry(), database),
+      bell,
+    });
+    const wanted = Array.from({ length: 60 }, (_, at) => ({ to: `crowd${at}@example.com`, email: {}, push: {} }));
+    const ids = await accept(database, await insertType(database, 'crowd'), wanted);
+    const { total, most } = await PerTurn.while(async (happened) => {
+      begun = happened;
+      await worker.start();
+      for (const id of ids)
+        await until(
+          () => stateOf(database, id),
+          ({ status }) => status !== 'queued',
+        );
+    });
+    await worker.close();
+    expect(done).toHaveLength(120);
+    expect(total).toBe(120);
+    // What had room in an earlier turn goes before them.
+    expect(most).toBeLessThanOrEqual(8);
+  });
+});
