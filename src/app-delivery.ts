@@ -11,10 +11,11 @@ import { DeliveryMetrics } from './delivery/metrics.ts';
 import { PushSender } from './delivery/push.ts';
 import { PushChannel } from './delivery/push-channel.ts';
 import { openVapidKeys } from './delivery/push-keys.ts';
-import { DeliveryBell } from './delivery/queue.ts';
+import { DeliveryBell, type UnsubscribeTarget } from './delivery/queue.ts';
 import { PushSubscriptions } from './delivery/subscriptions.ts';
 import { type DeliveryFailpoints, DeliveryWorker } from './delivery/worker.ts';
 import { keepSecret } from './identity/kept-secret.ts';
+import type { Unsubscriptions } from './notifications/unsubscribe.ts';
 import type { Outbound } from './outbound.ts';
 import type { Database } from './persistence/database.ts';
 import type { Logger, Registry } from './telemetry.ts';
@@ -31,6 +32,7 @@ export interface DeliveryGround {
   readonly deliveryFailpoints?: DeliveryFailpoints | undefined;
   readonly mailer: Mailer;
   readonly senders: Senders;
+  readonly unsubscriptions: Unsubscriptions;
 }
 
 export interface BuiltDelivery {
@@ -42,7 +44,7 @@ export interface BuiltDelivery {
 }
 
 export function buildDelivery(ground: DeliveryGround): BuiltDelivery {
-  const { config, database, clock, log, outbound, registry, mailer, senders } = ground;
+  const { config, database, clock, log, outbound, registry, mailer, senders, unsubscriptions } = ground;
   const { production, publicUrl, dataDir } = config;
   const rules = createEndpointRules(config.push.allowedHosts, production);
   const keys = openVapidKeys(config, (make) => keepSecret({ dataDir, file: 'vapid-keys', make, clock }));
@@ -53,7 +55,8 @@ export function buildDelivery(ground: DeliveryGround): BuiltDelivery {
 
   const lanes = new Holds(clock);
   const senderOf = (brandId: number | null) => senders.senderOf(brandId);
-  const email = new EmailChannel({ mailer, senderOf, holds: lanes, publicUrl, production, clock, log });
+  const unsubscribeUrl = (target: UnsubscribeTarget) => unsubscriptions.link(target);
+  const email = new EmailChannel({ mailer, senderOf, unsubscribeUrl, holds: lanes, publicUrl, production, clock, log });
   const sender = new PushSender({ outbound, rules, keys, clock, log });
   const push = new PushChannel({ sender, holds: new Holds(clock), clock });
   const worker = new DeliveryWorker({

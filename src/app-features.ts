@@ -36,6 +36,7 @@ import { Users } from './directory/users.ts';
 import type { Services } from './gateway/services.ts';
 import { SecretKey } from './identity/secret-key.ts';
 import type { Tokens } from './identity/tokens.ts';
+import { Unsubscriptions } from './notifications/unsubscribe.ts';
 import type { Outbound } from './outbound.ts';
 import type { Database } from './persistence/database.ts';
 import { keepSecretKey } from './persistence/settings.ts';
@@ -94,8 +95,9 @@ export function buildFeatures(ground: Ground): BuiltFeatures {
   const senders = new Senders({ database, sealing, publicUrl: config.publicUrl });
   const mailbox = config.production ? null : new Mailbox(config.dataDir, clock);
   const mailer = createMailer({ mailbox, clock });
-  const { pushSubscriptions, bell, worker } = buildDelivery({ ...ground, mailer, senders });
-  const { services, renderer, streams } = buildNotifications({ ...ground, secret, bell });
+  const unsubscriptions = new Unsubscriptions({ ...ground, secret });
+  const { pushSubscriptions, bell, worker } = buildDelivery({ ...ground, mailer, senders, unsubscriptions });
+  const { services, renderer, streams } = buildNotifications({ ...ground, unsubscriptions, bell });
   return {
     features: {
       ...buildRegistry(ground, services.templates),

@@ -5,7 +5,6 @@ import type { Config } from './config.ts';
 import type { DeliveryBell } from './delivery/queue.ts';
 import { Turns } from './directory/turns.ts';
 import type { Services } from './gateway/services.ts';
-import type { SecretKey } from './identity/secret-key.ts';
 import { Inbox } from './notifications/inbox.ts';
 import { SendLog } from './notifications/log.ts';
 import { Preferences } from './notifications/preferences.ts';
@@ -14,7 +13,7 @@ import { Sends } from './notifications/send.ts';
 import { InboxStreams } from './notifications/stream.ts';
 import { Templates } from './notifications/templates.ts';
 import { NotificationTypes } from './notifications/types.ts';
-import { Unsubscriptions } from './notifications/unsubscribe.ts';
+import type { Unsubscriptions } from './notifications/unsubscribe.ts';
 import type { Database } from './persistence/database.ts';
 import type { Logger } from './telemetry.ts';
 
@@ -24,10 +23,8 @@ export interface NotificationsGround {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly secret: SecretKey;
+  readonly unsubscriptions: Unsubscriptions;
   readonly bell: DeliveryBell;
-  /** Where this service is reached; known once it listens. */
-  readonly publicUrl: () => string;
   readonly isActive: (email: string) => Promise<boolean>;
   /** Of the engine's knowledge. */
   readonly revision: () => string;
@@ -52,10 +49,9 @@ export interface BuiltNotifications {
 }
 
 export function buildNotifications(ground: NotificationsGround): BuiltNotifications {
-  const { config, database, clock, log, secret, bell, publicUrl, isActive, revision } = ground;
+  const { config, database, clock, log, unsubscriptions, bell, isActive, revision } = ground;
   const allowHttp = !config.production;
   const renderer = new Renderer(clock);
-  const unsubscriptions = new Unsubscriptions({ database, secret, publicUrl });
   const streams = new InboxStreams({ database, clock, log, isActive, revision });
   const arrived = streams.changed;
   // A quarter of the connections: two large sends keep a database server busy, and a third one would wait for their locks.

@@ -51,6 +51,8 @@ export interface App {
   readonly manifests: Manifests;
   /** For tests of its bounds and ends. */
   readonly streams: Features['inboxStreams'];
+  /** For tests of the links in mail that no worker has sent. */
+  readonly unsubscriptions: Features['unsubscriptions'];
   /** To be rung after a commit that enqueued deliveries past the features. */
   readonly bell: DeliveryBell;
   /** Null where an identity provider is configured. */
@@ -155,6 +157,7 @@ async function build(config: Config, { clock, log, database, tls, deliveryFailpo
     engine,
     manifests: features.manifests,
     streams: features.inboxStreams,
+    unsubscriptions: features.unsubscriptions,
     bell: built.bell,
     localIssuer,
     localKey,

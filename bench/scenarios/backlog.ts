@@ -14,7 +14,7 @@ export interface Load {
 const CONTENT = {
   email: `jsonb_build_object('to', p.email, 'subject', 'Invoice ' || n, 'html', '<p>' || repeat('An invoice is due. ', 20) || n || '</p>',
     'text', repeat('An invoice is due. ', 20) || n, 'locale', 'en', 'fromName', null,
-    'unsubscribeUrl', 'http://localhost/api/notifications/unsubscribe?token=' || n)`,
+    'unsubscribe', jsonb_build_object('base', 'http://localhost', 'person', p.id, 'type', 1))`,
   push: `jsonb_build_object('title', 'Invoice ' || n, 'body', repeat('An invoice is due. ', 5), 'icon', '/icon.png', 'url', '/invoices/' || n)`,
 };
 const LANE = { email: `'brand:default'`, push: `'push:localhost'` };

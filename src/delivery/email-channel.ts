@@ -10,12 +10,14 @@ import type { Holds } from './holds.ts';
 import type { Mailer } from './mail.ts';
 import type { MailMessage, MailOutcome, MailSender } from './message.ts';
 import { prepareNodemailer } from './packages.ts';
-import type { EmailContent } from './queue.ts';
+import type { EmailContent, UnsubscribeTarget } from './queue.ts';
 
 export interface EmailChannelParts {
   mailer: Pick<Mailer, 'send'>;
   /** The brand of that id, else the default one. Rejects when its password cannot be opened. */
   senderOf: (brandId: number | null) => Promise<MailSender>;
+  /** Signs the link of one-click unsubscription. */
+  unsubscribeUrl: (target: UnsubscribeTarget) => Promise<string>;
   /** By lane. */
   holds: Holds;
   /** Names the host of Message-IDs; null while the port is not known. */
@@ -53,7 +55,8 @@ export class EmailChannel implements Channel {
       holds.refused(claimed.lane);
       return this.#later(claimed, 'brand_unavailable');
     }
-    const outcome = await mailer.send(sender, this.#message(claimed), signal);
+    const message = await this.#message(claimed);
+    const outcome = await mailer.send(sender, message, signal);
     if (signal.aborted && outcome.kind === 'transient') return postponed(claimed, 0);
     return this.#conclude(claimed, sender, outcome);
   }
@@ -69,8 +72,9 @@ export class EmailChannel implements Channel {
     return sender;
   }
 
-  #message(claimed: Claimed): MailMessage {
-    const { to, subject, html, text, locale, fromName, unsubscribeUrl } = claimed.content as EmailContent;
+  async #message(claimed: Claimed): Promise<MailMessage> {
+    const { to, subject, html, text, locale, fromName, unsubscribe } = claimed.content as EmailContent;
+    const unsubscribeUrl = unsubscribe && (await this.#parts.unsubscribeUrl(unsubscribe));
     // The same on every attempt: who gets it twice sees it once. Databases start their ids anew, time does not.
     const messageId = `delivery-${claimed.id}-${claimed.createdAt.getTime().toString(36)}@${this.#host}`;
     const headers = this.#headers(unsubscribeUrl);

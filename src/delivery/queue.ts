@@ -16,8 +16,16 @@ export interface EmailContent {
   readonly locale: string;
   /** Displayed instead of the brand's sender name; null for the brand's. */
   readonly fromName: string | null;
-  /** One-click unsubscription (RFC 8058); null for mail that cannot be switched off. */
-  readonly unsubscribeUrl: string | null;
+  /** What its link ends (RFC 8058); null for mail that cannot be switched off. */
+  readonly unsubscribe: UnsubscribeTarget | null;
+}
+
+/** Whose mail of which type, by number: the link is signed when the mail leaves, so that no row holds one that works. */
+export interface UnsubscribeTarget {
+  /** Where the service was reached when the mail was accepted, without a trailing slash. */
+  readonly base: string;
+  readonly person: number;
+  readonly type: number;
 }
 
 /** What a browser gets (specification, "Web Push"). */

@@ -5,6 +5,7 @@
 
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { isSameSecret } from '../constant-time.ts';
+import type { UnsubscribeTarget } from '../delivery/queue.ts';
 import { UsherError, validationFailed } from '../errors.ts';
 import type { Database } from '../persistence/database.ts';
 import { holdSwitchable, keepPreferences } from '../persistence/notifications/preferences.ts';
@@ -25,16 +26,20 @@ export interface UnsubscriptionsOptions {
 
 export class Unsubscriptions {
   readonly #options: UnsubscriptionsOptions;
+  #derived: Promise<KeyObject> | null = null;
 
   constructor(options: UnsubscriptionsOptions) {
     this.#options = options;
   }
 
-  /** Makes links; asked for before a transaction, since the key may have to be read. */
-  async linker(): Promise<(person: number, type: number) => string> {
-    const key = await this.#key();
-    const base = `${this.#options.publicUrl()}${UNSUBSCRIBE_PATH}?token=`;
-    return (person, type) => base + sign(key, person, type);
+  /** What is stored with a mail; `link` makes its link of it when it leaves. */
+  target(person: number, type: number): UnsubscribeTarget {
+    return { base: this.#options.publicUrl(), person, type };
+  }
+
+  /** Rejects with UNAVAILABLE where the key cannot be read. */
+  async link({ base, person, type }: UnsubscribeTarget): Promise<string> {
+    return `${base}${UNSUBSCRIBE_PATH}?token=${sign(await this.#key(), person, type)}`;
   }
 
   /** What the token would switch off. VALIDATION_FAILED for a token that was not made here; NOT_FOUND when the type is no more. */
@@ -57,9 +62,14 @@ export class Unsubscriptions {
     });
   }
 
-  /** As an object: of bytes node makes one anew for each of a thousand links, which takes five times as long. */
-  async #key(): Promise<KeyObject> {
-    return createSecretKey(await this.#options.secret.derive(PURPOSE));
+  /** Derived once, and kept as an object: of bytes node makes one anew for each link, which takes five times as long. */
+  #key(): Promise<KeyObject> {
+    this.#derived ??= this.#options.secret.derive(PURPOSE).then(createSecretKey, (error: unknown) => {
+      // What failed was the database: asked anew next time.
+      this.#derived = null;
+      throw error;
+    });
+    return this.#derived;
   }
 
   async #read(token: string): Promise<{ person: number; type: number }> {

@@ -99,7 +99,7 @@ function emailContent(to: string): EmailContent {
     text: 'There is news.',
     locale: 'en',
     fromName: null,
-    unsubscribeUrl: null,
+    unsubscribe: null,
   };
 }
 

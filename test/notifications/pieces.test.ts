@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { compose, type Material, type Message, type SendOrder } from '../../src/notifications/compose.ts';
 import { type Personal, renderEach } from '../../src/notifications/merge.ts';
 import type { Rendered, Renderer, RenderJob, RenderOutcome, Shown } from '../../src/notifications/render.ts';
-import { Sends, type SendsOptions } from '../../src/notifications/send.ts';
+import { Sends } from '../../src/notifications/send.ts';
 import { variablesOf } from '../../src/notifications/variables.ts';
 import type { TemplateRow } from '../../src/persistence/notifications/templates.ts';
 import type { TypeRow } from '../../src/persistence/notifications/types.ts';
@@ -115,22 +115,22 @@ describe('of a send to a thousand only some are dealt with in one turn of the ev
           select id, 'generic', 'Generic' from application where code = 'billing'`.execute(tx.kysely);
         return { result: null, scopes: ['p:billing'] };
       });
-      let linked: () => void = () => undefined;
-      const link = (person: number): string => {
-        linked();
-        return `https://usher.example.com/${person}`;
+      let written: () => void = () => undefined;
+      const target = (person: number, type: number) => {
+        written();
+        return { base: 'https://usher.example.com', person, type };
       };
       const sends = new Sends({
         database: fixture.database,
         renderer: renderer(null),
-        unsubscriptions: { linker: () => Promise.resolve(link) } as unknown as SendsOptions['unsubscriptions'],
+        unsubscriptions: { target },
         turns: { take: (work) => work() },
         allowHttp: false,
         arrived: () => undefined,
         ring: () => undefined,
       });
       const { total, most } = await PerTurn.while(async (happened) => {
-        linked = happened;
+        written = happened;
         const sent = await sends.bySystem('billing', order, null);
         expect(sent.map(({ email }) => email)).toEqual(RECIPIENTS);
       });
@@ -139,7 +139,7 @@ describe('of a send to a thousand only some are dealt with in one turn of the ev
       const stored = await fixture.database.read(async (tx) => {
         const { rows } = await sql<{ transactions: number; deliveries: number; own: number }>`
           select count(distinct d.xmin::text)::int as transactions, count(*)::int as deliveries,
-                 count(*) filter (where d.content ->> 'to' = p.email and d.content ->> 'unsubscribeUrl' like '%/' || p.id)::int as own
+                 count(*) filter (where d.content ->> 'to' = p.email and d.content #>> '{unsubscribe,person}' = p.id::text)::int as own
             from delivery d join notification n on n.id = d.notification_id join person p on p.id = n.person_id`.execute(
           tx.kysely,
         );
