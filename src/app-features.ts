@@ -1,12 +1,11 @@
 /** The features behind the gateway's routes, built in one visible place; app.ts hands them what they stand on. */
 
 import { AuditLog } from './administration/audit-log.ts';
-import { buildDelivery } from './app-delivery.ts';
+import { buildDelivery, type Deliverer } from './app-delivery.ts';
+import { buildMail } from './app-mail.ts';
 import { buildNotifications } from './app-notifications.ts';
 import { Brands } from './brands/brands.ts';
 import { checkSealing, seedBrands } from './brands/prepare.ts';
-import { Sealing } from './brands/sealing.ts';
-import { Senders } from './brands/senders.ts';
 import { AppAdmins } from './catalog/app-admins.ts';
 import { Applications } from './catalog/applications.ts';
 import { Assignments } from './catalog/assignments.ts';
@@ -20,10 +19,8 @@ import { Permissions } from './catalog/permissions.ts';
 import { Roles } from './catalog/roles.ts';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
-import { createMailer } from './delivery/mail.ts';
-import { Mailbox } from './delivery/mailbox.ts';
 import type { DeliveryBell } from './delivery/queue.ts';
-import type { DeliveryFailpoints, DeliveryWorker } from './delivery/worker.ts';
+import type { DeliveryFailpoints } from './delivery/worker.ts';
 import { AdminStatuses } from './directory/admin-status.ts';
 import { Administrators } from './directory/administrators.ts';
 import { AppPreferences } from './directory/app-preferences.ts';
@@ -34,12 +31,9 @@ import { Superadmins } from './directory/superadmins.ts';
 import { Turns } from './directory/turns.ts';
 import { Users } from './directory/users.ts';
 import type { Services } from './gateway/services.ts';
-import { SecretKey } from './identity/secret-key.ts';
 import type { Tokens } from './identity/tokens.ts';
-import { Unsubscriptions } from './notifications/unsubscribe.ts';
 import type { Outbound } from './outbound.ts';
 import type { Database } from './persistence/database.ts';
-import { keepSecretKey } from './persistence/settings.ts';
 import { AuthMails } from './provider/mail/auth-mails.ts';
 import { seedAuthMails } from './provider/mail/seed.ts';
 import { buildProvider, nameDirectory } from './provider/provider.ts';
@@ -63,6 +57,8 @@ export interface Ground {
   readonly revision: () => string;
   /** Handed in by tests alone. */
   readonly deliveryFailpoints?: DeliveryFailpoints | undefined;
+  /** Whether deliveries may leave from a thread of their own. */
+  readonly threads: boolean;
 }
 
 /** What of the services is a feature: all but what they stand on. */
@@ -77,7 +73,7 @@ export interface BuiltFeatures {
   /** To be rung after a commit that enqueued deliveries. */
   readonly bell: DeliveryBell;
   /** What sends; null where this process is no worker. */
-  readonly worker: DeliveryWorker | null;
+  readonly worker: Deliverer | null;
   /** Brings the database to what they need, before the doors open; idempotent. Rejects with ConfigError when a key is missing. */
   prepare(): Promise<void>;
   /** Ends what would keep the doors open: streams. */
@@ -88,15 +84,11 @@ export interface BuiltFeatures {
 
 export function buildFeatures(ground: Ground): BuiltFeatures {
   const { config, database, clock } = ground;
-  const secret = openSecretKey(ground);
   const connections = database.kind === 'pglite' ? 1 : config.database.poolSize;
   const turns = new Turns({ permits: Math.max(1, connections - 2), clock });
-  const sealing = new Sealing(config.brandSmtpKeys, clock);
-  const senders = new Senders({ database, sealing, publicUrl: config.publicUrl });
-  const mailbox = config.production ? null : new Mailbox(config.dataDir, clock);
-  const mailer = createMailer({ mailbox, clock });
-  const unsubscriptions = new Unsubscriptions({ ...ground, secret });
-  const { pushSubscriptions, bell, worker } = buildDelivery({ ...ground, mailer, senders, unsubscriptions });
+  const mail = buildMail(ground);
+  const { secret, sealing, senders, mailbox, mailer, unsubscriptions } = mail;
+  const { pushSubscriptions, bell, worker } = buildDelivery({ ...ground, ...mail });
   const { services, renderer, streams } = buildNotifications({ ...ground, unsubscriptions, bell });
   return {
     features: {
@@ -161,12 +153,4 @@ function buildDirectory(ground: Ground, turns: Turns) {
     applicationEvents: new ApplicationEvents({ database, turns }),
     subjects: new Subjects({ database, policy }),
   };
-}
-
-/** What links and cookies are signed with; kept in the database where the configuration names none. */
-function openSecretKey({ config, database, clock }: Pick<Ground, 'config' | 'database' | 'clock'>): SecretKey {
-  return new SecretKey(config.secretKey, clock, async (proposed) => {
-    const kept = await database.change(async (tx) => ({ result: await keepSecretKey(tx, proposed), scopes: [] }));
-    return kept.result;
-  });
 }

@@ -4,6 +4,7 @@
  */
 
 import { readFile } from 'node:fs/promises';
+import type { Deliverer } from './app-delivery.ts';
 import { type BuiltFeatures, buildFeatures, type Features } from './app-features.ts';
 import { exposeMetrics } from './app-metrics.ts';
 import type { Manifests } from './catalog/manifest/manifests.ts';
@@ -11,7 +12,7 @@ import { seed } from './catalog/seed.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { type Config, ConfigError, type Fault } from './config.ts';
 import type { DeliveryBell } from './delivery/queue.ts';
-import type { DeliveryFailpoints, DeliveryWorker } from './delivery/worker.ts';
+import type { DeliveryFailpoints } from './delivery/worker.ts';
 import { Engine } from './engine/engine.ts';
 import { RequestMemo } from './engine/grpc/memo.ts';
 import { GrpcMetrics } from './engine/grpc/metrics.ts';
@@ -34,6 +35,8 @@ export interface Parts {
   log?: Logger;
   failpoints?: Failpoints;
   deliveryFailpoints?: DeliveryFailpoints;
+  /** Deliveries may leave from a thread of their own, which is handed none of the parts above. */
+  threads?: boolean;
 }
 
 /** Where the service listens; null for a door that this process does not have. */
@@ -87,7 +90,8 @@ export async function buildApp(config: Config, parts: Parts = {}): Promise<App> 
     ...(parts.failpoints ? { failpoints: parts.failpoints } : {}),
   });
   try {
-    return await build(config, { clock, log, database, tls, deliveryFailpoints: parts.deliveryFailpoints });
+    const { deliveryFailpoints, threads = false } = parts;
+    return await build(config, { clock, log, database, tls, deliveryFailpoints, threads });
   } catch (error) {
     await database.close();
     throw error;
@@ -100,9 +104,11 @@ interface Base {
   database: Database;
   tls: GrpcTls | undefined;
   deliveryFailpoints: DeliveryFailpoints | undefined;
+  threads: boolean;
 }
 
-async function build(config: Config, { clock, log, database, tls, deliveryFailpoints }: Base): Promise<App> {
+async function build(config: Config, base: Base): Promise<App> {
+  const { clock, log, database, tls, deliveryFailpoints, threads } = base;
   const registry = createRegistry();
   const local = config.auth.issuer === null;
   const localIssuer = local ? await openLocalIssuer({ dataDir: config.dataDir, clock }) : null;
@@ -122,6 +128,7 @@ async function build(config: Config, { clock, log, database, tls, deliveryFailpo
     tokens,
     registry,
     deliveryFailpoints,
+    threads,
     publicUrl: () => reached.url,
     isActive: async (email) => (await engine.person(email)).person.active,
     revision: () => engine.revision,
@@ -234,7 +241,7 @@ interface DoorParts {
   engine: Engine;
   gateway: Gateway | null;
   grpc: GrpcServer | null;
-  worker: DeliveryWorker | null;
+  worker: Deliverer | null;
   reached: Reached;
   /** What features need of the database before anybody calls. */
   prepare: () => Promise<void>;

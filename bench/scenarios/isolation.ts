@@ -1,20 +1,22 @@
 /**
  * What those who ask Check notice of everything else that the service does, once where one process does it all and once where they
- * have a process of their own: 1,000 questions a second, paced, beside each of the disturbances.
+ * have a process of their own: 500 questions a second, paced, beside each of the disturbances, and at the same moments as many of a
+ * bare gRPC server, which shares nothing with the service but the machine.
  */
 import { makeManifestDataset } from '../dataset.ts';
 import { Generator } from '../generator-client.ts';
 import type { Lab } from '../lab.ts';
 import { manifestYaml } from '../manifest-file.ts';
 import { APP, Newsroom, reader } from '../newsroom.ts';
-import { giveWay } from '../processes.ts';
+import { freePort, giveWay, START_FLAGS, spawnPinned, stop, waitForPort } from '../processes.ts';
 import { type Row, row } from '../report.ts';
 import { KEY, Service } from '../service.ts';
 import type { SliceResult } from '../slice.ts';
 import { load } from './backlog.ts';
 import { type Listener, listen, until } from './streams.ts';
 
-const PER_SECOND = 1000;
+/** Of each of the two. */
+const PER_SECOND = 500;
 const SLICE_MS = 4000;
 /** For a disturbance that takes its time by itself. */
 const LONG_SLICE_MS = 20_000;
@@ -37,6 +39,7 @@ interface Stage {
   room: Newsroom;
   /** Who is asked: the room's own service, or one beside it. */
   asked: Service;
+  barePort: number;
   quick: boolean;
 }
 
@@ -136,22 +139,32 @@ const DISTURBANCES: Record<string, Disturbance> = {
   }),
 };
 
-async function slice(generator: Generator, durationMs = SLICE_MS): Promise<SliceResult> {
-  return await generator.slice('service', { inFlight: 0, order: 'paced', perSecond: PER_SECOND, durationMs });
+/** What was noticed at the same moments. */
+interface Noticed {
+  service: SliceResult;
+  bare: SliceResult;
 }
 
-/** Connects, and asks every question once, which holds for 30 s, longer than any slice: of what is read from the database first, PostgreSQL's waiting is all that would be seen. */
-async function connect(generator: Generator, { asked }: Stage): Promise<void> {
-  const open = { protocol: 'grpc', port: asked.grpcPort, answers: 'known', key: KEY, requests: [] } as const;
-  const questions = await generator.open({ target: 'service', workload: 'all', connections: 4, ...open });
-  await generator.slice('service', { inFlight: 64, order: 'once', from: 0, to: questions });
+async function slice(generator: Generator, durationMs = SLICE_MS): Promise<Noticed> {
+  const options = { inFlight: 0, order: 'paced', perSecond: PER_SECOND, durationMs } as const;
+  const [service, bare] = await Promise.all([generator.slice('service', options), generator.slice('bare', options)]);
+  return { service, bare };
+}
+
+/** Connects, and asks every question once: of what is read from the database first, PostgreSQL's waiting is all that would be seen. */
+async function connect(generator: Generator, { asked, barePort }: Stage): Promise<void> {
+  const open = { protocol: 'grpc', workload: 'all', connections: 4, key: KEY, requests: [] } as const;
+  await generator.open({ ...open, target: 'bare', port: barePort, answers: 'constant' });
+  const questions = await generator.open({ ...open, target: 'service', port: asked.grpcPort, answers: 'known' });
+  for (const target of ['bare', 'service'])
+    await generator.slice(target, { inFlight: 64, order: 'once', from: 0, to: questions });
 }
 
 /** Check beside a disturbance, from its beginning on. */
-async function beside(generator: Generator, stage: Stage, disturbance: Disturbance): Promise<SliceResult> {
+async function beside(generator: Generator, stage: Stage, disturbance: Disturbance): Promise<Noticed> {
   await disturbance.prepare?.(stage);
   // A connection does not outlive max_connection_age and idleness, whose GOAWAY the generator does not follow.
-  await generator.close('service');
+  for (const target of ['bare', 'service']) await generator.close(target);
   await connect(generator, stage);
   const over = new AbortController();
   const disturbed = disturbance.go(stage, over.signal);
@@ -167,10 +180,10 @@ async function beside(generator: Generator, stage: Stage, disturbance: Disturban
   }
 }
 
-async function stageOf(lab: Lab, apart: boolean): Promise<Stage> {
+async function stageOf(lab: Lab, apart: boolean, barePort: number): Promise<Stage> {
   const databaseUrl = await lab.copyOf(await lab.data());
-  // Sized to hold the facts of all who are asked about, as in check-all-warm.
-  const env = { CACHE_PERSONS: '20000', CACHE_MEMBERS: '100000' };
+  // Sized to hold the facts of all who are asked about, as in check-all-warm, and for longer than any slice.
+  const env = { CACHE_PERSONS: '20000', CACHE_MEMBERS: '100000', CACHE_TTL_MS: '600000' };
   const room = await Newsroom.open(lab, {
     readers: READERS,
     subscribed: READERS,
@@ -183,7 +196,30 @@ async function stageOf(lab: Lab, apart: boolean): Promise<Stage> {
   const asked = apart
     ? await Service.start({ databaseUrl, core: null, env: { ...env, USHER_ROLES: 'rpc,gateway' } })
     : room.service;
-  return { room, asked, quick: lab.settings.quick };
+  return { room, asked, barePort, quick: lab.settings.quick };
+}
+
+async function startBare(): Promise<{ port: number; end: () => Promise<void> }> {
+  const port = await freePort();
+  const child = spawnPinned(null, [...START_FLAGS, new URL('../bare-grpc.ts', import.meta.url).pathname, String(port)]);
+  await waitForPort(port, child);
+  return { port, end: () => stop(child) };
+}
+
+function rowsOf(lab: Lab, name: string, { service, bare }: Noticed, normal: Noticed): Row[] {
+  const [toNormal, bareToNormal] = [service.p99 / normal.service.p99, bare.p99 / normal.bare.p99];
+  lab.say(
+    `isolation, ${name}: p50 ${service.p50.toFixed(2)}, p99 ${service.p99.toFixed(1)}, longest ${service.max.toFixed(0)} ms; ` +
+      `bare p50 ${bare.p50.toFixed(2)}, p99 ${bare.p99.toFixed(1)}, longest ${bare.max.toFixed(0)} ms`,
+  );
+  return [
+    row('isolation', `${name}, p50`, 'ms', [service.p50]),
+    row('isolation', `${name}, p99`, 'ms', [service.p99]),
+    row('isolation', `${name}, longest`, 'ms', [service.max]),
+    row('isolation', `${name}, p99 to normal`, '', [toNormal], { atMost: 2 }),
+    row('isolation', `${name}, the bare server's p99 to its normal one`, '', [bareToNormal]),
+    row('isolation', `${name}, p99 to the bare server's`, '', [service.p99 / bare.p99], { atMost: 2 }),
+  ];
 }
 
 export async function isolation(lab: Lab): Promise<Row[]> {
@@ -191,23 +227,16 @@ export async function isolation(lab: Lab): Promise<Row[]> {
   await lab.postgresGivesWay();
   for (const apart of [false, true]) {
     const named = apart ? 'apart' : 'in one process';
-    const stage = await stageOf(lab, apart);
+    const bare = await startBare();
+    const stage = await stageOf(lab, apart, bare.port);
     const generator = new Generator();
     try {
       await connect(generator, stage);
       const normal = await slice(generator);
-      lab.say(
-        `isolation, ${named}: nothing else: p99 ${normal.p99.toFixed(2)} ms, longest ${normal.max.toFixed(1)} ms`,
-      );
-      rows.push(row('isolation', `${named}: p99 of Check, nothing else`, 'ms', [normal.p99]));
+      rows.push(...rowsOf(lab, `${named}: nothing else`, normal, normal));
       for (const [name, disturbance] of Object.entries(DISTURBANCES)) {
         const noticed = await beside(generator, stage, disturbance);
-        lab.say(`isolation, ${named}: ${name}: p99 ${noticed.p99.toFixed(2)} ms, longest ${noticed.max.toFixed(1)} ms`);
-        rows.push(
-          row('isolation', `${named}: ${name}, p99`, 'ms', [noticed.p99]),
-          row('isolation', `${named}: ${name}, longest`, 'ms', [noticed.max]),
-          row('isolation', `${named}: ${name}, p99 to normal`, '', [noticed.p99 / normal.p99], { atMost: 2 }),
-        );
+        rows.push(...rowsOf(lab, `${named}: ${name}`, noticed, normal));
         // What is left of it must not fall into the next.
         await new Promise((resolve) => setTimeout(resolve, 2000));
       }
@@ -215,6 +244,7 @@ export async function isolation(lab: Lab): Promise<Row[]> {
       await generator.end();
       if (apart) await stage.asked.stop();
       await stage.room.close();
+      await bare.end();
     }
   }
   return rows;

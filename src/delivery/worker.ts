@@ -30,7 +30,7 @@ export interface WorkerParts {
   channels: Readonly<Record<Claimed['channel'], Channel>>;
   /** By lane: what is held is not claimed. */
   lanes: Holds;
-  metrics: DeliveryMetrics;
+  metrics: Pick<DeliveryMetrics, 'count'>;
   bell: DeliveryBell;
   failpoints?: DeliveryFailpoints | undefined;
 }

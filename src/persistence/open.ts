@@ -38,6 +38,8 @@ export interface OpenOptions {
   poolSize: number;
   /** Apply pending migrations; otherwise a start with pending ones is refused. */
   migrateOnStart: boolean;
+  /** Whoever started this has seen to the migrations (PostgreSQL only). */
+  migrationsSeenTo?: boolean;
   clock: Clock;
   log: Logger;
   /** Handed in by tests alone. */
@@ -113,7 +115,7 @@ async function openPostgres(options: OpenOptions, url: string): Promise<Opened> 
     await orm.close();
   };
   try {
-    await migrated(orm, url, options);
+    if (options.migrationsSeenTo !== true) await migrated(orm, url, options);
   } catch (error) {
     await close();
     throw error;

@@ -40,6 +40,8 @@ function dieHere(point: DeliveryOrders['dieAt']): void {
 
 const app = await buildApp(toConfig({ env: orders.env }), {
   log: createLogger('silent'),
+  // A point of the worker is on this thread; one that the other side brings about is where deliveries leave in production.
+  threads: orders.dieAt === null,
   clock: {
     ...systemClock,
     after: (ms, fn) => {

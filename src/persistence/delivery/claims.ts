@@ -71,6 +71,12 @@ export async function claimDue(tx: Tx, { limit, perLane, free, leaseMs }: ClaimR
   return rows.map(({ targets, ...row }) => ({ ...row, targets: readTargets(targets) })).toSorted((a, b) => a.id - b.id);
 }
 
+/** Whether any delivery has something left to do, due or not. One look into the index that claims go by. */
+export async function isAnythingWaiting(tx: Tx): Promise<boolean> {
+  const { rows } = await sql`select from delivery where due_at is not null order by lane limit 1`.execute(tx.kysely);
+  return rows.length > 0;
+}
+
 /** What may have changed since it was claimed. */
 export type Present = Pick<Claimed, 'active' | 'expired' | 'targets'>;
 
