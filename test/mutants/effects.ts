@@ -102,6 +102,27 @@ export const SENDING: readonly Mutant[] = [
     'delivery/worker',
   ),
   mutant(
+    'what waits when a process starts waits for the next send',
+    'app-worker.ts',
+    'if (await this.#parts.database.read(isAnythingWaiting)) this.#begin();',
+    'await this.#parts.database.read(isAnythingWaiting);',
+    'app-worker',
+  ),
+  mutant(
+    'a thread of deliveries that failed is the last one',
+    'app-worker.ts',
+    'this.#notBefore = clock.monotonic() + AGAIN_MS;',
+    'this.#notBefore = Number.POSITIVE_INFINITY;',
+    'app-worker',
+  ),
+  mutant(
+    'what is under way is cut off at close',
+    'app-worker.ts',
+    "thread.postMessage('close' satisfies ToThread);",
+    'void thread.terminate();',
+    'app-worker',
+  ),
+  mutant(
     'an identical auth mail goes out again',
     'provider/mail/auth-mails.ts',
     "if (claim.kind === 'sent') {",
