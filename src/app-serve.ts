@@ -18,7 +18,9 @@ export interface ServeOptions {
 /** Resolves when the service has ended in good order. Rejects when it could not start. */
 export async function serve({ config, print, stopped, version, parts = {} }: ServeOptions): Promise<void> {
   const log = parts.log ?? createLogger(config.log.level);
-  const app = await buildApp(config, { threads: Object.keys(parts).length === 0, ...parts, log });
+  // A thread could be handed none of the parts that were handed in here.
+  const threads = Object.keys(parts).length === 0;
+  const app = await buildApp(config, { threads, ...parts, log });
   try {
     let demo = false;
     // Before a door opens: whoever waits for /readyz, or for the port, finds the demonstration there.

@@ -73,8 +73,8 @@ export class EmailChannel implements Channel {
   }
 
   async #message(claimed: Claimed): Promise<MailMessage> {
-    const { to, subject, html, text, locale, fromName, unsubscribe } = claimed.content as EmailContent;
-    const unsubscribeUrl = unsubscribe && (await this.#parts.unsubscribeUrl(unsubscribe));
+    const { to, subject, html, text, locale, fromName, unsubscribe, ...older } = claimed.content as EmailContent;
+    const unsubscribeUrl = unsubscribe ? await this.#parts.unsubscribeUrl(unsubscribe) : (older.unsubscribeUrl ?? null);
     // The same on every attempt: who gets it twice sees it once. Databases start their ids anew, time does not.
     const messageId = `delivery-${claimed.id}-${claimed.createdAt.getTime().toString(36)}@${this.#host}`;
     const headers = this.#headers(unsubscribeUrl);

@@ -18,6 +18,8 @@ export interface EmailContent {
   readonly fromName: string | null;
   /** What its link ends (RFC 8058); null for mail that cannot be switched off. */
   readonly unsubscribe: UnsubscribeTarget | null;
+  /** The same, signed already, as rows have it that a process of the version before has stored during an upgrade. */
+  readonly unsubscribeUrl?: string | null;
 }
 
 /** Whose mail of which type, by number: the link is signed when the mail leaves, so that no row holds one that works. */

@@ -92,6 +92,9 @@ for (const kind of ['postgresql', 'pglite'] as const) {
 
       await send({ to: 'ada@example.com', email: { brandId } });
       expect((await smtp.next()).raw).not.toMatch(/^List-Unsubscribe/m);
+      const signed = { unsubscribe: undefined as unknown as null, unsubscribeUrl: link };
+      await send({ to: 'ada@example.com', email: { brandId, ...signed } });
+      expect((await smtp.next()).raw).toContain(`<${link}>`);
     });
 
     test('mail of a brand without a server is in the development mailbox', async () => {
