@@ -3,6 +3,7 @@
  * behind what the collection of their garbage takes. There is none before there is something to deliver.
  */
 
+import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
@@ -39,6 +40,8 @@ export interface DeliveryThreadParts {
 const LOOK_MS = 1000;
 /** After one that ended by itself: what it had in hand is due when its leases end. */
 const AGAIN_MS = 5000;
+/** Of its old generation before that is collected for the first time. */
+const HEAP_MB = 32;
 /** At close: the worker's own limits, and those of what it stands on. */
 const CLOSE_MS = 20_000;
 
@@ -105,6 +108,8 @@ export class DeliveryThread {
     if (this.#closing || this.#thread !== undefined || clock.monotonic() < this.#notBefore) return;
     const file = import.meta.url.endsWith('.ts') ? './app-worker-thread.ts' : './app-worker-thread.js';
     const workerData: ThreadData = { config };
+    // Read when a heap is made: what the main thread's begins with (package.json) would be filled with garbage here.
+    setFlagsFromString(`--initial-old-space-size=${HEAP_MB}`);
     const thread = new Worker(new URL(file, import.meta.url), { workerData, stdin: false });
     this.#thread = thread;
     thread.on('message', (message: FromThread) => {
