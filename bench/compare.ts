@@ -2,17 +2,7 @@
 import type { OpenOptions } from './generator.ts';
 import { Generator } from './generator-client.ts';
 import type { Lab } from './lab.ts';
-import {
-  CORES,
-  cpuSeconds,
-  freePort,
-  memory,
-  pidOf,
-  START_FLAGS,
-  spawnPinned,
-  stop,
-  waitForPort,
-} from './processes.ts';
+import { CORES, cpuSeconds, memory, pidOf, START_FLAGS, startBare, stop } from './processes.ts';
 import { median } from './report.ts';
 import { KEY, Service } from './service.ts';
 import type { SliceResult } from './slice.ts';
@@ -71,10 +61,7 @@ async function bare(
   flags: readonly string[],
   options: CompareOptions,
 ): Promise<Side> {
-  const port = await freePort();
-  const file = options.protocol === 'grpc' ? './bare-grpc.ts' : './bare-express.ts';
-  const child = spawnPinned(CORES.server, [...flags, new URL(file, import.meta.url).pathname, String(port)]);
-  await waitForPort(port, child);
+  const { port, child } = await startBare(options.protocol, CORES.server, flags);
   const { bareAnswers: expected } = options;
   const requests = expected === undefined ? undefined : [{ token: 'x'.repeat(420), expected }];
   await generator.open({ ...openOptions(name, port, 'constant', options), ...(requests ? { requests } : {}) });

@@ -107,12 +107,12 @@ export function memory(pid: number): { rss: number; largest: number } {
   }
 }
 
-/** A child whose pid is known, or an error: it did not start. */
 /** It gets what processor time the others leave: elsewhere it has a machine of its own. Later ones inherit it from it. */
 export function giveWay(pid: number): void {
   setPriority(pid, constants.priority.PRIORITY_LOW);
 }
 
+/** The pid of a child, or an error: it did not start. */
 export function pidOf(child: ChildProcess): number {
   if (child.pid === undefined) throw new Error('the process did not start');
   return child.pid;
@@ -131,6 +131,19 @@ export async function waitForPort(port: number, child: ChildProcess): Promise<vo
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   throw new Error(`no server on port ${port}`);
+}
+
+/** A server of the same transport that answers without deciding anything. Rejects when it does not begin to listen. */
+export async function startBare(
+  protocol: 'grpc' | 'http1',
+  core: string | null,
+  flags = START_FLAGS,
+): Promise<{ port: number; child: ChildProcess }> {
+  const port = await freePort();
+  const file = new URL(protocol === 'grpc' ? './bare-grpc.ts' : './bare-express.ts', import.meta.url).pathname;
+  const child = spawnPinned(core, [...flags, file, String(port)]);
+  await waitForPort(port, child);
+  return { port, child };
 }
 
 /** The end of a program: its exit code is what `main` answers, 2 on trouble, 130 when it is interrupted. Children end with it. */

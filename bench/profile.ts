@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Generator } from './generator-client.ts';
 import { Inspector, type Spent } from './inspector.ts';
 import { Lab, NORMAL } from './lab.ts';
-import { CORES, freePort, pinSelf, START_FLAGS, spawnPinned, stop, waitForPort } from './processes.ts';
+import { CORES, freePort, pinSelf, START_FLAGS, startBare, stop } from './processes.ts';
 import { people, tokensOf } from './scenarios/profile.ts';
 import { KEY, Service } from './service.ts';
 import type { SliceOptions, SliceResult } from './slice.ts';
@@ -42,16 +42,8 @@ interface Running {
   stop: () => Promise<void>;
 }
 
-async function startBare(protocol: 'grpc' | 'http1', inspect: string): Promise<Running> {
-  const port = await freePort();
-  const file = protocol === 'grpc' ? './bare-grpc.ts' : './bare-express.ts';
-  const child = spawnPinned(CORES.server, [
-    ...START_FLAGS,
-    inspect,
-    new URL(file, import.meta.url).pathname,
-    String(port),
-  ]);
-  await waitForPort(port, child);
+async function bareServer(protocol: 'grpc' | 'http1', inspect: string): Promise<Running> {
+  const { port, child } = await startBare(protocol, CORES.server, [...START_FLAGS, inspect]);
   return { port, clear: async () => {}, stop: () => stop(child) };
 }
 
@@ -103,7 +95,7 @@ async function main(): Promise<void> {
   const generator = new Generator();
   const inspectPort = await freePort();
   const inspect = `--inspect=127.0.0.1:${inspectPort}`;
-  const server = subject.bare ? await startBare(subject.protocol, inspect) : await startService(lab, subject, inspect);
+  const server = subject.bare ? await bareServer(subject.protocol, inspect) : await startService(lab, subject, inspect);
   try {
     const connections = subject.protocol === 'grpc' ? 4 : 64;
     const answers = subject.bare ? 'constant' : 'known';

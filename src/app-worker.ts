@@ -11,6 +11,7 @@ import type { DeliveryMetrics } from './delivery/metrics.ts';
 import type { DeliveryBell } from './delivery/queue.ts';
 import type { Database } from './persistence/database.ts';
 import { isAnythingWaiting } from './persistence/delivery/claims.ts';
+import { programBeside } from './programs.ts';
 import type { Logger } from './telemetry.ts';
 
 /** What a thread is made of; it builds everything else by itself. */
@@ -106,11 +107,10 @@ export class DeliveryThread {
   #begin(): void {
     const { config, clock, metrics, log } = this.#parts;
     if (this.#closing || this.#thread !== undefined || clock.monotonic() < this.#notBefore) return;
-    const file = import.meta.url.endsWith('.ts') ? './app-worker-thread.ts' : './app-worker-thread.js';
     const workerData: ThreadData = { config };
     // Read when a heap is made: what the main thread's begins with (package.json) would be filled with garbage here.
     setFlagsFromString(`--initial-old-space-size=${HEAP_MB}`);
-    const thread = new Worker(new URL(file, import.meta.url), { workerData, stdin: false });
+    const thread = new Worker(programBeside(import.meta.url, 'app-worker-thread'), { workerData, stdin: false });
     this.#thread = thread;
     thread.on('message', (message: FromThread) => {
       if (message === 'closed') void thread.terminate();

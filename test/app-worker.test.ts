@@ -4,14 +4,13 @@ import { DeliveryThread, type DeliveryThreadParts } from '../src/app-worker.ts';
 import { systemClock } from '../src/clock.ts';
 import { DeliveryBell } from '../src/delivery/queue.ts';
 import { createLogger } from '../src/telemetry.ts';
-import { accept, insertType, type NotificationState, stateOf, until, type Wanted } from './delivery/rows.ts';
+import { accept, insertType, settled, stateOf, until, type Wanted } from './delivery/rows.ts';
 import { createStorage, type TestStorage } from './support/databases.ts';
 import { type PushService, startPushService } from './support/push-service.ts';
 import { Rest } from './support/rest.ts';
 import { type SmtpSink, startSmtp } from './support/smtp.ts';
 import { type RunningUsher, startUsher } from './support/usher.ts';
 
-const settled = ({ status }: NotificationState) => status !== 'queued';
 const NICE = 10;
 
 /** Threads of this process that give way to the others. */

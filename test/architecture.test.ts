@@ -86,6 +86,7 @@ const LEAVES = [
   'on-demand',
   'page',
   'pieces',
+  'programs',
   'telemetry',
 ];
 

@@ -8,7 +8,7 @@ import { Generator } from '../generator-client.ts';
 import type { Lab } from '../lab.ts';
 import { manifestYaml } from '../manifest-file.ts';
 import { APP, Newsroom, reader } from '../newsroom.ts';
-import { freePort, giveWay, START_FLAGS, spawnPinned, stop, waitForPort } from '../processes.ts';
+import { giveWay, startBare, stop } from '../processes.ts';
 import { type Row, row } from '../report.ts';
 import { KEY, Service } from '../service.ts';
 import type { SliceResult } from '../slice.ts';
@@ -203,13 +203,6 @@ async function stageOf(lab: Lab, apart: boolean, barePort: number): Promise<Stag
   return { room, asked, barePort, quick: lab.settings.quick };
 }
 
-async function startBare(): Promise<{ port: number; end: () => Promise<void> }> {
-  const port = await freePort();
-  const child = spawnPinned(null, [...START_FLAGS, new URL('../bare-grpc.ts', import.meta.url).pathname, String(port)]);
-  await waitForPort(port, child);
-  return { port, end: () => stop(child) };
-}
-
 function rowsOf(lab: Lab, name: string, { service, bare }: Noticed, normal: Noticed): Row[] {
   const [toNormal, bareToNormal] = [service.p99 / normal.service.p99, bare.p99 / normal.bare.p99];
   lab.say(
@@ -231,7 +224,7 @@ export async function isolation(lab: Lab): Promise<Row[]> {
   await lab.postgresGivesWay();
   for (const apart of [false, true]) {
     const named = apart ? 'apart' : 'in one process';
-    const bare = await startBare();
+    const bare = await startBare('grpc', null);
     const stage = await stageOf(lab, apart, bare.port);
     const generator = new Generator();
     try {
@@ -248,7 +241,7 @@ export async function isolation(lab: Lab): Promise<Row[]> {
       await generator.end();
       if (apart) await stage.asked.stop();
       await stage.room.close();
-      await bare.end();
+      await stop(bare.child);
     }
   }
   return rows;

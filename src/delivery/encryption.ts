@@ -6,6 +6,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../clock.ts';
+import { programBeside } from '../programs.ts';
 import type { Logger } from '../telemetry.ts';
 import { type Encrypted, encryptPush, type Recipient } from './encrypt.ts';
 import type { Done, Job } from './encrypt-thread.ts';
@@ -111,8 +112,11 @@ export class PushEncryption {
 
   #start(): void {
     if (this.#thread !== undefined || this.#parts.clock.monotonic() < this.#notBefore) return;
-    const file = import.meta.url.endsWith('.ts') ? './encrypt-thread.ts' : './encrypt-thread.js';
-    const thread = new Worker(new URL(file, import.meta.url), { env: {}, stdin: false, resourceLimits: MEMORY });
+    const thread = new Worker(programBeside(import.meta.url, 'encrypt-thread'), {
+      env: {},
+      stdin: false,
+      resourceLimits: MEMORY,
+    });
     this.#thread = thread;
     this.#usedAt = this.#parts.clock.monotonic();
     thread.unref();

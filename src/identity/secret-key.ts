@@ -5,27 +5,21 @@
 
 import { hkdfSync } from 'node:crypto';
 import type { Clock } from '../clock.ts';
+import { onDemand } from '../on-demand.ts';
 
 /** Keeps the first value that any instance proposes, and answers it. */
 export type KeepFirst = (proposed: string) => Promise<string>;
 
 export class SecretKey {
-  readonly #keep: () => Promise<string>;
-  #secret: Promise<string> | null = null;
+  readonly #secret: () => Promise<string>;
 
   /** Nothing is asked of the database before the first use. */
   constructor(configured: string | null, clock: Pick<Clock, 'bytes'>, keep: KeepFirst) {
-    this.#keep =
-      configured === null ? () => keep(clock.bytes(32).toString('base64')) : () => Promise.resolve(configured);
+    this.#secret = onDemand(async () => configured ?? (await keep(clock.bytes(32).toString('base64'))));
   }
 
   /** 32 bytes for one purpose (`unsubscribe`, `login-cookie`): those of another say nothing about them. Rejects with UNAVAILABLE. */
   async derive(purpose: string): Promise<Buffer> {
-    this.#secret ??= this.#keep().catch((error: unknown) => {
-      // Asked anew next time: what failed was the database.
-      this.#secret = null;
-      throw error;
-    });
-    return Buffer.from(hkdfSync('sha256', await this.#secret, 'usher', purpose, 32));
+    return Buffer.from(hkdfSync('sha256', await this.#secret(), 'usher', purpose, 32));
   }
 }

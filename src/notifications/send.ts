@@ -127,10 +127,10 @@ export class Sends {
     if (read.earlier !== undefined) return answerOf(read.earlier, request as Request);
 
     const messages = await compose(read.material, order, renderer, allowHttp);
-    const target: ToStore['target'] = (person, type) => unsubscriptions.target(person, type);
     const stored = () =>
       write(async (tx) => {
-        const result = await store(tx, { app, order, request, material: read.material, messages, target, unknown });
+        const { material } = read;
+        const result = await store(tx, { app, order, request, material, messages, unsubscriptions, unknown });
         return { result, scopes: [] };
       });
     const isLarge = order.recipients.length >= LARGE;
@@ -147,12 +147,13 @@ interface ToStore {
   readonly request: Request | null;
   readonly material: Material;
   readonly messages: readonly Message[];
-  readonly target: Unsubscriptions['target'];
+  readonly unsubscriptions: SendsOptions['unsubscriptions'];
   readonly unknown: () => UsherError;
 }
 
 /** All of a send, or the answer of an earlier one with its key. */
-async function store(tx: Tx, { app, order, request, material, messages, target, unknown }: ToStore): Promise<Stored> {
+async function store(tx: Tx, toStore: ToStore): Promise<Stored> {
+  const { app, order, request, material, messages, unsubscriptions, unknown } = toStore;
   const application: ApplicationRow | undefined = await holdApplication(tx, app);
   if (application?.id !== material.app.id) throw unknown();
   const scope = { app: application.id, type: material.type.id };
@@ -175,7 +176,7 @@ async function store(tx: Tx, { app, order, request, material, messages, target, 
     planned.map(({ notification }) => notification),
   );
   // Meanwhile: all of this is under the locks of every recipient.
-  const [ids, written] = await Promise.all([inserting, writeAll(planned, type, order, target)]);
+  const [ids, written] = await Promise.all([inserting, writeAll(planned, type, order, unsubscriptions)]);
   const idOf = ({ personId }: NewNotification): number => ids.get(personId) as number;
   await enqueue(tx, numbered(planned, written, idOf));
 
@@ -215,7 +216,7 @@ async function writeAll(
   planned: readonly Planned[],
   type: TypeRow,
   { icon }: SendOrder,
-  target: ToStore['target'],
+  unsubscriptions: ToStore['unsubscriptions'],
 ): Promise<string[][]> {
   await turn();
   return await mapInPieces(planned, ({ message, notification, email, push }) => {
@@ -223,7 +224,7 @@ async function writeAll(
     const written: string[] = [];
     if (email) {
       // Only what a user may switch off carries a link that does.
-      const unsubscribe = type.userCanDisable ? target(notification.personId, type.id) : null;
+      const unsubscribe = type.userCanDisable ? unsubscriptions.target(notification.personId, type.id) : null;
       const content = { to: message.email, subject, html, text, locale, fromName: type.emailFromName, unsubscribe };
       written.push(writeDelivery({ channel: 'email', brandId, content }));
     }

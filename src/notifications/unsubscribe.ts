@@ -7,6 +7,7 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { isSameSecret } from '../constant-time.ts';
 import type { UnsubscribeTarget } from '../delivery/queue.ts';
 import { UsherError, validationFailed } from '../errors.ts';
+import { onDemand } from '../on-demand.ts';
 import type { Database } from '../persistence/database.ts';
 import { holdSwitchable, keepPreferences } from '../persistence/notifications/preferences.ts';
 import { findSubscription, type Subscription } from '../persistence/notifications/unsubscribe.ts';
@@ -26,10 +27,12 @@ export interface UnsubscriptionsOptions {
 
 export class Unsubscriptions {
   readonly #options: UnsubscriptionsOptions;
-  #derived: Promise<KeyObject> | null = null;
+  /** Kept as an object: of bytes node makes one anew for each link, which takes five times as long. */
+  readonly #key: () => Promise<KeyObject>;
 
   constructor(options: UnsubscriptionsOptions) {
     this.#options = options;
+    this.#key = onDemand(async () => createSecretKey(await options.secret.derive(PURPOSE)));
   }
 
   /** What is stored with a mail; `link` makes its link of it when it leaves. */
@@ -60,16 +63,6 @@ export class Unsubscriptions {
       await keepPreferences(tx, person, [{ notificationTypeId: type, email: false, push: null }]);
       return { result: null, scopes: [] };
     });
-  }
-
-  /** Derived once, and kept as an object: of bytes node makes one anew for each link, which takes five times as long. */
-  #key(): Promise<KeyObject> {
-    this.#derived ??= this.#options.secret.derive(PURPOSE).then(createSecretKey, (error: unknown) => {
-      // What failed was the database: asked anew next time.
-      this.#derived = null;
-      throw error;
-    });
-    return this.#derived;
   }
 
   async #read(token: string): Promise<{ person: number; type: number }> {

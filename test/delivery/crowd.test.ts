@@ -8,7 +8,7 @@ import { DeliveryWorker } from '../../src/delivery/worker.ts';
 import { createLogger, createRegistry } from '../../src/telemetry.ts';
 import { useDatabase } from '../support/databases.ts';
 import { PerTurn } from '../support/turns.ts';
-import { accept, insertType, stateOf, until } from './rows.ts';
+import { accept, insertType, settled, stateOf, until } from './rows.ts';
 
 const SENT = { sent: true, againInMs: null, attempted: true, error: null, pushDone: [] };
 
@@ -47,11 +47,7 @@ describe('a worker with a crowd in hand', () => {
     const { total, most } = await PerTurn.while(async (happened) => {
       begun = happened;
       await worker.start();
-      for (const id of ids)
-        await until(
-          () => stateOf(database, id),
-          ({ status }) => status !== 'queued',
-        );
+      for (const id of ids) await until(() => stateOf(database, id), settled);
     });
     await worker.close();
     expect(done).toHaveLength(120);

@@ -6,9 +6,7 @@ import { type PushService, startPushService } from '../support/push-service.ts';
 import { Rest } from '../support/rest.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { accept, hurry, insertType, type NotificationState, stateOf, until, type Wanted } from './rows.ts';
-
-const settled = ({ status }: NotificationState) => status !== 'queued';
+import { accept, hurry, insertType, settled, stateOf, until, type Wanted } from './rows.ts';
 
 for (const kind of ['postgresql', 'pglite'] as const) {
   describe(`deliveries, from the table to the other side (${kind}; contract 6)`, () => {

@@ -119,6 +119,9 @@ export interface NotificationState {
   deliveries: DeliveryState[];
 }
 
+/** Whether something has come of all of it. */
+export const settled = ({ status }: NotificationState): boolean => status !== 'queued';
+
 /** A notification and its deliveries as they stand. */
 export async function stateOf(database: Database, id: number): Promise<NotificationState> {
   return await database.read(async (tx) => {

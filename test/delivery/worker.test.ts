@@ -10,9 +10,8 @@ import { createStorage, type TestStorage, useDatabase } from '../support/databas
 import { type PushService, startPushService } from '../support/push-service.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { accept, insertType, type NotificationState, stateOf, until, type Wanted } from './rows.ts';
+import { accept, insertType, type NotificationState, settled, stateOf, until, type Wanted } from './rows.ts';
 
-const settled = ({ status }: NotificationState) => status !== 'queued';
 const SENT = { sent: true, againInMs: null, attempted: true, error: null, pushDone: [] };
 
 describe('claims', () => {

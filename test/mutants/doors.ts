@@ -63,7 +63,7 @@ export const DOORS: readonly Mutant[] = [
     'gateway/rpc-messages.ts',
     "if (field === undefined) throw validationFailed([{ path: '', message: `field ${number} is not known` }]);",
     'if (field === undefined) {\n      reader.skip(wireType, number);\n      continue;\n    }',
-    'gateway/connect',
+    'gateway/connect-wire',
   ),
   mutant(
     'bodies may be nested as deep as they like',
@@ -92,7 +92,7 @@ export const DOORS: readonly Mutant[] = [
     'gateway/connect.ts',
     'exchange.header(encodingOf(media));',
     "exchange.header('grpc-encoding');",
-    'gateway/connect',
+    'gateway/connect-wire',
   ),
   mutant(
     'every address of an IPv6 network is a caller of its own',

@@ -2,6 +2,7 @@
 
 import { Worker } from 'node:worker_threads';
 import { UsherError } from '../../errors.ts';
+import { programBeside } from '../../programs.ts';
 import type { Examined, ManifestIssue } from './examine.ts';
 import type { Fault, Manifest, Section } from './format.ts';
 import type { Frame, Reply } from './worker.ts';
@@ -31,8 +32,7 @@ export async function parseManifest(
 }
 
 async function parseInThread(text: string, more: readonly Fault[], signal: AbortSignal | undefined): Promise<Examined> {
-  const file = import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js';
-  const worker = new Worker(new URL(file, import.meta.url), {
+  const worker = new Worker(programBeside(import.meta.url, 'worker'), {
     workerData: { text, more },
     resourceLimits: { maxOldGenerationSizeMb: LIMITS.heapMb },
     env: {},

@@ -5,6 +5,7 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import type { Clock } from '../../clock.ts';
+import { programBeside } from '../../programs.ts';
 import { cpuMsOf } from './cpu-time.ts';
 import type {
   FromProcess,
@@ -58,8 +59,7 @@ export class RenderProcess {
   constructor(clock: Clock, exited: (self: RenderProcess) => void) {
     this.#clock = clock;
     this.#exited = exited;
-    const file = import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js';
-    this.#child = fork(new URL(file, import.meta.url), [], {
+    this.#child = fork(programBeside(import.meta.url, 'worker'), [], {
       env: {},
       // Neither files to write, nor processes, threads, or native code.
       execArgv: [
