@@ -8,7 +8,7 @@ import pg from 'pg';
 import { type PostgresServer, startPostgres } from '../test/support/postgres-server.ts';
 import { makeDataset } from './dataset.ts';
 import { loadDataset } from './load-postgres.ts';
-import { giveWay } from './processes.ts';
+import { giveWay, preferOwnSession } from './processes.ts';
 import type { Row } from './report.ts';
 import { Service } from './service.ts';
 
@@ -112,6 +112,7 @@ export class Lab {
   }
 
   async #giveWay(): Promise<void> {
+    preferOwnSession();
     const { pid } = await this.#server();
     // Those of its processes that are there already; later ones inherit it from the first.
     const { stdout } = await promisify(execFile)('ps', ['-o', 'pid=', '--ppid', String(pid)]);

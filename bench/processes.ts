@@ -1,6 +1,6 @@
 /** Child processes on cores of their own, and what the kernel says they used. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { availableParallelism, constants, setPriority } from 'node:os';
 import packageJson from '../package.json' with { type: 'json' };
@@ -110,6 +110,30 @@ export function memory(pid: number): { rss: number; largest: number } {
 /** It gets what processor time the others leave: elsewhere it has a machine of its own. Later ones inherit it from it. */
 export function giveWay(pid: number): void {
   setPriority(pid, constants.priority.PRIORITY_LOW);
+}
+
+const AUTOGROUP = '/proc/self/autogroup';
+
+/**
+ * Has what gives way give way to this session until the process ends. Where Linux shares processors out by sessions first
+ * (sched_autogroup_enabled), a priority counts only within one, and each backend of PostgreSQL is a session of its own: it would get as
+ * much as the service and whoever asks it together.
+ */
+export function preferOwnSession(): void {
+  let before: string | undefined;
+  try {
+    before = / nice (-?\d+)/.exec(readFileSync(AUTOGROUP, 'utf8'))?.[1];
+  } catch {
+    // Not Linux, or one without such groups.
+    return;
+  }
+  try {
+    writeFileSync(AUTOGROUP, String(constants.priority.PRIORITY_HIGHEST));
+  } catch (error) {
+    console.error(`PostgreSQL gives way to nobody here: ${String(error)}`);
+    return;
+  }
+  process.on('exit', () => writeFileSync(AUTOGROUP, before ?? '0'));
 }
 
 /** The pid of a child, or an error: it did not start. */
