@@ -4,6 +4,7 @@
  */
 
 import type { Tx } from '../persistence/database.ts';
+import type { WrittenDelivery } from '../persistence/delivery/batch.ts';
 import { insertDeliveries, requeueFailed, writtenDelivery } from '../persistence/delivery/enqueue.ts';
 
 /** An e-mail as it was rendered when its send was accepted; the brand's look is put around it when it leaves. */
@@ -53,12 +54,6 @@ export type NewDelivery =
       readonly content: PushContent;
     };
 
-/** A delivery, ready to be stored. */
-export interface WrittenDelivery {
-  readonly notificationId: number;
-  readonly written: string;
-}
-
 /** What a brand's mails queue in: a brand that is slow or broken holds up its own. */
 export function emailLane(brandId: number | null): string {
   return `brand:${brandId ?? 'default'}`;
@@ -70,11 +65,15 @@ export function writeDelivery({ channel, brandId, content }: NewDelivery): strin
 }
 
 /**
- * Stores deliveries in the transaction that accepts their notifications: they are there when it commits, or neither is. The
- * notifications are rows already, with status `queued`.
+ * Stores deliveries in the transaction that accepts their notifications: they are there when it commits, or neither is. `numbers`
+ * answers whose notification has which number: rows by then, with status `queued`.
  */
-export async function enqueue(tx: Tx, deliveries: Iterable<WrittenDelivery>): Promise<void> {
-  await insertDeliveries(tx, deliveries);
+export async function enqueue(
+  tx: Tx,
+  deliveries: AsyncIterable<WrittenDelivery>,
+  numbers: Promise<ReadonlyMap<number, number>>,
+): Promise<void> {
+  await insertDeliveries(tx, deliveries, numbers);
 }
 
 /**

@@ -9,12 +9,12 @@ import { findReaders, type ReaderRow } from '../persistence/notifications/reader
 import { fallbacks, findVariants, type TemplateRow } from '../persistence/notifications/templates.ts';
 import { findType, type TypeRow } from '../persistence/notifications/types.ts';
 import { mapInPieces } from '../pieces.ts';
-import { type Personal, renderEach } from './merge.ts';
+import { asRendered, type Personal, renderEach, type Wording } from './merge.ts';
 import { plainHtml } from './plain.ts';
-import type { Renderer } from './render.ts';
+import type { Renderer, RenderJob } from './render.ts';
 import { sourceOf, unrenderable } from './templates.ts';
 import { isTarget } from './urls.ts';
-import { missingVariables, variablesOf } from './variables.ts';
+import { missingVariables, readerOf, surroundingsOf } from './variables.ts';
 import { chooseVariant } from './variant.ts';
 
 /** A send as its caller asked for it, checked and with its defaults. */
@@ -50,6 +50,11 @@ export interface Message {
   /** The recipient's own brand; null for the default one. */
   readonly brandId: number | null;
   readonly locale: string;
+  readonly wording: Wording;
+}
+
+/** What mail and push say. */
+export interface Words {
   readonly subject: string;
   readonly html: string;
   readonly text: string;
@@ -91,37 +96,35 @@ export function unknownReference(path: string, message: string): UsherError {
  * The message for each recipient, in their order. MISSING_VARIABLES when the payload lacks what a variant requires, UNPROCESSABLE
  * when a template cannot be rendered, PAYLOAD_TOO_LARGE when it comes to more than one send may store.
  */
-export async function compose(
-  material: Material,
-  order: SendOrder,
-  renderer: Renderer,
-  allowHttp: boolean,
-): Promise<Message[]> {
+export async function compose(material: Material, order: SendOrder, renderer: Renderer): Promise<Message[]> {
   refuseMissing(material.variants, order.payload);
   refuseHuge(order, JSON.stringify(order.payload).length + 2 * (order.body?.length ?? 0));
   if (material.variants.length === 0) return plainMessages(material, order);
-  const planned = await mapInPieces(order.recipients, (email) => plan(material, order, email));
+  const known = new Map<string, RenderJob>();
+  const planned = await mapInPieces(order.recipients, (email) => plan(material, order, email, known));
   const outcomes = await renderEach(renderer, planned, `sends of ${material.app.code}`);
   let total = 0;
   return await mapInPieces(planned, ({ email, brandId, variant }, index) => {
-    const outcome = outcomes[index];
-    if (!outcome?.ok) throw unrenderable(variant, outcome?.problem ?? 'it was not rendered');
-    const { subject, html, text, pushTitle, pushBody, url } = outcome.rendered;
-    total += html.length + text.length;
+    const wording = outcomes[index];
+    if (!wording?.ok) throw unrenderable(variant, wording?.problem ?? 'it was not rendered');
+    total += wording.size;
     if (total > MAX_TOTAL) throw tooLarge();
-    return {
-      email,
-      brandId,
-      locale: variant.locale,
-      subject,
-      html,
-      text,
-      pushTitle: pushTitle ?? subject,
-      pushBody: cut(pushBody ?? text),
-      // What a value made of it must not lead anywhere else: javascript:, credentials.
-      url: url !== null && url !== '' && isTarget(url, allowHttp) ? url : order.url,
-    };
+    return { email, brandId, locale: variant.locale, wording };
   });
+}
+
+/** The message's words, put together anew: to be asked for where they are written (see `Wording`). */
+export function wordsOf({ wording }: Message, order: SendOrder, allowHttp: boolean): Words {
+  const { subject, html, text, pushTitle, pushBody, url } = wording.rendered();
+  return {
+    subject,
+    html,
+    text,
+    pushTitle: pushTitle ?? subject,
+    pushBody: cut(pushBody ?? text),
+    // What a value made of it must not lead anywhere else: javascript:, credentials.
+    url: url !== null && url !== '' && isTarget(url, allowHttp) ? url : order.url,
+  };
 }
 
 function refuseMissing(variants: readonly TemplateRow[], payload: SendOrder['payload']): void {
@@ -145,17 +148,22 @@ interface Planned extends Personal {
   readonly variant: TemplateRow;
 }
 
-function plan(material: Material, order: SendOrder, email: string): Planned {
+function plan(material: Material, order: SendOrder, email: string, known: Map<string, RenderJob>): Planned {
   const { app, variants, readers, brands } = material;
   const reader = readers.get(email);
   const wanted = order.locale ?? reader?.locale ?? SYSTEM_LANGUAGE;
   const variant = chooseVariant(variants, wanted, material.fallbacks) as TemplateRow;
   const brandId = reader?.brandId ?? null;
   const brand = brands.find(({ id }) => id === brandId) ?? brands.find(({ isDefault }) => isDefault);
+  const key = `${variant.id} ${brand?.id}`;
+  let shared = known.get(key);
+  if (shared === undefined) {
+    const variables = surroundingsOf({ app, brand, locale: variant.locale });
+    shared = { template: templateOf(variant), payload: order.payload, variables };
+    known.set(key, shared);
+  }
   const user = reader ?? { email, firstName: null, lastName: null, displayName: null, locale: null };
-  const variables = variablesOf({ user, app, brand, locale: variant.locale });
-  const job = { template: templateOf(variant), payload: order.payload, variables };
-  return { email, brandId, variant, job, user: variables.user, look: String(brand?.id) };
+  return { email, brandId, variant, shared, user: readerOf(user, variant.locale) };
 }
 
 const SOURCES = new WeakMap<TemplateRow, ReturnType<typeof sourceOf>>();
@@ -171,13 +179,19 @@ function templateOf(variant: TemplateRow) {
 
 /** Without a template: the subject and the text that were sent, as they are. */
 async function plainMessages({ type, readers }: Material, order: SendOrder): Promise<Message[]> {
-  const subject = oneLine(order.subject ?? type.name);
   const text = order.body ?? '';
-  const words = { subject, html: plainHtml(text), text, pushTitle: subject, pushBody: cut(text), url: order.url };
+  const wording = asRendered({
+    subject: oneLine(order.subject ?? type.name),
+    html: plainHtml(text),
+    text,
+    pushTitle: null,
+    pushBody: null,
+    url: null,
+  });
   return await mapInPieces(order.recipients, (email) => {
     const reader = readers.get(email);
     const locale = order.locale ?? reader?.locale ?? SYSTEM_LANGUAGE;
-    return { email, brandId: reader?.brandId ?? null, locale, ...words };
+    return { email, brandId: reader?.brandId ?? null, locale, wording };
   });
 }
 

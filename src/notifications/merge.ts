@@ -9,12 +9,28 @@ import { Pieces } from '../pieces.ts';
 import type { Rendered, Renderer, RenderJob, RenderOutcome, Shown, TemplateSource, UserMember } from './render.ts';
 import type { Reader } from './variables.ts';
 
-/** What is to be said to one reader. `job.variables` holds the reader as `user`. */
+/** What is to be said to one reader. */
 export interface Personal {
-  readonly job: RenderJob;
+  /** All but the reader: one object for all readers that it is the same for. */
+  readonly shared: RenderJob;
+  /** The variable `user`. */
   readonly user: Reader;
-  /** What else the variables depend on: jobs of one template that agree in it differ by their readers only. */
-  readonly look: string;
+}
+
+/** What is said to one reader, or why it cannot be. */
+export type PersonalOutcome = Wording | Extract<RenderOutcome, { ok: false }>;
+
+/**
+ * The words for one reader. They are put together each time that they are asked for, and are best asked for where they are written:
+ * a thousand readers share what they have in common, and their texts would outlive two collections of garbage, and fill the heap of
+ * whoever answers checks.
+ */
+export interface Wording {
+  readonly ok: true;
+  readonly subject: string;
+  /** Characters of HTML and text. */
+  readonly size: number;
+  rendered(): Rendered;
 }
 
 /** For fewer it is not worth asking what a template shows. */
@@ -27,6 +43,9 @@ const MAX_LINE = 300;
 const MAX_LINE_MARKS = 2;
 const MAX_BODY = 256 * 1024;
 const MAX_BODY_MARKS = 500;
+
+/** Of a reader, what is given to a rendering. */
+type Given = Readonly<Partial<Record<UserMember, string | null>>>;
 
 /** One rendering, and whom it is for. */
 interface Group {
@@ -42,7 +61,7 @@ export async function renderEach(
   renderer: Pick<Renderer, 'shown' | 'render'>,
   all: readonly Personal[],
   lane = '',
-): Promise<RenderOutcome[]> {
+): Promise<PersonalOutcome[]> {
   const shown = await whatIsShown(renderer, all, lane);
   // Nothing that a template, a payload or a name holds is taken for a mark: they are other ones each time.
   const prefix = `Zq${randomBytes(12).toString('hex')}`;
@@ -51,7 +70,7 @@ export async function renderEach(
     groups.map(({ job }) => job),
     lane,
   );
-  const outcomes: RenderOutcome[] = [];
+  const outcomes: PersonalOutcome[] = [];
   const alone: number[] = [];
   const pieces = new Pieces();
   for (const [index, { job, marks, readers }] of groups.entries()) {
@@ -59,17 +78,31 @@ export async function renderEach(
     const filler = marks === null || !outcome.ok ? null : fillerOf(outcome.rendered, marks, job.template, prefix);
     for (const at of readers) {
       await pieces.next();
-      if (marks === null || !outcome.ok) outcomes[at] = outcome;
+      if (marks === null || !outcome.ok) outcomes[at] = ofOne(outcome);
       else if (filler === null) alone.push(at);
-      else outcomes[at] = { ok: true, rendered: filler((all[at] as Personal).user) };
+      else outcomes[at] = filler((all[at] as Personal).user);
     }
   }
   const rest = await renderer.render(
-    alone.map((at) => (all[at] as Personal).job),
+    alone.map((at) => all[at] as Personal).map(({ shared, user }) => jobFor(user, shared)),
     lane,
   );
-  for (const [index, at] of alone.entries()) outcomes[at] = rest[index] as RenderOutcome;
+  for (const [index, at] of alone.entries()) outcomes[at] = ofOne(rest[index] as RenderOutcome);
   return outcomes;
+}
+
+/** Words in which nothing is left to be filled in. */
+export function asRendered(rendered: Rendered): Wording {
+  const { subject, html, text } = rendered;
+  return { ok: true, subject, size: html.length + text.length, rendered: () => rendered };
+}
+
+function ofOne(outcome: RenderOutcome): PersonalOutcome {
+  return outcome.ok ? asRendered(outcome.rendered) : outcome;
+}
+
+function jobFor(user: Given, shared: RenderJob): RenderJob {
+  return { ...shared, variables: { ...shared.variables, user } };
 }
 
 async function whatIsShown(
@@ -78,7 +111,7 @@ async function whatIsShown(
   lane: string,
 ): Promise<ReadonlyMap<TemplateSource, Shown>> {
   if (all.length < WORTH_IT) return new Map();
-  const templates = [...new Set(all.map(({ job }) => job.template))];
+  const templates = [...new Set(all.map(({ shared }) => shared.template))];
   return new Map(await Promise.all(templates.map(async (one) => [one, await renderer.shown(one, lane)] as const)));
 }
 
@@ -88,24 +121,23 @@ async function groupsOf(
   prefix: string,
 ): Promise<readonly Group[]> {
   const groups: Group[] = [];
-  const known = new Map<TemplateSource, Map<string, Group>>();
+  const known = new Map<RenderJob, Map<string, Group>>();
   const pieces = new Pieces();
-  for (const [at, { job, user, look }] of all.entries()) {
+  for (const [at, { shared, user }] of all.entries()) {
     await pieces.next();
-    const members = shown.get(job.template) ?? null;
+    const members = shown.get(shared.template) ?? null;
     if (members === null) {
-      groups.push({ job, readers: [at], marks: null });
+      groups.push({ job: jobFor(user, shared), readers: [at], marks: null });
       continue;
     }
     const { given, marks } = markedUser(user, members, prefix);
-    const ofTemplate = known.get(job.template) ?? new Map<string, Group>();
-    known.set(job.template, ofTemplate);
-    const key = JSON.stringify([look, given]);
-    let group = ofTemplate.get(key);
+    const alike = known.get(shared) ?? new Map<string, Group>();
+    known.set(shared, alike);
+    const key = JSON.stringify(given);
+    let group = alike.get(key);
     if (group === undefined) {
-      const variables = { ...job.variables, user: given };
-      group = { job: { ...job, variables }, readers: [], marks };
-      ofTemplate.set(key, group);
+      group = { job: jobFor(given, shared), readers: [], marks };
+      alike.set(key, group);
       groups.push(group);
     }
     group.readers.push(at);
@@ -136,8 +168,11 @@ function fillerOf(
   marks: ReadonlyMap<string, UserMember>,
   template: TemplateSource,
   prefix: string,
-): ((user: Reader) => Rendered) | null {
-  if (marks.size === 0) return () => rendered;
+): ((user: Reader) => Wording) | null {
+  if (marks.size === 0) {
+    const same = asRendered(rendered);
+    return () => same;
+  }
   const pattern = new RegExp(`(${[...marks.keys()].join('|')})`);
   const { subject, html, text, pushTitle, pushBody, url } = rendered;
   if (![subject, pushTitle ?? ''].every((line) => fits(line.split(pattern), MAX_LINE, MAX_LINE_MARKS, prefix)))
@@ -145,18 +180,17 @@ function fillerOf(
   const bodies = [html, text, pushBody ?? '', url ?? ''];
   if (!bodies.every((body) => fits(body.split(pattern), MAX_BODY, MAX_BODY_MARKS, prefix))) return null;
   if (template.text === null && marksWhereTextLooks(html, prefix)) return null;
-  const filled = (part: string) => filling(part.split(pattern), marks);
-  const filledOrNull = (part: string | null) => (part === null ? () => null : filled(part));
-  const [ofSubject, ofHtml, ofText] = [filled(subject), filled(html), filled(text)];
-  const [ofTitle, ofBody, ofUrl] = [filledOrNull(pushTitle), filledOrNull(pushBody), filledOrNull(url)];
-  return (user) => ({
-    subject: ofSubject(user),
-    html: ofHtml(user),
-    text: ofText(user),
-    pushTitle: ofTitle(user),
-    pushBody: ofBody(user),
-    url: ofUrl(user),
-  });
+  const filled = (part: string): Filling => new Filling(part.split(pattern), marks);
+  const filledOrNull = (part: string | null): Filling | null => (part === null ? null : filled(part));
+  const parts: Fillings = {
+    subject: filled(subject),
+    html: filled(html),
+    text: filled(text),
+    pushTitle: filledOrNull(pushTitle),
+    pushBody: filledOrNull(pushBody),
+    url: filledOrNull(url),
+  };
+  return (user) => new FilledWording(parts, user);
 }
 
 /** Whether no limit can have cut it, nor would if values stood there, and no mark is in pieces. Every other piece is a mark. */
@@ -172,15 +206,68 @@ function marksWhereTextLooks(html: string, prefix: string): boolean {
   return places.some((place) => place.includes(prefix));
 }
 
-function filling(pieces: readonly string[], marks: ReadonlyMap<string, UserMember>): (user: Reader) => string {
-  const [only = ''] = pieces;
-  if (pieces.length === 1) return () => only;
-  const members = pieces.map((piece) => marks.get(piece));
-  return (user) => {
-    const written = pieces.map((piece, at) => {
-      const member = members[at];
-      return member === undefined ? piece : user[member];
-    });
-    return written.join('');
-  };
+/** A text with places for what is a reader's own. */
+class Filling {
+  readonly #pieces: readonly string[];
+  readonly #members: readonly (UserMember | undefined)[];
+
+  constructor(pieces: readonly string[], marks: ReadonlyMap<string, UserMember>) {
+    this.#pieces = pieces;
+    this.#members = pieces.map((piece) => marks.get(piece));
+  }
+
+  for(user: Reader): string {
+    return this.#pieces.map((piece, at) => this.#at(at, piece, user)).join('');
+  }
+
+  /** Characters of that. */
+  size(user: Reader): number {
+    return this.#pieces.reduce((sum, piece, at) => sum + this.#at(at, piece, user).length, 0);
+  }
+
+  #at(at: number, piece: string, user: Reader): string {
+    const member = this.#members[at];
+    return member === undefined ? piece : (user[member] ?? '');
+  }
+}
+
+interface Fillings {
+  readonly subject: Filling;
+  readonly html: Filling;
+  readonly text: Filling;
+  readonly pushTitle: Filling | null;
+  readonly pushBody: Filling | null;
+  readonly url: Filling | null;
+}
+
+class FilledWording implements Wording {
+  readonly #parts: Fillings;
+  readonly #user: Reader;
+  readonly ok = true;
+
+  constructor(parts: Fillings, user: Reader) {
+    this.#parts = parts;
+    this.#user = user;
+  }
+
+  get subject(): string {
+    return this.#parts.subject.for(this.#user);
+  }
+
+  get size(): number {
+    return this.#parts.html.size(this.#user) + this.#parts.text.size(this.#user);
+  }
+
+  rendered(): Rendered {
+    const { subject, html, text, pushTitle, pushBody, url } = this.#parts;
+    const user = this.#user;
+    return {
+      subject: subject.for(user),
+      html: html.for(user),
+      text: text.for(user),
+      pushTitle: pushTitle?.for(user) ?? null,
+      pushBody: pushBody?.for(user) ?? null,
+      url: url?.for(user) ?? null,
+    };
+  }
 }

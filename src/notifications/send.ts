@@ -5,10 +5,11 @@
 
 import { hash } from 'node:crypto';
 import { administer, type By, editorOf } from '../administration/administer.ts';
-import { enqueue, type WrittenDelivery, writeDelivery } from '../delivery/queue.ts';
+import { enqueue, writeDelivery } from '../delivery/queue.ts';
 import type { Turns } from '../directory/turns.ts';
 import { UsherError } from '../errors.ts';
 import type { Database, Outcome, Tx } from '../persistence/database.ts';
+import type { WrittenDelivery } from '../persistence/delivery/batch.ts';
 import { type ApplicationRow, findApplication, holdApplication } from '../persistence/notifications/applications.ts';
 import {
   claimSendRequest,
@@ -21,10 +22,10 @@ import {
   type SendRequestRow,
 } from '../persistence/notifications/sends.ts';
 import { holdType, type TypeRow } from '../persistence/notifications/types.ts';
-import { mapInPieces, turn } from '../pieces.ts';
+import { mapInPieces, Pieces, turn } from '../pieces.ts';
 import { unknownApplication } from './applications.ts';
 import { channelsFor } from './channels.ts';
-import { compose, gather, type Material, type Message, type SendOrder, unknownReference } from './compose.ts';
+import { compose, gather, type Material, type Message, type SendOrder, unknownReference, wordsOf } from './compose.ts';
 import type { Renderer } from './render.ts';
 import type { Unsubscriptions } from './unsubscribe.ts';
 import { refuseTarget } from './urls.ts';
@@ -126,11 +127,12 @@ export class Sends {
     });
     if (read.earlier !== undefined) return answerOf(read.earlier, request as Request);
 
-    const messages = await compose(read.material, order, renderer, allowHttp);
+    const messages = await compose(read.material, order, renderer);
     const stored = () =>
       write(async (tx) => {
         const { material } = read;
-        const result = await store(tx, { app, order, request, material, messages, unsubscriptions, unknown });
+        const about = { app, order, request, material, messages, unsubscriptions, allowHttp, unknown };
+        const result = await store(tx, about);
         return { result, scopes: [] };
       });
     const isLarge = order.recipients.length >= LARGE;
@@ -148,12 +150,13 @@ interface ToStore {
   readonly material: Material;
   readonly messages: readonly Message[];
   readonly unsubscriptions: SendsOptions['unsubscriptions'];
+  readonly allowHttp: boolean;
   readonly unknown: () => UsherError;
 }
 
 /** All of a send, or the answer of an earlier one with its key. */
 async function store(tx: Tx, toStore: ToStore): Promise<Stored> {
-  const { app, order, request, material, messages, unsubscriptions, unknown } = toStore;
+  const { app, order, request, material, messages, unknown } = toStore;
   const application: ApplicationRow | undefined = await holdApplication(tx, app);
   if (application?.id !== material.app.id) throw unknown();
   const scope = { app: application.id, type: material.type.id };
@@ -175,13 +178,12 @@ async function store(tx: Tx, toStore: ToStore): Promise<Stored> {
     { ...scope, payload: order.payload },
     planned.map(({ notification }) => notification),
   );
-  // Meanwhile: all of this is under the locks of every recipient.
-  const [ids, written] = await Promise.all([inserting, writeAll(planned, type, order, unsubscriptions)]);
-  const idOf = ({ personId }: NewNotification): number => ids.get(personId) as number;
-  await enqueue(tx, numbered(planned, written, idOf));
+  // The first are written meanwhile: all of this is under the locks of every recipient.
+  const deliveries = written(planned, type, toStore);
+  const [ids] = await Promise.all([inserting, enqueue(tx, deliveries, inserting)]);
 
   const notifications = planned.map(({ message, notification }) => ({
-    id: idOf(notification),
+    id: ids.get(notification.personId) as number,
     email: message.email,
     status: notification.status,
     statusReason: notification.statusReason,
@@ -200,8 +202,7 @@ interface Planned {
 
 function decide(type: TypeRow, message: Message, recipient: RecipientRow): Planned {
   const channels = channelsFor(type, { ...recipient, email: recipient.emailSwitch, push: recipient.pushSwitch });
-  const { subject, locale } = message;
-  const notification = { personId: recipient.id, subject, locale };
+  const notification = { personId: recipient.id, subject: message.wording.subject, locale: message.locale };
   if (channels.suppressed !== null) {
     const suppressed = { status: 'suppressed', statusReason: channels.suppressed } as const;
     return { message, notification: { ...notification, ...suppressed }, email: false, push: false };
@@ -211,38 +212,30 @@ function decide(type: TypeRow, message: Message, recipient: RecipientRow): Plann
   return { message, notification: { ...notification, status, statusReason: null }, email, push };
 }
 
-/** The deliveries of each, written; begins when what was asked of the database before is on its way. */
-async function writeAll(
+/** The deliveries of each; begins when what was asked of the database before is on its way. */
+async function* written(
   planned: readonly Planned[],
   type: TypeRow,
-  { icon }: SendOrder,
-  unsubscriptions: ToStore['unsubscriptions'],
-): Promise<string[][]> {
+  { order, unsubscriptions, allowHttp }: ToStore,
+): AsyncGenerator<WrittenDelivery> {
   await turn();
-  return await mapInPieces(planned, ({ message, notification, email, push }) => {
-    const { brandId, locale, subject, html, text, url } = message;
-    const written: string[] = [];
+  const pieces = new Pieces();
+  for (const { message, notification, email, push } of planned) {
+    await pieces.next();
+    if (!email && !push) continue;
+    const { personId } = notification;
+    const { brandId, locale } = message;
+    const { subject, html, text, pushTitle, pushBody, url } = wordsOf(message, order, allowHttp);
     if (email) {
       // Only what a user may switch off carries a link that does.
-      const unsubscribe = type.userCanDisable ? unsubscriptions.target(notification.personId, type.id) : null;
+      const unsubscribe = type.userCanDisable ? unsubscriptions.target(personId, type.id) : null;
       const content = { to: message.email, subject, html, text, locale, fromName: type.emailFromName, unsubscribe };
-      written.push(writeDelivery({ channel: 'email', brandId, content }));
+      yield { of: personId, written: writeDelivery({ channel: 'email', brandId, content }) };
     }
     if (push) {
-      const content = { title: message.pushTitle, body: message.pushBody, icon, url };
-      written.push(writeDelivery({ channel: 'push', brandId, content }));
+      const content = { title: pushTitle, body: pushBody, icon: order.icon, url };
+      yield { of: personId, written: writeDelivery({ channel: 'push', brandId, content }) };
     }
-    return written;
-  });
-}
-
-function* numbered(
-  planned: readonly Planned[],
-  written: readonly (readonly string[])[],
-  idOf: (notification: NewNotification) => number,
-): Generator<WrittenDelivery> {
-  for (const [at, { notification }] of planned.entries()) {
-    for (const one of written[at] ?? []) yield { notificationId: idOf(notification), written: one };
   }
 }
 

@@ -13,22 +13,21 @@ export interface Reader {
 /** The four that win over members of the payload. */
 const RESERVED = new Set(['user', 'app', 'brand', 'locale']);
 
+/** What the reserved variables are made of. */
+interface Surroundings {
+  readonly app: { readonly code: string; readonly name: string };
+  readonly brand: BrandLook | undefined;
+  readonly locale: string;
+}
+
 /** The reserved variables. Null becomes what Liquid shows as nothing. */
-export function variablesOf(about: {
-  user: Reader;
-  app: { code: string; name: string };
-  brand: BrandLook | undefined;
-  locale: string;
-}) {
-  const { user, app, brand, locale } = about;
+export function variablesOf(about: Surroundings & { readonly user: Reader }) {
+  return { user: readerOf(about.user, about.locale), ...surroundingsOf(about) };
+}
+
+/** All of them but `user`. */
+export function surroundingsOf({ app, brand, locale }: Surroundings) {
   return {
-    user: {
-      email: user.email,
-      firstName: user.firstName,
-      lastName: user.lastName,
-      displayName: user.displayName,
-      locale: user.locale ?? locale,
-    },
     app: { code: app.code, name: app.name },
     brand: {
       slug: brand?.slug ?? null,
@@ -39,6 +38,11 @@ export function variablesOf(about: {
     },
     locale,
   };
+}
+
+/** `user`, who is written to in `locale`. */
+export function readerOf({ email, firstName, lastName, displayName, locale: own }: Reader, locale: string): Reader {
+  return { email, firstName, lastName, displayName, locale: own ?? locale };
 }
 
 /** Which of `required` the payload lacks, each once, in order. `order.id` asks for a member of a member. */

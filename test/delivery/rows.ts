@@ -1,12 +1,7 @@
 import { sql } from 'kysely';
-import {
-  type EmailContent,
-  enqueue,
-  type PushContent,
-  type WrittenDelivery,
-  writeDelivery,
-} from '../../src/delivery/queue.ts';
+import { type EmailContent, enqueue, type PushContent, writeDelivery } from '../../src/delivery/queue.ts';
 import type { Database, Tx } from '../../src/persistence/database.ts';
+import type { WrittenDelivery } from '../../src/persistence/delivery/batch.ts';
 import { ensurePeople } from '../../src/persistence/people.ts';
 
 /** An application with one type, as much as a notification needs. */
@@ -73,14 +68,14 @@ async function store(tx: Tx, app: number, type: number, wanted: readonly Wanted[
     if (email !== undefined) {
       const { brandId = null, ...content } = email;
       const written = writeDelivery({ channel: 'email', brandId, content: { ...emailContent(to), ...content } });
-      deliveries.push({ notificationId: id, written });
+      deliveries.push({ of: id, written });
     }
     if (push !== undefined) {
       const written = writeDelivery({ channel: 'push', brandId: null, content: { ...PUSH, ...push } });
-      deliveries.push({ notificationId: id, written });
+      deliveries.push({ of: id, written });
     }
   }
-  await enqueue(tx, deliveries);
+  await enqueue(tx, ReadableStream.from(deliveries), Promise.resolve(new Map(ids.map((id) => [id, id]))));
   return ids;
 }
 

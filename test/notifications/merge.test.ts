@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { systemClock } from '../../src/clock.ts';
-import { type Personal, renderEach } from '../../src/notifications/merge.ts';
+import { type Personal, type PersonalOutcome, renderEach } from '../../src/notifications/merge.ts';
 import { Renderer, type RenderJob, type TemplateSource } from '../../src/notifications/render.ts';
-import { variablesOf } from '../../src/notifications/variables.ts';
+import { readerOf, surroundingsOf } from '../../src/notifications/variables.ts';
 
 const renderer = new Renderer(systemClock, 1);
 afterAll(() => renderer.close());
@@ -23,11 +23,12 @@ interface Person {
 }
 
 function personal(source: TemplateSource, people: readonly Partial<Person>[], payload = {}): Personal[] {
+  const shared = [BRAND, undefined].map((brand) => {
+    return { template: source, payload, variables: surroundingsOf({ app: APP, brand, locale: 'en' }) };
+  });
   return people.map((person, at) => {
     const known = { firstName: null, lastName: null, displayName: null, locale: null, ...person };
-    const user = { email: `u${at}@example.com`, ...known };
-    const variables = variablesOf({ user, app: APP, brand: at % 2 === 0 ? BRAND : undefined, locale: 'en' });
-    return { job: { template: source, payload, variables }, user: variables.user, look: String(at % 2) };
+    return { shared: shared[at % 2] as RenderJob, user: readerOf({ email: `u${at}@example.com`, ...known }, 'en') };
   });
 }
 
@@ -41,7 +42,22 @@ async function counted(all: readonly Personal[]) {
       return renderer.render(batch);
     },
   };
-  return { outcomes: await renderEach(counting, all), jobs };
+  return { outcomes: filled(await renderEach(counting, all)), jobs };
+}
+
+/** As the renderer answers, with all that is to be told of them. */
+function filled(outcomes: readonly PersonalOutcome[]) {
+  return outcomes.map((one) => {
+    if (!one.ok) return one;
+    const rendered = one.rendered();
+    expect(one).toMatchObject({ subject: rendered.subject, size: rendered.html.length + rendered.text.length });
+    return { ok: true, rendered };
+  });
+}
+
+/** Rendered for each by itself. */
+function oneByOne(all: readonly Personal[]) {
+  return renderer.render(all.map(({ shared, user }) => ({ ...shared, variables: { ...shared.variables, user } })));
 }
 
 const PEOPLE: Partial<Person>[] = Array.from({ length: 30 }, (_, at) => ({
@@ -123,7 +139,7 @@ describe('one rendering for many readers', () => {
     });
     const all = personal(source, PEOPLE, { n: 7 });
     const { outcomes, jobs } = await counted(all);
-    expect(outcomes).toEqual(await renderer.render(all.map(({ job }) => job)));
+    expect(outcomes).toEqual(await oneByOne(all));
     // Two brands, with and without a first name, and one name that has to be escaped.
     expect(jobs).toBe(5);
     const text = JSON.stringify(outcomes);
@@ -139,7 +155,7 @@ describe('one rendering for many readers', () => {
     const all = personal(template({ html: '<p>{{ n }} {{ brand.name }}</p>' }), PEOPLE, { n: 7 });
     const { outcomes, jobs } = await counted(all);
     expect(jobs).toBe(2);
-    expect(outcomes).toEqual(await renderer.render(all.map(({ job }) => job)));
+    expect(outcomes).toEqual(await oneByOne(all));
   });
 
   test('what does more than show its reader is rendered for each, and so is a name in a link', async () => {
@@ -147,7 +163,7 @@ describe('one rendering for many readers', () => {
       const all = personal(template({ html }), PEOPLE);
       const { outcomes, jobs } = await counted(all);
       expect(jobs).toBeGreaterThanOrEqual(all.length);
-      expect(outcomes).toEqual(await renderer.render(all.map(({ job }) => job)));
+      expect(outcomes).toEqual(await oneByOne(all));
     }
   });
 
@@ -224,7 +240,7 @@ describe('one rendering for many readers', () => {
         fc.array(person, { minLength: 8, maxLength: 12 }),
         async (parts, people) => {
           const all = personal(template(parts), people, { n: 7 });
-          expect(await renderEach(renderer, all)).toEqual(await renderer.render(all.map(({ job }) => job)));
+          expect(filled(await renderEach(renderer, all))).toEqual(await oneByOne(all));
         },
       ),
       { numRuns: 60 },

@@ -4,7 +4,7 @@ import { compose, type Material, type Message, type SendOrder } from '../../src/
 import { type Personal, renderEach } from '../../src/notifications/merge.ts';
 import type { Rendered, Renderer, RenderJob, RenderOutcome, Shown } from '../../src/notifications/render.ts';
 import { Sends } from '../../src/notifications/send.ts';
-import { variablesOf } from '../../src/notifications/variables.ts';
+import { surroundingsOf } from '../../src/notifications/variables.ts';
 import type { TemplateRow } from '../../src/persistence/notifications/templates.ts';
 import type { TypeRow } from '../../src/persistence/notifications/types.ts';
 import { useDatabase } from '../support/databases.ts';
@@ -75,7 +75,7 @@ describe('of a send to a thousand only some are dealt with in one turn of the ev
     let messages: readonly Message[] = [];
     const { total, most } = await PerTurn.while(async (happened) => {
       planned = happened;
-      messages = await compose(material, order, renderer(null, happened), false);
+      messages = await compose(material, order, renderer(null, happened));
     });
     expect(messages.map(({ email }) => email)).toEqual(RECIPIENTS);
     expect(total).toBe(2000);
@@ -84,16 +84,19 @@ describe('of a send to a thousand only some are dealt with in one turn of the ev
 
   test('telling readers apart, and filling in their names', async () => {
     let asked: () => void = () => undefined;
+    const shared = {
+      template: RENDERED,
+      payload: {},
+      variables: surroundingsOf({ app: APP, brand: undefined, locale: 'en' }),
+    };
     const all = RECIPIENTS.map((email): Personal => {
-      const known = { email, firstName: 'Ann', lastName: null, displayName: null, locale: null };
-      const variables = variablesOf({ user: known, app: APP, brand: undefined, locale: 'en' });
+      const user = { email, firstName: 'Ann', lastName: null, displayName: null, locale: 'en' };
       return {
-        job: { template: RENDERED, payload: {}, variables },
+        shared,
         get user() {
           asked();
-          return variables.user;
+          return user;
         },
-        look: '',
       };
     });
     const { total, most } = await PerTurn.while(async (happened) => {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import { Batch, type WrittenDelivery } from './batch.ts';
 
 /** A delivery as it is stored first, of a notification that may have no number yet. */
 export interface DeliveryRow {
@@ -10,49 +11,54 @@ export interface DeliveryRow {
   content: unknown;
 }
 
-/** In one statement at most so many rows and characters: it is put together in one turn, and PGlite's run on the event loop. */
-const BATCH = 500;
-const BATCH_CHARACTERS = 512 * 1024;
-
-/** Stores deliveries, due at once, each as `writtenDelivery` wrote it. */
+/**
+ * Stores deliveries, due at once, each as `writtenDelivery` wrote it. They are written while the database is at those before them:
+ * two statements' worth is held, however many there are.
+ */
 export async function insertDeliveries(
   tx: Tx,
-  rows: Iterable<{ notificationId: number; written: string }>,
+  deliveries: AsyncIterable<WrittenDelivery>,
+  numbers: Promise<ReadonlyMap<number, number>>,
 ): Promise<void> {
-  let batch: string[] = [];
-  let size = 0;
-  for (const { notificationId, written } of rows) {
-    const text = `{"notificationId":${notificationId},${written.slice(1)}`;
-    if (batch.length === BATCH || (batch.length > 0 && size + text.length > BATCH_CHARACTERS)) {
-      await insertBatch(tx, batch);
-      batch = [];
-      size = 0;
-    }
-    batch.push(text);
-    size += text.length;
+  const batches = inBatches(deliveries);
+  let [numberOf, next] = await Promise.all([numbers, batches.next()]);
+  while (!next.done) [, next] = await Promise.all([insertBatch(tx, next.value, numberOf), batches.next()]);
+}
+
+async function* inBatches(deliveries: AsyncIterable<WrittenDelivery>): AsyncGenerator<Batch> {
+  let batch = new Batch();
+  for await (const delivery of deliveries) {
+    if (batch.add(delivery)) continue;
+    yield batch;
+    batch = new Batch();
+    batch.add(delivery);
   }
-  if (batch.length > 0) await insertBatch(tx, batch);
+  if (batch.of.length > 0) yield batch;
 }
 
 /**
  * Of the host two labels stand for the service: whoever may invent names below them makes no lanes by that. As `json`, whose parts
  * are stored as they came: `jsonb` takes them apart and writes them anew, twice, under the locks of all recipients.
  */
-async function insertBatch(tx: Tx, rows: readonly string[]): Promise<void> {
+async function insertBatch(tx: Tx, batch: Batch, numberOf: ReadonlyMap<number, number>): Promise<void> {
   await sql`
     insert into delivery (notification_id, channel, lane, brand_id, content)
-    select d."notificationId", d.channel,
+    select d.notification, d.channel,
            coalesce(d.lane, 'push:' || coalesce(substring(s.host from '[^.]+[.][^.]+$'), s.host, '')),
            d."brandId", d.content
-      from json_to_recordset(${`[${rows.join(',')}]`}::json)
-        as d ("notificationId" bigint, channel text, lane text, "brandId" bigint, content json)
+      from rows from (
+        json_to_recordset(${batch.json()}::json) as (channel text, lane text, "brandId" bigint, content json),
+        unnest(${batch.of.map((of) => numberOf.get(of))}::bigint[])
+      ) as d (channel, lane, "brandId", content, notification)
       left join lateral (
         select split_part(split_part(p.endpoint, '/', 3), '?', 1) as host
           from notification n join push_subscription p on p.person_id = n.person_id
-         where d.lane is null and n.id = d."notificationId"
+         where d.lane is null and n.id = d.notification
          order by p.id desc limit 1
       ) s on true
-     order by d."notificationId", d.channel`.execute(tx.kysely);
+     order by d.notification, d.channel`.execute(tx.kysely);
+  // Not where it failed: a driver may still hold what it was to send.
+  batch.release();
 }
 
 /** NUL and lone surrogates as JSON writes them. */

@@ -24,12 +24,15 @@ export async function holdRecipients(
 ): Promise<Map<string, RecipientRow>> {
   const people = await ensurePeople(tx, emails);
   const ids = [...people.values()];
-  const { rows: held } = await sql<{ unregistered: number | null }>`
-    select case when registered_at is null then id end as unregistered
-    from person where id = any(${ids}::bigint[]) order by id for no key update`.execute(tx.kysely);
-  const unregistered = held.flatMap((one) => (one.unregistered === null ? [] : [one.unregistered]));
+  const { rows: unregistered } = await sql<{ id: number }>`
+    with held as materialized (
+      select id, registered_at from person where id = any(${ids}::bigint[]) order by id for no key update
+    )
+    select id from held where registered_at is null`.execute(tx.kysely);
   if (unregistered.length > 0) {
-    await sql`update person set registered_at = now() where id = any(${unregistered}::bigint[])`.execute(tx.kysely);
+    await sql`update person set registered_at = now() where id = any(${unregistered.map(({ id }) => id)}::bigint[])`.execute(
+      tx.kysely,
+    );
   }
   const { rows } = await sql<RecipientRow>`
     select p.id, p.email, p.provider_active and not p.blocked as active,
@@ -56,18 +59,24 @@ export async function insertNotifications(
   { app, type, payload }: { app: number; type: number; payload: unknown },
   all: readonly NewNotification[],
 ): Promise<Map<number, number>> {
-  const { rows } = await sql<{ id: number; personId: number }>`
-    insert into notification
-      (application_id, notification_type_id, person_id, subject, payload, status, status_reason, locale)
-    select ${app}, ${type}, n.person, n.subject, ${JSON.stringify(payload)}::jsonb, n.status, n.reason, n.locale
-    from unnest(
-      ${all.map(({ personId }) => personId)}::bigint[], ${all.map(({ subject }) => subject)}::text[],
-      ${all.map(({ status }) => status)}::text[], ${all.map(({ statusReason }) => statusReason)}::text[],
-      ${all.map(({ locale }) => locale)}::text[]
-    ) with ordinality as n (person, subject, status, reason, locale, position)
-    order by n.position
-    returning id, person_id as "personId"`.execute(tx.kysely);
-  return new Map(rows.map(({ id, personId }) => [personId, id]));
+  const { rows } = await sql<{ people: number[]; ids: number[] }>`
+    with stored as (
+      insert into notification
+        (application_id, notification_type_id, person_id, subject, payload, status, status_reason, locale)
+      select ${app}, ${type}, n.person, n.subject, ${JSON.stringify(payload)}::jsonb, n.status, n.reason, n.locale
+      from unnest(
+        ${all.map(({ personId }) => personId)}::bigint[], ${all.map(({ subject }) => subject)}::text[],
+        ${all.map(({ status }) => status)}::text[], ${all.map(({ statusReason }) => statusReason)}::text[],
+        ${all.map(({ locale }) => locale)}::text[]
+      ) with ordinality as n (person, subject, status, reason, locale, position)
+      order by n.position
+      returning id, person_id
+    )
+    select coalesce(array_agg(person_id), '{}') as people, coalesce(array_agg(id), '{}') as ids from stored`.execute(
+    tx.kysely,
+  );
+  const { people = [], ids = [] } = rows[0] ?? {};
+  return new Map(people.map((person, at) => [person, ids[at] as number]));
 }
 
 /** A send that named a key, within its 24 hours. */
