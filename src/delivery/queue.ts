@@ -5,7 +5,7 @@
 
 import type { Tx } from '../persistence/database.ts';
 import type { WrittenDelivery } from '../persistence/delivery/batch.ts';
-import { insertDeliveries, requeueFailed, writtenDelivery } from '../persistence/delivery/enqueue.ts';
+import { insertDeliveries, requeueFailed, writtenContent } from '../persistence/delivery/enqueue.ts';
 
 /** An e-mail as it was rendered when its send was accepted; the brand's look is put around it when it leaves. */
 export interface EmailContent {
@@ -59,9 +59,12 @@ export function emailLane(brandId: number | null): string {
   return `brand:${brandId ?? 'default'}`;
 }
 
-/** As it will be stored: made before there is a number, while the database is at the notifications. */
-export function writeDelivery({ channel, brandId, content }: NewDelivery): string {
-  return writtenDelivery({ channel, lane: channel === 'push' ? null : emailLane(brandId), brandId, content });
+/**
+ * As it will be stored. `of`: whose it is, since there may be no number yet: it is written while the database is at the notifications.
+ */
+export function writeDelivery(of: number, { channel, brandId, content }: NewDelivery): WrittenDelivery {
+  const lane = channel === 'push' ? null : emailLane(brandId);
+  return { of, channel, lane, brandId, content: writtenContent(content) };
 }
 
 /**

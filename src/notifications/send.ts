@@ -230,11 +230,11 @@ async function* written(
       // Only what a user may switch off carries a link that does.
       const unsubscribe = type.userCanDisable ? unsubscriptions.target(personId, type.id) : null;
       const content = { to: message.email, subject, html, text, locale, fromName: type.emailFromName, unsubscribe };
-      yield { of: personId, written: writeDelivery({ channel: 'email', brandId, content }) };
+      yield writeDelivery(personId, { channel: 'email', brandId, content });
     }
     if (push) {
       const content = { title: pushTitle, body: pushBody, icon: order.icon, url };
-      yield { of: personId, written: writeDelivery({ channel: 'push', brandId, content }) };
+      yield writeDelivery(personId, { channel: 'push', brandId, content });
     }
   }
 }

@@ -5,7 +5,7 @@ import type { Clock } from '../clock.ts';
 import type { Session, SessionSource } from './dialect.ts';
 import { StatementFailed, statementFailed } from './failures.ts';
 import { Gate } from './gate.ts';
-import { OID, readBigint, writeJson } from './values.ts';
+import { OID, readBigint } from './values.ts';
 
 /** A transaction that does nothing for so long is rolled back, as PostgreSQL does by itself. */
 const IDLE_IN_TRANSACTION_MS = 10_000;
@@ -32,10 +32,9 @@ export class Embedded {
     // Not with the service: on PostgreSQL nobody needs it.
     const { PGlite } = await import('@electric-sql/pglite');
     const parsers = { [OID.int8]: readBigint };
-    const serializers = { [OID.json]: writeJson };
     const isNew = readdirSync(dir).length === 0;
     return new Embedded(
-      await PGlite.create(dir, { parsers, serializers, ...(isNew ? { loadDataDir: await emptyDatabase() } : {}) }),
+      await PGlite.create(dir, { parsers, ...(isNew ? { loadDataDir: await emptyDatabase() } : {}) }),
       clock,
     );
   }

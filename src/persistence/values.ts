@@ -12,11 +12,5 @@ export function readBigintArray(text: string): number[] {
   return text === '{}' ? [] : text.slice(1, -1).split(',').map(readBigint);
 }
 
-/** A `json` parameter as text: what is text already, also as bytes, is taken as it is. */
-export function writeJson(value: unknown): string {
-  if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString();
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
 /** PostgreSQL's object identifiers of the types that are read differently from the drivers' defaults. */
-export const OID = { int8: 20, json: 114, int8Array: 1016 } as const;
+export const OID = { int8: 20, int8Array: 1016 } as const;

@@ -63,8 +63,8 @@ forEachDatabase('deliveries of more than one statement', (fixture) => {
       fromName: null,
       unsubscribe: null,
     };
-    const written = writeDelivery({ channel: 'email', brandId: null, content });
-    const many = ids.map((of) => ({ of, written }));
+    const deliveryOf = (of: number) => writeDelivery(of, { channel: 'email', brandId: null, content });
+    const many = ids.map(deliveryOf);
     const numbers = Promise.resolve(new Map(ids.map((id) => [id, id])));
     // Of each attempt its own: a transaction may be repeated.
     const store = (deliveries: () => AsyncIterable<(typeof many)[0]>, numbered = () => numbers) =>
@@ -78,7 +78,7 @@ forEachDatabase('deliveries of more than one statement', (fixture) => {
       throw new Error('not written');
     }
     await expect(store(endingBadly)).rejects.toThrow('not written');
-    const unnumbered = [...many, { of: 0, written }];
+    const unnumbered = [...many, deliveryOf(0)];
     await expect(store(() => ReadableStream.from(unnumbered))).rejects.toThrow();
     await expect(
       store(

@@ -67,12 +67,10 @@ async function store(tx: Tx, app: number, type: number, wanted: readonly Wanted[
     ids.push(id);
     if (email !== undefined) {
       const { brandId = null, ...content } = email;
-      const written = writeDelivery({ channel: 'email', brandId, content: { ...emailContent(to), ...content } });
-      deliveries.push({ of: id, written });
+      deliveries.push(writeDelivery(id, { channel: 'email', brandId, content: { ...emailContent(to), ...content } }));
     }
     if (push !== undefined) {
-      const written = writeDelivery({ channel: 'push', brandId: null, content: { ...PUSH, ...push } });
-      deliveries.push({ of: id, written });
+      deliveries.push(writeDelivery(id, { channel: 'push', brandId: null, content: { ...PUSH, ...push } }));
     }
   }
   await enqueue(tx, ReadableStream.from(deliveries), Promise.resolve(new Map(ids.map((id) => [id, id]))));

@@ -2,18 +2,9 @@ import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 import { Batch, type WrittenDelivery } from './batch.ts';
 
-/** A delivery as it is stored first, of a notification that may have no number yet. */
-export interface DeliveryRow {
-  channel: 'email' | 'push';
-  /** Null for pushes: they queue by the push service of the person's newest subscription. */
-  lane: string | null;
-  brandId: number | null;
-  content: unknown;
-}
-
 /**
- * Stores deliveries, due at once, each as `writtenDelivery` wrote it. They are written while the database is at those before them:
- * two statements' worth is held, however many there are.
+ * Stores deliveries, due at once. They are written while the database is at those before them: two statements' worth is held,
+ * however many there are.
  */
 export async function insertDeliveries(
   tx: Tx,
@@ -46,10 +37,10 @@ async function insertBatch(tx: Tx, batch: Batch, numberOf: ReadonlyMap<number, n
     select d.notification, d.channel,
            coalesce(d.lane, 'push:' || coalesce(substring(s.host from '[^.]+[.][^.]+$'), s.host, '')),
            d."brandId", d.content
-      from rows from (
-        json_to_recordset(${batch.json()}::json) as (channel text, lane text, "brandId" bigint, content json),
-        unnest(${batch.of.map((of) => numberOf.get(of))}::bigint[])
-      ) as d (channel, lane, "brandId", content, notification)
+      from unnest(
+        ${batch.of.map((of) => numberOf.get(of))}::bigint[], ${batch.channels}::text[], ${batch.lanes}::text[],
+        ${batch.brandIds}::bigint[], ${batch.contents()}::json[]
+      ) as d (notification, channel, lane, "brandId", content)
       left join lateral (
         select split_part(split_part(p.endpoint, '/', 3), '?', 1) as host
           from notification n join push_subscription p on p.person_id = n.person_id
@@ -64,10 +55,10 @@ async function insertBatch(tx: Tx, batch: Batch, numberOf: ReadonlyMap<number, n
 /** NUL and lone surrogates as JSON writes them. */
 const UNSTORABLE = /\\u(?:0000|d[89a-f])/;
 
-/** As JSON. Looked through value by value only where the whole says so: that takes ten times as long. */
-export function writtenDelivery(row: DeliveryRow): string {
-  const text = JSON.stringify(row);
-  return UNSTORABLE.test(text) ? JSON.stringify(row, storable) : text;
+/** What a delivery says, as JSON. Looked through value by value only where the whole says so: that takes ten times as long. */
+export function writtenContent(content: unknown): string {
+  const text = JSON.stringify(content);
+  return UNSTORABLE.test(text) ? JSON.stringify(content, storable) : text;
 }
 
 /** What a template cut in half or brought in must not keep a whole send from being stored: no text takes either. */
