@@ -14,35 +14,38 @@ export interface RecipientRow {
 }
 
 /**
- * The recipients with their switches, by address; who has no record gets one. Their rows are locked, in one order for everybody:
- * notifications of one person are then numbered in the order in which they are committed, on which streams and cursors rest.
+ * The recipients, each once, with their switches, by address; who has no record gets one. Their rows are locked, in one order for
+ * everybody: notifications of one person are then numbered in the order in which they are committed, on which streams and cursors rest.
  */
 export async function holdRecipients(
   tx: Tx,
   { app, type }: { app: number; type: number },
   emails: readonly string[],
 ): Promise<Map<string, RecipientRow>> {
-  const people = await ensurePeople(tx, emails);
-  const ids = [...people.values()];
-  const { rows: unregistered } = await sql<{ id: number }>`
+  const { rows } = await sql<{ count: number; unregistered: number[] }>`
     with held as materialized (
-      select id, registered_at from person where id = any(${ids}::bigint[]) order by id for no key update
+      select id, registered_at from person where email = any(${emails}::text[]) order by id for no key update
     )
-    select id from held where registered_at is null`.execute(tx.kysely);
-  if (unregistered.length > 0) {
-    await sql`update person set registered_at = now() where id = any(${unregistered.map(({ id }) => id)}::bigint[])`.execute(
-      tx.kysely,
-    );
+    select count(*)::int as count, coalesce(array_agg(id) filter (where registered_at is null), '{}') as unregistered
+    from held`.execute(tx.kysely);
+  const { count = 0, unregistered = [] } = rows[0] ?? {};
+  if (count < emails.length) {
+    await ensurePeople(tx, emails);
+    return await holdRecipients(tx, { app, type }, emails);
   }
-  const { rows } = await sql<RecipientRow>`
+  if (unregistered.length > 0) {
+    await sql`update person set registered_at = now() where id = any(${unregistered}::bigint[])`.execute(tx.kysely);
+  }
+  // A statement of its own, begun once they are held: it sees what others changed before that.
+  const { rows: recipients } = await sql<RecipientRow>`
     select p.id, p.email, p.provider_active and not p.blocked as active,
       coalesce(a.notifications_enabled, true) as application, c.email as "emailSwitch", c.push as "pushSwitch",
       exists (select from push_subscription s where s.person_id = p.id) as subscribed
     from person p
     left join app_preference a on a.person_id = p.id and a.application_id = ${app}
     left join notification_preference c on c.person_id = p.id and c.notification_type_id = ${type}
-    where p.id = any(${ids}::bigint[])`.execute(tx.kysely);
-  return new Map(rows.map((row) => [row.email, row]));
+    where p.email = any(${emails}::text[])`.execute(tx.kysely);
+  return new Map(recipients.map((row) => [row.email, row]));
 }
 
 export interface NewNotification {
