@@ -11,15 +11,17 @@ import { APP, Newsroom, reader } from '../newsroom.ts';
 import { giveWay, startBare, stop } from '../processes.ts';
 import { type Row, row } from '../report.ts';
 import { KEY, Service } from '../service.ts';
+import type { Counts } from '../sinks-client.ts';
 import type { SliceResult } from '../slice.ts';
 import { load } from './backlog.ts';
 import { type Listener, listen, until } from './streams.ts';
 
 /** Of each of the two. */
 const PER_SECOND = 500;
-const SLICE_MS = 4000;
+const SLICE_MS = 10_000;
 /** For a disturbance that takes its time by itself. */
 const LONG_SLICE_MS = 20_000;
+const QUICK_SLICE_MS = 4000;
 const READERS = 10_000;
 const ASSIGNED = 100_000;
 /** Streams that are being opened at once. */
@@ -31,6 +33,8 @@ interface Disturbance {
   /** Goes on until the signal is aborted, or is done before. */
   go: (stage: Stage, signal: AbortSignal) => Promise<void>;
   cleanUp?: (stage: Stage) => Promise<unknown>;
+  /** What it gets done: what is counted, and how many of them there have been. */
+  done?: { of: string; count: (stage: Stage) => Promise<number> };
   /** How long Check is asked meanwhile. */
   sliceMs?: number;
 }
@@ -53,6 +57,8 @@ const thousand = (round: number): string[] =>
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
 
+const left = ({ mails, pushes }: Counts): number => mails + pushes;
+
 /** A million deliveries, queued past the service, and some seconds until they leave at full speed. */
 const backlogOf = (channel: 'email' | 'push'): Disturbance => ({
   prepare: async ({ room, quick }) => {
@@ -60,6 +66,7 @@ const backlogOf = (channel: 'email' | 'push'): Disturbance => ({
     await new Promise((resolve) => setTimeout(resolve, 3000));
   },
   go: (_, signal) => aborted(signal),
+  done: { of: 'that left', count: async ({ room }) => left(await room.counts()) },
   cleanUp: ({ room }) => room.sql.query('truncate delivery, notification cascade'),
 });
 
@@ -86,6 +93,9 @@ const DISTURBANCES: Record<string, Disturbance> = {
       for (let round = 0; round < 3; round++) await room.send(thousand(round));
     },
     go: ({ room }, signal) => again(signal, (round) => room.send(thousand(round))),
+    done: { of: 'mails and pushes that left', count: async ({ room }) => left(await room.counts()) },
+    // Long enough for a collection of the whole heap, which is due after dozens of them.
+    sliceMs: LONG_SLICE_MS,
   },
   'a backlog of 1,000,000 mails that leaves': backlogOf('email'),
   'a backlog of 1,000,000 pushes that leaves': backlogOf('push'),
@@ -147,9 +157,11 @@ const DISTURBANCES: Record<string, Disturbance> = {
 interface Noticed {
   service: SliceResult;
   bare: SliceResult;
+  /** Of what the disturbance gets done, as many a second. */
+  donePerSecond?: number;
 }
 
-async function slice(generator: Generator, durationMs = SLICE_MS): Promise<Noticed> {
+async function slice(generator: Generator, durationMs: number): Promise<Noticed> {
   const options = { inFlight: 0, order: 'paced', perSecond: PER_SECOND, durationMs } as const;
   const [service, bare] = await Promise.all([generator.slice('service', options), generator.slice('bare', options)]);
   return { service, bare };
@@ -174,8 +186,14 @@ async function beside(generator: Generator, stage: Stage, disturbance: Disturban
   const disturbed = disturbance.go(stage, over.signal);
   // Trouble of the disturbance counts when the slice is over.
   const settled = Promise.allSettled([disturbed]);
+  const { done, sliceMs = SLICE_MS } = disturbance;
+  const before = await done?.count(stage);
+  const begun = performance.now();
   try {
-    return await slice(generator, stage.quick ? SLICE_MS : disturbance.sliceMs);
+    const noticed = await slice(generator, stage.quick ? QUICK_SLICE_MS : sliceMs);
+    if (done === undefined || before === undefined) return noticed;
+    const seconds = (performance.now() - begun) / 1000;
+    return { ...noticed, donePerSecond: ((await done.count(stage)) - before) / seconds };
   } finally {
     over.abort();
     await settled;
@@ -219,6 +237,11 @@ function rowsOf(lab: Lab, name: string, { service, bare }: Noticed, normal: Noti
   ];
 }
 
+function rowsOfDone(name: string, { done }: Disturbance, { donePerSecond }: Noticed): Row[] {
+  if (done === undefined || donePerSecond === undefined) return [];
+  return [row('isolation', `${name}, ${done.of}`, '/s', [donePerSecond])];
+}
+
 export async function isolation(lab: Lab): Promise<Row[]> {
   const rows: Row[] = [];
   await lab.postgresGivesWay();
@@ -229,11 +252,12 @@ export async function isolation(lab: Lab): Promise<Row[]> {
     const generator = new Generator();
     try {
       await connect(generator, stage);
-      const normal = await slice(generator);
+      const normal = await slice(generator, lab.settings.quick ? QUICK_SLICE_MS : LONG_SLICE_MS);
       rows.push(...rowsOf(lab, `${named}: nothing else`, normal, normal));
       for (const [name, disturbance] of Object.entries(DISTURBANCES)) {
         const noticed = await beside(generator, stage, disturbance);
         rows.push(...rowsOf(lab, `${named}: ${name}`, noticed, normal));
+        rows.push(...rowsOfDone(`${named}: ${name}`, disturbance, noticed));
         // What is left of it must not fall into the next.
         await new Promise((resolve) => setTimeout(resolve, 2000));
       }
