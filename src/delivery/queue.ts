@@ -7,6 +7,8 @@ import type { Tx } from '../persistence/database.ts';
 import type { WrittenDelivery } from '../persistence/delivery/batch.ts';
 import { insertDeliveries, requeueFailed, writtenContent } from '../persistence/delivery/enqueue.ts';
 
+export type { WrittenDelivery };
+
 /** An e-mail as it was rendered when its send was accepted; the brand's look is put around it when it leaves. */
 export interface EmailContent {
   readonly to: string;

@@ -5,11 +5,10 @@
 
 import { hash } from 'node:crypto';
 import { administer, type By, editorOf } from '../administration/administer.ts';
-import { enqueue, writeDelivery } from '../delivery/queue.ts';
+import { enqueue, type WrittenDelivery, writeDelivery } from '../delivery/queue.ts';
 import type { Turns } from '../directory/turns.ts';
 import { UsherError } from '../errors.ts';
 import type { Database, Outcome, Tx } from '../persistence/database.ts';
-import type { WrittenDelivery } from '../persistence/delivery/batch.ts';
 import { type ApplicationRow, findApplication, holdApplication } from '../persistence/notifications/applications.ts';
 import {
   claimSendRequest,

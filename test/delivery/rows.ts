@@ -1,7 +1,12 @@
 import { sql } from 'kysely';
-import { type EmailContent, enqueue, type PushContent, writeDelivery } from '../../src/delivery/queue.ts';
+import {
+  type EmailContent,
+  enqueue,
+  type PushContent,
+  type WrittenDelivery,
+  writeDelivery,
+} from '../../src/delivery/queue.ts';
 import type { Database, Tx } from '../../src/persistence/database.ts';
-import type { WrittenDelivery } from '../../src/persistence/delivery/batch.ts';
 import { ensurePeople } from '../../src/persistence/people.ts';
 
 /** An application with one type, as much as a notification needs. */

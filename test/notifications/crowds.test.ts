@@ -1,0 +1,63 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { createStorage, type TestStorage } from '../support/databases.ts';
+import { type RunningUsher, startUsher } from '../support/usher.ts';
+import { describeApplications, sendBySystem } from './support.ts';
+
+/** Sends below and above the size from which on they wait for their turn. */
+const SIZES = [30, 30, 30, 60, 30, 30, 60, 30, 30, 60, 30, 60];
+
+describe.each(['postgresql', 'pglite'] as const)(
+  'sends at once to people who are known, new, and others’ too (%s)',
+  (kind) => {
+    let storage: TestStorage;
+    let usher: RunningUsher;
+    beforeAll(async () => {
+      storage = await createStorage(kind);
+      usher = await startUsher(storage, { env: { USHER_ROLES: 'gateway,rpc' } });
+      await describeApplications(usher);
+    }, 60_000);
+    afterAll(async () => {
+      await usher?.close();
+      await storage?.remove();
+    }, 60_000);
+
+    /** So many of a pool that half of it is asked for, from a place of its own and in another order each. */
+    const some = (pool: string, count: number, send: number) =>
+      Array.from(
+        { length: count },
+        (_, at) => `${pool}${((send % 2 === 0 ? at : -at) + send * 7 + 2 * count) % (2 * count)}@example.com`,
+      );
+
+    test('are all stored whole, and nobody is made twice', async () => {
+      for (let round = 0; round < 3; round++) {
+        const sent = SIZES.map((size, send) => [
+          ...some('known', size / 2, send),
+          ...some(`new${round}.`, size / 2, send),
+        ]);
+        const answers = await Promise.all(
+          sent.map((recipients, send) =>
+            sendBySystem(usher, {
+              appCode: 'billing',
+              type: 'generic',
+              subject: `${round}.${send}`,
+              body: 'Hello.',
+              recipients,
+            }),
+          ),
+        );
+        expect(answers.map(({ status }) => status)).toEqual(sent.map(() => 202));
+        for (const [send, recipients] of sent.entries()) {
+          const { notifications } = answers[send]?.body.data ?? {};
+          expect(notifications.map(({ email }: { email: string }) => email)).toEqual(recipients);
+          const { rows } = await usher.app.database.read((tx) =>
+            sql<{ email: string }>`
+            select p.email from notification n join person p on p.id = n.person_id join delivery d on d.notification_id = n.id
+             where n.subject = ${`${round}.${send}`} and d.content ->> 'to' = p.email order by n.id`.execute(tx.kysely),
+          );
+          expect(rows.map(({ email }) => email)).toEqual(recipients);
+        }
+      }
+    }, 60_000);
+  },
+);
