@@ -11,7 +11,6 @@ import { APP, Newsroom, reader } from '../newsroom.ts';
 import { giveWay, startBare, stop } from '../processes.ts';
 import { type Row, row } from '../report.ts';
 import { KEY, Service } from '../service.ts';
-import type { Counts } from '../sinks-client.ts';
 import type { SliceResult } from '../slice.ts';
 import { load } from './backlog.ts';
 import { type Listener, listen, until } from './streams.ts';
@@ -34,7 +33,7 @@ interface Disturbance {
   go: (stage: Stage, signal: AbortSignal) => Promise<void>;
   cleanUp?: (stage: Stage) => Promise<unknown>;
   /** What it gets done: what is counted, and how many of them there have been. */
-  done?: { of: string; count: (stage: Stage) => Promise<number> };
+  done?: { of: string; count: (stage: Stage) => Promise<number> } | undefined;
   /** How long Check is asked meanwhile. */
   sliceMs?: number;
 }
@@ -57,7 +56,13 @@ const thousand = (round: number): string[] =>
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
 
-const left = ({ mails, pushes }: Counts): number => mails + pushes;
+const LEFT: Disturbance['done'] = {
+  of: 'mails and pushes that left',
+  count: async ({ room }) => {
+    const { mails, pushes } = await room.counts();
+    return mails + pushes;
+  },
+};
 
 /** A million deliveries, queued past the service, and some seconds until they leave at full speed. */
 const backlogOf = (channel: 'email' | 'push'): Disturbance => ({
@@ -66,7 +71,7 @@ const backlogOf = (channel: 'email' | 'push'): Disturbance => ({
     await new Promise((resolve) => setTimeout(resolve, 3000));
   },
   go: (_, signal) => aborted(signal),
-  done: { of: 'that left', count: async ({ room }) => left(await room.counts()) },
+  done: LEFT,
   cleanUp: ({ room }) => room.sql.query('truncate delivery, notification cascade'),
 });
 
@@ -93,7 +98,7 @@ const DISTURBANCES: Record<string, Disturbance> = {
       for (let round = 0; round < 3; round++) await room.send(thousand(round));
     },
     go: ({ room }, signal) => again(signal, (round) => room.send(thousand(round))),
-    done: { of: 'mails and pushes that left', count: async ({ room }) => left(await room.counts()) },
+    done: LEFT,
     // Long enough for a collection of the whole heap, which is due after dozens of them.
     sliceMs: LONG_SLICE_MS,
   },

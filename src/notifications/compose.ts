@@ -11,7 +11,7 @@ import { findType, type TypeRow } from '../persistence/notifications/types.ts';
 import { mapInPieces } from '../pieces.ts';
 import { asRendered, type Personal, renderEach, type Wording } from './merge.ts';
 import { plainHtml } from './plain.ts';
-import type { Renderer, RenderJob } from './render.ts';
+import type { Renderer, RenderJob, TemplateSource } from './render.ts';
 import { sourceOf, unrenderable } from './templates.ts';
 import { isTarget } from './urls.ts';
 import { missingVariables, readerOf, surroundingsOf } from './variables.ts';
@@ -100,8 +100,8 @@ export async function compose(material: Material, order: SendOrder, renderer: Re
   refuseMissing(material.variants, order.payload);
   refuseHuge(order, JSON.stringify(order.payload).length + 2 * (order.body?.length ?? 0));
   if (material.variants.length === 0) return plainMessages(material, order);
-  const known = new Map<string, RenderJob>();
-  const planned = await mapInPieces(order.recipients, (email) => plan(material, order, email, known));
+  const jobFor = sharedJobs(material, order);
+  const planned = await mapInPieces(order.recipients, (email) => plan(material, order, email, jobFor));
   const outcomes = await renderEach(renderer, planned, `sends of ${material.app.code}`);
   let total = 0;
   return await mapInPieces(planned, ({ email, brandId, variant }, index) => {
@@ -148,33 +148,32 @@ interface Planned extends Personal {
   readonly variant: TemplateRow;
 }
 
-function plan(material: Material, order: SendOrder, email: string, known: Map<string, RenderJob>): Planned {
-  const { app, variants, readers, brands } = material;
+function plan(material: Material, order: SendOrder, email: string, jobFor: JobFor): Planned {
+  const { variants, readers, brands } = material;
   const reader = readers.get(email);
   const wanted = order.locale ?? reader?.locale ?? SYSTEM_LANGUAGE;
   const variant = chooseVariant(variants, wanted, material.fallbacks) as TemplateRow;
   const brandId = reader?.brandId ?? null;
   const brand = brands.find(({ id }) => id === brandId) ?? brands.find(({ isDefault }) => isDefault);
-  const key = `${variant.id} ${brand?.id}`;
-  let shared = known.get(key);
-  if (shared === undefined) {
-    const variables = surroundingsOf({ app, brand, locale: variant.locale });
-    shared = { template: templateOf(variant), payload: order.payload, variables };
-    known.set(key, shared);
-  }
   const user = reader ?? { email, firstName: null, lastName: null, displayName: null, locale: null };
-  return { email, brandId, variant, shared, user: readerOf(user, variant.locale) };
+  return { email, brandId, variant, shared: jobFor(variant, brand), user: readerOf(user, variant.locale) };
 }
 
-const SOURCES = new WeakMap<TemplateRow, ReturnType<typeof sourceOf>>();
+type JobFor = (variant: TemplateRow, brand: BrandLook | undefined) => RenderJob;
 
-/** One object for a variant: the renderer parses it once. */
-function templateOf(variant: TemplateRow) {
-  const known = SOURCES.get(variant);
-  if (known !== undefined) return known;
-  const made = sourceOf(variant);
-  SOURCES.set(variant, made);
-  return made;
+/** What is rendered, but for its reader: one object for each variant and brand, and one template for a variant. */
+function sharedJobs({ app, variants }: Material, { payload }: SendOrder): JobFor {
+  const templates = new Map(variants.map((variant) => [variant.id, sourceOf(variant)]));
+  const jobs = new Map<string, RenderJob>();
+  return (variant, brand) => {
+    const key = `${variant.id} ${brand?.id}`;
+    const known = jobs.get(key);
+    if (known !== undefined) return known;
+    const template = templates.get(variant.id) as TemplateSource;
+    const job = { template, payload, variables: surroundingsOf({ app, brand, locale: variant.locale }) };
+    jobs.set(key, job);
+    return job;
+  };
 }
 
 /** Without a template: the subject and the text that were sent, as they are. */

@@ -1,8 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { createStorage, type TestStorage } from '../support/databases.ts';
-import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { describeApplications, sendBySystem } from './support.ts';
+import { useRegistry } from '../support/registry.ts';
+import { MANIFEST, sendBySystem } from './support.ts';
 
 /** Sends below and above the size from which on they wait for their turn. */
 const SIZES = [30, 30, 30, 60, 30, 30, 60, 30, 30, 60, 30, 60];
@@ -10,17 +9,8 @@ const SIZES = [30, 30, 30, 60, 30, 30, 60, 30, 30, 60, 30, 60];
 describe.each(['postgresql', 'pglite'] as const)(
   'sends at once to people who are known, new, and others’ too (%s)',
   (kind) => {
-    let storage: TestStorage;
-    let usher: RunningUsher;
-    beforeAll(async () => {
-      storage = await createStorage(kind);
-      usher = await startUsher(storage, { env: { USHER_ROLES: 'gateway,rpc' } });
-      await describeApplications(usher);
-    }, 60_000);
-    afterAll(async () => {
-      await usher?.close();
-      await storage?.remove();
-    }, 60_000);
+    // No worker: what is stored to be delivered is looked at as it is.
+    const registry = useRegistry(kind, [MANIFEST], { USHER_ROLES: 'gateway,rpc' });
 
     /** So many of a pool that half of it is asked for, from a place of its own and in another order each. */
     const some = (pool: string, count: number, send: number) =>
@@ -37,7 +27,7 @@ describe.each(['postgresql', 'pglite'] as const)(
         ]);
         const answers = await Promise.all(
           sent.map((recipients, send) =>
-            sendBySystem(usher, {
+            sendBySystem(registry.usher, {
               appCode: 'billing',
               type: 'generic',
               subject: `${round}.${send}`,
@@ -50,7 +40,7 @@ describe.each(['postgresql', 'pglite'] as const)(
         for (const [send, recipients] of sent.entries()) {
           const { notifications } = answers[send]?.body.data ?? {};
           expect(notifications.map(({ email }: { email: string }) => email)).toEqual(recipients);
-          const { rows } = await usher.app.database.read((tx) =>
+          const { rows } = await registry.usher.app.database.read((tx) =>
             sql<{ email: string }>`
             select p.email from notification n join person p on p.id = n.person_id join delivery d on d.notification_id = n.id
              where n.subject = ${`${round}.${send}`} and d.content ->> 'to' = p.email order by n.id`.execute(tx.kysely),

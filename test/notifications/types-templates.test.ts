@@ -1,32 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { useRegistry } from '../support/registry.ts';
 import { Rest } from '../support/rest.ts';
-import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { deliveriesOf, describeApplications, sendBySystem, typeId } from './support.ts';
+import { deliveriesOf, MANIFEST, OTHER, sendBySystem, typeId } from './support.ts';
 
 const TYPES = '/api/applications/billing/notification-types';
 const TEMPLATES = '/api/applications/billing/templates';
 
 describe('types and templates of an application (contract 5, 6)', () => {
-  let storage: TestStorage;
-  let usher: RunningUsher;
-  let root: Rest;
-  let nora: Rest;
-
-  beforeAll(async () => {
-    storage = await createStorage('postgresql');
-    usher = await startUsher(storage);
-    root = await Rest.as(usher, 'admin@example.com');
-    nora = await Rest.as(usher, 'nora@example.com');
-    await describeApplications(usher);
-  }, 60_000);
-  afterAll(async () => {
-    await usher?.close();
-    await storage?.remove();
-  }, 60_000);
+  const registry = useRegistry('postgresql', [MANIFEST, OTHER]);
+  const { root } = registry;
+  const nora = registry.as('nora');
 
   const audits = async (action: string) =>
-    await usher.app.database.read(
+    await registry.usher.app.database.read(
       async (tx) =>
         await tx.kysely.selectFrom('audit').selectAll().where('action', '=', action).orderBy('id').execute(),
     );
@@ -81,7 +67,7 @@ describe('types and templates of an application (contract 5, 6)', () => {
       expect((await root.delete(`${TYPES}/${system.body.data.id}`)).body.details.code).toBe('SYSTEM_RECORD');
 
       const used = (await root.post(TYPES, { code: 'used', name: 'U' })).body.data.id;
-      await sendBySystem(usher, { appCode: 'billing', type: 'used', recipients: ['u@example.com'] });
+      await sendBySystem(registry.usher, { appCode: 'billing', type: 'used', recipients: ['u@example.com'] });
       const answer = await root.delete(`${TYPES}/${used}`);
       expect([answer.status, answer.body.details.code]).toEqual([409, 'TYPE_IN_USE']);
     });
@@ -235,7 +221,7 @@ describe('types and templates of an application (contract 5, 6)', () => {
   });
 
   test('a send is delivered, and the inbox and the log say so', async () => {
-    const ann = await Rest.as(usher, 'ann@example.com');
+    const ann = await Rest.as(registry.usher, 'ann@example.com');
     const sent = await nora.post('/api/applications/billing/notifications', {
       recipients: ['ann@example.com'],
       subject: 'Delivered',
@@ -250,7 +236,7 @@ describe('types and templates of an application (contract 5, 6)', () => {
     expect(log.body.data).toMatchObject([
       { id, deliveries: [{ channel: 'email', status: 'sent', sentAt: expect.any(String) }] },
     ]);
-    const mail = await fetch(`${usher.rest}/dev/mail`);
+    const mail = await fetch(`${registry.usher.rest}/dev/mail`);
     expect(await mail.text()).toContain('Delivered');
   });
 
@@ -265,36 +251,40 @@ describe('types and templates of an application (contract 5, 6)', () => {
     const send = { appCode: 'billing', recipients: ['big@example.com'] };
     const type = await typeId(root, 'billing', 'twice');
     const template = { notificationTypeId: type, locale: 'en', subject: 'S', key: 'big' };
-    expect((await sendBySystem(usher, renamed(filled(send, limit), 'body'))).status).toBe(202);
-    expect((await sendBySystem(usher, renamed(filled(send, limit + 1), 'body'))).status).toBe(413);
+    expect((await sendBySystem(registry.usher, renamed(filled(send, limit), 'body'))).status).toBe(202);
+    expect((await sendBySystem(registry.usher, renamed(filled(send, limit + 1), 'body'))).status).toBe(413);
     expect((await root.post(TEMPLATES, renamed(filled(template, limit), 'html'))).status).toBe(201);
     expect((await root.post(TEMPLATES, renamed(filled({ ...template, key: 'more' }, limit + 1), 'html'))).status).toBe(
       413,
     );
     const many = Array.from({ length: 1000 }, (_, n) => `b${n}@example.com`);
     const payload = { text: 'x'.repeat(100_000) };
-    const answer = await sendBySystem(usher, { appCode: 'billing', recipients: many, payload });
+    const answer = await sendBySystem(registry.usher, { appCode: 'billing', recipients: many, payload });
     expect([answer.status, answer.body.code]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
   });
 
   test('with its application go its types, templates, notifications and queued deliveries', async () => {
-    await usher.app.manifests.apply('application: { code: gone, name: Gone }', { actor: 'cli' });
+    await registry.usher.app.manifests.apply('application: { code: gone, name: Gone }', { actor: 'cli' });
     const type = await typeId(root, 'gone', 'generic');
     const template = { notificationTypeId: type, locale: 'en', subject: 'S', html: 'H' };
     expect((await root.post('/api/applications/gone/templates', template)).status).toBe(201);
-    const sent = await sendBySystem(usher, { appCode: 'gone', recipients: ['g@example.com'], idempotencyKey: 'g' });
+    const sent = await sendBySystem(registry.usher, {
+      appCode: 'gone',
+      recipients: ['g@example.com'],
+      idempotencyKey: 'g',
+    });
     expect(sent.status).toBe(202);
     expect((await root.delete('/api/applications/gone')).status).toBe(204);
-    const inbox = await (await Rest.as(usher, 'g@example.com')).get('/api/profile/me/notifications/inbox');
+    const inbox = await (await Rest.as(registry.usher, 'g@example.com')).get('/api/profile/me/notifications/inbox');
     expect(inbox.body.response).toEqual([]);
-    expect(await deliveriesOf(usher, sent.body.data.notifications[0].id)).toEqual([]);
+    expect(await deliveriesOf(registry.usher, sent.body.data.notifications[0].id)).toEqual([]);
   });
 
   test('who may: administrators of this application; the others learn nothing, and foreign ids are unknown', async () => {
     const [nobody, plain, foreign] = [
-      await Rest.as(usher),
-      await Rest.as(usher, 'ben@example.com'),
-      await Rest.as(usher, 'olga@example.com'),
+      await Rest.as(registry.usher),
+      await Rest.as(registry.usher, 'ben@example.com'),
+      await Rest.as(registry.usher, 'olga@example.com'),
     ];
     const type = await typeId(root, 'billing', 'twice');
     const template = (await root.get(TEMPLATES)).body.data[0].id;

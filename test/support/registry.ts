@@ -17,8 +17,8 @@ export interface Registry {
   readonly audits: (action: string, subject?: string) => Promise<AuditRow[]>;
 }
 
-/** Starts a service before the tests of the suite, and applies these manifests. */
-export function useRegistry(kind: Kind, manifests: readonly string[]): Registry {
+/** Starts a service before the tests of the suite, and applies these manifests. `env` is what an operator would set. */
+export function useRegistry(kind: Kind, manifests: readonly string[], env: Record<string, string> = {}): Registry {
   let storage: TestStorage | undefined;
   let usher: RunningUsher | undefined;
   const running = (): RunningUsher => {
@@ -27,7 +27,7 @@ export function useRegistry(kind: Kind, manifests: readonly string[]): Registry 
   };
   beforeAll(async () => {
     storage = await createStorage(kind);
-    usher = await startUsher(storage);
+    usher = await startUsher(storage, { env });
     for (const text of manifests) await usher.app.manifests.apply(text, { actor: 'cli' });
   }, 60_000);
   afterAll(async () => {

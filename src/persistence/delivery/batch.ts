@@ -1,6 +1,8 @@
 /** In one statement at most so many deliveries and bytes, but for one that is larger: PGlite's statements run on the event loop. */
 const ROWS = 500;
 const BYTES = 512 * 1024;
+/** Enough for a notification to somebody. */
+const FEW_BYTES = 16 * 1024;
 
 /** PostgreSQL's object identifier of the type `json`. */
 const JSON_OID = 114;
@@ -35,17 +37,15 @@ export class Batch {
   readonly channels: WrittenDelivery['channel'][] = [];
   readonly lanes: (string | null)[] = [];
   readonly brandIds: (number | null)[] = [];
-  #bytes = SPARE.pop() ?? Buffer.allocUnsafe(BYTES);
+  #bytes = SPARE.pop() ?? Buffer.allocUnsafe(FEW_BYTES);
   #end = HEADER_BYTES;
 
   /** Whether it had room for it. The first one always has. */
   add({ of, channel, lane, brandId, content }: WrittenDelivery): boolean {
     const length = Buffer.byteLength(content);
     const end = this.#end + LENGTH_BYTES + length;
-    if (end > this.#bytes.length || this.of.length === ROWS) {
-      if (this.of.length > 0) return false;
-      this.#bytes = Buffer.allocUnsafe(end);
-    }
+    if (this.of.length > 0 && (end > BYTES || this.of.length === ROWS)) return false;
+    if (end > this.#bytes.length) this.#grow(end);
     this.#bytes.writeInt32BE(length, this.#end);
     this.#bytes.write(content, this.#end + LENGTH_BYTES);
     this.#end = end;
@@ -61,6 +61,15 @@ export class Batch {
     const header = [1, 0, JSON_OID, this.of.length, 1];
     for (const [at, value] of header.entries()) this.#bytes.writeInt32BE(value, at * 4);
     return this.#bytes.subarray(0, this.#end);
+  }
+
+  /** By doubling: to `BYTES` in the end, where there are many. */
+  #grow(needed: number): void {
+    let { length } = this.#bytes;
+    while (length < needed) length *= 2;
+    const larger = Buffer.allocUnsafe(length);
+    this.#bytes.copy(larger, 0, 0, this.#end);
+    this.#bytes = larger;
   }
 
   /** To be called once its statement has been answered: nobody looks at its contents any more. */

@@ -17,14 +17,14 @@ export async function insertDeliveries(
 }
 
 async function* inBatches(deliveries: AsyncIterable<WrittenDelivery>): AsyncGenerator<Batch> {
-  let batch = new Batch();
+  let batch: Batch | undefined;
   for await (const delivery of deliveries) {
-    if (batch.add(delivery)) continue;
-    yield batch;
+    if (batch?.add(delivery)) continue;
+    if (batch !== undefined) yield batch;
     batch = new Batch();
     batch.add(delivery);
   }
-  if (batch.of.length > 0) yield batch;
+  if (batch !== undefined) yield batch;
 }
 
 /**
