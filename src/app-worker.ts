@@ -12,7 +12,7 @@ import type { DeliveryBell } from './delivery/queue.ts';
 import type { Database } from './persistence/database.ts';
 import { isAnythingWaiting } from './persistence/delivery/claims.ts';
 import { programBeside } from './programs.ts';
-import type { Logger } from './telemetry.ts';
+import { FailureLog, type Logger } from './telemetry.ts';
 
 /** What a thread is made of; it builds everything else by itself. */
 export interface ThreadData {
@@ -48,6 +48,7 @@ const CLOSE_MS = 20_000;
 
 export class DeliveryThread {
   readonly #parts: DeliveryThreadParts;
+  readonly #looks: FailureLog;
   #thread: Worker | undefined;
   #notBefore = Number.NEGATIVE_INFINITY;
   #looking: Promise<void> | undefined;
@@ -56,6 +57,12 @@ export class DeliveryThread {
 
   constructor(parts: DeliveryThreadParts) {
     this.#parts = parts;
+    this.#looks = new FailureLog({
+      log: parts.log,
+      clock: parts.clock,
+      failing: 'deliveries cannot be looked for; retrying',
+      working: 'deliveries are looked for again',
+    });
   }
 
   /** Whether there is a thread. */
@@ -98,9 +105,11 @@ export class DeliveryThread {
   async #lookOnce(): Promise<void> {
     if (this.#thread !== undefined) return;
     try {
-      if (await this.#parts.database.read(isAnythingWaiting)) this.#begin();
+      const isAnything = await this.#parts.database.read(isAnythingWaiting);
+      this.#looks.succeeded();
+      if (isAnything) this.#begin();
     } catch (error) {
-      this.#parts.log.warn({ err: error }, 'deliveries cannot be looked for just now');
+      this.#looks.failed(error);
     }
   }
 

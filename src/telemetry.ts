@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { type DestinationStream, type Logger, pino } from 'pino';
 import { Registry } from 'prom-client';
+import type { Clock } from './clock.ts';
 
 export type { Logger } from 'pino';
 export type { Registry } from 'prom-client';
@@ -129,6 +130,47 @@ export function describeError(error: unknown, depth = 0): unknown {
     stack,
     ...(cause !== undefined && depth < 4 ? { cause: describeError(cause, depth + 1) } : {}),
   };
+}
+
+/** The same cause is not logged again so soon, even when it came and went meanwhile. */
+const QUIET_MS = 10_000;
+
+/**
+ * For what is tried again and again: logs each cause once until it works again, and that it does. So one outage is a line, not a
+ * line for each try.
+ */
+export class FailureLog {
+  readonly #parts: { log: Logger; clock: Clock; failing: string; working: string };
+  /** When each cause was logged, and whether it has worked since. */
+  readonly #causes = new Map<string, { at: number; over: boolean }>();
+  #failing = false;
+
+  constructor(parts: { log: Logger; clock: Clock; failing: string; working: string }) {
+    this.#parts = parts;
+  }
+
+  failed(error: unknown): void {
+    const { log, clock, failing } = this.#parts;
+    const cause = causeOf(error);
+    const known = this.#causes.get(cause);
+    if (known !== undefined && (!known.over || clock.monotonic() - known.at < QUIET_MS)) return;
+    this.#causes.set(cause, { at: clock.monotonic(), over: false });
+    this.#failing = true;
+    log.warn({ err: error }, failing);
+  }
+
+  succeeded(): void {
+    if (!this.#failing) return;
+    this.#failing = false;
+    for (const cause of this.#causes.values()) cause.over = true;
+    this.#parts.log.info(this.#parts.working);
+  }
+}
+
+function causeOf(error: unknown): string {
+  const words: string[] = [];
+  for (let at = error; at instanceof Error && words.length < 4; at = at.cause) words.push(at.message);
+  return words.join(': ');
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;

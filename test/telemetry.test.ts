@@ -1,6 +1,7 @@
 import { Writable } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
-import { createLogger, GatheredLines, REQUEST_LINE, requestId } from '../src/telemetry.ts';
+import { systemClock } from '../src/clock.ts';
+import { createLogger, FailureLog, GatheredLines, REQUEST_LINE, requestId } from '../src/telemetry.ts';
 
 function logged(level: string, write: (log: ReturnType<typeof createLogger>) => void): string {
   let text = '';
@@ -104,4 +105,43 @@ describe('request ids (contract 2)', () => {
       expect(requestId(id)).not.toBe(made);
     },
   );
+});
+
+describe('what is tried again and again', () => {
+  const failures = (act: (log: FailureLog, pass: (ms: number) => void) => void): string[] => {
+    let now = 0;
+    const clock = { ...systemClock, monotonic: () => now };
+    const text = logged('info', (log) => {
+      const failureLog = new FailureLog({ log, clock, failing: 'failing', working: 'working' });
+      act(failureLog, (ms) => {
+        now += ms;
+      });
+    });
+    const lines = text.split('\n').filter((line) => line !== '');
+    return lines.map((line) => {
+      const { msg, err } = JSON.parse(line) as { msg: string; err?: { message: string } };
+      return err === undefined ? msg : `${msg}: ${err.message}`;
+    });
+  };
+
+  test('a cause is logged once until it works again, and every other cause too', () => {
+    const told = failures((log) => {
+      log.succeeded();
+      for (const cause of ['a', 'a', 'b', 'a', 'b']) log.failed(new Error(cause));
+      log.succeeded();
+      log.succeeded();
+    });
+    expect(told).toEqual(['failing: a', 'failing: b', 'working']);
+  });
+
+  test('a cause that comes and goes is logged at most every ten seconds', () => {
+    const told = failures((log, pass) => {
+      for (let second = 0; second <= 20; second++) {
+        log.failed(new Error('full'));
+        log.succeeded();
+        pass(1000);
+      }
+    });
+    expect(told).toEqual(['failing: full', 'working', 'failing: full', 'working', 'failing: full', 'working']);
+  });
 });

@@ -7,7 +7,7 @@ import type { Clock } from '../clock.ts';
 import type { Database } from '../persistence/database.ts';
 import { type Claimed, claimDue, readPresent, releaseAll, renewLeases } from '../persistence/delivery/claims.ts';
 import { Line } from '../pieces.ts';
-import type { Logger } from '../telemetry.ts';
+import { FailureLog, type Logger } from '../telemetry.ts';
 import { type Attempt, type Channel, FRESH_MS, failed, postponed } from './attempt.ts';
 import { MAX_ATTEMPTS } from './backoff.ts';
 import { Hand, type Held } from './hand.ts';
@@ -61,6 +61,8 @@ export class DeliveryWorker {
   readonly #parts: WorkerParts;
   readonly #hand = new Hand(WORKER_LIMITS);
   readonly #settling: Settling;
+  readonly #claims: FailureLog;
+  readonly #renewals: FailureLog;
   readonly #underWay = new Set<Promise<void>>();
   /** Dozens begin together: a few in each turn. One by one, pushes wait for turns and not for the processor. */
   readonly #line = new Line(BEGIN_IN_A_TURN);
@@ -77,6 +79,18 @@ export class DeliveryWorker {
   constructor(parts: WorkerParts) {
     this.#parts = parts;
     const { database, clock, log } = parts;
+    this.#claims = new FailureLog({
+      log,
+      clock,
+      failing: 'deliveries cannot be claimed; retrying',
+      working: 'deliveries are claimed again',
+    });
+    this.#renewals = new FailureLog({
+      log,
+      clock,
+      failing: 'leases of deliveries were not renewed; retrying',
+      working: 'leases of deliveries are renewed again',
+    });
     this.#settling = new Settling({
       database,
       clock,
@@ -125,7 +139,7 @@ export class DeliveryWorker {
       try {
         await this.#claim();
       } catch (error) {
-        this.#parts.log.warn({ err: error }, 'nothing could be claimed just now');
+        this.#claims.failed(error);
       }
       await this.#sleep(WORKER_LIMITS.pollMs);
     }
@@ -141,6 +155,7 @@ export class DeliveryWorker {
     const claimedAt = clock.monotonic();
     const request = { limit, perLane, free, leaseMs };
     const { result } = await database.change(async (tx) => ({ result: await claimDue(tx, request), scopes: [] }));
+    this.#claims.succeeded();
     if (result.length === 0) return;
     this.#hand.take(
       result.map((claimed) => ({ ...claimed, claimedAt })),
@@ -243,7 +258,7 @@ export class DeliveryWorker {
   }
 
   async #renewing(): Promise<void> {
-    const { database, log } = this.#parts;
+    const { database } = this.#parts;
     const { leaseMs, renewMs } = WORKER_LIMITS;
     for (;;) {
       await this.#pause(renewMs);
@@ -252,8 +267,9 @@ export class DeliveryWorker {
       if (held.length === 0) continue;
       try {
         await database.change(async (tx) => ({ result: await renewLeases(tx, held, leaseMs), scopes: [] }));
+        this.#renewals.succeeded();
       } catch (error) {
-        log.warn({ err: error }, 'leases of deliveries were not renewed');
+        this.#renewals.failed(error);
       }
     }
   }

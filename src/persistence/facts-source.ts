@@ -1,5 +1,4 @@
 import type { QueryResultRow } from 'pg';
-import type { Clock } from '../clock.ts';
 import {
   type FactsSource,
   type LogWindow,
@@ -8,13 +7,12 @@ import {
   type MemberNeed,
   type PolicyRows,
 } from '../engine/types.ts';
-import type { Logger } from '../telemetry.ts';
 import type { Tx } from './database.ts';
 import { type MembersRow, type PolicyRow, readAnswers, readPolicy, readWindow, type WindowRow } from './facts-rows.ts';
 import { CHANGES_SQL, MEMBER_SQL, MEMBERS_SQL, POLICY_ALONE_SQL, POLICY_SQL } from './facts-sql.ts';
 import { toDatabaseError } from './failures.ts';
 import type { Embedded } from './pglite.ts';
-import { ClientPool } from './postgresql.ts';
+import { ClientPool, type ClientPoolOptions } from './postgresql.ts';
 import { Prepared } from './prepared.ts';
 
 /** A statement by name, so that a connection prepares it once. Answers its only row. */
@@ -59,7 +57,7 @@ function columns(needs: readonly MemberNeed[]): [string[], string[], string[], s
 const LOADS = 4;
 
 /** The pool of the facts: its own, so that slow writers never hold up a check. Its sessions cannot write. */
-export function createFactsPool(options: { url: string; clock: Clock; log: Logger }): ClientPool {
+export function createFactsPool(options: Pick<ClientPoolOptions, 'url' | 'clock' | 'log' | 'connecting'>): ClientPool {
   return new ClientPool({
     ...options,
     max: LOADS + 1,

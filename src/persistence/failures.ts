@@ -27,6 +27,43 @@ export class StatementFailed extends Error {
   }
 }
 
+/** Why no connection was made, as far as the driver or the server says. */
+export type ConnectReason =
+  | 'refused'
+  | 'unknown-host'
+  | 'unreachable'
+  | 'timeout'
+  | 'closed'
+  | 'tls-refused'
+  | 'tls-required'
+  | 'tls-untrusted'
+  | 'password'
+  | 'no-password'
+  | 'role'
+  | 'not-admitted'
+  | 'no-database'
+  | 'no-right'
+  | 'not-accepting'
+  | 'full'
+  | 'not-ready'
+  | 'pooler'
+  | 'other';
+
+/**
+ * No connection was made. What the server or the network says at that point is never about a statement, whatever its code: it is
+ * the operator's to mend, and UNAVAILABLE for every caller.
+ */
+export class ConnectFailed extends StatementFailed {
+  readonly reason: ConnectReason;
+
+  constructor(sqlState: string | null, what: string, reason: ConnectReason) {
+    super(sqlState, null, true, what);
+    this.name = 'ConnectFailed';
+    this.message = `No connection to the database was made: ${what}`;
+    this.reason = reason;
+  }
+}
+
 /** Codes of Node's sockets and name resolution; all else without a SQLSTATE is judged by how it came about. */
 const SOCKET_CODES = new Set([
   'ECONNREFUSED',
@@ -46,6 +83,8 @@ const LOST = /^(08|57P|25P03|25P04|26000|42P05|25006)/;
 /** States that say "not now" rather than "wrong": limits, locks, resources, start-up and shutdown, roles, files. */
 const TROUBLE = /^(08|53|57|58|XX|28|3D|25P03|25P04|25006|26000|42P05|55P03|40001|40P01)/;
 
+const FATAL: ReadonlySet<string> = new Set(['FATAL', 'PANIC']);
+
 /** A driver's error as a StatementFailed. Errors of ours, and mistakes in our own code, pass unchanged. */
 export function statementFailed(error: unknown): Error {
   if (error instanceof UsherError || error instanceof StatementFailed) return error;
@@ -54,7 +93,9 @@ export function statementFailed(error: unknown): Error {
   if (code !== null && /^[0-9A-Z]{5}$/.test(code) && !SOCKET_CODES.has(code)) {
     const constraint = stringField(error, 'constraint');
     const what = constraint === null ? `SQLSTATE ${code}` : `SQLSTATE ${code}, ${constraint}`;
-    return withStackOf(error, new StatementFailed(code, constraint, LOST.test(code), what));
+    // A server that ends the session did not judge the statement; a pooler says so of a connection that it could not make.
+    const fatal = FATAL.has(stringField(error, 'severity') ?? '');
+    return withStackOf(error, new StatementFailed(code, constraint, fatal || LOST.test(code), what));
   }
   // Without a SQLSTATE the server did not judge the statement: socket, protocol, or PGlite's process within.
   return withStackOf(error, new StatementFailed(null, null, true, `the connection failed (${code ?? nameOf(error)})`));
@@ -68,12 +109,16 @@ function withStackOf(error: unknown, failed: StatementFailed): StatementFailed {
   return failed;
 }
 
+const AWAY = 'The database cannot be reached just now.';
+
 /** What `read`, `change` and the facts reject with: database trouble becomes 503, everything else passes. */
 export function toDatabaseError(error: unknown): unknown {
   if (!(error instanceof StatementFailed)) return error;
-  if (error.lost && error.sqlState === null) return unavailable('The database cannot be reached just now.', error);
+  // Without the cause: the pool has logged it, once for all callers.
+  if (error instanceof ConnectFailed) return unavailable(AWAY);
+  if (error.lost && error.sqlState === null) return unavailable(AWAY, error);
   if (isWorthRepeating(error)) return unavailable('Others wrote the same thing first, each time; try again.', error);
-  if (error.sqlState !== null && TROUBLE.test(error.sqlState)) {
+  if (error.sqlState !== null && (error.lost || TROUBLE.test(error.sqlState))) {
     return unavailable('The database could not do this in time; try again shortly.', error);
   }
   return error;

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { Clock } from '../clock.ts';
 import { unavailable } from '../errors.ts';
-import type { Logger } from '../telemetry.ts';
+import { FailureLog, type Logger } from '../telemetry.ts';
 import { pruneChangeLog } from './change-log.ts';
 import type { Database } from './database.ts';
 import { createDialect } from './dialect.ts';
@@ -101,9 +101,16 @@ export async function migrate(options: Omit<OpenOptions, 'poolSize' | 'migrateOn
 async function openPostgres(options: OpenOptions, url: string): Promise<Opened> {
   const { clock, log, poolSize } = options;
   const limits = { max: poolSize, statementTimeoutMs: 15_000, lockTimeoutMs: 5000 };
+  // One for both pools: the server that refuses one refuses the other.
+  const connecting = new FailureLog({
+    log,
+    clock,
+    failing: 'no connection to the database can be made; retrying',
+    working: 'connections to the database can be made again',
+  });
   // Nothing here runs long enough to be worth compiling; and what a search's condition is said to cost is not what it costs.
-  const pool = new ClientPool({ url, clock, log, ...limits, settings: { jit: 'off' } });
-  const factsPool = createFactsPool({ url, clock, log });
+  const pool = new ClientPool({ url, clock, log, connecting, ...limits, settings: { jit: 'off' } });
+  const factsPool = createFactsPool({ url, clock, log, connecting });
   const dialect = createDialect(postgresSessions(pool));
   const orm = await openOrm({ kind: 'postgresql', dialect, name: serverOf(url).database, log });
   const wake = { url, clock, log };

@@ -1,7 +1,8 @@
 import type { CompiledQuery, QueryResult, TransactionSettings } from 'kysely';
 import pg from 'pg';
 import type { Clock } from '../clock.ts';
-import type { Logger } from '../telemetry.ts';
+import type { FailureLog, Logger } from '../telemetry.ts';
+import { connectFailed } from './connecting.ts';
 import { isLast, isOnly, preparedName, type Session, type SessionSource } from './dialect.ts';
 import { failedToBegin, isLost, StatementFailed, statementFailed } from './failures.ts';
 import { Gate } from './gate.ts';
@@ -30,6 +31,8 @@ export interface ClientPoolOptions {
   settings?: Readonly<Record<string, string>>;
   /** Keep every connection, however long it is idle. */
   keep?: boolean;
+  /** Is told of connections that could and could not be made. */
+  connecting?: FailureLog;
 }
 
 /**
@@ -62,7 +65,10 @@ export class ClientPool {
       });
     } catch (error) {
       this.#gate.leave();
-      throw statementFailed(error);
+      // By where it failed, not by its code: a server may refuse a connection for any reason.
+      const failed = connectFailed(error);
+      this.#options.connecting?.failed(failed);
+      throw failed;
     }
   }
 
@@ -86,7 +92,7 @@ export class ClientPool {
   }
 
   #create(): pg.Pool {
-    const { url, max, log, statementTimeoutMs, lockTimeoutMs, settings = {}, keep = false } = this.#options;
+    const { url, max, log, connecting, statementTimeoutMs, lockTimeoutMs, settings = {}, keep = false } = this.#options;
     const pool = new pg.Pool({
       connectionString: url,
       application_name: 'usher',
@@ -106,7 +112,10 @@ export class ClientPool {
     });
     // Without a listener an error of an idle connection, or of one in use, would end the process.
     pool.on('error', (error) => log.warn({ err: statementFailed(error) }, 'an idle database connection was lost'));
-    pool.on('connect', (client) => client.on('error', () => undefined));
+    pool.on('connect', (client) => {
+      client.on('error', () => undefined);
+      connecting?.succeeded();
+    });
     return pool;
   }
 
