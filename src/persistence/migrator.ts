@@ -1,11 +1,12 @@
+import { IsolationLevel } from '@mikro-orm/core';
 import { type Kysely, sql } from 'kysely';
 import pg from 'pg';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../telemetry.ts';
 import { createDialect } from './dialect.ts';
-import { StatementFailed, statementFailed } from './failures.ts';
+import { StatementFailed } from './failures.ts';
 import { MIGRATIONS } from './migrations/list.ts';
-import { type Orm, openOrm } from './orm.ts';
+import { connectionOf, type Orm, openOrm } from './orm.ts';
 import { ClientPool, postgresSessions } from './postgresql.ts';
 import { Refused } from './refused.ts';
 
@@ -69,44 +70,112 @@ export async function migrateEmbedded(orm: Orm): Promise<string[]> {
   return (await orm.migrator.up()).map((migration) => migration.name);
 }
 
-/**
- * Applies what is pending in a PostgreSQL, all of it or nothing; answers the names. Only one at a time does so, across all
- * instances: the others wait, and then find nothing to do. Sessions of its own, since building an index may take long.
- */
-export async function migratePostgres(options: { url: string; clock: Clock; log: Logger }): Promise<string[]> {
-  const guard = new pg.Client({
-    connectionString: options.url,
-    application_name: 'usher-migrate',
-    connectionTimeoutMillis: 5000,
-    keepAlive: true,
-  });
-  // Losing it means losing the lock only; its next statement says so.
-  guard.on('error', () => undefined);
-  await guard.connect().catch((error: unknown) => {
-    throw statementFailed(error);
-  });
-  try {
-    await guard.query('set lock_timeout = 0; set statement_timeout = 0');
-    await guard.query('select pg_advisory_lock($1)', [MIGRATION_LOCK]);
-    return await migrateAlone(options, guard.database ?? 'postgres');
-  } finally {
-    await guard.end();
-  }
+export interface MigrateOptions {
+  url: string;
+  clock: Clock;
+  log: Logger;
+  /** How long another migration is waited for; a minute unless a test says otherwise. */
+  migrationWaitMs?: number;
 }
 
-async function migrateAlone(
-  { url, clock, log }: { url: string; clock: Clock; log: Logger },
-  name: string,
-): Promise<string[]> {
+/** Another migration, of an instance that started at the same moment, is waited for so long. */
+const WAIT_MS = 60_000;
+/** A table that somebody else holds: everybody who asks for it meanwhile waits behind the migration. */
+const TABLE_WAIT_MS = 20_000;
+
+/**
+ * Applies what is pending in a PostgreSQL, all of it or nothing; answers the names. Only one at a time does so, across all
+ * instances: the others wait, and then find nothing to do. The lock and the migrations are one transaction, with limits of its
+ * own: behind a pooler nothing else is sure to stay on one connection, and a lock of a session would stay there for ever.
+ */
+export async function migratePostgres({
+  url,
+  clock,
+  log,
+  migrationWaitMs = WAIT_MS,
+}: MigrateOptions): Promise<string[]> {
+  // Building an index may take long.
   const pool = new ClientPool({ url, clock, log, max: 2, statementTimeoutMs: 0, lockTimeoutMs: 0 });
-  const orm = await openOrm({ kind: 'postgresql', dialect: createDialect(postgresSessions(pool)), name, log });
+  const { database = 'postgres' } = new pg.Client({ connectionString: url });
+  const orm = await openOrm({
+    kind: 'postgresql',
+    dialect: createDialect(postgresSessions(pool)),
+    name: database,
+    log,
+  });
+  const connection = connectionOf(orm);
   try {
-    const state = await migrationState(orm.em.getDriver().getConnection().getClient());
-    refuseNewer(state);
-    if (state.pending.length === 0) return [];
-    return (await orm.migrator.up()).map((migration) => migration.name);
+    const transaction = await connection.begin({ isolationLevel: IsolationLevel.READ_COMMITTED });
+    try {
+      await lockMigrations(transaction, migrationWaitMs);
+      const applied = await migrateLocked(orm, transaction);
+      await connection.commit(transaction);
+      return applied;
+    } catch (error) {
+      await connection.rollback(transaction).catch(() => undefined); // the connection is lost: so is the transaction
+      throw isLockTimeout(error) ? await lockedBy(connection.getClient(), migrationWaitMs) : error;
+    }
   } finally {
     await orm.close();
     await pool.close();
   }
+}
+
+type MigrationTransaction = Awaited<ReturnType<ReturnType<typeof connectionOf>['begin']>>;
+
+async function lockMigrations(transaction: MigrationTransaction, waitMs: number): Promise<void> {
+  await sql`select set_config('statement_timeout', '0', true), set_config('idle_in_transaction_session_timeout', '0', true),
+    set_config('lock_timeout', ${`${waitMs}`}, true)`.execute(transaction);
+  await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`.execute(transaction);
+}
+
+async function migrateLocked(orm: Orm, transaction: MigrationTransaction): Promise<string[]> {
+  // By another connection: that there is no record yet would end this transaction.
+  const state = await migrationState(connectionOf(orm).getClient());
+  refuseNewer(state);
+  if (state.pending.length === 0) return [];
+  await sql`select set_config('lock_timeout', ${`${TABLE_WAIT_MS}`}, true)`.execute(transaction);
+  try {
+    return (await orm.migrator.up({ transaction })).map((migration) => migration.name);
+  } catch (error) {
+    const failed = error instanceof Error && error.cause instanceof StatementFailed ? error.cause : error;
+    if (!isLockTimeout(failed)) throw error;
+    throw new Refused(
+      `A table was held by another session for ${TABLE_WAIT_MS / 1000} s (a backup, a long report?), so nothing was migrated. ` +
+        'Run the migration again when that has ended.',
+      error,
+    );
+  }
+}
+
+function isLockTimeout(error: unknown): boolean {
+  return error instanceof StatementFailed && error.sqlState === '55P03';
+}
+
+interface Holder {
+  pid: number;
+  program: string;
+  address: string | null;
+  state: string;
+  seconds: number;
+}
+
+/** Who holds the lock, for the operator who waits for it. */
+async function lockedBy(db: Kysely<unknown>, waitMs: number): Promise<Refused> {
+  const { rows } = await sql<Holder>`
+    select a.pid, a.application_name as program, host(a.client_addr) as address, coalesce(a.state, 'unknown') as state,
+      round(extract(epoch from clock_timestamp() - coalesce(a.xact_start, a.state_change, a.backend_start)))::int as seconds
+    from pg_locks l join pg_stat_activity a on a.pid = l.pid
+    where l.locktype = 'advisory' and l.granted and l.objsubid = 1
+      and l.database = (select oid from pg_database where datname = current_database())
+      and (l.classid::bigint << 32 | l.objid::bigint) = ${MIGRATION_LOCK}`.execute(db);
+  const [holder] = rows;
+  const waited = `The migrations of this database were locked by another session for ${Math.round(waitMs / 1000)} s`;
+  if (holder === undefined) return new Refused(`${waited}, which has ended meanwhile: run the migration again.`);
+  const { pid, program, address, state, seconds } = holder;
+  const who = `process ${pid} of the server (${program || 'unnamed'}, from ${address ?? 'the same machine'}, ${state} for ${seconds} s)`;
+  return new Refused(
+    `${waited}: ${who}. Wait until that migration ends, and run this again. ` +
+      `A session that is idle migrates nothing (an older Usher left it behind a pooler): end it with \`select pg_terminate_backend(${pid})\`.`,
+  );
 }

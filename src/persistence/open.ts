@@ -11,6 +11,7 @@ import { StatementFailed, toDatabaseError } from './failures.ts';
 import {
   APPLIED_SQL,
   compare,
+  type MigrateOptions,
   migrateEmbedded,
   migratePostgres,
   migrationState,
@@ -44,6 +45,8 @@ export interface OpenOptions {
   log: Logger;
   /** Handed in by tests alone. */
   failpoints?: Failpoints;
+  /** As MigrateOptions says. */
+  migrationWaitMs?: number;
 }
 
 /** How often old rows of the change log are looked for. */
@@ -150,7 +153,7 @@ async function migrated(orm: Orm, url: string, { migrateOnStart, ...options }: O
   }
 }
 
-async function migrateUrl(options: { url: string; clock: Clock; log: Logger }): Promise<string[]> {
+async function migrateUrl(options: MigrateOptions): Promise<string[]> {
   try {
     return await migratePostgres(options);
   } catch (error) {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { systemClock } from '../../src/clock.ts';
@@ -10,6 +10,8 @@ import { migrate, openDatabase } from '../../src/persistence/open.ts';
 import { createLogger } from '../../src/telemetry.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { createDatabase, freePort, type PostgresDatabase } from '../support/postgres.ts';
+import { LineCutter } from '../support/proxy.ts';
+import { TransactionPooler } from '../support/transaction-pooler.ts';
 
 const log = createLogger('silent');
 const clock = systemClock;
@@ -88,6 +90,73 @@ describe('migrations of a PostgreSQL', () => {
         /^The PostgreSQL at 127\.0\.0\.1:\d+, database usher, cannot be used: .*ECONNREFUSED/,
       );
       await expect(attempt).rejects.not.toThrow('canary');
+    }
+  });
+});
+
+describe('the lock of the migrations', () => {
+  const LOCK = 7_411_532_001;
+  let database: PostgresDatabase;
+  let client: pg.Client;
+
+  beforeEach(async () => {
+    database = await createDatabase({ empty: true });
+    client = new pg.Client({ connectionString: database.url, application_name: 'old-usher' });
+    await client.connect();
+  });
+
+  afterEach(async () => {
+    await client.end();
+    await database.drop();
+  });
+
+  const tables = async (): Promise<number> =>
+    (await client.query(`select from pg_tables where schemaname = 'public'`)).rowCount ?? 0;
+
+  test('stays with no connection of a pooler that gives connections out by transactions', async () => {
+    const pooler = await TransactionPooler.start(database.url, { size: 4 });
+    try {
+      const first = await migrate({ ...options, url: pooler.url, migrationWaitMs: 500 });
+      expect(first).toEqual(MIGRATIONS.map(({ name }) => name));
+      const { rows } = await client.query(`select from pg_locks where locktype = 'advisory'`);
+      expect(rows).toEqual([]);
+      // Each of these is given other connections of the pooler.
+      for (let again = 0; again < 5; again++) {
+        await expect(migrate({ ...options, url: pooler.url, migrationWaitMs: 500 })).resolves.toEqual([]);
+      }
+      const kept = await client.query(`select from pg_stat_activity where datname = current_database()`);
+      expect(kept.rowCount).toBeGreaterThan(1);
+    } finally {
+      await pooler.close();
+    }
+  });
+
+  test('held by a session that an older version left behind is waited for within limits, and its holder is named', async () => {
+    await client.query('select pg_advisory_lock($1)', [LOCK]);
+    const [own] = (await client.query('select pg_backend_pid() as pid')).rows;
+    const waiting = migrate({ ...options, url: database.url, migrationWaitMs: 200 });
+    await expect(waiting).rejects.toMatchObject({ name: 'Refused' });
+    await expect(waiting).rejects.toThrow(
+      new RegExp(
+        `process ${own.pid} of the server \\(old-usher, from 127\\.0\\.0\\.1, idle for \\d+ s\\).*pg_terminate_backend\\(${own.pid}\\)`,
+      ),
+    );
+    expect(await tables()).toBe(0);
+    await client.query('select pg_advisory_unlock($1)', [LOCK]);
+    await expect(migrate({ ...options, url: database.url })).resolves.toHaveLength(MIGRATIONS.length);
+  });
+
+  test('goes with the line of a migration that is cut, and nothing of it stays', async () => {
+    const line = await LineCutter.start(database.url);
+    try {
+      const cut = line.cutOn('create table policy_change', 'after');
+      const migrating = migrate({ ...options, url: line.url(database.url) });
+      await expect(migrating).rejects.toMatchObject({ name: 'Refused' });
+      await cut;
+      expect(await tables()).toBeLessThanOrEqual(1);
+      await expect(migrate({ ...options, url: database.url })).resolves.toHaveLength(MIGRATIONS.length);
+    } finally {
+      await line.close();
     }
   });
 });
