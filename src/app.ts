@@ -152,7 +152,8 @@ async function build(config: Config, base: Base): Promise<App> {
   };
   const metrics = new GrpcMetrics();
   const memo = new RequestMemo();
-  const gateway = config.roles.includes('gateway') ? await buildGateway({ config, services, clock, log }) : null;
+  const opsOnly = !config.roles.includes('gateway');
+  const gateway = opsOnly && config.ops === null ? null : await buildGateway({ config, services, clock, log, opsOnly });
   const grpc = config.roles.includes('rpc')
     ? buildGrpc(config, { engine, keys, clock, log, metrics, memo, tls })
     : null;
@@ -177,7 +178,10 @@ async function build(config: Config, base: Base): Promise<App> {
   };
 }
 
-/** A process that only answers gRPC, or only delivers, does not load the gateway: every garbage collection would mark it. */
+/**
+ * A process that only answers gRPC, or only delivers, does not load the gateway, unless operators watch it: every garbage
+ * collection would mark it.
+ */
 async function buildGateway(options: GatewayOptions): Promise<Gateway> {
   const { createGateway } = await import('./gateway/server.ts');
   return createGateway(options);
@@ -263,12 +267,12 @@ class Doors {
     await prepare();
     await first?.();
     const http = await gateway?.start();
-    if (http && config.publicUrl === null) reached.url = `http://localhost:${http.port}`;
+    if (http?.port && config.publicUrl === null) reached.url = `http://localhost:${http.port}`;
     const rpc = await grpc?.start();
     grpc?.setServing(true);
     await worker?.start();
     return {
-      rest: http ? `http://${authority(config.http.host, http.port)}` : null,
+      rest: http?.port ? `http://${authority(config.http.host, http.port)}` : null,
       grpc: rpc ? authority(config.grpc.host, rpc.port) : null,
       ops: config.ops && http?.opsPort ? `http://${authority(config.ops.host, http.opsPort)}` : null,
     };

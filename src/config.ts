@@ -288,9 +288,9 @@ function doorsAtOneAddress({ http, grpc, ops, roles }: Config) {
   const doors = [
     { key: 'http.port', role: 'gateway', at: http },
     { key: 'grpc.port', role: 'rpc', at: grpc },
-    { key: 'ops.port', role: 'gateway', at: ops },
+    { key: 'ops.port', role: null, at: ops },
   ] as const;
-  const open = doors.filter(({ role, at }) => at !== null && at.port !== 0 && roles.includes(role));
+  const open = doors.filter(({ role, at }) => at !== null && at.port !== 0 && (role === null || roles.includes(role)));
   return open.flatMap(({ key, at }, index) => {
     const first = open.slice(0, index).find((door) => door.at?.host === at?.host && door.at?.port === at?.port);
     return first === undefined ? [] : [{ key, taken: first.key }];

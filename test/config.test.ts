@@ -169,6 +169,9 @@ describe('faults', () => {
       'grpc.port': 'is the port of http.port already; for example 50051',
     });
     expect(faultsOf({ env: { OPS_PORT: '8080' } })).toHaveProperty(['ops.port']);
+    // The operators' listener is opened whatever the roles are.
+    expect(faultsOf({ env: { OPS_PORT: '50051', USHER_ROLES: 'rpc' } })).toHaveProperty(['ops.port']);
+    expect(faultsOf({ env: { OPS_PORT: '8080', USHER_ROLES: 'worker' } })).toEqual({});
     for (const apart of [
       { HTTP_PORT: '0', GRPC_PORT: '0', OPS_PORT: '0' },
       { HTTP_PORT: '9000', GRPC_PORT: '9000', GRPC_HOST: '127.0.0.2' },

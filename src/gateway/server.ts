@@ -19,7 +19,6 @@ import { createRateLimit, type RateLimit } from './rates.ts';
 import { Responder, rawErrorResponse } from './respond.ts';
 import type { Route } from './route.ts';
 import { opsRoutes } from './routes/operations.ts';
-import { gatewayRoutes } from './routes.ts';
 import type { Services } from './services.ts';
 import { splitTarget } from './urls.ts';
 
@@ -31,14 +30,16 @@ export interface GatewayOptions {
   readonly services: Services;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Opens the operators' listener alone: a process without the role `gateway` is watched there. */
+  readonly opsOnly?: boolean;
   /** For tests: other routes than the service's, and answers checked against their schemas. */
   readonly routes?: readonly Route[];
   readonly checkAnswers?: boolean;
 }
 
 export interface Gateway {
-  /** Listens; rejects when a port is taken. `opsPort` is null where metrics are at the gateway. */
-  start(): Promise<{ port: number; opsPort: number | null }>;
+  /** Listens; rejects when a port is taken. A port is null where there is no such listener. */
+  start(): Promise<{ port: number | null; opsPort: number | null }>;
   /** Accepts nothing more, lets what is in flight finish for a bounded time, then cuts it. */
   close(): Promise<void>;
 }
@@ -50,16 +51,18 @@ export function createGateway(options: GatewayOptions): Gateway {
   const rateLimit = createRateLimit(config.http.rateLimit);
   const listeners: Listener[] = [];
 
+  const openGateway = async (): Promise<number> => {
+    // Not with the operators' listener: features are more than a process without the gateway needs.
+    const routes = options.routes ?? (await import('./routes.ts')).gatewayRoutes(config);
+    const gateway = await listen(options, observer, config.http, (site) => ({ routes, rateLimit, rpc: true, site }));
+    listeners.push(gateway);
+    return gateway.port;
+  };
+
   return {
     async start() {
-      const gateway = await listen(options, observer, config.http, (site) => ({
-        routes: options.routes ?? gatewayRoutes(config),
-        rateLimit,
-        rpc: true,
-        site,
-      }));
-      listeners.push(gateway);
-      if (config.ops === null) return { port: gateway.port, opsPort: null };
+      const port = options.opsOnly === true ? null : await openGateway();
+      if (config.ops === null) return { port, opsPort: null };
       const ops = await listen(options, observer, config.ops, (site) => ({
         routes: opsRoutes,
         rateLimit: null,
@@ -67,7 +70,7 @@ export function createGateway(options: GatewayOptions): Gateway {
         site,
       }));
       listeners.push(ops);
-      return { port: gateway.port, opsPort: ops.port };
+      return { port, opsPort: ops.port };
     },
     close: async () => {
       await Promise.all(listeners.splice(0).map((listener) => listener.close()));

@@ -124,6 +124,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     ...(options.routes === undefined ? {} : { routes: options.routes }),
   });
   const { port, opsPort } = await gateway.start();
+  if (port === null) throw new Error('this gateway has no listener');
   return Object.assign(world, {
     url: `http://127.0.0.1:${port}`,
     port,

@@ -8,6 +8,8 @@ export interface RunningUsher {
   readonly app: App;
   readonly rest: string;
   readonly grpc: string;
+  /** The operators' listener, where OPS_PORT opens one. */
+  readonly ops: string;
   /** A bearer token of the local issuer. */
   token(email: string): Promise<string>;
   close(): Promise<void>;
@@ -39,6 +41,7 @@ export async function startUsher(
     app,
     rest: addresses.rest ?? '',
     grpc: addresses.grpc ?? '',
+    ops: addresses.ops ?? '',
     token: async (email) => {
       if (app.localIssuer === null) throw new Error('this service has no local issuer');
       return await app.localIssuer.sign(email);
