@@ -94,6 +94,13 @@ export class Decisions {
     });
   }
 
+  /** How many of them could still answer. Looks at each. */
+  live(now: number): number {
+    let count = 0;
+    for (const held of this.#entries.values()) if (this.isValid(held, now)) count++;
+    return count;
+  }
+
   /** Whether it was asked of this key before, and of no other since that has the same place. */
   #wasMade(key: QuestionKey): boolean {
     let hash = 0;

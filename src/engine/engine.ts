@@ -258,11 +258,11 @@ export class Engine {
     return this.#grounds(subject, this.#now, Number.POSITIVE_INFINITY)?.member.value ?? null;
   }
 
-  /** Forgets everything that is cached. Answers how many decisions were held. */
+  /** Forgets everything that is cached. Answers how many decisions could have answered until now. */
   clear(): number {
-    const held = this.#decisions.size;
+    const live = this.#decisions.live(this.#clock.monotonic());
     this.dropAll();
-    return held;
+    return live;
   }
 
   /**

@@ -217,8 +217,13 @@ export class Follower {
     }
   }
 
-  protected kill(change: Change): void {
-    for (const scope of change.scopes) this.#options.facts.kill(scope);
+  protected kill({ scopes }: Change): void {
+    const { facts, counters, dropped } = this.#options;
+    for (const scope of scopes) facts.kill(scope);
+    if (!scopes.includes('*')) return;
+    // Every decision is dead by now. What is cleared is gone: nobody's memory, and in no count.
+    counters.drops++;
+    dropped();
   }
 
   #nonceAt(revision: Revision): string | null {

@@ -310,6 +310,30 @@ describe('clear', () => {
     expect(source.of('members')).toHaveLength(2);
   });
 
+  test('counts what could still answer: nothing that a write has ended, nothing that has expired', async () => {
+    const { engine, source, clock } = await fixture({ cache: { ...CACHE, ttlMs: 10_000 } });
+    const subject = { app: 'shop', resourceType: '', resourceId: '' };
+    await engine.bulk({ ...subject, email: ADA }, ['read', 'pay']);
+    await engine.bulk({ ...subject, email: BOB }, ['read', 'pay']);
+    source.database.write([], [`m:shop:${ADA}`]);
+    await engine.reach(at(1));
+    expect(engine.clear()).toBe(2);
+    await engine.bulk({ ...subject, email: BOB }, ['read', 'pay']);
+    await clock.advance(11_000);
+    expect(engine.clear()).toBe(0);
+  });
+
+  test('of every instance leaves nothing behind in this one, and nothing to count', async () => {
+    const { engine, source } = await fixture();
+    await engine.bulk({ email: ADA, app: 'shop', resourceType: '', resourceId: '' }, ['read', 'pay']);
+    source.database.write([], ['*']);
+    await engine.reach(at(1));
+    expect(engine.sizes()).toEqual({ decisions: 0, policies: 0, persons: 0, members: 0 });
+    expect(engine.counters.drops).toBe(1);
+    expect(engine.clear()).toBe(0);
+    expect((await engine.check(ask())).decision).toEqual(VIEW);
+  });
+
   test('what was on its way is not taken, and nobody joins it', async () => {
     const { engine, source } = await fixture();
     source.held = true;

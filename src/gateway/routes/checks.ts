@@ -145,7 +145,7 @@ const clearCache = defineRoute({
   response: z.object({
     cleared: z.literal(true),
     message: z.string(),
-    entries: z.int().meta({ description: 'How many decisions this instance held.' }),
+    entries: z.int().meta({ description: 'How many cached decisions of this instance could still have answered.' }),
   }),
   example: { response: { cleared: true, message: 'The cache of this instance is empty.', entries: 128 } },
   handle: async ({ engine, clearEverywhere }, { query }) => {
