@@ -7,6 +7,8 @@ import { createLogger } from './telemetry.ts';
 
 export interface ServeOptions {
   config: Config;
+  /** Logged at the start. */
+  warnings?: readonly string[];
   /** Writes text for people; log lines go their own way. */
   readonly print: (text: string) => void;
   /** Settles with a signal's name when the service is to end. */
@@ -16,8 +18,16 @@ export interface ServeOptions {
 }
 
 /** Resolves when the service has ended in good order. Rejects when it could not start. */
-export async function serve({ config, print, stopped, version, parts = {} }: ServeOptions): Promise<void> {
+export async function serve({
+  config,
+  warnings = [],
+  print,
+  stopped,
+  version,
+  parts = {},
+}: ServeOptions): Promise<void> {
   const log = parts.log ?? createLogger(config.log.level);
+  for (const warning of warnings) log.warn(warning);
   // A thread could be handed none of the parts that were handed in here.
   const threads = Object.keys(parts).length === 0;
   const app = await buildApp(config, { threads, ...parts, log });

@@ -1,5 +1,7 @@
 /** How one configuration key is read: from a YAML value or from an environment variable, with a message for what does not fit. */
 
+import { closestMatch } from 'leven';
+
 /** What is wrong with a key, in words a person can act on. */
 export interface Fault {
   key: string;
@@ -68,11 +70,25 @@ function flatten(file: unknown, table: KeyTable, faults: Fault[]): Map<string, u
       if (Object.hasOwn(table, key)) flat.set(key, child);
       else if (Object.keys(table).some((known) => known.startsWith(`${key}.`))) {
         if (child !== null) walk(child, key);
-      } else faults.push({ key, problem: 'is no key that Usher knows' });
+      } else faults.push({ key, problem: `is not a known key${meant(key, table)}` });
     }
   };
   if (file !== undefined && file !== null) walk(file, '');
   return flat;
+}
+
+/** Letters that a misspelt key may have wrong. */
+const MAX_WRONG = 3;
+
+/** The nearest key or section, else the keys that end in that name: one level is missing, or another one was meant. */
+function meant(key: string, table: KeyTable): string {
+  const keys = Object.keys(table);
+  const sections = keys.flatMap((known) => (known.includes('.') ? [known.slice(0, known.lastIndexOf('.'))] : []));
+  const nearest = closestMatch(key, [...new Set([...keys, ...sections])], { maxDistance: MAX_WRONG });
+  if (nearest !== undefined) return `; did you mean ${nearest}?`;
+  const name = key.slice(key.lastIndexOf('.') + 1);
+  const elsewhere = keys.filter((known) => known.endsWith(`.${name}`));
+  return elsewhere.length === 0 ? '' : `; did you mean ${elsewhere.join(' or ')}?`;
 }
 
 interface Row {
@@ -95,10 +111,10 @@ function asText(value: unknown): string {
 
 export const text = (row: Row) => spec(row, asText);
 
-export const matching = (row: Row, test: (value: string) => boolean, problem: string) =>
+export const matching = (row: Row, test: (value: string) => boolean, problem: string | ((value: string) => string)) =>
   spec(row, (value) => {
     const given = asText(value);
-    if (!test(given)) throw new Error(problem);
+    if (!test(given)) throw new Error(typeof problem === 'string' ? problem : problem(given));
     return given;
   });
 

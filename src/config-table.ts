@@ -8,6 +8,9 @@ const HOST = (variable: string) =>
 const PORT = (variable: string, example: string) => whole({ variable, example }, 0, 65_535);
 const ANY = () => true;
 
+/** libpq takes several hosts in one URL; the driver looks them up as one name. */
+const HOST_LIST = /^postgres(?:ql)?:\/\/[^/?#]*,/;
+
 /** What jose verifies with a public key. */
 const ASYMMETRIC = new Set([
   'RS256',
@@ -36,9 +39,13 @@ export const KEYS = {
   'ops.port': PORT('OPS_PORT', '9090'),
   'database.url': matching(
     { variable: 'DATABASE_URL', example: 'postgresql://usher@localhost:5432/usher', secret: true },
-    (v) => /^postgres(?:ql)?:$/.test(URL.parse(v)?.protocol ?? ''),
-    'must be a postgresql:// URL',
+    (v) => /^postgres(?:ql)?:$/.test(URL.parse(v)?.protocol ?? '') && !HOST_LIST.test(v),
+    (v) =>
+      HOST_LIST.test(v)
+        ? 'names several hosts: name one address that leads to the primary, such as a proxy or a service'
+        : 'must be a postgresql:// URL',
   ),
+  'database.embedded': flag({ variable: 'DATABASE_EMBEDDED', example: 'true' }),
   'database.poolSize': whole({ variable: 'DATABASE_POOL_SIZE', example: '10' }, 1, 500),
   'database.migrateOnStart': flag({ variable: 'DATABASE_MIGRATE_ON_START', example: 'false' }),
   dataDir: text({ variable: 'DATA_DIR', example: '.usher' }),

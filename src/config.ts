@@ -236,6 +236,7 @@ function crossChecks(config: Config, v: Values): Fault[] {
   const fault = (key: keyof typeof KEYS, problem: string) =>
     faults.push({ key, variable: KEYS[key].variable, problem: `${problem}; for example ${KEYS[key].example}` });
 
+  for (const [key, problem] of databaseFaults(config, v['database.embedded'])) fault(key, problem);
   const open = !config.production && everyListenerIsLoopback(config);
   const where = config.production ? 'in production' : 'while a listener is not on loopback';
   if (config.auth.issuer === null) {
@@ -280,6 +281,20 @@ function crossChecks(config: Config, v: Values): Fault[] {
       fault('idp.orgToApp', `${JSON.stringify(app)} (of ${organization}) is no application code`);
   }
   if (config.publicUrl === null && config.production) fault('publicUrl', 'is required when http.port is 0');
+  return faults;
+}
+
+/** Data in a directory of the machine is for development: production must ask for it, so that a misspelt variable cannot. */
+function databaseFaults({ production, database }: Config, embedded: boolean | undefined) {
+  const faults: ['database.url' | 'database.embedded', string][] = [];
+  if (database.url !== null) {
+    if (embedded === true) faults.push(['database.embedded', 'is true beside database.url: leave one of the two out']);
+  } else if (embedded === false) {
+    faults.push(['database.url', 'is required where database.embedded is false']);
+  } else if (production && embedded !== true) {
+    const otherwise = 'or set database.embedded (DATABASE_EMBEDDED=true) for the embedded database in dataDir';
+    faults.push(['database.url', `is required in production, ${otherwise}`]);
+  }
   return faults;
 }
 

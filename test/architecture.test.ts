@@ -81,6 +81,7 @@ const LEAVES = [
   'clock',
   'constant-time',
   'config',
+  'config-hints',
   'config-keys',
   'config-table',
   'on-demand',

@@ -1,6 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { ConfigError, effectiveValues, everyListenerIsLoopback, type RawConfig, toConfig } from '../src/config.ts';
+import { misspeltVariables } from '../src/config-hints.ts';
 import { KEYS } from '../src/config-table.ts';
+import { USUAL_VARIABLES } from './usual-variables.data.ts';
 
 function faultsOf(raw: RawConfig): Record<string, string> {
   try {
@@ -59,7 +61,10 @@ describe('defaults (contract 10)', () => {
       superadmins: [],
       idp: { devLogin: false },
     });
-    expect(toConfig({ env: PRODUCTION }).database.migrateOnStart).toBe(true);
+    expect(toConfig({ env: { ...PRODUCTION, DATABASE_EMBEDDED: 'true' } }).database).toMatchObject({
+      url: null,
+      migrateOnStart: true,
+    });
   });
 
   test('gRPC listens where HTTP does, and port 0 leaves the public URL open', () => {
@@ -157,12 +162,40 @@ describe('faults', () => {
 
   test('open checks and the local issuer exist only outside production while every listener is loopback', () => {
     const required = ['auth.audience', 'auth.issuer', 'internal.apiKeys'];
-    expect(Object.keys(faultsOf({ env: { NODE_ENV: 'production' } })).sort()).toEqual(required);
+    const production = { NODE_ENV: 'production', DATABASE_EMBEDDED: 'true' };
+    expect(Object.keys(faultsOf({ env: production })).sort()).toEqual(required);
     for (const env of [{ HTTP_HOST: '0.0.0.0' }, { GRPC_HOST: '::' }, { OPS_HOST: '10.0.0.1', OPS_PORT: '9090' }]) {
       expect(Object.keys(faultsOf({ env })).sort()).toEqual(required);
     }
     expect(faultsOf({ env: { HTTP_HOST: '::1', GRPC_HOST: 'localhost' } })).toEqual({});
   });
+
+  test('production keeps data in a PostgreSQL, unless the embedded database is asked for', () => {
+    expect(faultsOf({ env: PRODUCTION })).toEqual({
+      'database.url': expect.stringMatching(
+        /^is required in production, or set database\.embedded \(DATABASE_EMBEDDED=true\)/,
+      ),
+    });
+    expect(faultsOf({ env: { ...PRODUCTION, DATABASE_EMBEDDED: 'false' } })).toHaveProperty(['database.url']);
+    expect(faultsOf({ env: PRODUCTION, file: { database: { embedded: true } } })).toEqual({});
+    expect(faultsOf({ env: { ...PRODUCTION, DATABASE_URL: 'postgresql://usher@db/usher' } })).toEqual({});
+  });
+
+  test('development keeps data in dataDir, unless that is ruled out or a PostgreSQL is named', () => {
+    expect(faultsOf({ env: { DATABASE_EMBEDDED: 'true' } })).toEqual({});
+    expect(faultsOf({ env: { DATABASE_EMBEDDED: 'false' } })).toHaveProperty(['database.url']);
+    const both = { DATABASE_EMBEDDED: 'true', DATABASE_URL: 'postgresql://usher@db/usher' };
+    expect(faultsOf({ env: both })).toHaveProperty(['database.embedded']);
+  });
+
+  test.each(['postgresql://u@a:5432,b:5432/usher', 'postgres://a,b/usher?target_session_attrs=read-write'])(
+    'a list of hosts is refused with what to name instead: %s',
+    (url) => {
+      expect(faultsOf({ env: { DATABASE_URL: url } })).toEqual({
+        'database.url': expect.stringMatching(/^names several hosts: name one address that leads to the primary/),
+      });
+    },
+  );
 
   test('two doors never stand at one address', () => {
     expect(faultsOf({ env: { HTTP_PORT: '9000', GRPC_PORT: '9000' } })).toEqual({
@@ -193,9 +226,70 @@ describe('faults', () => {
   });
 });
 
+describe('misspellings', () => {
+  test.each([
+    ['DATABASE_ULR', 'DATABASE_URL'],
+    ['DATABASE_URI', 'DATABASE_URL'],
+    ['DATABSE_URL', 'DATABASE_URL'],
+    ['AUTH_ISUER', 'AUTH_ISSUER'],
+    ['INTERNAL_API_KEYS', 'INTERNAL_API_KEY'],
+    ['CACHE_TLL_MS', 'CACHE_TTL_MS'],
+    ['OPS_PROT', 'OPS_PORT'],
+    ['DATADIR', 'DATA_DIR'],
+    ['SUPERADMIN', 'SUPERADMINS'],
+    ['SUPER_ADMINS', 'SUPERADMINS'],
+    ['NODE_EVN', 'NODE_ENV'],
+    ['USHER_ROLE', 'USHER_ROLES'],
+  ])('%s is answered with %s', (name, meant) => {
+    expect(misspeltVariables({ [name]: 'x' })).toEqual([`${name} is not known; did you mean ${meant}?`]);
+  });
+
+  test('every variable with a letter too few, or with two that changed places, is noticed', () => {
+    for (const { variable } of Object.values(KEYS)) {
+      const at = variable.length - 2;
+      const twisted = `${variable.slice(0, at)}${variable[at + 1]}${variable[at]}`;
+      for (const wrong of [variable.slice(0, -1), twisted]) {
+        if (Object.values(KEYS).some((key) => key.variable === wrong) || wrong === variable) continue;
+        expect([wrong, misspeltVariables({ [wrong]: 'x' })]).toEqual([
+          wrong,
+          [expect.stringContaining('did you mean')],
+        ]);
+      }
+    }
+  });
+
+  test('the usual variables of shells, containers, platforms and build machines are no misspellings', () => {
+    const usual = Object.fromEntries(USUAL_VARIABLES.map((name) => [name, 'x']));
+    expect(misspeltVariables(usual)).toEqual([]);
+    expect(misspeltVariables(process.env)).toEqual([]);
+    expect(misspeltVariables(Object.fromEntries(Object.values(KEYS).map(({ variable }) => [variable, 'x'])))).toEqual(
+      [],
+    );
+  });
+
+  test.each([
+    [{ htp: { port: 1 } }, 'htp', 'http'],
+    [{ http: { prot: 1 } }, 'http.prot', 'http.port'],
+    [{ databse: { url: 'x' } }, 'databse', 'database'],
+    [{ database: { urll: 'x' } }, 'database.urll', 'database.url'],
+    [{ grpc: { tls: { crt: 'x' } } }, 'grpc.tls.crt', 'grpc.tls.cert'],
+    [{ issuer: 'x' }, 'issuer', 'auth.issuer'],
+    [{ auth: { notificationAppCode: 'x' } }, 'auth.notificationAppCode', 'idp.notificationAppCode'],
+  ])('an unknown key of the file is refused with the nearest: %j', (file, key, meant) => {
+    expect(faultsOf({ env: {}, file })).toEqual({ [key]: `is not a known key; did you mean ${meant}?` });
+  });
+
+  test('an unknown key that is like no other is refused without a guess', () => {
+    expect(faultsOf({ env: {}, file: { somethingElse: 1 } })).toEqual({ somethingElse: 'is not a known key' });
+  });
+});
+
 describe('usher config', () => {
   test('shows every key with its origin, secrets masked', () => {
-    const values = effectiveValues({ env: { ...PRODUCTION, HTTP_PORT: '81' }, file: { cache: { ttlMs: 5 } } });
+    const values = effectiveValues({
+      env: { ...PRODUCTION, DATABASE_EMBEDDED: 'true', HTTP_PORT: '81' },
+      file: { cache: { ttlMs: 5 } },
+    });
     const of = (key: string) => values.find((value) => value.key === key);
     expect(values.map((value) => value.key)).toEqual(Object.keys(KEYS));
     expect(of('http.port')).toMatchObject({ value: 81, source: 'environment', variable: 'HTTP_PORT' });

@@ -13,6 +13,8 @@ export interface Output {
 /** What `usher serve` runs: app-serve.ts. Resolves when the service has ended in good order. */
 export type Serve = (options: {
   config: Config;
+  /** For the log, at the start: what in the environment is probably a mistake. */
+  warnings?: readonly string[];
   print(text: string): void;
   stopped: Promise<string>;
   version: string;

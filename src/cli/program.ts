@@ -1,6 +1,7 @@
 /** The command line (contract 11): `run` is the whole of it. */
 
 import { Command } from 'commander';
+import { misspeltVariables } from '../config-hints.ts';
 import { defineApply } from './apply.ts';
 import { defineCheck } from './check.ts';
 import { defineEffective } from './effective.ts';
@@ -45,6 +46,11 @@ function createProgram(context: Context, json: boolean): Command {
     })
     .showHelpAfterError('(usher --help lists the commands)')
     .exitOverride();
+  program.hook('preAction', (_, command) => {
+    // The service logs them.
+    if (json || command.name() === 'serve') return;
+    for (const line of misspeltVariables(io.env)) io.stderr.write(`${line}\n`);
+  });
   for (const define of COMMANDS) define(program, context);
   return program;
 }

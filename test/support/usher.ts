@@ -25,7 +25,7 @@ export async function startUsher(
       HTTP_PORT: '0',
       GRPC_PORT: '0',
       DATA_DIR: storage.dataDir,
-      ...(storage.url === null ? {} : { DATABASE_URL: storage.url }),
+      ...(storage.url === null ? { DATABASE_EMBEDDED: 'true' } : { DATABASE_URL: storage.url }),
       ...env,
     },
   });
