@@ -1,10 +1,13 @@
 /** The demonstration that a development start shows a newcomer: an application, and two decisions in it with their reasons. */
 
 import { readFile } from 'node:fs/promises';
-import type { App } from './app.ts';
+import { type App, buildApp } from './app.ts';
+import type { ShownPlan } from './catalog/manifest/plan.ts';
 import { isRegistryEmpty } from './catalog/seed.ts';
+import type { Config } from './config.ts';
 import { type Decision, Level, type Question, Source } from './engine/types.ts';
 import { getSetting, putSetting } from './persistence/settings.ts';
+import { createLogger } from './telemetry.ts';
 
 const MANIFEST = new URL('../examples/demo.yaml', import.meta.url);
 /** Kept once it was decided, so that a registry emptied on purpose stays empty. */
@@ -23,22 +26,46 @@ const QUESTIONS: readonly Question[] = [
 ];
 
 /**
- * Applies examples/demo.yaml on a development start with an empty embedded database (contract 11).
- * Answers whether this database holds the demonstration.
+ * Applies examples/demo.yaml on a development start with an empty embedded database. Answers whether this database holds the
+ * demonstration: a PostgreSQL holds it after `usher demo`.
  */
 export async function applyDemo({ config, database, manifests }: App): Promise<boolean> {
-  if (config.production || database.kind !== 'pglite') return false;
+  if (config.production) return false;
   const { decided, empty } = await database.read(async (tx) => ({
     decided: await getSetting(tx, DECIDED),
     empty: await isRegistryEmpty(tx),
   }));
-  if (decided !== undefined) return decided === true;
+  if (decided !== undefined || database.kind !== 'pglite') return decided === true;
   if (empty) await manifests.apply(await readFile(MANIFEST, 'utf8'), { actor: 'system' });
+  await keepDecision(database, empty);
+  return empty;
+}
+
+/**
+ * `usher demo`: applies examples/demo.yaml to the configured database, whatever else it holds; a second time changes nothing. A
+ * service that runs on it need not be told. Rejects with Refused where another process holds an embedded one.
+ */
+export async function demonstrate({ config }: { config: Config }): Promise<ShownPlan> {
+  // Everything of a service but its doors: no role opens one.
+  const app = await buildApp({ ...config, roles: [], ops: null }, { log: createLogger('silent') });
+  try {
+    let plan: ShownPlan | undefined;
+    await app.start(async () => {
+      ({ plan } = await app.manifests.apply(await readFile(MANIFEST, 'utf8'), { actor: 'cli' }));
+      await keepDecision(app.database, true);
+    });
+    if (plan === undefined) throw new Error('the demonstration was not applied');
+    return plan;
+  } finally {
+    await app.close();
+  }
+}
+
+async function keepDecision(database: App['database'], holds: boolean): Promise<void> {
   await database.change(async (tx) => {
-    await putSetting(tx, DECIDED, empty);
+    await putSetting(tx, DECIDED, holds);
     return { result: null, scopes: [] };
   });
-  return empty;
 }
 
 /** The decisions to show, each a line; none when somebody has taken the demonstration apart. */
@@ -61,9 +88,9 @@ function reason({ granted, level, source }: Decision, { resourceType }: Question
   ];
   switch (source) {
     case Source.SUPERADMIN:
-      return 'a SuperAdmin may everything';
+      return 'a SuperAdmin is allowed everything';
     case Source.APP_ADMIN:
-      return 'an administrator of the application may everything in it';
+      return 'an administrator of the application is allowed everything in it';
     case Source.OVERRIDE:
       return granted
         ? `an override for this ${resourceType} grants ${held}`

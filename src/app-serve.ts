@@ -2,6 +2,7 @@
 
 import { type Addresses, type App, buildApp, type Parts } from './app.ts';
 import { applyDemo, demoDecisions } from './app-demo.ts';
+import { usherCommand } from './command.ts';
 import type { Config } from './config.ts';
 import { createLogger } from './telemetry.ts';
 
@@ -47,12 +48,10 @@ export async function serve({
   log.info('closed');
 }
 
-function banner({ config, database, localKey }: App, at: Addresses, version: string, decisions: string[]): string {
-  const rest = at.rest ?? 'http://localhost:8080';
-  const options = rest === 'http://127.0.0.1:8080' ? '' : ` --url ${rest}`;
-  const key = localKey === null ? " -H 'x-internal-api-key: YOUR_KEY'" : '';
+/** What a developer sees when the service is ready: where it listens, and commands that work on it as it is. */
+function banner(app: App, at: Addresses, version: string, decisions: string[]): string {
+  const { config, database } = app;
   const where = database.kind === 'pglite' ? `${config.dataDir} (embedded PostgreSQL)` : 'PostgreSQL';
-  const question = '{"email":"clara@example.com","app":"atelier","permission":"project.access"}';
   const lines = [
     `Usher ${version}`,
     '',
@@ -61,29 +60,54 @@ function banner({ config, database, localKey }: App, at: Addresses, version: str
     ...(at.ops ? [`  ops   ${at.ops}/metrics`] : []),
     `  data  ${where}`,
     '',
-    ...(decisions.length > 0 ? ['Two decisions in the demonstration, examples/demo.yaml:', ''] : []),
-    ...decisions.map((line) => `  ${line}`),
-    ...(decisions.length > 0 ? [''] : []),
-    'Try next, in another terminal:',
-    '',
-    `  curl -s ${rest}/api/check${key} -H 'content-type: application/json' -d '${question}'`,
-    ...(config.auth.issuer === null
-      ? [
-          `  npm run --silent usher -- check clara@example.com atelier invoice.access --level edit${options}`,
-          `  npm run --silent usher -- effective ben@example.com atelier${options}`,
-          `  npm run --silent usher -- apply examples/demo.yaml --dry-run${options}`,
-        ]
-      : []),
+    ...(decisions.length > 0 ? demonstrationLines(app, at, decisions) : offerLines(app)),
     ...(at.rest
       ? [
-          '',
           'And in a browser:',
           '',
           `  ${at.rest}/api/docs    every call, with examples`,
           `  ${at.rest}/dev/mail    mail that no brand can send, kept here`,
+          '',
         ]
       : []),
-    '',
   ];
   return `\n${lines.join('\n')}\n`;
+}
+
+/** The demonstration, and what to ask about it. */
+function demonstrationLines({ config, localKey }: App, { rest }: Addresses, decisions: string[]): string[] {
+  const lines = [
+    'Two decisions in the demonstration, examples/demo.yaml:',
+    '',
+    ...decisions.map((line) => `  ${line}`),
+    '',
+  ];
+  if (rest === null) return lines;
+  const options = rest === 'http://127.0.0.1:8080' ? '' : ` --url ${rest}`;
+  const key = localKey === null ? " -H 'x-internal-api-key: YOUR_KEY'" : '';
+  const question = '{"email":"clara@example.com","app":"atelier","permission":"project.access"}';
+  const commands = [
+    'check clara@example.com atelier invoice.access --level edit',
+    'effective ben@example.com atelier',
+    'apply examples/demo.yaml --dry-run',
+  ].map((args) => `  ${usherCommand(args + options)}`);
+  return [
+    ...lines,
+    'Try next, in another terminal:',
+    '',
+    `  curl -s ${rest}/api/check${key} -H 'content-type: application/json' -d '${question}'`,
+    ...(config.auth.issuer === null ? commands : []),
+    '',
+  ];
+}
+
+/** The demonstration can be loaded beside a service on PostgreSQL; an embedded database is this process's alone. */
+function offerLines({ database }: App): string[] {
+  if (database.kind !== 'postgresql') return [];
+  return [
+    'This database holds no demonstration. To load one (application atelier), in another terminal:',
+    '',
+    `  ${usherCommand('demo')}`,
+    '',
+  ];
 }

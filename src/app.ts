@@ -25,7 +25,7 @@ import { createTokens, type Tokens } from './identity/tokens.ts';
 import { createOutbound, type Outbound } from './outbound.ts';
 import { record } from './persistence/audit.ts';
 import type { Database } from './persistence/database.ts';
-import { type Failpoints, openDatabase } from './persistence/open.ts';
+import { type Failpoints, openDatabase, startFailure } from './persistence/open.ts';
 import { seedSuperadmins } from './persistence/superadmins.ts';
 import { createLogger, createRegistry, type Logger } from './telemetry.ts';
 
@@ -169,7 +169,10 @@ async function build(config: Config, base: Base): Promise<App> {
     bell: built.bell,
     localIssuer,
     localKey,
-    start: (first) => doors.start(first),
+    start: (first) =>
+      doors.start(first).catch((error: unknown) => {
+        throw startFailure(config.database.url, error);
+      }),
     close: async () => {
       await built.endStreams();
       await doors.close();

@@ -25,5 +25,9 @@ function isMisspelling(name: string, meant: string): boolean {
 
 /** Two letters that changed places count as two. */
 function isTwisted(name: string, meant: string): boolean {
-  return name.length === meant.length && [...name].sort().join('') === [...meant].sort().join('');
+  return name.length === meant.length && letters(name) === letters(meant);
+}
+
+function letters(name: string): string {
+  return Array.from(name).toSorted().join('');
 }

@@ -10,6 +10,7 @@ import type { Io } from './cli/io.ts';
 // temporary folder, where others could put code. Where it cannot be written it is left out.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/usher', import.meta.url)));
 const { serve } = await import('./app-serve.ts');
+const { demonstrate } = await import('./app-demo.ts');
 const { run } = await import('./cli/program.ts');
 const { systemClock } = await import('./clock.ts');
 
@@ -39,6 +40,7 @@ const io: Io = {
   stderr: process.stderr,
   stopped,
   serve,
+  demo: demonstrate,
   version,
   clock: systemClock,
 };

@@ -79,6 +79,7 @@ const LEAVES = [
   'grammar',
   'address-kind',
   'clock',
+  'command',
   'constant-time',
   'config',
   'config-hints',

@@ -1,6 +1,7 @@
 /** How a failed command ends: one clear line on stderr, what follows from it, and a non-zero exit code. */
 
 import { CommanderError } from 'commander';
+import { usherCommand } from '../command.ts';
 import { ConfigError } from '../config.ts';
 import { UsherError } from '../errors.ts';
 import { Refused } from '../persistence/open.ts';
@@ -51,7 +52,7 @@ function toFailure(error: unknown): CommandFailed {
 
 function wrongArguments({ code, message }: CommanderError): CommandFailed {
   const said = code === 'commander.help' ? 'A command is missing' : message.replace(/^error: /, '').replace(/\.$/, '');
-  return new CommandFailed(`${said}: usher --help lists the commands.`, { code: 'USAGE' });
+  return new CommandFailed(`${said}: ${usherCommand('--help')} lists the commands.`, { code: 'USAGE' });
 }
 
 function portTaken(error: NodeJS.ErrnoException & { address?: string; port?: number }): string {

@@ -20,6 +20,9 @@ export type Serve = (options: {
   version: string;
 }) => Promise<void>;
 
+/** What `usher demo` runs: app-demo.ts. Answers what it changed, a PlanAnswer. */
+export type Demo = (options: { config: Config }) => Promise<unknown>;
+
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What relative paths are relative to. */
@@ -30,6 +33,7 @@ export interface Io {
   /** From this call on a signal does not end the process; the promise settles with its name instead. */
   stopped(): Promise<string>;
   readonly serve: Serve;
+  readonly demo: Demo;
   readonly version: string;
   readonly clock: Clock;
 }

@@ -1,9 +1,11 @@
 /** The command line (contract 11): `run` is the whole of it. */
 
 import { Command } from 'commander';
+import { usherCommand } from '../command.ts';
 import { misspeltVariables } from '../config-hints.ts';
 import { defineApply } from './apply.ts';
 import { defineCheck } from './check.ts';
+import { defineDemo } from './demo.ts';
 import { defineEffective } from './effective.ts';
 import { defineExport } from './export.ts';
 import { reportFailure } from './failures.ts';
@@ -44,7 +46,7 @@ function createProgram(context: Context, json: boolean): Command {
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
-    .showHelpAfterError('(usher --help lists the commands)')
+    .showHelpAfterError(`(${usherCommand('--help')} lists the commands)`)
     .exitOverride();
   program.hook('preAction', (_, command) => {
     // The service logs them.
@@ -58,6 +60,7 @@ function createProgram(context: Context, json: boolean): Command {
 const COMMANDS = [
   defineServe,
   defineMigrate,
+  defineDemo,
   defineToken,
   defineCheck,
   defineEffective,

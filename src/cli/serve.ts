@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { usherCommand } from '../command.ts';
 import { misspeltVariables } from '../config-hints.ts';
 import type { Context, GlobalOptions } from './io.ts';
 import { loadConfig } from './load-config.ts';
@@ -8,7 +9,9 @@ export function defineServe(program: Command, context: Context): void {
   program
     .command('serve')
     .summary('run the service')
-    .description('Runs the service until SIGINT or SIGTERM, then lets what is in flight finish. `npm start` runs this.')
+    .description(
+      `Runs the service until SIGINT or SIGTERM, then lets what is in flight finish: ${usherCommand('serve')}`,
+    )
     .action(async (_: GlobalOptions, command: Command) => {
       const options = command.optsWithGlobals<GlobalOptions>();
       const { io } = context;

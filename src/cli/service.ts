@@ -3,6 +3,7 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { isLoopbackHost } from '../address-kind.ts';
+import { usherCommand } from '../command.ts';
 import type { Config } from '../config.ts';
 import { openLocalIssuer } from '../identity/local-issuer.ts';
 import { CommandFailed, type GlobalOptions, type Io } from './io.ts';
@@ -88,7 +89,7 @@ export class Service {
       }
       const cause = (error as { cause?: { code?: string } }).cause?.code;
       throw new CommandFailed(
-        `No service answers at ${this.url}${cause ? ` (${cause})` : ''}: start it (npm start, or usher serve), or name another with --url or USHER_URL.`,
+        `No service answers at ${this.url}${cause ? ` (${cause})` : ''}: start it (${usherCommand('serve')}), or name another with --url or USHER_URL.`,
         { code: 'UNREACHABLE' },
       );
     }

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Clock } from '../clock.ts';
+import { usherCommand } from '../command.ts';
 import { normalizeEmail } from '../grammar.ts';
 import { record } from '../persistence/audit.ts';
 import type { Database, Outcome, Tx } from '../persistence/database.ts';
@@ -53,7 +54,7 @@ export function defineSuperadmin(program: Command, context: Context): void {
         context,
         options,
         rows,
-        lines.length === 0 ? 'There are none: usher superadmin add EMAIL' : lines.join('\n'),
+        lines.length === 0 ? `There are none: ${usherCommand('superadmin add EMAIL')}` : lines.join('\n'),
       );
     });
 }

@@ -1,7 +1,7 @@
 import { IsolationLevel } from '@mikro-orm/core';
 import { type Kysely, sql } from 'kysely';
-import pg from 'pg';
 import type { Clock } from '../clock.ts';
+import { usherCommand } from '../command.ts';
 import type { Logger } from '../telemetry.ts';
 import { createDialect } from './dialect.ts';
 import { StatementFailed } from './failures.ts';
@@ -9,6 +9,7 @@ import { MIGRATIONS } from './migrations/list.ts';
 import { connectionOf, type Orm, openOrm } from './orm.ts';
 import { ClientPool, postgresSessions } from './postgresql.ts';
 import { Refused } from './refused.ts';
+import { refuseUnfit, serverOf } from './start-failures.ts';
 
 /** Any number that nothing else in this database locks. */
 const MIGRATION_LOCK = 7_411_532_001;
@@ -59,9 +60,10 @@ export function refuseNewer(state: MigrationState): void {
 /** Throws Refused when migrations are pending. */
 export function refusePending(state: MigrationState): void {
   if (state.pending.length === 0) return;
+  const count = state.pending.length === 1 ? '1 migration' : `${state.pending.length} migrations`;
   throw new Refused(
-    `The database lacks ${state.pending.length} migration(s) (${state.pending.join(', ')}). ` +
-      'Run `usher migrate`, or start with database.migrateOnStart (DATABASE_MIGRATE_ON_START=true).',
+    `The database lacks ${count} (${state.pending.join(', ')}). ` +
+      `Run \`${usherCommand('migrate')}\`, or start with database.migrateOnStart (DATABASE_MIGRATE_ON_START=true).`,
   );
 }
 
@@ -96,7 +98,7 @@ export async function migratePostgres({
 }: MigrateOptions): Promise<string[]> {
   // Building an index may take long.
   const pool = new ClientPool({ url, clock, log, max: 2, statementTimeoutMs: 0, lockTimeoutMs: 0 });
-  const { database = 'postgres' } = new pg.Client({ connectionString: url });
+  const { database } = serverOf(url);
   const orm = await openOrm({
     kind: 'postgresql',
     dialect: createDialect(postgresSessions(pool)),
@@ -105,6 +107,7 @@ export async function migratePostgres({
   });
   const connection = connectionOf(orm);
   try {
+    await refuseUnfit(url, connection.getClient());
     const transaction = await connection.begin({ isolationLevel: IsolationLevel.READ_COMMITTED });
     try {
       await lockMigrations(transaction, migrationWaitMs);

@@ -1,4 +1,3 @@
-import pg from 'pg';
 import type { Clock } from '../clock.ts';
 import { unavailable } from '../errors.ts';
 import { FailureLog, type Logger } from '../telemetry.ts';
@@ -25,10 +24,12 @@ import { Refused } from './refused.ts';
 import { pruneRegistrationLocales } from './registration-locales.ts';
 import { pruneSeenEvents } from './seen-events.ts';
 import { type InboxSignals, noSignals, PostgresSignals } from './signals.ts';
+import { cannotBeUsed, refuseUnfit, serverOf } from './start-failures.ts';
 import { type Failpoints, Transactions } from './transactions.ts';
 import { Announcer, listen } from './wake.ts';
 
 export { Refused } from './refused.ts';
+export { startFailure } from './start-failures.ts';
 export type { Failpoint, Failpoints } from './transactions.ts';
 
 export interface OpenOptions {
@@ -142,8 +143,13 @@ async function openPostgres(options: OpenOptions, url: string): Promise<Opened> 
 }
 
 async function migrated(orm: Orm, url: string, { migrateOnStart, ...options }: OpenOptions): Promise<void> {
-  const state = await migrationState(connectionOf(orm).getClient()).catch((error: unknown) => {
-    throw unreachable(url, error);
+  const client = connectionOf(orm).getClient();
+  const reading = async () => {
+    await refuseUnfit(url, client);
+    return await migrationState(client);
+  };
+  const state = await reading().catch((error: unknown) => {
+    throw cannotBeUsed(url, error);
   });
   refuseNewer(state);
   if (!migrateOnStart) refusePending(state);
@@ -157,7 +163,7 @@ async function migrateUrl(options: MigrateOptions): Promise<string[]> {
   try {
     return await migratePostgres(options);
   } catch (error) {
-    throw unreachable(options.url, error);
+    throw cannotBeUsed(options.url, error);
   }
 }
 
@@ -216,20 +222,6 @@ async function ping(opened: Opened): Promise<void> {
       throw unavailable('The database is not migrated.');
     throw toDatabaseError(error);
   }
-}
-
-/** What went wrong while reaching a server, for the operator; never the URL, which may hold a password. */
-function unreachable(url: string, error: unknown): Error {
-  if (error instanceof Refused) return error;
-  const failed = error instanceof Error && error.cause instanceof StatementFailed ? error.cause : error;
-  const why = failed instanceof StatementFailed ? failed.what : 'see the cause in the log';
-  const { host, port, database } = serverOf(url);
-  return new Refused(`The PostgreSQL at ${host}:${port}, database ${database}, cannot be used: ${why}.`, error);
-}
-
-function serverOf(url: string): { host: string; port: number; database: string } {
-  const { host, port, database } = new pg.Client({ connectionString: url });
-  return { host, port, database: database ?? 'postgres' };
 }
 
 /** What grows by itself and is of no use any more, each with the statement that deletes a few rows at a time. */

@@ -3,6 +3,7 @@ import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { demonstrate } from '../../src/app-demo.ts';
 import type { Io, Serve } from '../../src/cli/io.ts';
 import { run } from '../../src/cli/program.ts';
 import { systemClock } from '../../src/clock.ts';
@@ -43,6 +44,7 @@ export async function usher(argv: readonly string[], around: Around = {}): Promi
     stdout: output('stdout'),
     stderr: output('stderr'),
     stopped: () => Promise.resolve('SIGTERM'),
+    demo: demonstrate,
     serve: around.serve ?? (() => Promise.reject(new Error('serve was not expected'))),
     version: '1.2.3',
     clock: systemClock,

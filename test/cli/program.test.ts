@@ -9,7 +9,7 @@ import { Refused } from '../../src/persistence/open.ts';
 import { freePort } from '../support/postgres.ts';
 import { usher } from './harness.ts';
 
-const COMMANDS = ['serve', 'migrate', 'token', 'check', 'effective', 'apply', 'export', 'superadmin', 'config'];
+const COMMANDS = ['serve', 'migrate', 'demo', 'token', 'check', 'effective', 'apply', 'export', 'superadmin', 'config'];
 const folder = mkdtempSync(join(tmpdir(), 'usher-cli-'));
 
 function file(name: string, text: string): string {
@@ -218,7 +218,7 @@ describe('a service', () => {
     const { code, stdout, stderr } = await usher(['export', 'atelier', '--url', closed]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toBe(
-      `No service answers at ${closed} (ECONNREFUSED): start it (npm start, or usher serve), or name another with --url or USHER_URL.\n`,
+      `No service answers at ${closed} (ECONNREFUSED): start it (npm start), or name another with --url or USHER_URL.\n`,
     );
   });
 

@@ -32,7 +32,7 @@ describe('migrations of a PostgreSQL', () => {
     const opening = openDatabase({ ...options, url: database.url, migrateOnStart: false });
     await expect(opening).rejects.toMatchObject({ name: 'Refused' });
     await expect(opening).rejects.toThrow(
-      /lacks 3 migration\(s\) \(0001-policy, 0002-people, 0003-notifications\)\. Run `usher migrate`/,
+      /lacks 3 migrations \(0001-policy, 0002-people, 0003-notifications\)\. Run `npm run --silent usher -- migrate`/,
     );
   });
 
@@ -87,7 +87,7 @@ describe('migrations of a PostgreSQL', () => {
       const attempt = start();
       await expect(attempt).rejects.toMatchObject({ name: 'Refused' });
       await expect(attempt).rejects.toThrow(
-        /^The PostgreSQL at 127\.0\.0\.1:\d+, database usher, cannot be used: .*ECONNREFUSED/,
+        /^The PostgreSQL at 127\.0\.0\.1:\d+, database usher, cannot be used: nothing listens at .*ECONNREFUSED/,
       );
       await expect(attempt).rejects.not.toThrow('canary');
     }
