@@ -3,16 +3,12 @@
  * styles, since that is what mail programs agree on; nothing is loaded but the logo.
  */
 
+import { BACKGROUND, CARD, colour, INK, inkOn, PRIMARY, readableOn } from './colours.ts';
 import type { MailMessage, MailSender } from './message.ts';
 
 type Frame = Pick<MailSender, 'name' | 'look'>;
 type Content = Pick<MailMessage, 'subject' | 'html' | 'locale' | 'button' | 'unsubscribeUrl' | 'preheader'>;
 
-const PRIMARY = '#3451b2';
-const BACKGROUND = '#f4f5f7';
-/** Where the text stands. */
-const CARD = '#ffffff';
-const INK = '#1c2024';
 const FONT = "system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 /** Languages written from right to left, by their primary tag. */
 const RIGHT_TO_LEFT = new Set(['ar', 'arc', 'ckb', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', 'ur', 'yi']);
@@ -131,32 +127,6 @@ function ownDirection(line: string): string {
 /** `rtl` or `ltr`, by the language's primary tag. */
 export function directionOf(locale: string): 'rtl' | 'ltr' {
   return RIGHT_TO_LEFT.has(locale.split('-', 1)[0] ?? '') ? 'rtl' : 'ltr';
-}
-
-/** Nothing but `#rrggbb` gets into a style. */
-function colour(value: string | null, otherwise: string): string {
-  return value !== null && /^#[0-9a-f]{6}$/i.test(value) ? value : otherwise;
-}
-
-/** Black or white, whichever is easier to read on the colour. */
-function inkOn(background: string): string {
-  return luminance(background) > 0.179 ? '#000000' : '#ffffff';
-}
-
-/** The colour where it can be read on that ground, else one that can: a pale brand's name and links. */
-function readableOn(background: string, wanted: string, contrast: number): string {
-  const [low = 0, high = 0] = [luminance(background), luminance(wanted)].toSorted((a, b) => a - b);
-  if ((high + 0.05) / (low + 0.05) >= contrast) return wanted;
-  return inkOn(background) === '#ffffff' ? '#ffffff' : INK;
-}
-
-/** Relative luminance (WCAG 2.2). */
-function luminance(colour: string): number {
-  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
-    const channel = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
-    return channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
-  });
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
 /** For text and for attributes in double quotes. */

@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import { escapeHtml } from '../delivery/layout.ts';
 import type { JsonSchema } from './envelopes.ts';
+import { Html, html, raw } from './html.ts';
 import type { OpenApiDocument, Operation } from './openapi.ts';
 
 const STYLE = `
@@ -174,26 +175,6 @@ function resolve(document: OpenApiDocument, value: JsonSchema): unknown {
     .slice(2)
     .split('/')
     .reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], document);
-}
-
-/** Text that is already HTML. Everything else that goes into `html` is escaped. */
-class Html {
-  readonly text: string;
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
-function raw(text: string): Html {
-  return new Html(text);
-}
-
-function html(parts: TemplateStringsArray, ...values: (string | Html | readonly Html[])[]): Html {
-  const shown = values.map((value) => {
-    if (value instanceof Html) return value.text;
-    return typeof value === 'string' ? escapeHtml(value) : value.map(({ text }) => text).join('');
-  });
-  return new Html(String.raw({ raw: parts }, ...shown));
 }
 
 /** Descriptions are plain sentences with `code` in them. */
