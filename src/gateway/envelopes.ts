@@ -3,6 +3,8 @@
  * A new content type is a new value of one of these shapes, not a branch somewhere.
  */
 
+import type { UsherError } from '../errors.ts';
+
 /** A JSON Schema, as OpenAPI 3.1 takes it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
@@ -13,6 +15,19 @@ export interface ErrorBody {
   message: string;
   details?: Record<string, unknown>;
   requestId: string;
+}
+
+/** A page, and the content security policy that goes with it. */
+export interface Page {
+  readonly page: string;
+  readonly policy: string;
+}
+
+/** An error of a route whose answers are pages. */
+export interface Problem {
+  readonly error: UsherError;
+  /** The `Accept-Language` of the request. */
+  readonly languages: string | undefined;
 }
 
 /** Lines written before the answer is known, where the client accepts that. */
@@ -39,6 +54,8 @@ export interface ValueEnvelope extends EnvelopeBase {
   readonly kind: 'value';
   encode(payload: unknown, media: string): string | Buffer;
   readonly progress?: ProgressLines;
+  /** An error as a page, for callers who prefer HTML to JSON. Without it every error is JSON. */
+  problem?(problem: Problem): Page;
 }
 
 /**
@@ -106,6 +123,31 @@ export const noContent: EmptyEnvelope = { kind: 'empty', name: 'noContent', medi
 /** Text of a fixed type; the handler returns the string. */
 export function text(media: string, headers: Readonly<Record<string, string>> = {}): ValueEnvelope {
   return { kind: 'value', name: 'text', media: [media], headers, encode: String, describe: (payload) => payload };
+}
+
+/**
+ * A page for people, and its data in `successData` for programs; `Accept` decides, the first of `media` where it does not. The payload
+ * is `{data, page}`.
+ */
+export function pageAndData(
+  name: string,
+  media: readonly [typeof HTML_TYPE, typeof JSON_TYPE] | readonly [typeof JSON_TYPE, typeof HTML_TYPE],
+  parts: Pick<ValueEnvelope, 'headers' | 'problem'>,
+): ValueEnvelope {
+  return {
+    kind: 'value',
+    name,
+    media,
+    ...parts,
+    encode: (payload, chosen) => {
+      const { data, page } = payload as { data: unknown; page: string };
+      return chosen === HTML_TYPE ? page : successData.encode(data, chosen);
+    },
+    describe: (payload, chosen) => {
+      if (chosen === HTML_TYPE) return { type: 'string' };
+      return successData.describe((payload as { properties: { data: JsonSchema } }).properties.data, chosen);
+    },
+  };
 }
 
 /**

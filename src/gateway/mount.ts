@@ -217,10 +217,11 @@ function readQuery(route: Route, search: string, findings: Findings): unknown {
   return values;
 }
 
-function contextOf(route: Route, exchange: Exchange): ErrorContext {
+function contextOf({ guard, envelope }: Route, exchange: Exchange): ErrorContext {
   return {
-    browsers: route.guard.browsers,
-    challenge: challengeOf(route.guard, exchange.header('authorization') !== undefined),
+    browsers: guard.browsers,
+    challenge: challengeOf(guard, exchange.header('authorization') !== undefined),
+    problem: envelope.kind === 'value' ? envelope.problem : undefined,
   };
 }
 

@@ -6,11 +6,14 @@ import { toUsherError, type UsherError } from '../errors.ts';
 import { corsHeaders, type HeaderList, type Site, securityHeaders } from './browsers.ts';
 import {
   type ErrorBody,
+  HTML_TYPE,
   JSON_TYPE,
   negotiate,
+  type Page,
   type Pieces,
   type ProgressLines,
   type StreamEnvelope,
+  type ValueEnvelope,
 } from './envelopes.ts';
 import { CallerGone, type Exchange } from './exchange.ts';
 import { HTTP_LIMITS } from './limits.ts';
@@ -31,6 +34,8 @@ export interface ErrorContext {
   allow?: string;
   /** Whether a browser of a listed origin may read the error. */
   browsers: boolean;
+  /** Makes a page of the error, for a caller who prefers one. */
+  problem?: ValueEnvelope['problem'];
   /** A status of HTTP's own that the table of codes does not know: 408, 417, 431. */
   status?: number;
 }
@@ -104,9 +109,10 @@ export class Responder {
     headers.push('cache-control', route.cacheControl);
     if (media !== undefined) headers.push('content-type', media);
     const own = route.envelope.kind === 'empty' ? undefined : route.envelope.headers;
-    if (own === undefined) headers.push('content-security-policy', this.#policy);
+    const policy = meta.policy ?? this.#policy;
+    if (own === undefined) headers.push('content-security-policy', policy);
     else
-      for (const [name, value] of Object.entries({ 'content-security-policy': this.#policy, ...own }))
+      for (const [name, value] of Object.entries({ 'content-security-policy': policy, ...own }))
         headers.push(name, value);
     if (meta.revision !== undefined) headers.push('usher-revision', meta.revision);
     if (meta.etag !== undefined) headers.push('etag', `"${meta.etag}"`);
@@ -129,9 +135,11 @@ export class Responder {
       res.destroy();
       return;
     }
-    const body = JSON.stringify(errorBody(error, exchange.requestId));
+    const page = problemPage(exchange, error, context);
+    const body = page?.page ?? JSON.stringify(errorBody(error, exchange.requestId));
     const headers = this.common(exchange);
-    headers.push('content-security-policy', this.#policy, 'cache-control', 'no-store', 'content-type', JSON_TYPE);
+    headers.push('content-security-policy', page?.policy ?? this.#policy, 'cache-control', 'no-store');
+    headers.push('content-type', page === null ? JSON_TYPE : HTML_TYPE);
     if (status === 401 && context.challenge !== undefined) headers.push('www-authenticate', context.challenge);
     if (status === 405 && context.allow !== undefined) headers.push('allow', context.allow);
     if (error.retryAfter !== undefined) headers.push('retry-after', String(error.retryAfter));
@@ -141,6 +149,12 @@ export class Responder {
     res.writeHead(status, headers);
     res.end(body);
   }
+}
+
+/** Null for callers who take JSON, or do not say: programs. */
+function problemPage(exchange: Exchange, error: UsherError, { problem }: ErrorContext): Page | null {
+  if (problem === undefined || negotiate(exchange.header('accept'), [JSON_TYPE, HTML_TYPE]) !== HTML_TYPE) return null;
+  return problem({ error, languages: exchange.header('accept-language') });
 }
 
 /** Whether what was written has been read; false when that takes too long, the caller goes, or `over` comes first. */

@@ -40,6 +40,7 @@ export const REQUEST_HEADERS = {
   'usher-min-revision':
     'Answer at least as fresh as this revision, taken from the `usher-revision` header of an earlier answer.',
   'last-event-id': 'Go on behind the event with this id.',
+  'accept-language': 'The languages of the reader, for pages where none is known otherwise.',
   'if-match': 'Write only when the state still has this `ETag`; else 412.',
 } as const;
 export type RequestHeader = keyof typeof REQUEST_HEADERS;
@@ -62,6 +63,8 @@ export interface AnswerMeta {
   cookie?: string;
   /** One of the route's statuses other than its first. */
   status?: number;
+  /** The content security policy of this page, where its envelope names none. */
+  policy?: string;
 }
 
 /** A payload with headers of its own. */
