@@ -43,6 +43,11 @@ export class Mailbox {
     return id;
   }
 
+  /** The clock that mails are kept by; milliseconds of the epoch. */
+  now(): number {
+    return this.#clock.now();
+  }
+
   /** The newest first. */
   async list(): Promise<KeptMail[]> {
     const mails = await Promise.all((await this.#ids()).map((id) => this.#read(id)));

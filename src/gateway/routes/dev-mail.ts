@@ -1,22 +1,14 @@
-/** The development mailbox as pages (contract 9). Not mounted in production. */
+/** The development mailbox: mail that no brand can send, for whoever develops. Not mounted in production. */
 
 import { z } from 'zod';
 import { isLoopbackHost } from '../../address-kind.ts';
-import { escapeHtml } from '../../delivery/layout.ts';
 import type { KeptMail } from '../../delivery/mailbox.ts';
 import { UsherError } from '../../errors.ts';
-import { HTML_TYPE, JSON_TYPE, successData, type ValueEnvelope } from '../envelopes.ts';
-import { timestamp } from '../fields.ts';
+import { HTML_TYPE, JSON_TYPE, pageAndData } from '../envelopes.ts';
+import { search, timestamp } from '../fields.ts';
 import { type Guard, open } from '../guards.ts';
+import { LIST_HEADERS, listPage, MAIL_HEADERS, mailboxProblem, mailPage } from '../mailbox-page.ts';
 import { defineRoute, type Route } from '../route.ts';
-
-const STYLE = `:root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}
-table{border-collapse:collapse;width:100%}td,th{text-align:left;padding:.4rem .75rem .4rem 0;border-bottom:1px solid #8884;overflow-wrap:anywhere}th{white-space:nowrap}
-iframe{width:100%;height:42rem;border:1px solid #8886;background:#fff}pre{white-space:pre-wrap;border:1px solid #8886;padding:1rem}`;
-
-/** A mail brings its own inline styles and pictures; nothing else of it may act, here or in its sandboxed frame. */
-const POLICY =
-  "default-src 'none'; style-src 'unsafe-inline'; img-src http: https: data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const Mail = z.strictObject({
   id: z.string(),
@@ -29,18 +21,6 @@ const Mail = z.strictObject({
   messageId: z.string(),
   headers: z.record(z.string(), z.string()),
 });
-
-/** A page for people; JSON in `successData`, where `Accept` prefers it. */
-function pageOr<T>(name: string, page: (payload: T) => string): ValueEnvelope {
-  return {
-    kind: 'value',
-    name,
-    media: [HTML_TYPE, JSON_TYPE],
-    headers: { 'content-security-policy': POLICY },
-    encode: (payload, media) => (media === HTML_TYPE ? page(payload as T) : successData.encode(payload, media)),
-    describe: (payload, media) => (media === HTML_TYPE ? { type: 'string' } : successData.describe(payload, media)),
-  };
-}
 
 /** Anybody who reaches this machine by its own name: a page that made its own host name resolve to here reads no mail. */
 const developer: Guard<null> = {
@@ -62,10 +42,15 @@ const listMail = defineRoute({
   summary: 'The development mailbox: mail that no brand can send',
   description: 'Outside production only.',
   guard: developer,
-  envelope: pageOr('mailbox', listPage),
+  query: z.strictObject({ q: search.meta({ description: 'Text in the recipient or the subject.' }) }),
+  envelope: pageAndData('mailbox', [HTML_TYPE, JSON_TYPE], { headers: LIST_HEADERS, problem: mailboxProblem }),
   status: 200,
-  response: z.array(Mail),
-  handle: async ({ mailbox }) => (await mailbox?.list()) ?? [],
+  response: z.strictObject({ data: z.array(Mail), page: z.string() }),
+  handle: async ({ mailbox }, { query: { q } }) => {
+    const all = (await mailbox?.list()) ?? [];
+    const data = q === null ? all : all.filter((mail) => isFound(mail, q));
+    return { data, page: listPage({ mails: data, total: all.length, query: q, now: mailbox?.now() ?? 0 }) };
+  },
 });
 
 const readMail = defineRoute({
@@ -76,45 +61,19 @@ const readMail = defineRoute({
   description: 'Outside production only.',
   guard: developer,
   params: z.strictObject({ id: z.string().regex(/^[0-9a-f-]{1,64}$/, 'must be the id of a mail') }),
-  envelope: pageOr('mail', mailPage),
+  envelope: pageAndData('mail', [HTML_TYPE, JSON_TYPE], { headers: MAIL_HEADERS, problem: mailboxProblem }),
   status: 200,
-  response: Mail,
+  response: z.strictObject({ data: Mail, page: z.string() }),
   errors: ['NOT_FOUND'],
   handle: async ({ mailbox }, { params }) => {
     const mail = (await mailbox?.get(params.id)) ?? null;
     if (mail === null) throw new UsherError('NOT_FOUND', 'There is no such mail in the mailbox.');
-    return mail;
+    return { data: mail, page: mailPage(mail, mailbox?.now() ?? 0) };
   },
 });
 
-function page(title: string, body: string): string {
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1"><title>${escapeHtml(title)}</title><style>${STYLE}</style></head><body>${body}</body></html>`;
-}
-
-function listPage(mails: readonly KeptMail[]): string {
-  const rows = mails.map(
-    ({ id, at, from, to, subject }) =>
-      `<tr><td>${escapeHtml(at)}</td><td>${escapeHtml(to)}</td><td><a href="/dev/mail/${escapeHtml(id)}">${escapeHtml(subject === '' ? '(no subject)' : subject)}</a></td><td>${escapeHtml(from.name)}</td></tr>`,
-  );
-  const table = `<table><thead><tr><th>At</th><th>To</th><th>Subject</th><th>From</th></tr></thead><tbody>${rows.join('')}</tbody></table>`;
-  const none = '<p>Nothing yet. Mail of brands without SMTP comes here.</p>';
-  return page('Mailbox', `<h1>Development mailbox</h1>${mails.length === 0 ? none : table}`);
-}
-
-function mailPage(mail: KeptMail): string {
-  const headers: [string, string][] = [
-    ['From', `${mail.from.name} <${mail.from.address}>`],
-    ['To', mail.to],
-    ['At', mail.at],
-    ['Message-ID', mail.messageId],
-    ...Object.entries(mail.headers),
-  ];
-  const rows = headers
-    .map(([name, value]) => `<tr><th>${escapeHtml(name)}</th><td>${escapeHtml(value)}</td></tr>`)
-    .join('');
-  const frame = `<iframe sandbox="" title="The mail as HTML" srcdoc="${escapeHtml(mail.html)}"></iframe>`;
-  const body = `<p><a href="/dev/mail">All mail</a></p><h1>${escapeHtml(mail.subject)}</h1><table>${rows}</table><h2>HTML</h2>${frame}<h2>Text</h2><pre>${escapeHtml(mail.text)}</pre>`;
-  return page(mail.subject, body);
+function isFound({ to, subject }: KeptMail, query: string): boolean {
+  return [to, subject].some((text) => text.toLowerCase().includes(query.toLowerCase()));
 }
 
 export function devMailRoutes(production: boolean): readonly Route[] {

@@ -197,7 +197,7 @@ describe('what a restart leaves', () => {
         gatewayRoutes({ production }).filter((route) => route.path.startsWith('/dev/'));
       expect([mounted(false).length, mounted(true)]).toEqual([2, []]);
       expect(page).toContain(code);
-      expect(page).toContain('<iframe sandbox=""');
+      expect(page).toContain('<iframe sandbox="allow-popups allow-popups-to-escape-sandbox"');
       expect(page).toContain('Default &lt;no-reply@usher.example.com&gt;');
       expect(shown.headers.get('content-security-policy')).toContain("default-src 'none'");
       expect([elsewhere, here]).toEqual([403, 200]);
