@@ -19,8 +19,11 @@ export function inkOn(background: string): string {
 
 /** The wanted colour where its contrast on that ground suffices, else ink: a pale brand's name and links. */
 export function readableOn(background: string, wanted: string, contrast: number): string {
-  if (contrastOf(background, wanted) >= contrast) return wanted;
-  return inkOn(background) === '#ffffff' ? '#ffffff' : INK;
+  return (
+    [wanted, ...(inkOn(background) === '#ffffff' ? [] : [INK])].find(
+      (ink) => contrastOf(background, ink) >= contrast,
+    ) ?? inkOn(background)
+  );
 }
 
 /** Contrast ratio (WCAG 2.2): 1 to 21. */

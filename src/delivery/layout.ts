@@ -107,7 +107,7 @@ function renderButton({ text, url }: { text: string; url: string }, primary: str
 }
 
 function renderFooter(footer: string | null, unsubscribe: string | null, locale: string, background: string): string {
-  const ink = inkOn(background) === '#ffffff' ? '#c3c7cf' : '#60646c';
+  const ink = readableOn(background, inkOn(background) === '#ffffff' ? '#c3c7cf' : '#60646c', 4.5);
   const words = UNSUBSCRIBE.get(locale.split('-', 1)[0] ?? '') ?? UNSUBSCRIBE.get('en') ?? '';
   const lines = [
     ...(footer === null ? [] : [footer.trim().split('\n').map(ownDirection).join('<br>')]),

@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { contrastOf } from '../../src/delivery/colours.ts';
 import { directionOf, renderLayout, renderText } from '../../src/delivery/layout.ts';
 
 const FRAME = {
@@ -56,6 +57,18 @@ describe('the layout of mails', () => {
     const night = { ...look, primaryColor: '#101820', backgroundColor: '#101010' };
     expect(renderLayout({ ...FRAME, look: night }, CONTENT)).toContain('font-weight:600;color:#ffffff">Café');
   });
+
+  test.each(['#777777', '#767676', '#8a8a8a', '#ff0000', '#00a000', '#f4f5f7', '#000000'])(
+    'the name and the footer of a mail on %s have enough contrast',
+    (backgroundColor) => {
+      const look = { ...FRAME.look, primaryColor: backgroundColor, backgroundColor };
+      const html = renderLayout({ ...FRAME, look }, CONTENT);
+      const [, name = ''] = /font-weight:600;color:(#\w{6})">Café/.exec(html) ?? [];
+      const [, footer = ''] = /class="usher-foot" style="[^"]*;color:(#\w{6})"/.exec(html) ?? [];
+      expect(contrastOf(backgroundColor, name)).toBeGreaterThanOrEqual(3);
+      expect(contrastOf(backgroundColor, footer)).toBeGreaterThanOrEqual(4.5);
+    },
+  );
 
   test('what lists of mails show beside the subject is there and not seen', () => {
     expect(renderLayout(FRAME, { ...CONTENT, preheader: 'One <code>' })).toMatch(
