@@ -135,6 +135,10 @@ export const KEYS = {
     (v) => /^[A-Za-z0-9+/]{43}=$/.test(v),
     'must be base64 of 32 bytes',
   ),
+  'notifications.settingsUrl': url({
+    variable: 'NOTIFICATIONS_SETTINGS_URL',
+    example: 'https://app.example.com/settings/notifications',
+  }),
   'push.publicKey': text({ variable: 'PUSH_PUBLIC_KEY', example: 'the public VAPID key, base64url' }),
   'push.privateKey': text({ variable: 'PUSH_PRIVATE_KEY', example: 'the private VAPID key, base64url', secret: true }),
   'push.subject': matching(

@@ -6,7 +6,7 @@
 import { isLoopbackHost } from './address-kind.ts';
 import { type Fault, type KeyTable, type Resolved, resolveKeys } from './config-keys.ts';
 import { KEYS } from './config-table.ts';
-import { isApplicationCode, normalizeEmail } from './grammar.ts';
+import { isApplicationCode, isStorableUrl, LIMITS, normalizeEmail } from './grammar.ts';
 
 export type { Fault } from './config-keys.ts';
 
@@ -76,6 +76,8 @@ export interface Config {
   };
   /** Base64 of 32 bytes each; the first seals, all open. */
   readonly brandSmtpKeys: readonly string[];
+  /** Where users change what they are notified about; null: pages and mails name no such place. */
+  readonly notifications: { readonly settingsUrl: string | null };
   readonly push: {
     readonly publicKey: string | null;
     readonly privateKey: string | null;
@@ -194,6 +196,7 @@ function build(v: Values, production: boolean): Config {
     },
     idp: buildIdp(v, publicUrl, production),
     brandSmtpKeys: v.brandSmtpKey ?? [],
+    notifications: { settingsUrl: v['notifications.settingsUrl'] ?? null },
     push: {
       publicKey: v['push.publicKey'] ?? null,
       privateKey: v['push.privateKey'] ?? null,
@@ -269,6 +272,13 @@ function crossChecks(config: Config, v: Values): Fault[] {
   }
   for (const { key, taken } of doorsAtOneAddress(config)) fault(key, `is the port of ${taken} already`);
   if (v['ops.host'] !== undefined && config.ops === null) fault('ops.port', 'is required beside ops.host');
+  const { settingsUrl } = config.notifications;
+  if (settingsUrl !== null && !isStorableUrl(settingsUrl, !config.production)) {
+    fault(
+      'notifications.settingsUrl',
+      `must be ${config.production ? 'an https' : 'an https or http'} URL without credentials, at most ${LIMITS.url} characters`,
+    );
+  }
   const push = [config.push.publicKey, config.push.privateKey, config.push.subject].filter(
     (value) => value !== null,
   ).length;

@@ -214,6 +214,29 @@ describe('faults', () => {
     }
   });
 
+  test('the page of settings is none by default, https in production, and http too outside it', () => {
+    const at = (url: string, env: Record<string, string> = {}) => ({
+      env: { ...env, NOTIFICATIONS_SETTINGS_URL: url },
+    });
+    expect(toConfig({ env: {} }).notifications.settingsUrl).toBeNull();
+    const [https, http] = ['https://app.example.com/settings?tab=mail#mail', 'http://localhost:3000/settings'];
+    expect(toConfig(at(https, PRODUCTION)).notifications.settingsUrl).toBe(https);
+    expect(toConfig(at(http)).notifications.settingsUrl).toBe(http);
+    const file = { notifications: { settingsUrl: https } };
+    expect(toConfig({ env: {}, file }).notifications.settingsUrl).toBe(https);
+    for (const wrong of [
+      at(http, PRODUCTION),
+      at('javascript:alert(1)'),
+      at('/settings'),
+      at('https://user:secret@example.com/'),
+      at(`https://example.com/${'x'.repeat(2048)}`),
+    ]) {
+      expect(Object.keys(faultsOf(wrong))).toEqual(['notifications.settingsUrl']);
+    }
+    const shown = effectiveValues(at(https)).find(({ key }) => key === 'notifications.settingsUrl');
+    expect(shown).toMatchObject({ variable: 'NOTIFICATIONS_SETTINGS_URL', value: https, source: 'environment' });
+  });
+
   test('a wrong secret is never repeated', () => {
     const faults = faultsOf({ env: { BRAND_SMTP_KEY: 'canary-secret', USHER_SECRET_KEY: 'canary-too' } });
     expect(Object.keys(faults).sort()).toEqual(['brandSmtpKey', 'secretKey']);

@@ -55,7 +55,7 @@ export interface ValueEnvelope extends EnvelopeBase {
   encode(payload: unknown, media: string): string | Buffer;
   readonly progress?: ProgressLines;
   /** An error as a page, for callers who prefer HTML to JSON. Without it every error is JSON. */
-  problem?(problem: Problem): Page;
+  readonly problem?: (problem: Problem) => Page;
 }
 
 /**

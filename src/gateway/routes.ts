@@ -35,7 +35,9 @@ import { userAppRoutes } from './routes/user-apps.ts';
 import { userRoutes } from './routes/users.ts';
 
 /** What the gateway serves. */
-export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Route[] {
+export function gatewayRoutes(
+  config: Pick<Config, 'production'> & Partial<Pick<Config, 'notifications'>>,
+): readonly Route[] {
   const routes: readonly Route[] = [
     ...checkRoutes, //        /api/check…
     ...profileCheckRoutes, // /api/profile/me/check…
@@ -65,7 +67,7 @@ export function gatewayRoutes(config: Pick<Config, 'production'>): readonly Rout
     ...notificationRoutes, // /api/internal/notifications, /api/applications/:appCode/notifications…
     ...notificationPreferenceRoutes, // /api/profile/me/notifications/:appCode, …/preferences/…
     ...inboxRoutes, //        /api/profile/me/notifications/{inbox,stream}…
-    ...unsubscribeRoutes, //  /api/notifications/unsubscribe
+    ...unsubscribeRoutes(config.notifications?.settingsUrl ?? null), // /api/notifications/unsubscribe
     ...operationRoutes(config.production), // /healthz, /readyz, /metrics
   ];
   return [...routes, ...documentation(routes)]; // /api/openapi.json, /api/docs

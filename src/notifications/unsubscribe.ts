@@ -25,6 +25,15 @@ export interface UnsubscriptionsOptions {
   readonly publicUrl: () => string;
 }
 
+/** PREFERENCE_LOCKED, with what a page needs to say so in the look of the mail. */
+export class MailLocked extends UsherError {
+  readonly subscription: Subscription;
+  constructor(subscription: Subscription) {
+    super('PREFERENCE_LOCKED', 'Mail of this type cannot be switched off.');
+    this.subscription = subscription;
+  }
+}
+
 export class Unsubscriptions {
   readonly #options: UnsubscriptionsOptions;
   /** Kept as an object: of bytes node makes one anew for each link, which takes five times as long. */
@@ -45,24 +54,31 @@ export class Unsubscriptions {
     return `${base}${UNSUBSCRIBE_PATH}?token=${sign(await this.#key(), person, type)}`;
   }
 
-  /** What the token would switch off. VALIDATION_FAILED for a token that was not made here; NOT_FOUND when the type is no more. */
+  /**
+   * The mail that the token switches. VALIDATION_FAILED for a token that was not made here, NOT_FOUND when the person or the type no
+   * longer exists, PREFERENCE_LOCKED (as `MailLocked`) where users may no longer switch.
+   */
   async describe(token: string): Promise<Subscription> {
     const { person, type } = await this.#read(token);
     const found = await this.#options.database.read((tx) => findSubscription(tx, person, type));
     if (found === undefined) throw gone();
+    if (!found.switchable) throw new MailLocked(found);
     return found;
   }
 
-  /** Switches it off; again is no error. PREFERENCE_LOCKED where users may no longer switch. */
-  async unsubscribe(token: string): Promise<void> {
+  /** Switches that mail off, or on again; the same again is no error. Rejects as `describe` does. */
+  async switchMail(token: string, email: boolean): Promise<Subscription> {
     const { person, type } = await this.#read(token);
-    await this.#options.database.change(async (tx) => {
+    const { result } = await this.#options.database.change(async (tx) => {
+      // Held, so that nobody locks the type between this look and the write.
       const switchable = (await holdSwitchable(tx, [type])).get(type);
-      if (switchable === undefined || (await findSubscription(tx, person, type)) === undefined) throw gone();
-      if (!switchable) throw new UsherError('PREFERENCE_LOCKED', 'Mail of this type cannot be switched off.');
-      await keepPreferences(tx, person, [{ notificationTypeId: type, email: false, push: null }]);
-      return { result: null, scopes: [] };
+      const found = await findSubscription(tx, person, type);
+      if (switchable === undefined || found === undefined) throw gone();
+      if (!switchable) throw new MailLocked(found);
+      await keepPreferences(tx, person, [{ notificationTypeId: type, email, push: null }]);
+      return { result: { ...found, email }, scopes: [] };
     });
+    return result;
   }
 
   async #read(token: string): Promise<{ person: number; type: number }> {
@@ -81,5 +97,8 @@ function sign(key: KeyObject, person: number, type: number): string {
 }
 
 function gone(): UsherError {
-  return new UsherError('NOT_FOUND', 'There is nothing to unsubscribe from any more.');
+  return new UsherError(
+    'NOT_FOUND',
+    'There is nothing to unsubscribe from: the type of mail or the user no longer exists.',
+  );
 }

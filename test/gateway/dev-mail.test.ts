@@ -58,7 +58,7 @@ describe('the development mailbox', () => {
   test('the list lets in its own style sheet and script by hash, and nothing else', async () => {
     const { text, headers } = await page('/dev/mail');
     const hash = (tag: string) => {
-      const [, content = ''] = new RegExp(`<${tag}>([^]*?)</${tag}>`).exec(text) ?? [];
+      const [, content = ''] = new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`).exec(text) ?? [];
       return `'sha256-${createHash('sha256').update(content).digest('base64')}'`;
     };
     expect(headers.get('content-security-policy')).toBe(

@@ -90,8 +90,8 @@ export const SENDING: readonly Mutant[] = [
   mutant(
     'unsubscribing is possible where it is locked',
     'notifications/unsubscribe.ts',
-    "if (!switchable) throw new UsherError('PREFERENCE_LOCKED', 'Mail of this type cannot be switched off.');",
-    '',
+    '      if (!switchable) throw new MailLocked(found);\n      await keep',
+    '      await keep',
     'notifications/notifications',
   ),
   mutant(

@@ -1,68 +1,27 @@
-/** Unsubscribing from a type's mail by the link in it, with no login (contract 6; RFC 8058). */
+/** Switching a type's mail off, and on again, by the link in it, with no login (RFC 8058). */
 
 import { z } from 'zod';
-import { escapeHtml } from '../../delivery/layout.ts';
+import type { Config } from '../../config.ts';
+import type { UsherError } from '../../errors.ts';
+import { MailLocked, type Subscription } from '../../notifications/unsubscribe.ts';
 import type { BodyFormat } from '../bodies.ts';
-import { HTML_TYPE, JSON_TYPE, successData, text, type ValueEnvelope } from '../envelopes.ts';
+import { HTML_TYPE, JSON_TYPE, type Page, type Problem, pageAndData, text } from '../envelopes.ts';
+import { flagParam } from '../fields.ts';
 import { open } from '../guards.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { answer, defineRoute, type Route } from '../route.ts';
+import { type Form, unsubscribePage } from '../unsubscribe-page.ts';
+import type { State } from '../unsubscribe-words.ts';
 
 const PATH = '/api/notifications/unsubscribe';
-const POLICY = {
-  'content-security-policy':
-    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-};
-const STYLE =
-  ':root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:4rem auto;padding:0 1rem}button{font:inherit;padding:.5rem 1rem}';
 
 const query = z.strictObject({
   token: z.string().max(200).meta({ description: 'From the link in the mail.' }),
+  undo: flagParam.optional().meta({
+    description: '`true` switches the mail on again. Only a POST changes anything.',
+  }),
 });
 
-function page(title: string, body: string): string {
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="robots" content="noindex">
-<title>${title}</title><style>${STYLE}</style></head><body><h1>${title}</h1>${body}</body></html>
-`;
-}
-
-const showButton = defineRoute({
-  method: 'get',
-  path: PATH,
-  tag: 'Inbox',
-  summary: 'The page with the button that unsubscribes',
-  description: 'Changes nothing: scanners of mail follow links.',
-  guard: open,
-  query,
-  envelope: text(HTML_TYPE, POLICY),
-  status: 200,
-  response: z.string(),
-  errors: ['NOT_FOUND'],
-  handle: async ({ unsubscriptions }, { query: { token } }) => {
-    const { appName, typeName } = await unsubscriptions.describe(token);
-    const what = `<p>No more e-mails of the kind “${escapeHtml(typeName)}” from ${escapeHtml(appName)}?</p>`;
-    // Without an action the form goes to this very address, token included.
-    return page('Unsubscribe', `${what}<form method="post"><button>Unsubscribe</button></form>`);
-  },
-});
-
-/** JSON for programs, a page for browsers. */
-const doneEnvelope: ValueEnvelope = {
-  kind: 'value',
-  name: 'unsubscribed',
-  media: [JSON_TYPE, HTML_TYPE],
-  headers: POLICY,
-  encode: (data, media) =>
-    media === HTML_TYPE
-      ? page(
-          'Unsubscribed',
-          '<p>You get no more e-mails of this kind. It can be switched on again in your settings.</p>',
-        )
-      : successData.encode(data, media),
-  describe: (payload, media) => (media === HTML_TYPE ? { type: 'string' } : successData.describe(payload, media)),
-};
-
-/** What mail programs (`List-Unsubscribe=One-Click`), forms and others send along; the token says everything. */
+/** What mail programs (`List-Unsubscribe=One-Click`), forms and others send along; the address says everything. */
 const anything: BodyFormat<undefined> = {
   media: ['application/x-www-form-urlencoded', 'multipart/form-data', 'application/json', 'text/plain'],
   maxBytes: 4096,
@@ -71,23 +30,72 @@ const anything: BodyFormat<undefined> = {
   describe: () => ({}),
 };
 
-const unsubscribe = defineRoute({
-  method: 'post',
-  path: PATH,
-  tag: 'Inbox',
-  summary: "Switch off a type's mail",
-  description: 'For the user and the type that the token names. Again is no error.',
-  guard: open,
-  query,
-  body: anything,
-  envelope: doneEnvelope,
-  status: 200,
-  response: z.strictObject({ unsubscribed: z.boolean() }),
-  errors: ['NOT_FOUND', 'PREFERENCE_LOCKED'],
-  handle: async ({ unsubscriptions }, { query: { token } }) => {
-    await unsubscriptions.unsubscribe(token);
-    return { unsubscribed: true };
-  },
-});
+export function unsubscribeRoutes(settingsUrl: Config['notifications']['settingsUrl']): readonly Route[] {
+  const show = (state: State, subscription: Subscription, languages: string | undefined, form: Form): Page =>
+    unsubscribePage({ state, subscription, languages, settingsUrl, form });
+  const problem = ({ error, languages }: Problem): Page => {
+    const subscription = error instanceof MailLocked ? error.subscription : null;
+    return unsubscribePage({ state: stateOf(error), subscription, languages, settingsUrl, form: null });
+  };
 
-export const unsubscribeRoutes: readonly Route[] = [showButton, unsubscribe];
+  const showButton = defineRoute({
+    method: 'get',
+    path: PATH,
+    tag: 'Inbox',
+    summary: 'The page with the button that unsubscribes',
+    description:
+      "Changes nothing: scanners of mail follow links. It is in the look of the user's brand and in their language.",
+    guard: open,
+    query,
+    headers: ['accept-language'],
+    envelope: { ...text(HTML_TYPE), problem },
+    status: 200,
+    response: z.string(),
+    errors: ['NOT_FOUND', 'PREFERENCE_LOCKED'],
+    handle: async ({ unsubscriptions }, { query: { token, undo }, header }) => {
+      const subscription = await unsubscriptions.describe(token);
+      const form = formOf(token, subscription.email);
+      // Without an action a form goes to this very address, token included.
+      const here = undo === undefined && subscription.email ? { ...form, action: null } : form;
+      const { page, policy } = show(subscription.email ? 'ask' : 'off', subscription, header('accept-language'), here);
+      return answer(page, { policy });
+    },
+  });
+
+  const unsubscribe = defineRoute({
+    method: 'post',
+    path: PATH,
+    tag: 'Inbox',
+    summary: "Switch off a type's mail",
+    description:
+      'For the user and the type that the token names; with `undo=true` switches it on again. Again is no error. JSON for programs, a page for browsers.',
+    guard: open,
+    query,
+    headers: ['accept-language'],
+    body: anything,
+    envelope: pageAndData('unsubscribed', [JSON_TYPE, HTML_TYPE], { problem }),
+    status: 200,
+    response: z.strictObject({ data: z.strictObject({ unsubscribed: z.boolean() }), page: z.string() }),
+    errors: ['NOT_FOUND', 'PREFERENCE_LOCKED'],
+    handle: async ({ unsubscriptions }, { query: { token, undo = false }, header }) => {
+      const subscription = await unsubscriptions.switchMail(token, undo);
+      const state = undo ? 'on' : 'off';
+      const { page, policy } = show(state, subscription, header('accept-language'), formOf(token, undo));
+      return answer({ data: { unsubscribed: !undo }, page }, { policy });
+    },
+  });
+
+  return [showButton, unsubscribe];
+}
+
+/** The button that turns the mail the other way. */
+function formOf(token: string, isOn: boolean): Form {
+  const address = `?token=${encodeURIComponent(token)}`;
+  return isOn ? { does: 'unsubscribe', action: address } : { does: 'resubscribe', action: `${address}&undo=true` };
+}
+
+function stateOf({ code, reason }: UsherError): State {
+  if (reason === 'PREFERENCE_LOCKED') return 'locked';
+  if (code === 'NOT_FOUND') return 'gone';
+  return reason === 'VALIDATION_FAILED' ? 'damaged' : 'trouble';
+}
