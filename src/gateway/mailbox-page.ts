@@ -86,7 +86,7 @@ export function listPage({ mails, total, query, now }: MailList): string {
 
 export function mailPage(mail: KeptMail, now: number): string {
   const headers: [string, Html][] = [
-    ['From', html`<bdi>${mail.from.name}</bdi> &lt;${mail.from.address}&gt;`],
+    ['From', html`${mail.from.name} &lt;${mail.from.address}&gt;`],
     ['To', html`${mail.to}`],
     ['At', html`${timeOf(mail.at, now)} (${exactly(mail.at)})`],
   ];
