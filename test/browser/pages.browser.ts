@@ -4,6 +4,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
+import { systemClock } from '../../src/clock.ts';
+import { Mailbox } from '../../src/delivery/mailbox.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { type PushService, startPushService } from '../support/push-service.ts';
 import { Rest } from '../support/rest.ts';
@@ -17,19 +19,29 @@ let browser: RunningBrowser;
 let root: Rest;
 let example: ChildProcess;
 let exampleUrl: string;
+/** The same example at an origin that the service does not know. */
+let stranger: ChildProcess;
+let strangerUrl: string;
+
+const SETTINGS = 'https://app.example.com/settings';
 
 beforeAll(async () => {
-  const port = await freePort();
+  const [port, other] = [await freePort(), await freePort()];
   exampleUrl = `http://localhost:${port}`;
+  strangerUrl = `http://localhost:${other}`;
   [storage, push, browser] = await Promise.all([createStorage('pglite'), startPushService(), startChromium()]);
-  example = spawn(process.execPath, ['examples/web-push/serve.js', String(port)], { stdio: 'pipe' });
-  usher = await startUsher(storage, { env: { PUSH_ALLOWED_HOSTS: push.host, CORS_ORIGINS: exampleUrl } });
+  const serve = (at: number) => spawn(process.execPath, ['examples/web-push/serve.js', String(at)], { stdio: 'pipe' });
+  [example, stranger] = [serve(port), serve(other)];
+  const env = { PUSH_ALLOWED_HOSTS: push.host, CORS_ORIGINS: exampleUrl, NOTIFICATIONS_SETTINGS_URL: SETTINGS };
+  usher = await startUsher(storage, { env });
   root = await Rest.as(usher, 'admin@example.com');
   await root.post('/api/applications', { code: 'atelier', name: 'Atelier & friends' });
-  if (example.stdout) await once(example.stdout, 'data');
+  for (const { stdout } of [example, stranger])
+    if (stdout && stdout.readableLength === 0) await once(stdout, 'readable');
 }, 90_000);
 afterAll(async () => {
   example?.kill();
+  stranger?.kill();
   await Promise.all([usher?.close(), push?.close(), browser?.close()]);
   await storage?.remove();
 });
@@ -93,6 +105,91 @@ test('the documentation shows itself: no complaint, and every link of its conten
   expect(complaints).toEqual([]);
 });
 
+// By hand what a checker of accessibility looks at first.
+const FAULTS = `(() => {
+  const faults = [];
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const named = (e) => e.textContent.trim() || e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.title || e.labels?.length;
+  if (document.documentElement.lang === '') faults.push('no language');
+  if (document.title === '') faults.push('no title');
+  if (all('main').length !== 1) faults.push('not one main');
+  if (all('h1').length !== 1) faults.push('not one h1');
+  for (const e of all('a, button, input, iframe, summary')) if (!named(e)) faults.push('no name: ' + e.outerHTML.slice(0, 80));
+  for (const e of all('img')) if (!e.alt) faults.push('no alt');
+  const { scrollWidth, clientWidth } = document.documentElement;
+  if (scrollWidth > clientWidth) faults.push('wider than the screen: ' + scrollWidth);
+  return faults;
+})()`;
+const PHONE = { width: 390, height: 844 };
+const FOCUSED = 'document.activeElement.textContent';
+
+/** What a page does wrong on a phone, in light and in dark. */
+async function faultsOn(page: Page): Promise<unknown> {
+  await page.setViewportSize(PHONE);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  const faults = await page.evaluate(FAULTS);
+  await page.emulateMedia({ colorScheme: 'light' });
+  return faults;
+}
+
+test('the mailbox refreshes by itself, keeps the focus, and finds by recipient', async () => {
+  await send({ recipients: ['fay@example.com'], subject: 'The first', body: 'One.' });
+  const { page, complaints } = await mailOf('The first');
+  await mailLink(page, 'The first').focus();
+  await send({ recipients: ['gus@example.com'], subject: 'The second', body: 'Two.' });
+  await mailLink(page, 'The second').waitFor();
+  expect(await page.evaluate(FOCUSED)).toContain('The first');
+  expect(await page.getByRole('status').textContent()).toMatch(/^\d+ mails\.$/);
+  expect(await faultsOn(page)).toEqual([]);
+
+  await page.getByRole('searchbox', { name: 'Search' }).fill('GUS@');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/dev/mail?q=GUS%40');
+  expect(await page.getByRole('listitem').count()).toBe(1);
+  expect(await page.getByRole('searchbox').inputValue()).toBe('GUS@');
+  await page.keyboard.press('Tab');
+  expect(complaints).toEqual([]);
+  await page.close();
+});
+
+test('a link of a mail opens a new tab that cannot reach back, and no script of a mail runs', async () => {
+  const ran = "document.body.append('RAN'); alert(1)";
+  const id = await new Mailbox(storage.dataDir, systemClock).keep({
+    from: { address: 'a@example.com', name: 'A' },
+    to: 'hal@example.com',
+    subject: 'Hostile',
+    html: `<!doctype html><html><head><title>x</title></head><body onload="${ran}"><script>${ran}</script><img src="/x" onerror="${ran}">
+<a href="${exampleUrl}" rel="opener">out</a> <a href="javascript:${ran}">script</a> <a href="${exampleUrl}" target="_top">top</a>
+<form action="${exampleUrl}"><button>send</button></form></body></html>`,
+    text: '',
+    messageId: '<1@example.com>',
+    headers: {},
+  });
+  const { page } = await open(`${usher.rest}/dev/mail/${id}`);
+  const dialogs: string[] = [];
+  page.on('dialog', (dialog) => {
+    dialogs.push(dialog.message());
+    void dialog.dismiss();
+  });
+  const frame = page.frameLocator('iframe');
+  for (const name of ['script', 'top']) await frame.getByRole('link', { name }).click();
+  await frame.getByRole('button', { name: 'send' }).click();
+  const [tab] = await Promise.all([
+    browser.context.waitForEvent('page', { predicate: (one) => one.url() !== 'about:blank' }),
+    frame.getByRole('link', { name: 'out' }).click(),
+  ]);
+  await tab.waitForLoadState();
+  expect(tab.url()).toBe(`${exampleUrl}/`);
+  expect(await tab.evaluate('window.opener')).toBeNull();
+  // It is a page as any other: the sandbox of the mail is not its own.
+  expect(await tab.evaluate('self.origin')).toBe(exampleUrl);
+  expect(page.url()).toBe(`${usher.rest}/dev/mail/${id}`);
+  expect(await frame.locator('body').innerText()).not.toContain('RAN');
+  expect(dialogs).toEqual([]);
+  expect(await faultsOn(page)).toEqual([]);
+  for (const one of browser.context.pages()) if (one !== browser.context.pages()[0]) await one.close();
+});
+
 test('the mailbox shows a mail, and nothing in it acts', async () => {
   await send({ recipients: ['ann@example.com'], subject: '<Fire> & water', body: 'Look <script>alert(1)</script>' });
   const { page, complaints } = await mailOf('<Fire> & water');
@@ -119,7 +216,23 @@ test('the link of a delivered mail leads to a page, and its button switches the 
   await asked.getByRole('button', { name: 'Unsubscribe' }).click();
   await asked.getByRole('heading', { name: 'Unsubscribed' }).waitFor();
   expect(await preference()).toMatchObject({ email: false, push: true });
+  expect(await faultsOn(asked)).toEqual([]);
+
+  // Once more by keyboard alone: the button is the first thing that takes the focus, the settings are the next.
+  await asked.keyboard.press('Tab');
+  expect(await asked.evaluate(FOCUSED)).toBe('Switch them on again');
+  await asked.keyboard.press('Enter');
+  await asked.getByRole('heading', { name: 'Switched on again' }).waitFor();
+  expect(await preference()).toMatchObject({ email: true, push: true });
+  await asked.keyboard.press('Tab');
+  await asked.keyboard.press('Tab');
+  expect(await asked.evaluate(FOCUSED)).toBe('Your settings');
+  expect(await asked.getByRole('link', { name: 'Your settings' }).getAttribute('href')).toBe(SETTINGS);
   expect(complaints).toEqual([]);
+
+  const { page: damaged } = await open(`${(await link.getAttribute('href')) ?? ''}x`);
+  expect(await damaged.getByRole('heading').textContent()).toBe('This link does not work');
+  expect(await faultsOn(damaged)).toEqual([]);
 });
 
 // No push service is reached here: the browser's own subscription is replaced by one of a push service on this machine, and what
@@ -155,6 +268,48 @@ test('the example of Web Push subscribes a browser, and its service worker shows
   ]);
   expect(push.faults).toEqual([]);
   expect(complaints).toEqual([]);
+});
+
+test('the example says what failed and what to do', async () => {
+  const token = await usher.token('dan@example.com');
+  const said = async (url: string, at: string, bearer: string, prepare?: (page: Page) => Promise<unknown>) => {
+    const { page } = await open(url);
+    await prepare?.(page);
+    await page.getByLabel('Usher').fill(at);
+    await page.getByLabel('Token').fill(bearer);
+    await page.getByRole('button', { name: 'Take pushes here' }).click();
+    await page.locator('#fix:not(:empty)').waitFor();
+    const text = `${await page.locator('#said').textContent()} ${await page.locator('#fix').textContent()}`;
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(1280);
+    await page.close();
+    return text;
+  };
+  const free = await freePort();
+  await browser.context.clearPermissions();
+  expect(await said(exampleUrl, usher.rest, token)).toMatch(
+    /^Notifications are blocked .*set Notifications to "Allow"/,
+  );
+  await browser.context.grantPermissions(['notifications'], { origin: exampleUrl });
+  await browser.context.grantPermissions(['notifications'], { origin: strangerUrl });
+  expect(await said(exampleUrl, usher.rest, '')).toMatch(/^There is no token\. Paste/);
+  expect(await said(exampleUrl, usher.rest, 'x.y.z')).toMatch(/^Usher does not take the token: .* Make a new one/);
+  expect(await said(exampleUrl, `http://localhost:${free}`, token)).toMatch(/^Nothing answers at .* Start Usher/);
+  expect(await said(exampleUrl, exampleUrl, token)).toMatch(/^http:\S+ answered 404, but not as Usher does\. Check/);
+  expect(await said(strangerUrl, usher.rest, token)).toBe(
+    `${usher.rest} answers, but it does not let pages of ${strangerUrl} read its answers (CORS). Start Usher so that it lets this page in: CORS_ORIGINS=${strangerUrl} npm start`,
+  );
+  const foreign = { ...push.browser('dan', 'AA'), endpoint: 'https://push.stranger.example.com/1' };
+  const subscribed = (page: Page) => page.evaluate(`(${SUBSCRIBE})(${JSON.stringify(foreign)})`);
+  expect(await said(exampleUrl, usher.rest, token, subscribed)).toMatch(
+    /^Usher does not push to push\.stranger\.example\.com, .*PUSH_ALLOWED_HOSTS=push\.stranger\.example\.com$/,
+  );
+  const failing = (page: Page) =>
+    page.evaluate(
+      "PushManager.prototype.subscribe = async () => { throw new DOMException('push service error', 'AbortError'); }, undefined",
+    );
+  expect(await said(exampleUrl, usher.rest, token, failing)).toMatch(
+    /push service: push service error .*reach the internet/,
+  );
 });
 
 /** What the browser does when its push service has something for the page's service worker. */
