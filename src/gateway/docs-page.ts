@@ -14,7 +14,7 @@ body{margin:0;background:var(--ground);color:var(--ink);font:16px/1.55 system-ui
 main{max-width:60rem;margin:0 auto;padding:2rem 1.25rem 6rem}
 h1{font-size:1.9rem;margin:0}
 h2{margin:3rem 0 .25rem;font-size:1.35rem}
-h3{margin:0;font-size:1rem;font-weight:600;display:flex;gap:.75rem;align-items:baseline;flex-wrap:wrap}
+h3{overflow-wrap:anywhere;margin:0;font-size:1rem;font-weight:600;display:flex;gap:.75rem;align-items:baseline;flex-wrap:wrap}
 h4{margin:1.25rem 0 .35rem;font-size:.8rem;text-transform:uppercase;letter-spacing:.06em;color:var(--soft)}
 p{margin:.5rem 0}
 a{color:inherit}
@@ -23,15 +23,16 @@ code{background:var(--code);border-radius:4px;padding:.1em .35em;overflow-wrap:a
 pre{background:var(--code);border:1px solid var(--line);border-radius:8px;padding:.8rem 1rem;overflow-x:auto;margin:.4rem 0}
 pre code{background:none;padding:0}
 nav ul{list-style:none;padding:0;margin:.5rem 0;columns:2;column-gap:2rem}
-nav li{break-inside:avoid;padding:.12rem 0}
+nav li{break-inside:avoid;padding:.12rem 0;overflow-wrap:anywhere}
+a:focus-visible{outline:3px solid var(--put);outline-offset:2px}
 article{border:1px solid var(--line);border-radius:10px;padding:1rem 1.25rem;margin:1rem 0}
 table{border-collapse:collapse;width:100%}
-td,th{text-align:left;vertical-align:top;padding:.35rem .75rem .35rem 0;border-bottom:1px solid var(--line)}
+td,th{overflow-wrap:anywhere;text-align:left;vertical-align:top;padding:.35rem .75rem .35rem 0;border-bottom:1px solid var(--line)}
 th{font-size:.8rem;color:var(--soft);font-weight:600}
 .soft{color:var(--soft)}
 .verb{font:600 .8rem ui-monospace,monospace;min-width:4.2em}
 .get{color:var(--get)}.post{color:var(--post)}.put{color:var(--put)}.patch{color:var(--patch)}.delete{color:var(--delete)}
-@media(max-width:40rem){nav ul{columns:1}}
+@media(max-width:40rem){nav ul{columns:1}article{padding:1rem}table,tbody,td,th{display:block;min-width:0}td,th{padding:.2rem 0;border:0}td:empty{display:none}tr{display:block;padding:.35rem 0;border-bottom:1px solid var(--line)}}
 `;
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');

@@ -103,6 +103,7 @@ test('the documentation shows itself: no complaint, and every link of its conten
   // Its own style sheet is the only one that the policy lets in.
   expect(await page.evaluate("getComputedStyle(document.querySelector('main')).maxWidth")).toBe('960px');
   expect(complaints).toEqual([]);
+  expect(await faultsOn(page)).toEqual([]);
 });
 
 // By hand what a checker of accessibility looks at first.
