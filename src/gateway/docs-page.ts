@@ -1,10 +1,10 @@
 /** The OpenAPI document as one page for people: made here, with no script, no font and no request to anywhere. */
 
-import { createHash } from 'node:crypto';
 import { escapeHtml } from '../delivery/layout.ts';
 import type { JsonSchema } from './envelopes.ts';
 import { Html, html, raw } from './html.ts';
 import type { OpenApiDocument, Operation } from './openapi.ts';
+import { pagePolicy } from './policies.ts';
 
 const STYLE = `
 :root{color-scheme:light dark;--ink:#1c2330;--soft:#5b6577;--line:#dfe3ea;--ground:#fff;--code:#f5f7fa;--get:#1f6f43;--post:#1d4f91;--put:#8a5a00;--patch:#6b3fa0;--delete:#a32626}
@@ -35,13 +35,9 @@ th{font-size:.8rem;color:var(--soft);font-weight:600}
 @media(max-width:40rem){nav ul{columns:1}article{padding:1rem}table,tbody,td,th{display:block;min-width:0}td,th{padding:.2rem 0;border:0}td:empty{display:none}tr{display:block;padding:.35rem 0;border-bottom:1px solid var(--line)}}
 `;
 
-const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
-
 export const docsPage = {
   /** Nothing but the page's own style sheet may load. */
-  headers: {
-    'content-security-policy': `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-  },
+  headers: { 'content-security-policy': pagePolicy({ style: STYLE }) },
   render,
 } as const;
 

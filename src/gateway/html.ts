@@ -10,7 +10,7 @@ export class Html {
   }
 }
 
-/** Takes a text for HTML: only for what stands in this program. */
+/** Marks a text of this program as HTML. Never for input. */
 export function raw(text: string): Html {
   return new Html(text);
 }

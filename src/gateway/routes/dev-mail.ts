@@ -1,4 +1,4 @@
-/** The development mailbox: mail that no brand can send, for whoever develops. Not mounted in production. */
+/** The development mailbox: mail that no brand can send, shown to developers. Not mounted in production. */
 
 import { z } from 'zod';
 import { isLoopbackHost } from '../../address-kind.ts';
