@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { contrastOf } from '../../src/delivery/colours.ts';
+import { renderLayout } from '../../src/delivery/layout.ts';
 import { unsubscribePage } from '../../src/gateway/unsubscribe-page.ts';
 import { type State, wordsFor } from '../../src/gateway/unsubscribe-words.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
@@ -118,6 +119,16 @@ describe('the unsubscribe page', () => {
     expect(await isOn()).toBe(true);
   });
 
+  test('any other error of these addresses is a page for a person, too', async () => {
+    const headers = { 'content-type': 'application/xml' };
+    const url = `${usher.rest}${PATH}?token=${token}`;
+    const page = await fetch(url, { method: 'POST', body: '<x/>', headers: { ...headers, accept: BROWSER } });
+    expect([page.status, await page.text()]).toEqual([415, expect.stringContaining('<h1>Something went wrong</h1>')]);
+    const json = await fetch(url, { method: 'POST', body: '<x/>', headers });
+    expect([json.status, await json.json()]).toMatchObject([415, { code: 'UNSUPPORTED_MEDIA_TYPE' }]);
+    expect(await isOn()).toBe(true);
+  });
+
   test('a link whose type of mail no longer exists says so, 404', async () => {
     const link = await usher.app.unsubscriptions.link({ base: '', person, type: 999_999 });
     const gone = link.slice(link.indexOf('?') + 1);
@@ -178,7 +189,7 @@ describe('the unsubscribe page', () => {
       footerText: 'Brno\n<script>alert(2)</script>',
     });
     expect(brand.status).toBe(201);
-    expect((await ask('GET', `token=${token}`, { accept: BROWSER, 'accept-language': 'fr, de;q=0.5' })).text).toContain(
+    expect((await ask('GET', `token=${token}`, { accept: BROWSER, 'accept-language': 'sv, de;q=0.5' })).text).toContain(
       '<html lang="de">',
     );
     await ann.put('/api/profile/me', { locale: 'cs', brand: 'mine' });
@@ -197,6 +208,7 @@ describe('the unsubscribe page', () => {
   });
 });
 
+const PLAIN = { primaryColor: null, backgroundColor: null, logoUrl: null };
 const BRAND = { name: 'B', primaryColor: null, backgroundColor: null, logoUrl: null, footerText: null };
 const shown = (brand: Partial<typeof BRAND> | Record<string, string>) =>
   unsubscribePage({
@@ -257,8 +269,8 @@ test('what is no colour never gets into the style sheet', () => {
 test.each([
   ['cs', undefined, 'cs'],
   ['de-at', 'cs', 'de'],
-  ['fr', 'sk-SK, cs;q=0.9', 'sk'],
-  [null, 'fr;q=1, cs;q=0.5, de;q=0.7', 'de'],
+  ['sv', 'sk-SK, cs;q=0.9', 'sk'],
+  [null, 'sv;q=1, cs;q=0.5, de;q=0.7', 'de'],
   [null, 'cs;q=0', 'en'],
   [null, '*', 'en'],
   [null, ';q=x,,=', 'en'],
@@ -268,9 +280,13 @@ test.each([
   expect(wordsFor(locale, accepted).language).toBe(language);
 });
 
-test('every language says every state, with the names of type and application where they belong', () => {
+test('every language in which a mail names its link says every state, with the names of type and application where they belong', () => {
   const states: State[] = ['ask', 'off', 'on', 'locked', 'damaged', 'gone', 'trouble'];
-  for (const tag of ['cs', 'de', 'en', 'sk']) {
+  for (const tag of ['cs', 'de', 'en', 'es', 'fr', 'it', 'nl', 'pl', 'pt', 'sk']) {
+    const mail = { subject: '', html: '', locale: tag, unsubscribeUrl: 'https://example.com/' };
+    const frame = { name: 'B', look: { ...PLAIN, footerText: null } };
+    const link = /<a dir="auto"[^>]*>([^<]*)</.exec(renderLayout(frame, mail))?.[1];
+    expect([tag, link === 'Get no more e-mails of this kind']).toEqual([tag, tag === 'en']);
     const { language, words } = wordsFor(tag, undefined);
     expect(language).toBe(tag);
     for (const state of states) {
