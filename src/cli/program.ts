@@ -2,18 +2,22 @@
 
 import { Command, Option } from 'commander';
 import { defineApply } from './apply.ts';
+import { defineAudit } from './audit.ts';
 import { defineCheck } from './check.ts';
 import { defineEffective } from './effective.ts';
 import { defineExport } from './export.ts';
 import { reportFailure } from './failures.ts';
+import { defineGrant, defineRevoke } from './grant.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, FORMATS, type GlobalOptions, type Io } from './io.ts';
 import { defineMigrate } from './migrate.ts';
+import { defineRoles } from './roles.ts';
 import { defineServe } from './serve.ts';
 import { defineConfig } from './show-config.ts';
 import { defineSuperadmin } from './superadmin.ts';
 import { hasColours, painter } from './terminal.ts';
 import { defineToken } from './token.ts';
+import { defineUsers } from './users.ts';
 
 /** Runs a command line, `argv` without the program and its script; answers the exit code. Never throws. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
@@ -87,6 +91,11 @@ const COMMANDS = [
   defineToken,
   defineCheck,
   defineEffective,
+  defineGrant,
+  defineRevoke,
+  defineRoles,
+  defineUsers,
+  defineAudit,
   defineApply,
   defineExport,
   defineSuperadmin,
