@@ -4,12 +4,14 @@ import { Command, Option } from 'commander';
 import { defineApply } from './apply.ts';
 import { defineAudit } from './audit.ts';
 import { defineCheck } from './check.ts';
+import { defineContext } from './context.ts';
 import { defineEffective } from './effective.ts';
 import { defineExport } from './export.ts';
 import { reportFailure } from './failures.ts';
 import { defineGrant, defineRevoke } from './grant.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, FORMATS, type GlobalOptions, type Io } from './io.ts';
+import { defineLogin } from './login.ts';
 import { defineMigrate } from './migrate.ts';
 import { defineRoles } from './roles.ts';
 import { defineServe } from './serve.ts';
@@ -99,5 +101,7 @@ const COMMANDS = [
   defineApply,
   defineExport,
   defineSuperadmin,
+  defineLogin,
+  defineContext,
   defineConfig,
 ];
