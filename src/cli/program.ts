@@ -4,6 +4,7 @@ import { Command, Option } from 'commander';
 import { defineApply } from './apply.ts';
 import { defineAudit } from './audit.ts';
 import { defineCheck } from './check.ts';
+import { defineCompletion } from './completion.ts';
 import { defineContext } from './context.ts';
 import { defineEffective } from './effective.ts';
 import { defineExport } from './export.ts';
@@ -104,4 +105,5 @@ const COMMANDS = [
   defineLogin,
   defineContext,
   defineConfig,
+  defineCompletion,
 ];
