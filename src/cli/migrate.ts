@@ -27,5 +27,5 @@ export function defineMigrate(program: Command, context: Context): void {
         applied.length === 0 ? 'Nothing to do: every migration is applied.' : `Applied ${applied.join(', ')}.`;
       await print(context, options, { applied }, text);
     });
-  withExamples(command, ['usher migrate', 'DATABASE_URL=postgresql://usher@db/usher usher migrate']);
+  withExamples(command, ['usher migrate', 'usher migrate --config production.yaml']);
 }

@@ -44,7 +44,8 @@ function asksForPrograms(argv: readonly string[]): boolean {
   });
 }
 
-function createProgram(context: Context, forPrograms: boolean): Command {
+/** The tree of commands; for help, completion, and `run`. */
+export function createProgram(context: Context, forPrograms: boolean): Command {
   const { io } = context;
   const paint = painter(io, io.stdout);
   const program = new Command('usher')

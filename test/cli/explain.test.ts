@@ -188,7 +188,7 @@ describe('the reason of a decision', () => {
       'admin@example.com Studio x',
       'denied: "Studio" cannot be an application code (lower-case letters and digits, joined by . _ or -, at most 64)',
     ],
-  ])('is right for %s', async (_, question, answer) => {
+  ])('the reason is right for %s', async (_, question, answer) => {
     expect(await reasonFor(question.split(' '))).toBe(answer);
   });
 });
@@ -204,7 +204,7 @@ describe('what the caller cannot see is left open', () => {
     ['stranger@example.com studio x', `denied: studio defines no permission x, or ${OPEN}`],
     ['ada@example.com studio project.access --resource project:shut', 'denied: an override denies it'],
     ['admin@example.com nowhere x', 'allowed: a SuperAdmin is allowed everything (nowhere defines no permission x)'],
-  ])('for a key: %s', async (question, answer) => {
+  ])('a key is told no more than it can see: %s', async (question, answer) => {
     expect(await reasonFor([...question.split(' '), '--key', KEY])).toBe(answer);
   });
 
@@ -220,7 +220,7 @@ describe('what the caller cannot see is left open', () => {
       'nora@example.com studio project.access',
       'allowed: an administrator of the application is allowed everything in it',
     ],
-  ])('for people who ask about themselves: %s', async (question, answer) => {
+  ])('people who ask about themselves are told no more than they can see: %s', async (question, answer) => {
     const [email = ''] = question.split(' ');
     expect(await reasonFor([...question.split(' '), '--token', await tokenOf(email)])).toBe(answer);
   });
@@ -243,11 +243,11 @@ describe('check --exit-code', () => {
     ['1 for a question that is refused', 'ada@example.com studio project.access --level write', 1],
     ['1 for a service that does not answer', 'ada@example.com studio project.access --url http://127.0.0.1:1', 1],
     ['1 for a key that the service does not know', 'ada@example.com studio project.access --key unknown', 1],
-  ])('ends with %s', async (_, question, code) => {
+  ])('check --exit-code ends with %s', async (_, question, code) => {
     expect((await usher(['check', ...question.split(' '), '--exit-code'], { env: service.env })).code).toBe(code);
   });
 
-  test('is what makes a denial end with anything but 0', async () => {
+  test('without --exit-code a denial ends with 0', async () => {
     const denied = ['check', 'ada@example.com', 'studio', 'project.archive'];
     expect((await usher(denied, { env: service.env })).code).toBe(0);
   });
