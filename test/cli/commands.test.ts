@@ -60,7 +60,8 @@ describe.each(LEAVES)('usher $name', ({ path, name, asksService, needed }) => {
     for (const option of ['--json', '-o, --output', '--config']) expect(stdout).toContain(option);
     expect(stdout).toMatch(new RegExp(`^Examples:\\n( {2}.*usher ${name}.*\\n?)+$`, 'm'));
     if (asksService)
-      for (const option of ['USHER_URL', 'USHER_TOKEN', 'USHER_API_KEY']) expect(stdout).toContain(option);
+      for (const option of ['USHER_URL', 'http://localhost:8080', 'USHER_TOKEN', 'USHER_API_KEY'])
+        expect(stdout).toContain(option);
   });
 
   test('the command takes the examples of its help', async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/g
 import { Double, refusal } from './double.ts';
 import { usher } from './harness.ts';
 
-/** What the commands about people make of a service's answers; people-service.test.ts asks a real one. */
+/** What commands about people make of a service's answers; people-service.test.ts asks a real one. */
 
 const double = new Double();
 let env: Record<string, string>;
@@ -13,6 +13,43 @@ beforeAll(async () => {
 afterAll(() => double.stop());
 beforeEach(() => {
   double.received.length = 0;
+});
+
+describe('check', () => {
+  test('a reason is left open when policies change between the answer and the list that would tell it', async () => {
+    let revision = 0;
+    double.answer = ({ url }) => ({
+      status: 200,
+      headers: { 'usher-revision': String(++revision) },
+      body: { success: true, data: url.endsWith('effective') ? [] : { allowed: false } },
+    });
+    const { code, stdout } = await usher(['check', 'clara@example.com', 'atelier', 'a.b', '--json'], { env });
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      allowed: false,
+      source: null,
+      reason: 'unknown, because policies change faster than the reason can be read: ask again',
+    });
+    expect(double.received).toHaveLength(10);
+  });
+
+  test('a service in trouble while the reason is read fails the command: a guess would be no reason', async () => {
+    double.answer = ({ url }) =>
+      url.startsWith('/api/check')
+        ? { status: 200, body: { success: true, data: url.endsWith('effective') ? [] : { allowed: false } } }
+        : refusal(503, 'UNAVAILABLE');
+    const { code, stdout } = await usher(['check', 'clara@example.com', 'atelier', 'a.b', '--json'], { env });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  });
+
+  test('a question with a code that a strict application does not define fails with its words', async () => {
+    double.answer = () => refusal(400, 'BAD_REQUEST', 'UNKNOWN_CODE');
+    const { code, stderr } = await usher(['check', 'clara@example.com', 'atelier', 'a.b', '--exit-code', '--json'], {
+      env,
+    });
+    expect(code).toBe(1);
+    expect(JSON.parse(stderr)).toMatchObject({ code: 'UNKNOWN_CODE', message: 'No: UNKNOWN_CODE.' });
+  });
 });
 
 describe('grant and revoke', () => {
