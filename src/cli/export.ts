@@ -15,7 +15,9 @@ export function defineExport(program: Command, context: Context): void {
     .action(async (app: string, _: ServiceOptions, self: Command) => {
       const options = self.optsWithGlobals<ServiceOptions>();
       if (options.output === 'table') {
-        throw new CommandFailed('A manifest is no table: export writes yaml, or json with -o json.', { code: 'USAGE' });
+        throw new CommandFailed('A manifest is not a table: export writes yaml, or json with -o json.', {
+          code: 'USAGE',
+        });
       }
       const service = await openService(context.io, options);
       const path = `/api/applications/${encodeURIComponent(app)}/manifest`;
