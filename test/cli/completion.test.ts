@@ -8,6 +8,7 @@ import { usher } from './harness.ts';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 const scripts = new Map<string, string>();
 let bash: string;
+let zsh: string;
 
 beforeAll(async () => {
   for (const shell of SHELLS) {
@@ -15,8 +16,11 @@ beforeAll(async () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     scripts.set(shell, stdout);
   }
-  bash = join(mkdtempSync(join(tmpdir(), 'usher-completion-')), 'usher.bash');
+  const folder = mkdtempSync(join(tmpdir(), 'usher-completion-'));
+  bash = join(folder, 'usher.bash');
+  zsh = join(folder, '_usher');
   writeFileSync(bash, scripts.get('bash') ?? '');
+  writeFileSync(zsh, scripts.get('zsh') ?? '');
 });
 
 /** What bash offers for the last of these words; a real bash runs the function as readline would. */
@@ -88,13 +92,59 @@ describe('in bash', () => {
   });
 });
 
+/**
+ * What the script for zsh offers, without a zsh: bash runs its function over stand-ins for what zsh brings. An array of zsh
+ * begins at 1, so the words stand behind one that is never read.
+ */
+function offeredInZsh(...words: string[]): string[] {
+  const standIns = `
+    compdef() { :; }
+    _files() { echo '(files)'; }
+    _message() { echo "($1)"; }
+    compadd() { shift; printf '%s\n' "$@"; }
+    _describe() { local name="\${!#}[@]"; printf '%s\n' "\${!name}"; }`;
+  const run = `${standIns}\nsource "$0"; words=(unread "$@"); CURRENT=$#; _usher`;
+  const output = execFileSync('bash', ['-c', run, zsh, ...words], { encoding: 'utf8' });
+  return output.split('\n').filter((line) => line !== '');
+}
+
 describe('in zsh and fish', () => {
+  test.each([
+    [
+      ['usher', 'superadmin', ''],
+      ['add', 'remove', 'list'],
+    ],
+    [
+      ['usher', '-o', 'yaml', 'context', ''],
+      ['list', 'use', 'show', 'remove'],
+    ],
+    [
+      ['usher', 'completion', ''],
+      ['bash', 'zsh', 'fish'],
+    ],
+    [
+      ['usher', 'check', '--level', ''],
+      ['view', 'edit'],
+    ],
+    [['usher', 'check', '--token', ''], ['(value)']],
+    [['usher', 'apply', ''], ['(files)']],
+    [['usher', '--config', ''], ['(files)']],
+    [['usher', 'export', ''], []],
+  ])('zsh completes %j with %j', (words, expected) => {
+    expect(offeredInZsh(...words).map((line) => line.split(':')[0])).toEqual(expected);
+  });
+
+  test('zsh offers the commands and options with what they do', () => {
+    expect(offeredInZsh('usher', '')).toContain('check:ask whether a person holds a permission, and why');
+    expect(offeredInZsh('usher', 'check', '-')).toContain('--exit-code:end with 2 when the answer is a denial');
+  });
+
   test('the scripts of zsh and fish hold the same commands and values', () => {
-    const zsh = scripts.get('zsh') ?? '';
+    const script = scripts.get('zsh') ?? '';
     const fish = scripts.get('fish') ?? '';
-    expect(zsh.split('\n')[0]).toBe('#compdef usher');
-    expect(zsh).toContain("' superadmin') offered=('add:");
-    expect(zsh).toContain('--level) compadd -- view edit; return ;;');
+    expect(script.split('\n')[0]).toBe('#compdef usher');
+    expect(script).toContain("' superadmin') offered=('add:");
+    expect(script).toContain('--level) compadd -- view edit; return ;;');
     expect(fish).toContain("complete -c usher -n '__fish_seen_subcommand_from check' -l level -x -a 'view edit'");
     expect(fish).toContain("complete -c usher -n '__fish_seen_subcommand_from apply' -F\n");
   });
