@@ -59,9 +59,9 @@ export function defineAudit(program: Command, context: Context): void {
         inShort(change),
       ]);
       const heads = ['AT', 'ACTOR', 'ACTION', 'APP', 'SUBJECT', 'CHANGE'];
-      const text = rows.length === 0 ? 'There are no records like that.' : table(heads, lines, painter(io, io.stdout));
+      const text = rows.length === 0 ? 'No records match.' : table(heads, lines, painter(io, io.stdout));
       await print(context, options, rows, text);
-      if (more) io.stderr.write(`There are more: --limit, now ${options.limit}, says how many are listed.\n`);
+      if (more) io.stderr.write(`There are more: raise --limit (now ${options.limit}).\n`);
     });
   withExamples(command, [
     'usher audit --person clara@example.com',

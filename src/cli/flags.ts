@@ -7,7 +7,7 @@ const MOST = 100_000;
 
 /** `--limit N`: how many rows are listed. */
 export function limitOption(fallback = 50): Option {
-  return new Option('--limit <n>', `at most so many, 1 to ${MOST}`).default(fallback).argParser((text) => {
+  return new Option('--limit <n>', `how many to list, 1 to ${MOST}`).default(fallback).argParser((text) => {
     const limit = Number(text);
     if (/^\d+$/.test(text) && limit >= 1 && limit <= MOST) return limit;
     throw new InvalidArgumentError(`It must be a whole number from 1 to ${MOST}.`);

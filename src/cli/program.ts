@@ -79,7 +79,7 @@ export function createProgram(context: Context, forPrograms: boolean): Command {
 
 /** After what is wrong with the arguments, the help that says what would be right. */
 function nameHelp(command: Command, path: string): void {
-  command.showHelpAfterError(`(${path} --help shows what is right)`);
+  command.showHelpAfterError(`(see ${path} --help)`);
   for (const child of command.commands) nameHelp(child, `${path} ${child.name()}`);
 }
 

@@ -50,10 +50,10 @@ export function defineUsers(program: Command, context: Context): void {
       const lines = rows.map((user) => [user.email, user.displayName ?? '-', moment(user.lastLoginAt), remarks(user)]);
       const text =
         rows.length === 0
-          ? 'There is nobody like that.'
+          ? 'No people match.'
           : table(['EMAIL', 'NAME', 'LAST LOGIN', 'REMARKS'], lines, painter(io, io.stdout));
       await print(context, options, rows, text);
-      if (more) io.stderr.write(`There are more: --limit, now ${options.limit}, says how many are listed.\n`);
+      if (more) io.stderr.write(`There are more: raise --limit (now ${options.limit}).\n`);
     });
   withExamples(command, [
     'usher users --app atelier',

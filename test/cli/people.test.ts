@@ -153,7 +153,7 @@ describe('lists', () => {
     };
     const some = await usher(['users', '--limit', '401', '--json', '--app', 'a b', '--q', '%', '--active'], { env });
     expect(JSON.parse(some.stdout)).toHaveLength(401);
-    expect(some.stderr).toBe('There are more: --limit, now 401, says how many are listed.\n');
+    expect(some.stderr).toBe('There are more: raise --limit (now 401).\n');
     expect(double.received.map(({ url }) => url)).toEqual([
       '/api/users?limit=200&appCode=a+b&q=%25&active=true',
       '/api/users?limit=200&appCode=a+b&q=%25&active=true&cursor=200',
@@ -221,7 +221,7 @@ describe('audit', () => {
     double.answer = () => ({ status: 200, body: { success: true, data: [], page } });
     const flags =
       '--person clara@example.com --actor idp --app atelier --action user.blocked --from 2026-11-01 --to 2026-11-02T10:30+01:00 --limit 7';
-    expect((await usher(['audit', ...flags.split(' ')], { env })).stdout).toBe('There are no records like that.\n');
+    expect((await usher(['audit', ...flags.split(' ')], { env })).stdout).toBe('No records match.\n');
     const { pathname, searchParams } = new URL(double.received[0]?.url ?? '', 'http://x');
     expect({ pathname, ...Object.fromEntries(searchParams) }).toEqual({
       pathname: '/api/admin/audit',
