@@ -9,8 +9,6 @@ import type { Io } from './cli/io.ts';
 // Compiled code and stripped types of the last start: half of what a start costs. Beside the packages, not in a shared
 // temporary folder, where others could put code. Where it cannot be written it is left out.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/usher', import.meta.url)));
-const { serve } = await import('./app-serve.ts');
-const { demonstrate } = await import('./app-demo.ts');
 const { run } = await import('./cli/program.ts');
 const { systemClock } = await import('./clock.ts');
 
@@ -39,8 +37,9 @@ const io: Io = {
   stdout: process.stdout,
   stderr: process.stderr,
   stopped,
-  serve,
-  demo: demonstrate,
+  // Loaded by the one command that needs it: every other starts without the service's own code.
+  serve: async (options) => (await import('./app-serve.ts')).serve(options),
+  demo: async (options) => (await import('./app-demo.ts')).demonstrate(options),
   version,
   clock: systemClock,
 };

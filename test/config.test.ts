@@ -220,12 +220,13 @@ describe('faults', () => {
     });
     expect(toConfig({ env: {} }).notifications.settingsUrl).toBeNull();
     const [https, http] = ['https://app.example.com/settings?tab=mail#mail', 'http://localhost:3000/settings'];
-    expect(toConfig(at(https, PRODUCTION)).notifications.settingsUrl).toBe(https);
+    const IN_PRODUCTION = { ...PRODUCTION, DATABASE_URL: 'postgresql://usher@db/usher' };
+    expect(toConfig(at(https, IN_PRODUCTION)).notifications.settingsUrl).toBe(https);
     expect(toConfig(at(http)).notifications.settingsUrl).toBe(http);
     const file = { notifications: { settingsUrl: https } };
     expect(toConfig({ env: {}, file }).notifications.settingsUrl).toBe(https);
     for (const wrong of [
-      at(http, PRODUCTION),
+      at(http, IN_PRODUCTION),
       at('javascript:alert(1)'),
       at('/settings'),
       at('https://user:secret@example.com/'),

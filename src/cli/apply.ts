@@ -1,10 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { CommandFailed, type Context, type Io, print } from './io.ts';
+import { withExamples } from './help.ts';
+import { CommandFailed, type Context, formatOf, type Io, print } from './io.ts';
 import { ProgressLine } from './progress.ts';
 import { asksService, failureOf, openService, type Service, type ServiceOptions } from './service.ts';
 import { hasWork, type PlanAnswer, showPlan } from './show-plan.ts';
+import { readAll } from './stdin.ts';
+import { painter } from './terminal.ts';
 
 interface Options extends ServiceOptions {
   dryRun?: boolean;
@@ -18,12 +21,12 @@ interface ManifestFile {
 }
 
 const TIMEOUT_MS = 11 * 60_000;
-/** What `apply --dry-run` ends with when there is something to do (contract 11). */
+/** What `apply --dry-run` ends with when there is something to do. */
 const SOMETHING_TO_DO = 2;
 
 /** `usher apply FILE…`: makes applications what manifests say. */
 export function defineApply(program: Command, context: Context): void {
-  asksService(program.command('apply <file...>'))
+  const command = asksService(program.command('apply <file...>'))
     .summary('make applications what manifests say')
     .description(
       [
@@ -34,9 +37,10 @@ export function defineApply(program: Command, context: Context): void {
     )
     .option('--dry-run', 'show what would be done, and do nothing')
     .option('--prune', 'remove what a section of the manifest does not name')
-    .action(async (names: string[], _: Options, command: Command) => {
-      const options = command.optsWithGlobals<Options>();
+    .action(async (names: string[], _: Options, self: Command) => {
+      const options = self.optsWithGlobals<Options>();
       const { io } = context;
+      const paint = painter(io, io.stdout);
       const files = await Promise.all(names.map((name) => readManifestFile(io, name)));
       const service = await openService(io, options);
       const dryRun = options.dryRun === true;
@@ -46,11 +50,17 @@ export function defineApply(program: Command, context: Context): void {
       for (const file of files) {
         const plan = await send(io, service, file, options);
         plans.push(plan);
-        if (!options.json) print(context, options, plan, showPlan(plan, io.stdout, hasColours(io)));
+        // For people each as it is done; for programs all of them as one document.
+        if (formatOf(options) === 'table') await print(context, options, plan, showPlan(plan, io.stdout, paint));
       }
-      if (options.json) print(context, options, plans.length === 1 ? plans[0] : plans, '');
+      if (formatOf(options) !== 'table') await print(context, options, plans.length === 1 ? plans[0] : plans, '');
       if (dryRun && plans.some(hasWork)) context.exitCode = SOMETHING_TO_DO;
     });
+  withExamples(command, [
+    'usher apply atelier.yaml --dry-run',
+    'usher apply atelier.yaml --prune',
+    'usher export atelier --url https://staging.example.com | usher apply - --url https://usher.example.com',
+  ]);
 }
 
 async function readManifestFile(io: Io, name: string): Promise<ManifestFile> {
@@ -62,16 +72,6 @@ async function readManifestFile(io: Io, name: string): Promise<ManifestFile> {
     const { code } = error as NodeJS.ErrnoException;
     throw new CommandFailed(`${name} ${code === 'ENOENT' ? 'is not there' : `cannot be read (${code})`}.`);
   }
-}
-
-async function readAll(input: Io['stdin']): Promise<string> {
-  const parts: Uint8Array[] = [];
-  for await (const part of input) parts.push(typeof part === 'string' ? Buffer.from(part) : part);
-  return Buffer.concat(parts).toString('utf8');
-}
-
-function hasColours({ env, stdout }: Io): boolean {
-  return stdout.isTTY === true && (env.NO_COLOR ?? '') === '';
 }
 
 async function send(io: Io, service: Service, file: ManifestFile, options: Options): Promise<PlanAnswer> {

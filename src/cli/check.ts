@@ -1,85 +1,47 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import { explain } from './explain.ts';
+import { withExamples } from './help.ts';
 import { type Context, print } from './io.ts';
-import { askAbout, type Held, readResource, reasonOf } from './questions.ts';
-import { asksService, openService, type Service, type ServiceOptions } from './service.ts';
+import { readResource } from './questions.ts';
+import { asksService, openService, type ServiceOptions } from './service.ts';
 
 interface Options extends ServiceOptions {
   resource?: string;
-  level?: string;
+  level?: 'view' | 'edit';
+  exitCode?: boolean;
 }
 
-interface Explained {
-  allowed: boolean;
-  /** What is held; null when nothing is. */
-  accessLevel: Held['accessLevel'];
-  source: Held['source'];
-  reason: string;
-  revision: string | null;
-}
+/** What `check --exit-code` ends with for a denial: as `apply --dry-run`, 1 stays what every failure ends with. */
+const DENIED = 2;
 
 /** `usher check EMAIL APP PERMISSION`: one decision, with its reason. */
 export function defineCheck(program: Command, context: Context): void {
-  asksService(program.command('check <email> <app> <permission>'))
-    .summary('ask whether somebody holds a permission, and why')
+  const command = asksService(program.command('check <email> <app> <permission>'))
+    .summary('ask whether a person holds a permission, and why')
     .description(
-      'Asks a running service whether somebody holds a permission, and says why.\n\nAn answer is a success, also when it is a denial; with --json `allowed` says which.',
+      [
+        'Asks a running service whether a person holds a permission, and says why.',
+        'Exit codes: 0 answered, whether allowed or denied; 1 failed. With --exit-code: 0 allowed, 2 denied, 1 failed. A failure is not an answer: treat it as a denial.',
+      ].join('\n\n'),
     )
     .option('--resource <type:id>', 'for one record, for example project:1042')
-    .option('--level <level>', 'the level that is needed: view or edit')
-    .action(async (email: string, app: string, permission: string, _: Options, command: Command) => {
-      const options = command.optsWithGlobals<Options>();
+    .addOption(new Option('--level <level>', 'the level that is needed').choices(['view', 'edit']))
+    .option('--exit-code', 'end with 2 when the answer is a denial')
+    .action(async (email: string, app: string, permission: string, _: Options, self: Command) => {
+      const options = self.optsWithGlobals<Options>();
       const resource = readResource(options.resource);
       const service = await openService(context.io, options);
       const subject = { email, app, ...resource };
       const answer = await explain(service, subject, permission, options.level);
       const what = `${permission} in ${app}${options.resource === undefined ? '' : ` for ${options.resource}`}`;
       const verdict = answer.allowed ? 'allowed' : 'denied';
-      print(context, options, { ...subject, permission, ...answer }, `${verdict}: ${email}, ${what}: ${answer.reason}`);
+      const text = `${verdict}: ${email}, ${what}: ${answer.reason}`;
+      await print(context, options, { ...subject, permission, ...answer }, text);
+      if (options.exitCode && !answer.allowed) context.exitCode = DENIED;
     });
+  withExamples(command, [
+    'usher check clara@example.com atelier invoice.access',
+    'usher check clara@example.com atelier project.access --resource project:1042 --level edit',
+    'usher check clara@example.com atelier invoice.access --exit-code && echo "may go on"',
+  ]);
 }
-
-/** The decision of the check itself; its reason from the list of what is held, at the same revision. */
-async function explain(
-  service: Service,
-  subject: { email: string; app: string },
-  permission: string,
-  level: string | undefined,
-): Promise<Explained> {
-  for (let tries = 1; ; tries++) {
-    const question = { ...subject, permission, ...(level === undefined ? {} : { accessLevel: level }) };
-    const check = await askAbout(service, 'check', question);
-    const list = await askAbout(service, 'effective', subject, check.revision ?? undefined);
-    // A change came between the two: both are asked again, so that the reason is that of the answer.
-    if (list.revision !== check.revision && tries < 5) continue;
-    const { allowed } = check.payload as { allowed: boolean };
-    const items = list.payload as readonly Held[];
-    const rules = allowed && items.length === 0 ? await everywhere(service, subject.email) : items;
-    return { allowed, ...describe(allowed, items, rules, { ...subject, permission, level }), revision: check.revision };
-  }
-}
-
-/** What somebody holds in `auth`, which always has permissions: where an application has none, it tells a SuperAdmin from its own. */
-async function everywhere(service: Service, email: string): Promise<readonly Held[]> {
-  return (await askAbout(service, 'effective', { email, app: 'auth' })).payload as readonly Held[];
-}
-
-function describe(
-  allowed: boolean,
-  items: readonly Held[],
-  rules: readonly Held[],
-  { app, permission, level }: { app: string; permission: string; level: string | undefined },
-): Omit<Explained, 'allowed' | 'revision'> {
-  const held = items.find(({ code }) => code === permission);
-  if (held) {
-    const short = held.granted && !allowed ? `, ${level} is needed` : '';
-    return { accessLevel: held.accessLevel, source: held.source, reason: `${reasonOf(held)}${short}` };
-  }
-  const undefinedHere = `${app} defines no permission ${permission}`;
-  if (!allowed) return { accessLevel: null, source: null, reason: undefinedHere };
-  // Rules 2 and 3 allow what is not defined as well, each with its level (contract 3).
-  const rule = rules.some(({ source }) => source === 'superadmin') ? SUPERADMIN : APP_ADMIN;
-  return { ...rule, reason: `${reasonOf({ granted: true, ...rule })} (${undefinedHere})` };
-}
-
-const SUPERADMIN = { accessLevel: 'edit', source: 'superadmin' } as const;
-const APP_ADMIN = { accessLevel: 'allowed', source: 'app_admin' } as const;

@@ -1,24 +1,26 @@
 import type { Command } from 'commander';
 import { usherCommand } from '../command.ts';
+import { withExamples } from './help.ts';
 import { CommandFailed, type Context, type GlobalOptions, print } from './io.ts';
-import { dataDirOf, loadConfig } from './load-config.ts';
-import { hasWork, type PlanAnswer, showPlan } from './show-plan.ts';
+import type { PlanAnswer } from './show-plan.ts';
+import { painter } from './terminal.ts';
 
 /** `usher demo`: the demonstration, in the configured database. */
 export function defineDemo(program: Command, context: Context): void {
-  program
+  const command = program
     .command('demo')
     .summary('load the demonstration into the database')
     .description(
       [
         'Applies examples/demo.yaml, the application atelier with people and roles, to the configured database, beside what it holds. A second time changes nothing.',
         'For development: refused in production. An embedded database must not be in use; a service on PostgreSQL follows within a second.',
-        `Example: ${usherCommand('demo')}`,
       ].join('\n\n'),
     )
-    .action(async (_: GlobalOptions, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions>();
+    .action(async (_: GlobalOptions, self: Command) => {
+      const options = self.optsWithGlobals<GlobalOptions>();
       const { io } = context;
+      const { dataDirOf, loadConfig } = await import('./load-config.ts');
+      const { hasWork, showPlan } = await import('./show-plan.ts');
       const config = await loadConfig(io, options);
       if (config.production) {
         throw new CommandFailed(
@@ -28,7 +30,10 @@ export function defineDemo(program: Command, context: Context): void {
       }
       const plan = (await io.demo({ config: { ...config, dataDir: dataDirOf(io, config) } })) as PlanAnswer;
       const next = `Ask about it while the service runs: ${usherCommand('check clara@example.com atelier project.access')}`;
-      const done = hasWork(plan) ? showPlan(plan, io.stdout, false) : 'The demonstration is there already.';
-      print(context, options, plan, `${done}\n\n${next}`);
+      const done = hasWork(plan)
+        ? showPlan(plan, io.stdout, painter(io, io.stdout))
+        : 'The demonstration is there already.';
+      await print(context, options, plan, `${done}\n\n${next}`);
     });
+  withExamples(command, ['usher demo']);
 }

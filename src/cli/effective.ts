@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { withExamples } from './help.ts';
 import { type Context, print } from './io.ts';
 import { askAbout, type Held, readResource } from './questions.ts';
 import { asksService, openService, type ServiceOptions } from './service.ts';
@@ -9,21 +10,27 @@ interface Options extends ServiceOptions {
 
 /** `usher effective EMAIL APP`: everything that the application defines, and what of it somebody holds. */
 export function defineEffective(program: Command, context: Context): void {
-  asksService(program.command('effective <email> <app>'))
-    .summary('list what somebody holds in an application')
-    .description('Lists every permission that an application defines, what somebody holds of it, and why.')
+  const command = asksService(program.command('effective <email> <app>'))
+    .summary('list what a person holds in an application')
+    .description(
+      'Lists every permission that an application defines, the level that a person holds, and the rule that gives it.',
+    )
     .option('--resource <type:id>', 'for one record, for example project:1042')
-    .action(async (email: string, app: string, _: Options, command: Command) => {
-      const options = command.optsWithGlobals<Options>();
+    .action(async (email: string, app: string, _: Options, self: Command) => {
+      const options = self.optsWithGlobals<Options>();
       const service = await openService(context.io, options);
       const subject = { email, app, ...readResource(options.resource) };
       const { payload, revision } = await askAbout(service, 'effective', subject);
       const items = payload as readonly Held[];
-      print(context, options, { ...subject, permissions: items, revision }, table(items, app));
+      await print(context, options, { ...subject, permissions: items, revision }, byGroup(items, app));
     });
+  withExamples(command, [
+    'usher effective clara@example.com atelier',
+    'usher effective clara@example.com atelier --resource project:1042 -o json',
+  ]);
 }
 
-function table(items: readonly Held[], app: string): string {
+function byGroup(items: readonly Held[], app: string): string {
   if (items.length === 0) return `${app} defines no permissions, or there is no such application.`;
   const width = Math.max(...items.map(({ code }) => code.length));
   const lines: string[] = [];
@@ -33,7 +40,7 @@ function table(items: readonly Held[], app: string): string {
       lines.push(...(lines.length > 0 ? [''] : []), item.groupName ?? '(no group)');
     }
     group = item.groupName;
-    const level = (item.accessLevel ?? '-').padEnd('allowed'.length);
+    const level = (item.granted ? (item.accessLevel ?? '-') : '-').padEnd('allowed'.length);
     lines.push(`  ${item.code.padEnd(width)}  ${level}  ${source(item)}`.trimEnd());
   }
   return lines.join('\n');

@@ -1,23 +1,29 @@
 import type { Command } from 'commander';
-import { type Context, print } from './io.ts';
+import { withExamples } from './help.ts';
+import { CommandFailed, type Context, formatOf, print } from './io.ts';
 import { asksService, openService, type ServiceOptions } from './service.ts';
 
 const TIMEOUT_MS = 11 * 60_000;
 
 /** `usher export APP`: the application as a manifest. */
 export function defineExport(program: Command, context: Context): void {
-  asksService(program.command('export <app>'))
+  const command = asksService(program.command('export <app>'))
     .summary('write an application as a manifest')
     .description(
-      'Writes an application as a manifest to standard output. Applied with --prune, it brings exactly that state about.',
+      'Writes an application as a manifest to standard output, as YAML or with -o json as JSON. Applied with --prune, it restores exactly that state.',
     )
-    .action(async (app: string, _: ServiceOptions, command: Command) => {
-      const options = command.optsWithGlobals<ServiceOptions>();
+    .action(async (app: string, _: ServiceOptions, self: Command) => {
+      const options = self.optsWithGlobals<ServiceOptions>();
+      if (options.output === 'table') {
+        throw new CommandFailed('A manifest is not a table: export writes yaml, or json with -o json.', {
+          code: 'USAGE',
+        });
+      }
       const service = await openService(context.io, options);
       const path = `/api/applications/${encodeURIComponent(app)}/manifest`;
-      if (options.json) {
+      if (formatOf(options) === 'json') {
         const { body } = await service.json({ method: 'GET', path, timeoutMs: TIMEOUT_MS });
-        print(context, options, (body as { data?: unknown }).data, '');
+        await print(context, options, (body as { data?: unknown }).data, '');
         return;
       }
       const response = await service.ask({
@@ -26,6 +32,8 @@ export function defineExport(program: Command, context: Context): void {
         headers: { accept: 'application/yaml' },
         timeoutMs: TIMEOUT_MS,
       });
-      print(context, options, null, await response.text());
+      // The service's own YAML, in its order and with its line breaks.
+      await print(context, { output: 'table' }, null, await response.text());
     });
+  withExamples(command, ['usher export atelier > atelier.yaml', 'usher export atelier -o json']);
 }

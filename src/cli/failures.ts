@@ -2,16 +2,15 @@
 
 import { CommanderError } from 'commander';
 import { usherCommand } from '../command.ts';
-import { ConfigError } from '../config.ts';
 import { UsherError } from '../errors.ts';
-import { Refused } from '../persistence/open.ts';
+import { Refused } from '../persistence/refused.ts';
 import { CommandFailed, type Io } from './io.ts';
 
 /** Writes what went wrong; answers the exit code. */
-export function reportFailure(io: Io, error: unknown, json: boolean): number {
-  // Commander has written its own words: help, the version, or, but for --json, what is wrong with the arguments.
+export async function reportFailure(io: Io, error: unknown, json: boolean): Promise<number> {
+  // Commander has written its own words: help, the version, or, for people, what is wrong with the arguments.
   if (error instanceof CommanderError && (error.exitCode === 0 || !json)) return error.exitCode === 0 ? 0 : 1;
-  const failure = toFailure(error);
+  const failure = await toFailure(error);
   if (json) {
     const { message, code, details } = failure;
     io.stderr.write(`${JSON.stringify({ success: false, code, message, ...(details ? { details } : {}) })}\n`);
@@ -21,9 +20,10 @@ export function reportFailure(io: Io, error: unknown, json: boolean): number {
   return 1;
 }
 
-function toFailure(error: unknown): CommandFailed {
+async function toFailure(error: unknown): Promise<CommandFailed> {
   if (error instanceof CommandFailed) return error;
   if (error instanceof CommanderError) return wrongArguments(error);
+  const { ConfigError } = await import('../config.ts');
   if (error instanceof ConfigError) {
     const lines = error.faults.map(
       ({ key, variable, problem }) => `${key}${variable ? ` (${variable})` : ''}: ${problem}`,
@@ -51,8 +51,10 @@ function toFailure(error: unknown): CommandFailed {
 }
 
 function wrongArguments({ code, message }: CommanderError): CommandFailed {
-  const said = code === 'commander.help' ? 'A command is missing' : message.replace(/^error: /, '').replace(/\.$/, '');
-  return new CommandFailed(`${said}: ${usherCommand('--help')} lists the commands.`, { code: 'USAGE' });
+  const wrong =
+    code === 'commander.help' ? 'A command is missing' : message.replace(/^error: /, '').replace(/\n/g, ' ');
+  const end = /[.)]$/.test(wrong) ? '' : '.';
+  return new CommandFailed(`${wrong}${end} ${usherCommand('--help')} lists the commands.`, { code: 'USAGE' });
 }
 
 function portTaken(error: NodeJS.ErrnoException & { address?: string; port?: number }): string {

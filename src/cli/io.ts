@@ -68,14 +68,32 @@ export interface Context {
   exitCode: number;
 }
 
+export const FORMATS = ['table', 'json', 'yaml'] as const;
+/** How a result is printed: `table` is the text for people, which is a table where there are rows. */
+export type Format = (typeof FORMATS)[number];
+
 /** Options that every command has. */
 export interface GlobalOptions {
   config?: string;
   json?: boolean;
+  output?: Format;
 }
 
-/** Writes a command's result: `value` as JSON with `--json`, else the text. */
-export function print({ io }: Context, { json }: GlobalOptions, value: unknown, text: string): void {
-  const shown = json ? JSON.stringify(value, null, 2) : text;
+/** The format that the options ask for; `--json` is short for `--output json`. */
+export function formatOf({ json, output }: GlobalOptions): Format {
+  return output ?? (json ? 'json' : 'table');
+}
+
+/** Writes a command's result: `value` for programs, `text` for people. */
+export async function print({ io }: Context, options: GlobalOptions, value: unknown, text: string): Promise<void> {
+  const shown = await inFormat(formatOf(options), value, text);
   io.stdout.write(shown.endsWith('\n') ? shown : `${shown}\n`);
+}
+
+async function inFormat(format: Format, value: unknown, text: string): Promise<string> {
+  if (format === 'json') return JSON.stringify(value, null, 2);
+  if (format === 'table') return text;
+  const { stringify } = await import('yaml');
+  // As JSON reads it, so that both formats say the same: no undefined, dates as text, equal records without anchors.
+  return stringify(JSON.parse(JSON.stringify(value)), { aliasDuplicateObjects: false });
 }

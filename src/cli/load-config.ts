@@ -1,4 +1,4 @@
-/** The configuration of a command: `--config` or USHER_CONFIG, under the environment (contract 10). */
+/** The configuration of a command: `--config` or USHER_CONFIG, under the environment. */
 
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';

@@ -1,21 +1,22 @@
 import type { Command } from 'commander';
-import { migrate } from '../persistence/open.ts';
-import { createLogger } from '../telemetry.ts';
+import { withExamples } from './help.ts';
 import { type Context, type GlobalOptions, print } from './io.ts';
-import { dataDirOf, loadConfig } from './load-config.ts';
 
 /** `usher migrate`: brings the database up to this program. */
 export function defineMigrate(program: Command, context: Context): void {
-  program
+  const command = program
     .command('migrate')
     .summary('apply pending migrations to the database')
     .description(
       'Applies the migrations that the database lacks, all or none. On an embedded database the service must not be running.',
     )
-    .action(async (_: GlobalOptions, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions>();
+    .action(async (_: GlobalOptions, self: Command) => {
+      const options = self.optsWithGlobals<GlobalOptions>();
       const { io } = context;
+      const { dataDirOf, loadConfig } = await import('./load-config.ts');
       const config = await loadConfig(io, options);
+      const { migrate } = await import('../persistence/open.ts');
+      const { createLogger } = await import('../telemetry.ts');
       const applied = await migrate({
         url: config.database.url,
         dataDir: dataDirOf(io, config),
@@ -24,6 +25,7 @@ export function defineMigrate(program: Command, context: Context): void {
       });
       const text =
         applied.length === 0 ? 'Nothing to do: every migration is applied.' : `Applied ${applied.join(', ')}.`;
-      print(context, options, { applied }, text);
+      await print(context, options, { applied }, text);
     });
+  withExamples(command, ['usher migrate', 'usher migrate --config production.yaml']);
 }

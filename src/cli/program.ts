@@ -1,60 +1,100 @@
-/** The command line (contract 11): `run` is the whole of it. */
+/** The command line: `run` is the whole of it. Commands load what they need when they run, so that --help is quick. */
 
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { usherCommand } from '../command.ts';
-import { misspeltVariables } from '../config-hints.ts';
 import { defineApply } from './apply.ts';
+import { defineAudit } from './audit.ts';
 import { defineCheck } from './check.ts';
+import { defineCompletion } from './completion.ts';
+import { defineContext } from './context.ts';
 import { defineDemo } from './demo.ts';
 import { defineEffective } from './effective.ts';
 import { defineExport } from './export.ts';
 import { reportFailure } from './failures.ts';
-import type { Context, GlobalOptions, Io } from './io.ts';
+import { defineGrant, defineRevoke } from './grant.ts';
+import { withExamples } from './help.ts';
+import { CommandFailed, type Context, FORMATS, type GlobalOptions, type Io } from './io.ts';
+import { defineLogin } from './login.ts';
 import { defineMigrate } from './migrate.ts';
+import { defineRoles } from './roles.ts';
 import { defineServe } from './serve.ts';
 import { defineConfig } from './show-config.ts';
 import { defineSuperadmin } from './superadmin.ts';
+import { hasColours, painter } from './terminal.ts';
 import { defineToken } from './token.ts';
+import { defineUsers } from './users.ts';
 
 /** Runs a command line, `argv` without the program and its script; answers the exit code. Never throws. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const context: Context = { io, exitCode: 0 };
-  const json = argv.includes('--json');
-  const program = createProgram(context, json);
+  const forPrograms = asksForPrograms(argv);
+  const program = createProgram(context, forPrograms);
   try {
     await program.parseAsync([...argv], { from: 'user' });
     return context.exitCode;
   } catch (error) {
-    return reportFailure(io, error, program.opts<GlobalOptions>().json === true || json);
+    return await reportFailure(io, error, forPrograms);
   }
 }
 
-function createProgram(context: Context, json: boolean): Command {
+/** Whether the reader is a program: what is wrong with the arguments themselves is told in its format, too. */
+function asksForPrograms(argv: readonly string[]): boolean {
+  return argv.some((word, i) => {
+    if (word === '--json') return true;
+    const value = word === '-o' || word === '--output' ? argv[i + 1] : /^(?:-o|--output=)(.+)$/.exec(word)?.[1];
+    return value === 'json' || value === 'yaml';
+  });
+}
+
+/** The tree of commands; for help, completion, and `run`. */
+export function createProgram(context: Context, forPrograms: boolean): Command {
   const { io } = context;
+  const paint = painter(io, io.stdout);
   const program = new Command('usher')
     .description('Permissions, profiles and notifications for every application of an organisation.')
     .version(io.version, '--version', 'print the version')
     .option('--config <file>', 'the configuration file (env: USHER_CONFIG)')
-    .option('--json', 'print JSON')
-    .configureHelp({ showGlobalOptions: true })
+    .addOption(new Option('-o, --output <format>', 'how the result is printed').choices(FORMATS))
+    .option('--json', 'the same as --output json')
+    .configureHelp({ showGlobalOptions: true, styleTitle: (title) => paint('bold', title) })
     .configureOutput({
       writeOut: (text) => void io.stdout.write(text),
-      // With --json what is wrong with the arguments is told as JSON, like every other failure: reportFailure.
-      writeErr: (text) => void (json || io.stderr.write(text)),
+      // For programs what is wrong with the arguments is told as JSON, like every other failure: reportFailure.
+      writeErr: (text) => void (forPrograms || io.stderr.write(text)),
       getOutHelpWidth: () => io.stdout.columns ?? 100,
       getErrHelpWidth: () => io.stderr.columns ?? 100,
-      getOutHasColors: () => false,
-      getErrHasColors: () => false,
+      getOutHasColors: () => hasColours(io, io.stdout),
+      getErrHasColors: () => hasColours(io, io.stderr),
     })
-    .showHelpAfterError(`(${usherCommand('--help')} lists the commands)`)
+    .hook('preAction', (_, command) => refuseTwoFormats(command.optsWithGlobals<GlobalOptions>()))
+    .hook('preAction', async (_, command) => {
+      // The service logs them.
+      if (forPrograms || command.name() === 'serve') return;
+      const { misspeltVariables } = await import('../config-hints.ts');
+      for (const line of misspeltVariables(io.env)) io.stderr.write(`${line}\n`);
+    })
     .exitOverride();
-  program.hook('preAction', (_, command) => {
-    // The service logs them.
-    if (json || command.name() === 'serve') return;
-    for (const line of misspeltVariables(io.env)) io.stderr.write(`${line}\n`);
-  });
+  // Before the commands are defined: they take these settings over.
   for (const define of COMMANDS) define(program, context);
+  nameHelp(program, '');
+  withExamples(program, [
+    'usher check clara@example.com atelier invoice.access',
+    'usher grant clara@example.com atelier accountant',
+    'usher apply atelier.yaml --dry-run',
+  ]);
   return program;
+}
+
+/** After what is wrong with the arguments, the help that says what would be right. */
+function nameHelp(command: Command, path: string): void {
+  command.showHelpAfterError(`(see ${usherCommand(`${path}--help`)})`);
+  for (const child of command.commands) nameHelp(child, `${path}${child.name()} `);
+}
+
+function refuseTwoFormats({ json, output }: GlobalOptions): void {
+  if (json && output !== undefined && output !== 'json') {
+    throw new CommandFailed(`--json and --output ${output} ask for two formats: name one.`, { code: 'USAGE' });
+  }
 }
 
 const COMMANDS = [
@@ -64,8 +104,16 @@ const COMMANDS = [
   defineToken,
   defineCheck,
   defineEffective,
+  defineGrant,
+  defineRevoke,
+  defineRoles,
+  defineUsers,
+  defineAudit,
   defineApply,
   defineExport,
   defineSuperadmin,
+  defineLogin,
+  defineContext,
   defineConfig,
+  defineCompletion,
 ];

@@ -3,13 +3,16 @@
 import { CommandFailed } from './io.ts';
 import type { Service } from './service.ts';
 
-/** An item of an effective list (specification, "Effective permission fields"); `source` null and `none` both mean nobody granted. */
+/**
+ * An item of an effective list. What backends ask says `source` null for what no rule decides, and `override` for a denial by
+ * one; what users ask about themselves says `none` for both.
+ */
 export interface Held {
   code: string;
   type: 'binary' | 'tiered';
   groupName: string | null;
   global: boolean;
-  accessLevel: 'allowed' | 'view' | 'edit' | null;
+  accessLevel: 'allowed' | 'view' | 'edit' | 'none' | null;
   granted: boolean;
   source: 'role' | 'override' | 'superadmin' | 'app_admin' | 'none' | null;
 }
@@ -39,17 +42,22 @@ export async function askAbout(
   { email, ...question }: { email: string; app: string } & Record<string, unknown>,
   minRevision?: string,
 ): Promise<{ payload: unknown; revision: string | null }> {
-  const { token, key } = service.credentials;
-  const own = key === undefined && token !== undefined && sameAddress(emailIn(token), email);
+  const own = asksAboutItself(service, email);
   const root = own ? '/api/profile/me/check' : '/api/check';
   const { body, headers } = await service.json({
     method: 'POST',
     path: what === 'check' ? root : `${root}/effective`,
     body: JSON.stringify(own ? question : { email, ...question }),
+    asks: 'checks',
     ...(minRevision === undefined ? {} : { headers: { 'usher-min-revision': minRevision } }),
   });
   const payload = own ? body : (body as { data?: unknown } | null)?.data;
   return { payload, revision: headers.get('usher-revision') };
+}
+
+/** Whether the question goes to the endpoints for users: there is a token alone, and it is that person's own. */
+export function asksAboutItself({ credentials: { token, key, checkKey } }: Service, email: string): boolean {
+  return key === undefined && checkKey === undefined && token !== undefined && sameAddress(emailIn(token), email);
 }
 
 /** The address in a token, unverified: it only chooses the endpoint. */
@@ -68,13 +76,13 @@ function sameAddress(a: string | null, b: string): boolean {
   return a !== null && a.trim().toLowerCase() === b.trim().toLowerCase();
 }
 
-/** Why, in words. */
-export function reasonOf({ granted, accessLevel, source }: Pick<Held, 'granted' | 'accessLevel' | 'source'>): string {
+/** The rule that decided, in words; `granted` tells an override that grants from one that denies. */
+export function reasonOf(source: Held['source'], granted: boolean, accessLevel: Held['accessLevel']): string {
   switch (source) {
     case 'superadmin':
-      return 'a SuperAdmin may everything';
+      return 'a SuperAdmin is allowed everything';
     case 'app_admin':
-      return 'an administrator of the application may everything in it';
+      return 'an administrator of the application is allowed everything in it';
     case 'override':
       return granted ? `an override grants ${accessLevel}` : 'an override denies it';
     case 'role':

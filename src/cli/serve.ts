@@ -1,35 +1,39 @@
 import type { Command } from 'commander';
 import { usherCommand } from '../command.ts';
-import { misspeltVariables } from '../config-hints.ts';
-import type { Context, GlobalOptions } from './io.ts';
-import { loadConfig } from './load-config.ts';
+import { withExamples } from './help.ts';
+import { type Context, formatOf, type GlobalOptions } from './io.ts';
 
 /** `usher serve`: the service, until a signal ends it. */
 export function defineServe(program: Command, context: Context): void {
-  program
+  const command = program
     .command('serve')
     .summary('run the service')
     .description(
       `Runs the service until SIGINT or SIGTERM, then lets what is in flight finish: ${usherCommand('serve')}`,
     )
-    .action(async (_: GlobalOptions, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions>();
+    .action(async (_: GlobalOptions, self: Command) => {
+      const options = self.optsWithGlobals<GlobalOptions>();
       const { io } = context;
+      const [{ loadConfig }, { misspeltVariables }] = await Promise.all([
+        import('./load-config.ts'),
+        import('../config-hints.ts'),
+      ]);
       const warnings = misspeltVariables(io.env);
       const config = await loadConfig(io, options).catch((error: unknown) => {
         // A misspelt variable is often what is missing.
-        if (!options.json) for (const line of warnings) io.stderr.write(`${line}\n`);
+        if (formatOf(options) === 'table') for (const line of warnings) io.stderr.write(`${line}\n`);
         throw error;
       });
       await io.serve({
         config,
         warnings,
-        // Whoever asked for JSON reads the log, which is that already.
+        // A program reads the log, which is JSON already.
         print: (text) => {
-          if (!options.json) io.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
+          if (formatOf(options) === 'table') io.stdout.write(text.endsWith('\n') ? text : `${text}\n`);
         },
         stopped: io.stopped(),
         version: io.version,
       });
     });
+  withExamples(command, ['usher serve', 'usher serve --config usher.yaml']);
 }

@@ -1,21 +1,20 @@
 /** A running service, asked over REST. */
 
 import { existsSync } from 'node:fs';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { isLoopbackHost } from '../address-kind.ts';
 import { usherCommand } from '../command.ts';
-import type { Config } from '../config.ts';
-import { openLocalIssuer } from '../identity/local-issuer.ts';
+import { chosenContext } from './contexts.ts';
 import { CommandFailed, type GlobalOptions, type Io } from './io.ts';
-import { dataDirOf, loadConfig } from './load-config.ts';
 
 export interface ServiceOptions extends GlobalOptions {
   url?: string;
   token?: string;
   key?: string;
+  context?: string;
 }
 
-const DEFAULT_URL = 'http://localhost:8080';
+export const DEFAULT_URL = 'http://localhost:8080';
 const TIMEOUT_MS = 15_000;
 
 /** Gives a command the options that say which service to ask, and as whom. */
@@ -23,22 +22,29 @@ export function asksService(command: Command): Command {
   return command
     .option('--url <url>', `the service to ask (env: USHER_URL, default: ${DEFAULT_URL})`)
     .option('--token <jwt>', 'a bearer token (env: USHER_TOKEN; beside a local issuer one is made)')
-    .option('--key <key>', 'an internal API key (env: USHER_API_KEY)');
+    .option('--key <key>', 'an internal API key (env: USHER_API_KEY)')
+    .addOption(
+      new Option('--context <name>', 'a service that usher login stored (env: USHER_CONTEXT)').conflicts('url'),
+    );
 }
 
 export interface Request {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'DELETE';
   path: string;
   body?: string;
   headers?: Readonly<Record<string, string>>;
-  /** Milliseconds until the last byte; 15 s unless told. */
+  /** Milliseconds until the last byte; by default 15 s. */
   timeoutMs?: number;
+  /** Checks take the local issuer's key; everything else would be refused for its scope. */
+  asks?: 'checks';
 }
 
 /** As whom the service is asked. */
 export interface Credentials {
-  token: string | undefined;
-  key: string | undefined;
+  token?: string | undefined;
+  key?: string | undefined;
+  /** Beside a local issuer: a key of the configuration that may ask checks. */
+  checkKey?: string | undefined;
 }
 
 export class Service {
@@ -51,8 +57,9 @@ export class Service {
   }
 
   /** The answer, its status a success; anything else is thrown as CommandFailed, in the service's own words. */
-  async ask({ method, path, body, headers = {}, timeoutMs = TIMEOUT_MS }: Request): Promise<Response> {
-    const { token, key } = this.credentials;
+  async ask({ method, path, body, headers = {}, timeoutMs = TIMEOUT_MS, asks }: Request): Promise<Response> {
+    const { token } = this.credentials;
+    const key = this.credentials.key ?? (asks === 'checks' ? this.credentials.checkKey : undefined);
     const response = await this.#send(path, {
       method,
       headers: {
@@ -87,9 +94,15 @@ export class Service {
       if (error instanceof Error && error.name === 'TimeoutError') {
         throw new CommandFailed(`The service at ${this.url} did not answer in time.`, { code: 'TIMEOUT' });
       }
-      const cause = (error as { cause?: { code?: string } }).cause?.code;
+      const { cause } = error as { cause?: { code?: string } };
+      // Not sent at all: a key that holds a line break, for instance. The message of fetch would repeat it.
+      if (cause === undefined) {
+        throw new CommandFailed('The token or the key holds characters that an HTTP header cannot hold.', {
+          code: 'VALIDATION_FAILED',
+        });
+      }
       throw new CommandFailed(
-        `No service answers at ${this.url}${cause ? ` (${cause})` : ''}: start it (${usherCommand('serve')}), or name another with --url or USHER_URL.`,
+        `No service answers at ${this.url}${cause.code ? ` (${cause.code})` : ''}: start it (${usherCommand('serve')}), or name another with --url or USHER_URL.`,
         { code: 'UNREACHABLE' },
       );
     }
@@ -137,20 +150,31 @@ function issueLines(issues: unknown): string[] {
   );
 }
 
-/** Whom the options, the environment or the data directory let the command speak as. */
+/**
+ * The service that the options, the environment, a stored context or the data directory name, and as whom to ask it. A stored
+ * credential goes to the URL that it was stored with and nowhere else: --url and USHER_URL set it aside.
+ */
 export async function openService(io: Io, options: ServiceOptions): Promise<Service> {
-  const url = given(options.url) ?? given(io.env.USHER_URL) ?? DEFAULT_URL;
-  const parsed = URL.parse(url);
+  const named = given(options.url) ?? (options.context === undefined ? given(io.env.USHER_URL) : undefined);
+  const context = named === undefined ? await chosenContext(io, given(options.context)) : null;
+  const url = readUrl(named ?? context?.url ?? DEFAULT_URL);
+  // Beside --context the environment is set aside, too: what it holds may be meant for another service.
+  const around =
+    options.context === undefined ? { token: given(io.env.USHER_TOKEN), key: given(io.env.USHER_API_KEY) } : {};
+  const said: Credentials = { token: given(options.token) ?? around.token, key: given(options.key) ?? around.key };
+  const isSaid = said.token !== undefined || said.key !== undefined;
+  const chosen: Credentials = isSaid ? said : { token: context?.token, key: context?.key };
+  const mayBeOurs = chosen.token === undefined && chosen.key === undefined && isLoopbackHost(new URL(url).hostname);
+  return new Service(url, mayBeOurs ? await localCredentials(io, options) : chosen);
+}
+
+/** An http or https URL, without the slashes at its end. */
+export function readUrl(text: string): string {
+  const parsed = URL.parse(text);
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
-    throw new CommandFailed(`${url} is no http or https URL: name the service with --url or USHER_URL.`);
+    throw new CommandFailed(`${text} is no http or https URL: name the service with --url or USHER_URL.`);
   }
-  const token = given(options.token) ?? given(io.env.USHER_TOKEN);
-  const key = given(options.key) ?? given(io.env.USHER_API_KEY);
-  const mayBeOurs = token === undefined && key === undefined && isLoopbackHost(parsed.hostname);
-  return new Service(
-    url.replace(/\/+$/, ''),
-    mayBeOurs ? await localCredentials(io, await loadConfig(io, options)) : { token, key },
-  );
+  return text.replace(/\/+$/, '');
 }
 
 function given(text: string | undefined): string | undefined {
@@ -161,13 +185,15 @@ function given(text: string | undefined): string | undefined {
  * Beside a local issuer: a token of the configuration's first SuperAdmin, for an hour, and its first key for checks. Nothing
  * where tokens come from a provider, or where no service has made the data directory.
  */
-async function localCredentials(io: Io, config: Config): Promise<Credentials> {
+async function localCredentials(io: Io, options: GlobalOptions): Promise<Credentials> {
+  const { dataDirOf, loadConfig } = await import('./load-config.ts');
+  const config = await loadConfig(io, options);
   const dataDir = dataDirOf(io, config);
   const [email] = config.superadmins;
-  if (config.auth.issuer !== null || email === undefined || !existsSync(dataDir))
-    return { token: undefined, key: undefined };
+  if (config.auth.issuer !== null || email === undefined || !existsSync(dataDir)) return {};
+  const { openLocalIssuer } = await import('../identity/local-issuer.ts');
   const issuer = await openLocalIssuer({ dataDir, clock: io.clock });
-  return { token: await issuer.sign(email, {}, 3600), key: firstCheckKey(config.internal.apiKeys) };
+  return { token: await issuer.sign(email, {}, 3600), checkKey: firstCheckKey(config.internal.apiKeys) };
 }
 
 /** Of entries `key` or `name:scope+scope:key` the first that may ask checks. */

@@ -1,16 +1,17 @@
 import type { Command } from 'commander';
-import { effectiveValues } from '../config.ts';
+import { withExamples } from './help.ts';
 import { type Context, type GlobalOptions, print } from './io.ts';
-import { CONFIG_CHECKS, readRawConfig } from './load-config.ts';
 
 /** `usher config`: the effective configuration, secrets masked. */
 export function defineConfig(program: Command, context: Context): void {
-  program
+  const command = program
     .command('config')
     .summary('show the effective configuration, secrets masked')
     .description('Shows what every key amounts to and where it comes from. Secrets are masked. Fails on a wrong value.')
-    .action(async (_: GlobalOptions, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions>();
+    .action(async (_: GlobalOptions, self: Command) => {
+      const options = self.optsWithGlobals<GlobalOptions>();
+      const { effectiveValues } = await import('../config.ts');
+      const { CONFIG_CHECKS, readRawConfig } = await import('./load-config.ts');
       const values = effectiveValues(await readRawConfig(context.io, options), CONFIG_CHECKS);
       const rows = values.map(({ key, variable, value, source }) => [key, variable, show(value), source] as const);
       const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
@@ -18,8 +19,9 @@ export function defineConfig(program: Command, context: Context): void {
         const origin = source === 'default' ? '' : `  (${source})`;
         return `${key.padEnd(widths[0] ?? 0)}  ${variable.padEnd(widths[1] ?? 0)}  ${value}${origin}`;
       });
-      print(context, options, values, lines.join('\n'));
+      await print(context, options, values, lines.join('\n'));
     });
+  withExamples(command, ['usher config', 'usher config --config usher.yaml -o json']);
 }
 
 function show(value: unknown): string {

@@ -1,6 +1,7 @@
 /** A plan as a person reads it: what is made (+), changed (~) and taken away (-). */
 
 import type { Output } from './io.ts';
+import type { Paint } from './terminal.ts';
 
 export interface PlanAnswer {
   application: string;
@@ -20,7 +21,7 @@ interface Change {
 }
 
 const SIGNS = { create: '+', change: '~', remove: '-' } as const;
-const COLOURS = { create: 32, change: 33, remove: 31 } as const;
+const COLOURS = { create: 'green', change: 'yellow', remove: 'red' } as const;
 /** More lines than this tell a person nothing; a file or a pipe gets all of them. */
 const TTY_LINES = 200;
 
@@ -28,11 +29,10 @@ export function hasWork({ summary }: PlanAnswer): boolean {
   return summary.create + summary.change + summary.remove > 0;
 }
 
-export function showPlan(plan: PlanAnswer, output: Output, colours: boolean): string {
+export function showPlan(plan: PlanAnswer, output: Output, paint: Paint): string {
   const shown = output.isTTY ? plan.changes.slice(0, TTY_LINES) : plan.changes;
   const lines = shown.map((change) => {
-    const text = `  ${SIGNS[change.action]} ${change.kind} ${change.key}${detail(change)}`;
-    return colours ? `\u001b[${COLOURS[change.action]}m${text}\u001b[39m` : text;
+    return paint(COLOURS[change.action], `  ${SIGNS[change.action]} ${change.kind} ${change.key}${detail(change)}`);
   });
   const left = plan.changes.length - shown.length;
   if (left > 0) lines.push(`  … and ${left} more (--json lists all)`);

@@ -1,22 +1,22 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { openLocalIssuer } from '../identity/local-issuer.ts';
+import { withExamples } from './help.ts';
 import { CommandFailed, type Context, type GlobalOptions, print } from './io.ts';
-import { dataDirOf, loadConfig } from './load-config.ts';
 
 const HOURS = 12;
 
 /** `usher token EMAIL`: a bearer token of the local issuer. */
 export function defineToken(program: Command, context: Context): void {
-  program
+  const command = program
     .command('token <email>')
     .summary('make a bearer token of the local issuer')
     .description(
-      `Makes a bearer token for somebody, valid for ${HOURS} hours. Only where the service is its own issuer (development): elsewhere tokens come from the identity provider.`,
+      `Makes a bearer token for a person, valid for ${HOURS} hours. Only where the service is its own issuer (development): elsewhere tokens come from the identity provider.`,
     )
-    .action(async (email: string, _: GlobalOptions, command: Command) => {
-      const options = command.optsWithGlobals<GlobalOptions>();
+    .action(async (email: string, _: GlobalOptions, self: Command) => {
+      const options = self.optsWithGlobals<GlobalOptions>();
       const { io } = context;
+      const { dataDirOf, loadConfig } = await import('./load-config.ts');
       const config = await loadConfig(io, options);
       if (config.auth.issuer !== null) {
         throw new CommandFailed(`Tokens come from ${config.auth.issuer}: only a local issuer's can be made here.`);
@@ -27,9 +27,11 @@ export function defineToken(program: Command, context: Context): void {
           `There is no ${dataDir}: start the service once, or name its data directory with DATA_DIR.`,
         );
       }
+      const { openLocalIssuer } = await import('../identity/local-issuer.ts');
       const issuer = await openLocalIssuer({ dataDir, clock: io.clock });
       const token = await issuer.sign(email, {}, HOURS * 3600);
       const expiresAt = new Date(Math.floor(io.clock.now() / 1000 + HOURS * 3600) * 1000).toISOString();
-      print(context, options, { token, expiresAt }, token);
+      await print(context, options, { token, expiresAt }, token);
     });
+  withExamples(command, ['usher token clara@example.com', 'TOKEN=$(usher token clara@example.com)']);
 }

@@ -66,6 +66,12 @@ const ERROR_SCHEMA: JsonSchema = {
   required: ['success', 'code', 'message', 'requestId'],
 };
 
+/** One advice at every door: the proto file, the clients and docs/reliability.md give the same. */
+const ADVICE =
+  'An error is not an answer: treat the person as denied for this request, and retry the call while it is UNAVAILABLE, with back-off, within your own deadline.';
+const UNAVAILABLE =
+  'The service cannot answer now; retry after `retry-after`, with back-off. A check without an answer is a denial. After `OUTCOME_UNKNOWN` read whether the write was made, or repeat the same request.';
+
 const STATUS_WORDS: Readonly<Record<number, string>> = {
   400: 'The request does not fit.',
   401: 'Credentials are missing or wrong.',
@@ -79,7 +85,7 @@ const STATUS_WORDS: Readonly<Record<number, string>> = {
   429: 'Too many requests.',
   500: 'A fault of the service.',
   502: 'Another service failed.',
-  503: 'The service cannot answer now. Never an answer: treat a check as denied.',
+  503: UNAVAILABLE,
 };
 
 /** The document of `routes`. Throws when two routes or schemas would share a name. */
@@ -100,7 +106,7 @@ export function openApiDocument(routes: readonly Route[], version: string): Open
     info: {
       title: 'Usher',
       version,
-      description: 'Permissions, profiles and notifications for every application of an organisation.',
+      description: `Permissions, profiles and notifications for every application of an organisation.\n\n${ADVICE}`,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Questions only read, so that a second try is safe; the deadline of the call covers all its tries.
+// While a call is UNAVAILABLE it is retried, with back-off, within its deadline. Questions only read, so a second try is safe.
 // During an outage the throttle stops the retries, instead of tripling the load.
 const serviceConfig = `{
   "methodConfig": [{
@@ -92,7 +92,9 @@ func Ready(ctx context.Context, conn *grpc.ClientConn) bool {
 	return true
 }
 
-// Reason is the stable reason of a failed call: google.rpc.ErrorInfo's, else the name of the gRPC status.
+// Reason is the stable reason of a failed call. An error is not an answer: the person is denied for this request, because the
+// getters of the nil response grant nothing. The reason is google.rpc.ErrorInfo's,
+// else the name of the gRPC status.
 func Reason(err error) string {
 	failure := status.Convert(err)
 	for _, detail := range failure.Details() {

@@ -20,7 +20,7 @@ from usher.permission.v1.permission_pb2 import (
 )
 from usher.permission.v1.permission_pb2_grpc import PermissionServiceStub
 
-# Questions only read, so that a second try is safe; the deadline of the call covers all its tries.
+# While a call is UNAVAILABLE it is retried, with back-off, within its deadline. Questions only read, so a second try is safe.
 _SERVICE_CONFIG = {
     "methodConfig": [
         {
@@ -110,7 +110,7 @@ class Usher:
         return self._ask(self._stub.Effective, question, EffectiveResponse())
 
     def _ask(self, call: Callable[..., Response], question: object, denied: Response) -> Answer[Response]:
-        """Whatever goes wrong on the way, the caller holds an answer that grants nothing."""
+        """An error is not an answer: the person is denied for this request, by a response that grants nothing."""
         try:
             return Answer(call(question, timeout=self._deadline, metadata=self._metadata))
         except grpc.RpcError as error:

@@ -14,7 +14,7 @@ import { ErrorInfoSchema } from './gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from './gen/google/rpc/status_pb.ts';
 import { PermissionService } from './gen/usher/permission/v1/permission_pb.ts';
 
-/** Questions only read, so that a second try is safe; the deadline of the call covers all its tries. */
+/** While a call is UNAVAILABLE it is retried, with back-off, within its deadline. Questions only read, so a second try is safe. */
 const SERVICE_CONFIG = {
   methodConfig: [
     {
@@ -100,7 +100,7 @@ export class Usher {
     this.#client.close();
   }
 
-  /** Never rejects: whatever goes wrong, the caller holds an answer that grants nothing. */
+  /** Never rejects. An error is not an answer: the person is denied for this request, by a response that grants nothing. */
   #ask<I extends DescMessage, O extends DescMessage>(
     method: DescMethodUnary<I, O>,
     question: MessageInitShape<I>,

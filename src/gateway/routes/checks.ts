@@ -32,7 +32,7 @@ const check = defineRoute({
   tag: 'Checks',
   summary: 'Check one permission of a user',
   description:
-    'Answers whether the user holds the permission in the application, globally or for one record. An unknown application or permission is denied. Trouble is an error, never an answer: treat it as denied.',
+    'Answers whether the user holds the permission in the application, globally or for one record. An unknown application or permission is denied. An error is not an answer: treat the user as denied for this request.',
   guard: key('check'),
   headers: ['usher-min-revision'],
   body: CheckQuestion,

@@ -13,7 +13,8 @@
 // - A question names a resource with both of resource_type and resource_id, or with neither. Half of it fails with INVALID_ARGUMENT,
 //   reason INCOMPLETE_RESOURCE, so that a question about one record is never answered as a global one.
 // - Where the server has API keys, each call carries one in the metadata `x-internal-api-key`.
-// - Errors carry google.rpc.ErrorInfo with a stable reason. No deadline is assumed: callers set one, and treat an error as "denied".
+// - An error is not an answer: the caller treats the person as denied for this request. It retries the call while that is UNAVAILABLE, with
+//   back-off, within its own deadline; no deadline is assumed, so callers set one. Errors carry google.rpc.ErrorInfo with a stable reason.
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";

@@ -34,8 +34,8 @@ import java.util.function.Function;
 /** The permission service. Make one for the whole process: it holds one connection, shared by all calls of all threads. */
 final class Usher implements AutoCloseable {
   /**
-   * Questions only read, so that a second try is safe; the deadline of the call covers all its tries. During an outage
-   * the throttle stops the retries, instead of tripling the load. (Numbers are doubles, as in JSON: gRPC insists.)
+   * While a call is UNAVAILABLE it is retried, with back-off, within its deadline. Questions only read, so a second try is
+   * safe. During an outage the throttle stops the retries, instead of tripling the load. (Numbers are doubles, as in JSON: gRPC insists.)
    */
   private static final Map<String, ?> SERVICE_CONFIG =
       Map.of(
@@ -131,7 +131,7 @@ final class Usher implements AutoCloseable {
     channel.shutdownNow();
   }
 
-  /** Whatever goes wrong on the way, the caller holds an answer that grants nothing. */
+  /** An error is not an answer: the person is denied for this request, by a response that grants nothing. */
   private <T> Answer<T> ask(Function<PermissionServiceBlockingStub, T> call, T denied) {
     try {
       // A deadline is a point in time: set for each call, never once for the stub.

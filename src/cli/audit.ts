@@ -1,0 +1,92 @@
+import { type Command, Option } from 'commander';
+import { limitOption, momentOption } from './flags.ts';
+import { withExamples } from './help.ts';
+import { CommandFailed, type Context, print } from './io.ts';
+import { readRows } from './pages.ts';
+import { asksService, openService, type Service, type ServiceOptions } from './service.ts';
+import { moment, painter, table } from './terminal.ts';
+
+interface Options extends ServiceOptions {
+  subject?: string;
+  person?: string;
+  actor?: string;
+  app?: string;
+  action?: string;
+  from?: string;
+  to?: string;
+  limit: number;
+}
+
+interface AuditRecord {
+  at: string;
+  actor: string;
+  action: string;
+  appCode: string | null;
+  subject: string | null;
+  before: unknown;
+  after: unknown;
+}
+
+/** `usher audit`: who changed what, the newest first. */
+export function defineAudit(program: Command, context: Context): void {
+  const { clock } = context.io;
+  const command = asksService(program.command('audit'))
+    .summary('list who changed what, the newest first')
+    .description(
+      'Lists the records of what was changed and of what was refused, the newest first. All of them for SuperAdmins; with --app those of one application for its administrators too. With -o json or yaml each record comes whole.',
+    )
+    .addOption(new Option('--person <email>', 'only what was done to this person').conflicts('subject'))
+    .option('--subject <text>', 'only what was done to this; an address, or what the service names its records by')
+    .option('--actor <who>', 'only what this actor did: an address, key:NAME, idp, cli or system')
+    .option('--app <code>', 'only what was done in this application')
+    .option('--action <action>', 'only this action, for example user.blocked')
+    .addOption(
+      momentOption('--from <when>', 'only from then on: a date, a date and time (UTC), or an age such as 24h', clock),
+    )
+    .addOption(momentOption('--to <when>', 'only until then', clock))
+    .addOption(limitOption())
+    .action(async (_: Options, self: Command) => {
+      const options = self.optsWithGlobals<Options>();
+      const { io } = context;
+      const service = await openService(io, options);
+      const { rows, more } = await readRecords(service, options);
+      const lines = rows.map(({ at, actor, action, appCode, subject, ...change }) => [
+        moment(at),
+        actor,
+        action,
+        appCode ?? '-',
+        subject ?? '-',
+        inShort(change),
+      ]);
+      const heads = ['AT', 'ACTOR', 'ACTION', 'APP', 'SUBJECT', 'CHANGE'];
+      const text = rows.length === 0 ? 'No records match.' : table(heads, lines, painter(io, io.stdout));
+      await print(context, options, rows, text);
+      if (more) io.stderr.write(`There are more: raise --limit (now ${options.limit}).\n`);
+    });
+  withExamples(command, [
+    'usher audit --person clara@example.com',
+    'usher audit --app atelier --from 7d',
+    'usher audit --actor ada@example.com --from 2026-11-01 --to 2026-12-01 -o json',
+  ]);
+}
+
+async function readRecords(service: Service, options: Options): Promise<{ rows: AuditRecord[]; more: boolean }> {
+  const { subject, person, actor, action, from, to, app, limit } = options;
+  const query = { subject: person ?? subject, actor, action, from, to };
+  try {
+    return await readRows<AuditRecord>(service, '/api/admin/audit', { ...query, appCode: app }, limit);
+  } catch (error) {
+    if (app === undefined || !(error instanceof CommandFailed) || error.code !== 'FORBIDDEN') throw error;
+    // Not a SuperAdmin; administrators of the application have a list of their own.
+    return await readRows<AuditRecord>(service, `/api/applications/${encodeURIComponent(app)}/audit`, query, limit);
+  }
+}
+
+const LONGEST = 80;
+
+/** What was there and what is there since, on one line, cut where it is long. */
+function inShort({ before, after }: Pick<AuditRecord, 'before' | 'after'>): string {
+  const parts = [before, after].map((value) => (value === null ? '' : JSON.stringify(value)));
+  const text = parts[0] === '' ? (parts[1] ?? '') : parts.join(' → ');
+  return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+}

@@ -1,0 +1,135 @@
+/**
+ * Contexts: services by name, each with its URL and a credential, in one file of the user's own. The file is of mode 0600 and
+ * nothing of this program prints a credential.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { usherCommand } from '../command.ts';
+import { isSlug } from '../grammar.ts';
+import { CommandFailed, type Io } from './io.ts';
+
+export interface StoredContext {
+  url: string;
+  /** At most one of the two; neither beside a local issuer. */
+  token?: string | undefined;
+  key?: string | undefined;
+}
+
+export interface Contexts {
+  /** The name of the one in use; null for none. */
+  current: string | null;
+  /** By name, in the order in which they were first stored. */
+  byName: Map<string, StoredContext>;
+}
+
+/** The file's path; null where the environment names no directory for it. */
+export function contextsFile({ env }: Pick<Io, 'env'>): string | null {
+  const home = env.HOME ?? env.USERPROFILE;
+  const folder = env.XDG_CONFIG_HOME || env.APPDATA || (home ? join(home, '.config') : '');
+  return folder === '' ? null : join(folder, 'usher', 'contexts.json');
+}
+
+/** All of them; none where there is no file. */
+export async function readContexts(io: Pick<Io, 'env'>): Promise<Contexts> {
+  const path = contextsFile(io);
+  const text = path === null ? null : await readIfThere(path);
+  if (path === null || text === null) return { current: null, byName: new Map() };
+  const contexts = parse(text);
+  if (contexts === null) {
+    throw new CommandFailed(
+      `${path} cannot be read as contexts: remove it, then store them again with ${usherCommand('login')}.`,
+    );
+  }
+  return contexts;
+}
+
+/** Replaces the file as a whole, so that a command that is killed leaves the old one. */
+export async function writeContexts(io: Pick<Io, 'env'>, { current, byName }: Contexts): Promise<void> {
+  const path = contextsFile(io);
+  if (path === null) {
+    throw new CommandFailed('There is no place for contexts: set XDG_CONFIG_HOME or HOME to a folder.');
+  }
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const text = `${JSON.stringify({ current, contexts: [...byName].map(([name, context]) => ({ name, ...context })) }, null, 2)}\n`;
+  const temporary = `${path}.${randomUUID()}`;
+  try {
+    await writeFile(temporary, text, { mode: 0o600, flag: 'wx' });
+    await rename(temporary, path);
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}
+
+/** What `named`, USHER_CONTEXT or `usher context use` chose; null for none. */
+export async function chosenContext(io: Pick<Io, 'env'>, named: string | undefined): Promise<StoredContext | null> {
+  const contexts = await readContexts(io);
+  const name = named ?? (io.env.USHER_CONTEXT || contexts.current);
+  return name === null ? null : contextNamed(contexts, name);
+}
+
+/** Throws for one that is not stored. */
+export function contextNamed({ byName }: Contexts, name: string): StoredContext {
+  const found = byName.get(name);
+  if (found !== undefined) return found;
+  const names = byName.size === 0 ? 'none is stored yet' : `there are ${[...byName.keys()].join(', ')}`;
+  throw new CommandFailed(
+    `There is no context ${JSON.stringify(name)}: ${names} (${usherCommand('login')} stores one).`,
+    {
+      code: 'NOT_FOUND',
+    },
+  );
+}
+
+/** Whom a credential speaks for and until when, without the credential. */
+export function describeCredential({ token, key }: Omit<StoredContext, 'url'>): string {
+  if (key !== undefined) return 'key';
+  if (token === undefined) return 'none';
+  const { email, exp } = claimsOf(token);
+  const until = exp === null ? '' : ` until ${new Date(exp * 1000).toISOString().slice(0, 19)}Z`;
+  return `token${email === null ? '' : ` of ${email}`}${until}`;
+}
+
+function claimsOf(token: string): { email: string | null; exp: number | null } {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
+    const { email, exp } = (claims ?? {}) as { email?: unknown; exp?: unknown };
+    const isTime = typeof exp === 'number' && exp > 0 && exp < 4_000_000_000;
+    return { email: typeof email === 'string' ? email : null, exp: isTime ? exp : null };
+  } catch {
+    // Opaque to us: the provider's own form of a token.
+    return { email: null, exp: null };
+  }
+}
+
+async function readIfThere(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return null;
+    throw new CommandFailed(`${path} cannot be read (${code}).`);
+  }
+}
+
+/** Null for what this program does not write. */
+function parse(text: string): Contexts | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const { current, contexts } = (value ?? {}) as { current?: unknown; contexts?: unknown };
+  if (!Array.isArray(contexts) || !(current === null || typeof current === 'string')) return null;
+  const byName = new Map<string, StoredContext>();
+  for (const entry of contexts as unknown[]) {
+    const { name, url, token, key } = (entry ?? {}) as Record<string, unknown>;
+    if (typeof name !== 'string' || !isSlug(name) || typeof url !== 'string') return null;
+    if (![token, key].every((part) => part === undefined || typeof part === 'string')) return null;
+    byName.set(name, { url, token: token as string | undefined, key: key as string | undefined });
+  }
+  // The one in use may have been removed by an editor.
+  return { current: current !== null && byName.has(current) ? current : null, byName };
+}

@@ -1,0 +1,35 @@
+/** Values of options that more than one command reads. What is wrong is told with the option's name, by commander. */
+
+import { InvalidArgumentError, Option } from 'commander';
+import type { Clock } from '../clock.ts';
+
+const MOST = 100_000;
+
+/** `--limit N`: how many rows are listed. */
+export function limitOption(fallback = 50): Option {
+  return new Option('--limit <n>', `how many to list, 1 to ${MOST}`).default(fallback).argParser((text) => {
+    const limit = Number(text);
+    if (/^\d+$/.test(text) && limit >= 1 && limit <= MOST) return limit;
+    throw new InvalidArgumentError(`It must be a whole number from 1 to ${MOST}.`);
+  });
+}
+
+const UNITS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** A moment: a date, a date and time (UTC where no offset is said), or an age such as 90m, 24h or 7d. */
+export function momentOption(flags: string, description: string, clock: Clock): Option {
+  return new Option(flags, description).argParser((text) => {
+    const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
+    if (count !== undefined)
+      return new Date(clock.now() - Number(count) * UNITS[unit as keyof typeof UNITS]).toISOString();
+    const [, date, time = 'T00:00', offset = 'Z'] =
+      /^(\d{4}-\d\d-\d\d)(?:([T ]\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? [];
+    const at = date === undefined ? Number.NaN : Date.parse(`${date}${time.replace(' ', 'T')}${offset}`);
+    if (Number.isNaN(at)) {
+      throw new InvalidArgumentError(
+        'It must be a date, a date and time, or an age: 2026-11-30, 2026-11-30T09:30Z, 24h.',
+      );
+    }
+    return new Date(at).toISOString();
+  });
+}

@@ -1,0 +1,48 @@
+import type { Command } from 'commander';
+import { withExamples } from './help.ts';
+import { type Context, print } from './io.ts';
+import { asksService, openService, type ServiceOptions } from './service.ts';
+
+/** `usher grant EMAIL APP ROLE`: one role more, whatever else the person holds. */
+export function defineGrant(program: Command, context: Context): void {
+  const command = asksService(program.command('grant <email> <app> <role>'))
+    .summary('give a person a role')
+    .description(
+      'Gives a person one role in an application and leaves the others as they are. Nothing changes when they hold it already. The person need not have signed in before.',
+    )
+    .action(async (email: string, app: string, role: string, _: ServiceOptions, self: Command) => {
+      const options = self.optsWithGlobals<ServiceOptions>();
+      const service = await openService(context.io, options);
+      const response = await service.ask({
+        method: 'POST',
+        path: rolesPath(email, app),
+        body: JSON.stringify({ role }),
+      });
+      const changed = response.status === 201;
+      const text = changed ? `${email} holds ${role} in ${app} now.` : `${email} held ${role} in ${app} already.`;
+      await print(context, options, { email, app, role, changed }, text);
+    });
+  withExamples(command, ['usher grant clara@example.com atelier accountant']);
+}
+
+/** `usher revoke EMAIL APP ROLE`: one role less. */
+export function defineRevoke(program: Command, context: Context): void {
+  const command = asksService(program.command('revoke <email> <app> <role>'))
+    .summary('take a role from a person')
+    .description(
+      'Takes one role in an application from a person and leaves the others as they are. Fails when they do not hold it.',
+    )
+    .action(async (email: string, app: string, role: string, _: ServiceOptions, self: Command) => {
+      const options = self.optsWithGlobals<ServiceOptions>();
+      const service = await openService(context.io, options);
+      await service.ask({ method: 'DELETE', path: `${rolesPath(email, app)}/${encodeURIComponent(role)}` });
+      const text = `${email} no longer holds ${role} in ${app}.`;
+      await print(context, options, { email, app, role, changed: true }, text);
+    });
+  withExamples(command, ['usher revoke clara@example.com atelier accountant']);
+}
+
+/** The roles that a person holds in an application. */
+export function rolesPath(email: string, app: string): string {
+  return `/api/users/${encodeURIComponent(email)}/apps/${encodeURIComponent(app)}/roles`;
+}

@@ -1,0 +1,16 @@
+/** What the help of every command has in common. */
+
+import type { Command } from 'commander';
+import { usherCommand } from '../command.ts';
+
+/** Ends the help of a command with lines that can be pasted; `usher ARGS` in them is written as this installation runs it. */
+export function withExamples(command: Command, lines: readonly string[]): void {
+  command.addHelpText('after', `\nExamples:\n${lines.map((line) => `  ${asTyped(line)}`).join('\n')}`);
+}
+
+function asTyped(line: string): string {
+  return line.replace(
+    /\busher ([a-z][^|>)]*)/,
+    (_, args: string) => usherCommand(args.trimEnd()) + args.slice(args.trimEnd().length),
+  );
+}

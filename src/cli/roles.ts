@@ -1,0 +1,40 @@
+import type { Command } from 'commander';
+import { rolesPath } from './grant.ts';
+import { withExamples } from './help.ts';
+import { CommandFailed, type Context, print } from './io.ts';
+import { asksService, openService, type ServiceOptions } from './service.ts';
+import { painter, table } from './terminal.ts';
+
+interface Role {
+  code: string;
+  description: string | null;
+}
+
+/** `usher roles APP` and `usher roles EMAIL APP`: the roles there are, or those that a person holds. */
+export function defineRoles(program: Command, context: Context): void {
+  const command = asksService(program.command('roles'))
+    .argument('<app or email>', "an application, or a person's address before it")
+    .argument('[app]', 'the application, behind an address')
+    .usage('[options] <app> | <email> <app>')
+    .summary('list the roles of an application, or those that a person holds in it')
+    .description('Lists the roles of an application. With an address before it: those that the person holds there.')
+    .action(async (first: string, second: string | undefined, _: ServiceOptions, self: Command) => {
+      const options = self.optsWithGlobals<ServiceOptions>();
+      const [email, app] = second === undefined ? [null, first] : [first, second];
+      if ((email ?? '@').includes('@') !== true || app.includes('@')) {
+        throw new CommandFailed('usher roles takes an application, or an address and an application.', {
+          code: 'USAGE',
+        });
+      }
+      const service = await openService(context.io, options);
+      const path = email === null ? `/api/applications/${encodeURIComponent(app)}/roles` : rolesPath(email, app);
+      const { body } = await service.json({ method: 'GET', path });
+      const roles = (body as { data: Role[] }).data;
+      const { io } = context;
+      const rows = roles.map(({ code, description }) => [code, description ?? '']);
+      const none = email === null ? `${app} has no roles.` : `${email} holds no role in ${app}.`;
+      const text = rows.length === 0 ? none : table(['ROLE', 'DESCRIPTION'], rows, painter(io, io.stdout));
+      await print(context, options, roles, text);
+    });
+  withExamples(command, ['usher roles atelier', 'usher roles clara@example.com atelier']);
+}

@@ -1,0 +1,68 @@
+import { type Command, Option } from 'commander';
+import { limitOption } from './flags.ts';
+import { withExamples } from './help.ts';
+import { type Context, print } from './io.ts';
+import { readRows } from './pages.ts';
+import { asksService, openService, type ServiceOptions } from './service.ts';
+import { moment, painter, table } from './terminal.ts';
+
+interface Options extends ServiceOptions {
+  app?: string;
+  q?: string;
+  active?: boolean;
+  inactive?: boolean;
+  limit: number;
+}
+
+interface User {
+  email: string;
+  displayName: string | null;
+  active: boolean;
+  blocked: boolean;
+  registered: boolean;
+  /** SuperAdmins alone are told. */
+  isSuperAdmin?: boolean;
+  lastLoginAt: string | null;
+}
+
+/** `usher users`: the people that the service knows. */
+export function defineUsers(program: Command, context: Context): void {
+  const command = asksService(program.command('users'))
+    .summary('list the people that the service knows')
+    .description(
+      'Lists people in the order in which their addresses were first mentioned. Administrators who are not SuperAdmins see those of their applications.',
+    )
+    .option(
+      '--app <code>',
+      'only people of this application: with a role, an override, preferences, a login, or its administration',
+    )
+    .option('--q <text>', 'only people whose address or name holds this text')
+    .addOption(new Option('--active', 'only active people').conflicts('inactive'))
+    .option('--inactive', 'only inactive people')
+    .addOption(limitOption())
+    .action(async (_: Options, self: Command) => {
+      const options = self.optsWithGlobals<Options>();
+      const { io } = context;
+      const service = await openService(io, options);
+      const active = options.active ? 'true' : options.inactive ? 'false' : undefined;
+      const query = { appCode: options.app, q: options.q, active };
+      const { rows, more } = await readRows<User>(service, '/api/users', query, options.limit);
+      const lines = rows.map((user) => [user.email, user.displayName ?? '-', moment(user.lastLoginAt), remarks(user)]);
+      const text =
+        rows.length === 0
+          ? 'No people match.'
+          : table(['EMAIL', 'NAME', 'LAST LOGIN', 'REMARKS'], lines, painter(io, io.stdout));
+      await print(context, options, rows, text);
+      if (more) io.stderr.write(`There are more: raise --limit (now ${options.limit}).\n`);
+    });
+  withExamples(command, [
+    'usher users --app atelier',
+    'usher users --q clara -o json',
+    'usher users --inactive --limit 1000',
+  ]);
+}
+
+function remarks({ active, blocked, registered, isSuperAdmin }: User): string {
+  const state = active ? [] : [blocked ? 'blocked' : 'inactive'];
+  return [...state, ...(isSuperAdmin ? ['SuperAdmin'] : []), ...(registered ? [] : ['never signed in'])].join(', ');
+}

@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { openApiDocument } from '../src/gateway/openapi.ts';
+import { gatewayRoutes } from '../src/gateway/routes.ts';
+
+/** What callers are advised to do with an error, wherever they may read it: two advices would be worse than none. */
+
+const ROOT = join(import.meta.dirname, '..');
+
+/** Running text: without the marks of comments and Markdown, and without line breaks. */
+function prose(text: string): string {
+  return text
+    .replace(/^\s*(?:\/\/|\/?\*+|#+|-)\s?/gm, ' ')
+    .replace(/[`*]/g, '')
+    .replace(/\s+/g, ' ');
+}
+
+function read(path: string): string {
+  return prose(readFileSync(join(ROOT, path), 'utf8'));
+}
+
+const OPENAPI = prose(
+  JSON.stringify(openApiDocument(gatewayRoutes({ production: false }), '1.0.0')).replaceAll('\\n', ' '),
+);
+
+const PLACES: readonly [string, string][] = [
+  ['the OpenAPI document', OPENAPI],
+  ...[
+    'README.md',
+    'docs/reliability.md',
+    'docs/operations.md',
+    'docs/guides/frontend.md',
+    'proto/usher/permission/v1/permission.proto',
+    'examples/clients/README.md',
+    'examples/clients/typescript/usher.ts',
+    'examples/clients/typescript/gen/usher/permission/v1/permission_pb.ts',
+    'examples/clients/python/usher_client.py',
+    'examples/clients/go/usher.go',
+    'examples/clients/java/src/main/java/com/example/Usher.java',
+  ].map((path): [string, string] => [path, read(path)]),
+];
+
+describe.each(PLACES)('%s', (_, text) => {
+  test('callers are told that an error is not an answer, to deny, and to retry while UNAVAILABLE', () => {
+    expect(text).toMatch(/an error is not an answer/i);
+    expect(text).toMatch(
+      /(?:treats? the (?:person|user) as denied|den(?:y|ied)\b.*for this request|for this request.*\bdenied)/i,
+    );
+    expect(text).toMatch(/retr(?:y|ied|ies).{0,60}(?:UNAVAILABLE|503)|503.{0,20}retry|UNAVAILABLE.{0,160}retry/i);
+  });
+});
+
+test('nobody is told to ignore the denial, or to retry anything else of the kind', () => {
+  const documents = ['docs', 'docs/guides', 'examples/clients'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => read(`${folder}/${name}`)),
+  );
+  for (const text of [...documents, ...PLACES.map(([, place]) => place)]) {
+    expect(text).not.toMatch(/never read it as .?denied|not a denial|is no denial/i);
+  }
+});
+
+test('every client retries UNAVAILABLE and nothing else', () => {
+  for (const [place, text] of PLACES.filter(([path]) => /usher(?:_client)?\.(?:ts|py|go)$|Usher\.java$/.test(path))) {
+    const [, codes = ''] = /retryableStatusCodes\W+(?:List\.of\()?([^\])]*)/.exec(text) ?? [];
+    expect({ place, codes: codes.match(/[A-Z_]{3,}/g) }).toEqual({ place, codes: ['UNAVAILABLE'] });
+  }
+});
+
+test('no document names the bare npm name, which belongs to somebody else', () => {
+  const folders = readdirSync(ROOT, { withFileTypes: true }).filter(
+    ({ name }) => !['node_modules', '.git'].includes(name),
+  );
+  const everywhere = folders
+    .flatMap((entry) =>
+      entry.isDirectory()
+        ? readdirSync(join(ROOT, entry.name), { recursive: true, encoding: 'utf8' }).map((path) =>
+            join(entry.name, path),
+          )
+        : [entry.name],
+    )
+    .filter(
+      (path) =>
+        !/(?:^|\/)(?:node_modules|\.git|dist|\.usher|gen)(?:\/|$)/.test(path) &&
+        /\.(?:md|ts|js|mjs|ya?ml|json|sh|proto|py|go|java)$/.test(path),
+    );
+  expect(everywhere.length).toBeGreaterThan(400);
+  const bare =
+    /\b(?:npx|npm (?:i|install|exec)(?: -\S+| --\S+)*|pnpm dlx|yarn dlx|bunx) (?:--yes |-y )?usher\b(?!-service)/;
+  const wrong = everywhere.filter(
+    (path) => path !== 'test/advice.test.ts' && bare.test(readFileSync(join(ROOT, path), 'utf8')),
+  );
+  expect(wrong).toEqual([]);
+});

@@ -1,0 +1,73 @@
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { parseAllDocuments } from 'yaml';
+import { Double, refusal } from './double.ts';
+import { usher } from './harness.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const DOCUMENTS = ['.', 'docs', 'docs/guides', 'examples/clients'].flatMap((folder) =>
+  readdirSync(join(ROOT, folder))
+    .filter((name) => name.endsWith('.md') && name !== 'CHANGELOG.md')
+    .map((name) => join(folder, name)),
+);
+
+/** The commands in fenced code, and those that a sentence names with its arguments in `…`. */
+function commandsIn(text: string): string[] {
+  const fenced = [...text.matchAll(/^```\w*\n([\s\S]*?)^```/gm)].flatMap(([, block = '']) => block.split('\n'));
+  const lines = fenced.filter((line) => !/^\s*#/.test(line)).map((line) => line.replace(/\s#.*$/, ''));
+  return lines.flatMap((line) => line.match(/(?:\busher -- |(?<![\w./@-])usher (?=[a-z]+))[^|;>)&`]*/g) ?? []);
+}
+
+const double = new Double();
+beforeAll(() => double.start());
+afterAll(() => double.stop());
+
+describe.each(DOCUMENTS.filter((path) => commandsIn(readFileSync(join(ROOT, path), 'utf8')).length > 0))(
+  '%s',
+  (path) => {
+    test('every command that the document names is one, with the options that it has', async () => {
+      double.answer = () => refusal(503, 'UNAVAILABLE');
+      const env = {
+        USHER_URL: double.url,
+        XDG_CONFIG_HOME: mkdtempSync(join(tmpdir(), 'usher-config-')),
+        DATA_DIR: mkdtempSync(join(tmpdir(), 'usher-data-')),
+        DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/nowhere',
+      };
+      for (const command of commandsIn(readFileSync(join(ROOT, path), 'utf8'))) {
+        const text = command
+          .replace(/^usher (?:-- )?/, '')
+          .replace(/<.*/, '')
+          .replaceAll(/https?:\/\/\S+/g, double.url);
+        if (text.startsWith('()') || text.startsWith('serve')) continue;
+        const { code, stderr } = await usher([...text.trim().split(/\s+/), '--json'], { env, stdin: 'text' });
+        const failure = code === 0 ? null : (JSON.parse(stderr) as { code: string; message: string });
+        expect({ command, wrong: failure?.code === 'USAGE' ? failure.message : null }).toEqual({
+          command,
+          wrong: null,
+        });
+      }
+    });
+  },
+);
+
+test('commands are found where documents name them', () => {
+  const found = DOCUMENTS.flatMap((path) => commandsIn(readFileSync(join(ROOT, path), 'utf8')));
+  expect(found.length).toBeGreaterThan(40);
+  expect(found).toEqual(
+    expect.arrayContaining([expect.stringMatching(/^usher -- /), expect.stringMatching(/^usher apply /)]),
+  );
+});
+
+test('the pipelines of the guide are YAML, and plan, apply and look for drift', () => {
+  const guide = readFileSync(join(ROOT, 'docs/guides/policies-in-ci.md'), 'utf8');
+  const files = [...guide.matchAll(/^```yaml\n([\s\S]*?)^```/gm)].map(([, text = '']) => text);
+  expect(files).toHaveLength(2);
+  for (const text of files) {
+    const [document] = parseAllDocuments(text);
+    expect([...(document?.errors ?? []), ...(document?.warnings ?? [])]).toEqual([]);
+    const pipeline = JSON.stringify(document);
+    for (const step of ['--dry-run', 'apply policies/*.yaml"', '--dry-run --prune']) expect(pipeline).toContain(step);
+  }
+});

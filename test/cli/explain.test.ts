@@ -1,0 +1,254 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { type Outcome, type RunningService, startService, usher } from './harness.ts';
+
+/** Why `usher check` says what it says, over a service: every rule, every way of not being granted, every kind of caller. */
+
+const KEY = 'a-key-that-may-ask-checks-only';
+const WEBHOOK_SECRET = 'a-secret-of-the-identity-provider';
+const STUDIO = `
+application: {code: studio, name: Studio}
+entities: [{code: project, name: Project}, {code: document, name: Document}]
+permissions:
+  - {code: project.access, type: tiered}
+  - {code: project.archive, type: binary}
+roles:
+  - {code: reader, permissions: {project.access: view}}
+  - {code: idle, permissions: {}}
+admins: [nora@example.com]
+assignments:
+  - {email: ada@example.com, roles: [reader]}
+  - {email: blocked@example.com, roles: [reader]}
+  - {email: left@example.com, roles: [reader]}
+  - {email: idle@example.com, roles: [idle]}
+overrides:
+  - {email: ada@example.com, resourceType: project, resourceId: shut, permission: project.access, granted: false}
+  - {email: ada@example.com, resourceType: project, resourceId: open, permission: project.access, granted: true}
+  - {email: idle@example.com, resourceType: project, resourceId: '7', permission: project.archive, granted: true}
+`;
+
+let service: RunningService;
+
+beforeAll(async () => {
+  service = await startService({
+    INTERNAL_API_KEY: `checks:check:${KEY}`,
+    IDP_WEBHOOK_SECRET: WEBHOOK_SECRET,
+    SUPERADMINS: 'admin@example.com,away@example.com',
+  });
+  Object.assign(service.env, { INTERNAL_API_KEY: `checks:check:${KEY}`, SUPERADMINS: 'admin@example.com' });
+  await apply(STUDIO);
+  await apply('application: {code: hollow, name: Hollow}\nadmins: [nora@example.com]\n');
+  // The override that stands becomes dormant.
+  await apply(
+    'application: {code: studio, name: Studio}\npermissions: [{code: project.archive, type: binary, global: true}]\n',
+  );
+  const token = await tokenOf('admin@example.com');
+  for (const email of ['blocked@example.com', 'away@example.com']) {
+    const response = await fetch(`${service.url}/api/users/${email}/active`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: '{"active": false}',
+    });
+    expect(response.status).toBe(200);
+  }
+  const left = await fetch(`${service.url}/api/idp/webhook`, {
+    method: 'POST',
+    headers: { 'x-webhook-secret': WEBHOOK_SECRET, 'content-type': 'application/json' },
+    body: JSON.stringify({ eventType: 'user.deactivated', user: { email: 'left@example.com' } }),
+  });
+  expect(left.status).toBe(200);
+}, 120_000);
+afterAll(() => service.remove(), 30_000);
+
+async function apply(manifest: string): Promise<void> {
+  const file = join(mkdtempSync(join(tmpdir(), 'usher-cli-')), 'manifest.yaml');
+  writeFileSync(file, manifest);
+  const { code, stderr } = await usher(['apply', file], { env: service.env });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+}
+
+async function tokenOf(email: string): Promise<string> {
+  return (await usher(['token', email], { env: service.env })).stdout.trim();
+}
+
+async function reasonFor(argv: readonly string[]): Promise<string> {
+  const outcome: Outcome = await usher(['check', ...argv, '--json'], { env: service.env });
+  expect(outcome).toMatchObject({ code: 0, stderr: '' });
+  const { allowed, reason } = JSON.parse(outcome.stdout) as { allowed: boolean; reason: string };
+  return `${allowed ? 'allowed' : 'denied'}: ${reason}`;
+}
+
+const NO_TYPE = 'no rule grants it, and studio lists no resource type projekt (it lists document, project)';
+
+describe('the reason of a decision', () => {
+  test.each([
+    [
+      'rule 1, blocked',
+      'blocked@example.com studio project.access',
+      'denied: the account is inactive: an administrator blocked it',
+    ],
+    [
+      'rule 1, by the provider',
+      'left@example.com studio project.access',
+      'denied: the account is inactive: the identity provider deactivated it',
+    ],
+    [
+      'rule 1 before rule 2',
+      'away@example.com studio project.access',
+      'denied: the account is inactive: an administrator blocked it',
+    ],
+    [
+      'rule 1 before rule 2, undefined',
+      'away@example.com nowhere x',
+      'denied: the account is inactive: an administrator blocked it',
+    ],
+    ['rule 2', 'admin@example.com studio project.access', 'allowed: a SuperAdmin is allowed everything'],
+    [
+      'rule 2, undefined',
+      'admin@example.com nowhere x',
+      'allowed: a SuperAdmin is allowed everything (nowhere defines no permission x)',
+    ],
+    [
+      'rule 3',
+      'nora@example.com studio project.access',
+      'allowed: an administrator of the application is allowed everything in it',
+    ],
+    [
+      'rule 3, undefined',
+      'nora@example.com studio x',
+      'allowed: an administrator of the application is allowed everything in it (studio defines no permission x)',
+    ],
+    [
+      'rule 3, nothing defined',
+      'nora@example.com hollow x',
+      'allowed: an administrator of the application is allowed everything in it (hollow defines no permission x)',
+    ],
+    [
+      'rule 4, granting',
+      'ada@example.com studio project.access --resource project:open --level edit',
+      'allowed: an override grants edit',
+    ],
+    [
+      'rule 4, denying',
+      'ada@example.com studio project.access --resource project:shut',
+      'denied: an override denies it',
+    ],
+    [
+      'rule 4, dormant',
+      'idle@example.com studio project.archive --resource project:7',
+      'denied: no rule grants it, and the override for project:7 does not count, because project.archive is global',
+    ],
+    [
+      'rule 4, global',
+      'ada@example.com studio project.archive --resource project:7',
+      'denied: no rule grants it, and overrides for single records do not count, because project.archive is global',
+    ],
+    ['rule 5', 'ada@example.com studio project.access', 'allowed: a role grants view'],
+    [
+      'rule 5, level',
+      'ada@example.com studio project.access --level edit',
+      'denied: a role grants view, edit is needed',
+    ],
+    ['rule 6', 'ada@example.com studio project.archive', 'denied: no rule grants it'],
+    ['rule 6, a role that grants nothing', 'idle@example.com studio project.access', 'denied: no rule grants it'],
+    [
+      'unknown person',
+      'stranger@example.com studio project.access',
+      'denied: no rule grants it: stranger@example.com is not known here',
+    ],
+    [
+      'unknown permission',
+      'ada@example.com studio project.acess',
+      'denied: studio defines no permission project.acess',
+    ],
+    ['nothing defined', 'ada@example.com hollow x', 'denied: hollow defines no permission x'],
+    ['unknown application', 'ada@example.com nowhere x', 'denied: there is no application nowhere'],
+    ['reserved application code', 'ada@example.com inbox x', 'denied: there is no application inbox'],
+    ['unknown resource type', 'idle@example.com studio project.access --resource projekt:1', `denied: ${NO_TYPE}`],
+    [
+      'malformed resource type',
+      'ada@example.com studio project.access --resource Project:1',
+      'denied: "Project" cannot be a resource type (lower-case letters and digits, joined by . _ or -, at most 64)',
+    ],
+    [
+      'malformed application',
+      'ada@example.com Studio project.access',
+      'denied: "Studio" cannot be an application code (lower-case letters and digits, joined by . _ or -, at most 64)',
+    ],
+    [
+      'malformed permission',
+      'ada@example.com studio project:access',
+      'denied: "project:access" cannot be a permission code (letters and digits, joined by . _ or -, at most 128)',
+    ],
+    ['malformed address', 'ada studio project.access', 'denied: "ada" is not an e-mail address'],
+    [
+      'malformed for SuperAdmins as well',
+      'admin@example.com Studio x',
+      'denied: "Studio" cannot be an application code (lower-case letters and digits, joined by . _ or -, at most 64)',
+    ],
+  ])('the reason is right for %s', async (_, question, answer) => {
+    expect(await reasonFor(question.split(' '))).toBe(answer);
+  });
+});
+
+describe('what the caller cannot see is left open', () => {
+  const OPEN = "the account is inactive (an administrator's token tells which)";
+
+  test.each([
+    ['blocked@example.com studio project.access', `denied: no rule grants it, or ${OPEN}`],
+    ['stranger@example.com studio project.access', `denied: no rule grants it, or ${OPEN}`],
+    ['ada@example.com studio project.archive', 'denied: no rule grants it'],
+    ['ada@example.com nowhere x', `denied: there is no application nowhere, or it defines no permissions, or ${OPEN}`],
+    ['stranger@example.com studio x', `denied: studio defines no permission x, or ${OPEN}`],
+    ['ada@example.com studio project.access --resource project:shut', 'denied: an override denies it'],
+    ['admin@example.com nowhere x', 'allowed: a SuperAdmin is allowed everything (nowhere defines no permission x)'],
+  ])('a key is told no more than it can see: %s', async (question, answer) => {
+    expect(await reasonFor([...question.split(' '), '--key', KEY])).toBe(answer);
+  });
+
+  test.each([
+    ['blocked@example.com studio project.access', 'denied: the account is inactive'],
+    ['ada@example.com studio project.archive', 'denied: no rule grants it'],
+    ['idle@example.com studio project.access', 'denied: no rule grants it'],
+    [
+      'ada@example.com studio project.access --resource project:shut',
+      "denied: no rule grants it, or an override denies it (an administrator's token tells which)",
+    ],
+    [
+      'nora@example.com studio project.access',
+      'allowed: an administrator of the application is allowed everything in it',
+    ],
+  ])('people who ask about themselves are told no more than they can see: %s', async (question, answer) => {
+    const [email = ''] = question.split(' ');
+    expect(await reasonFor([...question.split(' '), '--token', await tokenOf(email)])).toBe(answer);
+  });
+
+  test('an administrator of the application sees that one of its people is blocked', async () => {
+    const nora = ['--key', KEY, '--token', await tokenOf('nora@example.com')];
+    expect(await reasonFor(['blocked@example.com', 'studio', 'project.access', ...nora])).toBe(
+      'denied: the account is inactive: an administrator blocked it',
+    );
+    expect(await reasonFor(['stranger@example.com', 'studio', 'project.access', ...nora])).toBe(
+      `denied: no rule grants it, or ${OPEN}`,
+    );
+  });
+});
+
+describe('check --exit-code', () => {
+  test.each([
+    ['0 for an allowed person', 'ada@example.com studio project.access', 0],
+    ['2 for a denied person', 'ada@example.com studio project.archive', 2],
+    ['1 for a question that is refused', 'ada@example.com studio project.access --level write', 1],
+    ['1 for a service that does not answer', 'ada@example.com studio project.access --url http://127.0.0.1:1', 1],
+    ['1 for a key that the service does not know', 'ada@example.com studio project.access --key unknown', 1],
+  ])('check --exit-code ends with %s', async (_, question, code) => {
+    expect((await usher(['check', ...question.split(' '), '--exit-code'], { env: service.env })).code).toBe(code);
+  });
+
+  test('without --exit-code a denial ends with 0', async () => {
+    const denied = ['check', 'ada@example.com', 'studio', 'project.archive'];
+    expect((await usher(denied, { env: service.env })).code).toBe(0);
+  });
+});
