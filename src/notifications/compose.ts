@@ -1,5 +1,6 @@
 /** What a send says to each of its recipients: variants chosen, variables given, templates rendered. Before any write. */
 
+import { AUTH_TYPE } from '../administration/panel.ts';
 import { UsherError } from '../errors.ts';
 import { SYSTEM_LANGUAGE } from '../grammar.ts';
 import type { Tx } from '../persistence/database.ts';
@@ -70,7 +71,7 @@ const MAX_PUSH_BODY = 4000;
 
 /** UNKNOWN_REFERENCE for a type or a template key that the application does not have. */
 export async function gather(tx: Tx, app: ApplicationRow, order: SendOrder): Promise<Material> {
-  const type = await findType(tx, app.id, order.type);
+  const type = order.type === AUTH_TYPE ? undefined : await findType(tx, app.id, order.type);
   if (type === undefined) throw unknownReference('type', `type names no notification type of ${app.code}`);
   const variants = await findVariants(tx, app.id, type.id, order.templateKey ?? 'default');
   if (order.templateKey !== null && variants.length === 0) {
