@@ -54,9 +54,12 @@ export interface Rendered {
   readonly url: string | null;
 }
 
-/** A rendered job, or why it could not be: a sentence for whoever wrote the template. */
+/**
+ * A rendered job, or why it could not be: a sentence for whoever wrote the template. `bytes` is the size of `rendered` as JSON in
+ * UTF-8, which is what it takes to store it. It is counted here, beside the service.
+ */
 export type RenderOutcome =
-  | { readonly ok: true; readonly rendered: Rendered }
+  | { readonly ok: true; readonly rendered: Rendered; readonly bytes: number }
   | { readonly ok: false; readonly problem: string };
 
 export type ToProcess =

@@ -174,7 +174,10 @@ export class RenderProcess {
     }
     const task = this.#task;
     if (task === null) return;
-    if (task.take(message)) this.#finish();
+    const isDone = task.take(message);
+    // Whoever took the message may have ended this process.
+    if (this.#gone !== null) return;
+    if (isDone) this.#finish();
     else this.#begin();
   }
 
