@@ -215,7 +215,7 @@ async function plainMessages({ type, readers }: Material, order: SendOrder, tota
     subject,
     ...plainMail({ subject, body, url: order.url }),
     pushTitle: null,
-    pushBody: body,
+    pushBody: cut(body),
     url: null,
   });
   total.add(wording.bytes * order.recipients.length);
