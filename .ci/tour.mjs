@@ -10,7 +10,10 @@ const { USHER_URL: rest = 'http://127.0.0.1:8080', USHER_GRPC: grpc = '127.0.0.1
 const here = (text) => text.replaceAll('http://localhost:8080', rest).replaceAll('localhost:50051', grpc);
 
 const named = process.argv.slice(2);
-for (const document of named.length > 0 ? named : ['README.md', 'docs/guides/first-application.md', 'docs/guides/notifications.md']) run(document);
+for (const document of named.length > 0
+  ? named
+  : ['README.md', 'docs/guides/first-application.md', 'docs/guides/notifications.md'])
+  run(document);
 
 function run(document) {
   const steps = stepsOf(document);

@@ -11,13 +11,13 @@ const MIB = 1024 * 1024;
 
 /** Bytes of one send, all recipients together: what is stored for it. */
 export const MAX_SEND_BYTES = 64 * MIB;
-/** Bytes that are held for all callers. */
+/** Bytes that all callers may hold together. */
 const MAX_HELD_BYTES = 256 * MIB;
-/** Of the heap. A text can take two bytes for each byte that it is stored in, and garbage comes on top. */
+/** The budget is this fraction of the heap: in memory a text can take twice its stored size, and garbage comes on top. */
 const SHARE_OF_HEAP = 8;
-/** Whoever holds no more than this also has what large sends leave free. */
+/** A caller who holds at most this much may use the whole budget: large sends never shut small ones out. */
 const SMALL_BYTES = MIB;
-/** Of what may be held, for those who hold more. */
+/** The share of the budget that callers who hold more may use. */
 const SHARE_OF_LARGE = 0.75;
 
 export class RenderBudget {

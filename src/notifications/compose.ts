@@ -70,7 +70,7 @@ const MAX_PUSH_BODY = 4000;
 
 /**
  * UNKNOWN_REFERENCE for a type or a template key that the application does not have, and for `auth_idp` in every application: those
- * mails are the identity provider's alone, and whoever else sent one could put any link into a genuine password mail.
+ * mails are the identity provider's alone. A sender with a key could otherwise put any link into a genuine password mail.
  */
 export async function gather(tx: Tx, app: ApplicationRow, order: SendOrder): Promise<Material> {
   const type = order.type === AUTH_TYPE ? undefined : await findType(tx, app.id, order.type);

@@ -37,7 +37,7 @@ export type PersonalOutcome = Wording | Extract<RenderOutcome, { ok: false }>;
 export interface Wording {
   readonly ok: true;
   readonly subject: string;
-  /** Of what `rendered` answers, as JSON in UTF-8: what it takes to store it. */
+  /** The size of `rendered()` as JSON in UTF-8: what storing it takes. */
   readonly bytes: number;
   rendered(): Rendered;
   /** What an inbox shows beside the subject, put together without the rest. */

@@ -33,7 +33,8 @@ export function plainHtml(text: string): string {
   if (text.trim() === '') return '';
   // Escaped as a whole, which is ten times as fast as piece by piece: a text may have a hundred thousand paragraphs.
   return escapeHtml(text)
-    .split(/\r?\n[\t ]*\r?\n/)
-    .map((paragraph) => `<p dir="auto">${paragraph.trim().replace(/\r?\n/g, '<br>')}</p>`)
+    .replaceAll('\r\n', '\n')
+    .split(/\n[\t ]*\n/)
+    .map((paragraph) => `<p dir="auto">${paragraph.trim().replaceAll('\n', '<br>')}</p>`)
     .join('\n');
 }

@@ -38,9 +38,9 @@ const MAX_ANALYSES = 200;
 
 type Work = (worker: RenderProcess) => Promise<void>;
 
-/** Who watches over a call of `render`. */
+/** Bounds on one call of `render`. */
 export interface RenderWatch {
-  /** Aborted when nobody waits for the outcomes any more: what is under way is ended. */
+  /** Aborting it ends the call, and the processes that work for it. */
   readonly signal?: AbortSignal | undefined;
   /** Called with the size of each outcome as it arrives; what it throws ends the call. */
   readonly charge?: (bytes: number) => void;

@@ -70,7 +70,7 @@ export interface SendsOptions {
 /** What a caller may say beside the order. */
 export interface SendOptions {
   readonly idempotencyKey?: string | null;
-  /** Aborted when nobody waits for the answer any more. A send that is not being stored by then is given up. */
+  /** Aborting it ends a send that is not being stored yet. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -156,7 +156,7 @@ export class Sends {
     const { renderer, unsubscriptions, turns, allowHttp } = this.#options;
     const messages = await compose(material, order, renderer, watch);
     const stored = () => {
-      // From here on it is finished: who asks again with the key then gets its answer, however slow the database is.
+      // Once its transaction has begun, a send is finished: a caller that asks again with the key gets its answer.
       signal?.throwIfAborted();
       return write(async (tx) => {
         const about = { app, order, request, material, messages, unsubscriptions, allowHttp, unknown };

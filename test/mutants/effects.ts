@@ -31,7 +31,7 @@ export const SENDING: readonly Mutant[] = [
     'notifications/idempotency',
   ),
   mutant(
-    'a mail of the identity provider is sent by whoever may send',
+    'a key of scope notify sends mails of the identity provider',
     'notifications/compose.ts',
     'order.type === AUTH_TYPE ? undefined : ',
     '',

@@ -55,8 +55,8 @@ export interface Rendered {
 }
 
 /**
- * A rendered job, or why it could not be: a sentence for whoever wrote the template. `bytes` is the size of `rendered` as JSON in
- * UTF-8, which is what it takes to store it. It is counted here, beside the service.
+ * A rendered job, or a sentence for the template's author that says why it could not be rendered. `bytes` is the size of `rendered`
+ * as JSON in UTF-8: what storing it takes. The rendering process counts it, so that the service need not.
  */
 export type RenderOutcome =
   | { readonly ok: true; readonly rendered: Rendered; readonly bytes: number }

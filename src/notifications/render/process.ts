@@ -175,7 +175,7 @@ export class RenderProcess {
     const task = this.#task;
     if (task === null) return;
     const isDone = task.take(message);
-    // Whoever took the message may have ended this process.
+    // Taking the message may have ended this process: a budget is spent.
     if (this.#gone !== null) return;
     if (isDone) this.#finish();
     else this.#begin();

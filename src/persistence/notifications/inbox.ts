@@ -8,7 +8,7 @@ export interface InboxRow {
   appName: string;
   type: string;
   subject: string;
-  /** Plain text. Null where nothing was said beside the subject, and of what was sent before bodies were kept. */
+  /** Plain text. Null where the send had none, and for notifications from before bodies were kept. */
   body: string | null;
   url: string | null;
   icon: string | null;
