@@ -5,6 +5,7 @@ import type { Config } from './config.ts';
 import type { DeliveryBell } from './delivery/queue.ts';
 import { Turns } from './directory/turns.ts';
 import type { Services } from './gateway/services.ts';
+import { RenderBudget } from './notifications/budget.ts';
 import { Inbox } from './notifications/inbox.ts';
 import { SendLog } from './notifications/log.ts';
 import { Preferences } from './notifications/preferences.ts';
@@ -52,6 +53,7 @@ export function buildNotifications(ground: NotificationsGround): BuiltNotificati
   const { config, database, clock, log, unsubscriptions, bell, isActive, revision } = ground;
   const allowHttp = !config.production;
   const renderer = new Renderer(clock);
+  const budget = new RenderBudget();
   const streams = new InboxStreams({ database, clock, log, isActive, revision });
   const arrived = streams.changed;
   // A quarter of the connections: two large sends keep a database server busy, and a third one would wait for their locks.
@@ -60,9 +62,9 @@ export function buildNotifications(ground: NotificationsGround): BuiltNotificati
   return {
     services: {
       notificationTypes: new NotificationTypes(database),
-      templates: new Templates({ database, renderer, allowHttp }),
+      templates: new Templates({ database, renderer, budget, allowHttp }),
       notificationPreferences: new Preferences(database),
-      sends: new Sends({ database, renderer, unsubscriptions, turns, allowHttp, arrived, ring: bell.ring }),
+      sends: new Sends({ database, renderer, budget, unsubscriptions, turns, allowHttp, arrived, ring: bell.ring }),
       sendLog: new SendLog(database, bell.ring),
       inbox: new Inbox(database, streams.changed),
       inboxStreams: streams,

@@ -4,7 +4,7 @@
 export interface TypeSwitches {
   readonly emailEnabled: boolean;
   readonly pushEnabled: boolean;
-  /** False: the user's switches count for nothing, the application's included. */
+  /** False: the type's defaults hold, whatever the user chose for it or for the application. */
   readonly userCanDisable: boolean;
   readonly defaultEmail: boolean;
   readonly defaultPush: boolean;
@@ -28,13 +28,11 @@ export type Channels =
 /** The channels that apply, or why the notification does not even reach the inbox. */
 export function channelsFor(type: TypeSwitches, recipient: RecipientSwitches): Channels {
   if (!recipient.active) return { suppressed: 'user_inactive' };
-  if (!type.userCanDisable) {
-    return { suppressed: null, email: type.emailEnabled, push: type.pushEnabled && recipient.subscribed };
-  }
-  if (!recipient.application) return { suppressed: 'notifications_disabled' };
+  const chosen = type.userCanDisable ? recipient : { application: true, email: null, push: null };
+  if (!chosen.application) return { suppressed: 'notifications_disabled' };
   return {
     suppressed: null,
-    email: type.emailEnabled && (recipient.email ?? type.defaultEmail),
-    push: type.pushEnabled && (recipient.push ?? type.defaultPush) && recipient.subscribed,
+    email: type.emailEnabled && (chosen.email ?? type.defaultEmail),
+    push: type.pushEnabled && (chosen.push ?? type.defaultPush) && recipient.subscribed,
   };
 }

@@ -1,5 +1,6 @@
 /** What a send says to each of its recipients: variants chosen, variables given, templates rendered. Before any write. */
 
+import { AUTH_TYPE } from '../administration/panel.ts';
 import { UsherError } from '../errors.ts';
 import { SYSTEM_LANGUAGE } from '../grammar.ts';
 import type { Tx } from '../persistence/database.ts';
@@ -9,9 +10,10 @@ import { findReaders, type ReaderRow } from '../persistence/notifications/reader
 import { fallbacks, findVariants, type TemplateRow } from '../persistence/notifications/templates.ts';
 import { findType, type TypeRow } from '../persistence/notifications/types.ts';
 import { mapInPieces } from '../pieces.ts';
+import { MAX_SEND_BYTES, tooLarge } from './budget.ts';
 import { asRendered, type Personal, renderEach, type Wording } from './merge.ts';
-import { plainHtml } from './plain.ts';
-import type { Renderer, RenderJob, TemplateSource } from './render.ts';
+import { plainMail } from './plain.ts';
+import type { Renderer, RenderJob, RenderWatch, TemplateSource } from './render.ts';
 import { sourceOf, unrenderable } from './templates.ts';
 import { isTarget } from './urls.ts';
 import { missingVariables, readerOf, surroundingsOf } from './variables.ts';
@@ -63,14 +65,15 @@ export interface Words {
   readonly url: string | null;
 }
 
-/** Characters of one send, all recipients together: what is stored for it. */
-const MAX_TOTAL = 64 * 1024 * 1024;
-/** Of a push's body: far more than any browser shows, and than fits. */
+/** Characters of a push's body, and of an inbox item's: far more than any browser shows, and than fits. */
 const MAX_PUSH_BODY = 4000;
 
-/** UNKNOWN_REFERENCE for a type or a template key that the application does not have. */
+/**
+ * UNKNOWN_REFERENCE for a type or a template key that the application does not have, and for `auth_idp` in every application: those
+ * mails are the identity provider's alone. A sender with a key could otherwise put any link into a genuine password mail.
+ */
 export async function gather(tx: Tx, app: ApplicationRow, order: SendOrder): Promise<Material> {
-  const type = await findType(tx, app.id, order.type);
+  const type = order.type === AUTH_TYPE ? undefined : await findType(tx, app.id, order.type);
   if (type === undefined) throw unknownReference('type', `type names no notification type of ${app.code}`);
   const variants = await findVariants(tx, app.id, type.id, order.templateKey ?? 'default');
   if (order.templateKey !== null && variants.length === 0) {
@@ -96,19 +99,22 @@ export function unknownReference(path: string, message: string): UsherError {
  * The message for each recipient, in their order. MISSING_VARIABLES when the payload lacks what a variant requires, UNPROCESSABLE
  * when a template cannot be rendered, PAYLOAD_TOO_LARGE when it comes to more than one send may store.
  */
-export async function compose(material: Material, order: SendOrder, renderer: Renderer): Promise<Message[]> {
+export async function compose(
+  material: Material,
+  order: SendOrder,
+  renderer: Pick<Renderer, 'shown' | 'render'>,
+  watch: RenderWatch = {},
+): Promise<Message[]> {
   refuseMissing(material.variants, order.payload);
-  refuseHuge(order, JSON.stringify(order.payload).length + 2 * (order.body?.length ?? 0));
-  if (material.variants.length === 0) return plainMessages(material, order);
+  const total = new Total(order);
+  if (material.variants.length === 0) return await plainMessages(material, order, total);
   const jobFor = sharedJobs(material, order);
   const planned = await mapInPieces(order.recipients, (email) => plan(material, order, email, jobFor));
-  const outcomes = await renderEach(renderer, planned, `sends of ${material.app.code}`);
-  let total = 0;
+  const outcomes = await renderEach(renderer, planned, `sends of ${material.app.code}`, watch);
   return await mapInPieces(planned, ({ email, brandId, variant }, index) => {
     const wording = outcomes[index];
     if (!wording?.ok) throw unrenderable(variant, wording?.problem ?? 'it was not rendered');
-    total += wording.size;
-    if (total > MAX_TOTAL) throw tooLarge();
+    total.add(wording.bytes);
     return { email, brandId, locale: variant.locale, wording };
   });
 }
@@ -122,9 +128,23 @@ export function wordsOf({ wording }: Message, order: SendOrder, allowHttp: boole
     text,
     pushTitle: pushTitle ?? subject,
     pushBody: cut(pushBody ?? text),
-    // What a value made of it must not lead anywhere else: javascript:, credentials.
-    url: url !== null && url !== '' && isTarget(url, allowHttp) ? url : order.url,
+    url: targetOf(url, order, allowHttp),
   };
+}
+
+/** What the inbox says beside the subject: what a push says. Null where there is nothing to be said. */
+export function inboxWordsOf(
+  { wording }: Message,
+  order: SendOrder,
+  allowHttp: boolean,
+): { body: string | null; url: string | null } {
+  const { body, url } = wording.excerpt();
+  return { body: cut(body) || null, url: targetOf(url, order, allowHttp) };
+}
+
+/** What a value made of a template's URL must not lead anywhere else: javascript:, credentials. */
+function targetOf(url: string | null, order: SendOrder, allowHttp: boolean): string | null {
+  return url !== null && url !== '' && isTarget(url, allowHttp) ? url : order.url;
 }
 
 function refuseMissing(variants: readonly TemplateRow[], payload: SendOrder['payload']): void {
@@ -134,12 +154,20 @@ function refuseMissing(variants: readonly TemplateRow[], payload: SendOrder['pay
   throw new UsherError('MISSING_VARIABLES', `The payload lacks ${variables.join(', ')}.`, { details: { variables } });
 }
 
-function refuseHuge(order: SendOrder, charactersEach: number): void {
-  if (charactersEach * order.recipients.length > MAX_TOTAL) throw tooLarge();
-}
+/** The bytes that are stored for a send. PAYLOAD_TOO_LARGE as soon as they are too many: before they are put together. */
+class Total {
+  #bytes: number;
 
-function tooLarge(): UsherError {
-  return new UsherError('PAYLOAD_TOO_LARGE', 'This is too much for so many recipients: send it to fewer at once.');
+  /** What is stored with each notification whatever its words are. */
+  constructor({ payload, recipients }: SendOrder) {
+    this.#bytes = 0;
+    this.add(Buffer.byteLength(JSON.stringify(payload)) * recipients.length);
+  }
+
+  add(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes > MAX_SEND_BYTES) throw tooLarge();
+  }
 }
 
 interface Planned extends Personal {
@@ -176,17 +204,21 @@ function sharedJobs({ app, variants }: Material, { payload }: SendOrder): JobFor
   };
 }
 
-/** Without a template: the subject and the text that were sent, as they are. */
-async function plainMessages({ type, readers }: Material, order: SendOrder): Promise<Message[]> {
-  const text = order.body ?? '';
+/**
+ * Without a template: the subject and the text that were sent, as they are. A mail shows both, and a link where there is one: without
+ * a text the subject stands in for it, so that no mail is empty.
+ */
+async function plainMessages({ type, readers }: Material, order: SendOrder, total: Total): Promise<Message[]> {
+  const subject = oneLine(order.subject ?? type.name);
+  const body = order.body ?? '';
   const wording = asRendered({
-    subject: oneLine(order.subject ?? type.name),
-    html: plainHtml(text),
-    text,
+    subject,
+    ...plainMail({ subject, body, url: order.url }),
     pushTitle: null,
-    pushBody: null,
+    pushBody: cut(body),
     url: null,
   });
+  total.add(wording.bytes * order.recipients.length);
   return await mapInPieces(order.recipients, (email) => {
     const reader = readers.get(email);
     const locale = order.locale ?? reader?.locale ?? SYSTEM_LANGUAGE;

@@ -1,11 +1,13 @@
 /** What an application has sent, and another try for what failed. (Contract 5, 6.) */
 
 import { administer, applicationOf, type By, editorOf, knownApplication } from '../administration/administer.ts';
+import { AUTH_TYPE } from '../administration/panel.ts';
 import { requeue } from '../delivery/queue.ts';
 import { UsherError } from '../errors.ts';
 import { oneMore, type Page, type PageQuery, pageOf } from '../page.ts';
 import type { Database } from '../persistence/database.ts';
 import { findLogged, type LogQuery, type LogRow, listLog } from '../persistence/notifications/log.ts';
+import { unknownReference } from './compose.ts';
 
 export type { LogRow } from '../persistence/notifications/log.ts';
 
@@ -26,13 +28,16 @@ export class SendLog {
     );
   }
 
-  /** Queues its failed deliveries again; without any it stays as it is. */
+  /** Queues its failed deliveries again; without any it stays as it is. UNKNOWN_REFERENCE for one of `auth_idp`. */
   async retry(app: string, id: number, by: By): Promise<LogRow> {
     const about = { app, action: 'notification.retried', guard: editorOf(app) };
     const { result } = await administer(this.#database, by, about, async ({ tx, audit }) => {
       const appId = await applicationOf(tx, app);
       const before = await findLogged(tx, appId, id);
       if (before === undefined) throw new UsherError('NOT_FOUND', 'The application sent no such notification.');
+      // Sent by a version that took such sends: its words may be anybody's, its look is that of a password mail.
+      if (before.type === AUTH_TYPE)
+        throw unknownReference('id', `id names a notification of ${AUTH_TYPE}, which no send makes`);
       const deliveries = await requeue(tx, id);
       if (deliveries === 0) return { result: before, scopes: [] };
       audit({ action: about.action, subject: String(id), after: { deliveries } });

@@ -6,7 +6,16 @@
 
 import { randomBytes } from 'node:crypto';
 import { Pieces } from '../pieces.ts';
-import type { Rendered, Renderer, RenderJob, RenderOutcome, Shown, TemplateSource, UserMember } from './render.ts';
+import type {
+  Rendered,
+  Renderer,
+  RenderJob,
+  RenderOutcome,
+  RenderWatch,
+  Shown,
+  TemplateSource,
+  UserMember,
+} from './render.ts';
 import type { Reader } from './variables.ts';
 
 /** What is to be said to one reader. */
@@ -28,9 +37,17 @@ export type PersonalOutcome = Wording | Extract<RenderOutcome, { ok: false }>;
 export interface Wording {
   readonly ok: true;
   readonly subject: string;
-  /** Characters of HTML and text. */
-  readonly size: number;
+  /** The size of `rendered()` as JSON in UTF-8: what storing it takes. */
+  readonly bytes: number;
   rendered(): Rendered;
+  /** What an inbox shows beside the subject, put together without the rest. */
+  excerpt(): Excerpt;
+}
+
+/** The body of the push, else the text; and where it leads. */
+export interface Excerpt {
+  readonly body: string;
+  readonly url: string | null;
 }
 
 /** For fewer it is not worth asking what a template shows. */
@@ -43,6 +60,8 @@ const MAX_LINE = 300;
 const MAX_LINE_MARKS = 2;
 const MAX_BODY = 256 * 1024;
 const MAX_BODY_MARKS = 500;
+/** Of a push's body and of a URL. */
+const MAX_SHORT = 4 * 1024;
 
 /** Of a reader, what is given to a rendering. */
 type Given = Readonly<Partial<Record<UserMember, string | null>>>;
@@ -56,11 +75,12 @@ interface Group {
   readonly marks: ReadonlyMap<string, UserMember> | null;
 }
 
-/** The outcome for each, in their order; rejects as the renderer does, in whose `lane` it waits. */
+/** The outcome for each, in their order; rejects as the renderer does, in whose `lane` it waits, under the same `watch`. */
 export async function renderEach(
   renderer: Pick<Renderer, 'shown' | 'render'>,
   all: readonly Personal[],
   lane = '',
+  watch: RenderWatch = {},
 ): Promise<PersonalOutcome[]> {
   const shown = await whatIsShown(renderer, all, lane);
   // Nothing that a template, a payload or a name holds is taken for a mark: they are other ones each time.
@@ -69,13 +89,14 @@ export async function renderEach(
   const rendered = await renderer.render(
     groups.map(({ job }) => job),
     lane,
+    watch,
   );
   const outcomes: PersonalOutcome[] = [];
   const alone: number[] = [];
   const pieces = new Pieces();
   for (const [index, { job, marks, readers }] of groups.entries()) {
     const outcome = rendered[index] as RenderOutcome;
-    const filler = marks === null || !outcome.ok ? null : fillerOf(outcome.rendered, marks, job.template, prefix);
+    const filler = marks === null || !outcome.ok ? null : fillerOf(outcome, marks, job.template, prefix);
     for (const at of readers) {
       await pieces.next();
       if (marks === null || !outcome.ok) outcomes[at] = ofOne(outcome);
@@ -86,19 +107,20 @@ export async function renderEach(
   const rest = await renderer.render(
     alone.map((at) => all[at] as Personal).map(({ shared, user }) => jobFor(user, shared)),
     lane,
+    watch,
   );
   for (const [index, at] of alone.entries()) outcomes[at] = ofOne(rest[index] as RenderOutcome);
   return outcomes;
 }
 
 /** Words in which nothing is left to be filled in. */
-export function asRendered(rendered: Rendered): Wording {
-  const { subject, html, text } = rendered;
-  return { ok: true, subject, size: html.length + text.length, rendered: () => rendered };
+export function asRendered(rendered: Rendered, bytes: number = Buffer.byteLength(JSON.stringify(rendered))): Wording {
+  const { subject, text, pushBody, url } = rendered;
+  return { ok: true, subject, bytes, rendered: () => rendered, excerpt: () => ({ body: pushBody ?? text, url }) };
 }
 
 function ofOne(outcome: RenderOutcome): PersonalOutcome {
-  return outcome.ok ? asRendered(outcome.rendered) : outcome;
+  return outcome.ok ? asRendered(outcome.rendered, outcome.bytes) : outcome;
 }
 
 function jobFor(user: Given, shared: RenderJob): RenderJob {
@@ -164,22 +186,23 @@ function markedUser(user: Reader, members: readonly UserMember[], prefix: string
 
 /** Makes of a rendering with marks that of a reader; null where that could come out otherwise than by rendering it. */
 function fillerOf(
-  rendered: Rendered,
+  { rendered, bytes }: Extract<RenderOutcome, { ok: true }>,
   marks: ReadonlyMap<string, UserMember>,
   template: TemplateSource,
   prefix: string,
 ): ((user: Reader) => Wording) | null {
   if (marks.size === 0) {
-    const same = asRendered(rendered);
+    const same = asRendered(rendered, bytes);
     return () => same;
   }
   const pattern = new RegExp(`(${[...marks.keys()].join('|')})`);
   const { subject, html, text, pushTitle, pushBody, url } = rendered;
   if (![subject, pushTitle ?? ''].every((line) => fits(line.split(pattern), MAX_LINE, MAX_LINE_MARKS, prefix)))
     return null;
-  const bodies = [html, text, pushBody ?? '', url ?? ''];
-  if (!bodies.every((body) => fits(body.split(pattern), MAX_BODY, MAX_BODY_MARKS, prefix))) return null;
-  if (template.text === null && marksWhereTextLooks(html, prefix)) return null;
+  if (![html, text].every((body) => fits(body.split(pattern), MAX_BODY, MAX_BODY_MARKS, prefix))) return null;
+  const short = [pushBody ?? '', url ?? ''];
+  if (!short.every((part) => fits(part.split(pattern), MAX_SHORT, MAX_BODY_MARKS, prefix))) return null;
+  if (template.text === null && marksWhereTextLooks(html.split(pattern))) return null;
   const filled = (part: string): Filling => new Filling(part.split(pattern), marks);
   const filledOrNull = (part: string | null): Filling | null => (part === null ? null : filled(part));
   const parts: Fillings = {
@@ -190,7 +213,8 @@ function fillerOf(
     pushBody: filledOrNull(pushBody),
     url: filledOrNull(url),
   };
-  return (user) => new FilledWording(parts, user);
+  const places = placesOf(Object.values(parts), marks, bytes);
+  return (user) => new FilledWording(parts, places, user);
 }
 
 /** Whether no limit can have cut it, nor would if values stood there, and no mark is in pieces. Every other piece is a mark. */
@@ -200,10 +224,42 @@ function fits(pieces: readonly string[], most: number, mostMarks: number, prefix
   return pieces.every((piece, at) => at % 2 === 1 || !piece.includes(prefix));
 }
 
-/** Whether a mark is in a tag, a link or a character reference: there the way from HTML to text depends on what it says. */
-function marksWhereTextLooks(html: string, prefix: string): boolean {
-  const places = html.match(/<a\b[\s\S]*?<\/a\s*>|<[^>]*>|&[#\w]*/gi) ?? [];
-  return places.some((place) => place.includes(prefix));
+/**
+ * Whether a mark is in a tag, a link or a character reference: there the way from HTML to text depends on what it says. Every other
+ * piece is a mark. It is read once from its beginning to its end, since it is others who write it; what is not closed goes on to the end.
+ */
+export function marksWhereTextLooks(pieces: readonly string[]): boolean {
+  let [inTag, inLink, inReference] = [false, false, false];
+  for (const [at, piece] of pieces.entries()) {
+    if (at % 2 === 1) {
+      if (inTag || inLink || inReference) return true;
+      continue;
+    }
+    for (let index = 0; index < piece.length; index++) {
+      const unit = piece.charCodeAt(index);
+      if (unit === AMPERSAND) inReference = true;
+      else if (inReference && !isOfReference(unit)) inReference = false;
+      if (unit === GREATER) inTag = false;
+      if (unit !== LESS) continue;
+      inTag = true;
+      const begin = piece.slice(index, index + 4).toLowerCase();
+      if (LINK_BEGINS.test(begin)) inLink = true;
+      else if (LINK_ENDS.test(begin)) inLink = false;
+    }
+  }
+  return false;
+}
+
+const [AMPERSAND, LESS, GREATER] = [0x26, 0x3c, 0x3e];
+/** Four characters at most are looked at. */
+const LINK_BEGINS = /^<a(?:\W|$)/;
+const LINK_ENDS = /^<\/a(?:[\s>])/;
+
+/** `#`, letters, digits and `_`. */
+function isOfReference(unit: number): boolean {
+  if (unit >= 0x30 && unit <= 0x39) return true;
+  const lower = unit | 0x20;
+  return (lower >= 0x61 && lower <= 0x7a) || unit === 0x23 || unit === 0x5f;
 }
 
 /** A text with places for what is a reader's own. */
@@ -216,13 +272,13 @@ class Filling {
     this.#members = pieces.map((piece) => marks.get(piece));
   }
 
-  for(user: Reader): string {
-    return this.#pieces.map((piece, at) => this.#at(at, piece, user)).join('');
+  /** The members that its places are for, one for each place. */
+  get places(): readonly UserMember[] {
+    return this.#members.filter((member) => member !== undefined);
   }
 
-  /** Characters of that. */
-  size(user: Reader): number {
-    return this.#pieces.reduce((sum, piece, at) => sum + this.#at(at, piece, user).length, 0);
+  for(user: Reader): string {
+    return this.#pieces.map((piece, at) => this.#at(at, piece, user)).join('');
   }
 
   #at(at: number, piece: string, user: Reader): string {
@@ -240,13 +296,32 @@ interface Fillings {
   readonly url: Filling | null;
 }
 
+/** How often each member is filled in, and the bytes of all that is the same for every reader. */
+interface Places {
+  readonly often: ReadonlyMap<UserMember, number>;
+  readonly bytes: number;
+}
+
+function placesOf(
+  parts: readonly (Filling | null)[],
+  marks: ReadonlyMap<string, UserMember>,
+  withMarks: number,
+): Places {
+  const often = new Map<UserMember, number>();
+  for (const part of parts) for (const member of part?.places ?? []) often.set(member, (often.get(member) ?? 0) + 1);
+  const ofMarks = [...marks].reduce((sum, [mark, member]) => sum + mark.length * (often.get(member) ?? 0), 0);
+  return { often, bytes: withMarks - ofMarks };
+}
+
 class FilledWording implements Wording {
   readonly #parts: Fillings;
+  readonly #places: Places;
   readonly #user: Reader;
   readonly ok = true;
 
-  constructor(parts: Fillings, user: Reader) {
+  constructor(parts: Fillings, places: Places, user: Reader) {
     this.#parts = parts;
+    this.#places = places;
     this.#user = user;
   }
 
@@ -254,8 +329,16 @@ class FilledWording implements Wording {
     return this.#parts.subject.for(this.#user);
   }
 
-  get size(): number {
-    return this.#parts.html.size(this.#user) + this.#parts.text.size(this.#user);
+  /** Nothing in a value that is filled in has to be escaped in JSON. */
+  get bytes(): number {
+    let { bytes } = this.#places;
+    for (const [member, times] of this.#places.often) bytes += times * Buffer.byteLength(this.#user[member] ?? '');
+    return bytes;
+  }
+
+  excerpt(): Excerpt {
+    const { text, pushBody, url } = this.#parts;
+    return { body: (pushBody ?? text).for(this.#user), url: url?.for(this.#user) ?? null };
   }
 
   rendered(): Rendered {

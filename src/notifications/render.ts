@@ -38,18 +38,71 @@ const MAX_ANALYSES = 200;
 
 type Work = (worker: RenderProcess) => Promise<void>;
 
+/** Bounds on one call of `render`. */
+export interface RenderWatch {
+  /** Aborting it ends the call, and the processes that work for it. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called with the size of each outcome as it arrives; what it throws ends the call. */
+  readonly charge?: (bytes: number) => void;
+}
+
 interface Waiting {
   readonly run: Work;
-  readonly reject: (error: Error) => void;
+  readonly reject: (error: unknown) => void;
+  /** The call of `render` that it belongs to. */
+  readonly batch: Batch | null;
   /** Monotonic milliseconds. */
   readonly since: number;
 }
 
 /** One call of `render`: the same template fails once, and then at once. */
-interface Batch {
+class Batch {
   readonly lane: string;
-  readonly outcomes: RenderOutcome[];
-  readonly hopeless: Map<TemplateSource, string>;
+  readonly outcomes: RenderOutcome[] = [];
+  readonly hopeless = new Map<TemplateSource, string>();
+  readonly #charge: ((bytes: number) => void) | undefined;
+  readonly #workers = new Set<RenderProcess>();
+  #stopped: { readonly why: unknown } | null = null;
+
+  constructor(lane: string, charge: RenderWatch['charge']) {
+    this.lane = lane;
+    this.#charge = charge;
+  }
+
+  /** Takes the outcome of the job at that place; false once the batch has stopped. */
+  take(at: number, outcome: RenderOutcome): boolean {
+    if (this.#stopped !== null) return false;
+    try {
+      if (outcome.ok) this.#charge?.(outcome.bytes);
+    } catch (error) {
+      this.stop(error);
+      return false;
+    }
+    this.outcomes[at] = outcome;
+    return true;
+  }
+
+  /** Ends the processes that work for it: a slice of 64 jobs can take sixteen seconds and make hundreds of megabytes. */
+  stop(why: unknown): void {
+    this.#stopped ??= { why };
+    for (const worker of this.#workers) worker.kill();
+  }
+
+  refuseStopped(): void {
+    if (this.#stopped !== null) throw this.#stopped.why;
+  }
+
+  /** Work that `stop` ends. */
+  async run<T>(worker: RenderProcess, work: () => Promise<T>): Promise<T> {
+    this.refuseStopped();
+    this.#workers.add(worker);
+    try {
+      return await work();
+    } finally {
+      this.#workers.delete(worker);
+      this.refuseStopped();
+    }
+  }
 }
 
 /**
@@ -79,7 +132,7 @@ export class Renderer {
   /** Every part of the template that does not parse, with line and column; empty when all do. Rejects with UNAVAILABLE. */
   async check(template: TemplateSource, lane = NO_LANE): Promise<readonly TemplateFault[]> {
     let faults: readonly TemplateFault[] = [];
-    await this.#queue(lane, async (worker) => {
+    await this.#queue(lane, null, async (worker) => {
       const { gone, blame, ...answer } = await worker.check(template);
       if (gone !== null && !blame) throw this.#trouble(gone);
       faults = gone === null ? answer.faults : [{ field: 'html', line: 1, column: 1, message: `it ${gone} to parse` }];
@@ -93,7 +146,7 @@ export class Renderer {
     const known = this.#shown.get(key);
     if (known !== undefined) return known;
     let shown: Shown = null;
-    await this.#queue(lane, async (worker) => {
+    await this.#queue(lane, null, async (worker) => {
       const { gone, blame, ...answer } = await worker.analyse(template);
       if (gone !== null && !blame) throw this.#trouble(gone);
       shown = answer.shown;
@@ -107,14 +160,29 @@ export class Renderer {
    * The outcome of each job, in their order. What is the same object in several jobs (a template, a payload) is sent and parsed
    * once. A job that takes over a quarter of a second of processor time, or too much memory, fails. When one fails, the rest of its
    * template fails with it: what is sent is sent to all or to none.
-   * Rejects with UNAVAILABLE when there is too much to do.
+   * Rejects with UNAVAILABLE when there is too much to do, with the reason of `signal`, and with what `charge` throws. Then nothing of
+   * the batch is rendered any more, or waits to be.
    */
-  async render(jobs: readonly RenderJob[], lane = NO_LANE): Promise<readonly RenderOutcome[]> {
-    const batch: Batch = { lane, outcomes: [], hopeless: new Map() };
-    const slices: Promise<void>[] = [];
-    for (let from = 0; from < jobs.length; from += SLICE) slices.push(this.#slice(batch, jobs, from));
-    await Promise.all(slices);
-    return batch.outcomes;
+  async render(
+    jobs: readonly RenderJob[],
+    lane = NO_LANE,
+    { signal, charge }: RenderWatch = {},
+  ): Promise<readonly RenderOutcome[]> {
+    signal?.throwIfAborted();
+    const batch = new Batch(lane, charge);
+    const abort = (): void => this.#stop(batch, signal?.reason);
+    signal?.addEventListener('abort', abort, { once: true });
+    try {
+      const slices: Promise<void>[] = [];
+      for (let from = 0; from < jobs.length; from += SLICE) slices.push(this.#slice(batch, jobs, from));
+      await Promise.all(slices);
+      return batch.outcomes;
+    } catch (error) {
+      this.#stop(batch, error);
+      throw error;
+    } finally {
+      signal?.removeEventListener('abort', abort);
+    }
   }
 
   /** Ends every process; what waits is rejected. */
@@ -136,17 +204,19 @@ export class Renderer {
     while (next < end) {
       next = skipHopeless(batch, jobs, next, end);
       if (next === end) break;
-      await this.#queue(batch.lane, async (worker) => {
+      await this.#queue(batch.lane, batch, async (worker) => {
         // Others of the batch may have failed while this waited.
         next = skipHopeless(batch, jobs, next, end);
         if (next === end) return;
-        const { gone, blame } = await worker.render(jobs.slice(next, end), careful, (outcomes) => {
+        const take = (outcomes: readonly RenderOutcome[]): void => {
           for (const outcome of outcomes) {
             const failed = outcome.ok ? undefined : jobs[next];
             if (failed !== undefined && !outcome.ok) batch.hopeless.set(failed.template, outcome.problem);
-            batch.outcomes[next++] = outcome;
+            if (!batch.take(next, outcome)) return;
+            next++;
           }
-        });
+        };
+        const { gone, blame } = await batch.run(worker, () => worker.render(jobs.slice(next, end), careful, take));
         if (gone === null) return;
         if (!blame) throw this.#trouble(gone);
         const culprit = jobs[next];
@@ -156,18 +226,29 @@ export class Renderer {
     }
   }
 
+  /** What waits of the batch is rejected, what is under way is ended. */
+  #stop(batch: Batch, why: unknown): void {
+    batch.stop(why);
+    const waiting = this.#lanes.get(batch.lane) ?? [];
+    const [its, others] = [waiting.filter((one) => one.batch === batch), waiting.filter((one) => one.batch !== batch)];
+    this.#waiting -= its.length;
+    if (others.length > 0) this.#lanes.set(batch.lane, others);
+    else this.#lanes.delete(batch.lane);
+    for (const { reject } of its) reject(why);
+  }
+
   #trouble(gone: string): Error {
     return unavailable('Templates cannot be rendered just now; try again later.', new Error(`the renderer ${gone}`));
   }
 
-  #queue(lane: string, run: Work): Promise<void> {
+  #queue(lane: string, batch: Batch | null, run: Work): Promise<void> {
     const before = this.#lanes.get(lane) ?? [];
     if (this.#closed || this.#waiting >= MAX_WAITING || before.length >= MAX_WAITING_IN_LANE) {
       return Promise.reject(tooMuch());
     }
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const settled: Work = (worker) => run(worker).then(resolve, reject);
-    before.push({ run: settled, reject, since: this.#clock.monotonic() });
+    before.push({ run: settled, reject, batch, since: this.#clock.monotonic() });
     this.#lanes.set(lane, before);
     this.#waiting++;
     this.#dispatch();

@@ -18,14 +18,25 @@ import {
   keepAnswer,
   type NewNotification,
   type RecipientRow,
+  type RequestName,
   type SendRequestRow,
 } from '../persistence/notifications/sends.ts';
 import { holdType, type TypeRow } from '../persistence/notifications/types.ts';
 import { mapInPieces, Pieces, turn } from '../pieces.ts';
 import { unknownApplication } from './applications.ts';
+import type { RenderBudget } from './budget.ts';
 import { channelsFor } from './channels.ts';
-import { compose, gather, type Material, type Message, type SendOrder, unknownReference, wordsOf } from './compose.ts';
-import type { Renderer } from './render.ts';
+import {
+  compose,
+  gather,
+  inboxWordsOf,
+  type Material,
+  type Message,
+  type SendOrder,
+  unknownReference,
+  wordsOf,
+} from './compose.ts';
+import type { Renderer, RenderWatch } from './render.ts';
 import type { Unsubscriptions } from './unsubscribe.ts';
 import { refuseTarget } from './urls.ts';
 
@@ -45,6 +56,7 @@ const LARGE = 50;
 export interface SendsOptions {
   readonly database: Database;
   readonly renderer: Renderer;
+  readonly budget: RenderBudget;
   readonly unsubscriptions: Pick<Unsubscriptions, 'target'>;
   /** Large sends are stored in the order in which they came. */
   readonly turns: Pick<Turns, 'take'>;
@@ -55,7 +67,16 @@ export interface SendsOptions {
   readonly ring: () => void;
 }
 
+/** What a caller may say beside the order. */
+export interface SendOptions {
+  readonly idempotencyKey?: string | null;
+  /** Aborting it ends a send that is not being stored yet. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A send that named a key. Backends and administrators have keys of their own: neither can take one of the other's. */
 interface Request {
+  readonly by: RequestName['by'];
   readonly key: string;
   readonly bodyHash: string;
 }
@@ -76,71 +97,87 @@ export class Sends {
   }
 
   /** For backends. UNKNOWN_REFERENCE for an unknown application, type or template key; further as `compose`. */
-  bySystem(app: string, order: SendOrder, idempotencyKey: string | null): Promise<SentNotification[]> {
+  bySystem(app: string, order: SendOrder, options: SendOptions = {}): Promise<SentNotification[]> {
     const unknown = () => unknownReference('appCode', `appCode names no application: ${app}`);
-    return this.#send(app, order, idempotencyKey, unknown, async (store) => {
+    return this.#send({ app, order, by: 'key', unknown, ...options }, async (store) => {
       const { result } = await this.#options.database.change(store);
       return result;
     });
   }
 
   /** By an administrator of the application; NOT_FOUND for an unknown one. */
-  byAdministrator(app: string, order: SendOrder, idempotencyKey: string | null, by: By): Promise<SentNotification[]> {
+  byAdministrator(app: string, order: SendOrder, by: By, options: SendOptions = {}): Promise<SentNotification[]> {
     const about = { app, action: 'notification.sent', guard: editorOf(app) };
-    return this.#send(
-      app,
-      order,
-      idempotencyKey,
-      () => unknownApplication(app),
-      async (store) => {
-        const { result } = await administer(this.#options.database, by, about, async ({ tx, audit }) => {
-          const outcome = await store(tx);
-          const { notifications, repeated } = outcome.result;
-          if (!repeated) {
-            const after = { recipients: notifications.length, templateKey: order.templateKey };
-            audit({ action: about.action, subject: order.type, after });
-          }
-          return outcome;
-        });
-        return result;
-      },
-    );
+    const unknown = () => unknownApplication(app);
+    return this.#send({ app, order, by: 'administrator', unknown, ...options }, async (store) => {
+      const { result } = await administer(this.#options.database, by, about, async ({ tx, audit }) => {
+        const outcome = await store(tx);
+        const { notifications, repeated } = outcome.result;
+        if (!repeated) {
+          const after = { recipients: notifications.length, templateKey: order.templateKey };
+          audit({ action: about.action, subject: order.type, after });
+        }
+        return outcome;
+      });
+      return result;
+    });
   }
 
-  async #send(
-    app: string,
-    order: SendOrder,
-    idempotencyKey: string | null,
-    unknown: () => UsherError,
-    write: (store: (tx: Tx) => Promise<Outcome<Stored>>) => Promise<Stored>,
-  ): Promise<SentNotification[]> {
-    const { database, renderer, unsubscriptions, turns, allowHttp, arrived, ring } = this.#options;
+  async #send(asked: Asked, write: Write): Promise<SentNotification[]> {
+    const { database, budget, allowHttp, arrived, ring } = this.#options;
+    const { app, order, by, unknown, idempotencyKey = null, signal } = asked;
     for (const field of ['url', 'icon'] as const) refuseTarget(field, order[field], allowHttp);
-    const request = idempotencyKey === null ? null : { key: idempotencyKey, bodyHash: hashOf(order) };
+    const request = idempotencyKey === null ? null : { by, key: idempotencyKey, bodyHash: hashOf(order) };
 
     const read = await database.read(async (tx) => {
       const found = await findApplication(tx, app);
       if (found === undefined) throw unknown();
-      const earlier = request && (await findSendRequest(tx, found.id, request.key));
+      const earlier = request && (await findSendRequest(tx, { ...request, app: found.id }));
       return earlier ? { earlier } : { material: await gather(tx, found, order) };
     });
     if (read.earlier !== undefined) return answerOf(read.earlier, request as Request);
 
-    const messages = await compose(read.material, order, renderer);
-    const stored = () =>
-      write(async (tx) => {
-        const { material } = read;
-        const about = { app, order, request, material, messages, unsubscriptions, allowHttp, unknown };
-        const result = await store(tx, about);
-        return { result, scopes: [] };
-      });
-    const isLarge = order.recipients.length >= LARGE;
-    const { notifications, reached, repeated } = isLarge ? await turns.take(stored) : await stored();
+    const { notifications, reached, repeated } = await budget.within(signal, (watch) =>
+      this.#composeAndStore(asked, request, read.material, watch, write),
+    );
     if (reached.length > 0) arrived(reached);
     if (!repeated && notifications.some(({ status }) => status === 'queued')) ring();
     return notifications;
   }
+
+  /** The words are held until they are stored. */
+  async #composeAndStore(
+    { app, order, unknown, signal }: Asked,
+    request: Request | null,
+    material: Material,
+    watch: RenderWatch,
+    write: Write,
+  ): Promise<Stored> {
+    const { renderer, unsubscriptions, turns, allowHttp } = this.#options;
+    const messages = await compose(material, order, renderer, watch);
+    const stored = () => {
+      // Once its transaction has begun, a send is finished: a caller that asks again with the key gets its answer.
+      signal?.throwIfAborted();
+      return write(async (tx) => {
+        const about = { app, order, request, material, messages, unsubscriptions, allowHttp, unknown };
+        const result = await store(tx, about);
+        return { result, scopes: [] };
+      });
+    };
+    return order.recipients.length >= LARGE ? await turns.take(stored) : await stored();
+  }
 }
+
+interface Asked extends SendOptions {
+  readonly app: string;
+  readonly order: SendOrder;
+  readonly by: RequestName['by'];
+  /** What an application that does not exist is refused with. */
+  readonly unknown: () => UsherError;
+}
+
+/** Runs the storing of a send in a transaction of its caller's making. */
+type Write = (store: (tx: Tx) => Promise<Outcome<Stored>>) => Promise<Stored>;
 
 interface ToStore {
   readonly app: string;
@@ -159,8 +196,9 @@ async function store(tx: Tx, toStore: ToStore): Promise<Stored> {
   const application: ApplicationRow | undefined = await holdApplication(tx, app);
   if (application?.id !== material.app.id) throw unknown();
   const scope = { app: application.id, type: material.type.id };
-  if (request !== null && !(await claimSendRequest(tx, scope.app, request.key, request.bodyHash))) {
-    const earlier = await findSendRequest(tx, scope.app, request.key);
+  const named = request && { app: scope.app, by: request.by, key: request.key };
+  if (request !== null && named !== null && !(await claimSendRequest(tx, named, request.bodyHash))) {
+    const earlier = await findSendRequest(tx, named);
     if (earlier === undefined) throw new Error('a claimed send is gone');
     return { notifications: answerOf(earlier, request), reached: [], repeated: true };
   }
@@ -170,11 +208,11 @@ async function store(tx: Tx, toStore: ToStore): Promise<Stored> {
 
   const recipients = await holdRecipients(tx, scope, order.recipients);
   const planned = await mapInPieces(messages, (message) =>
-    decide(type, message, recipients.get(message.email) as RecipientRow),
+    decide(type, message, recipients.get(message.email) as RecipientRow, toStore),
   );
   const inserting = insertNotifications(
     tx,
-    { ...scope, payload: order.payload },
+    { ...scope, payload: order.payload, icon: order.icon },
     planned.map(({ notification }) => notification),
   );
   // The first are written meanwhile: all of this is under the locks of every recipient.
@@ -187,7 +225,7 @@ async function store(tx: Tx, toStore: ToStore): Promise<Stored> {
     status: notification.status,
     statusReason: notification.statusReason,
   }));
-  if (request !== null) await keepAnswer(tx, scope.app, request.key, notifications);
+  if (named !== null) await keepAnswer(tx, named, notifications);
   const reached = notifications.filter(({ status }) => status !== 'suppressed').map(({ email }) => email);
   return { notifications, reached, repeated: false };
 }
@@ -199,16 +237,18 @@ interface Planned {
   readonly push: boolean;
 }
 
-function decide(type: TypeRow, message: Message, recipient: RecipientRow): Planned {
+function decide(type: TypeRow, message: Message, recipient: RecipientRow, { order, allowHttp }: ToStore): Planned {
   const channels = channelsFor(type, { ...recipient, email: recipient.emailSwitch, push: recipient.pushSwitch });
   const notification = { personId: recipient.id, subject: message.wording.subject, locale: message.locale };
   if (channels.suppressed !== null) {
-    const suppressed = { status: 'suppressed', statusReason: channels.suppressed } as const;
+    // It is in no inbox.
+    const suppressed = { status: 'suppressed', statusReason: channels.suppressed, body: null, url: null } as const;
     return { message, notification: { ...notification, ...suppressed }, email: false, push: false };
   }
   const { email, push } = channels;
   const status = email || push ? 'queued' : 'sent';
-  return { message, notification: { ...notification, status, statusReason: null }, email, push };
+  const words = inboxWordsOf(message, order, allowHttp);
+  return { message, notification: { ...notification, ...words, status, statusReason: null }, email, push };
 }
 
 /** The deliveries of each; begins when what was asked of the database before is on its way. */

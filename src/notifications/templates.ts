@@ -21,6 +21,7 @@ import {
 } from '../persistence/notifications/templates.ts';
 import { findType, lockType } from '../persistence/notifications/types.ts';
 import { unknownApplication } from './applications.ts';
+import type { RenderBudget } from './budget.ts';
 import type { Rendered, Renderer, TemplateSource } from './render.ts';
 import { refuseAuthType } from './types.ts';
 import { isTarget, targetRule } from './urls.ts';
@@ -38,6 +39,7 @@ export type NewTemplate = Pick<TemplateFields, 'locale' | 'subject' | 'html'> &
 export interface TemplatesOptions {
   readonly database: Database;
   readonly renderer: Renderer;
+  readonly budget: RenderBudget;
   /** Whether stored URLs may be http: outside production. */
   readonly allowHttp: boolean;
 }
@@ -53,11 +55,13 @@ export interface TemplateIssue {
 export class Templates {
   readonly #database: Database;
   readonly #renderer: Renderer;
+  readonly #budget: RenderBudget;
   readonly #allowHttp: boolean;
 
-  constructor({ database, renderer, allowHttp }: TemplatesOptions) {
+  constructor({ database, renderer, budget, allowHttp }: TemplatesOptions) {
     this.#database = database;
     this.#renderer = renderer;
+    this.#budget = budget;
     this.#allowHttp = allowHttp;
   }
 
@@ -140,13 +144,14 @@ export class Templates {
 
   /**
    * The template as it would be sent to the caller with that payload, whatever it lacks. UNKNOWN_REFERENCE for a brand that does
-   * not exist, UNPROCESSABLE when it cannot be rendered.
+   * not exist, UNPROCESSABLE when it cannot be rendered. Given up when `signal` is aborted.
    */
   async preview(
     app: string,
     id: number,
     asked: { payload?: Record<string, unknown> | undefined; locale?: string | undefined; brand?: string | undefined },
     email: string,
+    signal?: AbortSignal,
   ): Promise<Rendered> {
     const found = await this.#database.read(async (tx) => {
       const application = await findApplication(tx, app);
@@ -160,7 +165,7 @@ export class Templates {
     const user = reader ?? { email, firstName: null, lastName: null, displayName: null, locale: null };
     const variables = variablesOf({ user, app: application, brand, locale: asked.locale ?? template.locale });
     const job = { template: sourceOf(template), payload: asked.payload ?? {}, variables };
-    const [outcome] = await this.#renderer.render([job], laneOf(app));
+    const [outcome] = await this.#budget.within(signal, (watch) => this.#renderer.render([job], laneOf(app), watch));
     if (outcome?.ok) return outcome.rendered;
     throw unrenderable(template, outcome?.problem ?? 'it was not rendered');
   }

@@ -65,25 +65,21 @@ export class NotificationTypes {
     return this.#database.read(async (tx) => await listTypes(tx, await knownApplication(tx, app)));
   }
 
-  /** ALREADY_EXISTS when the code is taken. */
+  /** ALREADY_EXISTS when the code is taken, IMMUTABLE_FIELD for a system type: only the seed makes those. */
   create(
     app: string,
-    {
-      code,
-      name,
-      system = false,
-      ...sent
-    }: Sent<TypeFields> & { code: string; name: string; system?: boolean | undefined },
+    { code, name, system, ...sent }: Sent<TypeFields & { system: boolean }> & { code: string; name: string },
     by: By,
   ): Promise<Committed<TypeRow>> {
     const about = { app, action: 'notification_type.created', guard: editorOf(app) };
     return administer<TypeRow>(this.#database, by, about, async ({ tx, audit }) => {
       const refused = await refuseAuthType(tx, code, by.caller.email);
       if (refused !== null) return { result: refused, scopes: [] };
+      refuseImmutable('system', false, system);
       const made = await insertType(tx, await applicationOf(tx, app), {
         ...merged({ name, ...DEFAULTS }, sent),
         code,
-        system,
+        system: false,
       });
       if (made === undefined) throw new UsherError('ALREADY_EXISTS', `There is a notification type ${code} already.`);
       audit({ action: about.action, subject: code, after: words(made) });
@@ -91,11 +87,11 @@ export class NotificationTypes {
     });
   }
 
-  /** Changes the fields sent. IMMUTABLE_FIELD for another code, SYSTEM_RECORD for a switch of `auth_idp`. */
+  /** Changes the fields sent. IMMUTABLE_FIELD for another code or `system`, SYSTEM_RECORD for a switch of `auth_idp`. */
   change(
     app: string,
     id: number,
-    { code, ...sent }: Sent<TypeFields & { code: string }>,
+    { code, system, ...sent }: Sent<TypeFields & { code: string; system: boolean }>,
     by: By,
   ): Promise<Committed<TypeRow>> {
     const about = { app, action: 'notification_type.changed', guard: editorOf(app) };
@@ -104,6 +100,7 @@ export class NotificationTypes {
       const refused = await refuseAuthType(tx, before.code, by.caller.email);
       if (refused !== null) return { result: refused, scopes: [] };
       refuseImmutable('code', before.code, code);
+      refuseImmutable('system', before.system, system);
       const fields = merged(before, sent);
       const moved = before.system && app === PANEL_APP && FIXED.some((field) => fields[field] !== before[field]);
       refuseSystem(moved, `switches of the type ${before.code} as they are`);

@@ -1,4 +1,5 @@
 import type { InferKyselyDB } from '@mikro-orm/sql';
+import { AdministratorSendRequest } from './entities/administrator-send-request.ts';
 import { AppAdmin } from './entities/app-admin.ts';
 import { AppEvent } from './entities/app-event.ts';
 import { AppPreference } from './entities/app-preference.ts';
@@ -60,6 +61,7 @@ export const entities = [
   Template,
   NotificationPreference,
   SendRequest,
+  AdministratorSendRequest,
   Notification,
   Delivery,
   PushSubscription,

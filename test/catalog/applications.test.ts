@@ -241,6 +241,8 @@ for (const kind of ['postgresql', 'pglite'] as const) {
             application a where p.email = 'ben@example.com' and a.code = 'billing'`,
           `insert into send_request (application_id, idempotency_key, body_hash) select id, 'k', 'h' from application
             where code = 'billing'`,
+          `insert into administrator_send_request (application_id, idempotency_key, body_hash) select id, 'k', 'h'
+            from application where code = 'billing'`,
           `insert into organization (org_id, application_id) select 'o-1', id from application where code = 'billing'`,
         ]) {
           await sql.raw(text).execute(tx.kysely);

@@ -167,7 +167,11 @@ describe('a value that an option cannot have', () => {
       const argv = line.split(' ');
       const { code, stdout, stderr } = await usher(argv);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-      expect(stderr.split('\n')).toEqual([message, expect.stringMatching(/^\(see npm run --silent usher -- .*--help\)$/), '']);
+      expect(stderr.split('\n')).toEqual([
+        message,
+        expect.stringMatching(/^\(see npm run --silent usher -- .*--help\)$/),
+        '',
+      ]);
       const json = JSON.parse((await usher([...argv, '--json'])).stderr) as { code: string; message: string };
       expect(json).toEqual({
         success: false,

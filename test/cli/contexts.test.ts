@@ -185,7 +185,7 @@ describe('a stored context', () => {
       const { code, stderr } = await usher(argv, { env });
       expect({ code, stderr }).toEqual({
         code: 1,
-        stderr: 'There is no context "prod": there are staging (usher login).\n',
+        stderr: 'There is no context "prod": there are staging (npm run --silent usher -- login stores one).\n',
       });
     }
   });

@@ -9,7 +9,8 @@ const CHOICES = [null, false, true];
 
 describe('channels (contract 6): every combination, against the words of the contract', () => {
   // "E-mail goes out when the type's emailEnabled, the user's email switch and the application switch are on; push likewise and
-  // when a subscription exists." "Types with userCanDisable = false ignore the user's switches, the application's included."
+  // when a subscription exists." "For types with userCanDisable = false the switches are the type's own defaults; the application's
+  // switch does not count for them."
   const cases: [TypeSwitches, RecipientSwitches][] = [];
   for (const emailEnabled of BOTH)
     for (const pushEnabled of BOTH)
@@ -30,10 +31,10 @@ describe('channels (contract 6): every combination, against the words of the con
     expect(cases).toHaveLength(2304);
     for (const [type, user] of cases) {
       const locked = !type.userCanDisable;
-      const emailSwitch = user.email === null ? type.defaultEmail : user.email;
-      const pushSwitch = user.push === null ? type.defaultPush : user.push;
-      const mail = type.emailEnabled && (locked || (emailSwitch && user.application));
-      const push = type.pushEnabled && (locked || (pushSwitch && user.application)) && user.subscribed;
+      const emailSwitch = user.email === null || locked ? type.defaultEmail : user.email;
+      const pushSwitch = user.push === null || locked ? type.defaultPush : user.push;
+      const mail = type.emailEnabled && emailSwitch && (locked || user.application);
+      const push = type.pushEnabled && pushSwitch && (locked || user.application) && user.subscribed;
       const decided = channelsFor(type, user);
       if (!user.active) expect(decided).toEqual({ suppressed: 'user_inactive' });
       else if (!user.application && !locked) expect(decided).toEqual({ suppressed: 'notifications_disabled' });

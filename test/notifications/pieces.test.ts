@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
+import { RenderBudget } from '../../src/notifications/budget.ts';
 import { compose, type Material, type Message, type SendOrder } from '../../src/notifications/compose.ts';
 import { type Personal, renderEach } from '../../src/notifications/merge.ts';
 import type { Rendered, Renderer, RenderJob, RenderOutcome, Shown } from '../../src/notifications/render.ts';
@@ -20,6 +21,7 @@ const RENDERED: Rendered = { subject: 'S', html: '<p>H</p>', text: 'H', pushTitl
 function renderer(shown: Shown, rendered: () => void = () => undefined): Renderer {
   const outcome = {
     ok: true,
+    bytes: 100,
     get rendered() {
       rendered();
       return RENDERED;
@@ -126,6 +128,7 @@ describe('of a send to a thousand only some are dealt with in one turn of the ev
       const sends = new Sends({
         database: fixture.database,
         renderer: renderer(null),
+        budget: new RenderBudget(),
         unsubscriptions: { target },
         turns: { take: (work) => work() },
         allowHttp: false,
@@ -134,7 +137,7 @@ describe('of a send to a thousand only some are dealt with in one turn of the ev
       });
       const { total, most } = await PerTurn.while(async (happened) => {
         written = happened;
-        const sent = await sends.bySystem('billing', order, null);
+        const sent = await sends.bySystem('billing', order);
         expect(sent.map(({ email }) => email)).toEqual(RECIPIENTS);
       });
       expect(total).toBe(1000);

@@ -29,6 +29,54 @@ async function held(work: Promise<unknown>): Promise<number> {
   return longest;
 }
 
+describe('a call of render that ends early', () => {
+  const slow = '{% for i in (1..60000) %}{% assign x = i | times: 2 | plus: 1 %}{% endfor %}';
+  const jobs = (count: number, html: string) =>
+    Array.from({ length: count }, (_, n) => ({ template: template({ html }), variables: { n } }));
+
+  test('with what `charge` throws: the rest is not rendered, and the next call is served', async () => {
+    const own = new Renderer(systemClock, 1);
+    const charged: number[] = [];
+    const charge = (bytes: number): void => {
+      charged.push(bytes);
+      if (charged.length === 3) throw new Error('that is enough');
+    };
+    await expect(own.render(jobs(1000, 'a'), 'lane', { charge })).rejects.toThrow('that is enough');
+    const [outcome] = await own.render(jobs(1, 'b'), 'lane');
+    if (!outcome?.ok) throw new Error('it was not rendered');
+    expect(outcome.bytes).toBe(Buffer.byteLength(JSON.stringify(outcome.rendered)));
+    expect(charged).toHaveLength(3);
+    own.close();
+  });
+
+  test('with the reason of its signal, before it begins, and while it is under way', async () => {
+    const own = new Renderer(systemClock, 1);
+    const reason = new Error('nobody waits');
+    await expect(own.render(jobs(1, 'a'), '', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    const gone = new AbortController();
+    let rendered = 0;
+    const charge = (): void => {
+      if (++rendered === 2) gone.abort(reason);
+    };
+    const ended = own.render(jobs(300, slow), '', { signal: gone.signal, charge });
+    const other = own.render(jobs(1, 'b'), 'another lane');
+    await expect(ended).rejects.toBe(reason);
+    expect((await other)[0]?.ok).toBe(true);
+    expect(rendered).toBe(2);
+    own.close();
+  });
+
+  test('a text that is made of HTML is bounded, as are the body of a push and a URL', async () => {
+    const [long] = await renderer.render([{ template: template({ html: '<hr>'.repeat(40_000) }), variables: {} }]);
+    expect(long).toMatchObject({ ok: true });
+    const rules = `<ul>${`<li>${'<hr>'.repeat(5000)}</li>`.repeat(7)}</ul>`;
+    const [outcome] = await renderer.render([{ template: template({ html: rules }), variables: {} }]);
+    expect(outcome).toMatchObject({ ok: false, problem: expect.stringContaining('text') });
+    const { pushBody, url } = await rendered({ pushBody: 'p'.repeat(500_000), url: `/${'u'.repeat(500_000)}` });
+    expect([pushBody?.length, url]).toEqual([32 * 1024, null]);
+  });
+});
+
 describe('templates (contract 6)', () => {
   test('escape in HTML, and nowhere else', async () => {
     const value = `<b>"Tom" & 'Jerry'</b>`;

@@ -63,13 +63,52 @@ describe('types and templates of an application (contract 5, 6)', () => {
     test('`generic` and system types stay; what is in use stays', async () => {
       const generic = await root.delete(`${TYPES}/${await typeId(root, 'billing', 'generic')}`);
       expect([generic.status, generic.body.details.code]).toEqual([409, 'SYSTEM_RECORD']);
-      const system = await root.post(TYPES, { code: 'built-in', name: 'B', system: true });
-      expect((await root.delete(`${TYPES}/${system.body.data.id}`)).body.details.code).toBe('SYSTEM_RECORD');
+      const system = `/api/applications/auth/notification-types/${await typeId(root, 'auth', 'auth_idp')}`;
+      expect((await root.delete(system)).body.details.code).toBe('SYSTEM_RECORD');
 
       const used = (await root.post(TYPES, { code: 'used', name: 'U' })).body.data.id;
       await sendBySystem(registry.usher, { appCode: 'billing', type: 'used', recipients: ['u@example.com'] });
       const answer = await root.delete(`${TYPES}/${used}`);
       expect([answer.status, answer.body.details.code]).toEqual([409, 'TYPE_IN_USE']);
+    });
+
+    test('no request makes a system type, or an ordinary type of one', async () => {
+      const made = await root.post(TYPES, { code: 'built-in', name: 'B', system: true });
+      expect([made.status, made.body.details]).toEqual([400, { code: 'IMMUTABLE_FIELD', field: 'system' }]);
+      const plain = await root.post(TYPES, { code: 'plain', name: 'P', system: false });
+      expect([plain.status, plain.body.data.system]).toEqual([201, false]);
+      const path = `${TYPES}/${plain.body.data.id}`;
+      expect((await root.put(path, { system: false })).status).toBe(200);
+      expect((await root.put(path, { system: true })).body.details.code).toBe('IMMUTABLE_FIELD');
+      const auth = `/api/applications/auth/notification-types/${await typeId(root, 'auth', 'auth_idp')}`;
+      expect((await root.put(auth, { system: true })).status).toBe(200);
+      expect((await root.put(auth, { system: false })).body.details.code).toBe('IMMUTABLE_FIELD');
+      expect((await root.delete(path)).status).toBe(204);
+    });
+
+    test('what GET answers of types and templates is taken back by PUT, and changes nothing', async () => {
+      const kinds = await root.post(TYPES, { code: 'echo', name: 'E', description: 'd', emailFromName: 'N' });
+      for (const [locale, more] of [
+        ['en', {}],
+        ['cs', { text: 't', pushTitle: 'p', pushBody: 'b', url: '/{{ n }}', requiredVariables: ['n', 'a.b'] }],
+      ] as const) {
+        const words = { notificationTypeId: kinds.body.data.id, locale, subject: 's', html: '<p>h</p>', ...more };
+        expect((await root.post(TEMPLATES, words)).status).toBe(201);
+      }
+      for (const app of ['billing', 'auth']) {
+        for (const kind of ['notification-types', 'templates']) {
+          const path = `/api/applications/${app}/${kind}`;
+          const { body: before } = await root.get(path);
+          for (const record of before.data) {
+            const answer = await root.put(`${path}/${record.id}`, record);
+            expect([answer.status, answer.body.data]).toEqual([200, record]);
+          }
+          expect((await root.get(path)).body.data).toEqual(before.data);
+        }
+      }
+      const echoes = (await root.get(TEMPLATES)).body.data.filter(({ type }: { type: string }) => type === 'echo');
+      expect(echoes).toHaveLength(2);
+      for (const { id } of echoes) expect((await root.delete(`${TEMPLATES}/${id}`)).status).toBe(204);
     });
 
     test.each([

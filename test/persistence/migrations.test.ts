@@ -32,7 +32,7 @@ describe('migrations of a PostgreSQL', () => {
     const opening = openDatabase({ ...options, url: database.url, migrateOnStart: false });
     await expect(opening).rejects.toMatchObject({ name: 'Refused' });
     await expect(opening).rejects.toThrow(
-      /lacks 3 migrations \(0001-policy, 0002-people, 0003-notifications\)\. Run `npm run --silent usher -- migrate`/,
+      `lacks ${MIGRATIONS.length} migrations (${MIGRATIONS.map(({ name }) => name).join(', ')}). Run \`npm run --silent usher -- migrate\``,
     );
   });
 

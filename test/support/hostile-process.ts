@@ -1,7 +1,8 @@
 /**
- * A service in a process of its own that says how long its event loop was held: for attacks/templates.test.ts. Orders come as one
+ * A service in a process of its own that says how long its event loop was held: for the tests in attacks/. Orders come as one
  * JSON argument. Told `measure`, it begins anew; told `tell`, it says the longest and the 99th percentile in milliseconds: `delay`
- * by the clock, which counts what other processes of a shared machine take, and `held` by the thread's own CPU time.
+ * by the clock, which counts what other processes of a shared machine take, and `held` by the thread's own CPU time; and the most
+ * memory that it has ever had resident, in MiB.
  */
 
 import { createHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
@@ -28,7 +29,8 @@ setInterval(() => {
 
 createInterface({ input: process.stdin }).on('line', (line) => {
   if (line === 'measure') for (const histogram of [delay, held]) histogram.reset();
-  if (line === 'tell') process.stdout.write(`${JSON.stringify({ delay: shown(delay), held: shown(held) })}\n`);
+  const rss = Math.round(process.resourceUsage().maxRSS / 1024);
+  if (line === 'tell') process.stdout.write(`${JSON.stringify({ delay: shown(delay), held: shown(held), rss })}\n`);
 });
 
 function shown(histogram: { max: number; percentile(of: number): number }): { max: number; p99: number } {

@@ -24,6 +24,8 @@ export type SmtpFault =
   | { at: 'greeting' }
   /** Answers the end of the data only after so many milliseconds. */
   | { at: 'slow'; ms: number }
+  /** Answers the end of the data only when `until` resolves, but for mails to `except`. */
+  | { at: 'held'; except: string; until: Promise<void> }
   /** Calls `hit` and says nothing more: when somebody connects, names a recipient, or has sent a whole mail, which is kept. */
   | { at: 'silent'; on: 'connect' | 'rcpt' | 'data'; hit: () => void }
   /** Refuses every login; the words may repeat what was sent. */
@@ -109,7 +111,9 @@ export async function startSmtp({ tls, login }: SmtpSinkOptions = {}): Promise<S
           }
           if (!falls('data')) callback(null, `2.0.0 kept as ${sink.mails.length}`);
         };
-        setTimeout(() => void keep(), fault?.at === 'slow' ? fault.ms : 0);
+        const isHeld = fault?.at === 'held' && !session.envelope.rcptTo.some(({ address }) => address === fault.except);
+        if (isHeld) void fault.until.then(keep);
+        else setTimeout(() => void keep(), fault?.at === 'slow' ? fault.ms : 0);
         return undefined;
       });
     },

@@ -22,10 +22,11 @@ export function spawnWriter(orders: WriterOrders): Writer {
   return spawnScript('writer-process.ts', orders);
 }
 
-/** Runs a script of this folder in a process of its own, with its orders as the one argument. */
-export function spawnScript(name: string, orders: unknown): Writer {
+/** Runs a script of this folder in a process of its own, with its orders as the one argument; `flags` are node's. */
+export function spawnScript(name: string, orders: unknown, flags: readonly string[] = []): Writer {
   const script = join(import.meta.dirname, name);
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, JSON.stringify(orders)]);
+  const all = ['--disable-warning=ExperimentalWarning', ...flags, script, JSON.stringify(orders)];
+  const child = spawn(process.execPath, all);
   const lines: string[] = [];
   let errors = '';
   child.stderr.on('data', (chunk: Buffer) => {

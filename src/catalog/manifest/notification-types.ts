@@ -32,6 +32,7 @@ export function planNotificationTypes(
     if (type === null) return;
     named.add(type.code);
     const before = current.get(type.code) ?? null;
+    checkSystem(before, type, at, faults);
     if (before !== null) checkFixed(before, type, at, manifest, faults);
     steps.want(type.code, before, type);
   });
@@ -47,6 +48,19 @@ export function planNotificationTypes(
   return { steps, removed };
 }
 
+/** Only the seed makes system types: what a manifest says of that is what already is. */
+function checkSystem(
+  before: ManifestNotificationType | null,
+  { code, system }: ManifestNotificationType,
+  at: number,
+  faults: Faults,
+): void {
+  const present = before?.system ?? false;
+  if (system === present) return;
+  const message = present ? `system of ${code} is true and stays so` : 'system cannot be set: leave it out';
+  faults.add(['notificationTypes', at, 'system'], message, { code: 'IMMUTABLE_FIELD' });
+}
+
 function checkFixed(
   before: ManifestNotificationType,
   after: ManifestNotificationType,
@@ -54,8 +68,8 @@ function checkFixed(
   { application }: Manifest,
   faults: Faults,
 ): void {
-  const fixed = before.system && application.code === PANEL_APP ? (['system', ...FIXED] as const) : ['system' as const];
-  for (const field of fixed) {
+  if (!before.system || application.code !== PANEL_APP) return;
+  for (const field of FIXED) {
     if (before[field] === after[field]) continue;
     faults.add(['notificationTypes', at, field], `${field} of ${before.code} is ${before[field]} and stays so`, {
       code: 'SYSTEM_RECORD',

@@ -15,6 +15,12 @@ const Item = z.strictObject({
   appName: z.string(),
   type: z.string().meta({ description: "The notification type's code." }),
   subject: z.string(),
+  body: z
+    .string()
+    .nullable()
+    .meta({ description: 'Plain text, at most 4,000 characters: what a push says. Null where there is none.' }),
+  url: z.string().nullable().meta({ description: 'Where it leads: a URL, or a path of the application.' }),
+  icon: z.string().nullable().meta({ description: 'A path, or a URL.' }),
   status: z.string().meta({ description: '`queued`, `sent`, `partial` or `failed`.' }),
   statusReason: z.string().nullable(),
   locale: z.string(),
@@ -24,16 +30,19 @@ const Item = z.strictObject({
 });
 
 function shown(row: InboxRow): z.output<typeof Item> {
-  const { id: number, appCode, appName, type, subject, status, statusReason, locale, readAt, createdAt, payload } = row;
+  const { readAt, createdAt, payload } = row;
   return {
-    id: number,
-    appCode,
-    appName,
-    type,
-    subject,
-    status,
-    statusReason,
-    locale,
+    id: row.id,
+    appCode: row.appCode,
+    appName: row.appName,
+    type: row.type,
+    subject: row.subject,
+    body: row.body,
+    url: row.url,
+    icon: row.icon,
+    status: row.status,
+    statusReason: row.statusReason,
+    locale: row.locale,
     readAt: readAt?.toISOString() ?? null,
     createdAt: createdAt.toISOString(),
     payload: payload as Record<string, unknown>,

@@ -70,6 +70,7 @@ const applyManifest = defineRoute({
     'ENTITY_IN_USE',
     'TYPE_IN_USE',
     'SYSTEM_RECORD',
+    'IMMUTABLE_FIELD',
     'PAYLOAD_TOO_LARGE',
     'UNAVAILABLE',
   ],

@@ -29,10 +29,16 @@ const fields = {
   description: description.optional(),
   emailEnabled: z.boolean().optional().meta({ description: 'Whether mail goes out at all; true without it.' }),
   pushEnabled: z.boolean().optional().meta({ description: 'Whether pushes go out at all; true without it.' }),
-  userCanDisable: z.boolean().optional().meta({ description: 'False: the switches of users count for nothing.' }),
+  userCanDisable: z.boolean().optional().meta({
+    description: 'False: the defaults hold for everybody, whatever a user chose for the type or the application.',
+  }),
   defaultEmail: z.boolean().optional().meta({ description: 'The switch of a user who has not chosen.' }),
   defaultPush: z.boolean().optional().meta({ description: 'The switch of a user who has not chosen.' }),
   selfServiceEnabled: z.boolean().optional(),
+  system: z
+    .boolean()
+    .optional()
+    .meta({ description: 'True of what the service itself needs. Cannot be set; only the present value may be sent.' }),
   emailFromName: line(200)
     .nullable()
     .optional()
@@ -68,15 +74,11 @@ const createType = defineRoute({
   guard: applicationLevel('edit'),
   refusal: 'notification_type.created.refused',
   params: AppParams,
-  body: z.strictObject({
-    code: slug,
-    ...fields,
-    system: z.boolean().optional().meta({ description: 'True: it cannot be deleted.' }),
-  }),
+  body: z.strictObject({ code: slug, ...fields }),
   envelope: successData,
   status: 201,
   response: NotificationType,
-  errors: ['NOT_FOUND', 'ALREADY_EXISTS'],
+  errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'IMMUTABLE_FIELD'],
   example: { body: { code: 'invoice-due', name: 'Invoice due', defaultPush: false } },
   handle: async ({ notificationTypes }, input) => {
     const { appCode } = input.params;
@@ -102,7 +104,6 @@ const changeType = defineRoute({
     name: name.optional(),
     code: slug.optional().meta({ description: 'Cannot be changed; only the present one may be sent.' }),
     id: readOnly,
-    system: readOnly,
     createdAt: readOnly,
     updatedAt: readOnly,
   }),

@@ -22,7 +22,10 @@ import { paged, pagedData, pageOf, pageParams, pageSchema } from '../paging.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 const fields = {
-  type: slug.optional().meta({ description: 'The code of a notification type; `generic` without it.' }),
+  type: slug.optional().meta({
+    description:
+      'The code of a notification type; `generic` without it. Never `auth_idp`: those mails are the identity provider’s.',
+  }),
   recipients: z
     .array(email)
     .min(1)
@@ -32,15 +35,21 @@ const fields = {
   subject: text(500).optional().meta({ description: "Where there is no template; else the type's name." }),
   body: text(1024 * 1024)
     .optional()
-    .meta({ description: 'Plain text, where there is no template.' }),
-  url: text(LIMITS.url).optional().meta({ description: 'What a push opens: a URL, or a path.' }),
-  icon: text(LIMITS.url).optional().meta({ description: 'Shown with a push: a path, or a URL.' }),
+    .meta({ description: 'Plain text, where there is no template. Without it the mail shows the subject.' }),
+  url: text(LIMITS.url).optional().meta({
+    description:
+      'Where it leads: a URL, or a path. In the inbox and the push; a mail without a template links to a URL.',
+  }),
+  icon: text(LIMITS.url).optional().meta({ description: 'Shown in the inbox and with a push: a path, or a URL.' }),
   locale: languageCode.optional().meta({ description: "For all recipients; each one's own without it." }),
   templateKey: slug.optional().meta({ description: '`default` without it, where there is such a template.' }),
   idempotencyKey: text(200)
     .refine((value) => value !== '', 'must not be empty')
     .optional()
-    .meta({ description: 'The same key within 24 hours answers with the first result and sends nothing.' }),
+    .meta({
+      description:
+        'The same key within 24 hours answers with the first result and sends nothing. Backends and administrators have keys of their own.',
+    }),
 };
 
 const Send = z.strictObject(fields);
@@ -71,7 +80,7 @@ function orderOf(body: z.output<typeof Send>): SendOrder {
 }
 
 const DESCRIPTION =
-  'One notification a recipient, one delivery for each channel that applies. What was answered 202 is stored, and is delivered at least once.';
+  'One notification a recipient, one delivery for each channel that applies. What was answered 202 is stored, and is delivered at least once. A send whose words come to more than 64 MiB for all recipients together is refused (413); while too much is being rendered for others, 503.';
 
 const sendBySystem = defineRoute({
   method: 'post',
@@ -85,7 +94,7 @@ const sendBySystem = defineRoute({
   envelope: successData,
   status: 202,
   response: Sent,
-  errors: ['UNKNOWN_REFERENCE', 'MISSING_VARIABLES', 'IDEMPOTENCY_KEY_REUSED', 'UNPROCESSABLE'],
+  errors: ['UNKNOWN_REFERENCE', 'MISSING_VARIABLES', 'IDEMPOTENCY_KEY_REUSED', 'PAYLOAD_TOO_LARGE', 'UNPROCESSABLE'],
   example: {
     body: {
       appCode: 'billing',
@@ -95,8 +104,11 @@ const sendBySystem = defineRoute({
       idempotencyKey: 'invoice-2026-17-due',
     },
   },
-  handle: async ({ sends }, { body: { appCode, ...body } }) => ({
-    notifications: await sends.bySystem(appCode, orderOf(body), body.idempotencyKey ?? null),
+  handle: async ({ sends }, { body: { appCode, ...body }, signal }) => ({
+    notifications: await sends.bySystem(appCode, orderOf(body), {
+      idempotencyKey: body.idempotencyKey ?? null,
+      signal,
+    }),
   }),
 });
 
@@ -114,14 +126,19 @@ const sendByAdministrator = defineRoute({
   envelope: successData,
   status: 202,
   response: Sent,
-  errors: ['NOT_FOUND', 'UNKNOWN_REFERENCE', 'MISSING_VARIABLES', 'IDEMPOTENCY_KEY_REUSED', 'UNPROCESSABLE'],
+  errors: [
+    'NOT_FOUND',
+    'UNKNOWN_REFERENCE',
+    'MISSING_VARIABLES',
+    'IDEMPOTENCY_KEY_REUSED',
+    'PAYLOAD_TOO_LARGE',
+    'UNPROCESSABLE',
+  ],
   example: { body: { recipients: ['ann@example.com'], subject: 'Hello', body: 'The office is closed on Friday.' } },
   handle: async ({ sends }, input) => {
-    const { body, params } = input;
-    const order = orderOf(body);
-    return {
-      notifications: await sends.byAdministrator(params.appCode, order, body.idempotencyKey ?? null, input),
-    };
+    const { body, params, signal } = input;
+    const options = { idempotencyKey: body.idempotencyKey ?? null, signal };
+    return { notifications: await sends.byAdministrator(params.appCode, orderOf(body), input, options) };
   },
 });
 
@@ -190,7 +207,7 @@ const retrySend = defineRoute({
   envelope: successData,
   status: 202,
   response: Logged,
-  errors: ['NOT_FOUND'],
+  errors: ['NOT_FOUND', 'UNKNOWN_REFERENCE'],
   handle: async ({ sendLog }, input) => shown(await sendLog.retry(input.params.appCode, input.params.id, input)),
 });
 

@@ -186,8 +186,8 @@ const previewTemplate = defineRoute({
   response: Preview,
   errors: ['NOT_FOUND', 'UNKNOWN_REFERENCE', 'UNPROCESSABLE'],
   example: { body: { payload: { number: '2026-17' } } },
-  handle: async ({ templates }, { params, body, caller }) => {
-    const rendered = await templates.preview(params.appCode, params.id, body, caller.email);
+  handle: async ({ templates }, { params, body, caller, signal }) => {
+    const rendered = await templates.preview(params.appCode, params.id, body, caller.email, signal);
     const { subject, html, text: plain, pushTitle, pushBody } = rendered;
     return { subject, html, text: plain, push: { title: pushTitle ?? subject, body: pushBody ?? plain } };
   },

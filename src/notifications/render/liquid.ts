@@ -18,6 +18,10 @@ import {
 /** Of one rendered part, in UTF-16 units. */
 const MAX_OUTPUT = 1024 * 1024;
 const MAX_SUBJECT = 500;
+/** Of a push's body: more than a push can carry, so that nothing is lost that anybody would see. */
+const MAX_PUSH_BODY = 32 * 1024;
+/** A longer one is no URL that a notification may lead to. */
+const MAX_URL = 8 * 1024;
 /** Milliseconds of this thread's processor time for one part. The library counts by the clock, which a busy machine uses up. */
 const PART_CPU_MS = 200;
 
@@ -149,7 +153,8 @@ function renderOne(compiler: Compiler, known: Map<TemplateSource, Compiled>, job
       // Liquid cannot make what the database refuses, but filters can cut a surrogate pair in two.
       return output.toWellFormed().replaceAll('\0', '');
     };
-    return { ok: true, rendered: assemble(part) };
+    const rendered = assemble(part);
+    return { ok: true, rendered, bytes: Buffer.byteLength(JSON.stringify(rendered)) };
   } catch (error) {
     const { line, column, message } = faultOf(field, error);
     return { ok: false, problem: `${field}, line ${line}, column ${column}: ${message}` };
@@ -174,6 +179,8 @@ function contextOf(liquid: Liquid, scope: object): Context {
 
 function assemble(part: (name: TemplateField) => string | null): Rendered {
   const body = part('html') ?? '';
+  const push = part('pushBody')?.trim() ?? null;
+  const url = part('url')?.trim() ?? null;
   const line = (name: TemplateField): string | null => {
     const text = part(name);
     return text === null ? null : oneLine(text);
@@ -181,11 +188,18 @@ function assemble(part: (name: TemplateField) => string | null): Rendered {
   return {
     subject: oneLine(part('subject') ?? ''),
     html: body,
-    text: part('text') ?? toText(body),
+    text: part('text') ?? textOf(body),
     pushTitle: line('pushTitle'),
-    pushBody: part('pushBody')?.trim() ?? null,
-    url: part('url')?.trim() ?? null,
+    pushBody: push === null ? null : push.slice(0, MAX_PUSH_BODY).toWellFormed(),
+    url: url === null || url.length > MAX_URL ? null : url,
   };
+}
+
+/** Rules and nested lists make a text that is many times as long as its HTML. */
+function textOf(body: string): string {
+  const text = toText(body);
+  if (text.length > MAX_OUTPUT) throw new Error('the text made from the HTML is longer than 1 MiB');
+  return text;
 }
 
 /** Nothing in it ends a header's line. */

@@ -54,9 +54,12 @@ export interface Rendered {
   readonly url: string | null;
 }
 
-/** A rendered job, or why it could not be: a sentence for whoever wrote the template. */
+/**
+ * A rendered job, or a sentence for the template's author that says why it could not be rendered. `bytes` is the size of `rendered`
+ * as JSON in UTF-8: what storing it takes. The rendering process counts it, so that the service need not.
+ */
 export type RenderOutcome =
-  | { readonly ok: true; readonly rendered: Rendered }
+  | { readonly ok: true; readonly rendered: Rendered; readonly bytes: number }
   | { readonly ok: false; readonly problem: string };
 
 export type ToProcess =

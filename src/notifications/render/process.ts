@@ -174,7 +174,10 @@ export class RenderProcess {
     }
     const task = this.#task;
     if (task === null) return;
-    if (task.take(message)) this.#finish();
+    const isDone = task.take(message);
+    // Taking the message may have ended this process: a budget is spent.
+    if (this.#gone !== null) return;
+    if (isDone) this.#finish();
     else this.#begin();
   }
 

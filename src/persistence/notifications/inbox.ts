@@ -8,6 +8,10 @@ export interface InboxRow {
   appName: string;
   type: string;
   subject: string;
+  /** Plain text. Null where the send had none, and for notifications from before bodies were kept. */
+  body: string | null;
+  url: string | null;
+  icon: string | null;
   status: string;
   statusReason: string | null;
   locale: string;
@@ -16,7 +20,7 @@ export interface InboxRow {
   payload: unknown;
 }
 
-const COLUMNS = sql`n.id, a.code as "appCode", a.name as "appName", t.code as type, n.subject, n.status,
+const COLUMNS = sql`n.id, a.code as "appCode", a.name as "appName", t.code as type, n.subject, n.body, n.url, n.icon, n.status,
   n.status_reason as "statusReason", n.locale, n.read_at as "readAt", n.created_at as "createdAt", n.payload`;
 const JOINS = sql`join application a on a.id = n.application_id join notification_type t on t.id = n.notification_type_id`;
 

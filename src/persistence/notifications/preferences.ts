@@ -25,10 +25,10 @@ const SELECTED = sql`
     t.push_enabled as "pushEnabled", t.user_can_disable as "userCanDisable",
     coalesce(c.email, t.default_email) as email, coalesce(c.push, t.default_push) as push
   from notification_type t
-  left join notification_preference c on c.notification_type_id = t.id
+  left join notification_preference c on t.user_can_disable and c.notification_type_id = t.id
     and c.person_id = (select id from person where email = `;
 
-/** A person's switches for every type of an application, by code. */
+/** A person's switches for every type of an application, by code: the type's own where users may not switch. */
 export async function listPreferences(tx: Tx, app: number, email: string): Promise<PreferenceRow[]> {
   const { rows } = await sql<PreferenceRow>`
     ${SELECTED} ${email}) where t.application_id = ${app} order by t.code`.execute(tx.kysely);

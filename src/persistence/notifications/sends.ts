@@ -51,6 +51,9 @@ export async function holdRecipients(
 export interface NewNotification {
   personId: number;
   subject: string;
+  /** Plain text. */
+  body: string | null;
+  url: string | null;
   status: 'queued' | 'sent' | 'suppressed';
   statusReason: string | null;
   locale: string;
@@ -59,19 +62,21 @@ export interface NewNotification {
 /** Stores one notification a person, in their order; answers their ids by person. */
 export async function insertNotifications(
   tx: Tx,
-  { app, type, payload }: { app: number; type: number; payload: unknown },
+  { app, type, payload, icon }: { app: number; type: number; payload: unknown; icon: string | null },
   all: readonly NewNotification[],
 ): Promise<Map<number, number>> {
   const { rows } = await sql<{ people: number[]; ids: number[] }>`
     with stored as (
       insert into notification
-        (application_id, notification_type_id, person_id, subject, payload, status, status_reason, locale)
-      select ${app}, ${type}, n.person, n.subject, ${JSON.stringify(payload)}::jsonb, n.status, n.reason, n.locale
+        (application_id, notification_type_id, person_id, subject, payload, status, status_reason, locale, body, url, icon)
+      select ${app}, ${type}, n.person, n.subject, ${JSON.stringify(payload)}::jsonb, n.status, n.reason, n.locale,
+        n.body, n.url, ${icon}
       from unnest(
         ${all.map(({ personId }) => personId)}::bigint[], ${all.map(({ subject }) => subject)}::text[],
         ${all.map(({ status }) => status)}::text[], ${all.map(({ statusReason }) => statusReason)}::text[],
-        ${all.map(({ locale }) => locale)}::text[]
-      ) with ordinality as n (person, subject, status, reason, locale, position)
+        ${all.map(({ locale }) => locale)}::text[], ${all.map(({ body }) => body)}::text[],
+        ${all.map(({ url }) => url)}::text[]
+      ) with ordinality as n (person, subject, status, reason, locale, body, url, position)
       order by n.position
       returning id, person_id
     )
@@ -88,9 +93,23 @@ export interface SendRequestRow {
   answer: unknown;
 }
 
-export async function findSendRequest(tx: Tx, app: number, key: string): Promise<SendRequestRow | undefined> {
+/** What a send is known by. */
+export interface RequestName {
+  app: number;
+  /** Each kind of sender has keys of its own. */
+  by: 'key' | 'administrator';
+  key: string;
+}
+
+/**
+ * A table for each kind of sender: processes of the version before, which run beside this one during an upgrade, know that of the
+ * keys, and rely on its primary key.
+ */
+const TABLE = { key: sql.table('send_request'), administrator: sql.table('administrator_send_request') } as const;
+
+export async function findSendRequest(tx: Tx, { app, by, key }: RequestName): Promise<SendRequestRow | undefined> {
   const { rows } = await sql<SendRequestRow>`
-    select body_hash as "bodyHash", answer from send_request
+    select body_hash as "bodyHash", answer from ${TABLE[by]}
     where application_id = ${app} and idempotency_key = ${key} and created_at > now() - interval '24 hours'`.execute(
     tx.kysely,
   );
@@ -101,24 +120,25 @@ export async function findSendRequest(tx: Tx, app: number, key: string): Promise
  * Takes the key for this transaction's send: true when it is free, or its 24 hours are over. Of several at once one is told so;
  * the others wait for it to end, and are told false when it has committed.
  */
-export async function claimSendRequest(tx: Tx, app: number, key: string, bodyHash: string): Promise<boolean> {
+export async function claimSendRequest(tx: Tx, { app, by, key }: RequestName, bodyHash: string): Promise<boolean> {
+  const table = TABLE[by];
   // What nobody needs any more goes with what comes: a hundred for each, so that it never piles up.
   await sql`
-    delete from send_request where (application_id, idempotency_key) in (
-      select application_id, idempotency_key from send_request
+    delete from ${table} where (application_id, idempotency_key) in (
+      select application_id, idempotency_key from ${table}
       where created_at <= now() - interval '24 hours' and (application_id, idempotency_key) <> (${app}, ${key})
       order by created_at limit 100 for update skip locked)`.execute(tx.kysely);
   const { rows } = await sql`
-    insert into send_request (application_id, idempotency_key, body_hash) values (${app}, ${key}, ${bodyHash})
+    insert into ${table} as r (application_id, idempotency_key, body_hash) values (${app}, ${key}, ${bodyHash})
     on conflict (application_id, idempotency_key) do update
       set body_hash = excluded.body_hash, answer = null, created_at = now()
-      where send_request.created_at <= now() - interval '24 hours'
+      where r.created_at <= now() - interval '24 hours'
     returning 1`.execute(tx.kysely);
   return rows.length > 0;
 }
 
-export async function keepAnswer(tx: Tx, app: number, key: string, answer: unknown): Promise<void> {
+export async function keepAnswer(tx: Tx, { app, by, key }: RequestName, answer: unknown): Promise<void> {
   await sql`
-    update send_request set answer = ${JSON.stringify(answer)}::jsonb
+    update ${TABLE[by]} set answer = ${JSON.stringify(answer)}::jsonb
     where application_id = ${app} and idempotency_key = ${key}`.execute(tx.kysely);
 }

@@ -150,7 +150,8 @@ describe('notification types (contract 11)', () => {
         .filter((flag) => !flag.startsWith(field))
         .join(', ')}, ${wrong}`;
       const refused = await refusal(database, auth(type));
-      expect([wrong, refused.reason, refused.issues.length]).toEqual([wrong, 'SYSTEM_RECORD', 1]);
+      const reason = field === 'system' ? 'IMMUTABLE_FIELD' : 'SYSTEM_RECORD';
+      expect([wrong, refused.reason, refused.issues.length]).toEqual([wrong, reason, 1]);
     }
     expect(
       lines(
@@ -161,6 +162,22 @@ describe('notification types (contract 11)', () => {
         ),
       ),
     ).toEqual(['~ application auth']);
+  });
+
+  test('no manifest makes a system type, and one that is exported with one changes nothing', async () => {
+    const { database } = fixture;
+    const refused = await refusal(
+      database,
+      'application: {code: sys, name: S}\nnotificationTypes: [{code: own, name: Own, system: true}]',
+    );
+    expect([refused.reason, refused.issues.length]).toEqual(['IMMUTABLE_FIELD', 1]);
+    expect(refused.issues[0]).toContain('notificationTypes.0.system: system cannot be set');
+    // As an editor could set it once.
+    const own = 'application: {code: sys, name: S}\nnotificationTypes: [{code: own, name: Own';
+    await apply(database, `${own}}]`);
+    await run(`update notification_type set system = true where code = 'own'`);
+    expect(lines(await apply(database, `${own}, system: true}]`))).toEqual([]);
+    expect((await refusal(database, `${own}, system: false}]`)).reason).toBe('IMMUTABLE_FIELD');
   });
 
   test('so do the permissions that the panel asks about', async () => {

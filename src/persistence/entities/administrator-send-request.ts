@@ -1,0 +1,15 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { reference, stamp } from './columns.ts';
+
+/** A send by an administrator that named an idempotency key, with its first answer; kept 24 hours. */
+export const AdministratorSendRequest = defineEntity({
+  name: 'AdministratorSendRequest',
+  tableName: 'administrator_send_request',
+  properties: {
+    applicationId: reference().primary(),
+    idempotencyKey: p.text().primary(),
+    bodyHash: p.text(),
+    answer: p.json<unknown>().nullable(),
+    createdAt: stamp(),
+  },
+});
