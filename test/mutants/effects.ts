@@ -170,9 +170,30 @@ export const SENDING: readonly Mutant[] = [
   mutant(
     'what waits when a process starts waits for the next send',
     'app-worker.ts',
-    'if (await this.#parts.database.read(isAnythingWaiting)) this.#begin();',
-    'await this.#parts.database.read(isAnythingWaiting);',
+    'if (isAnything) this.#begin();',
+    'void isAnything;',
     'app-worker',
+  ),
+  mutant(
+    'a refused connection is judged by its code',
+    'persistence/postgresql.ts',
+    'const failed = connectFailed(error);',
+    'const failed = statementFailed(error) as Error;',
+    'persistence/connecting',
+  ),
+  mutant(
+    'the lock of the migrations is the session’s',
+    'persistence/migrator.ts',
+    'pg_advisory_xact_lock',
+    'pg_advisory_lock',
+    'persistence/migrations',
+  ),
+  mutant(
+    'decisions stay where every instance was cleared',
+    'engine/follower.ts',
+    "if (!scopes.includes('*')) return;",
+    'if (scopes.length > 0) return;',
+    'engine/engine',
   ),
   mutant(
     'a thread of deliveries that failed is the last one',

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { accept, insertType } from './delivery/rows.ts';
 import { createStorage, type TestStorage } from './support/databases.ts';
 import { type RunningUsher, startUsher } from './support/usher.ts';
 
@@ -32,6 +33,20 @@ describe('two instances on one database', () => {
     const metrics = await (await fetch(`${usher.rest}/metrics`)).text();
     return /^usher_cache_entries\{kind="decisions"\} (\d+)$/m.exec(metrics)?.[1];
   };
+
+  test('without a configured secret key share the one that the first start made', async () => {
+    const { app, type } = await insertType(here.app.database, 'letters');
+    const [notification = 0] = await accept(here.app.database, { app, type }, [{ to: 'ada@example.com' }]);
+    const person = await here.app.database.read(async (tx) => {
+      const rows = tx.kysely.selectFrom('notification').select('person_id').where('id', '=', notification);
+      return (await rows.executeTakeFirstOrThrow()).person_id;
+    });
+    const link = new URL(await here.app.unsubscriptions.link({ base: there.rest, person, type }));
+    expect((await fetch(link)).status).toBe(200);
+    expect((await fetch(link, { method: 'POST' })).ok).toBe(true);
+    link.searchParams.set('token', `${link.searchParams.get('token')?.slice(0, -2)}AA`);
+    expect((await fetch(link, { method: 'POST' })).ok).toBe(false);
+  });
 
   test('clearing the cache everywhere leaves no decision in the other one, and none is counted', async () => {
     for (const n of [1, 2, 3, 4, 5]) {
