@@ -18,8 +18,11 @@ describe('commands in messages', () => {
 
   test('come from usherCommand alone', () => {
     const named = new RegExp(`\\busher (?:${COMMANDS})(?![\\w-])|npm start|npm run `);
-    const wrong = globSync('**/*.ts', { cwd: SRC, exclude: ['gen/**', 'command.ts'] }).flatMap((file) =>
-      withoutComments(readFileSync(join(SRC, file), 'utf8'))
+    const wrong = globSync('**/*.ts', {
+      cwd: SRC,
+      exclude: ['gen/**', 'command.ts', 'cli/completion-scripts.ts'],
+    }).flatMap((file) =>
+      withoutExamples(withoutComments(readFileSync(join(SRC, file), 'utf8')))
         .split('\n')
         .filter((line) => named.test(line))
         .map((line) => `${file}: ${line.trim()}`),
@@ -30,4 +33,9 @@ describe('commands in messages', () => {
 
 function withoutComments(text: string): string {
   return text.replaceAll(/^\s*(?:\/\*\*?[\s\S]*?\*\/|\/\/.*)$/gm, '');
+}
+
+/** What `withExamples` is given: it writes commands by usherCommand itself. Completion is for an installed `usher` alone. */
+function withoutExamples(text: string): string {
+  return text.replaceAll(/\bwithExamples\([\s\S]*?\]\);/g, '');
 }

@@ -10,7 +10,7 @@ export function defineContext(program: Command, context: Context): void {
   const group = program
     .command('context')
     .summary('list, use, show and remove stored services')
-    .description('The services that usher login stored. No command prints their credentials.');
+    .description(`The services that ${usherCommand('login')} stored. No command prints their credentials.`);
   withExamples(group, ['usher context list', 'usher context use staging']);
   defineList(group, context);
   defineUse(group, context);

@@ -9,8 +9,5 @@ export function withExamples(command: Command, lines: readonly string[]): void {
 }
 
 function asTyped(line: string): string {
-  return line.replace(
-    /\busher ([a-z][^|>)]*)/,
-    (_, args: string) => usherCommand(args.trimEnd()) + args.slice(args.trimEnd().length),
-  );
+  return line.replaceAll(/\busher ([a-z][^|>)]*[^|>)\s])/g, (_, args: string) => usherCommand(args));
 }

@@ -22,7 +22,7 @@ export function defineRoles(program: Command, context: Context): void {
       const options = self.optsWithGlobals<ServiceOptions>();
       const [email, app] = second === undefined ? [null, first] : [first, second];
       if ((email ?? '@').includes('@') !== true || app.includes('@')) {
-        throw new CommandFailed('usher roles takes an application, or an address and an application.', {
+        throw new CommandFailed('Name an application, or an address and an application.', {
           code: 'USAGE',
         });
       }

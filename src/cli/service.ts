@@ -24,7 +24,7 @@ export function asksService(command: Command): Command {
     .option('--token <jwt>', 'a bearer token (env: USHER_TOKEN; beside a local issuer one is made)')
     .option('--key <key>', 'an internal API key (env: USHER_API_KEY)')
     .addOption(
-      new Option('--context <name>', 'a service that usher login stored (env: USHER_CONTEXT)').conflicts('url'),
+      new Option('--context <name>', 'a service that the command login stored (env: USHER_CONTEXT)').conflicts('url'),
     );
 }
 

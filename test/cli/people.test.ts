@@ -130,7 +130,7 @@ describe('roles', () => {
       const { code, stderr } = await usher(['roles', ...argv], { env });
       expect({ code, stderr }).toEqual({
         code: 1,
-        stderr: 'usher roles takes an application, or an address and an application.\n',
+        stderr: 'Name an application, or an address and an application.\n',
       });
       expect(double.received).toEqual([]);
     },
