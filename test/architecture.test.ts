@@ -88,6 +88,7 @@ const LEAVES = [
   'pieces',
   'programs',
   'telemetry',
+  'trim',
 ];
 
 /** Packages that only these rooms may name. */

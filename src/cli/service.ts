@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import { isLoopbackHost } from '../address-kind.ts';
 import type { Config } from '../config.ts';
 import { openLocalIssuer } from '../identity/local-issuer.ts';
+import { trimEnd } from '../trim.ts';
 import { CommandFailed, type GlobalOptions, type Io } from './io.ts';
 import { dataDirOf, loadConfig } from './load-config.ts';
 
@@ -147,7 +148,7 @@ export async function openService(io: Io, options: ServiceOptions): Promise<Serv
   const key = given(options.key) ?? given(io.env.USHER_API_KEY);
   const mayBeOurs = token === undefined && key === undefined && isLoopbackHost(parsed.hostname);
   return new Service(
-    url.replace(/\/+$/, ''),
+    trimEnd(url, '/'),
     mayBeOurs ? await localCredentials(io, await loadConfig(io, options)) : { token, key },
   );
 }
