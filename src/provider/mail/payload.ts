@@ -88,7 +88,7 @@ function textOf(value: unknown): string | null {
 }
 
 /** Of the provider's texts: real ones are some thousand characters. They are scanned before anything else is known of the call. */
-const MAX_TEXT = 256 * 1024;
+const MAX_TEXT = 64 * 1024;
 
 function refuseLong(parts: { args: unknown; templateData: unknown }): void {
   for (const [path, part] of Object.entries(parts)) {

@@ -57,7 +57,7 @@ describe('the size of what is scanned', () => {
     readPayload(JSON.parse(mailBody({ [part]: { text } }).body), ORIGINS);
 
   test.each(['args', 'templateData'] as const)(
-    '%s of more than 256 Ki characters are refused, however nested',
+    '%s of more than 64 Ki characters are refused, however nested',
     (part) => {
       const base = JSON.parse(mailBody().body)[part] as Record<string, unknown>;
       const length = (value: unknown): number =>
@@ -65,7 +65,7 @@ describe('the size of what is scanned', () => {
           ? value.length
           : Object.values(value ?? {}).reduce((sum, each) => sum + length(each), 0);
       const { text: _text, ...rest } = base;
-      const left = 256 * 1024 - length(rest);
+      const left = 64 * 1024 - length(rest);
       expect(read(part, 'x'.repeat(left))).not.toThrow();
       expect(read(part, { deep: ['x', 'x'.repeat(left)] })).toThrow(
         expect.objectContaining({ reason: 'VALIDATION_FAILED' }),
