@@ -21,6 +21,7 @@ import type { Clock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { DeliveryBell } from './delivery/queue.ts';
 import type { DeliveryFailpoints } from './delivery/worker.ts';
+import { AccountRefusals } from './directory/account-refusals.ts';
 import { AdminStatuses } from './directory/admin-status.ts';
 import { Administrators } from './directory/administrators.ts';
 import { AppPreferences } from './directory/app-preferences.ts';
@@ -140,17 +141,18 @@ function buildRegistry({ config, database, clock, outbound }: Ground, templates:
 
 /** People: their own side, and that of administrators. */
 function buildDirectory(ground: Ground, turns: Turns) {
-  const { config, database, clock } = ground;
-  const policy = { bindSubject: config.auth.bindSubject, allowHttp: !config.production };
+  const { config, database, clock, log } = ground;
   const names = nameDirectory(ground);
+  const policy = { bindSubject: config.auth.bindSubject, allowHttp: !config.production, ownNames: names === null };
+  const refusals = new AccountRefusals(database);
   return {
     superadmins: new Superadmins(database),
     users: new Users(database, config.idp.publicUrl),
     adminStatuses: new AdminStatuses(database),
     administrators: new Administrators(database),
-    profiles: new Profiles({ database, clock, policy, turns, names, idpPublicUrl: config.idp.publicUrl }),
-    appPreferences: new AppPreferences({ database, clock, policy, turns }),
+    profiles: new Profiles({ database, clock, policy, turns, refusals, names, idpPublicUrl: config.idp.publicUrl }),
+    appPreferences: new AppPreferences({ database, clock, policy, turns, refusals }),
     applicationEvents: new ApplicationEvents({ database, turns }),
-    subjects: new Subjects({ database, policy }),
+    subjects: new Subjects({ database, policy, turns, refusals, log }),
   };
 }

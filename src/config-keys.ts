@@ -1,6 +1,7 @@
 /** How one configuration key is read: from a YAML value or from an environment variable, with a message for what does not fit. */
 
 import { closestMatch } from 'leven';
+import { trimEnd } from './trim.ts';
 
 /** What is wrong with a key, in words a person can act on. */
 export interface Fault {
@@ -167,7 +168,7 @@ export const baseUrl = (row: Row) => {
     (value) => isHttpUrl(value) && !/[?#]/.test(value),
     'must be an http or https URL without credentials, query and fragment',
   );
-  return spec(row, (value) => plain.parse(value).replace(/\/+$/, ''));
+  return spec(row, (value) => trimEnd(plain.parse(value), '/'));
 };
 
 export const textMap = (row: Row) =>

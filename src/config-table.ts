@@ -143,7 +143,7 @@ export const KEYS = {
   'push.privateKey': text({ variable: 'PUSH_PRIVATE_KEY', example: 'the private VAPID key, base64url', secret: true }),
   'push.subject': matching(
     { variable: 'PUSH_SUBJECT', example: 'mailto:operations@example.com' },
-    (v) => /^(?:mailto:.+@.+|https:\/\/.+)$/.test(v),
+    (v) => /^(?:mailto:[^@\s]+@[^\s]+|https:\/\/[^\s]+)$/.test(v),
     'must be a mailto: or https: URL',
   ),
   'push.allowedHosts': list(

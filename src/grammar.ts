@@ -4,6 +4,8 @@
  * Lengths are counted in code points, as protovalidate and PostgreSQL count them (zod and `.length` count UTF-16 units).
  */
 
+import { trimBoth } from './trim.ts';
+
 export const LIMITS = {
   email: 254,
   emailLocal: 64,
@@ -25,7 +27,7 @@ const SLUG = /^[a-z0-9]+(?:[._-][a-z0-9]+)*$/;
 const PERMISSION = /^[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*$/;
 const LANGUAGE = /^[a-z]{2,3}(?:-(?:[a-z]{2}|[0-9]{3}))?$/;
 const CONTROL = /\p{Cc}/u;
-const ASCII_SPACE_AROUND = /^[\t\n\v\f\r ]+|[\t\n\v\f\r ]+$/g;
+const ASCII_SPACE = '\t\n\v\f\r ';
 const UPPER = /[A-Z]/g;
 
 /** What null means wherever somebody's language is asked for (specification, "User profile"), and what all fall back to. */
@@ -41,7 +43,7 @@ const RESERVED_APPLICATION_CODES = new Set(['inbox', 'stream', 'preferences']);
 export function normalizeEmail(input: string): string | null {
   // 254 for the address and some for white space; a longer input is not worth a regular expression.
   if (input.length > LIMITS.email + 64) return null;
-  const trimmed = input.replace(ASCII_SPACE_AROUND, '');
+  const trimmed = trimBoth(input, ASCII_SPACE);
   if (trimmed.length === 0 || trimmed.length > LIMITS.email) return null;
   const at = trimmed.indexOf('@');
   if (at < 1 || at !== trimmed.lastIndexOf('@')) return null;

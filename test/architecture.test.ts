@@ -90,6 +90,7 @@ const LEAVES = [
   'pieces',
   'programs',
   'telemetry',
+  'trim',
 ];
 
 /** Packages that only these rooms may name. */

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { isLoopbackHost } from '../address-kind.ts';
 import { usherCommand } from '../command.ts';
+import { trimEnd } from '../trim.ts';
 import { chosenContext } from './contexts.ts';
 import { CommandFailed, type GlobalOptions, type Io } from './io.ts';
 
@@ -174,7 +175,7 @@ export function readUrl(text: string): string {
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
     throw new CommandFailed(`${text} is no http or https URL: name the service with --url or USHER_URL.`);
   }
-  return text.replace(/\/+$/, '');
+  return trimEnd(text, '/');
 }
 
 function given(text: string | undefined): string | undefined {

@@ -3,7 +3,7 @@
 import { UsherError } from '../errors.ts';
 import { record } from '../persistence/audit.ts';
 import type { Tx } from '../persistence/database.ts';
-import { claimSubject, replaceSubject } from '../persistence/directory/subjects.ts';
+import { claimSubject, replaceSubject, type Subject } from '../persistence/directory/subjects.ts';
 
 /** Whose token it is. */
 export interface Account {
@@ -28,7 +28,7 @@ export async function bindAccount(
   const before = await replaceSubject(tx, id, { issuer, subject });
   if (before === undefined) return;
   // What was replaced is rolled back with all else.
-  if (bound) throw identityConflict();
+  if (bound) throw new IdentityConflict(before);
   await record(tx, {
     actor: `user:${email}`,
     action: 'user.subject_changed',
@@ -39,9 +39,16 @@ export async function bindAccount(
   });
 }
 
-export function identityConflict(): UsherError {
-  return new UsherError(
-    'IDENTITY_CONFLICT',
-    'This address belongs to another account of the identity provider; a SuperAdmin can clear that.',
-  );
+/** Accounts are bound, and another one than the caller's is kept with the address. */
+export class IdentityConflict extends UsherError {
+  /** The account that is kept. */
+  readonly kept: Subject;
+
+  constructor({ issuer, subject }: Subject) {
+    super(
+      'IDENTITY_CONFLICT',
+      'This address belongs to another account of the identity provider; a SuperAdmin can clear that.',
+    );
+    this.kept = { issuer, subject };
+  }
 }

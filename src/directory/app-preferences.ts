@@ -32,7 +32,8 @@ import {
   recordLogin,
   setPreferences,
 } from '../persistence/directory/preferences.ts';
-import { namedAt, present, type SignedIn, type TokenPolicy } from './presence.ts';
+import type { AccountRefusals } from './account-refusals.ts';
+import { namesBrought, present, type SignedIn, type TokenPolicy } from './presence.ts';
 import { Together } from './together.ts';
 import type { Turns } from './turns.ts';
 
@@ -54,6 +55,7 @@ export interface AppPreferencesOptions {
   clock: Pick<Clock, 'monotonic'>;
   policy: TokenPolicy;
   turns: Turns;
+  refusals: AccountRefusals;
 }
 
 export class AppPreferences {
@@ -66,16 +68,17 @@ export class AppPreferences {
 
   constructor(options: AppPreferencesOptions) {
     this.#options = options;
-    const { database, turns } = options;
+    const { database, turns, policy } = options;
     this.#activities = new Together(
       turns,
       async (told) => {
         const noted = await database.once(
           noteActivity(
             [...told.values()].map(({ caller, app }) => {
-              const { email, issuer, subject } = caller;
-              return { email, app, issuer, subject, namedAt: namedAt(caller) };
+              const { email, issuer, subject, issuedAt } = caller;
+              return { email, app, issuer, subject, issuedAt, names: namesBrought(caller) };
             }),
+            policy.ownNames,
           ),
         );
         return new Map([...told.keys()].map((key, index) => [key, noted[index] as NotedActivity]));
@@ -191,14 +194,13 @@ export class AppPreferences {
     requestId: string,
     work: (tx: Tx, person: number, appId: number) => Promise<T>,
   ): Promise<T> {
-    const { database, policy, turns } = this.#options;
-    const { result } = await turns.take(() =>
-      database.change(async (tx) => {
-        const appId = await applicationOf(tx, app);
-        const { id } = await present(tx, caller, policy, requestId);
-        return { result: await work(tx, id, appId), scopes: [] };
-      }),
-    );
+    const { database, policy, turns, refusals } = this.#options;
+    const write = async (tx: Tx) => {
+      const appId = await applicationOf(tx, app);
+      const { id } = await present(tx, caller, policy, requestId);
+      return { result: await work(tx, id, appId), scopes: [] };
+    };
+    const { result } = await refusals.watch(caller, requestId, () => turns.take(() => database.change(write)));
     return result;
   }
 }

@@ -7,6 +7,7 @@ import {
   findProfile,
   insertProfiles,
   type Names,
+  nameBits,
   type ProfileRow,
 } from '../persistence/directory/profiles.ts';
 import { bindAccount } from './accounts.ts';
@@ -31,6 +32,8 @@ export interface TokenPolicy {
   readonly bindSubject: boolean;
   /** Whether `http:` may be stored: outside production. */
   readonly allowHttp: boolean;
+  /** Whether a name that was changed here is no longer taken from tokens: there is no provider that it was written to. */
+  readonly ownNames: boolean;
 }
 
 /**
@@ -43,7 +46,7 @@ export async function present(tx: Tx, caller: SignedIn, policy: TokenPolicy, req
     const made = (await makeProfiles(tx, [caller], policy)).get(caller.email);
     return made ?? (await present(tx, caller, policy, requestId));
   }
-  return isCurrent(found, caller) ? found : await settle(tx, found.id, caller, policy, requestId);
+  return isCurrent(found, caller, policy) ? found : await settle(tx, found.id, caller, policy, requestId);
 }
 
 /**
@@ -73,7 +76,8 @@ async function settle(
 ): Promise<ProfileRow> {
   await bindAccount(tx, id, caller, policy.bindSubject, requestId);
   const names = namesOf(caller);
-  if (Object.keys(names).length > 0) await applyNames(tx, id, names, issuedAt(caller), 'laterSecond');
+  const own = policy.ownNames ? 'respect' : undefined;
+  await applyNames(tx, id, { names, at: issuedAt(caller), rule: 'laterSecond', own });
   return await read(tx, caller.email);
 }
 
@@ -83,21 +87,26 @@ async function read(tx: Tx, email: string): Promise<ProfileRow> {
   return profile;
 }
 
+/** What a profile holds that a token may say anew. */
+export type Held = Pick<ProfileRow, 'issuer' | 'subject' | 'namesChangedAt' | 'namesKept'>;
+
 /** Whether the token says nothing that the profile does not hold: then nothing needs to be written. */
-export function isCurrent(profile: ProfileRow, caller: SignedIn): boolean {
+export function isCurrent(profile: Held, caller: SignedIn, policy: Pick<TokenPolicy, 'ownNames'>): boolean {
   if (profile.issuer !== caller.issuer || profile.subject !== caller.subject) return false;
   const known = profile.namesChangedAt;
   const newer = known === null || caller.issuedAt > Math.floor(known.getTime() / 1000);
-  return !newer || Object.keys(namesOf(caller)).length === 0;
+  if (!newer) return true;
+  const kept = policy.ownNames ? profile.namesKept : 0;
+  return (nameBits(namesOf(caller)) & ~kept) === 0;
 }
 
 function namesOf({ givenName, familyName, name }: SignedIn): Partial<Names> {
   return storableNames({ firstName: givenName, lastName: familyName, displayName: name });
 }
 
-/** Since when a profile must be as new as the token to be current; null where the token says nothing that may be new. */
-export function namedAt(caller: SignedIn): number | null {
-  return Object.keys(namesOf(caller)).length === 0 ? null : caller.issuedAt;
+/** The names that the token brings, as bits. */
+export function namesBrought(caller: SignedIn): number {
+  return nameBits(namesOf(caller));
 }
 
 function issuedAt(caller: SignedIn): Date {

@@ -19,7 +19,8 @@ import {
   profilesAt,
   updateProfile,
 } from '../persistence/directory/profiles.ts';
-import { type NameDirectory, type NameTurn, storableNames } from './names.ts';
+import type { AccountRefusals } from './account-refusals.ts';
+import type { NameDirectory, NameTurn } from './names.ts';
 import { isCurrent, makeProfiles, present, type SignedIn, type TokenPolicy } from './presence.ts';
 import { type ProfileRecord, profileRecord, type Theme } from './profile-record.ts';
 import { Together } from './together.ts';
@@ -40,11 +41,11 @@ export interface ProfileUpdate {
   brand?: string | null | undefined;
 }
 
-/** Names that the identity provider's own editor pushes (contract 5, profile-sync). */
+/** Names that the identity provider's own editor pushes. Null and the empty text clear one; what is left out stays. */
 export interface PushedNames {
-  firstName?: string | undefined;
-  lastName?: string | undefined;
-  displayName?: string | undefined;
+  firstName?: string | null | undefined;
+  lastName?: string | null | undefined;
+  displayName?: string | null | undefined;
   /** When they were changed there; undefined: just now. */
   changedAt?: Date | undefined;
 }
@@ -60,6 +61,7 @@ export interface ProfilesOptions {
   clock: Pick<Clock, 'now'>;
   policy: TokenPolicy;
   turns: Turns;
+  refusals: AccountRefusals;
   /** The keeper of names; null where no provider is configured: then they are kept here only. */
   names: NameDirectory | null;
   /** `idp.publicUrl` of the configuration. */
@@ -102,8 +104,9 @@ export class Profiles {
   }
 
   /**
-   * Changes the fields sent. Names that differ are written to the identity provider first and stored only after it took them
-   * (IDP_UNREACHABLE, IDP_REJECTED: nothing is stored). Where the provider took them and storing fails, the caller is told so,
+   * Changes the fields sent. Names are written to the identity provider first, also those that are known here already, and stored
+   * only after it took them (IDP_UNREACHABLE, IDP_REJECTED: nothing is stored). Without a provider a name that differs is the
+   * owner's from now on: tokens no longer change it. Where the provider took them and storing fails, the caller is told so,
    * and the provider's names arrive here with the next token, push or webhook. UNAVAILABLE when another change of the same person's
    * names does not come to an end.
    * IMMUTABLE_FIELD for another e-mail, UNKNOWN_REFERENCE for a brand, UNKNOWN_LANGUAGES for a language that does not exist.
@@ -113,9 +116,10 @@ export class Profiles {
     refuseImmutable('email', profile.email, update.email);
     this.#refuseUrl(update.avatarUrl);
     const changed = differing(profile, update);
-    if (Object.keys(changed).length === 0) return this.#shown(profile);
-    const names = namesIn(changed);
     const { database, names: directory } = this.#options;
+    // The provider may know another name than the one that is known here.
+    const names = namesIn(directory === null ? changed : update);
+    if (Object.keys(changed).length === 0 && Object.keys(names).length === 0) return this.#shown(profile);
     if (directory === null || Object.keys(names).length === 0) return await this.#store(profile, changed, names, null);
     // One change of names after the other, so that here the same one is the last as at the provider.
     return await directory.inTurn(profile.id, by.signal, async (turn) => {
@@ -135,24 +139,29 @@ export class Profiles {
       database.change(async (tx) => {
         const profile = await findProfile(tx, email);
         if (profile === undefined) return { result: false, scopes: [] };
-        const names = storableNames(pushed);
-        if (Object.keys(names).length === 0) return { result: true, scopes: [] };
         const now = clock.now();
         // An editor's clock that runs far ahead must not make every later change too old.
         const at = new Date(Math.min(changedAt?.getTime() ?? now, now + AHEAD_MS));
         const rule = changedAt === undefined ? 'always' : 'notOlder';
-        return { result: await applyNames(tx, profile.id, names, at, rule), scopes: [] };
+        const names = namesIn(cleared(pushed));
+        if (Object.keys(names).length > 0) {
+          return { result: await applyNames(tx, profile.id, { names, at, rule }), scopes: [] };
+        }
+        const known = profile.namesChangedAt;
+        return { result: rule === 'always' || known === null || known <= at, scopes: [] };
       }),
     );
     return result;
   }
 
   async #present(caller: SignedIn, requestId: string): Promise<ProfileRow> {
-    const { database, policy, turns } = this.#options;
+    const { database, policy, turns, refusals } = this.#options;
     const found = (await this.#reads.ask(caller.email, null)) ?? (await this.#arrivals.ask(caller.email, caller));
-    if (found !== undefined && isCurrent(found, caller)) return found;
-    const { result } = await turns.take(() =>
-      database.change(async (tx) => ({ result: await present(tx, caller, policy, requestId), scopes: [] })),
+    if (found !== undefined && isCurrent(found, caller, policy)) return found;
+    const { result } = await refusals.watch(caller, requestId, () =>
+      turns.take(() =>
+        database.change(async (tx) => ({ result: await present(tx, caller, policy, requestId), scopes: [] })),
+      ),
     );
     return result;
   }
@@ -163,7 +172,7 @@ export class Profiles {
     names: Partial<Names>,
     turn: NameTurn | null,
   ): Promise<ProfileRecord> {
-    const { database, turns, clock } = this.#options;
+    const { database, turns, clock, policy } = this.#options;
     const at = new Date(clock.now());
     const { result } = await turns.take(() =>
       database.change(async (tx) => {
@@ -171,7 +180,8 @@ export class Profiles {
         const { brandId } = await references(tx, update);
         const change = settings(update, brandId);
         if (Object.keys(change).length > 0) await updateProfile(tx, id, change);
-        if (Object.keys(names).length > 0) await applyNames(tx, id, names, at, 'always');
+        const own = policy.ownNames ? 'keep' : undefined;
+        if (Object.keys(names).length > 0) await applyNames(tx, id, { names, at, rule: 'always', own });
         const stored = await findProfile(tx, email);
         if (stored === undefined) throw new Error('a profile that was there is gone');
         return { result: stored, scopes: [] };
@@ -214,6 +224,13 @@ function namesIn(update: ProfileUpdate): Partial<Names> {
     if (name !== undefined) names[field] = name;
   }
   return names;
+}
+
+/** A blank name is none. */
+function cleared(names: Omit<PushedNames, 'changedAt'>): ProfileUpdate {
+  return Object.fromEntries(
+    Object.entries(names).map(([field, name]) => [field, typeof name === 'string' && name.trim() === '' ? null : name]),
+  );
 }
 
 /** What the update refers to, held until the transaction ends. Throws UNKNOWN_REFERENCE, UNKNOWN_LANGUAGES. */

@@ -88,7 +88,7 @@ export class Users {
   async #profile(tx: Tx, { id, email, brand, createdAt }: UserRow): Promise<ProfileRecord> {
     const found = await findProfile(tx, email);
     const none = { firstName: null, lastName: null, displayName: null, avatarUrl: null, locale: null, timezone: null };
-    const account = { namesChangedAt: null, issuer: null, subject: null };
+    const account = { namesChangedAt: null, namesKept: 0, issuer: null, subject: null };
     const row = found ?? { id, email, ...none, ...account, theme: 'system', brand, createdAt, updatedAt: createdAt };
     return profileRecord(row, this.#idpPublicUrl);
   }
@@ -118,7 +118,8 @@ export class Users {
     const about = { app: null, action: 'user.subject_cleared', guard: superAdmin('clear whose account an address is') };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       if ((await personIdOf(tx, email)) === null) throw unknownUser(email);
-      if (await clearSubject(tx, email)) audit({ action: about.action, subject: email });
+      const before = await clearSubject(tx, email);
+      if (before !== null) audit({ action: about.action, subject: email, before: { ...before } });
       return { result: null, scopes: [] };
     });
   }

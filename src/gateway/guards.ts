@@ -154,7 +154,7 @@ export const signedInEvenInactive: Guard<Caller> = {
   description: "Needs a user's bearer token. An inactive user is answered too: everything is denied.",
   ...bearer,
   errors: ['UNAUTHENTICATED', 'EMAIL_NOT_VERIFIED', 'IDENTITY_CONFLICT'],
-  permit: ({ subjects }, _request, caller) => subjects.refuseOther(caller),
+  permit: ({ subjects }, { requestId }, caller) => subjects.refuseOther(caller, requestId),
 };
 
 /** An active user by bearer token. */

@@ -89,9 +89,10 @@ function writeCursor(list: string, after: number): string {
 
 function readCursor(list: string, text: string): number | null {
   if (text.length > 128) return null;
-  const [, id] =
-    new RegExp(`^${list}:([1-9][0-9]{0,15})$`).exec(Buffer.from(text, 'base64url').toString('latin1')) ?? [];
-  if (id === undefined || !Number.isSafeInteger(Number(id))) return null;
+  const decoded = Buffer.from(text, 'base64url').toString('latin1');
+  if (!decoded.startsWith(`${list}:`)) return null;
+  const id = decoded.slice(list.length + 1);
+  if (!/^[1-9][0-9]{0,15}$/.test(id) || !Number.isSafeInteger(Number(id))) return null;
   // One spelling only: what another decoder would read differently is refused.
   return writeCursor(list, Number(id)) === text ? Number(id) : null;
 }

@@ -130,6 +130,6 @@ export function splitTarget(target: string): { path: string; search: string } | 
     return at < 0 ? { path: target, search: '' } : { path: target.slice(0, at), search: target.slice(at + 1) };
   }
   // The absolute form, which a server must take (RFC 9112 3.2.2). Only the path counts.
-  const absolute = /^https?:\/\/[^/?#]+([^?#]*)(?:\?([^#]*))?$/i.exec(target);
+  const absolute = /^https?:\/\/[^/?#]+(\/[^?#]*)?(?:\?([^#]*))?$/i.exec(target);
   return absolute === null ? null : { path: absolute[1] || '/', search: absolute[2] ?? '' };
 }

@@ -20,7 +20,7 @@ const SECRET_WORDS = new Set([
 /** Two words that only together say so. */
 const SECRET_PAIRS = new Set(['api key', 'private key', 'signing key', 'secret key', 'smtp key']);
 /** A signed token, wherever it stands. */
-const JWT = /\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*/g;
+const JWT = /(?<![\w-])(?=[\w-]*eyJ)[\w-]+\.[\w-]+\.[\w-]*/g;
 /** Deeper than this nothing of ours goes; what does is left out. */
 const MAX_DEPTH = 32;
 

@@ -6,6 +6,7 @@
 import type { Config } from '../config.ts';
 import { UsherError } from '../errors.ts';
 import { OPERATOR_POLICY, type Outbound, OutboundError, type OutboundResponse } from '../outbound.ts';
+import { trimEnd } from '../trim.ts';
 
 /** gRPC codes, as the provider's errors carry them. */
 export const IdpCode = { NOT_FOUND: 5, ALREADY_EXISTS: 6, FAILED_PRECONDITION: 9 } as const;
@@ -147,11 +148,24 @@ function readRefusal(response: OutboundResponse, token: string): { code: number;
   const { code, message } = errorMembers(response);
   const text = typeof message === 'string' && message !== '' ? message : `status ${response.status}`;
   const line = text.replace(/\p{Cc}+/gu, ' ').toWellFormed();
-  const words = line.replace(/[\w.!#$%&'*+/=?^`{|}~-]{1,64}@/g, '***@');
+  const words = withoutLocalParts(line);
   return {
     code: typeof code === 'number' ? code : (CODE_OF_STATUS.get(response.status) ?? 2),
     words: (token === '' ? words : words.replaceAll(token, '***')).slice(0, MAX_WORDS),
   };
+}
+
+const LOCAL_PART = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.!#$%&'*+/=?^`{|}~-";
+
+/** The text with every address's local part masked. Cut at each `@` in one pass: the provider's answer may be long. */
+export function withoutLocalParts(text: string): string {
+  const pieces = text.split('@');
+  const last = pieces.pop() ?? '';
+  const masked = pieces.map((piece) => {
+    const kept = trimEnd(piece, LOCAL_PART);
+    return kept === piece ? `${piece}@` : `${kept}***@`;
+  });
+  return masked.join('') + last;
 }
 
 function errorMembers(response: OutboundResponse): { code?: unknown; message?: unknown } {

@@ -90,7 +90,7 @@ export class Lifecycle {
     const says = event === 'user.created' ? created && at !== null : active !== null;
     const switched = says && (await setProviderActive(tx, id, active === true, at));
     if (event === 'user.updated' && !created) {
-      await applyNames(tx, id, names, at ?? now, at === null ? 'always' : 'notOlder');
+      await applyNames(tx, id, { names, at: at ?? now, rule: at === null ? 'always' : 'notOlder' });
     }
     const welcomed = event === 'user.created' && (await this.#welcome(tx, id, told.orgId));
 

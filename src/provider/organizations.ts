@@ -37,7 +37,7 @@ export interface MadeClient {
 }
 
 export interface OrganizationsOptions {
-  readonly config: Pick<Config, 'production'>;
+  readonly config: Pick<Config, 'production' | 'idp'>;
   readonly client: IdpClient;
   readonly api: AdminApi;
   readonly outbound: Outbound;
@@ -127,13 +127,15 @@ export class Organizations {
 
   /**
    * Project and client for an application, each found by its name or made. UNKNOWN_REFERENCE for the application, NOT_FOUND
-   * for the organization. A client that is there stays as it is.
+   * for the organization, ORGANIZATION_CONFIGURED where the
+   * configuration names another application. A client that is there stays as it is.
    */
   async setUp(orgId: string, wanted: NewClient, by: By): Promise<MadeClient> {
     const { userApiAppCode: app } = wanted;
     const write = { action: 'organization.set_up', act: 'set up organizations', app };
     return await this.#administer(by, write, orgId, async (done) => {
       this.#refuseCleartext(wanted.redirectUris);
+      this.#refuseConfigured(orgId, app);
       await this.#change((tx) => referenced(tx, app));
       await this.#refuseUnknown(orgId);
       const projectId = await this.#project(orgId, wanted.projectName, done);
@@ -183,6 +185,17 @@ export class Organizations {
     done(made);
     await this.#change((tx) => putSetting(tx, setting, made));
     return made;
+  }
+
+  /** The configuration goes before what setup keeps: another application would never be used. */
+  #refuseConfigured(orgId: string, app: string): void {
+    const configured = this.#options.config.idp.orgToApp.get(orgId);
+    if (configured === undefined || configured === app) return;
+    throw new UsherError(
+      'ORGANIZATION_CONFIGURED',
+      `userApiAppCode: idp.orgToApp (IDP_ORG_TO_APP) says that this organization belongs to ${configured}; change it there, or send ${configured}.`,
+      { details: { path: 'userApiAppCode', configured } },
+    );
   }
 
   /** In production a code must not travel in the clear (contract 1). */

@@ -292,6 +292,35 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(again.body.data).toEqual({ recorded: true });
     });
 
+    test('what was told of an application goes with it: made again, its eventIds count again', async () => {
+      const root = await Rest.as(usher, 'admin@example.com');
+      const make = () => root.post('/api/applications', { code: 'passing', name: 'Passing' });
+      expect((await make()).status).toBe(201);
+      // Another application whose code only begins the same way.
+      expect((await root.post('/api/applications', { code: 'passing-by', name: 'Passing by' })).status).toBe(201);
+      const email = 'passing@example.com';
+      const all = [
+        { event: 'login', eventId: 'one', appCode: 'passing' },
+        { event: 'logout', eventId: 'two', appCode: 'passing' },
+        { event: 'activity', eventId: 'three', appCode: 'passing' },
+        { event: 'login', eventId: 'one', appCode: 'passing-by' },
+      ].map((event) => ({ email, ...event }));
+      const tellAll = async () => {
+        const recorded: boolean[] = [];
+        for (const event of all) recorded.push((await told(event)).body.data.recorded);
+        return recorded;
+      };
+      // Activity right after a login moves nothing, but its eventId is remembered.
+      expect(await tellAll()).toEqual([true, true, false, true]);
+      expect(await tellAll()).toEqual([false, false, false, false]);
+      expect((await root.delete('/api/applications/passing')).status).toBe(204);
+      expect((await make()).status).toBe(201);
+      const activity = { email, event: 'activity', eventId: 'three', appCode: 'passing' };
+      expect((await told(activity)).body.data).toEqual({ recorded: true });
+      expect(await tellAll()).toEqual([true, true, false, false]);
+      expect((await told(activity)).body.data).toEqual({ recorded: false });
+    });
+
     test('events that are refused change nothing', async () => {
       const email = 'twice@example.com';
       const before = await summary(email);

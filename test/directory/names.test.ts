@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { type Clock, systemClock } from '../../src/clock.ts';
+import { AccountRefusals } from '../../src/directory/account-refusals.ts';
 import type { NameDirectory, Names } from '../../src/directory/names.ts';
 import type { SignedIn } from '../../src/directory/presence.ts';
 import { Profiles } from '../../src/directory/profiles.ts';
@@ -57,8 +58,9 @@ function profilesOn(database: Database, names: NameDirectory | null, now: () => 
   return new Profiles({
     database,
     clock: { now },
-    policy: { bindSubject: false, allowHttp: true },
+    policy: { bindSubject: false, allowHttp: true, ownNames: names === null },
     turns: new Turns({ permits: 8, clock: systemClock }),
+    refusals: new AccountRefusals(database),
     names,
     idpPublicUrl: null,
   });
@@ -82,15 +84,19 @@ describe('names and the identity provider (specification, rule 1)', () => {
     profiles = profilesOn(fixture.database, directory, () => now);
   });
 
-  test('names go there first, and only those that differ', async () => {
+  test('names that are sent go there first, also those that are known here already', async () => {
     const ada = caller('ada@example.com', NOW / 1000, { firstName: 'Ada', displayName: 'Ada' });
     await profiles.mine(ada, 'r');
     now = NOW + 5400;
     const stored = await profiles.update(ada, { firstName: 'Ada', displayName: 'Ada L.', theme: 'dark' }, BY);
     expect(stored).toMatchObject({ firstName: 'Ada', displayName: 'Ada L.', theme: 'dark' });
-    expect(directory.written).toEqual([{ displayName: 'Ada L.' }]);
-    await profiles.update(ada, { displayName: 'Ada L.', theme: 'light' }, BY);
-    expect(directory.written).toHaveLength(1);
+    expect(directory.written).toEqual([{ firstName: 'Ada', displayName: 'Ada L.' }]);
+    // Changed at the provider meanwhile, and not told here: the person sees the old name, and confirms it.
+    directory.kept.set('ada@example.com', { displayName: 'Somebody else' });
+    await profiles.update(ada, { displayName: 'Ada L.' }, BY);
+    expect(directory.kept.get('ada@example.com')).toEqual({ displayName: 'Ada L.' });
+    await profiles.update(ada, { theme: 'light' }, BY);
+    expect(directory.written).toHaveLength(2);
     // The contract's own example: changed here at 10:00:05.4.
     expect(
       (await profiles.mine(caller('ada@example.com', NOW / 1000 + 5, { displayName: 'x' }), 'r')).displayName,
@@ -148,8 +154,9 @@ describe('names and the identity provider (specification, rule 1)', () => {
     const strict = new Profiles({
       database: fixture.database,
       clock: { now: () => now },
-      policy: { bindSubject: false, allowHttp: false },
+      policy: { bindSubject: false, allowHttp: false, ownNames: true },
       turns: new Turns({ permits: 8, clock: systemClock }),
+      refusals: new AccountRefusals(fixture.database),
       names: null,
       idpPublicUrl: null,
     });
@@ -348,7 +355,8 @@ for (const kind of ['postgresql', 'pglite'] as const) {
           sources.forEach(({ kind: how }, index) => {
             const time = times[index] ?? 0;
             const before = times.filter((_, earlier) => earlier < index && expected[earlier]);
-            if (how === 'token') expected.push(before.every((known) => Math.floor(known / 10) < time / 10));
+            const owned = sources.slice(0, index).some((earlier) => earlier.kind === 'own');
+            if (how === 'token') expected.push(!owned && before.every((known) => Math.floor(known / 10) < time / 10));
             else if (how === 'push') expected.push(before.every((known) => known <= time));
             else expected.push(true);
           });
@@ -358,6 +366,50 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         }),
         { numRuns: LONG ? 2000 : kind === 'postgresql' ? 30 : 6 },
       );
+    });
+
+    test('without a provider each name that was changed here is its owner’s, and tokens bring the others', async () => {
+      const profiles = profilesOn(fixture.database, null, () => NOW);
+      const named = (name: string) => ({ firstName: name, lastName: name, displayName: name });
+      const at = (second: number, name: string) => caller('own@example.com', NOW / 1000 + second, named(name));
+      const names = async () => {
+        const { firstName, lastName, displayName } = await profiles.find('own@example.com');
+        return [firstName, lastName, displayName];
+      };
+      await profiles.mine(at(0, 'a'), 'r');
+      // The name that is sent as it is here is not changed here.
+      await profiles.update(at(0, 'a'), { firstName: 'Own', lastName: 'a' }, BY);
+      await profiles.mine(at(10, 'b'), 'r');
+      expect(await names()).toEqual(['Own', 'b', 'b']);
+      await profiles.update(at(10, 'b'), { displayName: null }, BY);
+      await profiles.mine(at(20, 'c'), 'r');
+      expect(await names()).toEqual(['Own', 'c', null]);
+      // Of the tokens only: who pushes names knows them.
+      expect(await profiles.push('own@example.com', { firstName: 'Pushed' })).toBe(true);
+      await profiles.update(at(20, 'c'), { lastName: 'L' }, BY);
+      await profiles.mine(at(30, 'd'), 'r');
+      expect(await names()).toEqual(['Pushed', 'L', null]);
+
+      // With a provider, names are its own again.
+      const withProvider = profilesOn(fixture.database, new FakeDirectory(fixture.database), () => NOW);
+      await withProvider.mine(at(40, 'e'), 'r');
+      expect(await names()).toEqual(['e', 'e', 'e']);
+    });
+
+    test('a push clears a name, and says whether it was applied', async () => {
+      const profiles = profilesOn(fixture.database, null, () => NOW);
+      const email = 'pushed@example.com';
+      const names = { firstName: 'A', lastName: 'B', displayName: 'C' };
+      await profiles.mine(caller(email, NOW / 1000 - 10, names), 'r');
+      const early = new Date(NOW - 20_000);
+      expect(await profiles.push(email, { firstName: null, changedAt: early })).toBe(false);
+      expect(await profiles.push(email, { changedAt: early })).toBe(false);
+      expect(await profiles.push(email, { changedAt: new Date(NOW - 10_000) })).toBe(true);
+      expect(await profiles.push(email, {})).toBe(true);
+      expect(await profiles.find(email)).toMatchObject(names);
+      expect(await profiles.push(email, { firstName: null, lastName: '', changedAt: new Date(NOW) })).toBe(true);
+      expect(await profiles.find(email)).toMatchObject({ firstName: null, lastName: null, displayName: 'C' });
+      expect(await profiles.push('nobody@example.com', { firstName: null })).toBe(false);
     });
 
     test('whatever the order in which they arrive', async () => {

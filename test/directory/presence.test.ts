@@ -1,10 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/clock.ts';
+import { AccountRefusals } from '../../src/directory/account-refusals.ts';
 import { present, type SignedIn, type TokenPolicy } from '../../src/directory/presence.ts';
 import { Subjects } from '../../src/directory/subjects.ts';
+import { Turns } from '../../src/directory/turns.ts';
+import { createLogger } from '../../src/telemetry.ts';
 import { useDatabase } from '../support/databases.ts';
 
 /** What a token makes of a profile, by itself: the routes see only tokens of the one issuer that is configured. */
-const POLICY: TokenPolicy = { bindSubject: false, allowHttp: true };
+const POLICY: TokenPolicy = { bindSubject: false, allowHttp: true, ownNames: false };
 const SECOND = 1_800_000_000;
 
 function caller(more: Partial<SignedIn>): SignedIn {
@@ -42,12 +46,19 @@ describe('presence', () => {
   test('the same subject at another issuer is another account', async () => {
     const email = 'bound@example.com';
     const policy = { ...POLICY, bindSubject: true };
-    const subjects = new Subjects({ database: fixture.database, policy });
+    const { database } = fixture;
+    const subjects = new Subjects({
+      database,
+      policy,
+      turns: new Turns({ permits: 8, clock: systemClock }),
+      refusals: new AccountRefusals(database),
+      log: createLogger('silent'),
+    });
     const other = caller({ email, issuer: 'https://evil.example.com' });
     await subjects.admit(caller({ email }), 'request-1');
     await subjects.admit(caller({ email }), 'request-2');
-    await subjects.refuseOther(caller({ email }));
-    await expect(subjects.refuseOther(other)).rejects.toMatchObject({ reason: 'IDENTITY_CONFLICT' });
+    await subjects.refuseOther(caller({ email }), 'request-3');
+    await expect(subjects.refuseOther(other, 'request-4')).rejects.toMatchObject({ reason: 'IDENTITY_CONFLICT' });
     await expect(subjects.admit(other, 'request-3')).rejects.toMatchObject({ reason: 'IDENTITY_CONFLICT' });
     await expect(come(other, policy)).rejects.toMatchObject({ reason: 'IDENTITY_CONFLICT' });
   });

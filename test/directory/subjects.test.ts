@@ -4,7 +4,7 @@ import { clearSubject } from '../../src/persistence/directory/subjects.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import type { Rest, RestAnswer } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { asToken, prepareBrands, rowsOf } from './people.ts';
+import { asToken, prepareBrands, rowsOf, seconds } from './people.ts';
 
 const MANIFEST = `
 application: { code: billing, name: Billing }
@@ -86,8 +86,8 @@ describe.each([true, false])('one account an address (contract 4; auth.bindSubje
         },
       ]);
 
-      expect((await clear('nora@example.com')).result).toBe(true);
-      expect((await clear('nora@example.com')).result).toBe(false);
+      expect((await clear('nora@example.com')).result).toEqual({ issuer: 'urn:usher:local', subject: 'one' });
+      expect((await clear('nora@example.com')).result).toBeNull();
       expect((await other.get('/api/applications/billing/roles')).status).toBe(200);
       expect(await kept('nora@example.com')).toBe('two');
       // The one before is out at once: nothing that was remembered lets it in.
@@ -104,6 +104,37 @@ describe.each([true, false])('one account an address (contract 4; auth.bindSubje
         expect((await ask(await as('door@example.com', 'second'))).status).toBe(403);
       },
     );
+
+    test.each(DOORS)('a refusal leaves one audit record, at whichever door it came: %s', async (door, ask) => {
+      const email = 'nora@example.com';
+      await clear(email);
+      expect((await (await as(email, 'owner')).get('/api/profile/me')).status).toBe(200);
+      const action = 'user.subject_changed.refused';
+      const before = (await audits(email, action)).length;
+      const stranger = await as(email, `stranger at ${door}`);
+      for (let times = 0; times < 3; times++) expect((await ask(stranger)).status).toBe(403);
+      expect((await audits(email, action)).slice(before)).toEqual([
+        {
+          actor: `user:${email}`,
+          before: { issuer: 'urn:usher:local', subject: 'owner' },
+          after: { issuer: 'urn:usher:local', subject: `stranger at ${door}` },
+        },
+      ]);
+      // Another account is another matter, also between two of the first.
+      for (const sub of ['third', `stranger at ${door}`, 'third']) await ask(await as(email, `${sub}/${door}`));
+      expect((await audits(email, action)).length - before).toBe(3);
+    });
+
+    test('clearing says whose account it was', async () => {
+      const email = 'cleared@example.com';
+      await (await as(email, 'one')).get('/api/profile/me');
+      const admin = await as('admin@example.com', 'admin');
+      expect((await admin.delete(`/api/users/${email}/subject`)).status).toBe(204);
+      expect((await admin.delete(`/api/users/${email}/subject`)).status).toBe(204);
+      expect(await audits(email, 'user.subject_cleared')).toEqual([
+        { actor: 'user:admin@example.com', before: { issuer: 'urn:usher:local', subject: 'one' }, after: null },
+      ]);
+    });
 
     test('of two that come first at once one is kept, and the other refused', async () => {
       const rests = await Promise.all(
@@ -178,14 +209,64 @@ describe.each([true, false])('one account an address (contract 4; auth.bindSubje
       ]);
     });
 
-    test('reads make no profile', async () => {
-      const rest = await as('new@example.com', 'one');
-      for (const path of ['/api/profile/me/apps', '/api/applications/billing/roles', '/api/profile/nora@example.com']) {
-        expect((await rest.get(path)).status).toBe(200);
-      }
-      expect(await kept('new@example.com')).toBeUndefined();
+    test('a check records another account, too, and makes nothing else', async () => {
+      const email = 'checking@example.com';
+      await (await as(email, 'one')).get('/api/profile/me');
+      const other = await as(email, 'two');
+      const question = { app: 'billing', permission: 'invoice.read' };
+      expect((await other.post('/api/profile/me/check', question)).status).toBe(200);
+      // It is recorded behind the answer's back.
+      while ((await audits(email)).length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+      expect(await audits(email)).toEqual([
+        {
+          actor: `user:${email}`,
+          before: { issuer: 'urn:usher:local', subject: 'one' },
+          after: { issuer: 'urn:usher:local', subject: 'two' },
+        },
+      ]);
+      expect(await kept(email)).toBe('two');
     });
   }
+
+  const MAKING = DOORS.filter(([door]) => !['check', 'bulk', 'effective'].includes(door));
+  test.each(MAKING)(
+    'a first call makes the profile, and a newer token brings names, wherever: %s',
+    async (door, ask) => {
+      const email = `${door.replaceAll(/[^a-z]/g, '')}.${bound}@example.com`;
+      await usher.app.manifests.apply(`application: { code: billing, name: Billing }\nadmins: [${email}]\n`, {
+        actor: 'cli',
+      });
+      const names = async () =>
+        await rowsOf(
+          usher.app.database,
+          sql`select f.first_name, f.display_name from profile f join person p on p.id = f.person_id where p.email = ${email}`,
+        );
+      const now = seconds();
+      const token = (name: string, iat: number) =>
+        asToken(usher, email, { sub: 'one', given_name: name, name, iat, exp: now + 600 });
+      await ask(await token('First', now - 60));
+      expect(await names()).toEqual([{ first_name: 'First', display_name: 'First' }]);
+      await ask(await token('Second', now - 30));
+      expect(await names()).toEqual([{ first_name: 'Second', display_name: 'Second' }]);
+      await ask(await token('Older', now - 45));
+      expect(await names()).toEqual([{ first_name: 'Second', display_name: 'Second' }]);
+    },
+  );
+
+  test.each([
+    ['PUT', '/api/profile/me/notifications/preferences/1', { email: false }],
+    ['PUT', '/api/profile/me/notifications/preferences/bulk', { updates: [{ notificationTypeId: 1, email: false }] }],
+    ['POST', '/api/profile/me/push/subscribe', { subscription: { endpoint: 'https://x.example.com', keys: {} } }],
+    ['POST', '/api/profile/me/notifications/inbox/read-all', {}],
+    ['GET', '/api/profile/me/notifications/inbox', undefined],
+    ['GET', '/api/languages', undefined],
+    ['GET', '/api/applications/billing/i18n/en', undefined],
+  ])('%s %s as the first call makes the profile', async (method, path, body) => {
+    const words = path.split(/[^a-z]+/).filter((word) => word !== '');
+    const address = `${words.slice(-3).join('.')}.${method.toLowerCase()}.${bound}@example.com`;
+    await (await as(address, 'first')).send(method, path, body);
+    expect(await kept(address)).toBe('first');
+  });
 
   test('checks write nothing', async () => {
     const rest = await as('checker@example.com', 'one');

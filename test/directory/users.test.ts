@@ -143,12 +143,21 @@ for (const kind of ['postgresql', 'pglite'] as const) {
           ],
         });
         expect(body.data).not.toHaveProperty('subject');
-        expect((await who('admin').get('/api/users/nora@example.com')).body.data).toMatchObject({
+        // Who has called has a record; ira was only mentioned.
+        const mention = (statement: ReturnType<typeof sql>) =>
+          registry.usher.app.database.change(async (tx) => {
+            await statement.execute(tx.kysely);
+            return { result: null, scopes: ['u:ira@example.com'] };
+          });
+        await mention(sql`with ira as (insert into person (email) values ('ira@example.com') returning id)
+          insert into app_admin (person_id, application_id) select ira.id, a.id from ira, application a where code = 'billing'`);
+        expect((await who('admin').get('/api/users/ira@example.com')).body.data).toMatchObject({
           registered: false,
           displayName: null,
           appAdminFor: ['billing'],
           applications: [{ appCode: 'billing', firstLoginAt: null, lastLoginAt: null, loginCount: 0, roles: [] }],
         });
+        await mention(sql`delete from person where email = 'ira@example.com'`);
         expect((await who('admin').get('/api/users/unknown@example.com')).status).toBe(404);
         expect((await who('admin').get('/api/users/unknown')).status).toBe(400);
       });

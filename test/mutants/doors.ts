@@ -263,8 +263,8 @@ export const CREDENTIALS: readonly Mutant[] = [
   mutant(
     'signatures of the future are good',
     'provider/mail/signature.ts',
-    'const age = Math.abs(now / 1000 - Number(signature.time));',
-    'const age = now / 1000 - Number(signature.time);',
+    'const age = Math.floor(Math.abs(now / 1000 - Number(signature.time)));',
+    'const age = Math.floor(now / 1000 - Number(signature.time));',
     'provider/mail/signature',
   ),
   mutant(

@@ -164,8 +164,8 @@ export const PEOPLE: readonly Mutant[] = [
   mutant(
     'a bound address is not asked about by checks',
     'directory/subjects.ts',
-    'return this.#policy.bindSubject ? this.#refuseOther(caller) : undefined;',
-    'return undefined;',
+    'if (this.#policy.bindSubject) return this.#refuseOther(caller, requestId);',
+    'void requestId;',
     'directory/subjects',
   ),
   mutant(
@@ -178,15 +178,15 @@ export const PEOPLE: readonly Mutant[] = [
   mutant(
     'another account takes a bound address over in a write',
     'directory/accounts.ts',
-    'if (bound) throw identityConflict();',
+    'if (bound) throw new IdentityConflict(before);',
     'void bound;',
     'directory/subjects',
   ),
   mutant(
     'an older token overwrites newer names',
     'directory/presence.ts',
-    "issuedAt(caller), 'laterSecond')",
-    "issuedAt(caller), 'always')",
+    "rule: 'laterSecond'",
+    "rule: 'always'",
     'directory/presence',
   ),
   mutant(

@@ -49,6 +49,13 @@ describe('mask', () => {
     expect(data.note).toContain('eyJ');
   });
 
+  test('hides a signed token that follows other words without a space', () => {
+    const token = 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl';
+    for (const before of ['token-', 'token=', 'my_', 'a.'])
+      expect(JSON.stringify(mask({ note: before + token }))).not.toContain('eyJ');
+    expect(mask({ note: 'three.dotted.words' })).toEqual({ note: 'three.dotted.words' });
+  });
+
   test('ends, however deep the data', () => {
     let deep: unknown = 'bottom';
     for (let i = 0; i < 1000; i++) deep = { deep };

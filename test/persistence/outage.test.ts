@@ -93,7 +93,7 @@ describe('a line cut during COMMIT', () => {
 
 describe('a statement that is a transaction of its own', () => {
   const account = { issuer: 'https://idp.example.com', subject: 's' };
-  const told = (email: string) => noteActivity([{ email, app: 'told', ...account, namedAt: null }]);
+  const told = (email: string) => noteActivity([{ email, app: 'told', ...account, issuedAt: 0, names: 0 }], false);
   const written = (email: string) =>
     direct.read(async (tx) => {
       const query = tx.kysely.selectFrom('app_preference').innerJoin('person', 'person.id', 'person_id');

@@ -49,7 +49,7 @@ forEachDatabase('people', (fixture, kind) => {
       return ids;
     };
     const called = (id: number, displayName: string | null) =>
-      quietly((tx) => applyNames(tx, id, { displayName }, new Date(), 'always'));
+      quietly((tx) => applyNames(tx, id, { names: { displayName }, at: new Date(), rule: 'always' }));
     const mentioned = (await quietly((tx) => ensurePeople(tx, ['mentioned@found.example']))).get(
       'mentioned@found.example',
     ) as number;

@@ -338,6 +338,33 @@ function newOrg() {
   return { domains: new Set<string>(), primaryDomain: '', label: null, shown: null, logo: null };
 }
 
+describe('an organization that idp.orgToApp names', () => {
+  const world = useWorld({ env: () => ({ IDP_ORG_TO_APP: '{"777":"billing"}' }) });
+
+  test('is set up for that application only; another one is 409, and nothing is made', async () => {
+    await world.usher.app.manifests.apply('application: { code: billing, name: Billing }', { actor: 'cli' });
+    await world.usher.app.manifests.apply('application: { code: shop, name: Shop }', { actor: 'cli' });
+    world.idp.calls.length = 0;
+    const setUp = (userApiAppCode: string) =>
+      world.root.post(`${ORGS}/777/setup`, {
+        projectName: 'P',
+        appName: 'A',
+        redirectUris: ['https://a.example.com/cb'],
+        userApiAppCode,
+      });
+    const refused = await setUp('shop');
+    expect([refused.status, refused.body.code, refused.body.details]).toMatchObject([
+      409,
+      'CONFLICT',
+      { code: 'ORGANIZATION_CONFIGURED', path: 'userApiAppCode', configured: 'billing' },
+    ]);
+    expect([world.idp.calls, world.idp.state.projects]).toEqual([[], []]);
+    expect(await world.audits('organization.set_up')).toEqual([]);
+    // The application of the configuration gets as far as the provider, which has no such organization.
+    expect((await setUp('billing')).status).toBe(404);
+  });
+});
+
 describe('in production', () => {
   const world = useWorld({
     env: (idp) => ({

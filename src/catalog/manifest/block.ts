@@ -15,7 +15,7 @@ export interface Watch {
 
 /** A line's content: an optional dash, an optional key, an optional value; a comment at most after white space. */
 const LINE =
-  /^( *)(- )?(?:([A-Za-z0-9][A-Za-z0-9._-]*):(?= |$))?(?: *("[^"\\]*"|'[^']*'|\[[^[\]{}"'#:]*\]|[A-Za-z0-9](?:[^\s:#]|:(?=[^\s:#])| (?=[^\s:#]))*))?(?: +#.*)?$/;
+  /^( *)(?! )(- )?(?:([A-Za-z0-9][A-Za-z0-9._-]*):(?= |$))?(?: *("[^"\\]*"|'[^']*'|\[[^[\]{}"'#:]*\]|[A-Za-z0-9](?:[^\s:#]|:(?=[^\s:#])| (?=[^\s:#]))*))?(?: +#.*)?$/;
 const BLANK = /^ *(?:#[\x20-\x7e]*)?$/;
 /** What may stand in a scalar here: printable, and no character that YAML gives a meaning in the middle of one. */
 const PRINTABLE = /^[\x20-\x7e\u00a1-\u2027\u2030-\ud7ff]*$/;

@@ -22,7 +22,10 @@ const applicationEvent = defineRoute({
     eventId: text(128)
       .refine((value) => value !== '', 'must not be empty')
       .optional()
-      .meta({ description: "The application's own name for the event: told again within 24 hours it counts once." }),
+      .meta({
+        description:
+          "The application's own name for the event: sent again within 24 hours it counts once. Deleting the application forgets it.",
+      }),
   }),
   envelope: successData,
   status: 200,
@@ -34,18 +37,25 @@ const applicationEvent = defineRoute({
   }),
 });
 
+/** As in a profile; null and the empty text clear it. */
+const pushedName = z
+  .union([name, z.literal('')])
+  .nullable()
+  .optional();
+
 const profileSync = defineRoute({
   method: 'put',
   path: '/api/internal/auth/profile-sync',
   tag: 'Internal',
   summary: 'Push names that were changed at the identity provider',
-  description: '`applied` is false for an unknown user, and for names older than the last change known here.',
+  description:
+    'Null or an empty text clears a name; a name that is left out stays. `applied` is false for an unknown user, and for a `changedAt` older than the last change of names known here.',
   guard: key('profile'),
   body: z.strictObject({
     email,
-    firstName: name.optional(),
-    lastName: name.optional(),
-    displayName: name.optional(),
+    firstName: pushedName,
+    lastName: pushedName,
+    displayName: pushedName,
     changedAt: z.iso
       .datetime({ offset: true })
       .transform((moment) => new Date(moment))

@@ -172,7 +172,7 @@ const setUpOrganization = defineRoute({
   envelope: successData,
   status: 200,
   response: z.strictObject({ projectId: z.string(), appId: z.string(), clientId: z.string() }),
-  errors: [...IDP_ERRORS, 'NOT_FOUND', 'UNKNOWN_REFERENCE', 'ALREADY_EXISTS'],
+  errors: [...IDP_ERRORS, 'NOT_FOUND', 'UNKNOWN_REFERENCE', 'ALREADY_EXISTS', 'ORGANIZATION_CONFIGURED'],
   example: {
     body: {
       projectName: 'Acme',

@@ -15,8 +15,10 @@ export interface ToldActivity {
   app: string;
   issuer: string;
   subject: string;
-  /** Of a token that names its owner: its `iat`. */
-  namedAt: number | null;
+  /** The token's `iat`. */
+  issuedAt: number;
+  /** The names that the token brings, as bits (`nameBits`). */
+  names: number;
 }
 
 export interface NotedActivity {
@@ -44,15 +46,16 @@ const MOVED = `
       where f.last_activity_at is null or f.last_activity_at <= excluded.last_activity_at - ${ACTIVITY}
     returning person_id, application_id)`;
 
-/** Lists as long as each other; answers in their order. Of several who tell the same at once, the first one's is recorded. */
+/** $1 to $6 lists as long as each other, $7 whether names kept by their owners stay; answers in their order. Of several who tell the same at once, the first one's is recorded. */
 const NOTE = new Prepared<NotedActivity>(
   'note_activity',
   `with given as (
     select g.n, a.id as app_id, p.id as person_id, x.last_activity_at as last,
-      coalesce(f.issuer = g.issuer and f.subject = g.subject and (g.named_at is null
-        or g.named_at <= floor(extract(epoch from f.names_changed_at))::float8), false) as is_current
-    from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::float8[]) with ordinality
-      as g (email, app, issuer, subject, named_at, n)
+      coalesce(f.issuer = g.issuer and f.subject = g.subject
+        and (g.names & ~(case when $7::boolean then f.names_kept else 0 end) = 0
+          or g.issued_at <= floor(extract(epoch from f.names_changed_at))::float8), false) as is_current
+    from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::float8[], $6::int[]) with ordinality
+      as g (email, app, issuer, subject, issued_at, names, n)
     left join application a on a.code = g.app
     left join person p on p.email = g.email
     left join profile f on f.person_id = p.id
@@ -74,14 +77,16 @@ const NOTE = new Prepared<NotedActivity>(
  * Moves the last activity of each, at most once in five minutes, where the application exists and the profile is current. Done
  * twice it is as done once.
  */
-export function noteActivity(told: readonly ToldActivity[]): Statement<NotedActivity> {
+export function noteActivity(told: readonly ToldActivity[], ownNames: boolean): Statement<NotedActivity> {
   return asOnly(
     NOTE.with(
       told.map(({ email }) => email),
       told.map(({ app }) => app),
       told.map(({ issuer }) => issuer),
       told.map(({ subject }) => subject),
-      told.map(({ namedAt }) => namedAt),
+      told.map(({ issuedAt }) => issuedAt),
+      told.map(({ names }) => names),
+      ownNames,
     ),
   );
 }
@@ -99,13 +104,15 @@ export interface NotedEvent {
 /** $1 e-mail, $2 application, $3 the event's key, or null. */
 const NOTE_EVENT = new Prepared<NotedEvent>(
   'note_activity_event',
+  // The application is held: an event that comes while it is deleted is not remembered after its deletion.
   `with who as (
     select a.id as app_id, p.id as person_id, p.registered_at is not null as registered,
       p.provider_active and not p.blocked as active
     from (select 1) as one left join application a on a.code = $2::text left join person p on p.email = $1::text),
   told as (
     insert into seen_event (source, key)
-    select 'application-event', $3::text from who where $3::text is not null and app_id is not null and registered and active
+    select 'application-event', $3::text from who w join application a on a.id = w.app_id
+    where $3::text is not null and w.registered and w.active for key share of a
     on conflict (source, key) do update set at = excluded.at where seen_event.at <= now() - ${EVENTS_KEPT}
     returning source),
   due as (

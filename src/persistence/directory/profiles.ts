@@ -13,6 +13,8 @@ export interface ProfileRow {
   displayName: string | null;
   /** The newest source of names that was taken; null when none ever was. */
   namesChangedAt: Date | null;
+  /** The names that the owner changed here, as bits (`nameBits`). */
+  namesKept: number;
   avatarUrl: string | null;
   locale: string | null;
   theme: 'light' | 'dark' | 'system';
@@ -35,7 +37,7 @@ export interface Names {
 // Statements as text, not built each time: the first is asked with every access. There always is a default brand: the seed makes
 // it, and nothing deletes it.
 const COLUMNS = `f.person_id as id, p.email, f.first_name as "firstName", f.last_name as "lastName",
-  f.display_name as "displayName", f.names_changed_at as "namesChangedAt", f.avatar_url as "avatarUrl", f.locale, f.theme,
+  f.display_name as "displayName", f.names_changed_at as "namesChangedAt", f.names_kept as "namesKept", f.avatar_url as "avatarUrl", f.locale, f.theme,
   f.timezone, f.issuer, f.subject, f.created_at as "createdAt", f.updated_at as "updatedAt",
   coalesce((select slug from brand where id = f.brand_id), (select slug from brand where is_default)) as brand`;
 
@@ -143,35 +145,55 @@ async function findProfileId(tx: Tx, email: string): Promise<number | undefined>
  */
 export type NamesRule = 'laterSecond' | 'notOlder' | 'always';
 
+/** A set of names as the column `names_kept` holds it. */
+export function nameBits(names: Partial<Names>): number {
+  return (
+    (names.firstName === undefined ? 0 : 1) |
+    (names.lastName === undefined ? 0 : 2) |
+    (names.displayName === undefined ? 0 : 4)
+  );
+}
+
+export interface NamesChange {
+  names: Partial<Names>;
+  at: Date;
+  rule: NamesRule;
+  /** `keep`: from now on these names are their owner's. `respect`: names that are their owner's stay as they are. */
+  own?: 'keep' | 'respect' | undefined;
+}
+
 /**
  * Takes the names that are given (null clears one) when the rule allows; answers whether it did. One atomic statement: whatever
  * the order in which sources arrive, the newest wins. How new the names are never goes back.
  */
-export async function applyNames(
-  tx: Tx,
-  id: number,
-  names: Partial<Names>,
-  at: Date,
-  rule: NamesRule,
-): Promise<boolean> {
+export async function applyNames(tx: Tx, id: number, { names, at, rule, own }: NamesChange): Promise<boolean> {
+  const given = nameBits(names);
+  // Which of them may be written: all, or those that are not their owner's.
+  const open = own === 'respect' ? sql<number>`(${given}::int & ~names_kept::int)` : sql<number>`${given}::int`;
   const { numUpdatedRows } = await tx.kysely
     .updateTable('profile')
-    .set((eb) => {
-      const next = {
-        first_name: names.firstName === undefined ? eb.ref('first_name') : eb.val(names.firstName),
-        last_name: names.lastName === undefined ? eb.ref('last_name') : eb.val(names.lastName),
-        display_name: names.displayName === undefined ? eb.ref('display_name') : eb.val(names.displayName),
-      };
+    .set(() => {
+      const next = (column: string, bit: number, value: string | null | undefined) =>
+        sql<
+          string | null
+        >`case when ${open} & ${bit}::int <> 0 then ${value ?? null}::text else ${sql.ref(column)} end`;
+      const first = next('first_name', 1, names.firstName);
+      const last = next('last_name', 2, names.lastName);
+      const display = next('display_name', 4, names.displayName);
       return {
-        ...next,
+        first_name: first,
+        last_name: last,
+        display_name: display,
         names_changed_at: sql<Date>`greatest(names_changed_at, ${at}::timestamptz)`,
+        ...(own === 'keep' ? { names_kept: sql<number>`(names_kept::int | ${given}::int)::smallint` } : {}),
         updated_at: sql<Date>`case
-          when first_name is distinct from ${next.first_name}::text or last_name is distinct from ${next.last_name}::text
-            or display_name is distinct from ${next.display_name}::text then now() else updated_at end`,
+          when first_name is distinct from ${first} or last_name is distinct from ${last}
+            or display_name is distinct from ${display} then now() else updated_at end`,
       };
     })
     .where('person_id', '=', id)
     .where(mayTake(at, rule))
+    .where(sql<boolean>`${open} <> 0`)
     .executeTakeFirstOrThrow();
   return numUpdatedRows > 0n;
 }

@@ -7,16 +7,31 @@ export interface Subject {
   subject: string;
 }
 
-/** The account kept with an address; null where there is a profile without one, undefined where there is no profile. */
-export async function findSubject(tx: Tx, email: string): Promise<Subject | null | undefined> {
-  const row = await tx.kysely
+/** What a token is compared with: the account, and how new the names are. */
+export interface KeptAccount {
+  /** Null where none is kept. */
+  readonly issuer: string | null;
+  readonly subject: string | null;
+  readonly namesChangedAt: Date | null;
+  readonly namesKept: number;
+  /** The person's number. */
+  readonly id: number;
+}
+
+/** What is kept with an address; undefined where there is no profile. */
+export async function findAccount(tx: Tx, email: string): Promise<KeptAccount | undefined> {
+  return await tx.kysely
     .selectFrom('profile as f')
     .innerJoin('person as p', 'p.id', 'f.person_id')
-    .select(['f.issuer', 'f.subject'])
+    .select([
+      'f.person_id as id',
+      'f.issuer',
+      'f.subject',
+      'f.names_changed_at as namesChangedAt',
+      'f.names_kept as namesKept',
+    ])
     .where('p.email', '=', email)
     .executeTakeFirst();
-  if (row === undefined) return undefined;
-  return row.issuer === null || row.subject === null ? null : { issuer: row.issuer, subject: row.subject };
 }
 
 /** Keeps the account where none is kept; false when one is. */
@@ -43,13 +58,13 @@ export async function replaceSubject(tx: Tx, id: number, { issuer, subject }: Su
   return { issuer: before.issuer ?? '', subject: before.subject ?? '' };
 }
 
-/** Forgets the account of an address, so that the next one to call is kept. False when none was kept. */
-export async function clearSubject(tx: Tx, email: string): Promise<boolean> {
-  const { numUpdatedRows } = await tx.kysely
-    .updateTable('profile')
-    .set({ issuer: null, subject: null })
-    .where('person_id', '=', (eb) => eb.selectFrom('person').select('id').where('email', '=', email))
-    .where(sql<boolean>`subject is not null`)
-    .executeTakeFirstOrThrow();
-  return numUpdatedRows > 0n;
+/** Forgets the account of an address, so that the next one to call is kept. Answers the account; null when none was kept. */
+export async function clearSubject(tx: Tx, email: string): Promise<Subject | null> {
+  const { rows } = await sql<Subject>`
+    update profile f set issuer = null, subject = null
+    from (select person_id, issuer, subject from profile
+      where person_id = (select id from person where email = ${email}) for no key update) as kept
+    where f.person_id = kept.person_id and kept.subject is not null
+    returning coalesce(kept.issuer, '') as issuer, kept.subject`.execute(tx.kysely);
+  return rows[0] ?? null;
 }

@@ -11,6 +11,7 @@ export const Profile = defineEntity({
     lastName: p.text().nullable(),
     displayName: p.text().nullable(),
     namesChangedAt: p.datetime(3).nullable(),
+    namesKept: p.smallint().default(0),
     avatarUrl: p.text().nullable(),
     locale: p.text().nullable(),
     theme: p.text().$type<'light' | 'dark' | 'system'>().default('system'),

@@ -2,6 +2,7 @@ import { Migration0001Policy } from './0001-policy.ts';
 import { Migration0002People } from './0002-people.ts';
 import { Migration0003Notifications } from './0003-notifications.ts';
 import { Migration0004InboxWords } from './0004-inbox-words.ts';
+import { Migration0005OwnNames } from './0005-own-names.ts';
 
 /** Every migration, in order. A name, once released, never changes: databases remember it. */
 export const MIGRATIONS = [
@@ -9,4 +10,5 @@ export const MIGRATIONS = [
   { name: '0002-people', class: Migration0002People },
   { name: '0003-notifications', class: Migration0003Notifications },
   { name: '0004-inbox-words', class: Migration0004InboxWords },
+  { name: '0005-own-names', class: Migration0005OwnNames },
 ];

@@ -55,8 +55,9 @@ async function panelWords(
   const job = { template: sourceOf(template), payload, variables: { user, app, brand, locale: language } };
   const [outcome] = await renderer.render([job], 'auth mails');
   if (outcome?.ok !== true) return 'render_failed';
+  // As the preview shows it. What the provider sent was freed of foreign links before (payload.ts).
   const { subject, html, text } = outcome.rendered;
-  return { content: { subject, html: withoutForeignImages(html, sender), text }, locale: template.locale };
+  return { content: { subject, html, text }, locale: template.locale };
 }
 
 function sourceOf({ subject, html, text }: AuthTemplate) {
@@ -102,17 +103,4 @@ function isThere(variables: Readonly<Record<string, unknown>>, name: string): bo
     at = (at as Record<string, unknown>)[part];
   }
   return at !== null && at !== undefined && at !== '';
-}
-
-const LOADING = /<(?:img|image|source|input|video|audio|iframe|embed|object|link|script|base)\b[^>]*>/gi;
-const STYLED = /\burl\s*\(|@import\b|\bbackground\s*=/gi;
-
-/** These mails hold codes: nothing in them is loaded from anywhere, but for the brand's logo. */
-function withoutForeignImages(html: string, { look }: MailSender): string {
-  return html.replace(STYLED, '').replace(LOADING, (tag) => {
-    if (look.logoUrl === null || !/^<img\b/i.test(tag) || /\bsrcset\b/i.test(tag)) return '';
-    const source = /\bsrc\s*=\s*(?:"([^"]*)"|'([^']*)')/i.exec(tag);
-    const url = (source?.[1] ?? source?.[2] ?? '').replaceAll('&amp;', '&');
-    return url === look.logoUrl ? tag : '';
-  });
 }

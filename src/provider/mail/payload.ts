@@ -26,7 +26,7 @@ export interface AuthMail {
   /** Normalised. */
   recipient: string;
   orgId: string | null;
-  /** Strings unescaped once. */
+  /** Strings unescaped once, without foreign links. */
   args: Readonly<Record<string, unknown>>;
   code: string | null;
   /** Null where there is none, or its origin is not ours or the provider's. */
@@ -48,6 +48,7 @@ export function readPayload(json: unknown, origins: ReadonlySet<string>): AuthMa
     throw validationFailed(parsed.error.issues.map(({ path, message }) => ({ path: path.join('.'), message })));
   }
   const { contextInfo, templateData, args } = parsed.data;
+  refuseLong({ args, templateData });
   const recipient = normalizeEmail(contextInfo.recipientEmailAddress);
   if (recipient === null) {
     throw validationFailed([{ path: 'contextInfo.recipientEmailAddress', message: 'must be an ASCII e-mail address' }]);
@@ -63,7 +64,7 @@ export function readPayload(json: unknown, origins: ReadonlySet<string>): AuthMa
     recipient,
     orgId,
     args: cleaned(args, origins),
-    code: code === null ? null : unescapeHtml(code),
+    code: code === null ? null : scrubbed(code, origins) || null,
     url: link !== null && isAllowed(link, origins) ? link : null,
     templateData: cleaned(templateData, origins),
   };
@@ -86,13 +87,34 @@ function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
+/** Of the provider's texts: real ones are some thousand characters. They are scanned before anything else is known of the call. */
+const MAX_TEXT = 64 * 1024;
+
+function refuseLong(parts: { args: unknown; templateData: unknown }): void {
+  for (const [path, part] of Object.entries(parts)) {
+    if (lengthOf(part) <= MAX_TEXT) continue;
+    throw validationFailed([{ path, message: `must hold at most ${MAX_TEXT} characters of text` }]);
+  }
+}
+
+/** Characters in all strings of a value. */
+function lengthOf(value: unknown): number {
+  if (typeof value === 'string') return value.length;
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.values(value).reduce((sum: number, member) => sum + lengthOf(member), 0);
+}
+
+function scrubbed(text: string, origins: ReadonlySet<string>): string {
+  return scrub(unescapeHtml(text), (link) => isAllowed(link, origins));
+}
+
 /** Every string unescaped once, without links that may not stand in a mail: names are the users' own to choose. */
 function cleaned(
   value: Readonly<Record<string, unknown>> | null | undefined,
   origins: ReadonlySet<string>,
 ): Readonly<Record<string, unknown>> {
   const clean = (item: unknown): unknown => {
-    if (typeof item === 'string') return scrub(unescapeHtml(item), (link) => isAllowed(link, origins));
+    if (typeof item === 'string') return scrubbed(item, origins);
     if (Array.isArray(item)) return item.map(clean);
     if (typeof item !== 'object' || item === null) return item;
     return Object.fromEntries(Object.entries(item).map(([name, member]) => [name, clean(member)]));

@@ -1,4 +1,9 @@
-/** The provider's texts: escaped for HTML when they come, plain when we use them. */
+/**
+ * The provider's texts: escaped for HTML when they come, plain when we use them. People choose some of them (their names), so the
+ * expressions here take time in proportion to the text, whatever it is: test/regular-expressions.test.ts.
+ */
+
+import { trimEnd } from '../../trim.ts';
 
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
@@ -12,9 +17,37 @@ export function unescapeHtml(text: string): string {
   });
 }
 
-const LINK = /\b(?:(?:https?|ftp):\/\/|(?:javascript|data|file):(?=\S)|www\.)[^\s<>"'`]*/gi;
+/** What mail programs make a link of, or what is one in an attribute: with a scheme, without one (`//host`), or `www.`. */
+const LINK =
+  /(?:(?<![a-z0-9+.-])[a-z0-9+.-]+:[\\/]{2}|\b(?:https?|ftp|wss?|file|javascript|vbscript|data|blob|mailto):(?=\S)|(?<![\w:])[\\/]{2}(?=[\w[])|\bwww\.)[^\s<>"'`]*/gi;
 
-/** The text without links that `keep` does not want. Mail programs make a link of whatever looks like one. */
+/** `See.https://…`: the end of a sentence that no space separates from the link. */
+const WORDS_BEFORE = /^[a-z0-9+.-]*[+.-](?=https?:)/i;
+
+/** Schemes that make a link of a whole text, however it is broken up: readers of URLs drop tabs and line breaks. */
+const SCHEMES = new Set([
+  'http:',
+  'https:',
+  'ftp:',
+  'ws:',
+  'wss:',
+  'file:',
+  'javascript:',
+  'vbscript:',
+  'blob:',
+  'mailto:',
+]);
+
+/** What ends a sentence rather than the link that stands there. */
+const AFTER_LINK = ').,;:!?';
+
+/** The text without the links that `keep` refuses. */
 export function scrub(text: string, keep: (link: string) => boolean): string {
-  return text.replace(LINK, (link) => (keep(link.replace(/[).,;:!?]+$/, '')) ? link : ''));
+  const whole = URL.parse(text);
+  if (whole !== null && SCHEMES.has(whole.protocol) && !keep(text)) return '';
+  return text.replace(LINK, (found) => {
+    const words = WORDS_BEFORE.exec(found)?.[0] ?? '';
+    const link = found.slice(words.length);
+    return keep(trimEnd(link, AFTER_LINK)) ? found : words;
+  });
 }

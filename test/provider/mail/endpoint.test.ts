@@ -67,8 +67,11 @@ function testSending(world: MailWorld): void {
     await claimed(new Date(Date.now() - 100_000));
     expect((await post(world.usher.rest, body, signature(body))).body.data.status).toBe('sent');
     await world.sink.next();
-    // A month later nobody remembers.
-    await claimed(new Date(Date.now() - 31 * 24 * 3600_000));
+    // Remembered for 30 days, to the minute.
+    const month = 30 * 24 * 3600_000;
+    await claimed(new Date(Date.now() - month + 60_000));
+    expect((await post(world.usher.rest, body, signature(body))).body.data.status).toBe('duplicate');
+    await claimed(new Date(Date.now() - month - 60_000));
     expect((await post(world.usher.rest, body, signature(body))).body.data.status).toBe('sent');
     await world.sink.next();
   });

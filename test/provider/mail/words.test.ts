@@ -28,10 +28,54 @@ describe('the provider’s texts', () => {
     ['https://idp.example.com@evil.example.com/', ''],
     ['https://idp.example.com.evil.example.com/', ''],
     ['My data: none', 'My data: none'],
+    ['//evil.example.com/x', ''],
+    ['\\\\evil.example.com/x', ''],
+    ['/\\evil.example.com/x', ''],
+    ['https:evil.example.com', ''],
+    ['https:/\\evil.example.com', ''],
+    ['ht\ttps://evil.example.com', ''],
+    [' java\nscript:alert(1)', ''],
+    ['custom+scheme://evil.example.com', ''],
+    ['mailto:eve@evil.example.com', ''],
+    ['Go.http://evil.example.com', 'Go.'],
+    ['Go.https://idp.example.com/x', 'Go.https://idp.example.com/x'],
+    ['x://a?http://idp.example.com', ''],
+    ['Tel: 123 // 8 až 16', 'Tel: 123 // 8 až 16'],
+    ['a/b and//or', 'a/b and//or'],
+    ['gigi@example.com', 'gigi@example.com'],
+    ['Zkopírujte url (viz níže).', 'Zkopírujte url (viz níže).'],
+    ['Look:\nhttps://idp.example.com/x', 'Look:\nhttps://idp.example.com/x'],
   ])('%s', (text, left) => {
     const { templateData } = readPayload(JSON.parse(mailBody({ templateData: { text } }).body), ORIGINS);
     expect(templateData.text).toBe(left);
     expect(scrub(text, () => true)).toBe(text);
+  });
+});
+
+describe('the size of what is scanned', () => {
+  const read = (part: 'args' | 'templateData', text: unknown) => () =>
+    readPayload(JSON.parse(mailBody({ [part]: { text } }).body), ORIGINS);
+
+  test.each(['args', 'templateData'] as const)(
+    '%s of more than 64 Ki characters are refused, however nested',
+    (part) => {
+      const base = JSON.parse(mailBody().body)[part] as Record<string, unknown>;
+      const length = (value: unknown): number =>
+        typeof value === 'string'
+          ? value.length
+          : Object.values(value ?? {}).reduce((sum, each) => sum + length(each), 0);
+      const { text: _text, ...rest } = base;
+      const left = 64 * 1024 - length(rest);
+      expect(read(part, 'x'.repeat(left))).not.toThrow();
+      expect(read(part, { deep: ['x', 'x'.repeat(left)] })).toThrow(
+        expect.objectContaining({ reason: 'VALIDATION_FAILED' }),
+      );
+    },
+  );
+
+  test('a code that is a link is none', () => {
+    const { code } = readPayload(JSON.parse(mailBody({ args: { code: 'https://evil.example.com/' } }).body), ORIGINS);
+    expect(code).toBeNull();
   });
 });
 

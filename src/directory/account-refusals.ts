@@ -1,0 +1,56 @@
+/**
+ * Audit records of calls that were refused because another account is bound to the address. A refusal is recorded once in five
+ * minutes for each address, account that is kept and account that came, in each instance: a client that tries again in a loop
+ * must not fill the audit.
+ */
+
+import { LRUCache } from 'lru-cache';
+import { record } from '../persistence/audit.ts';
+import type { Database } from '../persistence/database.ts';
+import type { Subject } from '../persistence/directory/subjects.ts';
+import { type Account, IdentityConflict } from './accounts.ts';
+
+const MAX_REMEMBERED = 10_000;
+const QUIET_MS = 5 * 60_000;
+
+export class AccountRefusals {
+  readonly #database: Database;
+  readonly #recorded = new LRUCache<string, true>({ max: MAX_REMEMBERED, ttl: QUIET_MS, ttlResolution: 1000 });
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** Does the work. When it is refused for the account, that is recorded in a transaction of its own: the work's is rolled back. */
+  async watch<T>(caller: Account, requestId: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof IdentityConflict) await this.#record(caller, error.kept, requestId);
+      throw error;
+    }
+  }
+
+  async #record({ email, issuer, subject }: Account, kept: Subject, requestId: string): Promise<void> {
+    const key = JSON.stringify([email, kept.issuer, kept.subject, issuer, subject]);
+    if (this.#recorded.has(key)) return;
+    this.#recorded.set(key, true);
+    try {
+      await this.#database.change(async (tx) => {
+        await record(tx, {
+          actor: `user:${email}`,
+          action: 'user.subject_changed.refused',
+          subject: email,
+          before: { ...kept },
+          after: { issuer, subject },
+          requestId,
+        });
+        return { result: null, scopes: [] };
+      });
+    } catch (error) {
+      // The next refusal is recorded in its place.
+      this.#recorded.delete(key);
+      throw error;
+    }
+  }
+}
