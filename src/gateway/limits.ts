@@ -34,10 +34,16 @@ export const HTTP_LIMITS = {
   pipelined: 64,
   /** A refused upload may go on for so long before its connection is cut. */
   lingerMs: 5_000,
-  /** A reader of a stream may leave what was written unread for so long; then it is cut, and can resume. */
+  /** A client that the parser refused (400, 408, 431) has so long to read why before its connection is cut. */
+  refusedMs: 1_000,
+  /** A reader may leave what was written unread for so long; then it is cut. Streams can be resumed. */
   stalledMs: 30_000,
-  /** In-flight requests may take so long once the server is closing. */
+  /** In-flight requests may take so long once the server is closing, */
   drainMs: 15_000,
+  /** requests that have not arrived by then, and readers that read nothing, only so long. */
+  drainArrivalMs: 2_000,
+  /** How often a closing server looks at its connections. */
+  sweepMs: 50,
 } as const;
 
 /**

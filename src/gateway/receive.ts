@@ -30,7 +30,11 @@ export function announcesBody(req: IncomingMessage): boolean {
 export function readBytes(exchange: Exchange, maxBytes: number): Promise<Buffer> {
   const { req, res } = exchange;
   // The server answers `Expect: 100-continue` here, so that a refused caller never sends its 32 MiB.
-  if (req.headers.expect !== undefined && !res.headersSent) res.writeContinue();
+  if (req.headers.expect !== undefined && !res.headersSent) {
+    // The body comes now, so the next request begins where it ends (connections.ts).
+    res.shouldKeepAlive = !/\bclose\b/i.test(req.headers.connection ?? '');
+    res.writeContinue();
+  }
   return new Promise((resolve, reject) => {
     // Usually one piece, kept as it came; of several what they hold is kept, not they: each may stand in a page of its own.
     let whole: Buffer = EMPTY;

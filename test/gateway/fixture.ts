@@ -45,6 +45,9 @@ export interface WorldOptions {
   config?: Partial<GatewayOptions['config']>;
   routes?: GatewayOptions['routes'];
   logLevel?: string;
+  limits?: GatewayOptions['limits'];
+  /** Of what is in no world: as much as a test needs. */
+  services?: Record<string, unknown>;
   fill?(facts: MemoryFacts): void;
 }
 
@@ -107,6 +110,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       refusals.push(refusal);
     },
     registry,
+    ...options.services,
   } as Partial<Services> as Services;
   const gateway = createGateway({
     config: {
@@ -122,6 +126,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     log,
     checkAnswers: true,
     ...(options.routes === undefined ? {} : { routes: options.routes }),
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
   });
   const { port, opsPort } = await gateway.start();
   return Object.assign(world, {
