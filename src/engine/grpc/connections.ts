@@ -36,7 +36,7 @@ export class GrpcConnections {
 
   /** Cuts the connections whose session is not there yet. */
   endArriving(): void {
-    for (const { socket } of [...this.#arriving.values()]) socket.destroy();
+    for (const { socket } of this.#arriving.values()) socket.destroy();
   }
 
   /** Cuts all that is left. */
