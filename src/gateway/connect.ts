@@ -20,7 +20,7 @@ import { CallerGone, type Exchange } from './exchange.ts';
 import { key } from './guards.ts';
 import { DEADLINE_MS, RPC_MESSAGE_BYTES } from './limits.ts';
 import type { RateLimit } from './rates.ts';
-import { readBytes } from './receive.ts';
+import { type OpenUnproven, readBytes } from './receive.ts';
 import { logTrouble, type Responder } from './respond.ts';
 import { rpcAnswers } from './rpc-answers.ts';
 import { FRAME_BYTES, RPC_MEDIA, type RpcMedia, readMessage, rpcError, toConnectError } from './rpc-messages.ts';
@@ -33,6 +33,8 @@ export interface ConnectDoorOptions {
   readonly responder: Responder;
   readonly rateLimit: RateLimit | null;
   address(exchange: Exchange): string;
+  /** Counts the body of a caller without credentials. */
+  readonly unproven: OpenUnproven;
 }
 
 const ALLOW = 'POST, OPTIONS';
@@ -80,7 +82,10 @@ async function serve(options: ConnectDoorOptions, exchange: Exchange, handler: U
   fault ??= timeoutFault(exchange, media);
   let body: Buffer = Buffer.alloc(0);
   try {
-    if (fault === null) body = await receive(exchange, media, handler.method.input);
+    if (fault === null) {
+      const unproven = exchange.caller === null ? options.unproven : null;
+      body = await receive(exchange, media, handler.method.input, unproven);
+    }
   } catch (error) {
     if (error instanceof CallerGone) return;
     fault = toUsherError(error);
@@ -120,8 +125,14 @@ async function admit(options: ConnectDoorOptions, exchange: Exchange): Promise<U
   }
 }
 
-async function receive(exchange: Exchange, media: RpcMedia, input: DescMessage): Promise<Buffer> {
-  const body = await readBytes(exchange, RPC_MESSAGE_BYTES + (RPC_MEDIA[media].framed ? FRAME_BYTES : 0));
+async function receive(
+  exchange: Exchange,
+  media: RpcMedia,
+  input: DescMessage,
+  unproven: OpenUnproven | null,
+): Promise<Buffer> {
+  const limit = RPC_MESSAGE_BYTES + (RPC_MEDIA[media].framed ? FRAME_BYTES : 0);
+  const body = await readBytes(exchange, limit, unproven);
   // Connect refuses every compression by name; what is compressed cannot be read here.
   const encoding = exchange.header(encodingOf(media));
   return encoding === undefined || encoding === 'identity' ? readMessage(body, media, input) : body;

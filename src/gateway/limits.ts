@@ -16,6 +16,12 @@ export const DEADLINE_MS = { call: 10_000, manifest: 600_000 } as const;
 /** A Connect or gRPC-Web message. */
 export const RPC_MESSAGE_BYTES = 1024 * 1024;
 
+/**
+ * Bytes of unfinished bodies whose callers have shown no credentials, over all and for each address (of IPv6 a /64). Past the first
+ * 503, past the second 429. What comes in one piece, as small bodies do, is not counted.
+ */
+export const UNPROVEN_BYTES = { total: 32 * 1024 * 1024, address: 4 * 1024 * 1024 } as const;
+
 export const HTTP_LIMITS = {
   /** The whole request has arrived. A manifest of 32 MiB needs 9 Mbit/s. */
   requestTimeoutMs: 30_000,

@@ -22,6 +22,7 @@ import type { Route } from './route.ts';
 import { opsRoutes } from './routes/operations.ts';
 import { gatewayRoutes } from './routes.ts';
 import type { Services } from './services.ts';
+import { UnprovenBodies, type UnprovenBody, type UnprovenLimits } from './unproven.ts';
 import { splitTarget } from './urls.ts';
 
 // Imported as an ES module it would be read with all of its exports, WebSocket among them, and that loads the whole of fetch.
@@ -37,11 +38,14 @@ export interface GatewayOptions {
   readonly checkAnswers?: boolean;
   /** For tests: shorter times than HTTP_LIMITS has. */
   readonly limits?: Partial<ConnectionLimits>;
+  readonly unproven?: UnprovenLimits;
 }
 
 export interface Gateway {
   /** Listens; rejects when a port is taken. `opsPort` is null where metrics are at the gateway. */
   start(): Promise<{ port: number; opsPort: number | null }>;
+  /** Bytes held of unfinished bodies whose callers have shown no credentials. */
+  readonly unprovenBytes: number;
   /** Accepts nothing more, lets what is in flight finish for a bounded time, then cuts it. */
   close(): Promise<void>;
 }
@@ -51,6 +55,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { config, services, clock } = options;
   const observer = createObserver(services.registry, clock);
   const rateLimit = createRateLimit(config.http.rateLimit);
+  const unprovenBodies = new UnprovenBodies(options.unproven);
   const listeners: Listener[] = [];
 
   return {
@@ -58,6 +63,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       const gateway = await listen(options, observer, config.http, (site) => ({
         routes: options.routes ?? gatewayRoutes(config),
         rateLimit,
+        unprovenBodies,
         rpc: true,
         site,
       }));
@@ -66,11 +72,15 @@ export function createGateway(options: GatewayOptions): Gateway {
       const ops = await listen(options, observer, config.ops, (site) => ({
         routes: opsRoutes,
         rateLimit: null,
+        unprovenBodies,
         rpc: false,
         site,
       }));
       listeners.push(ops);
       return { port: gateway.port, opsPort: ops.port };
+    },
+    get unprovenBytes() {
+      return unprovenBodies.held;
     },
     close: async () => {
       await Promise.all(listeners.splice(0).map((listener) => listener.close()));
@@ -81,6 +91,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 interface Surface {
   readonly routes: readonly Route[];
   readonly rateLimit: RateLimit | null;
+  readonly unprovenBodies: UnprovenBodies;
   readonly rpc: boolean;
   readonly site: Site;
 }
@@ -140,7 +151,7 @@ interface Carrier extends IncomingMessage {
 
 function createApp(options: GatewayOptions, observer: Observer, surface: Surface): RequestListener {
   const { config, services, clock, log } = options;
-  const { site, rateLimit } = surface;
+  const { site, rateLimit, unprovenBodies } = surface;
   const responder = new Responder(site);
   const app = express();
   app.disable('x-powered-by');
@@ -150,9 +161,11 @@ function createApp(options: GatewayOptions, observer: Observer, surface: Surface
   if (config.http.trustProxy) app.set('trust proxy', 1);
   const address = (exchange: Exchange): string => networkOf((exchange.req as express.Request).ip ?? 'unknown');
 
+  const unproven = (exchange: Exchange): UnprovenBody => unprovenBodies.open(address(exchange));
+
   const door = onDemand(async () => {
     const { createConnectDoor } = await import('./connect.ts');
-    return createConnectDoor({ services, site, responder, rateLimit, address });
+    return createConnectDoor({ services, site, responder, rateLimit, address, unproven });
   });
   const dispatch = mount({
     routes: surface.routes,
@@ -161,6 +174,7 @@ function createApp(options: GatewayOptions, observer: Observer, surface: Surface
     responder,
     rateLimit,
     address,
+    unproven,
     checkAnswers: options.checkAnswers ?? false,
   });
   // One middleware, not three: each costs the router as much as finding a route costs us.

@@ -46,6 +46,7 @@ export interface WorldOptions {
   routes?: GatewayOptions['routes'];
   logLevel?: string;
   limits?: GatewayOptions['limits'];
+  unproven?: GatewayOptions['unproven'];
   /** Of what is in no world: as much as a test needs. */
   services?: Record<string, unknown>;
   fill?(facts: MemoryFacts): void;
@@ -127,6 +128,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     checkAnswers: true,
     ...(options.routes === undefined ? {} : { routes: options.routes }),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
+    ...(options.unproven === undefined ? {} : { unproven: options.unproven }),
   });
   const { port, opsPort } = await gateway.start();
   return Object.assign(world, {
