@@ -10,7 +10,7 @@ import { UsherError } from '../errors.ts';
 import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
 import { onDemand } from '../on-demand.ts';
 import type { Logger } from '../telemetry.ts';
-import type { Site } from './browsers.ts';
+import { CorsOrigins, type Site } from './browsers.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
 import { Exchange } from './exchange.ts';
 import { HTTP_LIMITS } from './limits.ts';
@@ -118,7 +118,8 @@ async function listen(
       server.off('error', reject);
       const { port } = server.address() as AddressInfo;
       const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
-      const site: Site = { origin: new URL(publicUrl).origin, corsOrigins: new Set(config.cors.origins) };
+      const corsOrigins = new CorsOrigins(config.cors.origins, config.production);
+      const site: Site = { origin: new URL(publicUrl).origin, corsOrigins };
       connections.serve(createApp(options, observer, surfaceOf(site)));
       server.on('error', (error) => log.error({ err: error }, 'gateway listener failed'));
       resolve();
