@@ -14,12 +14,13 @@ import {
 import type { UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol';
 import { toUsherError, UsherError, validationFailed } from '../errors.ts';
 import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
+import type { KeyHolder } from '../identity/api-keys.ts';
 import { checkMedia } from './bodies.ts';
 import { refuseBrowser, type Site } from './browsers.ts';
 import { CallerGone, type Exchange } from './exchange.ts';
-import { key } from './guards.ts';
+import { bringsSecret, type GuardRequest, key } from './guards.ts';
 import { DEADLINE_MS, RPC_MESSAGE_BYTES } from './limits.ts';
-import type { RateLimit } from './rates.ts';
+import { countRefused, type RateLimit } from './rates.ts';
 import { type OpenUnproven, readBytes } from './receive.ts';
 import { logTrouble, type Responder } from './respond.ts';
 import { rpcAnswers } from './rpc-answers.ts';
@@ -106,22 +107,40 @@ async function serve(options: ConnectDoorOptions, exchange: Exchange, handler: U
 /** 401, 429, 403: in the order of the other doors. */
 async function admit(options: ConnectDoorOptions, exchange: Exchange): Promise<UsherError | null> {
   const { services, rateLimit, site } = options;
-  let actor: string | null;
+  const { requestId, signal } = exchange;
+  const request = { header: (name: string) => exchange.header(name), params: {}, requestId, signal };
+  let holder: KeyHolder | null;
   try {
-    const { requestId, signal } = exchange;
-    const request = { header: (name: string) => exchange.header(name), params: {}, requestId, signal };
-    actor = GUARD.actor(await GUARD.identify(services, request));
-    exchange.caller = actor;
+    if (bringsSecret(request)) await rateLimit?.refuseGuesser(options.address(exchange));
+    holder = await GUARD.identify(services, request);
   } catch (error) {
-    await rateLimit?.take(`ip:${options.address(exchange)}`);
-    return toUsherError(error);
+    return await countedFault(options, exchange, request, error);
   }
   try {
+    const actor = GUARD.actor(holder);
+    exchange.caller = actor;
     await rateLimit?.take(actor ?? `ip:${options.address(exchange)}`);
     refuseBrowser(site, exchange);
+    await GUARD.permit?.(services, request, holder);
     return null;
   } catch (error) {
     return toUsherError(error);
+  }
+}
+
+/** Why a caller is refused; 429 instead where its address was refused too often. */
+async function countedFault(
+  options: ConnectDoorOptions,
+  exchange: Exchange,
+  request: Pick<GuardRequest, 'header'>,
+  error: unknown,
+): Promise<UsherError> {
+  try {
+    const { rateLimit } = options;
+    if (rateLimit !== null) await countRefused(rateLimit, options.address(exchange), request, error);
+    return toUsherError(error);
+  } catch (limited) {
+    return toUsherError(limited);
   }
 }
 

@@ -7,10 +7,10 @@ import { type Issue, toUsherError, UsherError } from '../errors.ts';
 import { NO_BODY } from './bodies.ts';
 import { optionsHeaders, refuseBrowser, type Site } from './browsers.ts';
 import { CallerGone, type Exchange } from './exchange.ts';
-import { type Guard, type GuardRequest, KEY_CHALLENGE } from './guards.ts';
+import { bringsSecret, type Guard, type GuardRequest, KEY_CHALLENGE } from './guards.ts';
 import { Findings, parseQuery, readCookie } from './inputs.ts';
 import { DEADLINE_MS } from './limits.ts';
-import type { RateLimit } from './rates.ts';
+import { countRefused, type RateLimit } from './rates.ts';
 import { announcesBody, type OpenUnproven, receiveBody } from './receive.ts';
 import type { AnswerWriter, ErrorContext, Responder } from './respond.ts';
 import { Answer, type Input, type Method, type RequestHeader, type Route } from './route.ts';
@@ -141,13 +141,14 @@ async function admitCounted(
   request: GuardView,
 ): Promise<unknown> {
   const { guard } = route;
+  if (bringsSecret(request)) await rateLimit.refuseGuesser(options.address(exchange));
   let caller: unknown;
   try {
     const identified = guard.identify(options.services, request);
     caller = identified instanceof Promise ? await exchange.within(DEADLINE_MS.call, identified) : identified;
   } catch (error) {
     // Guessing credentials counts against the address; over the limit it learns nothing more.
-    await rateLimit.take(`ip:${options.address(exchange)}`);
+    await countRefused(rateLimit, options.address(exchange), request, error);
     throw error;
   }
   const actor = guard.actor(caller);

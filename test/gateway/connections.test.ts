@@ -1,6 +1,7 @@
 import http from 'node:http';
 import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { UsherError } from '../../src/errors.ts';
 import { BODY_LIMIT, RPC_MESSAGE_BYTES } from '../../src/gateway/limits.ts';
 import { RawConnection } from '../support/raw-http.ts';
 import { exampleRoutes, waiting } from './example-routes.ts';
@@ -33,6 +34,14 @@ const large = (bytes: number) => Buffer.alloc(bytes, ' ');
 const PAGE = { origin: 'https://evil.example' };
 const CHECKED = { path: '/api/check', headers: { ...KEY, ...JSON_BODY } };
 
+/** The mail endpoint with nothing behind it. */
+const authMails = {
+  signatureHeader: 'idp-signature',
+  examine: async () => {
+    throw new UsherError('SIGNATURE_INVALID', 'The signature is missing.');
+  },
+};
+
 /** Every way in which an answer is given before the body was read to its end, with its status. */
 const REFUSED: readonly (readonly [string, number, Upload])[] = [
   ['Connect, too large', 429, { path: CHECK, headers: CHECKED.headers, body: large(RPC_MESSAGE_BYTES + 1) }],
@@ -61,7 +70,7 @@ const REFUSED: readonly (readonly [string, number, Upload])[] = [
 ];
 
 describe('a connection whose request was refused before its body was read', () => {
-  const world = useWorld({ fill: fillShop, services: { authMails: { signatureHeader: 'idp-signature' } } });
+  const world = useWorld({ fill: fillShop, services: { authMails } });
 
   test.each(REFUSED)('carries the next request, or is closed: %s (%i)', async (_, status, upload) => {
     const connection = new RawConnection(world.port);
@@ -80,7 +89,7 @@ describe('a connection whose upload stops after the refusal', () => {
   const world = useWorld({
     fill: fillShop,
     limits: { lingerMs: 200 },
-    services: { authMails: { signatureHeader: 'idp-signature' } },
+    services: { authMails },
   });
 
   test.each(REFUSED)('is cut although its client stays: %s (%i)', async (_, status, upload) => {

@@ -16,7 +16,7 @@ const authMails = { signatureHeader: SIGNATURE, examine: async () => undefined }
 function unfinished(path: string, address: string, bytes: number): Buffer {
   const head = [
     `POST ${path} HTTP/1.1`,
-    'Host: x',
+    'Host: localhost',
     `X-Forwarded-For: ${address}`,
     `${SIGNATURE}: anything`,
     'Content-Type: application/json',
@@ -66,7 +66,7 @@ describe('unfinished bodies of callers without credentials', () => {
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
     const other = hold(world.port, unfinished(path, '2a00:1:2:4::1', 40_000));
     await until(() => world.gateway.unprovenBytes === 80_000);
-    for (const { leave } of [first, second, other]) leave();
+    for (const held of [first, second, other]) held.leave();
     await until(() => world.gateway.unprovenBytes === 0);
     await world.close();
   });
@@ -86,7 +86,7 @@ describe('unfinished bodies of callers without credentials', () => {
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
     expect(JSON.parse(refused.body)).toMatchObject({ success: false, code: 'UNAVAILABLE' });
     expect((await ask(`${world.url}/api/check`, { body: question })).status).toBe(200);
-    for (const { leave } of all) leave();
+    for (const held of all) held.leave();
     await until(() => world.gateway.unprovenBytes === 0);
     await world.close();
   });

@@ -118,7 +118,7 @@ export const DOORS: readonly Mutant[] = [
   mutant(
     'guessing credentials counts against nobody',
     'gateway/mount.ts',
-    'await rateLimit.take(`ip:${options.address(exchange)}`);\n    throw error;',
+    'await countRefused(rateLimit, options.address(exchange), request, error);\n    throw error;',
     'throw error;',
     'gateway/server',
   ),
@@ -263,7 +263,7 @@ export const CREDENTIALS: readonly Mutant[] = [
   mutant(
     'signatures of the future are good',
     'provider/mail/signature.ts',
-    'const age = Math.abs(now / 1000 - Number(signature.time));',
+    'const age = Math.floor(Math.abs(now / 1000 - Number(signature.time)));',
     'const age = now / 1000 - Number(signature.time);',
     'provider/mail/signature',
   ),
