@@ -115,7 +115,7 @@ function readJson(body: Buffer): unknown {
   try {
     return parseLargeIntegers(UTF8.decode(body));
   } catch {
-    // Also what is nested so deep that reading it runs out of stack.
+    // Also what is nested too deep.
     throw failed('not_json', 'The list endpoint did not answer JSON.');
   }
 }

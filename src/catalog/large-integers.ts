@@ -3,7 +3,13 @@
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
-/** No number of fewer characters is larger than a double can hold. */
+const OPEN_LIST = 0x5b;
+const CLOSE_LIST = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+/** Far deeper than records are; what walks over a value may do it by recursion. */
+const MAX_DEPTH = 1000;
+/** No number of at most so many characters is larger than a double can hold. */
 const SAFE_LENGTH = 15;
 
 /**
@@ -20,6 +26,7 @@ export function parseLargeIntegers(text: string): unknown {
 function quoteLargeIntegers(text: string): string {
   const parts: string[] = [];
   let kept = 0;
+  let depth = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) {
@@ -31,6 +38,10 @@ function quoteLargeIntegers(text: string): string {
         kept = end;
       }
       at = end - 1;
+    } else if (code === OPEN_LIST || code === OPEN_OBJECT) {
+      if (++depth > MAX_DEPTH) throw new RangeError(`nested deeper than ${MAX_DEPTH} levels`);
+    } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) {
+      depth--;
     }
   }
   return kept === 0 ? text : parts.join('') + text.slice(kept);

@@ -46,6 +46,12 @@ describe('whole numbers that a double cannot hold', () => {
     },
   );
 
+  test('are not looked for in what is nested too deep', () => {
+    expect(parseLargeIntegers(`${'['.repeat(1000)}${']'.repeat(1000)}`)).toEqual(expect.any(Array));
+    expect(() => parseLargeIntegers(`${'['.repeat(1001)}${']'.repeat(1001)}`)).toThrow(RangeError);
+    expect(parseLargeIntegers(`"${'['.repeat(5000)}"`)).toBe('['.repeat(5000));
+  });
+
   test('keep a member named __proto__ a member', () => {
     expect(JSON.stringify(parseLargeIntegers('{"__proto__": 12345678901234567}'))).toBe(
       '{"__proto__":"12345678901234567"}',
