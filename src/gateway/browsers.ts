@@ -91,14 +91,12 @@ export function refuseBrowser(site: Site, exchange: Exchange): void {
 /** What an answer on a user or admin surface tells a browser of a listed origin. No cookies, no wildcard. */
 export function corsHeaders(site: Site, exchange: Exchange): HeaderList {
   const origin = exchange.header('origin');
-  if (origin !== undefined && origin !== site.origin && !site.corsOrigins.has(origin)) {
-    site.corsOrigins.noteRefused(origin, exchange.log);
-  }
-  if (!site.corsOrigins.any) return [];
   // Caches must keep the answers to different origins apart, also those to none.
-  const headers: HeaderList = ['vary', 'Origin'];
+  const headers: HeaderList = site.corsOrigins.any ? ['vary', 'Origin'] : [];
   if (origin !== undefined && site.corsOrigins.has(origin)) {
     headers.push('access-control-allow-origin', origin, 'access-control-expose-headers', EXPOSED);
+  } else if (origin !== undefined && origin !== site.origin) {
+    site.corsOrigins.noteRefused(origin, exchange.log);
   }
   return headers;
 }
