@@ -32,6 +32,7 @@ export async function serve({
   // A thread could be handed none of the parts that were handed in here.
   const threads = Object.keys(parts).length === 0;
   const app = await buildApp(config, { threads, ...parts, log });
+  let closed = false;
   try {
     let demo = false;
     // Before a door opens: whoever waits for /readyz, or for the port, finds the demonstration there.
@@ -43,9 +44,29 @@ export async function serve({
     const signal = await stopped;
     log.info({ signal }, 'closing: nothing new is taken, what is in flight is finished');
   } finally {
-    await app.close();
+    closed = await closeInTime(app);
   }
+  if (!closed) throw new Error(`The service did not close within ${CLOSING_MS / 1000} seconds; what was open is cut.`);
   log.info('closed');
+}
+
+/** More than all that closing waits for by itself: calls in flight, requests, deliveries. Less than orchestrators wait (30 s). */
+const CLOSING_MS = 25_000;
+
+/**
+ * Closes the service within a bounded time; false when that was not enough. The timers and sockets of a closing service do not
+ * hold its process, which would end in the middle of it: the timer here does.
+ */
+async function closeInTime(app: Pick<App, 'close'>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, CLOSING_MS, false);
+  });
+  try {
+    return await Promise.race([app.close().then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** What a developer sees when the service is ready: where it listens, and commands that work on it as it is. */

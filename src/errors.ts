@@ -111,7 +111,7 @@ export class UsherError extends Error {
     const reason = Object.hasOwn(REASONS, kind) ? (kind as Reason) : undefined;
     this.code = reason ? REASONS[reason] : (kind as ErrorCode);
     this.reason = reason;
-    this.details = reason ? { code: reason, ...options.details } : options.details;
+    this.details = bounded(reason ? { code: reason, ...options.details } : options.details);
     const status = CODES[this.code].http;
     this.retryAfter = status === 429 || status === 503 ? (options.retryAfter ?? 1) : undefined;
   }
@@ -125,7 +125,17 @@ export class UsherError extends Error {
   }
 }
 
-/** 400 VALIDATION_FAILED with every issue found; `details.issues` names the fields. */
+/** Issues that one error names. A body of a megabyte can have 80,000 unknown fields. */
+export const MAX_ISSUES = 100;
+
+/** The details with at most MAX_ISSUES issues; `more` counts those left out. */
+function bounded(details: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
+  const issues = details?.issues;
+  if (!Array.isArray(issues) || issues.length <= MAX_ISSUES) return details;
+  return { ...details, issues: issues.slice(0, MAX_ISSUES), more: issues.length - MAX_ISSUES };
+}
+
+/** 400 VALIDATION_FAILED; `details.issues` names the fields, the first MAX_ISSUES of them. */
 export function validationFailed(issues: readonly Issue[]): UsherError {
   const first = issues[0];
   const where = first?.path ? `${first.path}: ` : '';

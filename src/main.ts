@@ -16,10 +16,15 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
   version: string;
 };
 
+/** A closed service may take so long to leave. */
+const EXIT_MS = 1000;
+
+/** Whether a signal has asked for the end. */
+let asked = false;
+
 /** The first signal asks for an end in good order; the second does not wait for it. */
 function stopped(): Promise<string> {
   return new Promise((resolve) => {
-    let asked = false;
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.on(signal, () => {
         if (asked) process.exit(1);
@@ -49,3 +54,5 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? 0 : 1);
 });
 process.exitCode = await run(process.argv.slice(2), io);
+// A service that has closed leaves nothing behind that holds its process. Should there be something, it does not keep it alive.
+if (asked) setTimeout(() => process.exit(), EXIT_MS).unref();

@@ -7,7 +7,9 @@ import { isLoopbackHost } from '../address-kind.ts';
 import { UsherError } from '../errors.ts';
 import { isResourceId } from '../grammar.ts';
 import { type Outbound, OutboundError, type OutboundResponse, type Policy } from '../outbound.ts';
+import { Pieces } from '../pieces.ts';
 import type { Entities } from './entities.ts';
+import { parseLargeIntegers } from './large-integers.ts';
 
 /** One record that an override can name. */
 export interface EntityItem {
@@ -62,7 +64,7 @@ export class EntityCatalogItems {
     if (response.status < 200 || response.status > 299) {
       throw failed('bad_status', `The list endpoint answered ${response.status}.`, { status: response.status });
     }
-    const found = readItems(readJson(response.body));
+    const found = await readItems(readJson(response.body));
     const items = found.slice(0, MAX_ITEMS);
     return {
       entityCode: code,
@@ -109,27 +111,33 @@ function failed(reason: Failure | OutboundError['reason'], message: string, more
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Whole numbers that a double cannot hold stay as they are written: rounded they would name another record. */
 function readJson(body: Buffer): unknown {
   try {
-    return JSON.parse(UTF8.decode(body), (_key, value: unknown, context?: { source?: string }) =>
-      typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source ?? '')
-        ? context?.source
-        : value,
-    );
+    return parseLargeIntegers(UTF8.decode(body));
   } catch {
-    // Also what is nested so deep that reading it runs out of stack.
+    // Also what is nested too deep.
     throw failed('not_json', 'The list endpoint did not answer JSON.');
   }
 }
 
-/** Every record that has an id which an override can name. Throws LIST_ENDPOINT_FAILED when there is no list, or nothing in it is one. */
-export function readItems(answer: unknown): EntityItem[] {
+/**
+ * The records that have an id which an override can name, one more than are shown at most. Throws LIST_ENDPOINT_FAILED when there is
+ * no list, or nothing in it is one. In pieces: a megabyte can hold half a million that are none.
+ */
+export async function readItems(answer: unknown): Promise<EntityItem[]> {
   const list = listIn(answer);
   if (list === null) {
     throw failed('not_a_list', 'The list endpoint answered no array, and none in data, items or results.');
   }
-  const items = list.flatMap((record) => readItem(record) ?? []);
+  const pieces = new Pieces();
+  const items: EntityItem[] = [];
+  for (const record of list) {
+    const turn = pieces.next();
+    if (turn !== undefined) await turn;
+    const item = readItem(record);
+    if (item !== null) items.push(item);
+    if (items.length > MAX_ITEMS) break;
+  }
   if (items.length === 0 && list.length > 0) {
     throw failed('not_a_list', 'Nothing in the answer of the list endpoint has an id, code or uuid.');
   }

@@ -25,7 +25,7 @@ export interface ErrorDetails {
 }
 
 export function errorDetails(error: UsherError): ErrorDetails {
-  const violations = violationsOf(error.details?.issues);
+  const violations = violationsOf(error.details?.issues, Number(error.details?.more ?? 0));
   return {
     info: create(ErrorInfoSchema, {
       reason: error.reason ?? error.code,
@@ -48,12 +48,12 @@ function plainDetails(details: Record<string, unknown> | undefined): Record<stri
   return Object.fromEntries(entries) as Record<string, string>;
 }
 
-function violationsOf(issues: unknown): { field: string; description: string }[] {
+function violationsOf(issues: unknown, leftOut: number): { field: string; description: string }[] {
   if (!Array.isArray(issues)) return [];
   const named = (issues as Issue[])
     .slice(0, MAX_VIOLATIONS)
     .map(({ path, message }) => ({ field: clip(path), description: clip(message) }));
-  const more = issues.length - named.length;
+  const more = issues.length - named.length + leftOut;
   return more > 0 ? [...named, { field: '', description: `and ${more} more` }] : named;
 }
 

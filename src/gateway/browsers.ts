@@ -1,6 +1,7 @@
 /** What a browser may do here: CORS for listed origins, nothing on key surfaces, and the headers that hold it back. */
 
 import { UsherError } from '../errors.ts';
+import type { Logger } from '../telemetry.ts';
 import type { Exchange } from './exchange.ts';
 import { REQUEST_HEADERS } from './route.ts';
 
@@ -9,7 +10,51 @@ export interface Site {
   /** The origin of publicUrl, such as `https://usher.example.com`. */
   readonly origin: string;
   /** Origins that may read user and admin surfaces. */
-  readonly corsOrigins: ReadonlySet<string>;
+  readonly corsOrigins: CorsOrigins;
+}
+
+const LOOPBACK_NAMES: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+/** Refused origins that are remembered as logged: anybody can make up any number of them. */
+const MAX_LOGGED = 100;
+const MAX_SHOWN = 200;
+
+/** Which origins may read answers, and which were refused so far. */
+export class CorsOrigins {
+  readonly #listed: ReadonlySet<string>;
+  readonly #loopback: boolean;
+  readonly #logged = new Set<string>();
+
+  /** Outside production, where none is listed, every loopback origin counts: front ends are served there by their own tools. */
+  constructor(listed: readonly string[], production: boolean) {
+    this.#listed = new Set(listed);
+    this.#loopback = !production && listed.length === 0;
+  }
+
+  /** Whether answers can depend on the origin. */
+  get any(): boolean {
+    return this.#loopback || this.#listed.size > 0;
+  }
+
+  has(origin: string): boolean {
+    return this.#listed.has(origin) || (this.#loopback && isLoopbackOrigin(origin));
+  }
+
+  /** Says once for each refused origin what would let it in. */
+  noteRefused(origin: string, log: Logger): void {
+    const shown = origin.slice(0, MAX_SHOWN);
+    if (this.#logged.size >= MAX_LOGGED || this.#logged.has(shown)) return;
+    this.#logged.add(shown);
+    log.warn(
+      { origin: shown, key: 'cors.origins', variable: 'CORS_ORIGINS' },
+      'a page of an origin that is not listed was refused; add the origin to cors.origins if it is yours',
+    );
+  }
+}
+
+function isLoopbackOrigin(origin: string): boolean {
+  const url = URL.parse(origin);
+  if (url === null || url.origin !== origin) return false;
+  return (url.protocol === 'http:' || url.protocol === 'https:') && LOOPBACK_NAMES.has(url.hostname);
 }
 
 export type HeaderList = string[];
@@ -45,12 +90,13 @@ export function refuseBrowser(site: Site, exchange: Exchange): void {
 
 /** What an answer on a user or admin surface tells a browser of a listed origin. No cookies, no wildcard. */
 export function corsHeaders(site: Site, exchange: Exchange): HeaderList {
-  if (site.corsOrigins.size === 0) return [];
   const origin = exchange.header('origin');
   // Caches must keep the answers to different origins apart, also those to none.
-  const headers: HeaderList = ['vary', 'Origin'];
+  const headers: HeaderList = site.corsOrigins.any ? ['vary', 'Origin'] : [];
   if (origin !== undefined && site.corsOrigins.has(origin)) {
     headers.push('access-control-allow-origin', origin, 'access-control-expose-headers', EXPOSED);
+  } else if (origin !== undefined && origin !== site.origin) {
+    site.corsOrigins.noteRefused(origin, exchange.log);
   }
   return headers;
 }

@@ -14,13 +14,14 @@ import {
 import type { UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol';
 import { toUsherError, UsherError, validationFailed } from '../errors.ts';
 import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
+import type { KeyHolder } from '../identity/api-keys.ts';
 import { checkMedia } from './bodies.ts';
 import { refuseBrowser, type Site } from './browsers.ts';
 import { CallerGone, type Exchange } from './exchange.ts';
-import { key } from './guards.ts';
+import { bringsSecret, type GuardRequest, key } from './guards.ts';
 import { DEADLINE_MS, RPC_MESSAGE_BYTES } from './limits.ts';
-import type { RateLimit } from './rates.ts';
-import { readBytes } from './receive.ts';
+import { countRefused, type RateLimit } from './rates.ts';
+import { type OpenUnproven, readBytes } from './receive.ts';
 import { logTrouble, type Responder } from './respond.ts';
 import { rpcAnswers } from './rpc-answers.ts';
 import { FRAME_BYTES, RPC_MEDIA, type RpcMedia, readMessage, rpcError, toConnectError } from './rpc-messages.ts';
@@ -33,6 +34,8 @@ export interface ConnectDoorOptions {
   readonly responder: Responder;
   readonly rateLimit: RateLimit | null;
   address(exchange: Exchange): string;
+  /** Counts the body of a caller without credentials. */
+  readonly unproven: OpenUnproven;
 }
 
 const ALLOW = 'POST, OPTIONS';
@@ -80,7 +83,10 @@ async function serve(options: ConnectDoorOptions, exchange: Exchange, handler: U
   fault ??= timeoutFault(exchange, media);
   let body: Buffer = Buffer.alloc(0);
   try {
-    if (fault === null) body = await receive(exchange, media, handler.method.input);
+    if (fault === null) {
+      const unproven = exchange.caller === null ? options.unproven : null;
+      body = await receive(exchange, media, handler.method.input, unproven);
+    }
   } catch (error) {
     if (error instanceof CallerGone) return;
     fault = toUsherError(error);
@@ -101,27 +107,51 @@ async function serve(options: ConnectDoorOptions, exchange: Exchange, handler: U
 /** 401, 429, 403: in the order of the other doors. */
 async function admit(options: ConnectDoorOptions, exchange: Exchange): Promise<UsherError | null> {
   const { services, rateLimit, site } = options;
-  let actor: string | null;
+  const { requestId, signal } = exchange;
+  const request = { header: (name: string) => exchange.header(name), params: {}, requestId, signal };
+  let holder: KeyHolder | null;
   try {
-    const { requestId, signal } = exchange;
-    const request = { header: (name: string) => exchange.header(name), params: {}, requestId, signal };
-    actor = GUARD.actor(await GUARD.identify(services, request));
-    exchange.caller = actor;
+    if (bringsSecret(request)) await rateLimit?.refuseGuesser(options.address(exchange));
+    holder = await GUARD.identify(services, request);
   } catch (error) {
-    await rateLimit?.take(`ip:${options.address(exchange)}`);
-    return toUsherError(error);
+    return await countedFault(options, exchange, request, error);
   }
   try {
+    const actor = GUARD.actor(holder);
+    exchange.caller = actor;
     await rateLimit?.take(actor ?? `ip:${options.address(exchange)}`);
     refuseBrowser(site, exchange);
+    await GUARD.permit?.(services, request, holder);
     return null;
   } catch (error) {
     return toUsherError(error);
   }
 }
 
-async function receive(exchange: Exchange, media: RpcMedia, input: DescMessage): Promise<Buffer> {
-  const body = await readBytes(exchange, RPC_MESSAGE_BYTES + (RPC_MEDIA[media].framed ? FRAME_BYTES : 0));
+/** Why a caller is refused; 429 instead where its address was refused too often. */
+async function countedFault(
+  options: ConnectDoorOptions,
+  exchange: Exchange,
+  request: Pick<GuardRequest, 'header'>,
+  error: unknown,
+): Promise<UsherError> {
+  try {
+    const { rateLimit } = options;
+    if (rateLimit !== null) await countRefused(rateLimit, options.address(exchange), request, error);
+    return toUsherError(error);
+  } catch (limited) {
+    return toUsherError(limited);
+  }
+}
+
+async function receive(
+  exchange: Exchange,
+  media: RpcMedia,
+  input: DescMessage,
+  unproven: OpenUnproven | null,
+): Promise<Buffer> {
+  const limit = RPC_MESSAGE_BYTES + (RPC_MEDIA[media].framed ? FRAME_BYTES : 0);
+  const body = await readBytes(exchange, limit, unproven);
   // Connect refuses every compression by name; what is compressed cannot be read here.
   const encoding = exchange.header(encodingOf(media));
   return encoding === undefined || encoding === 'identity' ? readMessage(body, media, input) : body;

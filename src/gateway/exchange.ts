@@ -4,7 +4,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
 import { UsherError } from '../errors.ts';
 import { type Logger, requestId } from '../telemetry.ts';
-import { isTooFine } from './limits.ts';
 
 /** The caller closed the connection before the answer: there is nobody to tell. */
 export class CallerGone extends Error {
@@ -95,25 +94,6 @@ export class Exchange {
           reject(error);
         },
       );
-    });
-  }
-
-  /** Lets what is left of a refused upload trickle in for a moment, so that its sender can read the answer, then cuts it. */
-  cutUploadAfter(ms: number): void {
-    if (this.req.complete) return;
-    const { socket } = this.req;
-    this.res.once('finish', () => {
-      let pieces = 0;
-      let bytes = 0;
-      this.req.on('data', (piece: Buffer) => {
-        bytes += piece.length;
-        if (isTooFine(++pieces, bytes)) socket.destroy();
-      });
-      this.req.resume();
-      const cancel = this.#clock.after(ms, () => {
-        if (!this.req.complete) socket.destroy();
-      });
-      this.req.once('close', cancel);
     });
   }
 }

@@ -12,6 +12,7 @@ import { type ErrorCode, type Reason, UsherError } from '../errors.ts';
 import { isApplicationCode } from '../grammar.ts';
 import type { KeyHolder, KeyScope } from '../identity/api-keys.ts';
 import type { Caller } from '../identity/tokens.ts';
+import { refuseForeignHost } from './local-host.ts';
 import type { Services } from './services.ts';
 
 /** What a guard sees of a request. Parameters are decoded but not yet checked. */
@@ -59,6 +60,7 @@ export interface Guard<C> {
 }
 
 const KEY_HEADER = 'x-internal-api-key';
+const WEBHOOK_HEADER = 'x-webhook-secret';
 /** What a 401 asks for on the surfaces of keys. */
 export const KEY_CHALLENGE = `ApiKey realm="usher", header="${KEY_HEADER}"`;
 
@@ -76,6 +78,16 @@ export const open: Guard<null> = {
 
 const keyActor = (holder: KeyHolder | null): string | null => (holder === null ? null : `key:${holder.name}`);
 
+/** Whoever needs no key, in development, needs to be on this machine. */
+function onlyLocally(_services: Services, request: GuardRequest, holder: KeyHolder | null): undefined {
+  if (holder === null) refuseForeignHost(request.header('host'));
+}
+
+/** Whether a call brings a secret that somebody may be guessing. */
+export function bringsSecret(request: Pick<GuardRequest, 'header'>): boolean {
+  return request.header(KEY_HEADER) !== undefined || request.header(WEBHOOK_HEADER) !== undefined;
+}
+
 /** A backend with an internal API key of that scope; nobody in particular where none is configured (contract 3). */
 export function key(scope: KeyScope): Guard<KeyHolder | null> {
   return {
@@ -86,6 +98,7 @@ export function key(scope: KeyScope): Guard<KeyHolder | null> {
     errors: ['UNAUTHENTICATED', 'KEY_SCOPE', 'BROWSER_NOT_ALLOWED'],
     browsers: false,
     identify: ({ keys }, request) => keys.authorize(request.header(KEY_HEADER), scope),
+    permit: onlyLocally,
     actor: keyActor,
   };
 }
@@ -96,7 +109,9 @@ export function keyIfSent(scope: KeyScope): Guard<KeyHolder | null> {
     ...open,
     name: `keyIfSent(${scope})`,
     description: 'Needs no credentials; an internal API key that is sent must be a good one.',
-    errors: ['UNAUTHENTICATED', 'KEY_SCOPE'],
+    errors: ['UNAUTHENTICATED', 'KEY_SCOPE', 'BROWSER_NOT_ALLOWED'],
+    browsers: false,
+    permit: onlyLocally,
     identify: ({ keys }, request) => {
       const value = request.header(KEY_HEADER);
       return value === undefined ? null : keys.authorize(value, scope);
@@ -114,7 +129,7 @@ export const webhookSecret: Guard<'idp'> = {
   errors: ['UNAUTHENTICATED', 'BROWSER_NOT_ALLOWED', 'IDP_NOT_CONFIGURED'],
   browsers: false,
   identify: ({ provider }, request) => {
-    provider.webhookSecrets.authorize(request.header('x-webhook-secret'));
+    provider.webhookSecrets.authorize(request.header(WEBHOOK_HEADER));
     return 'idp';
   },
   actor: (caller) => caller,

@@ -65,7 +65,8 @@ export class Findings {
   #issues: Issue[] = [];
 
   add(issues: readonly Issue[]): void {
-    this.#issues.push(...issues);
+    // Not spread: so many arguments can be more than the stack holds.
+    this.#issues = this.#issues.concat(issues);
   }
 
   /** The checked value; undefined when it does not fit, which `settle` will tell. */

@@ -16,6 +16,12 @@ export const DEADLINE_MS = { call: 10_000, manifest: 600_000 } as const;
 /** A Connect or gRPC-Web message. */
 export const RPC_MESSAGE_BYTES = 1024 * 1024;
 
+/**
+ * Bytes of unfinished bodies whose callers have shown no credentials, over all and for each address (of IPv6 a /64). Past the first
+ * 503, past the second 429. What comes in one piece, as small bodies do, is not counted.
+ */
+export const UNPROVEN_BYTES = { total: 32 * 1024 * 1024, address: 4 * 1024 * 1024 } as const;
+
 export const HTTP_LIMITS = {
   /** The whole request has arrived. A manifest of 32 MiB needs 9 Mbit/s. */
   requestTimeoutMs: 30_000,
@@ -34,10 +40,16 @@ export const HTTP_LIMITS = {
   pipelined: 64,
   /** A refused upload may go on for so long before its connection is cut. */
   lingerMs: 5_000,
-  /** A reader of a stream may leave what was written unread for so long; then it is cut, and can resume. */
+  /** A client that the parser refused (400, 408, 431) has so long to read why before its connection is cut. */
+  refusedMs: 1_000,
+  /** A reader may leave what was written unread for so long; then it is cut. Streams can be resumed. */
   stalledMs: 30_000,
-  /** In-flight requests may take so long once the server is closing. */
+  /** In-flight requests may take so long once the server is closing, */
   drainMs: 15_000,
+  /** requests that have not arrived by then, and readers that read nothing, only so long. */
+  drainArrivalMs: 2_000,
+  /** How often a closing server looks at its connections. */
+  sweepMs: 50,
 } as const;
 
 /**

@@ -7,11 +7,11 @@ import { type Issue, toUsherError, UsherError } from '../errors.ts';
 import { NO_BODY } from './bodies.ts';
 import { optionsHeaders, refuseBrowser, type Site } from './browsers.ts';
 import { CallerGone, type Exchange } from './exchange.ts';
-import { type Guard, type GuardRequest, KEY_CHALLENGE } from './guards.ts';
+import { bringsSecret, type Guard, type GuardRequest, KEY_CHALLENGE } from './guards.ts';
 import { Findings, parseQuery, readCookie } from './inputs.ts';
 import { DEADLINE_MS } from './limits.ts';
-import type { RateLimit } from './rates.ts';
-import { announcesBody, receiveBody } from './receive.ts';
+import { countRefused, type RateLimit } from './rates.ts';
+import { announcesBody, type OpenUnproven, receiveBody } from './receive.ts';
 import type { AnswerWriter, ErrorContext, Responder } from './respond.ts';
 import { Answer, type Input, type Method, type RequestHeader, type Route } from './route.ts';
 import type { Services } from './services.ts';
@@ -25,6 +25,8 @@ export interface MountOptions {
   readonly rateLimit: RateLimit | null;
   /** The address that a request came from, as far as proxies are trusted. */
   address(exchange: Exchange): string;
+  /** Counts the body of a caller without credentials. */
+  readonly unproven: OpenUnproven;
   /** Checks every payload against its response schema: for tests, so that document and answers cannot drift. */
   readonly checkAnswers: boolean;
 }
@@ -88,7 +90,7 @@ async function travel(
     const body =
       route.body === null && !announcesBody(exchange.req)
         ? undefined
-        : await receiveBody(exchange, route.body ?? NO_BODY);
+        : await receiveBody(exchange, route.body ?? NO_BODY, isProven(route, caller) ? null : options.unproven);
 
     const isPlain = route.takesAnyText && issues.length === 0 && route.query === null && search === '';
     const { params, query } = isPlain ? { params: values, query: NO_VALUES } : examine(route, values, issues, search);
@@ -104,6 +106,11 @@ async function travel(
       responder.error(exchange, thrown, contextOf(route, exchange));
     }
   }
+}
+
+/** Whether the caller has shown who they are. A signature over the body has yet to be verified. */
+function isProven({ guard }: Route, caller: unknown): boolean {
+  return guard.actor(caller) !== null;
 }
 
 /** A question comes by POST as well; it is told by taking a revision to be as fresh as. */
@@ -134,13 +141,14 @@ async function admitCounted(
   request: GuardView,
 ): Promise<unknown> {
   const { guard } = route;
+  if (bringsSecret(request)) await rateLimit.refuseGuesser(options.address(exchange));
   let caller: unknown;
   try {
     const identified = guard.identify(options.services, request);
     caller = identified instanceof Promise ? await exchange.within(DEADLINE_MS.call, identified) : identified;
   } catch (error) {
     // Guessing credentials counts against the address; over the limit it learns nothing more.
-    await rateLimit.take(`ip:${options.address(exchange)}`);
+    await countRefused(rateLimit, options.address(exchange), request, error);
     throw error;
   }
   const actor = guard.actor(caller);

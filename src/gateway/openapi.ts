@@ -2,7 +2,7 @@
 
 import { stringify } from 'yaml';
 import { z } from 'zod';
-import { ERROR_TABLE, type ErrorCode, type Reason } from '../errors.ts';
+import { ERROR_TABLE, type ErrorCode, MAX_ISSUES, type Reason } from '../errors.ts';
 import type { JsonSchema } from './envelopes.ts';
 import { REQUEST_HEADERS, type Route, TAGS } from './route.ts';
 
@@ -51,13 +51,15 @@ const ERROR_SCHEMA: JsonSchema = {
         code: { type: 'string', enum: Object.keys(ERROR_TABLE.reasons) },
         issues: {
           type: 'array',
-          description: 'With VALIDATION_FAILED: everything that does not fit.',
+          description: 'With VALIDATION_FAILED: what does not fit, the first 100 of it.',
+          maxItems: MAX_ISSUES,
           items: {
             type: 'object',
             properties: { path: { type: 'string' }, message: { type: 'string' } },
             required: ['path', 'message'],
           },
         },
+        more: { type: 'integer', description: 'How many issues are not listed, where there are more than 100.' },
       },
       additionalProperties: true,
     },

@@ -5,9 +5,14 @@ import { UsherError, validationFailed } from '../errors.ts';
 import { type BodyFormat, checkMedia } from './bodies.ts';
 import { CallerGone, type Exchange } from './exchange.ts';
 import { isTooFine } from './limits.ts';
+import type { UnprovenBody } from './unproven.ts';
 
 /** The body of a request as its format's value. Throws PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE or VALIDATION_FAILED. */
-export async function receiveBody<T>(exchange: Exchange, format: BodyFormat<T>): Promise<T> {
+export async function receiveBody<T>(
+  exchange: Exchange,
+  format: BodyFormat<T>,
+  unproven: OpenUnproven | null,
+): Promise<T> {
   const { req } = exchange;
   if (!announcesBody(req)) return format.parse(undefined, '');
   if (Number(req.headers['content-length'] ?? 0) > format.maxBytes) throw tooLarge(format.maxBytes);
@@ -16,7 +21,7 @@ export async function receiveBody<T>(exchange: Exchange, format: BodyFormat<T>):
     throw new UsherError('UNSUPPORTED_MEDIA_TYPE', 'Send the body uncompressed.');
   }
   const media = checkMedia(exchange.header('content-type'), format.media);
-  const bytes = await readBytes(exchange, format.maxBytes);
+  const bytes = await readBytes(exchange, format.maxBytes, unproven);
   return format.parse(bytes.length === 0 ? undefined : bytes, media);
 }
 
@@ -26,17 +31,33 @@ export function announcesBody(req: IncomingMessage): boolean {
   return (length !== undefined && Number(length) !== 0) || req.headers['transfer-encoding'] !== undefined;
 }
 
-/** The whole body; PAYLOAD_TOO_LARGE as soon as a byte over the limit has come, VALIDATION_FAILED for one in too fine pieces. */
-export function readBytes(exchange: Exchange, maxBytes: number): Promise<Buffer> {
+/** Where the body of a caller without credentials is counted; asked for only when a body does not come in one piece. */
+export type OpenUnproven = (exchange: Exchange) => UnprovenBody;
+
+/**
+ * The whole body; PAYLOAD_TOO_LARGE as soon as a byte over the limit has come, VALIDATION_FAILED for one in too fine pieces. With
+ * `unproven`, for callers without credentials, RATE_LIMITED or UNAVAILABLE where too much of such bodies is held already.
+ */
+export function readBytes(exchange: Exchange, maxBytes: number, unproven: OpenUnproven | null): Promise<Buffer> {
   const { req, res } = exchange;
   // The server answers `Expect: 100-continue` here, so that a refused caller never sends its 32 MiB.
-  if (req.headers.expect !== undefined && !res.headersSent) res.writeContinue();
+  if (req.headers.expect !== undefined && !res.headersSent) {
+    // The body comes now, so the next request begins where it ends (connections.ts).
+    res.shouldKeepAlive = !/\bclose\b/i.test(req.headers.connection ?? '');
+    res.writeContinue();
+  }
   return new Promise((resolve, reject) => {
     // Usually one piece, kept as it came; of several what they hold is kept, not they: each may stand in a page of its own.
     let whole: Buffer = EMPTY;
     let size = 0;
     let pieces = 0;
+    let share: UnprovenBody | null = null;
+    // Small bodies come in one piece, and most of them are checks: those are not counted.
+    const announced = Number(req.headers['content-length'] ?? Number.POSITIVE_INFINITY);
+    const most = Math.min(maxBytes, announced);
     const stop = (): void => {
+      share?.giveBack();
+      share = null;
       req.off('data', onData);
       req.off('end', onEnd);
       req.off('close', onClose);
@@ -53,11 +74,22 @@ export function readBytes(exchange: Exchange, maxBytes: number): Promise<Buffer>
         refuse(tooLarge(maxBytes));
       } else if (isTooFine(++pieces, size)) {
         refuse(tooFine());
-      } else if (before === 0) {
-        whole = chunk;
       } else {
-        if (whole.length < size) whole = withRoom(whole, before, size);
-        chunk.copy(whole, before);
+        if (unproven !== null && size < announced) {
+          share ??= unproven(exchange);
+          try {
+            share.take(chunk.length);
+          } catch (error) {
+            refuse(error as UsherError);
+            return;
+          }
+        }
+        if (before === 0) {
+          whole = chunk;
+        } else {
+          if (whole.length < size) whole = withRoom(whole, before, Math.min(2 * size, Math.max(size, most)));
+          chunk.copy(whole, before);
+        }
       }
     };
     const onEnd = (): void => {
@@ -76,9 +108,9 @@ export function readBytes(exchange: Exchange, maxBytes: number): Promise<Buffer>
 
 const EMPTY = Buffer.alloc(0);
 
-/** A copy of the first `used` bytes with room for `needed` and as many again. */
-function withRoom(bytes: Buffer, used: number, needed: number): Buffer {
-  const larger = Buffer.allocUnsafe(2 * needed);
+/** A copy of the first `used` bytes in `room` bytes. */
+function withRoom(bytes: Buffer, used: number, room: number): Buffer {
+  const larger = Buffer.allocUnsafe(room);
   bytes.copy(larger, 0, 0, used);
   return larger;
 }

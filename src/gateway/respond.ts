@@ -145,7 +145,6 @@ export class Responder {
     if (error.retryAfter !== undefined) headers.push('retry-after', String(error.retryAfter));
     if (context.browsers) headers.push(...corsHeaders(this.#site, exchange));
     headers.push('content-length', String(Buffer.byteLength(body)));
-    exchange.cutUploadAfter(HTTP_LIMITS.lingerMs);
     res.writeHead(status, headers);
     res.end(body);
   }

@@ -1,7 +1,7 @@
 /** The gateway's listeners: Express with its middlewares in their order, on node:http with every limit set. */
 
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { networkOf } from '../address-kind.ts';
 import type { Clock } from '../clock.ts';
@@ -9,17 +9,19 @@ import type { Config } from '../config.ts';
 import { UsherError } from '../errors.ts';
 import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
 import { onDemand } from '../on-demand.ts';
-import { type Logger, requestId } from '../telemetry.ts';
-import type { Site } from './browsers.ts';
+import type { Logger } from '../telemetry.ts';
+import { CorsOrigins, type Site } from './browsers.ts';
+import { type ConnectionLimits, Connections } from './connections.ts';
 import { Exchange } from './exchange.ts';
 import { HTTP_LIMITS } from './limits.ts';
 import { mount, nothingHere } from './mount.ts';
 import { createObserver, type Observer } from './observe.ts';
 import { createRateLimit, type RateLimit } from './rates.ts';
-import { Responder, rawErrorResponse } from './respond.ts';
+import { Responder } from './respond.ts';
 import type { Route } from './route.ts';
 import { opsRoutes } from './routes/operations.ts';
 import type { Services } from './services.ts';
+import { UnprovenBodies, type UnprovenBody, type UnprovenLimits } from './unproven.ts';
 import { splitTarget } from './urls.ts';
 
 // Imported as an ES module it would be read with all of its exports, WebSocket among them, and that loads the whole of fetch.
@@ -35,11 +37,16 @@ export interface GatewayOptions {
   /** For tests: other routes than the service's, and answers checked against their schemas. */
   readonly routes?: readonly Route[];
   readonly checkAnswers?: boolean;
+  /** For tests: shorter times than HTTP_LIMITS has. */
+  readonly limits?: Partial<ConnectionLimits>;
+  readonly unproven?: UnprovenLimits;
 }
 
 export interface Gateway {
   /** Listens; rejects when a port is taken. A port is null where there is no such listener. */
   start(): Promise<{ port: number | null; opsPort: number | null }>;
+  /** Bytes held of unfinished bodies whose callers have shown no credentials. */
+  readonly unprovenBytes: number;
   /** Accepts nothing more, lets what is in flight finish for a bounded time, then cuts it. */
   close(): Promise<void>;
 }
@@ -49,12 +56,15 @@ export function createGateway(options: GatewayOptions): Gateway {
   const { config, services, clock } = options;
   const observer = createObserver(services.registry, clock);
   const rateLimit = createRateLimit(config.http.rateLimit);
+  const unprovenBodies = new UnprovenBodies(options.unproven);
   const listeners: Listener[] = [];
 
   const openGateway = async (): Promise<number> => {
     // Not with the operators' listener: features are more than a process without the gateway needs.
     const routes = options.routes ?? (await import('./routes.ts')).gatewayRoutes(config);
-    const gateway = await listen(options, observer, config.http, (site) => ({ routes, rateLimit, rpc: true, site }));
+    const gateway = await listen(options, observer, config.http, (site) => {
+      return { routes, rateLimit, unprovenBodies, rpc: true, site };
+    });
     listeners.push(gateway);
     return gateway.port;
   };
@@ -66,11 +76,15 @@ export function createGateway(options: GatewayOptions): Gateway {
       const ops = await listen(options, observer, config.ops, (site) => ({
         routes: opsRoutes,
         rateLimit: null,
+        unprovenBodies,
         rpc: false,
         site,
       }));
       listeners.push(ops);
       return { port, opsPort: ops.port };
+    },
+    get unprovenBytes() {
+      return unprovenBodies.held;
     },
     close: async () => {
       await Promise.all(listeners.splice(0).map((listener) => listener.close()));
@@ -81,6 +95,7 @@ export function createGateway(options: GatewayOptions): Gateway {
 interface Surface {
   readonly routes: readonly Route[];
   readonly rateLimit: RateLimit | null;
+  readonly unprovenBodies: UnprovenBodies;
   readonly rpc: boolean;
   readonly site: Site;
 }
@@ -98,64 +113,31 @@ async function listen(
   surfaceOf: (site: Site) => Surface,
 ): Promise<Listener> {
   const { config, clock, log } = options;
-  const server = createHttpServer();
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
+  const limits: ConnectionLimits = { ...HTTP_LIMITS, ...options.limits };
+  const server = createHttpServer(limits);
+  const connections = new Connections(server, { clock, log, limits });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(at.port, at.host, () => {
       server.off('error', reject);
       const { port } = server.address() as AddressInfo;
       const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
-      const site: Site = { origin: new URL(publicUrl).origin, corsOrigins: new Set(config.cors.origins) };
-      const app = cutFloods(createApp(options, observer, surfaceOf(site)), log);
-      server.on('request', app);
-      // Sent on as it is: who is refused never gets the 100, and never sends the body.
-      server.on('checkContinue', app);
-      server.on('checkExpectation', app);
-      server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => refuseSocket(error, socket, log));
+      const corsOrigins = new CorsOrigins(config.cors.origins, config.production);
+      const site: Site = { origin: new URL(publicUrl).origin, corsOrigins };
+      connections.serve(createApp(options, observer, surfaceOf(site)));
       server.on('error', (error) => log.error({ err: error }, 'gateway listener failed'));
       resolve();
     });
   });
-  return { port: (server.address() as AddressInfo).port, close: () => drain(server, sockets, clock) };
+  return { port: (server.address() as AddressInfo).port, close: () => connections.close() };
 }
 
-/**
- * node:http hands all requests over that stand in one piece of a connection, a thousand of them and more, before it looks at any
- * other connection. Whoever sends so many at once is cut.
- */
-function cutFloods(app: RequestListener, log: Logger): RequestListener {
-  let socket: Socket | null = null;
-  let inARow = 0;
-  const turnIsOver = (): void => {
-    socket = null;
-  };
-  return (req, res) => {
-    if (req.socket !== socket) {
-      if (socket === null) setImmediate(turnIsOver);
-      socket = req.socket;
-      inARow = 0;
-    }
-    if (++inARow <= HTTP_LIMITS.pipelined) {
-      app(req, res);
-      return;
-    }
-    if (req.socket.destroyed) return;
-    log.info({ requests: inARow }, 'a connection with too many requests at once was cut');
-    req.socket.destroy();
-  };
-}
-
-function createHttpServer(): Server {
+function createHttpServer(limits: ConnectionLimits): Server {
   const server = http.createServer({
-    requestTimeout: HTTP_LIMITS.requestTimeoutMs,
-    headersTimeout: HTTP_LIMITS.headersTimeoutMs,
-    connectionsCheckingInterval: HTTP_LIMITS.connectionsCheckingIntervalMs,
-    keepAliveTimeout: HTTP_LIMITS.keepAliveTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    headersTimeout: limits.headersTimeoutMs,
+    connectionsCheckingInterval: limits.connectionsCheckingIntervalMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
     maxHeaderSize: HTTP_LIMITS.maxHeaderBytes,
     // A second Authorization is not passed over: it makes the first one wrong.
     joinDuplicateHeaders: true,
@@ -174,7 +156,7 @@ interface Carrier extends IncomingMessage {
 
 function createApp(options: GatewayOptions, observer: Observer, surface: Surface): RequestListener {
   const { config, services, clock, log } = options;
-  const { site, rateLimit } = surface;
+  const { site, rateLimit, unprovenBodies } = surface;
   const responder = new Responder(site);
   const app = express();
   app.disable('x-powered-by');
@@ -184,9 +166,11 @@ function createApp(options: GatewayOptions, observer: Observer, surface: Surface
   if (config.http.trustProxy) app.set('trust proxy', 1);
   const address = (exchange: Exchange): string => networkOf((exchange.req as express.Request).ip ?? 'unknown');
 
+  const unproven = (exchange: Exchange): UnprovenBody => unprovenBodies.open(address(exchange));
+
   const door = onDemand(async () => {
     const { createConnectDoor } = await import('./connect.ts');
-    return createConnectDoor({ services, site, responder, rateLimit, address });
+    return createConnectDoor({ services, site, responder, rateLimit, address, unproven });
   });
   const dispatch = mount({
     routes: surface.routes,
@@ -195,6 +179,7 @@ function createApp(options: GatewayOptions, observer: Observer, surface: Surface
     responder,
     rateLimit,
     address,
+    unproven,
     checkAnswers: options.checkAnswers ?? false,
   });
   // One middleware, not three: each costs the router as much as finding a route costs us.
@@ -250,49 +235,4 @@ function faultOf(req: IncomingMessage): { status: number; message: string } | nu
     return { status: 417, message: 'Nothing but 100-continue can be expected.' };
   }
   return null;
-}
-
-const PARSER_FAULTS: Readonly<Record<string, { status: number; message: string }>> = {
-  HPE_HEADER_OVERFLOW: { status: 431, message: `The headers are larger than ${HTTP_LIMITS.maxHeaderBytes} bytes.` },
-  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: 'The request did not arrive in time.' },
-};
-
-/** Answers what the parser refused, in our shape, and ends the connection: where the next request begins is unknown. */
-function refuseSocket(error: NodeJS.ErrnoException, socket: Socket, log: Logger): void {
-  const id = requestId(undefined);
-  const { status, message } = PARSER_FAULTS[error.code ?? ''] ?? {
-    status: 400,
-    message: 'This is not well-formed HTTP.',
-  };
-  log.info({ requestId: id, status, code: error.code }, 'request refused by the parser');
-  if (!socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy();
-    return;
-  }
-  socket.end(rawErrorResponse(status, message, id));
-}
-
-const SWEEP_MS = 50;
-
-/**
- * Ends a server: in-flight requests may finish, within bounds. Connections that become idle meanwhile would stay for their
- * keep-alive time, and node:http does not count those that never sent a byte among the idle: both are swept up.
- */
-async function drain(server: Server, sockets: ReadonlySet<Socket>, clock: Clock): Promise<void> {
-  const closed = new Promise<void>((resolve) => {
-    server.close(() => resolve());
-  });
-  let cancelSweep = (): void => {};
-  const sweep = (): void => {
-    server.closeIdleConnections();
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-    cancelSweep = clock.after(SWEEP_MS, sweep);
-  };
-  sweep();
-  const cancelCut = clock.after(HTTP_LIMITS.drainMs, () => {
-    for (const socket of sockets) socket.destroy();
-  });
-  await closed;
-  cancelSweep();
-  cancelCut();
 }

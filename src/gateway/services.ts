@@ -66,7 +66,7 @@ export interface Services {
     | 'clear'
     | 'status'
   >;
-  readonly authMails: Pick<AuthMails, 'signatureHeader' | 'verify' | 'deliver'>;
+  readonly authMails: Pick<AuthMails, 'signatureHeader' | 'examine' | 'verify' | 'deliver'>;
   readonly brands: Brands;
   readonly inbox: Inbox;
   readonly inboxStreams: InboxStreams;

@@ -214,7 +214,7 @@ describe('what is read of a record', () => {
     [JSON.parse('{"__proto__": {"id": "p"}}'), null],
     ['text', null],
     [null, null],
-  ])('%j', (record, item) => {
-    expect(readItems([{ id: 'first' }, record]).slice(1)).toEqual(item === null ? [] : [item]);
+  ])('%j', async (record, item) => {
+    expect((await readItems([{ id: 'first' }, record])).slice(1)).toEqual(item === null ? [] : [item]);
   });
 });

@@ -45,6 +45,10 @@ export interface WorldOptions {
   config?: Partial<GatewayOptions['config']>;
   routes?: GatewayOptions['routes'];
   logLevel?: string;
+  limits?: GatewayOptions['limits'];
+  unproven?: GatewayOptions['unproven'];
+  /** Of what is in no world: as much as a test needs. */
+  services?: Record<string, unknown>;
   fill?(facts: MemoryFacts): void;
 }
 
@@ -107,6 +111,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       refusals.push(refusal);
     },
     registry,
+    ...options.services,
   } as Partial<Services> as Services;
   const gateway = createGateway({
     config: {
@@ -122,6 +127,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     log,
     checkAnswers: true,
     ...(options.routes === undefined ? {} : { routes: options.routes }),
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
+    ...(options.unproven === undefined ? {} : { unproven: options.unproven }),
   });
   const { port, opsPort } = await gateway.start();
   if (port === null) throw new Error('this gateway has no listener');

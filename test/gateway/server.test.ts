@@ -199,6 +199,45 @@ describe('rate limits', () => {
   });
 });
 
+describe('guessed keys', () => {
+  const config = { http: { host: '127.0.0.1', port: 0, trustProxy: true, rateLimit: 3 } };
+  const world = useWorld({ fill: fillShop, config });
+
+  describe.each([
+    ['REST', '/api/check'],
+    ['Connect', '/usher.permission.v1.PermissionService/Check'],
+  ])('an address that guesses keys over the limit, by %s,', (_, path) => {
+    const address = path === '/api/check' ? 'a' : 'b';
+    const send = async (host: string, key: string | null) => {
+      const headers = { 'x-forwarded-for': `2a00:9:9:${address}:${host}` };
+      const answer = await ask(`${world.url}${path}`, {
+        body: question,
+        headers: key === null ? headers : { ...headers, 'x-internal-api-key': key },
+      });
+      return answer.status;
+    };
+
+    test('is refused with the right key too, by any host of its network; other addresses are not', async () => {
+      for (const host of [':1', ':2', ':3']) expect(await send(host, 'guess')).toBe(401);
+      // Up to the limit it may have been a mistake.
+      expect(await send(':4', 'another guess')).toBe(429);
+      expect(await send(':4', CHECK_KEY)).toBe(429);
+      expect(await send(':5', METRICS_KEY)).toBe(429);
+      const other = { 'x-forwarded-for': '2a00:9:9:c::1', 'x-internal-api-key': METRICS_KEY };
+      expect((await ask(`${world.url}${path}`, { body: question, headers: other })).status).toBe(403);
+    });
+  });
+
+  test('who sends no key, or one of another scope, shuts nobody out', async () => {
+    const from = (headers: Record<string, string>) =>
+      ask(`${world.url}/api/check`, { body: question, headers: { ...headers, 'x-forwarded-for': '10.7.7.7' } });
+    for (let count = 0; count < 4; count++) await from({});
+    for (let count = 0; count < 4; count++) await from({ 'x-internal-api-key': METRICS_KEY });
+    expect((await from({ 'x-internal-api-key': CHECK_KEY })).status).not.toBe(401);
+    expect((await from({ 'x-internal-api-key': `${CHECK_KEY}x` })).status).toBe(401);
+  });
+});
+
 describe('connections', () => {
   test('a port that is taken is told', async () => {
     const taken = net.createServer();

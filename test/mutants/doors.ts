@@ -118,7 +118,7 @@ export const DOORS: readonly Mutant[] = [
   mutant(
     'guessing credentials counts against nobody',
     'gateway/mount.ts',
-    'await rateLimit.take(`ip:${options.address(exchange)}`);\n    throw error;',
+    'await countRefused(rateLimit, options.address(exchange), request, error);\n    throw error;',
     'throw error;',
     'gateway/server',
   ),

@@ -9,11 +9,12 @@ import { PermissionService } from '../../gen/usher/permission/v1/permission_pb.t
 import type { Logger } from '../../telemetry.ts';
 import { type Asked, createMethods } from './answering.ts';
 import { type BridgeOptions, type Handle, MAX_MESSAGE, unary } from './bridge.ts';
+import { GrpcConnections } from './connections.ts';
 import { Health } from './health.ts';
 import { RequestMemo } from './memo.ts';
 import { GrpcMetrics, METHODS, type MethodName } from './metrics.ts';
 import { addReflection } from './reflection.ts';
-import { freeClosedStreams } from './streams.ts';
+import { freeClosedStreams, listenersOf } from './streams.ts';
 
 /** PEM text of the files that grpc.tls.* name. With `clientCa` a client must show a certificate of that authority. */
 export interface GrpcTls {
@@ -63,6 +64,8 @@ const TIMES = {
   connectionGraceMs: 20_000,
   connectionIdleMs: 600_000,
   keepaliveMs: 30_000,
+  /** From a connection's first byte to a session that works: TLS handshake, preface and the client's settings. */
+  arrivalMs: 10_000,
 };
 
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
@@ -93,9 +96,14 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   health.addTo(server);
   const endReflection = options.reflection ? addReflection(server) : () => {};
 
+  const connections = new GrpcConnections(clock, times);
   let draining: Promise<void> | undefined;
   return {
-    start: async () => ({ port: await listen(server, options) }),
+    async start() {
+      const port = await listen(server, options);
+      for (const listening of listenersOf(server)) connections.watch(listening);
+      return { port };
+    },
     setServing: (ok) => health.set(ok && draining === undefined),
     drain() {
       draining ??= (async () => {
@@ -103,7 +111,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
         if (times.noticeMs > 0) await pause(clock, times.noticeMs);
         health.end();
         endReflection();
-        await shutDown(server, clock, times.drainMs);
+        await shutDown(server, connections, clock, times.drainMs);
       })();
       return draining;
     },
@@ -184,15 +192,17 @@ function certificatesOf(pem: string): string[] {
   return found;
 }
 
-/** Waits for calls in flight, but not for ever. */
-async function shutDown(server: Server, clock: Clock, boundMs: number): Promise<void> {
+/** Waits for calls in flight, but not for ever. Leaves no socket open. */
+async function shutDown(server: Server, connections: GrpcConnections, clock: Clock, boundMs: number): Promise<void> {
   let cancel = () => {};
   const ended = new Promise<boolean>((resolve) => {
     server.tryShutdown(() => resolve(true));
     cancel = clock.after(boundMs, () => resolve(false));
   });
+  connections.endArriving();
   if (!(await ended)) server.forceShutdown();
   cancel();
+  connections.destroy();
 }
 
 function pause(clock: Clock, ms: number): Promise<void> {

@@ -141,10 +141,15 @@ export class PendingStreams<Stream> extends Set<Stream> {
 
 /** For a server that listens: its sessions from now on. Answers whether there was anything to watch. */
 export function freeClosedStreams(server: Server): boolean {
+  const listening = listenersOf(server);
+  for (const one of listening) one.on('session', replaceTables);
+  return listening.length > 0;
+}
+
+/** The listeners below a server of grpc-js, which has no public way to them; none where its inside is not as it is known here. */
+export function listenersOf(server: Server): readonly Http2Server[] {
   const { http2Servers } = server as unknown as { http2Servers?: Map<Http2Server, unknown> };
-  if (http2Servers === undefined || !types.isMap(http2Servers)) return false;
-  for (const listening of http2Servers.keys()) listening.on('session', replaceTables);
-  return http2Servers.size > 0;
+  return http2Servers === undefined || !types.isMap(http2Servers) ? [] : [...http2Servers.keys()];
 }
 
 /** Answers whether the tables were found, empty. */

@@ -27,7 +27,9 @@ const developer: Guard<null> = {
   ...open,
   name: 'developer',
   description: 'Needs no credentials; answers to `localhost` and loopback addresses only.',
-  errors: ['FORBIDDEN'],
+  errors: ['FORBIDDEN', 'BROWSER_NOT_ALLOWED'],
+  // It holds reset codes: no page of another origin reads it, also not of one that may read answers in development.
+  browsers: false,
   identify: (_services, request) => {
     const host = URL.parse(`http://${request.header('host') ?? ''}`)?.hostname ?? '';
     if (isLoopbackHost(host)) return null;

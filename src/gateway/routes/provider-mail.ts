@@ -1,13 +1,15 @@
 /** The HTTP e-mail provider that the identity provider calls (specification, "Identity provider integration"; contract 8). */
 
 import { z } from 'zod';
-import { UsherError } from '../../errors.ts';
 import { parseJson, rawBytes } from '../bodies.ts';
 import { successData } from '../envelopes.ts';
 import type { Guard } from '../guards.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-/** A signature over the body. That there is one is asked here; whether it fits, once the body is there. */
+/**
+ * A signature over the body. Its form and time, and that there is a key to check it with, are asked here, before a byte of the
+ * body is read; whether it fits, once the body is there.
+ */
 const signed: Guard<string> = {
   kind: 'signature',
   name: 'signature',
@@ -16,10 +18,10 @@ const signed: Guard<string> = {
   scheme: null,
   errors: ['SIGNATURE_INVALID', 'SIGNATURE_EXPIRED', 'BROWSER_NOT_ALLOWED'],
   browsers: false,
-  identify: ({ authMails }, request) => {
+  identify: async ({ authMails }, request) => {
     const header = request.header(authMails.signatureHeader);
-    if (header === undefined) throw new UsherError('SIGNATURE_INVALID', 'The signature is missing.');
-    return header;
+    await authMails.examine(header);
+    return header ?? '';
   },
   actor: () => null,
 };

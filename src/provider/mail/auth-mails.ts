@@ -30,7 +30,7 @@ import type { SecretSource } from '../login-cookie.ts';
 import { type Composed, compose } from './compose.ts';
 import { type AuthMail, readPayload } from './payload.ts';
 import { PROVIDER_SETTING } from './provider-setting.ts';
-import { invalid, verifySignature } from './signature.ts';
+import { examineSignature, invalid, verifySignature } from './signature.ts';
 
 export interface AuthMailsParts {
   config: Pick<Config, 'idp'>;
@@ -77,6 +77,12 @@ export class AuthMails {
   /** The header that carries the signature, in lower case. */
   get signatureHeader(): string {
     return this.#parts.config.idp.signatureHeader.toLowerCase();
+  }
+
+  /** Throws as `verify` does for what no body can make good: asked before one is read, since anybody can send a large one. */
+  async examine(header: string | undefined): Promise<void> {
+    if (header === undefined) throw invalid('is missing');
+    examineSignature(header, await this.#keys(), this.#parts.clock.now());
   }
 
   /** Throws SIGNATURE_INVALID or SIGNATURE_EXPIRED. `body` is what was received, byte by byte. */

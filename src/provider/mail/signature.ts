@@ -25,16 +25,24 @@ export interface Signed {
   now: number;
 }
 
-/** Throws SIGNATURE_INVALID, or SIGNATURE_EXPIRED for a good one of another time. */
+/** Throws SIGNATURE_INVALID, or SIGNATURE_EXPIRED for one of another time. */
 export function verifySignature({ header, body, keys, scheme, now }: Signed): void {
-  const signature = readSignature(header);
+  const signature = examineSignature(header, keys, now);
   const usable = keys.filter((key) => key !== '');
-  if (signature === null) throw invalid('is not of the form t=<unix time>,v1=<hex>');
-  if (usable.length === 0) throw invalid('cannot be checked: no signing key is known here');
   if (!usable.some((key) => signs(key, signature, body, scheme))) throw invalid('does not fit the body');
-  // In whole seconds, as the time is written: it is too old from 301 on, either way.
+}
+
+/**
+ * All that can be known of a signature before the body is there: its form, its time, and that there is a key to check it with.
+ * Throws as `verifySignature` does.
+ */
+export function examineSignature(header: string, keys: readonly string[], now: number): Signature {
+  const signature = readSignature(header);
+  if (signature === null) throw invalid('is not of the form t=<unix time>,v1=<hex>');
+  if (keys.every((key) => key === '')) throw invalid('cannot be checked: no signing key is known here');
+  // In whole seconds, as signatures count them.
   const age = Math.floor(Math.abs(now / 1000 - Number(signature.time)));
-  if (age <= TOLERANCE_S) return;
+  if (age <= TOLERANCE_S) return signature;
   throw new UsherError('SIGNATURE_EXPIRED', `The signature is of a time more than ${TOLERANCE_S} seconds from now.`);
 }
 

@@ -55,6 +55,17 @@ describe('the signature of e-mail calls', () => {
     }
   });
 
+  test.each([
+    [299, 'accepted'],
+    [300, 'accepted'],
+    [300.999, 'accepted'],
+    [301, 'SIGNATURE_EXPIRED'],
+  ])('of %d seconds ago or ahead is counted in whole seconds', (seconds, result) => {
+    for (const now of [T + seconds, T - seconds]) {
+      for (const value of [OF_BODY, OF_TIMED]) expect(tried({ header: `t=${T},v1=${value}`, now })).toBe(result);
+    }
+  });
+
   test('any of several values, by any of several keys', () => {
     const wrong = '0'.repeat(64);
     expect(tried({ header: `t=${T},v1=${wrong},v1=${OF_TIMED}` })).toBe('accepted');
