@@ -83,6 +83,7 @@ const LEAVES = [
   'config',
   'config-keys',
   'config-table',
+  'nearest',
   'on-demand',
   'page',
   'pieces',
