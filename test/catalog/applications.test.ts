@@ -92,6 +92,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(made.headers.get('usher-revision')).toMatch(/^\d+\.\d+$/);
       expect(made.body.data).toEqual({
         ...body,
+        strictCodes: false,
         id: expect.any(Number),
         createdAt: expect.any(String),
         updatedAt: expect.any(String),

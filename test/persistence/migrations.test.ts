@@ -30,7 +30,7 @@ describe('migrations of a PostgreSQL', () => {
     const opening = openDatabase({ ...options, url: database.url, migrateOnStart: false });
     await expect(opening).rejects.toMatchObject({ name: 'Refused' });
     await expect(opening).rejects.toThrow(
-      /lacks 3 migration\(s\) \(0001-policy, 0002-people, 0003-notifications\)\. Run `usher migrate`/,
+      `lacks ${MIGRATIONS.length} migration(s) (${MIGRATIONS.map(({ name }) => name).join(', ')}). Run \`usher migrate\``,
     );
   });
 

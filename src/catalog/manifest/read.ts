@@ -114,16 +114,26 @@ function readSection<T>(
 
 function readApplication(value: Plain | undefined, faults: Faults): ManifestApplication | null {
   if (value === undefined) {
-    faults.add([], 'application is missing: application: {code, name, description?, supportedLanguages?}');
+    faults.add(
+      [],
+      'application is missing: application: {code, name, description?, supportedLanguages?, strictCodes?}',
+    );
     return null;
   }
-  const fields = Fields.of(value, ['application'], faults, ['code', 'name', 'description', 'supportedLanguages']);
+  const fields = Fields.of(value, ['application'], faults, [
+    'code',
+    'name',
+    'description',
+    'supportedLanguages',
+    'strictCodes',
+  ]);
   if (fields === null) return null;
   const code = fields.text('code', APPLICATION);
   const name = fields.optional('name', words(TEXT_LIMITS.name));
   const description = fields.optional('description', DESCRIPTION);
   const supportedLanguages = readTexts(fields, 'supportedLanguages', LANGUAGE, faults);
-  return code === null ? null : { code, name, description, supportedLanguages };
+  const strictCodes = fields.flag('strictCodes') ?? false;
+  return code === null ? null : { code, name, description, supportedLanguages, strictCodes };
 }
 
 /** A list of texts, each once. What does not fit is left out and noted. */

@@ -13,6 +13,9 @@ const Application = z.strictObject({
   name: z.string(),
   description: z.string().nullable(),
   supportedLanguages: z.array(z.string()).meta({ description: 'In the order given; empty: no restriction.' }),
+  strictCodes: z
+    .boolean()
+    .meta({ description: 'Whether questions that name an unknown permission or resource type are refused.' }),
   createdAt: timestamp,
   updatedAt: timestamp,
 });
@@ -23,6 +26,11 @@ const supportedLanguages = z
   .max(500)
   .refine((codes) => new Set(codes).size === codes.length, 'must name each language once')
   .meta({ description: 'Codes of the language registry. A list that is sent replaces the whole stored one.' });
+
+const strictCodes = z.boolean().meta({
+  description:
+    'Refuses a question that names a permission which the application does not define, or a resource type that its catalog (once it has an entry) does not list: 400 UNKNOWN_CODE. Default false.',
+});
 
 function shown({ createdAt, updatedAt, ...application }: ApplicationRecord): z.output<typeof Application> {
   return { ...application, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
@@ -53,6 +61,7 @@ const createApplication = defineRoute({
     name,
     description: description.optional(),
     supportedLanguages: supportedLanguages.optional(),
+    strictCodes: strictCodes.optional(),
   }),
   envelope: successData,
   status: 201,
@@ -96,6 +105,7 @@ const changeApplication = defineRoute({
     name: name.optional(),
     description: description.optional(),
     supportedLanguages: supportedLanguages.optional(),
+    strictCodes: strictCodes.optional(),
     code: z.string().optional().meta({ description: 'Cannot be changed; only the present one may be sent.' }),
     id: readOnly,
     createdAt: readOnly,

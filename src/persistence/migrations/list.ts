@@ -1,10 +1,12 @@
 import { Migration0001Policy } from './0001-policy.ts';
 import { Migration0002People } from './0002-people.ts';
 import { Migration0003Notifications } from './0003-notifications.ts';
+import { Migration0006StrictCodes } from './0006-strict-codes.ts';
 
 /** Every migration, in order. A name, once released, never changes: databases remember it. */
 export const MIGRATIONS = [
   { name: '0001-policy', class: Migration0001Policy },
   { name: '0002-people', class: Migration0002People },
   { name: '0003-notifications', class: Migration0003Notifications },
+  { name: '0006-strict-codes', class: Migration0006StrictCodes },
 ];

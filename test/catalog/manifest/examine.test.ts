@@ -24,7 +24,7 @@ overrides: [{email: ben@example.com, resourceType: project, resourceId: "1", per
 `);
     expect(issues).toEqual([]);
     expect(manifest).toEqual({
-      application: { code: 'studio', name: null, description: null, supportedLanguages: [] },
+      application: { code: 'studio', name: null, description: null, supportedLanguages: [], strictCodes: false },
       entities: [{ code: 'project', name: 'Project', description: null, idLabel: null, listEndpoint: null }],
       permissions: [
         { code: 'Project.Access', type: 'tiered', description: null, groupName: null, parent: null, global: false },
@@ -158,7 +158,7 @@ overrides:
     [
       'no application',
       'roles: []',
-      '1:1 : application is missing: application: {code, name, description?, supportedLanguages?}',
+      '1:1 : application is missing: application: {code, name, description?, supportedLanguages?, strictCodes?}',
     ],
     [
       'an unknown section',

@@ -47,8 +47,8 @@ overrides: [{email: ben@example.com, resourceType: project, resourceId: "1", per
           action: 'change',
           kind: 'application',
           key: 'shown',
-          before: { code: 'shown', name: 'Studio', description: null, supportedLanguages: [] },
-          after: { code: 'shown', name: 'Studio', description: 'New', supportedLanguages: [] },
+          before: { code: 'shown', name: 'Studio', description: null, supportedLanguages: [], strictCodes: false },
+          after: { code: 'shown', name: 'Studio', description: 'New', supportedLanguages: [], strictCodes: false },
         },
         {
           action: 'change',
@@ -341,7 +341,7 @@ overrides: []`,
       await database.change(async ({ kysely }) => {
         await sql`update entity set code = 'venture' where code = 'project'
           and application_id = (select id from application where code = 'dormant')`.execute(kysely);
-        return { result: null, scopes: [] };
+        return { result: null, scopes: ['p:dormant'] };
       });
       const text = await exported(database, 'dormant');
       expect(text).toContain('resourceType: project');
