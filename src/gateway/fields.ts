@@ -34,14 +34,47 @@ export const permissionCode = z
   .string()
   .refine(isPermissionCode, `must be letters and digits, with single . _ or - between, at most ${LIMITS.permission}`);
 
+/** A permission as an item of a body names it: by its id, or by its code. */
+export interface NamedPermission {
+  permissionId?: number | undefined;
+  permission?: string | undefined;
+}
+
+/** The fields of a NamedPermission. `permissionSet` makes sure that there is one of them. */
+export const namedPermission = {
+  permissionId: id.optional(),
+  permission: permissionCode.optional().meta({ description: 'The code, in place of the id.' }),
+};
+
 /** What is said about permissions of an application, each once: a set that a body replaces whole. */
-export function permissionSet<Item extends z.ZodType<{ permissionId: number }>>(item: Item) {
+export function permissionSet<Item extends z.ZodType<NamedPermission>>(item: Item) {
   return z
     .array(item)
     .max(1000)
-    .refine((all) => new Set(all.map(({ permissionId }) => permissionId)).size === all.length, {
-      message: 'must name each permission once',
+    .superRefine((all, context) => {
+      const seen = new Set<number | string>();
+      all.forEach(({ permissionId, permission }, index) => {
+        const reference = permissionId ?? permission;
+        const path = [index, permissionId === undefined ? 'permission' : 'permissionId'];
+        if (reference === undefined || (permissionId !== undefined && permission !== undefined)) {
+          const message = 'send either permissionId or permission (its code)';
+          context.addIssue({ code: 'custom', path: [index, 'permissionId'], message });
+        } else if (seen.has(reference)) {
+          context.addIssue({
+            code: 'custom',
+            path,
+            message: 'names a permission that is named before; name each once',
+          });
+        } else seen.add(reference);
+      });
     });
+}
+
+/** The permission that an item of such a set names: its id, or its code. */
+export function permissionOf(item: NamedPermission): number | string {
+  const reference = item.permissionId ?? item.permission;
+  if (reference === undefined) throw new Error('the schema asks for one of both');
+  return reference;
 }
 
 /** The application that a path names. What cannot be a code names none: 404, as for an unknown one. */
