@@ -62,7 +62,7 @@ export class Assignments {
     ifMatch: string | undefined,
     by: By,
   ): Promise<Committed<AssignedRoles>> {
-    const about = { app, action: 'user_roles.replaced', guard: assignerOf(app) };
+    const about = { app, action: 'user_roles.replaced', guard: assignerOf(app), subject: email };
     return administer<AssignedRoles>(this.#database, by, about, async ({ tx, audit }) => {
       const ids = await idsOf(tx, 'role', app, references);
       const wanted = [...new Set(ids)];
@@ -113,7 +113,7 @@ export class Assignments {
     reference: Reference,
     by: By,
   ): Promise<Committed<{ role: AssignedRole; made: boolean }>> {
-    const about = { app, action: 'assignment.created', guard: assignerOf(app) };
+    const about = { app, action: 'assignment.created', guard: assignerOf(app), subject: email };
     return administer<{ role: AssignedRole; made: boolean }>(this.#database, by, about, async ({ tx, audit }) => {
       const [id = 0] = await idsOf(tx, 'role', app, [reference]);
       const { app: found, roles, person } = await holdForRoles(tx, app, [id], email);
@@ -141,7 +141,7 @@ export class Assignments {
 
   /** Takes one role and leaves the others alone. NOT_FOUND when it is not held. */
   removeRole(app: string, email: string, code: string, by: By): Promise<Committed<null>> {
-    const about = { app, action: 'assignment.removed', guard: assignerOf(app) };
+    const about = { app, action: 'assignment.removed', guard: assignerOf(app), subject: email };
     return administer<null>(this.#database, by, about, async ({ tx, audit }) => {
       const [id = 0] = await idsOf(tx, 'role', app, [code]);
       const { app: found, person } = await holdForRoles(tx, app, [id], email);

@@ -90,7 +90,7 @@ export class ResourceOverrides {
     ifMatch: string | undefined,
     by: By,
   ): Promise<Committed<Overrides>> {
-    const about = { app, action: 'override.replaced', guard: assignerOf(app) };
+    const about = { app, action: 'override.replaced', guard: assignerOf(app), subject: email };
     return administer<Overrides>(this.#database, by, about, async ({ tx, audit }) => {
       const wanted = await found(tx, app, asked);
       const ids = wanted.map(({ permissionId }) => permissionId);

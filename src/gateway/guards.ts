@@ -43,10 +43,14 @@ export interface Guard<C> {
   readonly description: string;
   /** The OpenAPI security scheme that it takes; null where it takes none. */
   readonly scheme: 'bearer' | 'internalKey' | 'webhookSecret' | null;
+  /** Another scheme that it takes in place of that one. */
+  readonly alternative?: 'internalKey';
   /** What it refuses with. */
   readonly errors: readonly (Reason | ErrorCode)[];
   /** Key surfaces are not for browsers: an `Origin` other than publicUrl's is refused (contract 4). */
   readonly browsers: boolean;
+  /** The same for callers of one kind, where a guard lets several kinds in. */
+  refusesBrowsers?(caller: C): boolean;
   /** Whom the call comes from; throws 401 (or 503). Synchronous where it can be: checks are hot. */
   identify(services: Services, request: GuardRequest): C | Promise<C>;
   /**
