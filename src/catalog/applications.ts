@@ -9,7 +9,7 @@ import {
   knownApplication,
   managerOfAll,
 } from '../administration/administer.ts';
-import { managedResource, PANEL_APP, PANEL_MANAGE } from '../administration/panel.ts';
+import { managedResource, PANEL_APP } from '../administration/panel.ts';
 import { reachIn } from '../administration/reach.ts';
 import { isSame, refuseImmutable, refuseStale, refuseSystem, tagOf } from '../administration/records.ts';
 import { UsherError } from '../errors.ts';
@@ -56,14 +56,6 @@ export class Applications {
       const { applications } = await reachIn(tx, email);
       const reached = new Set(applications.map(({ id }) => id));
       return (await listApplications(tx)).filter(({ id }) => reached.has(id));
-    });
-  }
-
-  /** Whether `email` administers anything: an application, or the making of them. */
-  administersAny(email: string): Promise<boolean> {
-    return this.#database.read(async (tx) => {
-      const { applications, panelPermissions } = await reachIn(tx, email);
-      return applications.length > 0 || panelPermissions.includes(PANEL_MANAGE);
     });
   }
 

@@ -31,7 +31,6 @@ export type GuardKind =
   | 'superAdmin'
   | 'panelEntry'
   | 'anyAdministrator'
-  | 'anyApplication'
   | 'managerOfAll'
   | 'applicationLevel';
 
@@ -286,20 +285,6 @@ export function managerOfAll(param?: string): Guard<Caller> {
     },
   };
 }
-
-/** Whoever administers at least one application, or may create one. */
-export const anyApplication: Guard<Caller> = {
-  kind: 'anyApplication',
-  name: 'anyApplication',
-  description: 'Needs the bearer token of somebody who administers an application, in whatever way.',
-  ...bearer,
-  errors: [...signedIn.errors, 'FORBIDDEN'],
-  permit: async (services, request, caller) => {
-    const { superadmin } = await activePerson(services, request, caller);
-    if (superadmin || (await services.applications.administersAny(caller.email))) return;
-    throw new UsherError('FORBIDDEN', 'You administer no application.');
-  },
-};
 
 function noLevel(): UsherError {
   return new UsherError('NO_APPLICATION_LEVEL', 'You have no level that allows this on the application.');

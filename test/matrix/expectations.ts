@@ -67,8 +67,6 @@ const GUARDS: Readonly<Record<string, Who>> = {
   superAdmin: ['superAdmin'],
   panelEntry: PANEL,
   anyAdministrator: ['appAdmin', 'foreignAdmin', ...PANEL],
-  // Whoever may enter the panel but sees no application there administers nothing.
-  anyApplication: ['appAdmin', 'foreignAdmin', 'panelView', 'panelEdit', 'panelAdmin', 'superAdmin'],
   managerOfAll: ['panelAdmin', 'superAdmin'],
   'managerOfAll(edit)': { mine: ['panelAdmin', 'superAdmin'], auth: ['superAdmin'], nowhere: ['superAdmin'] },
   'applicationLevel(view)': {
