@@ -9,13 +9,13 @@ const MAX_LENGTH = 128;
 
 /**
  * The name among `known` with the fewest edits from `text`, without regard to case; the first of several. Null when none is
- * near: at most one edit for each three characters, and at most three.
+ * near: at most one edit for each three characters, at most three, and never as many as there are characters.
  */
 export function nearest(text: string, known: Iterable<string>): string | null {
   if (text.length > MAX_LENGTH) return null;
   const wanted = text.toLowerCase();
   let best: string | null = null;
-  let least = Math.min(3, Math.ceil(text.length / 3)) + 1;
+  let least = Math.min(3, Math.ceil(text.length / 3), text.length - 1) + 1;
   let compared = 0;
   for (const name of known) {
     if (++compared > MAX_NAMES) break;

@@ -2,7 +2,7 @@
 
 import { nearest } from '../../nearest.ts';
 import { isSystemRecord } from '../system.ts';
-import type { Faults } from './fields.ts';
+import { type Faults, SUGGESTIONS } from './fields.ts';
 import { byCode, type Manifest, type ManifestPermission, type ManifestRole, type Section } from './format.ts';
 import { type Catalog, levelFits } from './state.ts';
 import { Steps } from './steps.ts';
@@ -205,9 +205,6 @@ export function levelsOf({ type }: ManifestPermission): string {
 
 /** What a section's records are called. */
 const THINGS: Partial<Record<Section, string>> = { roles: 'role', notificationTypes: 'notification type' };
-
-/** So many faults may come with a guess at what was meant. */
-const SUGGESTIONS = 50;
 
 /** A reference to what is not there, with the nearest name that is. Silent when the manifest names it but with a fault. */
 export function noteUnknown(

@@ -210,7 +210,7 @@ overrides:
         expect.stringMatching(/^12:21 permissions\.4\.type: must be binary or tiered/),
         '15:19 roles.0.permissions.projct.access: projct.access is no permission of faulty; did you mean project.access? [UNKNOWN_REFERENCE]',
         '15:40 roles.0.permissions.report: report is binary: allowed, not view [INVALID_ACCESS_LEVEL]',
-        expect.stringMatching(/^16:10 admins\.0: "nobody" is no e-mail address/),
+        expect.stringMatching(/^16:10 admins\.0: "nobody" must be an e-mail address/),
         '18:38 assignments.0.roles.0: led is no role of faulty; did you mean lead? [UNKNOWN_REFERENCE]',
         '20:30 overrides.0.resourceType: place is no entity of faulty [UNKNOWN_RESOURCE_TYPE]',
         '20:68 overrides.0.permission: report is global: an override of it would never count [GLOBAL_PERMISSION]',
