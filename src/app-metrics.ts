@@ -132,6 +132,16 @@ function exposeCaches(registry: Registry, engine: Engine): void {
       this.inc({ result: 'miss' }, counters.decisionMisses);
     },
   });
+  new Counter({
+    name: 'usher_unknown_codes_total',
+    help: 'Unknown permissions and resource types in questions decided from facts; repetitions that the cache answers are not counted.',
+    labelNames: ['app', 'kind'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { app, kind, count } of engine.unknownCodes.counts()) this.inc({ app, kind }, count);
+    },
+  });
   new Gauge({
     name: 'usher_cache_entries',
     help: 'What is held in memory, by kind.',

@@ -19,6 +19,20 @@ export const LIMITS = {
   jsonNesting: 32,
 } as const;
 
+/** The same in words, for errors: each completes "must be …" and says what is right. */
+export const RULES = {
+  email: `an e-mail address such as ada@example.com: ASCII, one @ with a host name after it, at most ${LIMITS.email} characters`,
+  slug: `lower-case letters and digits, with single . _ - between them, at most ${LIMITS.slug} characters`,
+  applicationCode: `lower-case letters and digits, with single . _ - between them, at most ${LIMITS.slug} characters, and not inbox, stream or preferences`,
+  permissionCode: `letters and digits, with single . _ - between them, at most ${LIMITS.permission} characters`,
+  resourceId: `1 to ${LIMITS.resourceId} characters, without control characters or lone surrogates`,
+  language: 'a lower-case language code with an optional region, such as cs, en or pt-br',
+  timeZone: 'an IANA time zone such as Europe/Prague',
+  hostName: 'a host name of letters, digits, hyphens and dots, or an IP address',
+  httpsUrl: `an absolute https URL without credentials, at most ${LIMITS.url} characters`,
+  url: `an absolute http or https URL without credentials, at most ${LIMITS.url} characters`,
+} as const;
+
 // Atoms of contract 1. No quoted local parts, no domain literals, no comments: each has mailed a stranger somewhere.
 const LOCAL = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}$/;
 const HOST =

@@ -85,6 +85,7 @@ const LEAVES = [
   'config-hints',
   'config-keys',
   'config-table',
+  'nearest',
   'on-demand',
   'page',
   'pieces',

@@ -15,7 +15,7 @@ questions=(
   'ben@example.com atelier project.archive,project.access any project:1042'
   'clara@example.com atelier project.access,invoice.access edit project:1042'
   'eva@client.example atelier document.access,project.access edit document:contract-77'
-  'nora@example.com atelier report.export,project.archive,no.such.permission'
+  'nora@example.com atelier report.export,project.archive,workspace.settings'
   'stranger@example.com atelier project.access any project:1042'
   'ben@example.com no-such-application project.access'
 )

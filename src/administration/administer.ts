@@ -96,13 +96,13 @@ export interface Administration {
 
 /**
  * Runs `write` when `guard` lets `by` do it. `about.action` names the write for the audit of a refusal; `about.app` is the
- * application it concerns. Throws what the guard says (after its record is committed) or what `write` throws.
+ * application it concerns, `about.subject` the address of the person whom it is about. Throws what the guard says (after its record is committed) or what `write` throws.
  * A write whose guard needs rows that only the write has locked may refuse itself: it answers the error, having written nothing.
  */
 export async function administer<T>(
   database: Database,
   by: By,
-  about: { app: string | null; action: string; guard: WriteGuard },
+  about: { app: string | null; action: string; guard: WriteGuard; subject?: string },
   write: (administration: Administration) => Promise<Outcome<T | UsherError>>,
 ): Promise<Committed<T>> {
   const committed = await database.change(async (tx): Promise<Outcome<T | UsherError>> => {
@@ -112,7 +112,8 @@ export async function administer<T>(
     const refused = await about.guard(tx, by.caller.email);
     const outcome: Outcome<T | UsherError> =
       refused === null ? await write({ tx, audit }) : { result: refused, scopes: [] };
-    if (outcome.result instanceof UsherError) records.push({ ...named, action: `${about.action}.refused` });
+    if (outcome.result instanceof UsherError)
+      records.push({ ...named, action: `${about.action}.refused`, subject: about.subject ?? null });
     return { ...outcome, records };
   });
   const { result, ...made } = committed;

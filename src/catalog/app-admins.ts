@@ -28,7 +28,7 @@ export class AppAdmins {
 
   /** `made` is false when he is one already: then nothing changes. */
   add(app: string, email: string, by: By): Promise<Committed<{ made: boolean; admin: AppAdminRow }>> {
-    const about = { app, action: 'app_admin.added', guard: editorOf(app) };
+    const about = { app, action: 'app_admin.added', guard: editorOf(app), subject: email };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const appId = await applicationOf(tx, app);
       await ensurePeople(tx, [email]);
@@ -46,7 +46,7 @@ export class AppAdmins {
 
   /** NOT_FOUND when he is none. */
   remove(app: string, email: string, by: By): Promise<Committed<null>> {
-    const about = { app, action: 'app_admin.removed', guard: editorOf(app) };
+    const about = { app, action: 'app_admin.removed', guard: editorOf(app), subject: email };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const appId = await applicationOf(tx, app);
       // Held: who is added at the same moment is told of one who is there.

@@ -9,7 +9,7 @@ import {
   knownApplication,
   managerOfAll,
 } from '../administration/administer.ts';
-import { managedResource, PANEL_APP, PANEL_MANAGE } from '../administration/panel.ts';
+import { managedResource, PANEL_APP } from '../administration/panel.ts';
 import { reachIn } from '../administration/reach.ts';
 import { isSame, refuseImmutable, refuseStale, refuseSystem, tagOf } from '../administration/records.ts';
 import { UsherError } from '../errors.ts';
@@ -34,6 +34,7 @@ export interface NewApplication {
   name: string;
   description?: string | null | undefined;
   supportedLanguages?: readonly string[] | undefined;
+  strictCodes?: boolean | undefined;
 }
 
 /** An application, and the tag that a replacement of its languages may insist on. */
@@ -58,14 +59,6 @@ export class Applications {
     });
   }
 
-  /** Whether `email` administers anything: an application, or the making of them. */
-  administersAny(email: string): Promise<boolean> {
-    return this.#database.read(async (tx) => {
-      const { applications, panelPermissions } = await reachIn(tx, email);
-      return applications.length > 0 || panelPermissions.includes(PANEL_MANAGE);
-    });
-  }
-
   /** NOT_FOUND for an unknown one. */
   get(code: string): Promise<TaggedApplication> {
     return this.#database.read(async (tx) => tagged(await existing(tx, code)));
@@ -73,11 +66,11 @@ export class Applications {
 
   /** With its notification type `generic`. ALREADY_EXISTS, UNKNOWN_LANGUAGES. */
   create(wanted: NewApplication, by: By): Promise<Committed<TaggedApplication>> {
-    const { code, name, description = null, supportedLanguages = [] } = wanted;
+    const { code, name, description = null, supportedLanguages = [], strictCodes = false } = wanted;
     const about = { app: code, action: 'application.created', guard: managerOfAll('create an application') };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       await refuseUnknownLanguages(tx, supportedLanguages);
-      const id = await insertApplication(tx, { code, name, description });
+      const id = await insertApplication(tx, { code, name, description, strictCodes });
       if (id === null) throw new UsherError('ALREADY_EXISTS', `There is an application ${code} already.`);
       await replaceLanguages(tx, id, supportedLanguages);
       await ensureGenericType(tx, id);
@@ -105,6 +98,7 @@ export class Applications {
         name: change.name ?? before.name,
         description: change.description === undefined ? before.description : change.description,
         supportedLanguages: change.supportedLanguages ?? before.supportedLanguages,
+        strictCodes: change.strictCodes ?? before.strictCodes,
       };
       if (isSame(content({ ...before, ...wanted }), content(before))) return { result: tagged(before), scopes: [] };
       await updateApplication(tx, id, wanted);
@@ -164,8 +158,8 @@ async function refuseUnknownLanguages(tx: Tx, codes: readonly string[]): Promise
 }
 
 /** What of an application can be written: what its tag is made of, and what audit records show. */
-function content({ code, name, description, supportedLanguages }: Required<NewApplication>) {
-  return { code, name, description, supportedLanguages };
+function content({ code, name, description, supportedLanguages, strictCodes }: Required<NewApplication>) {
+  return { code, name, description, supportedLanguages, strictCodes };
 }
 
 function tagged(application: ApplicationRecord): TaggedApplication {

@@ -6,9 +6,11 @@ import { UsherError } from '../errors.ts';
 import { oneMore, type Page, type PageQuery, pageOf } from '../page.ts';
 import {
   type AssignedRole,
+  deleteUserRole,
   type HolderRow,
   hasRole,
   holdForRoles,
+  insertUserRole,
   listHolders,
   readUserRoles,
   replaceUserRoles,
@@ -17,6 +19,7 @@ import type { Committed, Database, Tx } from '../persistence/database.ts';
 import { ensurePeople, holdPerson, personIdOf } from '../persistence/people.ts';
 import { assignerOf, delegateIn } from './delegation.ts';
 import { byCode } from './manifest/format.ts';
+import { idsOf, type Reference, unknownReference } from './references.ts';
 
 export type { AssignedRole, HolderRow } from '../persistence/catalog/assignments.ts';
 
@@ -24,6 +27,12 @@ export type { AssignedRole, HolderRow } from '../persistence/catalog/assignments
 export interface AssignedRoles {
   roles: readonly AssignedRole[];
   etag: string;
+}
+
+/** Roles as a body names them, and its field. */
+export interface WantedRoles {
+  field: 'roleIds' | 'roles';
+  references: readonly Reference[];
 }
 
 export class Assignments {
@@ -49,13 +58,14 @@ export class Assignments {
   replaceRoles(
     app: string,
     email: string,
-    roleIds: readonly number[],
+    { field, references }: WantedRoles,
     ifMatch: string | undefined,
     by: By,
   ): Promise<Committed<AssignedRoles>> {
-    const wanted = [...new Set(roleIds)];
-    const about = { app, action: 'user_roles.replaced', guard: assignerOf(app) };
+    const about = { app, action: 'user_roles.replaced', guard: assignerOf(app), subject: email };
     return administer<AssignedRoles>(this.#database, by, about, async ({ tx, audit }) => {
+      const ids = await idsOf(tx, 'role', app, references);
+      const wanted = [...new Set(ids)];
       const { app: found, roles: known, person } = await holdForRoles(tx, app, wanted, email);
       const appId = existing(found, app);
       const delegate = await delegateIn(tx, app, by.caller.email);
@@ -66,7 +76,8 @@ export class Assignments {
       const present = await rolesOf(tx, appId, person);
       const refused = await refuse(present.roles);
       if (refused !== null) return { result: refused, scopes: [] };
-      refuseUnknown(roleIds, known);
+      const unknown = ids.findIndex((id) => !known.has(id));
+      if (unknown >= 0) throw unknownReference(`${field}.${unknown}`, 'role');
       if (present.person === null && wanted.length === 0) {
         refuseStale(ifMatch, tagged([]).etag);
         return { result: tagged([]), scopes: [] };
@@ -89,6 +100,63 @@ export class Assignments {
         after: { roles: result.roles.map(({ code }) => code) },
       });
       return { result, scopes: [`m:${app}:${email}`] };
+    });
+  }
+
+  /**
+   * Gives one role and leaves the others alone, also before the user has a record. `made` is false when it is held already.
+   * UNKNOWN_REFERENCE for a role that is not the application's.
+   */
+  addRole(
+    app: string,
+    email: string,
+    reference: Reference,
+    by: By,
+  ): Promise<Committed<{ role: AssignedRole; made: boolean }>> {
+    const about = { app, action: 'assignment.created', guard: assignerOf(app), subject: email };
+    return administer<{ role: AssignedRole; made: boolean }>(this.#database, by, about, async ({ tx, audit }) => {
+      const [id = 0] = await idsOf(tx, 'role', app, [reference]);
+      const { app: found, roles, person } = await holdForRoles(tx, app, [id], email);
+      const appId = existing(found, app);
+      const delegate = await delegateIn(tx, app, by.caller.email);
+      const role = roles.get(id);
+      const refuse = async (before: readonly AssignedRole[]) =>
+        delegate === null || before.some((held) => held.id === id)
+          ? null
+          : await delegate.refuseRoles(tx, email, before, [...before, { id, code: role?.code }]);
+
+      const present = await rolesOf(tx, appId, person);
+      const refused = await refuse(present.roles);
+      if (refused !== null) return { result: refused, scopes: [] };
+      if (role === undefined) throw unknownReference(typeof reference === 'number' ? 'roleId' : 'role', 'role');
+      const held = present.person === null ? await makeAndHold(tx, appId, email) : present;
+      const again = present.person === null ? await refuse(held.roles) : null;
+      if (again !== null) return { result: again, scopes: [] };
+      if (held.roles.some((one) => one.id === id)) return { result: { role, made: false }, scopes: [] };
+      await insertUserRole(tx, appId, held.person, id);
+      audit({ action: about.action, subject: email, after: { role: role.code } });
+      return { result: { role, made: true }, scopes: [`m:${app}:${email}`] };
+    });
+  }
+
+  /** Takes one role and leaves the others alone. NOT_FOUND when it is not held. */
+  removeRole(app: string, email: string, code: string, by: By): Promise<Committed<null>> {
+    const about = { app, action: 'assignment.removed', guard: assignerOf(app), subject: email };
+    return administer<null>(this.#database, by, about, async ({ tx, audit }) => {
+      const [id = 0] = await idsOf(tx, 'role', app, [code]);
+      const { app: found, person } = await holdForRoles(tx, app, [id], email);
+      const appId = existing(found, app);
+      const delegate = await delegateIn(tx, app, by.caller.email);
+      const present = await rolesOf(tx, appId, person);
+      const rest = present.roles.filter((role) => role.id !== id);
+      const refused = delegate === null ? null : await delegate.refuseRoles(tx, email, present.roles, rest);
+      if (refused !== null) return { result: refused, scopes: [] };
+      if (present.person === null || rest.length === present.roles.length) {
+        throw new UsherError('NOT_FOUND', `${email} does not hold the role ${code} in ${app}.`);
+      }
+      await deleteUserRole(tx, appId, present.person, id);
+      audit({ action: about.action, subject: email, before: { role: code } });
+      return { result: null, scopes: [`m:${app}:${email}`] };
     });
   }
 
@@ -125,14 +193,6 @@ async function makeAndHold(tx: Tx, app: number, email: string): Promise<Held> {
   const held = await rolesOf(tx, app, await holdPerson(tx, email));
   if (held.person === null) throw new Error('the row of an address was just made');
   return held;
-}
-
-function refuseUnknown(roleIds: readonly number[], known: ReadonlyMap<number, AssignedRole>): void {
-  const index = roleIds.findIndex((id) => !known.has(id));
-  if (index < 0) return;
-  throw new UsherError('UNKNOWN_REFERENCE', `roleIds.${index} names no role of the application.`, {
-    details: { path: `roleIds.${index}` },
-  });
 }
 
 function tagged(roles: readonly AssignedRole[]): AssignedRoles {

@@ -54,7 +54,7 @@ export class Entities {
       const made = await insertEntity(tx, await applicationOf(tx, app), fields);
       if (made === undefined) throw taken(fields.code);
       audit({ action: about.action, subject: made.code, after: content(made) });
-      return { result: made, scopes: [] };
+      return { result: made, scopes: [`p:${app}`] };
     });
   }
 
@@ -73,7 +73,8 @@ export class Entities {
       const after = await updateEntity(tx, appId, id, wanted);
       if (after === undefined) throw taken(wanted.code);
       audit({ action: about.action, subject: before.code, before: content(before), after: content(after) });
-      return { result: after, scopes: [] };
+      // Questions know an entity by its code alone.
+      return { result: after, scopes: wanted.code === before.code ? [] : [`p:${app}`] };
     });
   }
 
@@ -86,7 +87,7 @@ export class Entities {
       await refuseUsed(tx, app, appId, before.code, 'deleted');
       await deleteEntity(tx, id);
       audit({ action: about.action, subject: before.code, before: content(before) });
-      return { result: null, scopes: [] };
+      return { result: null, scopes: [`p:${app}`] };
     });
   }
 }

@@ -23,6 +23,7 @@ import type { Committed, Database, Tx } from '../persistence/database.ts';
 import { ensurePeople, holdPerson, personIdOf } from '../persistence/people.ts';
 import { assignerOf, delegateIn } from './delegation.ts';
 import { byCode } from './manifest/format.ts';
+import { idsOf, permissionField, type Reference, refuseRepeated, unknownReference } from './references.ts';
 
 export type { OverridePlace, OverrideRow, PlacedOverrideRow, Resource } from '../persistence/catalog/overrides.ts';
 
@@ -34,10 +35,13 @@ export interface Overrides {
 
 /** One override as it was asked for; `level` undefined with `granted` means the highest that the permission's type has. */
 export interface WantedOverride {
-  permissionId: number;
+  permission: Reference;
   granted: boolean;
   level: Level | undefined;
 }
+
+/** The same once its permission is known by id; `field` is how the body named it. */
+type Found = Omit<WantedOverride, 'permission'> & { permissionId: number; field: string };
 
 type Permission = { code: string; tiered: boolean; global: boolean };
 
@@ -82,12 +86,13 @@ export class ResourceOverrides {
     app: string,
     email: string,
     resource: Resource,
-    wanted: readonly WantedOverride[],
+    asked: readonly WantedOverride[],
     ifMatch: string | undefined,
     by: By,
   ): Promise<Committed<Overrides>> {
-    const about = { app, action: 'override.replaced', guard: assignerOf(app) };
+    const about = { app, action: 'override.replaced', guard: assignerOf(app), subject: email };
     return administer<Overrides>(this.#database, by, about, async ({ tx, audit }) => {
+      const wanted = await found(tx, app, asked);
       const ids = wanted.map(({ permissionId }) => permissionId);
       const held = await holdForOverrides(tx, app, ids, email);
       const appId = existing(held.app, app);
@@ -101,6 +106,7 @@ export class ResourceOverrides {
       const refused = refuse(before);
       if (refused !== null) return { result: refused, scopes: [] };
       const levels = fitting(wanted, permissions);
+      const fields = wanted.map(({ field }) => field);
       if (person === null && wanted.length > 0) {
         await ensurePeople(tx, [email]);
         person = await holdPerson(tx, email);
@@ -111,7 +117,7 @@ export class ResourceOverrides {
       }
       refuseStale(ifMatch, tagged(before).etag);
       if (person === null) return { result: tagged([]), scopes: [] };
-      await refuseNew(tx, appId, resource, before, levels, permissions);
+      await refuseNew(tx, appId, resource, before, { levels, fields, permissions });
 
       // In the order of the list: codes are ASCII, so that this is the database's order of bytes.
       const rows = levels.map((one) => standing(one, permissions)).sort((a, b) => byCode(a.code, b.code));
@@ -129,9 +135,18 @@ export class ResourceOverrides {
   }
 }
 
+async function found(tx: Tx, app: string, asked: readonly WantedOverride[]): Promise<Found[]> {
+  const references = asked.map(({ permission }) => permission);
+  const ids = await idsOf(tx, 'permission', app, references);
+  refuseRepeated(ids, references);
+  return asked.map(({ permission, granted, level }, index) => {
+    return { permissionId: ids[index] as number, field: permissionField(permission), granted, level };
+  });
+}
+
 /** What was asked for, as far as it can be told before it is known to fit. */
 function named(
-  { permissionId, granted, level }: WantedOverride,
+  { permissionId, granted, level }: Found,
   permissions: ReadonlyMap<number, Permission>,
 ): { code: string | undefined; level: Level | undefined } {
   const permission = permissions.get(permissionId);
@@ -141,17 +156,13 @@ function named(
 
 /** The levels to store; throws when a permission is unknown or a level does not fit it. */
 function fitting(
-  wanted: readonly WantedOverride[],
+  wanted: readonly Found[],
   permissions: ReadonlyMap<number, Permission>,
 ): { permissionId: number; level: Level }[] {
-  return wanted.map(({ permissionId, granted, level }, index) => {
+  return wanted.map(({ permissionId, field, granted, level }, index) => {
     const path = `permissions.${index}`;
     const permission = permissions.get(permissionId);
-    if (permission === undefined) {
-      throw new UsherError('UNKNOWN_REFERENCE', `${path}.permissionId names no permission of the application.`, {
-        details: { path: `${path}.permissionId` },
-      });
-    }
+    if (permission === undefined) throw unknownReference(`${path}.${field}`, 'permission');
     const unfit = granted ? permission.tiered === (level === Level.ALLOWED) : true;
     if (level !== undefined && unfit) {
       const fit = granted ? (permission.tiered ? 'view or edit' : 'allowed') : 'left out: nothing is granted';
@@ -170,15 +181,19 @@ async function refuseNew(
   app: number,
   { resourceType }: Resource,
   before: readonly OverrideRow[],
-  wanted: readonly { permissionId: number; level: Level }[],
-  permissions: ReadonlyMap<number, Permission>,
+  wanted: {
+    levels: readonly { permissionId: number; level: Level }[];
+    fields: readonly string[];
+    permissions: ReadonlyMap<number, Permission>;
+  },
 ): Promise<void> {
+  const { levels, fields, permissions } = wanted;
   const standing = new Map(before.map(({ permissionId, level }) => [permissionId, level]));
   const isNew = ({ permissionId, level }: { permissionId: number; level: Level }) =>
     standing.get(permissionId) !== level;
-  const global = wanted.findIndex((one) => isNew(one) && permissions.get(one.permissionId)?.global);
+  const global = levels.findIndex((one) => isNew(one) && permissions.get(one.permissionId)?.global);
   if (global >= 0) {
-    const path = `permissions.${global}.permissionId`;
+    const path = `permissions.${global}.${fields[global]}`;
     throw new UsherError(
       'GLOBAL_PERMISSION',
       `${path} names a global permission: an override of it would never count.`,
@@ -187,7 +202,7 @@ async function refuseNew(
       },
     );
   }
-  if (wanted.some(isNew) && !(await holdResourceType(tx, app, resourceType))) {
+  if (levels.some(isNew) && !(await holdResourceType(tx, app, resourceType))) {
     throw new UsherError('UNKNOWN_RESOURCE_TYPE', `${resourceType} is no entity of the application.`, {
       details: { resourceType },
     });

@@ -16,12 +16,19 @@ import {
   updatePermission,
 } from '../persistence/catalog/permissions.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
+import { idsOf, type Reference, unknownReference } from './references.ts';
 import { isSystemRecord } from './system.ts';
 
 export type { PermissionFields, PermissionRecord } from '../persistence/catalog/permissions.ts';
 
-export type PermissionChange = { [Field in keyof PermissionFields]?: PermissionFields[Field] | undefined } & {
+/** A permission's place in the tree, with the field of the body that named it; null for none. */
+export type Parent = { field: 'parentPermissionId' | 'parentPermission'; reference: Reference } | null;
+
+type ChangeableFields = Omit<PermissionFields, 'parentPermissionId'>;
+
+export type PermissionChange = { [Field in keyof ChangeableFields]?: ChangeableFields[Field] | undefined } & {
   code?: string | undefined;
+  parent?: Parent | undefined;
 };
 
 /** Writes hold the application alone: parents must not close a circle, nor may what is checked here change meanwhile. */
@@ -38,11 +45,15 @@ export class Permissions {
   }
 
   /** ALREADY_EXISTS; UNKNOWN_REFERENCE for a parent that is not the application's. */
-  create(app: string, fields: PermissionFields & { code: string }, by: By): Promise<Committed<PermissionRecord>> {
+  create(
+    app: string,
+    { parent, ...asked }: Omit<PermissionFields, 'parentPermissionId'> & { code: string; parent: Parent },
+    by: By,
+  ): Promise<Committed<PermissionRecord>> {
     const about = { app, action: 'permission.created', guard: editorOf(app) };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const appId = await applicationAlone(tx, app);
-      await refuseForeignParent(tx, appId, fields.parentPermissionId);
+      const fields = { ...asked, parentPermissionId: await parentOf(tx, app, appId, parent) };
       const made = await insertPermission(tx, appId, fields);
       if (made === undefined) throw new UsherError('ALREADY_EXISTS', `There is a permission ${fields.code} already.`);
       audit({ action: about.action, subject: made.code, after: content(made) });
@@ -61,9 +72,13 @@ export class Permissions {
       const appId = await applicationAlone(tx, app);
       const before = await locked(tx, appId, id);
       refuseImmutable('code', before.code, change.code);
-      const wanted = merged(before, change);
+      const { parent, ...others } = change;
+      const parentPermissionId =
+        parent === undefined || parent?.reference === before.parentPermissionId
+          ? before.parentPermissionId
+          : await parentOf(tx, app, appId, parent);
+      const wanted = { ...merged(before, others), parentPermissionId };
       if (wanted.parentPermissionId !== before.parentPermissionId) {
-        await refuseForeignParent(tx, appId, wanted.parentPermissionId);
         await refuseCircle(tx, appId, id, wanted.parentPermissionId);
       }
       const moved = wanted.tiered !== before.tiered || wanted.global !== before.global;
@@ -90,11 +105,13 @@ export class Permissions {
   }
 }
 
-async function refuseForeignParent(tx: Tx, app: number, parent: number | null): Promise<void> {
-  if (parent === null || (await findPermissions(tx, app, [parent])).has(parent)) return;
-  throw new UsherError('UNKNOWN_REFERENCE', 'parentPermissionId names no permission of the application.', {
-    details: { path: 'parentPermissionId' },
-  });
+async function parentOf(tx: Tx, app: string, appId: number, parent: Parent): Promise<number | null> {
+  if (parent === null) return null;
+  const [id] = await idsOf(tx, 'permission', app, [parent.reference]);
+  if (id === undefined || !(await findPermissions(tx, appId, [id])).has(id)) {
+    throw unknownReference(parent.field, 'permission');
+  }
+  return id;
 }
 
 async function refuseCircle(tx: Tx, app: number, id: number, parent: number | null): Promise<void> {
@@ -108,13 +125,15 @@ async function refuseUsed(tx: Tx, app: number, { id, code }: PermissionRecord): 
   throw new UsherError('TYPE_IN_USE', `The type of ${code} cannot change while roles or overrides refer to it.`);
 }
 
-function merged(before: PermissionRecord, change: PermissionChange): PermissionFields {
+function merged(
+  before: PermissionRecord,
+  change: Omit<PermissionChange, 'parent'>,
+): Omit<PermissionFields, 'parentPermissionId'> {
   const or = <T>(sent: T | undefined, present: T): T => (sent === undefined ? present : sent);
   return {
     tiered: or(change.tiered, before.tiered),
     description: or(change.description, before.description),
     groupName: or(change.groupName, before.groupName),
-    parentPermissionId: or(change.parentPermissionId, before.parentPermissionId),
     global: or(change.global, before.global),
   };
 }

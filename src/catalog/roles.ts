@@ -17,6 +17,7 @@ import {
   updateRole,
 } from '../persistence/catalog/roles.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
+import { idsOf, permissionField, type Reference, refuseRepeated, unknownReference } from './references.ts';
 import { isSystemRecord } from './system.ts';
 
 export type { RolePermission, RoleRow } from '../persistence/catalog/roles.ts';
@@ -29,7 +30,7 @@ export interface RolePermissions {
 
 /** One permission wanted in a role; `level` as it was asked, checked against the permission's type here. */
 export interface WantedPermission {
-  permissionId: number;
+  permission: Reference;
   level: Level;
 }
 
@@ -132,7 +133,7 @@ export class Roles {
   replacePermissions(
     app: string,
     id: number,
-    wanted: readonly WantedPermission[],
+    asked: readonly WantedPermission[],
     ifMatch: string | undefined,
     by: By,
   ): Promise<Committed<RolePermissions>> {
@@ -142,7 +143,7 @@ export class Roles {
       const role = await locked(tx, appId, id);
       const before = (await readRolePermissions(tx, appId, id)) ?? [];
       refuseStale(ifMatch, tagOf(before));
-      await refuseUnfit(tx, appId, wanted);
+      const wanted = await fitting(tx, app, appId, asked);
       await replaceRolePermissions(tx, appId, id, wanted);
       const after = (await readRolePermissions(tx, appId, id)) ?? [];
       const etag = tagOf(after);
@@ -163,26 +164,29 @@ function words({ code, level }: RolePermission): string {
   return `${code}: ${['', 'allowed', 'view', 'edit'][level]}`;
 }
 
-async function refuseUnfit(tx: Tx, app: number, wanted: readonly WantedPermission[]): Promise<void> {
-  const found = await findPermissions(
-    tx,
-    app,
-    wanted.map(({ permissionId }) => permissionId),
-  );
-  wanted.forEach(({ permissionId, level }, index) => {
+/** What to store; throws when a permission is unknown, or a level does not fit it. */
+async function fitting(
+  tx: Tx,
+  app: string,
+  appId: number,
+  asked: readonly WantedPermission[],
+): Promise<{ permissionId: number; level: Level }[]> {
+  const references = asked.map(({ permission }) => permission);
+  const ids = await idsOf(tx, 'permission', app, references);
+  refuseRepeated(ids, references);
+  const found = await findPermissions(tx, appId, ids);
+  return asked.map(({ permission: reference, level }, index) => {
+    const permissionId = ids[index] as number;
     const permission = found.get(permissionId);
     const path = `permissions.${index}`;
-    if (permission === undefined) {
-      throw new UsherError('UNKNOWN_REFERENCE', `${path}.permissionId names no permission of the application.`, {
-        details: { path: `${path}.permissionId` },
-      });
-    }
+    if (permission === undefined) throw unknownReference(`${path}.${permissionField(reference)}`, 'permission');
     if (permission.tiered === (level === Level.ALLOWED)) {
       const fit = permission.tiered ? 'view or edit' : 'allowed';
       throw new UsherError('INVALID_ACCESS_LEVEL', `${path}.accessLevel of ${permission.code} must be ${fit}.`, {
         details: { path: `${path}.accessLevel` },
       });
     }
+    return { permissionId, level };
   });
 }
 

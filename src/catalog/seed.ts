@@ -113,14 +113,14 @@ const LANGUAGES: readonly LanguageSeed[] = [
 export async function seed(tx: Tx): Promise<Outcome<boolean>> {
   if (await claimSetting(tx, LANGUAGES_SEEDED, true)) await insertLanguages(tx, LANGUAGES);
   const { id: application_id, made } = await ensureApplication(tx, PANEL);
-  await ensureEntity(tx, {
+  const entityMade = await ensureEntity(tx, {
     application_id,
     code: PANEL_ENTITY,
     name: 'Application',
     description: 'An application that the panel manages.',
     id_label: 'Application code',
   });
-  let changed = made;
+  let changed = made || entityMade;
   for (const permission of PERMISSIONS) {
     if (await ensurePermission(tx, { application_id, ...permission })) changed = true;
   }

@@ -165,7 +165,7 @@ export class AppPreferences {
 
   /** By an administrator; records no login. */
   async setFor(email: string, app: string, change: PreferencesChange, by: By): Promise<Preferences> {
-    const about = { app, action: 'preferences.changed', guard: editorOf(app) };
+    const about = { app, action: 'preferences.changed', guard: editorOf(app), subject: email };
     const { result } = await administer(this.#options.database, by, about, async ({ tx, audit }) => {
       const appId = await applicationOf(tx, app);
       const person = await knownPerson(tx, email);

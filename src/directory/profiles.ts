@@ -3,6 +3,7 @@
  * (Specification, "User profile", "Profile synchronization"; contract 4, 5.)
  */
 
+import { reachIn } from '../administration/reach.ts';
 import { refuseImmutable } from '../administration/records.ts';
 import type { Clock } from '../clock.ts';
 import { UsherError, validationFailed } from '../errors.ts';
@@ -19,6 +20,8 @@ import {
   profilesAt,
   updateProfile,
 } from '../persistence/directory/profiles.ts';
+import { readMemberships } from '../persistence/directory/users.ts';
+import { personIdOf } from '../persistence/people.ts';
 import type { AccountRefusals } from './account-refusals.ts';
 import type { NameDirectory, NameTurn } from './names.ts';
 import { isCurrent, makeProfiles, present, type SignedIn, type TokenPolicy } from './presence.ts';
@@ -99,6 +102,19 @@ export class Profiles {
   /** Somebody's record. NOT_FOUND for who has none. */
   async find(email: string): Promise<ProfileRecord> {
     const found = await this.#options.database.read((tx) => findProfile(tx, email));
+    if (found === undefined) throw new UsherError('NOT_FOUND', 'There is no user with this address.');
+    return this.#shown(found);
+  }
+
+  /**
+   * The same for an administrator. SuperAdmins and AppAdmins see everybody; a panel user sees users of the applications on which
+   * they have a level, and NO_APPLICATION_LEVEL for anybody else, known or not.
+   */
+  async findFor(reader: string, email: string): Promise<ProfileRecord> {
+    const found = await this.#options.database.read(async (tx) => {
+      await refuseStranger(tx, reader, email);
+      return await findProfile(tx, email);
+    });
     if (found === undefined) throw new UsherError('NOT_FOUND', 'There is no user with this address.');
     return this.#shown(found);
   }
@@ -259,4 +275,13 @@ function settings(
     ...(timezone === undefined ? {} : { timezone }),
     ...(brandId === undefined ? {} : { brandId }),
   };
+}
+
+async function refuseStranger(tx: Tx, reader: string, email: string): Promise<void> {
+  const { superadmin, appAdminFor, applications } = await reachIn(tx, reader);
+  if (superadmin || appAdminFor.length > 0) return;
+  const person = applications.length === 0 ? null : await personIdOf(tx, email);
+  const apps = applications.map(({ id }) => id);
+  if (person !== null && (await readMemberships(tx, person, apps)).length > 0) return;
+  throw new UsherError('NO_APPLICATION_LEVEL', 'You have no level on any application of this user.');
 }

@@ -29,7 +29,7 @@ export class Superadmins {
 
   /** `made` is false when he is one already: then nothing changes. */
   add(email: string, by: By): Promise<Committed<{ made: boolean; superadmin: SuperadminRow }>> {
-    const about = { app: null, action: 'superadmin.added', guard: GUARD };
+    const about = { app: null, action: 'superadmin.added', guard: GUARD, subject: email };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const { result: made, scopes } = await addSuperadmin(tx, email);
       if (made) audit({ action: about.action, subject: email });
@@ -42,7 +42,7 @@ export class Superadmins {
 
   /** NOT_FOUND when he is none, LAST_SUPERADMIN when no active one would be left. */
   remove(email: string, by: By): Promise<Committed<null>> {
-    const about = { app: null, action: 'superadmin.removed', guard: GUARD };
+    const about = { app: null, action: 'superadmin.removed', guard: GUARD, subject: email };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const { result: removed, scopes } = await removeSuperadmin(tx, email);
       if (!removed) throw new UsherError('NOT_FOUND', `${email} is no SuperAdmin.`);

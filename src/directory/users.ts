@@ -99,7 +99,7 @@ export class Users {
    */
   setActive(email: string, active: boolean, by: By): Promise<Committed<UserRow>> {
     const action = active ? 'user.unblocked' : 'user.blocked';
-    const about = { app: null, action, guard: superAdmin('block users') };
+    const about = { app: null, action, guard: superAdmin('block users'), subject: email };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       // SuperAdmins before the person, as whoever removes one does.
       if (!active) await refuseLastSuperadmin(tx, email);
@@ -115,7 +115,12 @@ export class Users {
 
   /** Forgets whose account of the provider the address belongs to: the next token says it anew. NOT_FOUND for an unknown one. */
   clearSubject(email: string, by: By): Promise<Committed<null>> {
-    const about = { app: null, action: 'user.subject_cleared', guard: superAdmin('clear whose account an address is') };
+    const about = {
+      app: null,
+      action: 'user.subject_cleared',
+      guard: superAdmin('clear whose account an address is'),
+      subject: email,
+    };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       if ((await personIdOf(tx, email)) === null) throw unknownUser(email);
       const before = await clearSubject(tx, email);

@@ -9,12 +9,12 @@ import { EngineCounters } from './counters.ts';
 import { Decisions, type Grounds, type QuestionKey, questionKey } from './decisions.ts';
 import { evaluate } from './evaluate.ts';
 import { type Fact, Facts, usable, wasReadBefore } from './facts.ts';
-import { type EngineLog, Follower } from './follower.ts';
+import { Follower } from './follower.ts';
 import { Loader } from './loader.ts';
+import type { AskOptions, EngineOptions } from './options.ts';
 import {
   type Decision,
   type EffectiveItem,
-  type FactsSource,
   MAX_NEEDS,
   type Mark,
   type MemberFacts,
@@ -23,44 +23,11 @@ import {
   type Revision,
   type Subject,
 } from './types.ts';
+import { UnknownCodes } from './unknown-codes.ts';
 import { untilAborted } from './waiting.ts';
 
 export type { EngineLog } from './follower.ts';
-
-export interface CacheOptions {
-  /** How long facts, and decisions made from them, may be used; ms. */
-  readonly ttlMs: number;
-  /** Decisions. */
-  readonly maxEntries: number;
-  readonly policies: number;
-  readonly persons: number;
-  readonly members: number;
-}
-
-export interface EngineOptions {
-  source: FactsSource;
-  clock: Clock;
-  cache: CacheOptions;
-  log: EngineLog;
-  /** Runs a function at the end of this turn of the event loop; `setImmediate` unless a test owns time. */
-  defer?: (fn: () => void) => void;
-  /** Other makes of the parts, for tests of the tests. */
-  parts?: Partial<EngineParts>;
-}
-
-export interface EngineParts {
-  Facts: typeof Facts;
-  Follower: typeof Follower;
-  Loader: typeof Loader;
-  Decisions: typeof Decisions;
-}
-
-export interface AskOptions {
-  /** The answer is at least so fresh. UNKNOWN_REVISION when the database never made it. */
-  minRevision?: Mark;
-  /** Ends this caller's wait, not the work. A reason that is a UsherError is thrown as it is. */
-  signal?: AbortSignal;
-}
+export type { AskOptions, CacheOptions, EngineOptions, EngineParts } from './options.ts';
 
 /**
  * A time is compared against a clock that is up to so much behind (more only as long as the event loop itself is held up):
@@ -72,6 +39,8 @@ const ATTEMPTS = 5;
 
 export class Engine {
   readonly counters = new EngineCounters();
+  /** What questions name that the application asked about does not define. */
+  readonly unknownCodes: UnknownCodes;
   readonly #clock: Clock;
   readonly #ttlMs: number;
   readonly #tickMs: number;
@@ -85,6 +54,7 @@ export class Engine {
 
   constructor({ source, clock, cache, log, defer, parts }: EngineOptions) {
     const counters = this.counters;
+    this.unknownCodes = new UnknownCodes(clock, log);
     this.#clock = clock;
     this.#now = clock.monotonic();
     this.#ttlMs = cache.ttlMs;
@@ -153,6 +123,7 @@ export class Engine {
   /**
    * The answer if it can be given in this turn, from the cache of decisions or from facts; else null: `check` it.
    * Synchronous, and nothing is allocated for a cached decision but its key. Its revision is `revision` in the same turn.
+   * Throws UnknownCode, as everything here that decides.
    */
   peek(question: Question): Decision | null {
     const key = questionKey(question);
@@ -170,16 +141,23 @@ export class Engine {
   /** The other half, for what `recall` does not know. `key` is that of the question. */
   peekFacts(question: Question, key: QuestionKey): Decision | null {
     const grounds = this.#grounds(question, this.#now, Number.POSITIVE_INFINITY);
-    return grounds === null ? null : this.#decide(key, question.permission, grounds);
+    if (grounds === null) return null;
+    this.unknownCodes.checkType(grounds.policy.value, question.resourceType);
+    return this.#decide(key, question.permission, grounds);
   }
 
   /** One decision, and the revision that it is true of. */
   check(question: Question, options: AskOptions = {}): Promise<{ decision: Decision; revision: string }> {
     if (options.minRevision === undefined || this.isReached(options.minRevision)) {
-      const decision = this.peek(question);
-      if (decision !== null) return Promise.resolve({ decision, revision: this.revision });
+      try {
+        const decision = this.peek(question);
+        if (decision !== null) return Promise.resolve({ decision, revision: this.revision });
+      } catch (error) {
+        return Promise.reject(error);
+      }
     }
     return this.#ask(question, options, (grounds) => {
+      this.unknownCodes.checkType(grounds.policy.value, question.resourceType);
       return { decision: this.#decide(questionKey(question), question.permission, grounds), revision: this.revision };
     });
   }
@@ -192,10 +170,13 @@ export class Engine {
     const grounds = this.#grounds(subject, this.#now, Number.POSITIVE_INFINITY);
     if (grounds === null) return null;
     const { person, member } = grounds;
-    const defined = grounds.policy.value.permissions;
+    const policy = grounds.policy.value;
+    this.unknownCodes.checkType(policy, subject.resourceType);
     const overrides = grounds.overrides === null ? null : grounds.overrides.value.levels;
     this.counters.decisionMisses += permissions.length;
-    return permissions.map((code) => evaluate(person.value, member.value, defined.get(code), overrides));
+    return permissions.map((code) =>
+      evaluate(person.value, member.value, this.unknownCodes.permission(policy, code), overrides),
+    );
   }
 
   /** A decision for each of the permissions, in their order; all of one revision. Each is cached as if it had been asked alone. */
@@ -206,6 +187,7 @@ export class Engine {
   ): Promise<{ decisions: Decision[]; revision: string }> {
     return this.#ask(subject, options, (grounds) => {
       const { email, app, resourceType, resourceId } = subject;
+      this.unknownCodes.checkType(grounds.policy.value, resourceType);
       const decisions = permissions.map((permission) => {
         const key = questionKey({ email, app, permission, resourceType, resourceId });
         return this.recall(key) ?? this.#decide(key, permission, grounds);
@@ -218,6 +200,7 @@ export class Engine {
   effective(subject: Subject, options: AskOptions = {}): Promise<{ items: EffectiveItem[]; revision: string }> {
     return this.#ask(subject, options, (grounds) => {
       const { policy, person, member, overrides } = grounds;
+      this.unknownCodes.checkType(policy.value, subject.resourceType);
       const levels = overrides === null ? null : overrides.value.levels;
       const items = policy.value.ordered.map((permission): EffectiveItem => {
         const { code, tiered, groupName, global } = permission;
@@ -295,7 +278,7 @@ export class Engine {
     const decision = evaluate(
       person.value,
       member.value,
-      policy.value.permissions.get(permission),
+      this.unknownCodes.permission(policy.value, permission),
       overrides === null ? null : overrides.value.levels,
     );
     this.counters.decisionMisses++;

@@ -6,6 +6,10 @@ export interface Policy {
   readonly app: string;
   /** Null when there is no such application; then nothing is defined. */
   readonly appId: number | null;
+  /** Whether a question that names an unknown permission or resource type is refused. */
+  readonly strictCodes: boolean;
+  /** Null where the entity catalog is empty: then every type is one. */
+  readonly resourceTypes: ReadonlySet<string> | null;
   readonly permissions: ReadonlyMap<string, PolicyPermission>;
   /** As Effective lists them: by group, those without one last, then by code, both by UTF-16 code units (contract 3). */
   readonly ordered: readonly PolicyPermission[];
@@ -21,6 +25,8 @@ export function compilePolicy(rows: PolicyRows): Policy {
   return {
     app: rows.app,
     appId: rows.appId,
+    strictCodes: rows.strictCodes,
+    resourceTypes: rows.resourceTypes.length === 0 ? null : new Set(rows.resourceTypes),
     permissions: new Map(ordered.map((permission) => [permission.code, permission])),
     ordered,
   };

@@ -78,6 +78,10 @@ export interface RolePermissionRow {
 export interface PolicyRows {
   app: string;
   appId: number | null;
+  /** Whether a question that names an unknown permission or resource type is refused. */
+  strictCodes: boolean;
+  /** The codes of the entity catalog. */
+  resourceTypes: readonly string[];
   permissions: readonly PermissionRow[];
   rolePermissions: readonly RolePermissionRow[];
 }

@@ -1,8 +1,16 @@
 /** The three questions as the REST surfaces ask them: internal and user-scoped differ only in who names the user. */
 
 import { answerBulk, reached, readPermissions } from '../engine/bulk.ts';
-import { isAllowed, parseRevision, type RawQuestion, readQuestion, readSubject } from '../engine/question.ts';
+import {
+  isAllowed,
+  parseRevision,
+  type RawQuestion,
+  REST_FIELDS,
+  readQuestion,
+  readSubject,
+} from '../engine/question.ts';
 import type { Decision, EffectiveItem, Level, Mark } from '../engine/types.ts';
+import { atDoor } from '../engine/unknown-codes.ts';
 import { type Answer, answer } from './route.ts';
 import type { Services } from './services.ts';
 
@@ -49,7 +57,12 @@ export async function askBulk(
   const minRevision = askedRevision(asking);
   const subject = readSubject(raw);
   const codes = readPermissions(permissions, (index) => `permissions.${index}`);
-  const { decisions, revision } = await answerBulk(engine, subject, codes, options(minRevision, asking));
+  const { decisions, revision } = await answerBulk(engine, subject, codes, options(minRevision, asking)).catch(
+    (error: unknown) => {
+      const permission = (code: string) => `permissions.${permissions.indexOf(code)}`;
+      throw atDoor(error, { resourceType: REST_FIELDS.resourceType, permission });
+    },
+  );
   const allowed: Record<string, boolean> = Object.create(null);
   codes.all.forEach((code, index) => {
     allowed[code] = isAllowed(decisions[index] as Decision, asked);

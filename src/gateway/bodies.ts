@@ -31,7 +31,7 @@ export function json<S extends z.ZodType>(schema: S, limit: BodyLimit = 'record'
       const parsed = schema.safeParse(bytes === undefined ? undefined : parseJson(bytes));
       if (parsed.success) return parsed.data;
       throw validationFailed(
-        bytes === undefined ? [{ path: '', message: 'a JSON body is needed' }] : zodIssues(parsed.error.issues),
+        bytes === undefined ? [{ path: '', message: 'a JSON body is needed' }] : zodIssues(parsed.error.issues, schema),
       );
     },
     describe: () => z.toJSONSchema(schema, { io: 'input' }) as JsonSchema,

@@ -11,43 +11,74 @@ import {
   isSlug,
   isStorableUrl,
   isTimeZone,
-  LIMITS,
   normalizeEmail,
+  RULES,
 } from '../grammar.ts';
+
+const ID_RULE = 'must be the id of a record: a whole number from 1, without leading zeros';
 
 /** A number in a path: an id, at most 2^53. */
 export const idParam = z
   .string()
-  .regex(/^[1-9][0-9]{0,15}$/, 'must be the number of a record')
+  .regex(/^[1-9][0-9]{0,15}$/, ID_RULE)
   .transform(Number)
-  .refine(Number.isSafeInteger, 'must be the number of a record')
+  .refine(Number.isSafeInteger, ID_RULE)
   .meta({ description: 'The number of the record.' });
 
 /** An id in a body. */
 export const id = z.int().positive();
 
-export const slug = z
-  .string()
-  .refine(isSlug, `must be lower-case letters and digits, with single . _ or - between, at most ${LIMITS.slug}`);
+export const slug = z.string().refine(isSlug, `must be ${RULES.slug}`);
 
-export const permissionCode = z
-  .string()
-  .refine(isPermissionCode, `must be letters and digits, with single . _ or - between, at most ${LIMITS.permission}`);
+export const permissionCode = z.string().refine(isPermissionCode, `must be ${RULES.permissionCode}`);
+
+/** A permission as an item of a body names it: by its id, or by its code. */
+export interface NamedPermission {
+  permissionId?: number | undefined;
+  permission?: string | undefined;
+}
+
+/** The fields of a NamedPermission. `permissionSet` makes sure that there is one of them. */
+export const namedPermission = {
+  permissionId: id.optional(),
+  permission: permissionCode.optional().meta({ description: 'The code, in place of the id.' }),
+};
 
 /** What is said about permissions of an application, each once: a set that a body replaces whole. */
-export function permissionSet<Item extends z.ZodType<{ permissionId: number }>>(item: Item) {
+export function permissionSet<Item extends z.ZodType<NamedPermission>>(item: Item) {
   return z
     .array(item)
     .max(1000)
-    .refine((all) => new Set(all.map(({ permissionId }) => permissionId)).size === all.length, {
-      message: 'must name each permission once',
+    .superRefine((all, context) => {
+      const seen = new Set<number | string>();
+      all.forEach(({ permissionId, permission }, index) => {
+        const reference = permissionId ?? permission;
+        const path = [index, permissionId === undefined ? 'permission' : 'permissionId'];
+        if (reference === undefined || (permissionId !== undefined && permission !== undefined)) {
+          const message = 'send either permissionId or permission (its code)';
+          context.addIssue({ code: 'custom', path: [index, 'permissionId'], message });
+        } else if (seen.has(reference)) {
+          context.addIssue({
+            code: 'custom',
+            path,
+            message: 'names a permission that is named before; name each once',
+          });
+        } else seen.add(reference);
+      });
     });
+}
+
+/** The permission that an item of such a set names: its id, or its code. */
+export function permissionOf(item: NamedPermission): number | string {
+  const reference = item.permissionId ?? item.permission;
+  if (reference === undefined) throw new Error('the schema asks for one of both');
+  return reference;
 }
 
 /** The application that a path names. What cannot be a code names none: 404, as for an unknown one. */
 export const AppParams = z.strictObject({ appCode: z.string().meta({ description: "The application's code." }) });
 
-export const applicationCode = z.string().refine(isApplicationCode, 'must be a code that can name an application');
+export const applicationCode = z.string().refine(isApplicationCode, `must be ${RULES.applicationCode}`);
 
 /** Normalised: what comes out is the address that everything else knows. */
 export const email = z
@@ -55,7 +86,7 @@ export const email = z
   .transform((text, context) => {
     const normal = normalizeEmail(text);
     if (normal !== null) return normal;
-    context.addIssue({ code: 'custom', message: 'must be an ASCII e-mail address' });
+    context.addIssue({ code: 'custom', message: `must be ${RULES.email}` });
     return z.NEVER;
   })
   .meta({ description: 'An e-mail address; upper and lower case are one.' });
@@ -86,13 +117,9 @@ export function line(max: number) {
 
 /** A URL that may be stored; `http` outside production only (contract 1). */
 export function storableUrl(allowHttp: boolean) {
-  const scheme = allowHttp ? 'an http or https URL' : 'an https URL';
   return z
     .string()
-    .refine(
-      (value) => isStorableUrl(value, allowHttp),
-      `must be ${scheme} without credentials, at most ${LIMITS.url} characters`,
-    );
+    .refine((value) => isStorableUrl(value, allowHttp), `must be ${allowHttp ? RULES.url : RULES.httpsUrl}`);
 }
 
 /** An object of whatever its sender puts into it. */
@@ -101,17 +128,15 @@ export const freeObject = z.record(z.string(), z.unknown());
 export const name = line(200);
 export const description = text(2000).nullable();
 
-export const languageCode = z.string().refine(isLanguageCode, 'must be a language code such as cs, en or pt-br');
-export const timeZone = z.string().refine(isTimeZone, 'must be an IANA time zone such as Europe/Prague');
+export const languageCode = z.string().refine(isLanguageCode, `must be ${RULES.language}`);
+export const timeZone = z.string().refine(isTimeZone, `must be ${RULES.timeZone}`);
 /** A read-only field of a record: it may come back in a PUT, and is ignored (contract 2). */
 export const readOnly = z.unknown().optional();
 
 export const timestamp = z.iso.datetime();
 
 /** The identifier of a record of an application's entity, as its owner writes it. */
-export const resourceId = z
-  .string()
-  .refine(isResourceId, `must be 1 to ${LIMITS.resourceId} characters, without control characters`);
+export const resourceId = z.string().refine(isResourceId, `must be ${RULES.resourceId}`);
 
 /** `?q=`: text to look for, compared as text; null where nothing is asked for. */
 export const search = text(200)

@@ -32,7 +32,6 @@ export type GuardKind =
   | 'superAdmin'
   | 'panelEntry'
   | 'anyAdministrator'
-  | 'anyApplication'
   | 'managerOfAll'
   | 'applicationLevel';
 
@@ -44,10 +43,14 @@ export interface Guard<C> {
   readonly description: string;
   /** The OpenAPI security scheme that it takes; null where it takes none. */
   readonly scheme: 'bearer' | 'internalKey' | 'webhookSecret' | null;
+  /** Another scheme that it takes in place of that one. */
+  readonly alternative?: 'internalKey';
   /** What it refuses with. */
   readonly errors: readonly (Reason | ErrorCode)[];
   /** Key surfaces are not for browsers: an `Origin` other than publicUrl's is refused (contract 4). */
   readonly browsers: boolean;
+  /** The same for callers of one kind, where a guard lets several kinds in. */
+  refusesBrowsers?(caller: C): boolean;
   /** Whom the call comes from; throws 401 (or 503). Synchronous where it can be: checks are hot. */
   identify(services: Services, request: GuardRequest): C | Promise<C>;
   /**
@@ -297,20 +300,6 @@ export function managerOfAll(param?: string): Guard<Caller> {
     },
   };
 }
-
-/** Whoever administers at least one application, or may create one. */
-export const anyApplication: Guard<Caller> = {
-  kind: 'anyApplication',
-  name: 'anyApplication',
-  description: 'Needs the bearer token of somebody who administers an application, in whatever way.',
-  ...bearer,
-  errors: [...signedIn.errors, 'FORBIDDEN'],
-  permit: async (services, request, caller) => {
-    const { superadmin } = await activePerson(services, request, caller);
-    if (superadmin || (await services.applications.administersAny(caller.email))) return;
-    throw new UsherError('FORBIDDEN', 'You administer no application.');
-  },
-};
 
 function noLevel(): UsherError {
   return new UsherError('NO_APPLICATION_LEVEL', 'You have no level that allows this on the application.');

@@ -2,17 +2,54 @@
 
 import type { z } from 'zod';
 import { type Issue, validationFailed } from '../errors.ts';
+import { nearest } from '../nearest.ts';
 
 type ZodIssue = z.core.$ZodIssue;
 
-/** zod's issues in our shape: every unknown field is one of its own, named by its path. */
-export function zodIssues(issues: readonly ZodIssue[]): Issue[] {
+/** So many unknown fields may come with a guess at what was meant. */
+const SUGGESTIONS = 20;
+
+/** What `schema` found, in our shape: every unknown field is one issue of its own, named by its path. */
+export function zodIssues(issues: readonly ZodIssue[], schema: z.core.$ZodType): Issue[] {
+  let unknown = 0;
   return issues.flatMap((issue) => {
-    if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ path: dotted([...issue.path, key]), message: 'is not a known field' }));
-    }
-    return [{ path: dotted(issue.path), message: inWords(issue) }];
+    if (issue.code !== 'unrecognized_keys') return [{ path: dotted(issue.path), message: inWords(issue) }];
+    const known = fieldsAt(schema, issue.path);
+    return issue.keys.map((key) => {
+      const near = ++unknown > SUGGESTIONS ? null : nearest(key, known);
+      const hint = near === null ? '' : `; did you mean ${near}?`;
+      return { path: dotted([...issue.path, key]), message: `is not a known field${hint}` };
+    });
   });
+}
+
+/** The fields that a schema knows at that path; none where they cannot be told. */
+function fieldsAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  switch (def.type) {
+    case 'object': {
+      const [step, ...rest] = path;
+      if (step === undefined) return Object.keys(def.shape);
+      const name = String(step);
+      const field = Object.hasOwn(def.shape, name) ? def.shape[name] : undefined;
+      return field === undefined ? [] : fieldsAt(field, rest);
+    }
+    case 'array':
+      return path.length === 0 ? [] : fieldsAt(def.element, path.slice(1));
+    case 'optional':
+    case 'nullable':
+    case 'default':
+    case 'prefault':
+    case 'nonoptional':
+    case 'readonly':
+      return fieldsAt(def.innerType, path);
+    case 'pipe':
+      return fieldsAt(def.in, path);
+    case 'union':
+      return def.options.flatMap((option) => fieldsAt(option, path));
+    default:
+      return [];
+  }
 }
 
 /** zod's own words for a missing or mistyped field are about its types, not about what to send. */
@@ -73,7 +110,7 @@ export class Findings {
   check<S extends z.ZodType>(schema: S, value: unknown): z.output<S> | undefined {
     const parsed = schema.safeParse(value);
     if (parsed.success) return parsed.data;
-    this.add(zodIssues(parsed.error.issues));
+    this.add(zodIssues(parsed.error.issues, schema));
     return undefined;
   }
 

@@ -4,6 +4,7 @@
  */
 
 import { type Issue, toUsherError, UsherError } from '../errors.ts';
+import { normalizeEmail } from '../grammar.ts';
 import { NO_BODY } from './bodies.ts';
 import { optionsHeaders, refuseBrowser, type Site } from './browsers.ts';
 import { CallerGone, type Exchange } from './exchange.ts';
@@ -170,7 +171,7 @@ function permit(
   const actor = guard.actor(caller);
   nameCaller(exchange, actor);
   try {
-    if (!guard.browsers) refuseBrowser(site, exchange);
+    if (!guard.browsers || guard.refusesBrowsers?.(caller)) refuseBrowser(site, exchange);
     const permitted = guard.permit?.(services, request, caller);
     if (permitted === undefined) return caller;
     return exchange.within(DEADLINE_MS.call, permitted).then(
@@ -191,7 +192,14 @@ async function refuse(
   error: unknown,
 ): Promise<never> {
   if (error instanceof UsherError && error.code === 'FORBIDDEN' && route.refusal !== null && actor !== null) {
-    await services.recordRefusal({ actor, action: route.refusal, appCode: params.appCode ?? null, requestId });
+    const subject = normalizeEmail(params.email ?? '');
+    await services.recordRefusal({
+      actor,
+      action: route.refusal,
+      appCode: params.appCode ?? null,
+      subject,
+      requestId,
+    });
   }
   throw error;
 }

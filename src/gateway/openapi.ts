@@ -132,14 +132,14 @@ function operationIdOf(route: Route): string {
 
 function describeRoute(route: Route, components: Components): Operation {
   const description = [route.description, route.guard.description].filter(Boolean).join('\n\n');
-  const { scheme } = route.guard;
+  const { scheme, alternative } = route.guard;
   return {
     operationId: operationIdOf(route),
     tags: [route.tag],
     summary: route.summary,
     description,
     // An empty list says that no credentials are needed.
-    security: scheme === null ? [] : [{ [scheme]: [] }],
+    security: [scheme, alternative].filter((one) => typeof one === 'string').map((one) => ({ [one]: [] })),
     parameters: [
       ...parametersOf(route.params, 'path', components),
       ...parametersOf(route.query, 'query', components),

@@ -4,6 +4,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import { answerBulk, reached, readPermissions } from '../engine/bulk.ts';
 import { isAllowed, PROTO_FIELDS, parseRevision, readQuestion, readSubject } from '../engine/question.ts';
 import { type Decision, Level, type Mark } from '../engine/types.ts';
+import { atDoor } from '../engine/unknown-codes.ts';
 import { validationFailed } from '../errors.ts';
 import {
   AccessLevel,
@@ -41,7 +42,7 @@ export function rpcAnswers(engine: Engine): RpcAnswers {
       if (question === null) {
         return { allowed: false, revision: await reached(engine, terms.minRevision) };
       }
-      const { decision, revision } = await engine.check(question, terms);
+      const { decision, revision } = await named(engine.check(question, terms));
       return { ...shown(decision, asked), revision };
     },
 
@@ -50,7 +51,10 @@ export function rpcAnswers(engine: Engine): RpcAnswers {
       const terms = termsOf(request, signal);
       const subject = readSubject(request, PROTO_FIELDS);
       const codes = readPermissions(bounded(request.permissions), (index) => `permissions[${index}]`);
-      const { decisions, revision } = await answerBulk(engine, subject, codes, terms);
+      const { decisions, revision } = await named(
+        answerBulk(engine, subject, codes, terms),
+        (code) => `permissions[${request.permissions.indexOf(code)}]`,
+      );
       const results = codes.all.map((permission, index) => {
         return { permission, ...shown(decisions[index] as Decision, asked) };
       });
@@ -63,7 +67,7 @@ export function rpcAnswers(engine: Engine): RpcAnswers {
       if (subject === null) {
         return { permissions: [], revision: await reached(engine, terms.minRevision) };
       }
-      const { items, revision } = await engine.effective(subject, terms);
+      const { items, revision } = await named(engine.effective(subject, terms));
       const permissions = items.map((item) => ({
         code: item.code,
         type: item.tiered ? PermissionType.TIERED : PermissionType.BINARY,
@@ -77,6 +81,13 @@ export function rpcAnswers(engine: Engine): RpcAnswers {
       return { permissions, revision };
     },
   };
+}
+
+/** The same, with the fields of an unknown code called as in the protocol. */
+function named<T>(answer: Promise<T>, permission = (_code: string): string => PROTO_FIELDS.permission): Promise<T> {
+  return answer.catch((error: unknown) => {
+    throw atDoor(error, { resourceType: PROTO_FIELDS.resourceType, permission });
+  });
 }
 
 function shown(decision: Decision, asked: Level) {

@@ -45,6 +45,8 @@ export interface Refusal {
   action: string;
   /** The application it was about, where the path names one. */
   appCode: string | null;
+  /** The address of the person it was about, where the path names one. */
+  subject: string | null;
   requestId: string;
 }
 

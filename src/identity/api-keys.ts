@@ -6,7 +6,8 @@ import { UsherError } from '../errors.ts';
 import { isSlug } from '../grammar.ts';
 import { keepSecret } from './kept-secret.ts';
 
-export const KEY_SCOPES = ['check', 'notify', 'profile', 'events', 'metrics'] as const;
+/** `manifest` may do to applications what a SuperAdmin may; `watch` and `facts` are for followers of checks. */
+export const KEY_SCOPES = ['check', 'notify', 'profile', 'events', 'metrics', 'manifest', 'watch', 'facts'] as const;
 export type KeyScope = (typeof KEY_SCOPES)[number];
 
 /** Whose key a call carries. The name is for audit records; the value is nowhere. */

@@ -37,6 +37,11 @@ export async function record(tx: Tx, entry: AuditEntry): Promise<void> {
   await INSERT.rows(tx, toRows([entry]));
 }
 
+/** The same of several, in one statement. */
+export async function recordAll(tx: Tx, entries: readonly AuditEntry[]): Promise<void> {
+  if (entries.length > 0) await INSERT.rows(tx, toRows(entries));
+}
+
 /** Records as the parameter of INSERT_AUDIT_SQL; secrets in them are masked. */
 export function toRows(entries: readonly AuditEntry[]): string | null {
   if (entries.length === 0) return null;

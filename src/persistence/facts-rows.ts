@@ -33,6 +33,8 @@ type MemberTuple = [
 
 export interface PolicyRow extends WindowRow {
   app_id: number | null;
+  strict_codes: boolean | null;
+  resource_types: string[] | null;
   permissions: [id: number, code: string, tiered: boolean, global: boolean, groupName: string | null][] | null;
   role_permissions: [roleId: number, permissionId: number, level: Level][] | null;
 }
@@ -78,6 +80,8 @@ export function readPolicy(row: Omit<PolicyRow, keyof WindowRow>, app: string): 
   return {
     app,
     appId: idOrNull(row.app_id),
+    strictCodes: row.strict_codes === true,
+    resourceTypes: row.resource_types ?? [],
     permissions: (row.permissions ?? []).map(([permissionId, code, tiered, global, groupName]) => ({
       id: id(permissionId),
       code,

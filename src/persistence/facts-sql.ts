@@ -50,6 +50,9 @@ export const MEMBER_SQL = `select ${answers(
 
 const policy = (app: string): string => `
   (select id from application where code = ${app}) as app_id,
+  (select strict_codes from application where code = ${app}) as strict_codes,
+  (select json_agg(e.code order by e.code)
+     from entity e where e.application_id = (select id from application where code = ${app})) as resource_types,
   (select json_agg(json_build_array(p.id, p.code, p.tiered, p.global, p.group_name) order by p.code)
      from permission p where p.application_id = (select id from application where code = ${app})) as permissions,
   (select json_agg(json_build_array(r.role_id, r.permission_id, r.level))

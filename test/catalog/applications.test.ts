@@ -14,10 +14,12 @@ assignments: [{ email: ben@example.com, roles: [reader] }]
 overrides: [{ email: ben@example.com, resourceType: invoice, resourceId: '1', permission: invoice.read, granted: false }]
 `;
 const SHOP = 'application: { code: shop, name: Shop }\nadmins: [olga@example.com]';
-/** Who may do what in the panel: eve edits billing, vera views it, pat manages all, mia all but billing, tom only enters. */
+/** Who may do what in the panel: eve edits billing, vera views it, pat manages all, mia all but billing, vic views all, tom only enters. */
 const PANEL = `
 application: { code: auth, name: Administration }
+roles: [{ code: auditor, permissions: { panel.access: allowed, applications.manage: view } }]
 assignments:
+  - { email: vic@example.com, roles: [auditor] }
   - { email: eve@example.com, roles: [application_manager] }
   - { email: vera@example.com, roles: [application_manager] }
   - { email: tom@example.com, roles: [application_manager] }
@@ -38,7 +40,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       await registry.usher.app.database.read(async (tx) => (await sql.raw<T>(text).execute(tx.kysely)).rows);
     const codes = ({ body }: RestAnswer): string[] => body.data.map(({ code }: { code: string }) => code);
 
-    test('everybody sees what they may view; who administers nothing is refused', async () => {
+    test('everybody sees what they may view; who may neither administer nor enter the panel is refused', async () => {
       expect(codes(await root.get(APPS))).toEqual(['auth', 'billing', 'shop']);
       expect(codes(await by('nora').get(APPS))).toEqual(['billing']);
       expect(codes(await by('olga').get(APPS))).toEqual(['shop']);
@@ -46,7 +48,10 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(codes(await by('vera').get(APPS))).toEqual(['billing']);
       expect(codes(await by('pat').get(APPS))).toEqual(['auth', 'billing', 'shop']);
       expect(codes(await by('mia').get(APPS))).toEqual(['auth', 'shop']);
-      for (const who of ['ben', 'tom']) expect(outcome(await by(who).get(APPS))).toEqual([403, 'FORBIDDEN']);
+      expect(codes(await by('vic').get(APPS))).toEqual(['auth', 'billing', 'shop']);
+      const entered = await by('tom').get(APPS);
+      expect([entered.status, entered.body.data]).toEqual([200, []]);
+      expect(outcome(await by('ben').get(APPS))).toEqual([403, 'FORBIDDEN']);
       expect((await (await Rest.as(registry.usher)).get(APPS)).status).toBe(401);
       expect((await by('ben').get(`${APPS}?x=1`)).status).toBe(403);
       expect((await root.get(`${APPS}?x=1`)).status).toBe(400);
@@ -81,6 +86,52 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     });
 
+    test('a global level `view` reads every application and writes none', async () => {
+      const vic = by('vic');
+      for (const app of ['billing', 'shop', 'auth']) {
+        expect((await vic.get(`${APPS}/${app}`)).status).toBe(200);
+        expect((await vic.get(`${APPS}/${app}/roles`)).status).toBe(200);
+        expect(outcome(await vic.put(`${APPS}/${app}`, { name: 'Mine' }))).toEqual([403, 'NO_APPLICATION_LEVEL']);
+        expect(outcome(await vic.post(`${APPS}/${app}/roles`, { code: 'mine' }))).toEqual([
+          403,
+          'NO_APPLICATION_LEVEL',
+        ]);
+        expect(outcome(await vic.delete(`${APPS}/${app}`))).toEqual([403, 'NO_APPLICATION_LEVEL']);
+        const roles = `/api/users/friend@example.com/apps/${app}/roles`;
+        expect(outcome(await vic.post(roles, { role: 'auditor' }))).toEqual([403, 'NO_APPLICATION_LEVEL']);
+      }
+      expect(outcome(await vic.post(APPS, { code: 'new', name: 'New' }))).toEqual([403, 'FORBIDDEN']);
+      const status = await vic.get('/api/profile/me/admin-status');
+      expect(status.body.response).toMatchObject({
+        isSuperAdmin: false,
+        panelPermissions: ['applications.manage', 'panel.access'],
+        applications: ['auth', 'billing', 'shop'].map((appCode) => ({ appCode, level: 'view' })),
+      });
+    });
+
+    test('a panel user sees the profiles of users of applications on which they have a level, and no others', async () => {
+      for (const name of ['ben', 'stranger', 'olga']) await by(name).get('/api/profile/me');
+      const of = (who: string, name: string) => by(who).get(`/api/profile/${name}@example.com`);
+      for (const who of ['eve', 'vera', 'vic', 'pat']) expect([who, (await of(who, 'ben')).status]).toEqual([who, 200]);
+      // mia manages everything but billing, tom only enters the panel.
+      for (const [who, name] of [
+        ['mia', 'ben'],
+        ['tom', 'ben'],
+        ['eve', 'olga'],
+        ['eve', 'stranger'],
+        ['vic', 'stranger'],
+        ['eve', 'unknown'],
+        ['tom', 'tom'],
+      ] as const) {
+        expect([who, name, ...outcome(await of(who, name))]).toEqual([who, name, 403, 'NO_APPLICATION_LEVEL']);
+      }
+      for (const who of ['nora', 'admin']) {
+        expect([who, (await of(who, 'stranger')).status]).toEqual([who, 200]);
+        expect([who, (await of(who, 'unknown')).status]).toEqual([who, 404]);
+      }
+      expect(outcome(await of('ben', 'olga'))).toEqual([403, 'FORBIDDEN']);
+    });
+
     test('is made by who manages all, with its type `generic`, and visible at once', async () => {
       const body = { code: 'crm', name: 'CRM', description: 'Customers.', supportedLanguages: ['en', 'cs'] };
       for (const who of ['nora', 'eve', 'vera', 'tom', 'ben']) {
@@ -92,6 +143,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(made.headers.get('usher-revision')).toMatch(/^\d+\.\d+$/);
       expect(made.body.data).toEqual({
         ...body,
+        strictCodes: false,
         id: expect.any(Number),
         createdAt: expect.any(String),
         updatedAt: expect.any(String),
@@ -105,7 +157,13 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await query(`select actor, action from audit where subject = 'crm'`)).toEqual([
         { actor: 'user:pat@example.com', action: 'application.created' },
       ]);
-      expect((await query(`select 1 from audit where action = 'application.created.refused'`)).length).toBe(5);
+      expect(
+        (
+          await query(
+            `select 1 from audit where action = 'application.created.refused' and actor <> 'user:vic@example.com'`,
+          )
+        ).length,
+      ).toBe(5);
       const plain = await root.post(APPS, { code: 'plain', name: 'Plain' });
       expect(plain.body.data).toMatchObject({ description: null, supportedLanguages: [] });
     });

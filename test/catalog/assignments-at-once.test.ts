@@ -85,7 +85,7 @@ describe('sets of people, large and many at once', () => {
       const { result } = await new Assignments(counted).replaceRoles(
         'bulk',
         email,
-        roles.slice(0, count),
+        { field: 'roleIds', references: roles.slice(0, count) },
         undefined,
         by,
       );
@@ -93,7 +93,7 @@ describe('sets of people, large and many at once', () => {
       const forRoles = seen.statements;
       const wanted = permissions
         .slice(0, count)
-        .map((permissionId) => ({ permissionId, granted: true, level: Level.VIEW }));
+        .map((permission) => ({ permission, granted: true, level: Level.VIEW }));
       const made = await new ResourceOverrides(counted).replace('bulk', email, resource, wanted, undefined, by);
       expect(made.result.overrides).toHaveLength(count);
       return [forRoles, seen.statements - forRoles];
@@ -227,7 +227,7 @@ describe('sets of people, large and many at once', () => {
             and application_id = (select id from application where code = 'busy') limit 1`.execute(tx.kysely);
           if (used.rows.length > 0) return { result: false, scopes: [] };
           await sql`delete from entity where code = 'thing'`.execute(tx.kysely);
-          return { result: true, scopes: [] };
+          return { result: true, scopes: ['p:busy'] };
         });
         return result;
       };
@@ -244,7 +244,7 @@ describe('sets of people, large and many at once', () => {
         await usher.app.database.change(async (tx) => {
           await sql`insert into entity (application_id, code, name)
             select id, 'thing', 'Thing' from application where code = 'busy'`.execute(tx.kysely);
-          return { result: null, scopes: [] };
+          return { result: null, scopes: ['p:busy'] };
         });
       }
     }

@@ -29,7 +29,7 @@ test('the command line starts without the database, the identity code, the confi
   expect(files.length).toBeGreaterThan(20);
   expect(packages).toEqual(['commander']);
   const heavy = files.filter((file) => !file.startsWith('cli/'));
-  expect(heavy.sort()).toEqual(['address-kind.ts', 'command.ts', 'errors.ts', 'grammar.ts', 'persistence/refused.ts']);
+  expect(heavy.sort()).toEqual(['address-kind.ts', 'command.ts', 'errors.ts', 'grammar.ts', 'persistence/refused.ts', 'trim.ts']);
 });
 
 test('the process starts the service’s own code for serve only', () => {

@@ -57,6 +57,14 @@ describe('beside a development start on an embedded database', () => {
     });
   });
 
+  test('check of a permission that a strict application does not define fails with the nearest one', async () => {
+    expect(await usher(['check', 'ben@example.com', 'atelier', 'project.acess'], { env: service.env })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'permission: atelier defines no permission project.acess; did you mean project.access?\n',
+    });
+  });
+
   test('check --json', async () => {
     const { stdout } = await usher(['check', 'eva@client.example', 'atelier', 'project.access', '--json'], {
       env: service.env,
@@ -80,6 +88,9 @@ describe('beside a development start on an embedded database', () => {
       'application: {code: lenient, name: Lenient}\npermissions: [{code: a, type: tiered}]\nadmins: [nora@example.com]\n',
     );
     expect((await usher(['apply', empty, lenient], { env: service.env })).code).toBe(0);
+    expect(await usher(['check', 'ben@example.com', 'hollow', 'nothing'], { env: service.env })).toMatchObject({
+      stdout: 'denied: ben@example.com, nothing in hollow: hollow defines no permission nothing\n',
+    });
     for (const [email, app, accessLevel, source] of [
       ['admin@example.com', 'nowhere', 'edit', 'superadmin'],
       ['admin@example.com', 'lenient', 'edit', 'superadmin'],
@@ -143,7 +154,7 @@ Workspace
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toBe(`${path} has 2 faults; nothing was applied.
   ${path}:2:33: roles.0.permissions.b: b is no permission of faulty
-  ${path}:3:10: admins.0: "nobody" is no e-mail address
+  ${path}:3:10: admins.0: "nobody" must be an e-mail address such as ada@example.com: ASCII, one @ with a host name after it, at most 254 characters
 `);
     expect((await usher(['export', 'faulty'], { env: service.env })).stderr).toBe('There is no application faulty.\n');
     const json = await usher(['apply', path, '--json'], { env: service.env });

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseRevision } from '../../src/engine/question.ts';
-import { answerOf, effectiveOf, isAllowedByOracle, type OracleQuestion } from '../oracle/oracle.ts';
+import { answerOf, effectiveOf, isAllowedByOracle, type OracleQuestion, refusalOf } from '../oracle/oracle.ts';
 import type { Operation, Rows } from '../oracle/rows.ts';
 import { History, NAMES, type Names, pick, type Random, randomOperation, seeded } from '../oracle/world.ts';
 import { carryOut } from '../support/carry-out.ts';
 import { createStorage, type Kind, type TestStorage } from '../support/databases.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { type Door, openDoors, type Reply, type Said } from './doors.ts';
+import { type Door, openDoors, Refused, type Reply, type Said } from './doors.ts';
 
 /**
  * Random questions through every door while writers change everything, each answer compared with the oracle replayed to the
@@ -31,10 +31,11 @@ const WRITERS = 8;
 const WORLD: Names = LONG
   ? {
       ...NAMES,
+      strict: true,
       permissions: [...NAMES.permissions, ...Array.from({ length: 60 }, (_, index) => `field.${index}`)],
       writesOfAnApp: 1000,
     }
-  : NAMES;
+  : { ...NAMES, strict: true };
 /** Between two writes of a writer. */
 const PAUSE_MS = { postgresql: LONG ? 40 : 5, pglite: 20 };
 /** Revisions that are remembered: no answer is as old as that. */
@@ -46,7 +47,14 @@ interface Asked {
   question: OracleQuestion;
   permissions: readonly string[];
   level: 'view' | 'edit' | null;
-  reply: Reply;
+  reply: Reply | Refusal;
+}
+
+/** An error carries no revision: it must be right at one between what was acknowledged before and what was reached after. */
+interface Refusal {
+  refused: Refused;
+  from: number;
+  revision: number;
 }
 
 interface Instance {
@@ -88,6 +96,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         expect([...result.doors.keys()].sort()).toEqual(instances[0]?.doors.map(({ name }) => name).sort());
         // Neither a frozen world nor one that denies everything would prove anything.
         expect(result.revisions).toBeGreaterThanOrEqual(AT_LEAST.revisions);
+        expect(result.refused).toBeGreaterThan(0);
         expect(result.allowed / result.decisions).toBeGreaterThan(0.1);
         expect(result.allowed / result.decisions).toBeLessThan(0.9);
       },
@@ -101,8 +110,20 @@ async function run(instances: Instance[], kind: Kind, random: Random) {
   const start = parseRevision(first.usher.app.engine.revision);
   await Promise.all(instances.map(({ usher }) => usher.app.engine.reach(start)));
   const history = new History(start.number);
+  const [strict = ''] = WORLD.apps;
+  await carryOutAll(first, history, [
+    { kind: 'create-app', app: strict },
+    { kind: 'set-strict', app: strict, strict: true },
+  ]);
   if (LONG) await fill(first, history, random);
-  const tally = { decisions: 0, allowed: 0, revisions: 0, wrong: [] as string[], doors: new Map<string, number>() };
+  const tally = {
+    decisions: 0,
+    allowed: 0,
+    revisions: 0,
+    refused: 0,
+    wrong: [] as string[],
+    doors: new Map<string, number>(),
+  };
   let pending: Asked[] = [];
   const begun = performance.now();
   let done = false;
@@ -117,7 +138,7 @@ async function run(instances: Instance[], kind: Kind, random: Random) {
   const settle = () => {
     const ready = pending.filter(({ reply }) => reply.revision <= history.head);
     pending = pending.filter(({ reply }) => reply.revision > history.head);
-    for (const asked of ready) judge(asked, history.at(asked.reply.revision), tally);
+    for (const asked of ready) judge(asked, history, tally);
     history.forget(history.head - REMEMBERED);
   };
   let told = begun;
@@ -148,7 +169,11 @@ async function run(instances: Instance[], kind: Kind, random: Random) {
       const door = pick(random, instance.doors);
       const asked = { door, ...randomQuestion(random) };
       const { acknowledged } = instance;
-      const reply = await unlessAway(door.ask(asked.question, asked.permissions, asked.level));
+      const answer = door.ask(asked.question, asked.permissions, asked.level).catch((error: unknown): Refusal => {
+        if (!(error instanceof Refused)) throw error;
+        return { refused: error, from: acknowledged, revision: instance.usher.app.engine.cursor };
+      });
+      const reply = await unlessAway(answer);
       if (isOver()) done = true;
       if (reply === null) continue;
       if (reply.revision < acknowledged)
@@ -174,16 +199,20 @@ async function run(instances: Instance[], kind: Kind, random: Random) {
 }
 
 /** All that the world can define, so that there is much to tell of from the beginning. */
-async function fill({ usher }: Instance, history: History, random: Random): Promise<void> {
+async function fill(instance: Instance, history: History, random: Random): Promise<void> {
   for (const app of WORLD.apps) {
     const define = WORLD.permissions.map((permission): Operation => {
       const type = random(2) === 0 ? 'binary' : 'tiered';
       return { kind: 'define-permission', app, permission, type, global: random(3) === 0, groupName: null };
     });
-    for (const operation of [{ kind: 'create-app', app } as const, ...define]) {
-      const { result, number } = await usher.app.database.change((tx) => carryOut(tx, operation));
-      if (result !== null) history.record(number, result);
-    }
+    await carryOutAll(instance, history, [{ kind: 'create-app', app }, ...define]);
+  }
+}
+
+async function carryOutAll({ usher }: Instance, history: History, operations: readonly Operation[]): Promise<void> {
+  for (const operation of operations) {
+    const { result, number } = await usher.app.database.change((tx) => carryOut(tx, operation));
+    if (result !== null) history.record(number, result);
   }
 }
 
@@ -215,8 +244,24 @@ function randomQuestion(random: Random): Pick<Asked, 'question' | 'permissions' 
 
 type Tally = Awaited<ReturnType<typeof run>>;
 
-function judge({ door, question, permissions, level, reply }: Asked, rows: Rows, tally: Tally): void {
+function judge({ door, question, permissions, level, reply }: Asked, history: History, tally: Tally): void {
   tally.doors.set(door.name, (tally.doors.get(door.name) ?? 0) + 1);
+  const named = door.kind === 'effective' ? [] : door.kind === 'one' ? permissions.slice(0, 1) : permissions;
+  const pathAt = (revision: number) => pathOf(door, named, refusalOf(history.at(revision), question, named));
+  if ('refused' in reply) {
+    tally.refused++;
+    const from = Math.max(reply.from, history.first);
+    for (let at = from; at <= reply.revision; at++) if (pathAt(at) === reply.refused.path) return;
+    tally.wrong.push(
+      `${door.name} refused ${String(reply.refused.path)} of ${JSON.stringify({ ...question, permissions })}`,
+    );
+    return;
+  }
+  const rows = history.at(reply.revision);
+  if (pathAt(reply.revision) !== null) {
+    tally.wrong.push(`${door.name} at ${reply.revision} answered ${JSON.stringify({ ...question, permissions })}`);
+    return;
+  }
   const expected = expectation(door, question, permissions, level, about(rows, question));
   tally.decisions += Math.max(1, reply.said.length);
   tally.allowed += reply.said.filter(({ allowed }) => allowed).length;
@@ -225,6 +270,16 @@ function judge({ door, question, permissions, level, reply }: Asked, rows: Rows,
   tally.wrong.push(
     `${door.name} at ${reply.revision} about ${JSON.stringify({ ...question, permissions, level })}: said ${JSON.stringify(reply.said)}, right is ${JSON.stringify(expected)}`,
   );
+}
+
+/** What the door calls the refused code; null where the question is answered. */
+function pathOf(door: Door, named: readonly string[], refusal: ReturnType<typeof refusalOf>): string | null {
+  if (refusal === null) return null;
+  const rest = door.name.startsWith('REST');
+  if (refusal.permission === null) return rest ? 'resourceType' : 'resource_type';
+  if (door.kind === 'one') return 'permission';
+  const index = named.indexOf(refusal.permission);
+  return rest ? `permissions.${index}` : `permissions[${index}]`;
 }
 
 /** The rows of the application and the person asked about: the oracle looks at all that it is given, for each permission. */

@@ -1,13 +1,15 @@
-import { createClient } from '@connectrpc/connect';
+import { ConnectError, createClient } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
-import { Client, credentials } from '@grpc/grpc-js';
+import { Client, credentials, type Metadata } from '@grpc/grpc-js';
+import { expect } from '@jest/globals';
+import { ErrorInfoSchema } from '../../src/gen/google/rpc/error_details_pb.ts';
 import {
   AccessLevel,
   type DecisionSource,
   PermissionService,
   PermissionType,
 } from '../../src/gen/usher/permission/v1/permission_pb.ts';
-import { call } from '../engine/grpc/support.ts';
+import { call, detailsOf } from '../engine/grpc/support.ts';
 import type { OracleQuestion } from '../oracle/oracle.ts';
 import { numberOf } from '../support/revisions.ts';
 import type { RunningUsher } from '../support/usher.ts';
@@ -27,6 +29,36 @@ export interface Said {
 export interface Reply {
   said: Said[];
   revision: number;
+}
+
+/** UNKNOWN_CODE, as the doors' callers see it. */
+export class Refused extends Error {
+  readonly path: unknown;
+  readonly known: unknown;
+  constructor({ path, known }: { path?: unknown; known?: unknown }) {
+    super(`refused: ${String(path)}`);
+    this.path = path;
+    this.known = known ?? null;
+  }
+}
+
+/** Rejects with Refused for what an RPC door answers to an unknown code. */
+async function orRefused<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    const info = error instanceof ConnectError ? error.findDetails(ErrorInfoSchema)[0] : grpcDetails(error);
+    if (info?.reason !== 'UNKNOWN_CODE') throw error;
+    expect((error as { code: unknown }).code).toBe(3);
+    throw new Refused(info.metadata ?? {});
+  }
+}
+
+function grpcDetails(error: unknown): ReturnType<typeof detailsOf> | undefined {
+  const { metadata } = error as { metadata?: Metadata };
+  return metadata === undefined || metadata.get('grpc-status-details-bin').length === 0
+    ? undefined
+    : detailsOf(metadata);
 }
 
 /** A way to ask: `permissions` are asked about in one call, or one by one where a door takes one. */
@@ -90,7 +122,7 @@ function rpcDoors(name: string, rpc: Rpc): Door[] {
       kind: 'one',
       userScoped: false,
       ask: async (question, [permission = ''], level) => {
-        const answer = await rpc.check({ ...asked(question), permission, ...least(level) });
+        const answer = await orRefused(rpc.check({ ...asked(question), permission, ...least(level) }));
         const said = {
           permission,
           allowed: answer.allowed,
@@ -105,7 +137,9 @@ function rpcDoors(name: string, rpc: Rpc): Door[] {
       kind: 'bulk',
       userScoped: false,
       ask: async (question, permissions, level) => {
-        const answer = await rpc.bulkCheck({ ...asked(question), permissions: [...permissions], ...least(level) });
+        const answer = await orRefused(
+          rpc.bulkCheck({ ...asked(question), permissions: [...permissions], ...least(level) }),
+        );
         const said = answer.results.map(({ permission, allowed, accessLevel, source }) => {
           return { permission, allowed, accessLevel: levelOf(accessLevel), source: sourceOf(source) };
         });
@@ -117,7 +151,7 @@ function rpcDoors(name: string, rpc: Rpc): Door[] {
       kind: 'effective',
       userScoped: false,
       ask: async (question) => {
-        const answer = await rpc.effective(asked(question));
+        const answer = await orRefused(rpc.effective(asked(question)));
         const said = answer.permissions.map((item) => ({
           permission: item.code,
           allowed: item.granted,
@@ -154,6 +188,8 @@ function restDoors(
       body: JSON.stringify({ ...fields, app, ...resource, ...more }),
     });
     const body = (await response.json()) as { data: unknown };
+    const { details } = body as { details?: { code?: string; path?: string; known?: string } };
+    if (response.status === 400 && details?.code === 'UNKNOWN_CODE') throw new Refused(details);
     if (response.status !== 200) throw new Error(`${at}: ${response.status} ${JSON.stringify(body)}`);
     return { payload: userScoped ? body : body.data, revision: numberOf(response.headers.get('usher-revision')) };
   };

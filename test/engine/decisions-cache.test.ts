@@ -8,7 +8,10 @@ const fact = <T>(value: T, lease: Lease = { live: true }): Fact<T> => {
   return { value, revision: 1, readAt: 0, expires: 1000, lease };
 };
 const grounds = (lease?: Lease): Grounds => ({
-  policy: fact({ app: 'a', appId: 1, permissions: new Map(), ordered: [] }, lease),
+  policy: fact(
+    { app: 'a', appId: 1, strictCodes: false, resourceTypes: null, permissions: new Map(), ordered: [] },
+    lease,
+  ),
   person: fact({ email: 'e', active: true, superadmin: false }),
   member: fact({ app: 'a', email: 'e', appId: 1, admin: false, roleIds: [] }),
   overrides: null,

@@ -14,7 +14,14 @@ const person = (email: string, more: Partial<PersonFacts> = {}): PersonFacts => 
 const member = (app: string, email: string, more: Partial<MemberFacts> = {}): MemberFacts => {
   return { app, email, appId: 1, admin: false, roleIds: [1, 2], ...more };
 };
-const policy = (app: string) => ({ app, appId: 1, permissions: [], rolePermissions: [] });
+const policy = (app: string) => ({
+  app,
+  appId: 1,
+  strictCodes: false,
+  resourceTypes: [],
+  permissions: [],
+  rolePermissions: [],
+});
 
 function putAll(facts: Facts, app: string, email: string, resourceId = '', revision = 1): void {
   facts.putPerson(person(email), revision, 0);

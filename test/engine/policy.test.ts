@@ -19,7 +19,14 @@ test('listed by group, those without one last, then by code, both by UTF-16 code
   );
   const rows = expected.map(([group, code], index) => row(index + 1, code as string, group as string | null));
   const shuffled = rows.map((_, index) => rows[(index * 37) % rows.length] as (typeof rows)[number]);
-  const { ordered } = compilePolicy({ app: 'a', appId: 1, permissions: shuffled, rolePermissions: [] });
+  const { ordered } = compilePolicy({
+    app: 'a',
+    appId: 1,
+    strictCodes: false,
+    resourceTypes: [],
+    permissions: shuffled,
+    rolePermissions: [],
+  });
   const sortedByCode = groups.flatMap((group) =>
     rows.filter(({ groupName }) => groupName === group).sort((a, b) => (a.code < b.code ? -1 : 1)),
   );
@@ -30,6 +37,8 @@ test('codes that every object has are codes like others', () => {
   const { permissions } = compilePolicy({
     app: 'constructor',
     appId: 1,
+    strictCodes: false,
+    resourceTypes: [],
     permissions: [row(1, 'constructor', null), row(2, 'toString', 'valueOf')],
     rolePermissions: [
       { roleId: 7, permissionId: 1, level: Level.ALLOWED },
@@ -46,6 +55,13 @@ test('codes that every object has are codes like others', () => {
 });
 
 test('no such application defines nothing', () => {
-  const policy = compilePolicy({ app: 'nowhere', appId: null, permissions: [], rolePermissions: [] });
+  const policy = compilePolicy({
+    app: 'nowhere',
+    appId: null,
+    strictCodes: false,
+    resourceTypes: [],
+    permissions: [],
+    rolePermissions: [],
+  });
   expect([policy.appId, policy.permissions.size, policy.ordered]).toEqual([null, 0, []]);
 });

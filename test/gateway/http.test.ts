@@ -127,8 +127,14 @@ describe('credentials and permission', () => {
     await ask(`${world.url}/t/things/7`, { method: 'DELETE' });
     await ask(`${world.url}/t/me`, { headers: { authorization: await world.bearer('gone@example.com') } });
     expect(world.refusals).toEqual([
-      { actor: 'user:jana@example.com', action: 'thing.removed.refused', appCode: null, requestId },
-      { actor: 'user:jana@example.com', action: 'application.changed.refused', appCode: 'crm', requestId },
+      { actor: 'user:jana@example.com', action: 'thing.removed.refused', appCode: null, subject: null, requestId },
+      {
+        actor: 'user:jana@example.com',
+        action: 'application.changed.refused',
+        appCode: 'crm',
+        subject: null,
+        requestId,
+      },
     ]);
   });
 

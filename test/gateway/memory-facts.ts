@@ -12,6 +12,8 @@ import { unavailable } from '../../src/errors.ts';
 
 interface Application {
   id: number;
+  strictCodes: boolean;
+  resourceTypes: string[];
   permissions: { id: number; code: string; tiered: boolean; global: boolean; groupName: string | null }[];
   /** Role id to permission id to level. */
   roles: Map<number, Map<number, Level>>;
@@ -52,6 +54,8 @@ export class MemoryFacts implements FactsSource {
   application(code: string): void {
     this.#applications.set(code, {
       id: ++this.#ids,
+      strictCodes: false,
+      resourceTypes: [],
       permissions: [],
       roles: new Map(),
       admins: new Set(),
@@ -176,6 +180,8 @@ export class MemoryFacts implements FactsSource {
       return {
         app,
         appId: application?.id ?? null,
+        strictCodes: application?.strictCodes ?? false,
+        resourceTypes: application?.resourceTypes ?? [],
         permissions: application?.permissions ?? [],
         rolePermissions: [...(application?.roles ?? [])].flatMap(([roleId, levels]) =>
           [...levels].map(([permissionId, level]) => ({ roleId, permissionId, level })),

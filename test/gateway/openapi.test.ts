@@ -82,7 +82,7 @@ describe('the document', () => {
     for (const route of routes) {
       const operation = document.paths[pathOf(route)]?.[route.method];
       const used = (operation?.security ?? []).flatMap((one) => Object.keys(one));
-      expect(used).toEqual(route.guard.scheme === null ? [] : [route.guard.scheme]);
+      expect(used).toEqual([route.guard.scheme, route.guard.alternative].filter((one) => typeof one === 'string'));
       for (const scheme of used) expect(securitySchemes).toHaveProperty(scheme);
       const statuses = Object.keys(operation?.responses ?? {});
       if (route.guard.kind !== 'open') expect(statuses).toEqual(expect.arrayContaining(['401', '403']));

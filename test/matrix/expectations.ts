@@ -13,6 +13,7 @@ export const CALLERS = [
   'key(profile)',
   'key(events)',
   'key(metrics)',
+  'key(manifest)',
   'plain',
   'inactive',
   'appAdmin',
@@ -48,6 +49,7 @@ const PANEL: readonly Caller[] = ['panelView', 'panelEdit', 'manager', 'panelAdm
 
 type Who = 'everybody' | readonly Caller[] | Readonly<Record<AppCode, readonly Caller[]>>;
 
+const VIEW: readonly Caller[] = ['appAdmin', 'panelView', 'panelEdit', 'panelAdmin', 'superAdmin'];
 const EDIT: readonly Caller[] = ['appAdmin', 'panelEdit', 'panelAdmin', 'superAdmin'];
 
 /** By the guard's name. A SuperAdmin passes to an application that does not exist, and is told so: 404. */
@@ -65,12 +67,10 @@ const GUARDS: Readonly<Record<string, Who>> = {
   superAdmin: ['superAdmin'],
   panelEntry: PANEL,
   anyAdministrator: ['appAdmin', 'foreignAdmin', ...PANEL],
-  // Whoever may enter the panel but sees no application there administers nothing.
-  anyApplication: ['appAdmin', 'foreignAdmin', 'panelView', 'panelEdit', 'panelAdmin', 'superAdmin'],
   managerOfAll: ['panelAdmin', 'superAdmin'],
   'managerOfAll(edit)': { mine: ['panelAdmin', 'superAdmin'], auth: ['superAdmin'], nowhere: ['superAdmin'] },
   'applicationLevel(view)': {
-    mine: ['appAdmin', 'panelView', 'panelEdit', 'panelAdmin', 'superAdmin'],
+    mine: VIEW,
     auth: ['panelAdmin', 'superAdmin'],
     nowhere: ['superAdmin'],
   },
@@ -84,6 +84,13 @@ const GUARDS: Readonly<Record<string, Who>> = {
   'key(profile)': ['key(profile)'],
   'key(events)': ['key(events)'],
   'key(metrics)': ['key(metrics)'],
+  // A pipeline does to applications what a SuperAdmin may, and reads all of them.
+  'superAdmin or key(manifest)': ['superAdmin', 'key(manifest)'],
+  'applicationLevel(view) or key(manifest)': {
+    mine: [...VIEW, 'key(manifest)'],
+    auth: ['panelAdmin', 'superAdmin', 'key(manifest)'],
+    nowhere: ['superAdmin', 'key(manifest)'],
+  },
 };
 
 /** Guards that know the identity provider, and nobody else. */
@@ -92,7 +99,14 @@ const OF_THE_PROVIDER: ReadonlySet<string> = new Set(['webhookSecret', 'signatur
 /** Routes that differ from their guard's row; `METHOD path`, then the callers that differ. */
 const ROUTES: Readonly<Record<string, Partial<Record<Caller, Verdict>>>> = {
   // Open, but whoever sends a key is judged by it.
-  'GET /metrics': { wrongKey: 401, 'key(check)': 403, 'key(notify)': 403, 'key(profile)': 403, 'key(events)': 403 },
+  'GET /metrics': {
+    wrongKey: 401,
+    'key(check)': 403,
+    'key(notify)': 403,
+    'key(profile)': 403,
+    'key(events)': 403,
+    'key(manifest)': 403,
+  },
 };
 
 /** Whether the guard distinguishes what application the path names. */
@@ -107,6 +121,7 @@ const FEW: readonly Caller[] = ['plain', 'appAdmin', 'panelAdmin', 'superAdmin']
 export function callersOf(route: Route, app: AppCode): readonly Caller[] {
   if (app === 'nowhere') return FEW;
   if (route.guard.scheme === null) return CALLERS;
+  if (route.guard.alternative !== undefined) return CALLERS;
   if (route.guard.scheme === 'bearer') return ['nobody', 'wrongKey', 'key(check)', ...SIGNED_IN];
   return [...CALLERS.filter((caller) => !SIGNED_IN.includes(caller)), 'plain', 'superAdmin'];
 }
@@ -122,7 +137,9 @@ export function expected(route: Route, caller: Caller, app: AppCode): Verdict | 
   if (callers.includes(caller)) return 'passes';
   // 401 for who is not known at this door, 403 for who is known and may not.
   if (OF_THE_PROVIDER.has(route.guard.name)) return 401;
-  const isKnown = route.guard.scheme === 'internalKey' ? caller.startsWith('key(') : SIGNED_IN.includes(caller);
+  const takesKeys = route.guard.scheme === 'internalKey' || route.guard.alternative === 'internalKey';
+  const isKnown =
+    (takesKeys && caller.startsWith('key(')) || (route.guard.scheme !== 'internalKey' && SIGNED_IN.includes(caller));
   return isKnown ? 403 : 401;
 }
 

@@ -39,7 +39,7 @@ overrides:
   - { email: panelview@example.com, resourceType: application, resourceId: mine, permission: applications.manage, granted: true, accessLevel: view }
   - { email: paneledit@example.com, resourceType: application, resourceId: mine, permission: applications.manage, granted: true, accessLevel: edit }
 `;
-const SCOPES = ['check', 'notify', 'profile', 'events', 'metrics'];
+const SCOPES = ['check', 'notify', 'profile', 'events', 'metrics', 'manifest'];
 const keyOf = (scope: string) => `the-internal-key-for-${scope}-only`;
 
 const routes = gatewayRoutes({ production: false });

@@ -77,6 +77,30 @@ function claims(rows: Rows, question: OracleQuestion): Claim[] {
   return found;
 }
 
+/** A code in a question that a strict application refuses; `permission` is null where the resource type is the unknown one. */
+export interface OracleRefusal {
+  permission: string | null;
+}
+
+/**
+ * "A question that names a permission which it does not define, or a resourceType that its catalog (once it has an entry)
+ * does not list." Null when the question is answered. `permissions` are those of the question; none of an effective one.
+ */
+export function refusalOf(
+  rows: Rows,
+  { app, resourceType }: OracleQuestion,
+  permissions: readonly string[],
+): OracleRefusal | null {
+  if (!rows.applications.some((row) => row.app === app && row.strict)) return null;
+  const catalog = rows.entities.filter((row) => row.app === app);
+  if (resourceType !== '' && catalog.length > 0 && !catalog.some(({ entity }) => entity === resourceType)) {
+    return { permission: null };
+  }
+  const defined = rows.permissions.filter((row) => row.app === app).map(({ permission }) => permission);
+  const permission = permissions.find((code) => !defined.includes(code));
+  return permission === undefined ? null : { permission };
+}
+
 export interface OracleEffective extends OracleAnswer {
   code: string;
   type: 'binary' | 'tiered';

@@ -12,7 +12,9 @@ export interface Rows {
   readonly users: readonly { email: string; active: boolean }[];
   readonly superadmins: readonly { email: string }[];
   /** `id` is never given twice: an application deleted and made again is another one. */
-  readonly applications: readonly { app: string; id: number }[];
+  readonly applications: readonly { app: string; id: number; strict: boolean }[];
+  /** The catalog of what overrides can be about. */
+  readonly entities: readonly { app: string; entity: string }[];
   readonly permissions: readonly {
     app: string;
     permission: string;
@@ -42,6 +44,7 @@ export const NO_ROWS: Rows = {
   users: [],
   superadmins: [],
   applications: [],
+  entities: [],
   permissions: [],
   roles: [],
   rolePermissions: [],
@@ -83,6 +86,9 @@ export type Operation =
   | { kind: 'delete-permission'; app: string; permission: string }
   | { kind: 'define-role'; app: string; role: string }
   | { kind: 'delete-role'; app: string; role: string }
+  | { kind: 'define-entity'; app: string; entity: string }
+  | { kind: 'delete-entity'; app: string; entity: string }
+  | { kind: 'set-strict'; app: string; strict: boolean }
   | { kind: 'create-app'; app: string }
   | { kind: 'delete-app'; app: string };
 
@@ -133,7 +139,10 @@ export function applyTo(rows: Rows, operation: Operation): Rows {
 
 function applyToCatalog(
   rows: Rows,
-  operation: Extract<Operation, { kind: `define-${string}` | `delete-${string}` | `create-${string}` | 'set-global' }>,
+  operation: Extract<
+    Operation,
+    { kind: `define-${string}` | `delete-${string}` | `create-${string}` | `set-${string}` }
+  >,
 ): Rows {
   const { app } = operation;
   const id = rows.lastId + 1;
@@ -174,12 +183,24 @@ function applyToCatalog(
       };
     }
     case 'create-app':
-      return { ...rows, lastId: id, applications: [...rows.applications, { app, id }] };
+      return { ...rows, lastId: id, applications: [...rows.applications, { app, id, strict: false }] };
+    case 'set-strict': {
+      const change = (row: Rows['applications'][number]) =>
+        row.app === app ? { ...row, strict: operation.strict } : row;
+      return { ...rows, applications: rows.applications.map(change) };
+    }
+    case 'define-entity':
+      return { ...rows, entities: [...rows.entities, { app, entity: operation.entity }] };
+    case 'delete-entity': {
+      const kept = (row: { app: string; entity: string }) => !(row.app === app && row.entity === operation.entity);
+      return { ...rows, entities: rows.entities.filter(kept) };
+    }
     case 'delete-app': {
       const kept = (row: { app: string }) => row.app !== app;
       return {
         ...rows,
         applications: rows.applications.filter(kept),
+        entities: rows.entities.filter(kept),
         permissions: rows.permissions.filter(kept),
         roles: rows.roles.filter(kept),
         rolePermissions: rows.rolePermissions.filter(kept),

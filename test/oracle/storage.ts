@@ -34,6 +34,8 @@ export function policyOf(rows: Rows, app: string): PolicyRows {
   return {
     app,
     appId: appId(rows, app),
+    strictCodes: rows.applications.some((row) => row.app === app && row.strict),
+    resourceTypes: rows.entities.filter((row) => row.app === app).map(({ entity }) => entity),
     permissions: permissions.map(({ id, permission, type, global, groupName }) => {
       return { id, code: permission, tiered: type === 'tiered', global, groupName };
     }),

@@ -39,6 +39,8 @@ export interface Names {
   resources: readonly { resourceType: string; resourceId: string }[];
   /** One of so many writes that concern an application deletes it; 14 where it is left out. */
   writesOfAnApp?: number;
+  /** Applications also become strict, with entities in their catalogs, and cease to be. */
+  strict?: boolean;
 }
 
 /** Few enough that questions meet what was written, with names that plain objects would choke on. */
@@ -95,7 +97,12 @@ function operationOnCatalog(random: Random, rows: Rows, names: Names, app: strin
     return { kind: 'define-permission', app, permission, type, global: random(3) === 0, groupName };
   }
   if (!rows.roles.some((row) => row.app === app && row.role === role)) return { kind: 'define-role', app, role };
-  switch (random(8)) {
+  switch (random(names.strict ? 11 : 8)) {
+    case 10:
+      return { kind: 'set-strict', app, strict: random(2) === 0 };
+    case 9:
+    case 8:
+      return operationOnEntity(random, rows, names, app);
     case 0:
       return { kind: 'delete-permission', app, permission };
     case 1:
@@ -109,6 +116,12 @@ function operationOnCatalog(random: Random, rows: Rows, names: Names, app: strin
       return { kind: 'permissions-of-role', app, role, permissions: held };
     }
   }
+}
+
+function operationOnEntity(random: Random, rows: Rows, names: Names, app: string): Operation {
+  const { resourceType: entity } = pick(random, names.resources);
+  const isThere = rows.entities.some((row) => row.app === app && row.entity === entity);
+  return { kind: isThere ? 'delete-entity' : 'define-entity', app, entity };
 }
 
 function levelFor(random: Random, type: 'binary' | 'tiered'): AccessLevel {
@@ -126,6 +139,11 @@ export class History {
   constructor(first = 0, rows: Rows = NO_ROWS) {
     this.#first = first;
     this.#rows = [rows];
+  }
+
+  /** The oldest revision that is remembered. */
+  get first(): number {
+    return this.#first;
   }
 
   /** The newest revision up to which nothing is missing. */

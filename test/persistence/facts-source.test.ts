@@ -119,8 +119,25 @@ forEachDatabase('facts', (fixture, kind) => {
         `${app.roles.writer} ${app.permissions.edit} ${Level.EDIT}`,
       ].toSorted(),
     );
+    expect(policy).toMatchObject({ strictCodes: false, resourceTypes: [] });
+    await fixture.database.change(async ({ kysely }) => {
+      await sql`update application set strict_codes = true where code = 'shop'`.execute(kysely);
+      await sql`insert into entity (application_id, code, name) values (${app.id}, 'page', 'Page'), (${app.id}, 'book', 'Book')`.execute(
+        kysely,
+      );
+      return { result: null, scopes: ['p:shop'] };
+    });
+    const strict = await fixture.database.facts.policy(0, 'shop');
+    expect(strict.policy).toMatchObject({ strictCodes: true, resourceTypes: ['book', 'page'] });
     const none = await fixture.database.facts.policy(0, 'none');
-    expect(none.policy).toEqual({ app: 'none', appId: null, permissions: [], rolePermissions: [] });
+    expect(none.policy).toEqual({
+      app: 'none',
+      appId: null,
+      strictCodes: false,
+      resourceTypes: [],
+      permissions: [],
+      rolePermissions: [],
+    });
   });
 
   test('every statement brings the log after `since`, and the nonce of the row at it', async () => {
@@ -290,7 +307,15 @@ describe('what the statements answer', () => {
   });
 
   test('an id beyond 2^53 is refused, not rounded', () => {
-    const row = { head: null, since_nonce: null, changes: null, app_id: 1, role_permissions: null };
+    const row = {
+      head: null,
+      since_nonce: null,
+      changes: null,
+      app_id: 1,
+      strict_codes: false,
+      resource_types: null,
+      role_permissions: null,
+    };
     const permissions = JSON.parse('[[9007199254740993, "view", false, false, null]]');
     expect(() => readPolicy({ ...row, permissions }, 'crm')).toThrow(RangeError);
   });

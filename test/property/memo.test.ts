@@ -13,7 +13,7 @@ import {
   CheckResponseSchema,
 } from '../../src/gen/usher/permission/v1/permission_pb.ts';
 import { at, fixture } from '../engine/fakes.ts';
-import { answerOf, isAllowedByOracle } from '../oracle/oracle.ts';
+import { answerOf, isAllowedByOracle, refusalOf } from '../oracle/oracle.ts';
 import type { Rows } from '../oracle/rows.ts';
 import { NAMES, pick, type Random, randomOperation, seeded } from '../oracle/world.ts';
 import { messages } from './messages.ts';
@@ -107,7 +107,7 @@ async function compare(memo: Memo, steps: number, random: Random): Promise<{ rep
   const withMemo = createMethods(engine, counted).Check;
   const without = createMethods(engine, FORGETFUL).Check;
   const write = () => {
-    const operation = randomOperation(random, source.database.newest.rows, NAMES);
+    const operation = randomOperation(random, source.database.newest.rows, { ...NAMES, strict: true });
     return engine.reach(at(source.database.write([operation])));
   };
   for (let i = 0; i < 120; i++) await write();
@@ -131,6 +131,12 @@ async function compare(memo: Memo, steps: number, random: Random): Promise<{ rep
 function judge(request: Buffer, got: Outcome, rows: Rows): boolean {
   const { accessLevel, $typeName: _, minRevision: __, ...asked } = fromBinary(CheckRequestSchema, request);
   const level = accessLevel === AccessLevel.VIEW ? 'view' : accessLevel === AccessLevel.EDIT ? 'edit' : null;
+  const refusal = refusalOf(rows, asked, [asked.permission]);
+  if (refusal !== null) {
+    const path = refusal.permission === null ? 'resource_type' : 'permission';
+    expect(got).toMatchObject({ refused: ['BAD_REQUEST', 'UNKNOWN_CODE', expect.anything(), { path }] });
+    return false;
+  }
   if (!('answer' in got)) throw new Error(`a plain question was refused: ${JSON.stringify(got)}`);
   const { allowed } = fromBinary(CheckResponseSchema, got.answer);
   if (allowed !== isAllowedByOracle(rows, asked, level))

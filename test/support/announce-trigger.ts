@@ -29,6 +29,11 @@ const STATEMENTS = [
     `create constraint trigger test_announced_updates after update on ${table}
       deferrable initially deferred for each row when (old.* is distinct from new.*) execute function test_announced()`,
   ]),
+  // Questions know an entity by its code alone.
+  `create constraint trigger test_announced_rows after insert or delete on entity
+    deferrable initially deferred for each row execute function test_announced()`,
+  `create constraint trigger test_announced_updates after update on entity deferrable initially deferred
+    for each row when (old.code is distinct from new.code) execute function test_announced()`,
   // Of a person only the flags count; an address that is merely mentioned decides nothing.
   `create constraint trigger test_announced_rows after insert on person deferrable initially deferred
     for each row when (new.blocked or not new.provider_active) execute function test_announced()`,

@@ -158,6 +158,19 @@ async function single(
       const { role } = operation as Extract<Operation, { kind: 'delete-role' }>;
       return sql`delete from role where application_id = ${appId} and code = ${role} returning id`;
     },
+    'define-entity': () => {
+      const { entity } = operation as Extract<Operation, { kind: 'define-entity' }>;
+      return sql`insert into entity (application_id, code, name) values (${appId}, ${entity}, ${entity})
+        on conflict do nothing returning id`;
+    },
+    'delete-entity': () => {
+      const { entity } = operation as Extract<Operation, { kind: 'delete-entity' }>;
+      return sql`delete from entity where application_id = ${appId} and code = ${entity} returning id`;
+    },
+    'set-strict': () => {
+      const { strict } = operation as Extract<Operation, { kind: 'set-strict' }>;
+      return sql`update application set strict_codes = ${strict} where id = ${appId} returning id`;
+    },
   }[kind]();
   const { rows } = await statement.execute(tx.kysely);
   return rows.length === 0 ? null : operation;

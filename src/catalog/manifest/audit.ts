@@ -1,10 +1,11 @@
 /**
- * What an apply leaves in the audit, in its own transaction (contract 5): one `manifest.applied` with the counts. Of up to
- * a hundred steps each has a record of its own beside it (`role.created`, `assignment.removed`), to be found by subject; more
- * are listed in `manifest.listed` records, a thousand steps each. Nothing is left out either way.
+ * What an apply leaves in the audit, in its own transaction: one `manifest.applied` with the counts, and for each step about
+ * a person a record under their address (`assignment.created`, `override.removed`), however many there are. Of up to a hundred
+ * steps each other one has a record of its own as well (`role.created`), to be found by its key; more are listed in
+ * `manifest.listed` records, a thousand steps each. Nothing is left out either way.
  */
 
-import { type AuditEntry, record } from '../../persistence/audit.ts';
+import { type AuditEntry, record, recordAll } from '../../persistence/audit.ts';
 import { PAGE, turn } from '../../persistence/catalog/manifest-read.ts';
 import type { Tx } from '../../persistence/database.ts';
 import { type Plan, stepsOf } from './plan.ts';
@@ -17,8 +18,11 @@ const VERBS: Record<Action, string> = { create: 'created', change: 'changed', re
 /** Kinds that audit records name otherwise. */
 const THINGS: Partial<Record<Kind, string>> = { notificationType: 'notification_type' };
 
-/** On whose word: a user, who must be a SuperAdmin when the change is made, or whoever holds the machine. */
-export type Actor = { email: string } | 'cli' | 'system';
+/**
+ * On whose word: a user, who must be a SuperAdmin when the change is made; an internal API key with the scope for it, by its name;
+ * or whoever holds the machine.
+ */
+export type Actor = { email: string } | { key: string } | 'cli' | 'system';
 
 export interface Occasion {
   actor: Actor;
@@ -26,24 +30,51 @@ export interface Occasion {
   requestId: string | null;
 }
 
+/** Kinds whose every step is about a person. */
+const OF_PEOPLE: ReadonlySet<Kind> = new Set(['admin', 'assignment', 'override']);
+
 export async function recordApplied(tx: Tx, plan: Plan, occasion: Occasion & { prune: boolean }): Promise<void> {
-  const write = (entry: Omit<AuditEntry, 'actor' | 'appCode' | 'requestId'>): Promise<void> =>
-    record(tx, { ...named(occasion), ...entry });
-  await write({ action: 'manifest.applied', subject: plan.code, after: { prune: occasion.prune, ...plan.summary } });
+  const common = named(occasion);
+  await record(tx, {
+    ...common,
+    action: 'manifest.applied',
+    subject: plan.code,
+    after: { prune: occasion.prune, ...plan.summary },
+  });
   const steps = stepsOf(plan);
-  if (steps.length <= SINGLE_RECORDS) {
-    for (const step of steps) {
-      const { kind, action, key, before, after } = readable(step);
-      await write({ action: `${THINGS[kind] ?? kind}.${VERBS[action]}`, subject: key, before, after });
-    }
-    return;
-  }
-  const of = Math.ceil(steps.length / PAGE);
-  for (let part = 0; part < of; part++) {
-    const changes = steps.slice(part * PAGE, (part + 1) * PAGE).map(readable);
-    await write({ action: 'manifest.listed', subject: plan.code, after: { part: part + 1, of, changes } });
+  const single = steps.length <= SINGLE_RECORDS ? steps : steps.filter(({ kind }) => OF_PEOPLE.has(kind));
+  for (let at = 0; at < single.length; at += PAGE) {
+    const entries = single.slice(at, at + PAGE).map((step) => ({ ...common, ...recordOf(step) }));
+    await recordAll(tx, entries);
     await turn();
   }
+  const listed = steps.length <= SINGLE_RECORDS ? [] : steps.filter(({ kind }) => !OF_PEOPLE.has(kind));
+  const of = Math.ceil(listed.length / PAGE);
+  for (let part = 0; part < of; part++) {
+    const changes = listed.slice(part * PAGE, (part + 1) * PAGE).map(readable);
+    await record(tx, {
+      ...common,
+      action: 'manifest.listed',
+      subject: plan.code,
+      after: { part: part + 1, of, changes },
+    });
+    await turn();
+  }
+}
+
+/** A step as a record of its own: about a person under their address, about anything else under its key. */
+function recordOf(step: Step): Pick<AuditEntry, 'action' | 'subject' | 'before' | 'after'> {
+  const { kind, action, key, before, after } = readable(step);
+  const verb = `${THINGS[kind] ?? kind}.${VERBS[action]}`;
+  if (!OF_PEOPLE.has(kind)) return { action: verb, subject: key, before, after };
+  const person = (before ?? after)?.email;
+  return { action: verb, subject: String(person), before: beside(before), after: beside(after) };
+}
+
+/** What a step about a person says beside whom it is about; nothing of an administrator. */
+function beside(record: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
+  const { email: _, ...rest } = record ?? {};
+  return Object.keys(rest).length === 0 ? undefined : rest;
 }
 
 export async function recordRefused(tx: Tx, occasion: Occasion): Promise<void> {
@@ -51,7 +82,12 @@ export async function recordRefused(tx: Tx, occasion: Occasion): Promise<void> {
 }
 
 function named({ actor, code, requestId }: Occasion): Pick<AuditEntry, 'actor' | 'appCode' | 'requestId'> {
-  return { actor: typeof actor === 'string' ? actor : `user:${actor.email}`, appCode: code, requestId };
+  return { actor: nameOf(actor), appCode: code, requestId };
+}
+
+function nameOf(actor: Actor): string {
+  if (typeof actor === 'string') return actor;
+  return 'key' in actor ? `key:${actor.key}` : `user:${actor.email}`;
 }
 
 const PART = 2000;

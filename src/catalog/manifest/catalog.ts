@@ -1,7 +1,8 @@
 /** The plan's first half: entities, permissions and roles. What is wanted, what that changes, what speaks against it. Pure. */
 
+import { nearest } from '../../nearest.ts';
 import { isSystemRecord } from '../system.ts';
-import type { Faults } from './fields.ts';
+import { type Faults, SUGGESTIONS } from './fields.ts';
 import { byCode, type Manifest, type ManifestPermission, type ManifestRole, type Section } from './format.ts';
 import { type Catalog, levelFits } from './state.ts';
 import { Steps } from './steps.ts';
@@ -205,9 +206,6 @@ export function levelsOf({ type }: ManifestPermission): string {
 /** What a section's records are called. */
 const THINGS: Partial<Record<Section, string>> = { roles: 'role', notificationTypes: 'notification type' };
 
-/** So many faults may come with a guess at what was meant. */
-const SUGGESTIONS = 50;
-
 /** A reference to what is not there, with the nearest name that is. Silent when the manifest names it but with a fault. */
 export function noteUnknown(
   manifest: Manifest,
@@ -244,35 +242,4 @@ function checkSystemRecords(plan: CatalogPlan, manifest: Manifest, faults: Fault
       code: 'SYSTEM_RECORD',
     });
   }
-}
-
-/** The known code that a misspelling most likely meant, or null. Looks at a bounded number of codes. */
-function nearest(code: string, known: Iterable<string>): string | null {
-  if (code.length > 48) return null;
-  let best: string | null = null;
-  let least = Math.min(3, Math.ceil(code.length / 3) + 1);
-  let looked = 0;
-  for (const candidate of known) {
-    if (++looked > 500) break;
-    if (Math.abs(candidate.length - code.length) >= least) continue;
-    const distance = editDistance(code.toLowerCase(), candidate.toLowerCase());
-    if (distance < least) {
-      least = distance;
-      best = candidate;
-    }
-  }
-  return best;
-}
-
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const swap = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(swap, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }

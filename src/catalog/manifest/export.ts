@@ -19,7 +19,13 @@ import type { Catalog, People } from './state.ts';
 
 /** A manifest as JSON has it: exactly what `apply` takes as `application/json`. */
 export interface ExportedManifest {
-  application: { code: string; name: string; description?: string; supportedLanguages?: readonly string[] };
+  application: {
+    code: string;
+    name: string;
+    description?: string;
+    supportedLanguages?: readonly string[];
+    strictCodes?: true;
+  };
   entities: readonly { code: string; name: string; description?: string; idLabel?: string; listEndpoint?: string }[];
   permissions: readonly {
     code: string;
@@ -69,10 +75,13 @@ export interface ExportedManifest {
 
 /** Puts what was loaded in order. `catalog.application` is there. */
 export function toManifest(catalog: Catalog & { application: object }, people: People): ExportedManifest {
-  const { code, name, description, supportedLanguages } = catalog.application as NonNullable<Catalog['application']>;
+  const { code, name, description, supportedLanguages, strictCodes } = catalog.application as NonNullable<
+    Catalog['application']
+  >;
   const languages = supportedLanguages.length > 0 ? { supportedLanguages } : {};
+  const strict = strictCodes ? { strictCodes } : {};
   return {
-    application: { ...given({ code, name, description }), ...languages },
+    application: { ...given({ code, name, description }), ...languages, ...strict },
     entities: sorted(catalog.entities.values()).map((entity) => {
       const { listEndpoint, idLabel } = entity;
       return given({ code: entity.code, name: entity.name, description: entity.description, idLabel, listEndpoint });

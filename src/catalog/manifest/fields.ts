@@ -1,6 +1,7 @@
 /** Reads the fields of one record of a manifest: what is there, what fits, what is unknown. Every fault is noted, none thrown. */
 
 import { hasForbiddenCharacters, isLongerThan } from '../../grammar.ts';
+import { nearest } from '../../nearest.ts';
 import type { Fault, Path, Plain, PlainMap } from './format.ts';
 
 /** Whether a text fits; the sentence says what would. */
@@ -8,6 +9,9 @@ export interface Rule {
   test(text: string): boolean;
   says: string;
 }
+
+/** So many faults may come with a guess at what was meant. */
+export const SUGGESTIONS = 50;
 
 /** The faults of one manifest. Noting goes on, so that a person mends all of them at once; beyond the bound it only counts. */
 export class Faults {
@@ -18,6 +22,14 @@ export class Faults {
   add(path: Path, message: string, more: Omit<Fault, 'path' | 'message'> = {}): void {
     if (this.list.length < Faults.BOUND) this.list.push({ path, message, ...more });
     else this.#dropped++;
+  }
+
+  /** A name that is none of `known`, with the nearest of them. `thing` says what it is not. */
+  addUnknown(path: Path, thing: string, known: readonly string[]): void {
+    // Help for a misspelling or two: with hundreds of faults it would only cost time.
+    const near = this.list.length < SUGGESTIONS ? nearest(String(path.at(-1)), known) : null;
+    const hint = near === null ? '; known' : `; did you mean ${near}? Known`;
+    this.add(path, `is no ${thing}${hint} are ${known.join(', ')}`);
   }
 
   /** How many were found beyond the bound. */
@@ -44,7 +56,7 @@ export class Fields {
       return null;
     }
     for (const name of Object.keys(value)) {
-      if (!known.includes(name)) faults.add([...path, name], `is no field here; known are ${known.join(', ')}`);
+      if (!known.includes(name)) faults.addUnknown([...path, name], 'field here', known);
     }
     return new Fields(value, path, faults);
   }

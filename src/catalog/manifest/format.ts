@@ -3,7 +3,7 @@
  *
  * - A section that is absent is left alone, with `prune` too. An empty one (`admins: []`) names nothing.
  * - A record that is named is described whole: an optional field that is absent has its default. A role's `permissions`
- *   and the application's `supportedLanguages` are such fields.
+ *   and the application's `supportedLanguages` and `strictCodes` are such fields.
  * - Without `prune` nothing that is not named is taken away. With it, whatever a present section does not name goes.
  * - The same thing named twice is refused, also an address in two spellings.
  */
@@ -22,6 +22,7 @@ export interface ManifestApplication {
   description: string | null;
   /** In the order given; empty means no restriction. */
   supportedLanguages: readonly string[];
+  strictCodes: boolean;
 }
 
 export interface ManifestEntity {

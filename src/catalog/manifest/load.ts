@@ -93,8 +93,8 @@ export async function loadCatalog(tx: Tx, code: string, withTemplates: boolean):
       if (access !== null) roles.get(role)?.permissions.set(permission, access);
     }
   }
-  const { id, name, description, languages } = row;
-  const application = described({ code, name, description, supportedLanguages: languages });
+  const { id, name, description, languages, strictCodes } = row;
+  const application = described({ code, name, description, supportedLanguages: languages, strictCodes });
   if (withTemplates) await loadTemplates(tx, id, templates);
   return { id, application, ...catalog };
 }

@@ -173,9 +173,12 @@ async function load(tx: Tx, code: string): Promise<ExportedManifest | null> {
   return toManifest({ ...catalog, application }, await loadEverybody(tx, id));
 }
 
-/** Rules 1 and 2 on rows of this very transaction: a revoked SuperAdmin's next apply fails (contract 4). */
+/**
+ * Rules 1 and 2 on rows of this very transaction: a revoked SuperAdmin's next apply fails. Of a key the configuration says what
+ * it may, and there is no row to look at.
+ */
 async function judge(tx: Tx, actor: Actor): Promise<UsherError | null> {
-  return typeof actor === 'string' ? null : await mayApply(tx, actor.email);
+  return typeof actor === 'object' && 'email' in actor ? await mayApply(tx, actor.email) : null;
 }
 
 /** All faults as one error: the reason that they share, else VALIDATION_FAILED. */

@@ -8,6 +8,7 @@ import {
   isSlug,
   isStorableUrl,
   normalizeEmail,
+  RULES,
 } from '../../grammar.ts';
 import { describe, type Faults, Fields, isMap, prose, type Rule, readText, words } from './fields.ts';
 import {
@@ -34,21 +35,21 @@ import { templateKey } from './templates.ts';
 
 const SLUG: Rule = {
   test: isSlug,
-  says: 'is no code: lower-case letters and digits, with single . _ - between them, at most 64 characters',
+  says: `is no code: ${RULES.slug}`,
 };
-const APPLICATION: Rule = { test: isApplicationCode, says: `${SLUG.says}; inbox, stream and preferences are taken` };
+const APPLICATION: Rule = { test: isApplicationCode, says: `is no application code: ${RULES.applicationCode}` };
 const PERMISSION: Rule = {
   test: isPermissionCode,
-  says: 'is no permission code: letters and digits, with single . _ - between them, at most 128 characters',
+  says: `is no permission code: ${RULES.permissionCode}`,
 };
 const RESOURCE_ID: Rule = {
   test: isResourceId,
-  says: 'is empty, longer than 256 characters, or holds control characters',
+  says: `must be ${RULES.resourceId}`,
 };
-const LANGUAGE: Rule = { test: isLanguageCode, says: 'is no language code such as cs, en or pt-br' };
+const LANGUAGE: Rule = { test: isLanguageCode, says: `must be ${RULES.language}` };
 const URL: Rule = {
   test: (text) => isStorableUrl(text, true),
-  says: 'is no absolute http or https URL without credentials, of at most 2048 characters',
+  says: `must be ${RULES.url}`,
 };
 const DESCRIPTION = words(TEXT_LIMITS.description, true);
 const LEVELS = ['allowed', 'view', 'edit'] as const;
@@ -61,7 +62,7 @@ export function readManifest(value: Plain, faults: Faults): Manifest | null {
   }
   for (const name of Object.keys(value)) {
     if (name !== 'application' && !SECTIONS.includes(name as Section)) {
-      faults.add([name], `is no section; known are application, ${SECTIONS.join(', ')}`);
+      faults.addUnknown([name], 'section', ['application', ...SECTIONS]);
     }
   }
   const sections = Fields.of(value, [], faults, Object.keys(value));
@@ -114,16 +115,26 @@ function readSection<T>(
 
 function readApplication(value: Plain | undefined, faults: Faults): ManifestApplication | null {
   if (value === undefined) {
-    faults.add([], 'application is missing: application: {code, name, description?, supportedLanguages?}');
+    faults.add(
+      [],
+      'application is missing: application: {code, name, description?, supportedLanguages?, strictCodes?}',
+    );
     return null;
   }
-  const fields = Fields.of(value, ['application'], faults, ['code', 'name', 'description', 'supportedLanguages']);
+  const fields = Fields.of(value, ['application'], faults, [
+    'code',
+    'name',
+    'description',
+    'supportedLanguages',
+    'strictCodes',
+  ]);
   if (fields === null) return null;
   const code = fields.text('code', APPLICATION);
   const name = fields.optional('name', words(TEXT_LIMITS.name));
   const description = fields.optional('description', DESCRIPTION);
   const supportedLanguages = readTexts(fields, 'supportedLanguages', LANGUAGE, faults);
-  return code === null ? null : { code, name, description, supportedLanguages };
+  const strictCodes = fields.flag('strictCodes') ?? false;
+  return code === null ? null : { code, name, description, supportedLanguages, strictCodes };
 }
 
 /** A list of texts, each once. What does not fit is left out and noted. */
@@ -246,7 +257,7 @@ function readEmail(value: Plain | undefined, path: Path, faults: Faults): string
   const text = readText(value, path, { test: () => true, says: '' }, faults);
   if (text === null) return null;
   const email = normalizeEmail(text);
-  if (email === null) faults.add(path, `${describe(text)} is no e-mail address`);
+  if (email === null) faults.add(path, `${describe(text)} must be ${RULES.email}`);
   return email;
 }
 

@@ -1,13 +1,16 @@
 /** The three methods: a request's bytes in, an answer's bytes out. Every rule about questions is the engine's. */
 
+import { fromBinary } from '@bufbuild/protobuf';
+import { BulkCheckRequestSchema } from '../../gen/usher/permission/v1/permission_pb.ts';
 import { answerBulk, type BulkAnswer, peekBulk, reached, readPermissions } from '../bulk.ts';
 import { questionKey } from '../decisions.ts';
 import type { Engine } from '../engine.ts';
 import { DENIED } from '../evaluate.ts';
 import { isAllowed, PROTO_FIELDS, parseRevision, readQuestion, readSubject } from '../question.ts';
 import { ANY_REVISION, type Decision, type Mark, type Question } from '../types.ts';
+import { atDoor, type CodePaths } from '../unknown-codes.ts';
 import type { AskedCheck } from './asked.ts';
-import type { Handle } from './bridge.ts';
+import type { Handle, Work } from './bridge.ts';
 import { readBulk, readCheck, readEffective } from './codec.ts';
 import { CheckAnswers, writeBulk, writeEffective } from './codec-answers.ts';
 import { memoText, type RequestMemo } from './memo.ts';
@@ -33,6 +36,22 @@ export function createMethods(engine: Asked, memo: Pick<RequestMemo, 'get' | 'pu
     return cached;
   }
 
+  function check(asked: AskedCheck, text: string): Buffer | Work {
+    const question = readQuestion(asked, PROTO_FIELDS);
+    const minRevision = readMinRevision(asked.minRevision);
+    if (engine.isReached(minRevision)) {
+      const decision = question === null ? DENIED : peek(question, asked, text);
+      if (decision !== null) return answers.get(isAllowed(decision, asked.level), decision, engine.revision);
+    }
+    return async () => {
+      const { decision, revision } =
+        question === null
+          ? { decision: DENIED, revision: await reached(engine, minRevision) }
+          : await engine.check(question, { minRevision });
+      return answers.get(isAllowed(decision, asked.level), decision, revision);
+    };
+  }
+
   return {
     Check: (request) => {
       const text = memoText(request);
@@ -41,20 +60,11 @@ export function createMethods(engine: Asked, memo: Pick<RequestMemo, 'get' | 'pu
         const decision = engine.recall(remembered.key);
         if (decision !== null) return answers.get(isAllowed(decision, remembered.level), decision, engine.revision);
       }
-      const asked = readCheck(request, text);
-      const question = readQuestion(asked, PROTO_FIELDS);
-      const minRevision = readMinRevision(asked.minRevision);
-      if (engine.isReached(minRevision)) {
-        const decision = question === null ? DENIED : peek(question, asked, text);
-        if (decision !== null) return answers.get(isAllowed(decision, asked.level), decision, engine.revision);
+      try {
+        return later(check(readCheck(request, text), text), PATHS);
+      } catch (error) {
+        throw atDoor(error, PATHS);
       }
-      return async () => {
-        const { decision, revision } =
-          question === null
-            ? { decision: DENIED, revision: await reached(engine, minRevision) }
-            : await engine.check(question, { minRevision });
-        return answers.get(isAllowed(decision, asked.level), decision, revision);
-      };
     },
 
     BulkCheck: (request) => {
@@ -64,22 +74,43 @@ export function createMethods(engine: Asked, memo: Pick<RequestMemo, 'get' | 'pu
       const minRevision = readMinRevision(asked.minRevision);
       const write = ({ decisions, revision }: BulkAnswer): Buffer =>
         writeBulk(codes.all, decisions, asked.level, revision);
-      const answer = peekBulk(engine, subject, codes, minRevision);
-      if (answer !== null) return write(answer);
-      return async () => write(await answerBulk(engine, subject, codes, { minRevision }));
+      const paths: CodePaths = { ...PATHS, permission: (code: string) => `permissions[${indexOf(request, code)}]` };
+      try {
+        const answer = peekBulk(engine, subject, codes, minRevision);
+        if (answer !== null) return write(answer);
+      } catch (error) {
+        throw atDoor(error, paths);
+      }
+      return later(async () => write(await answerBulk(engine, subject, codes, { minRevision })), paths);
     },
 
     Effective: (request) => {
       const asked = readEffective(request);
       const subject = readSubject(asked, PROTO_FIELDS);
       const minRevision = readMinRevision(asked.minRevision);
-      return async () => {
+      return later(async () => {
         if (subject === null) return writeEffective([], await reached(engine, minRevision));
         const { items, revision } = await engine.effective(subject, { minRevision });
         return writeEffective(items, revision);
-      };
+      }, PATHS);
     },
   };
+}
+
+const PATHS: CodePaths = { resourceType: PROTO_FIELDS.resourceType, permission: () => PROTO_FIELDS.permission };
+
+/** An answer whose failure, if it comes later, names an unknown code as the protocol calls its field. */
+function later(answer: Buffer | Work, paths: CodePaths): Buffer | Work {
+  if (typeof answer !== 'function') return answer;
+  return () =>
+    answer().catch((error: unknown) => {
+      throw atDoor(error, paths);
+    });
+}
+
+/** Where the code stands in the list as it was sent, repetitions counted. */
+function indexOf(request: Buffer, code: string): number {
+  return fromBinary(BulkCheckRequestSchema, request).permissions.indexOf(code);
 }
 
 function readMinRevision(text: string): Mark {

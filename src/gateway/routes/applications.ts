@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { ApplicationRecord } from '../../catalog/applications.ts';
 import { codeResponse, noContent, successData } from '../envelopes.ts';
 import { AppParams, applicationCode, description, id, name, readOnly, text, timestamp } from '../fields.ts';
-import { anyApplication, applicationLevel, managerOfAll, signedIn } from '../guards.ts';
+import { anyAdministrator, applicationLevel, managerOfAll, signedIn } from '../guards.ts';
 import { answer, defineRoute, type Route } from '../route.ts';
 
 const Application = z.strictObject({
@@ -13,6 +13,9 @@ const Application = z.strictObject({
   name: z.string(),
   description: z.string().nullable(),
   supportedLanguages: z.array(z.string()).meta({ description: 'In the order given; empty: no restriction.' }),
+  strictCodes: z
+    .boolean()
+    .meta({ description: 'Whether questions that name an unknown permission or resource type are refused.' }),
   createdAt: timestamp,
   updatedAt: timestamp,
 });
@@ -24,6 +27,11 @@ const supportedLanguages = z
   .refine((codes) => new Set(codes).size === codes.length, 'must name each language once')
   .meta({ description: 'Codes of the language registry. A list that is sent replaces the whole stored one.' });
 
+const strictCodes = z.boolean().meta({
+  description:
+    'Refuses a question that names a permission which the application does not define, or a resource type that its catalog (once it has an entry) does not list: 400 UNKNOWN_CODE. Default false.',
+});
+
 function shown({ createdAt, updatedAt, ...application }: ApplicationRecord): z.output<typeof Application> {
   return { ...application, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
 }
@@ -33,7 +41,8 @@ const listApplications = defineRoute({
   path: '/api/applications',
   tag: 'Applications',
   summary: 'The applications that the caller may view',
-  guard: anyApplication,
+  description: 'Empty for a panel user without a level on any.',
+  guard: anyAdministrator,
   envelope: successData,
   status: 200,
   response: z.array(Application),
@@ -53,6 +62,7 @@ const createApplication = defineRoute({
     name,
     description: description.optional(),
     supportedLanguages: supportedLanguages.optional(),
+    strictCodes: strictCodes.optional(),
   }),
   envelope: successData,
   status: 201,
@@ -96,6 +106,7 @@ const changeApplication = defineRoute({
     name: name.optional(),
     description: description.optional(),
     supportedLanguages: supportedLanguages.optional(),
+    strictCodes: strictCodes.optional(),
     code: z.string().optional().meta({ description: 'Cannot be changed; only the present one may be sent.' }),
     id: readOnly,
     createdAt: readOnly,

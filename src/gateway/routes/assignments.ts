@@ -1,14 +1,15 @@
 /** Which roles people hold (contract 5). */
 
 import { z } from 'zod';
-import type { AssignedRole, HolderRow } from '../../catalog/assignments.ts';
-import { successData } from '../envelopes.ts';
-import { AppParams, id, idParam, MemberParams, search, timestamp } from '../fields.ts';
+import type { AssignedRole, HolderRow, WantedRoles } from '../../catalog/assignments.ts';
+import { noContent, successData } from '../envelopes.ts';
+import { AppParams, id, idParam, MemberParams, search, slug, timestamp } from '../fields.ts';
 import { applicationLevel } from '../guards.ts';
 import { paged, pagedData, pageOf, pageParams, pageSchema } from '../paging.ts';
 import { answer, defineRoute, type Route } from '../route.ts';
 
-const Assigned = z.array(z.strictObject({ id, code: z.string(), description: z.string().nullable() }));
+const AssignedOne = z.strictObject({ id, code: z.string(), description: z.string().nullable() });
+const Assigned = z.array(AssignedOne);
 
 function shown(roles: readonly AssignedRole[]): z.output<typeof Assigned> {
   return roles.map(({ id, code, description }) => ({ id, code, description }));
@@ -43,18 +44,102 @@ const replaceUserRoles = defineRoute({
   refusal: 'user_roles.replaced.refused',
   params: MemberParams,
   headers: ['if-match'],
-  body: z.strictObject({ roleIds: z.array(id).max(1000) }),
+  body: z
+    .strictObject({
+      roleIds: z.array(id).max(1000).optional(),
+      roles: z.array(slug).max(1000).optional().meta({ description: 'Codes, in place of the ids.' }),
+    })
+    .refine(({ roleIds, roles }) => roleIds !== undefined || roles !== undefined, {
+      path: ['roleIds'],
+      message: 'is required: send roleIds, or roles (their codes)',
+    })
+    .refine(({ roleIds, roles }) => roleIds === undefined || roles === undefined, {
+      path: ['roles'],
+      message: 'send either roles or roleIds',
+    }),
   limit: 'list',
   envelope: successData,
   status: 200,
   response: Assigned,
   errors: ['NOT_FOUND', 'FORBIDDEN', 'UNKNOWN_REFERENCE', 'STALE'],
-  example: { body: { roleIds: [3, 8] } },
+  example: { body: { roles: ['accountant', 'reader'] } },
   handle: async ({ assignments }, input) => {
     const { appCode, email } = input.params;
     const ifMatch = input.header('if-match');
-    const { result, revision } = await assignments.replaceRoles(appCode, email, input.body.roleIds, ifMatch, input);
+    const { result, revision } = await assignments.replaceRoles(
+      appCode,
+      email,
+      wantedRoles(input.body),
+      ifMatch,
+      input,
+    );
     return answer(shown(result.roles), { etag: result.etag, revision });
+  },
+});
+
+function wantedRoles(body: { roleIds?: number[] | undefined; roles?: string[] | undefined }): WantedRoles {
+  if (body.roles !== undefined) return { field: 'roles', references: body.roles };
+  return { field: 'roleIds', references: body.roleIds ?? [] };
+}
+
+const DELEGATION =
+  'Also before the user has a record. In `auth` for SuperAdmins, and within the same limits as the replacement for who manages every application.';
+
+const addUserRole = defineRoute({
+  method: 'post',
+  path: '/api/users/:email/apps/:appCode/roles',
+  tag: 'Users',
+  summary: 'Give a user one role in an application',
+  description: `Leaves the other roles alone, whoever writes them at the same time; 200 when the user holds it already. ${DELEGATION}`,
+  guard: applicationLevel('edit', { delegated: true }),
+  refusal: 'assignment.created.refused',
+  params: MemberParams,
+  body: z
+    .strictObject({
+      roleId: id.optional(),
+      role: slug.optional().meta({ description: 'The code, in place of the id.' }),
+    })
+    .refine(({ roleId, role }) => (roleId === undefined) !== (role === undefined), {
+      path: ['role'],
+      message: 'send either role (its code) or roleId',
+    }),
+  envelope: successData,
+  status: [201, 200],
+  response: AssignedOne,
+  errors: ['NOT_FOUND', 'FORBIDDEN', 'UNKNOWN_REFERENCE'],
+  example: { body: { role: 'accountant' } },
+  handle: async ({ assignments }, input) => {
+    const { appCode, email } = input.params;
+    const { roleId, role } = input.body;
+    const reference = roleId ?? role;
+    if (reference === undefined) throw new Error('the schema asks for one of both');
+    const { result, revision } = await assignments.addRole(appCode, email, reference, input);
+    const [shownRole] = shown([result.role]);
+    const location = `/api/users/${encodeURIComponent(email)}/apps/${appCode}/roles/${result.role.code}`;
+    return answer(shownRole as z.output<typeof AssignedOne>, {
+      revision,
+      ...(result.made ? { status: 201, location } : { status: 200 }),
+    });
+  },
+});
+
+const removeUserRole = defineRoute({
+  method: 'delete',
+  path: '/api/users/:email/apps/:appCode/roles/:roleCode',
+  tag: 'Users',
+  summary: 'Take one role in an application from a user',
+  description:
+    'Leaves the other roles alone, whoever writes them at the same time. 404 when the user does not hold it.',
+  guard: applicationLevel('edit', { delegated: true }),
+  refusal: 'assignment.removed.refused',
+  params: z.strictObject({ ...MemberParams.shape, roleCode: z.string().meta({ description: "The role's code." }) }),
+  envelope: noContent,
+  status: 204,
+  errors: ['NOT_FOUND', 'FORBIDDEN'],
+  handle: async ({ assignments }, input) => {
+    const { appCode, email, roleCode } = input.params;
+    const { revision } = await assignments.removeRole(appCode, email, roleCode, input);
+    return answer(undefined, { revision });
   },
 });
 
@@ -89,4 +174,10 @@ const listHolders = defineRoute({
   },
 });
 
-export const assignmentRoutes: readonly Route[] = [readUserRoles, replaceUserRoles, listHolders];
+export const assignmentRoutes: readonly Route[] = [
+  readUserRoles,
+  replaceUserRoles,
+  addUserRole,
+  removeUserRole,
+  listHolders,
+];

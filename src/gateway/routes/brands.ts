@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { BrandRow } from '../../brands/brands.ts';
-import { isHostName } from '../../grammar.ts';
+import { isHostName, RULES } from '../../grammar.ts';
 import { noContent, successData } from '../envelopes.ts';
 import { email, id, idParam, line, name, readOnly, slug, storableUrl, text, timestamp } from '../fields.ts';
 import { panelEntry, superAdmin } from '../guards.ts';
@@ -42,7 +42,7 @@ const colour = z
   .regex(/^#[0-9a-fA-F]{6}$/, 'must be a colour such as #1a2b3c')
   .nullable();
 
-const host = z.string().refine(isHostName, 'must be a host name or an IP address');
+const host = z.string().refine(isHostName, `must be ${RULES.hostName}`);
 
 const smtpFields = {
   secure: z.boolean().meta({ description: 'TLS from the first byte (port 465); without it STARTTLS.' }),

@@ -32,14 +32,14 @@ const check = defineRoute({
   tag: 'Checks',
   summary: 'Check one permission of a user',
   description:
-    'Answers whether the user holds the permission in the application, globally or for one record. An unknown application or permission is denied. An error is not an answer: treat the user as denied for this request.',
+    'Answers whether the user holds the permission in the application, globally or for one record. An unknown application is denied, and so is an unknown permission unless the application has `strictCodes` (UNKNOWN_CODE). An error is not an answer: treat the user as denied for this request.',
   guard: key('check'),
   headers: ['usher-min-revision'],
   body: CheckQuestion,
   envelope: successData,
   status: 200,
   response: z.object({ allowed: z.boolean() }),
-  errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION'],
+  errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
   example: {
     body: { email: 'jana@example.com', app: 'crm', permission: 'contacts.export' },
     response: { allowed: true },
@@ -79,7 +79,7 @@ const bulkCheck = defineRoute({
   envelope: successData,
   status: 200,
   response: z.record(z.string(), z.boolean()),
-  errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION'],
+  errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
   example: {
     body: { email: 'jana@example.com', app: 'crm', permissions: ['contacts.export', 'contacts.delete'] },
     response: { 'contacts.export': true, 'contacts.delete': false },
@@ -110,7 +110,7 @@ const effective = defineRoute({
   envelope: successData,
   status: 200,
   response: z.array(EffectivePermission),
-  errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION'],
+  errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
   example: {
     body: { email: 'jana@example.com', app: 'crm', resourceType: 'contact', resourceId: '42' },
     response: [

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { EntityRecord } from '../../catalog/entities.ts';
-import { isStorableUrl } from '../../grammar.ts';
+import { isStorableUrl, RULES } from '../../grammar.ts';
 import { bare, noContent, successData } from '../envelopes.ts';
 import { AppParams, description, id, idParam, line, name, readOnly, slug, timestamp } from '../fields.ts';
 import { applicationLevel } from '../guards.ts';
@@ -24,7 +24,7 @@ const fields = {
   idLabel: line(200).nullable().optional(),
   listEndpoint: z
     .string()
-    .refine((url) => isStorableUrl(url, true), 'must be an absolute http or https URL without credentials')
+    .refine((url) => isStorableUrl(url, true), `must be ${RULES.url}`)
     .nullable()
     .optional()
     .meta({ description: 'Answers the existing records of this type.' }),

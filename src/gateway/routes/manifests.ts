@@ -8,6 +8,7 @@ import { rawText } from '../bodies.ts';
 import { JSON_TYPE, type JsonSchema, successData, successDataWithProgress, type ValueEnvelope } from '../envelopes.ts';
 import { applicationLevel, superAdmin } from '../guards.ts';
 import { DEADLINE_MS } from '../limits.ts';
+import { isKeyCaller, orKey } from '../or-key.ts';
 import { accessLevel } from '../questions.ts';
 import { answer, defineRoute, type Route } from '../route.ts';
 
@@ -48,9 +49,9 @@ const applyManifest = defineRoute({
     'Compares the manifest with what is there and carries the difference out in one transaction; applying it twice changes',
     'nothing. A section that is absent is left alone; what a section does not name stays, unless `prune` is set. Every fault',
     'is reported at once: `details.issues` with `path`, `message`, `line` and `column`. With `Accept: application/x-ndjson`',
-    'lines of `{"progress": {"done", "total"}}` come first.',
+    'lines of `{"progress": {"done", "total"}}` come first. A key with the scope `manifest` may apply what a SuperAdmin may, to `auth` too.',
   ].join(' '),
-  guard: superAdmin,
+  guard: orKey('manifest', superAdmin),
   refusal: 'manifest.applied.refused',
   query: z.strictObject({
     dryRun: flag.meta({ description: 'Answer the plan and change nothing.' }),
@@ -85,7 +86,7 @@ const applyManifest = defineRoute({
   },
   handle: async ({ manifests }, { caller, query, body, requestId, signal, progress }) => {
     const { plan, revision } = await manifests.apply(body.text, {
-      actor: { email: caller.email },
+      actor: isKeyCaller(caller) ? caller : { email: caller.email },
       dryRun: query.dryRun === 'true',
       prune: query.prune === 'true',
       requestId,
@@ -120,6 +121,7 @@ const ManifestAnswer = z.strictObject({
     name: z.string(),
     description,
     supportedLanguages: z.array(z.string()).optional(),
+    strictCodes: z.literal(true).optional(),
   }),
   entities: named({
     name: z.string(),
@@ -184,7 +186,7 @@ const exportManifest = defineRoute({
   summary: 'The application as a manifest',
   description:
     'What `POST /api/manifests/apply` takes: applied with `prune` it brings exactly this state about. In a stable order.',
-  guard: applicationLevel('view'),
+  guard: orKey('manifest', applicationLevel('view')),
   params: z.strictObject({ appCode: z.string() }),
   envelope: manifestEnvelope,
   status: 200,

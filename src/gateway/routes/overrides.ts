@@ -4,7 +4,18 @@ import { z } from 'zod';
 import type { OverrideRow, PlacedOverrideRow } from '../../catalog/overrides.ts';
 import { Level } from '../../engine/types.ts';
 import { successData } from '../envelopes.ts';
-import { id, MemberParams, permissionSet, readOnly, resourceId, search, slug, timestamp } from '../fields.ts';
+import {
+  id,
+  MemberParams,
+  namedPermission,
+  permissionOf,
+  permissionSet,
+  readOnly,
+  resourceId,
+  search,
+  slug,
+  timestamp,
+} from '../fields.ts';
 import { applicationLevel } from '../guards.ts';
 import { keyedPage, keyedPageParams, pagedData, pageSchema } from '../paging.ts';
 import { accessLevel, LEVEL_NAMES, LEVELS } from '../questions.ts';
@@ -68,12 +79,7 @@ const replaceOverrides = defineRoute({
   headers: ['if-match'],
   body: z.strictObject({
     permissions: permissionSet(
-      z.strictObject({
-        permissionId: id,
-        granted: z.boolean(),
-        accessLevel: accessLevel.nullish(),
-        code: readOnly,
-      }),
+      z.strictObject({ ...namedPermission, granted: z.boolean(), accessLevel: accessLevel.nullish(), code: readOnly }),
     ),
   }),
   limit: 'list',
@@ -84,11 +90,11 @@ const replaceOverrides = defineRoute({
     ...(['NOT_FOUND', 'FORBIDDEN', 'UNKNOWN_REFERENCE', 'INVALID_ACCESS_LEVEL'] as const),
     ...(['GLOBAL_PERMISSION', 'UNKNOWN_RESOURCE_TYPE', 'STALE'] as const),
   ],
-  example: { body: { permissions: [{ permissionId: 7, granted: true, accessLevel: 'view' }] } },
+  example: { body: { permissions: [{ permission: 'invoice.read', granted: true, accessLevel: 'view' }] } },
   handle: async ({ overrides }, input) => {
     const { appCode, email, ...resource } = input.params;
-    const wanted = input.body.permissions.map(({ permissionId, granted, accessLevel: level }) => ({
-      permissionId,
+    const wanted = input.body.permissions.map(({ granted, accessLevel: level, ...item }) => ({
+      permission: permissionOf(item),
       granted,
       level: level === null || level === undefined ? undefined : LEVELS[level],
     }));

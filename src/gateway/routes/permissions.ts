@@ -1,7 +1,7 @@
 /** Permissions of an application (specification, "Permission"; contract 5). */
 
 import { z } from 'zod';
-import type { PermissionRecord } from '../../catalog/permissions.ts';
+import type { Parent, PermissionRecord } from '../../catalog/permissions.ts';
 import { noContent, successData } from '../envelopes.ts';
 import { AppParams, description, id, idParam, line, permissionCode, readOnly, timestamp } from '../fields.ts';
 import { applicationLevel } from '../guards.ts';
@@ -25,8 +25,33 @@ const fields = {
   description: description.optional(),
   groupName: line(200).nullable().optional().meta({ description: 'Under what the panel lists it.' }),
   parentPermissionId: id.nullable().optional().meta({ description: "Place in the panel's tree; decides nothing." }),
+  parentPermission: permissionCode
+    .nullable()
+    .optional()
+    .meta({ description: "The parent's code, in place of its id." }),
   global: z.boolean().optional().meta({ description: 'True: overrides for single resources are ignored.' }),
 };
+
+interface ParentFields {
+  parentPermissionId?: number | null | undefined;
+  parentPermission?: string | null | undefined;
+}
+
+const ONE_PARENT = {
+  path: ['parentPermissionId'],
+  message: 'send either parentPermissionId or parentPermission (its code)',
+};
+
+function hasOneParent({ parentPermissionId, parentPermission }: ParentFields): boolean {
+  return parentPermissionId === undefined || parentPermission === undefined;
+}
+
+/** Undefined where the body does not say. */
+function parentOf({ parentPermissionId, parentPermission }: ParentFields): Parent | undefined {
+  if (parentPermissionId === null || parentPermission === null) return null;
+  if (parentPermissionId !== undefined) return { field: 'parentPermissionId', reference: parentPermissionId };
+  return parentPermission === undefined ? undefined : { field: 'parentPermission', reference: parentPermission };
+}
 
 const PermissionParams = z.strictObject({ ...AppParams.shape, permissionId: idParam });
 
@@ -65,15 +90,17 @@ const createPermission = defineRoute({
   guard: applicationLevel('edit'),
   refusal: 'permission.created.refused',
   params: AppParams,
-  body: z.strictObject({ code: permissionCode, type, ...fields }),
+  body: z.strictObject({ code: permissionCode, type, ...fields }).refine(hasOneParent, ONE_PARENT),
   envelope: successData,
   status: 201,
   response: Permission,
   errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'UNKNOWN_REFERENCE'],
-  example: { body: { code: 'invoice.read', type: 'tiered', groupName: 'Invoices', parentPermissionId: 7 } },
+  example: {
+    body: { code: 'invoice.read', type: 'tiered', groupName: 'Invoices', parentPermission: 'invoice.access' },
+  },
   handle: async ({ permissions }, input) => {
     const { appCode } = input.params;
-    const { type: wanted, description: about, groupName, parentPermissionId, global, code } = input.body;
+    const { type: wanted, description: about, groupName, global, code } = input.body;
     const { result, revision } = await permissions.create(
       appCode,
       {
@@ -81,7 +108,7 @@ const createPermission = defineRoute({
         tiered: wanted === 'tiered',
         description: about ?? null,
         groupName: groupName ?? null,
-        parentPermissionId: parentPermissionId ?? null,
+        parent: parentOf(input.body) ?? null,
         global: global ?? false,
       },
       input,
@@ -99,21 +126,24 @@ const changePermission = defineRoute({
   guard: applicationLevel('edit'),
   refusal: 'permission.changed.refused',
   params: PermissionParams,
-  body: z.strictObject({
-    type: type.optional(),
-    ...fields,
-    code: z.string().optional().meta({ description: 'Cannot be changed; only the present one may be sent.' }),
-    id: readOnly,
-    createdAt: readOnly,
-    updatedAt: readOnly,
-  }),
+  body: z
+    .strictObject({
+      type: type.optional(),
+      ...fields,
+      code: z.string().optional().meta({ description: 'Cannot be changed; only the present one may be sent.' }),
+      id: readOnly,
+      createdAt: readOnly,
+      updatedAt: readOnly,
+    })
+    .refine(hasOneParent, ONE_PARENT),
   envelope: successData,
   status: 200,
   response: Permission,
   errors: ['NOT_FOUND', 'IMMUTABLE_FIELD', 'UNKNOWN_REFERENCE', 'TYPE_IN_USE', 'SYSTEM_RECORD'],
   example: { body: { description: 'See invoices, or write them.', groupName: 'Finance' } },
   handle: async ({ permissions }, input) => {
-    const { type: wanted, ...change } = input.body;
+    const { type: wanted, parentPermissionId: _, parentPermission: __, ...fields } = input.body;
+    const change = { ...fields, parent: parentOf(input.body) };
     const { appCode, permissionId } = input.params;
     const tiered = wanted === undefined ? undefined : wanted === 'tiered';
     const { result, revision } = await permissions.change(appCode, permissionId, { ...change, tiered }, input);

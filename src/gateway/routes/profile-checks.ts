@@ -31,7 +31,7 @@ const myCheck = defineRoute({
   envelope: bare,
   status: 200,
   response: z.object({ allowed: z.boolean() }),
-  errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION'],
+  errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
   example: { body: { app: 'crm', permission: 'contacts.export' }, response: { allowed: true } },
   quiet: true,
   handle: ({ engine }, input) => {
@@ -54,7 +54,7 @@ const myBulkCheck = defineRoute({
   envelope: bare,
   status: 200,
   response: z.record(z.string(), z.boolean()),
-  errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION'],
+  errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
   example: {
     body: { app: 'crm', permissions: ['contacts.export', 'contacts.delete'] },
     response: { 'contacts.export': true, 'contacts.delete': false },
@@ -82,7 +82,7 @@ const myEffective = defineRoute({
   envelope: bare,
   status: 200,
   response: z.array(MyEffectivePermission),
-  errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION'],
+  errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
   example: {
     body: { app: 'crm' },
     response: [

@@ -106,14 +106,16 @@ const profileOf = defineRoute({
   path: '/api/profile/:email',
   tag: 'Profile',
   summary: "Somebody's profile",
+  description:
+    'Of anybody for SuperAdmins and AppAdmins; for panel users of the users of applications on which they have a level.',
   guard: anyAdministrator,
   params: EmailParams,
   envelope: successData,
   status: 200,
   response: Profile,
-  errors: ['NOT_FOUND'],
+  errors: ['NOT_FOUND', 'NO_APPLICATION_LEVEL'],
   example: { response: EXAMPLE },
-  handle: ({ profiles }, { params }) => profiles.find(params.email),
+  handle: ({ profiles }, { caller, params }) => profiles.findFor(caller.email, params.email),
 });
 
 export const profileRoutes: readonly Route[] = [myProfile, changeMyProfile, profileOf];

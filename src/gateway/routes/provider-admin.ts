@@ -1,7 +1,7 @@
 /** What SuperAdmins do at the identity provider: its e-mail provider and its organizations (contract 8). */
 
 import { z } from 'zod';
-import { isStorableUrl } from '../../grammar.ts';
+import { isStorableUrl, RULES } from '../../grammar.ts';
 import type { IdpOrganization } from '../../provider/organizations.ts';
 import { bare, successData } from '../envelopes.ts';
 import { applicationCode, name } from '../fields.ts';
@@ -131,7 +131,7 @@ const brandOrganization = defineRoute({
       .optional(),
     logoUrl: z
       .string()
-      .refine((url) => isStorableUrl(url, true), 'must be an http or https URL without credentials')
+      .refine((url) => isStorableUrl(url, true), `must be ${RULES.url}`)
       .optional(),
   }),
   envelope: successData,

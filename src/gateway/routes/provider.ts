@@ -121,7 +121,7 @@ const WebhookBody = z
     if (!isLifecycleEvent(body.eventType)) return null;
     const parsed = WebhookEvent.safeParse(body);
     if (parsed.success) return { ...parsed.data, eventType: body.eventType };
-    for (const { path, message } of zodIssues(parsed.error.issues)) {
+    for (const { path, message } of zodIssues(parsed.error.issues, WebhookEvent)) {
       context.addIssue({ code: 'custom', path: path.split('.'), message });
     }
     return z.NEVER;

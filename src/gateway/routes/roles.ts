@@ -3,7 +3,18 @@
 import { z } from 'zod';
 import type { RolePermission, RoleRow } from '../../catalog/roles.ts';
 import { noContent, successData } from '../envelopes.ts';
-import { AppParams, description, id, idParam, permissionSet, readOnly, slug, timestamp } from '../fields.ts';
+import {
+  AppParams,
+  description,
+  id,
+  idParam,
+  namedPermission,
+  permissionOf,
+  permissionSet,
+  readOnly,
+  slug,
+  timestamp,
+} from '../fields.ts';
 import { applicationLevel } from '../guards.ts';
 import { accessLevel, LEVEL_NAMES, LEVELS } from '../questions.ts';
 import { answer, defineRoute, type Route } from '../route.ts';
@@ -145,18 +156,18 @@ const replaceRolePermissions = defineRoute({
   params: RoleParams,
   headers: ['if-match'],
   body: z.strictObject({
-    permissions: permissionSet(z.strictObject({ permissionId: id, accessLevel, code: readOnly })),
+    permissions: permissionSet(z.strictObject({ ...namedPermission, accessLevel, code: readOnly })),
   }),
   limit: 'list',
   envelope: successData,
   status: 200,
   response: RolePermissionAnswer,
   errors: ['NOT_FOUND', 'UNKNOWN_REFERENCE', 'INVALID_ACCESS_LEVEL', 'STALE'],
-  example: { body: { permissions: [{ permissionId: 7, accessLevel: 'edit' }] } },
+  example: { body: { permissions: [{ permission: 'invoice.read', accessLevel: 'edit' }] } },
   handle: async ({ roles }, input) => {
     const { appCode, roleId } = input.params;
-    const wanted = input.body.permissions.map(({ permissionId, accessLevel: level }) => ({
-      permissionId,
+    const wanted = input.body.permissions.map(({ accessLevel: level, ...item }) => ({
+      permission: permissionOf(item),
       level: LEVELS[level],
     }));
     const { result, revision } = await roles.replacePermissions(

@@ -8,6 +8,8 @@ export interface ApplicationRecord {
   description: string | null;
   /** In the order in which they were given. */
   supportedLanguages: string[];
+  /** Whether questions that name an unknown permission or resource type are refused. */
+  strictCodes: boolean;
   createdAt: Date;
   updatedAt: Date;
 }
@@ -16,6 +18,7 @@ export interface ApplicationRecord {
 export interface ApplicationFields {
   name: string;
   description: string | null;
+  strictCodes: boolean;
 }
 
 /** The id of the application, held against deletion until the transaction ends; null when there is none. */
@@ -50,7 +53,7 @@ export async function findApplicationId(tx: Tx, code: string): Promise<number | 
 }
 
 const records = (which: RawBuilder<unknown>): RawBuilder<ApplicationRecord> => sql<ApplicationRecord>`
-  select id, code, name, description, created_at as "createdAt", updated_at as "updatedAt", array(
+  select id, code, name, description, strict_codes as "strictCodes", created_at as "createdAt", updated_at as "updatedAt", array(
     select language_code from application_language where application_id = application.id order by position
   ) as "supportedLanguages"
   from application ${which}`;
@@ -66,20 +69,24 @@ export async function readApplication({ kysely }: Tx, code: string): Promise<App
 
 /** Makes the application; answers its id, or null when the code is taken. */
 export async function insertApplication(tx: Tx, app: ApplicationFields & { code: string }): Promise<number | null> {
-  const { code, name, description } = app;
+  const { code, name, description, strictCodes } = app;
   const row = await tx.kysely
     .insertInto('application')
-    .values({ code, name, description })
+    .values({ code, name, description, strict_codes: strictCodes })
     .onConflict((oc) => oc.column('code').doNothing())
     .returning('id')
     .executeTakeFirst();
   return row?.id ?? null;
 }
 
-export async function updateApplication(tx: Tx, id: number, { name, description }: ApplicationFields): Promise<void> {
+export async function updateApplication(
+  tx: Tx,
+  id: number,
+  { name, description, strictCodes }: ApplicationFields,
+): Promise<void> {
   await tx.kysely
     .updateTable('application')
-    .set({ name, description, updated_at: sql<Date>`now()` })
+    .set({ name, description, strict_codes: strictCodes, updated_at: sql<Date>`now()` })
     .where('id', '=', id)
     .executeTakeFirstOrThrow();
 }

@@ -81,6 +81,24 @@ export async function replaceUserRoles(tx: Tx, app: number, person: number, ids:
   await REPLACE.rows(tx, person, app, ids);
 }
 
+/** Adds one role that the person does not hold. The role must be the application's, held against deletion. */
+export async function insertUserRole(tx: Tx, app: number, person: number, role: number): Promise<void> {
+  await tx.kysely
+    .insertInto('user_role')
+    .values({ person_id: person, application_id: app, role_id: role })
+    .onConflict((oc) => oc.columns(['person_id', 'application_id', 'role_id']).doNothing())
+    .execute();
+}
+
+export async function deleteUserRole(tx: Tx, app: number, person: number, role: number): Promise<void> {
+  await tx.kysely
+    .deleteFrom('user_role')
+    .where('person_id', '=', person)
+    .where('application_id', '=', app)
+    .where('role_id', '=', role)
+    .execute();
+}
+
 /**
  * Who holds a role, in the order in which the addresses were first mentioned; at most `limit`, behind the id `after`. `behind` is where
  * a short page ends, as in FoundPeople.

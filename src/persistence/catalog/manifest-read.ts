@@ -10,6 +10,7 @@ export interface ApplicationRow {
   description: string | null;
   /** In the order in which they were given. */
   languages: string[];
+  strictCodes: boolean;
 }
 export interface EntityRow {
   code: string;
@@ -75,7 +76,7 @@ export async function lockApplication({ kysely }: Tx, code: string): Promise<voi
 
 export async function findApplication({ kysely }: Tx, code: string): Promise<ApplicationRow | null> {
   const { rows } = await sql<ApplicationRow>`
-    select id, code, name, description, array(
+    select id, code, name, description, strict_codes as "strictCodes", array(
       select language_code from application_language where application_id = application.id order by position
     ) as languages
     from application where code = ${code}`.execute(kysely);

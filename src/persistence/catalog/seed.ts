@@ -38,15 +38,18 @@ export async function ensureApplication(
   return { id, made: false };
 }
 
+/** True when it was made now. */
 export async function ensureEntity(
   tx: Tx,
   entity: { application_id: number; code: string; name: string; description: string; id_label: string },
-): Promise<void> {
-  await tx.kysely
+): Promise<boolean> {
+  const made = await tx.kysely
     .insertInto('entity')
     .values(entity)
     .onConflict((oc) => oc.columns(['application_id', 'code']).doNothing())
-    .execute();
+    .returning('id')
+    .executeTakeFirst();
+  return made !== undefined;
 }
 
 /** True when it was made now. */

@@ -9,6 +9,7 @@ export const Application = defineEntity({
     code: p.text().unique(),
     name: p.text(),
     description: p.text().nullable(),
+    strictCodes: p.boolean().default(false),
     createdAt: stamp(),
     updatedAt: stamp(),
   },

@@ -3,6 +3,7 @@ import { Migration0002People } from './0002-people.ts';
 import { Migration0003Notifications } from './0003-notifications.ts';
 import { Migration0004InboxWords } from './0004-inbox-words.ts';
 import { Migration0005OwnNames } from './0005-own-names.ts';
+import { Migration0006StrictCodes } from './0006-strict-codes.ts';
 
 /** Every migration, in order. A name, once released, never changes: databases remember it. */
 export const MIGRATIONS = [
@@ -11,4 +12,5 @@ export const MIGRATIONS = [
   { name: '0003-notifications', class: Migration0003Notifications },
   { name: '0004-inbox-words', class: Migration0004InboxWords },
   { name: '0005-own-names', class: Migration0005OwnNames },
+  { name: '0006-strict-codes', class: Migration0006StrictCodes },
 ];

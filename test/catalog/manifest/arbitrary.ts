@@ -205,8 +205,13 @@ export function manifestArbitrary(code: string): fc.Arbitrary<ExportedManifest> 
       .chain(([roles, { name, description: about, text, url }]) =>
         fc.record({
           application: fc
-            .constantFrom(undefined, ['cs', 'en'], ['en', 'cs'], ['en'])
-            .map((supportedLanguages) => present({ code, name, description: about, supportedLanguages })),
+            .tuple(
+              fc.constantFrom(undefined, ['cs', 'en'], ['en', 'cs'], ['en']),
+              fc.constantFrom(undefined, true as const),
+            )
+            .map(([supportedLanguages, strictCodes]) =>
+              present({ code, name, description: about, supportedLanguages, strictCodes }),
+            ),
           entities: fc.constant(
             entityCodes.map((entity) =>
               present({ code: entity, name: text, description: about, idLabel: name, listEndpoint: url }),

@@ -24,7 +24,7 @@ overrides: [{email: ben@example.com, resourceType: project, resourceId: "1", per
 `);
     expect(issues).toEqual([]);
     expect(manifest).toEqual({
-      application: { code: 'studio', name: null, description: null, supportedLanguages: [] },
+      application: { code: 'studio', name: null, description: null, supportedLanguages: [], strictCodes: false },
       entities: [{ code: 'project', name: 'Project', description: null, idLabel: null, listEndpoint: null }],
       permissions: [
         { code: 'Project.Access', type: 'tiered', description: null, groupName: null, parent: null, global: false },
@@ -134,7 +134,7 @@ overrides:
     accessLevel: allowed
 `;
     expect(faults(text).map((fault) => fault.replace(/; .*|: lower-case.*|: letters.*|: leave.*/, ''))).toEqual([
-      '2:3 application.code: "Studio X" is no code',
+      '2:3 application.code: "Studio X" is no application code',
       '3:3 application.nme: is no field here',
       '6:5 permissions.0.type: must be binary or tiered, not "ternary"',
       '9:5 permissions.1.global: must be true or false, not "yes"',
@@ -143,7 +143,7 @@ overrides:
       '15:19 roles.0.permissions.a.b: must be allowed, view or edit, not "superb"',
       '15:32 roles.0.permissions.__proto__: "__proto__" is no permission code',
       '16:27 admins.1: ada@example.com is named before, in admins.0',
-      '16:44 admins.2: "no at" is no e-mail address',
+      '16:44 admins.2: "no at" must be an e-mail address such as ada@example.com: ASCII, one @ with a host name after it, at most 254 characters',
       '16:53 admins.3: must be text, not 5',
       '19:21 assignments.0.roles.1: "reader" is listed twice',
       '19:29 assignments.0.roles.2: "Reader" is no code',
@@ -158,12 +158,12 @@ overrides:
     [
       'no application',
       'roles: []',
-      '1:1 : application is missing: application: {code, name, description?, supportedLanguages?}',
+      '1:1 : application is missing: application: {code, name, description?, supportedLanguages?, strictCodes?}',
     ],
     [
       'an unknown section',
       `${HEAD}rols: []`,
-      '2:1 rols: is no section; known are application, entities, permissions, roles, notificationTypes, templates, admins, assignments, overrides',
+      '2:1 rols: is no section; did you mean roles? Known are application, entities, permissions, roles, notificationTypes, templates, admins, assignments, overrides',
     ],
     ['an empty section', `${HEAD}roles:`, '2:1 roles: is empty: write [] for an empty list, or leave it out'],
     ['a map for a list', `${HEAD}roles: {}`, '2:1 roles: must be a list, not a map'],
@@ -175,17 +175,17 @@ overrides:
     [
       'a reserved application',
       'application: {code: inbox, name: I}',
-      '1:15 application.code: "inbox" is no code: lower-case letters and digits, with single . _ - between them, at most 64 characters; inbox, stream and preferences are taken',
+      '1:15 application.code: "inbox" is no application code: lower-case letters and digits, with single . _ - between them, at most 64 characters, and not inbox, stream or preferences',
     ],
     [
       'no language code',
       'application: {code: a, name: A, supportedLanguages: [EN]}',
-      '1:54 application.supportedLanguages.0: "EN" is no language code such as cs, en or pt-br',
+      '1:54 application.supportedLanguages.0: "EN" must be a lower-case language code with an optional region, such as cs, en or pt-br',
     ],
     [
       'credentials in a URL',
       `${HEAD}entities: [{code: a, name: A, listEndpoint: "https://u:p@example.com"}]`,
-      '2:31 entities.0.listEndpoint: "https://u:p@example.com" is no absolute http or https URL without credentials, of at most 2048 characters',
+      '2:31 entities.0.listEndpoint: "https://u:p@example.com" must be an absolute http or https URL without credentials, at most 2048 characters',
     ],
     [
       'a control character',
@@ -205,7 +205,7 @@ overrides:
     [
       'an address with a non-ASCII letter',
       `${HEAD}admins: ["\u212Aate@example.com"]`,
-      '2:10 admins.0: "\u212Aate@example.com" is no e-mail address',
+      '2:10 admins.0: "\u212Aate@example.com" must be an e-mail address such as ada@example.com: ASCII, one @ with a host name after it, at most 254 characters',
     ],
   ])('%s', (_, text, fault) => {
     expect(faults(text)).toEqual([fault]);

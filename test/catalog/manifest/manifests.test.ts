@@ -47,8 +47,8 @@ overrides: [{email: ben@example.com, resourceType: project, resourceId: "1", per
           action: 'change',
           kind: 'application',
           key: 'shown',
-          before: { code: 'shown', name: 'Studio', description: null, supportedLanguages: [] },
-          after: { code: 'shown', name: 'Studio', description: 'New', supportedLanguages: [] },
+          before: { code: 'shown', name: 'Studio', description: null, supportedLanguages: [], strictCodes: false },
+          after: { code: 'shown', name: 'Studio', description: 'New', supportedLanguages: [], strictCodes: false },
         },
         {
           action: 'change',
@@ -210,7 +210,7 @@ overrides:
         expect.stringMatching(/^12:21 permissions\.4\.type: must be binary or tiered/),
         '15:19 roles.0.permissions.projct.access: projct.access is no permission of faulty; did you mean project.access? [UNKNOWN_REFERENCE]',
         '15:40 roles.0.permissions.report: report is binary: allowed, not view [INVALID_ACCESS_LEVEL]',
-        expect.stringMatching(/^16:10 admins\.0: "nobody" is no e-mail address/),
+        expect.stringMatching(/^16:10 admins\.0: "nobody" must be an e-mail address/),
         '18:38 assignments.0.roles.0: led is no role of faulty; did you mean lead? [UNKNOWN_REFERENCE]',
         '20:30 overrides.0.resourceType: place is no entity of faulty [UNKNOWN_RESOURCE_TYPE]',
         '20:68 overrides.0.permission: report is global: an override of it would never count [GLOBAL_PERMISSION]',
@@ -341,7 +341,7 @@ overrides: []`,
       await database.change(async ({ kysely }) => {
         await sql`update entity set code = 'venture' where code = 'project'
           and application_id = (select id from application where code = 'dormant')`.execute(kysely);
-        return { result: null, scopes: [] };
+        return { result: null, scopes: ['p:dormant'] };
       });
       const text = await exported(database, 'dormant');
       expect(text).toContain('resourceType: project');

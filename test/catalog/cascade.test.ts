@@ -1,0 +1,80 @@
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { useRegistry } from '../support/registry.ts';
+
+const KEY = 'the-internal-key-for-all-of-it';
+const SHOP = `
+application: { code: shop, name: Shop }
+roles: [{ code: clerk }]
+assignments: [{ email: ada@example.com, roles: [clerk] }]
+`;
+const PANEL = `
+application: { code: auth, name: Administration }
+assignments: [{ email: eve@example.com, roles: [application_manager] }]
+overrides:
+  - { email: eve@example.com, resourceType: application, resourceId: shop, permission: applications.manage, granted: true }
+`;
+
+for (const kind of ['postgresql', 'pglite'] as const) {
+  describe(`an application that is deleted and made again (${kind})`, () => {
+    const registry = useRegistry(kind, [SHOP, PANEL], { INTERNAL_API_KEY: KEY });
+    const { root } = registry;
+    const [ada, eve] = [registry.as('ada'), registry.as('eve')];
+    const keyed = { 'x-internal-api-key': KEY };
+    const MINE = '/api/profile/me/apps/shop';
+    const send = () =>
+      root.post(
+        '/api/internal/notifications',
+        { appCode: 'shop', recipients: ['ada@example.com'], subject: 'Hello', body: 'x', idempotencyKey: 'once' },
+        keyed,
+      );
+    const inbox = async () => (await ada.get('/api/profile/me/notifications/inbox')).body;
+    let first: { id: number };
+
+    beforeAll(async () => {
+      await ada.get('/api/profile/me');
+      await ada.get(MINE);
+      await ada.put(MINE, { showHelp: false, notificationsEnabled: true });
+      await ada.post(`${MINE}/logout`);
+      const [type] = (await ada.get(`${MINE}/notifications/preferences`)).body.data ?? [];
+      if (type)
+        await ada.put(`${MINE}/notifications/preferences`, {
+          updates: [{ notificationTypeId: type.notificationTypeId, email: false }],
+        });
+      const sent = await send();
+      expect(sent.status).toBe(202);
+      first = sent.body.data.notifications[0];
+      expect((await send()).body.data.notifications[0].id).toBe(first.id);
+      expect(JSON.stringify(await inbox())).toContain('Hello');
+      expect((await eve.get('/api/applications/shop')).status).toBe(200);
+      expect((await root.get('/api/users/ada@example.com/apps/shop/events')).body.data.length).toBeGreaterThan(0);
+      expect((await root.delete('/api/applications/shop')).status).toBe(204);
+    });
+
+    test('while it is gone nothing of it is left with people', async () => {
+      expect(JSON.stringify(await inbox())).not.toContain('Hello');
+      expect((await ada.get(MINE)).status).toBe(404);
+      expect((await ada.get('/api/profile/me/apps')).body.data).toEqual([]);
+      const { applications } = (await root.get('/api/users/ada@example.com')).body.data;
+      expect(applications).toEqual([]);
+      expect((await eve.get('/api/applications/shop')).status).toBe(403);
+      expect((await eve.get('/api/profile/me/admin-status')).body.response.applications).toEqual([]);
+    });
+
+    test('the second of its name begins empty: roles, preferences, logins, panel levels and idempotency keys are its own', async () => {
+      expect((await root.post('/api/applications', { code: 'shop', name: 'Shop' })).status).toBe(201);
+      expect((await eve.get('/api/applications/shop')).status).toBe(403);
+      expect((await root.get('/api/users/ada@example.com/apps/shop/roles')).body.data).toEqual([]);
+      expect((await root.get('/api/users/ada@example.com/apps/shop/events')).body.data).toEqual([]);
+      const { body } = await root.get('/api/users/ada@example.com/apps/shop/preferences');
+      expect(body.data).toMatchObject({ showHelp: true, notificationsEnabled: true });
+      expect(JSON.stringify(await inbox())).not.toContain('Hello');
+      const again = await send();
+      expect(again.status).toBe(202);
+      expect(again.body.data.notifications[0].id).not.toBe(first.id);
+      const { applications } = (await root.get('/api/users/ada@example.com')).body.data;
+      expect(applications.map(({ loginCount }: { loginCount: number }) => loginCount)).toEqual(
+        applications.length === 0 ? [] : [0],
+      );
+    });
+  });
+}

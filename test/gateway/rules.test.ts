@@ -1,0 +1,125 @@
+import { describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
+import {
+  applicationCode,
+  email,
+  idParam,
+  languageCode,
+  namedPermission,
+  permissionCode,
+  permissionSet,
+  resourceId,
+  slug,
+  storableUrl,
+  timeZone,
+} from '../../src/gateway/fields.ts';
+import { zodIssues } from '../../src/gateway/inputs.ts';
+
+/** Everything wrong with a value, as a caller reads it. */
+function issues(schema: z.ZodType, value: unknown): string[] {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return [];
+  return zodIssues(parsed.error.issues, schema).map(({ path, message }) => `${path}: ${message}`);
+}
+
+describe('an error says what would be right', () => {
+  test.each<[string, z.ZodType, unknown, string]>([
+    [
+      'an application code',
+      applicationCode,
+      'My App',
+      'must be lower-case letters and digits, with single . _ - between them, at most 64 characters, and not inbox, stream or preferences',
+    ],
+    [
+      'a reserved application code',
+      applicationCode,
+      'inbox',
+      expect.stringContaining('not inbox, stream or preferences') as never,
+    ],
+    [
+      'a slug',
+      slug,
+      'A',
+      'must be lower-case letters and digits, with single . _ - between them, at most 64 characters',
+    ],
+    [
+      'a permission code',
+      permissionCode,
+      'a:b',
+      'must be letters and digits, with single . _ - between them, at most 128 characters',
+    ],
+    [
+      'an address',
+      email,
+      'nobody',
+      'must be an e-mail address such as ada@example.com: ASCII, one @ with a host name after it, at most 254 characters',
+    ],
+    [
+      'a language',
+      languageCode,
+      'EN',
+      'must be a lower-case language code with an optional region, such as cs, en or pt-br',
+    ],
+    ['a time zone', timeZone, 'Prague', 'must be an IANA time zone such as Europe/Prague'],
+    ['an identifier', resourceId, '', 'must be 1 to 256 characters, without control characters or lone surrogates'],
+    ['an id in a path', idParam, '007', 'must be the id of a record: a whole number from 1, without leading zeros'],
+    [
+      'a URL',
+      storableUrl(true),
+      'ftp://x',
+      'must be an absolute http or https URL without credentials, at most 2048 characters',
+    ],
+    [
+      'a URL in production',
+      storableUrl(false),
+      'http://x',
+      'must be an absolute https URL without credentials, at most 2048 characters',
+    ],
+  ])('of %s', (_, schema, value, message) => {
+    expect(issues(z.strictObject({ field: schema }), { field: value })).toEqual([expect.stringMatching(/^field: /)]);
+    expect(issues(schema, value)[0]?.slice(2)).toEqual(message);
+  });
+});
+
+describe('an unknown field', () => {
+  const inner = z.strictObject({ accessLevel: z.string().optional(), granted: z.boolean().optional() });
+  const schema = z
+    .strictObject({
+      supportedLanguages: z.array(z.string()).optional(),
+      nested: inner.nullish(),
+      list: z.array(inner).optional(),
+      set: permissionSet(z.strictObject({ ...namedPermission, granted: z.boolean().optional() })).optional(),
+      either: z.union([inner, z.string()]).optional(),
+    })
+    .refine(() => true);
+
+  test('is answered with the nearest one that is known there', () => {
+    expect(
+      issues(schema, { supportedLanguage: [], nested: { acessLevel: 'x' }, list: [{}, { grantd: true }] }).sort(),
+    ).toEqual([
+      'list.1.grantd: is not a known field; did you mean granted?',
+      'nested.acessLevel: is not a known field; did you mean accessLevel?',
+      'supportedLanguage: is not a known field; did you mean supportedLanguages?',
+    ]);
+    expect(issues(schema, { set: [{ permision: 'a' }] })).toContain(
+      'set.0.permision: is not a known field; did you mean permission?',
+    );
+  });
+
+  test('far from every known one is answered without a guess', () => {
+    expect(issues(schema, { colour: 1, x: 2, JSON: 3 })).toEqual([
+      'colour: is not a known field',
+      'x: is not a known field',
+      'JSON: is not a known field',
+    ]);
+    const proto = JSON.parse('{"__proto__": 1, "constructor": 2, "nested": {"__proto__": 3}}');
+    expect(issues(schema, proto).every((issue) => issue.endsWith('is not a known field'))).toBe(true);
+  });
+
+  test('is guessed at for the first twenty only', () => {
+    const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`lis${index % 10}${index}`, 1]));
+    const guesses = issues(schema, { ...many }).filter((issue) => issue.includes('did you mean'));
+    expect(guesses.length).toBeLessThanOrEqual(20);
+    expect(issues(schema, many)).toHaveLength(50);
+  });
+});
