@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { systemClock } from '../src/clock.ts';
+import { systemClock } from '../src/base/clock.ts';
 import { type LocalIssuer, openLocalIssuer } from '../src/identity/local-issuer.ts';
 import type { Lab } from './lab.ts';
 import { KEY, Service } from './service.ts';

@@ -10,7 +10,7 @@ import type { Io } from './cli/io.ts';
 // temporary folder, where others could put code. Where it cannot be written it is left out.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/usher', import.meta.url)));
 const { run } = await import('./cli/program.ts');
-const { systemClock } = await import('./clock.ts');
+const { systemClock } = await import('./base/clock.ts');
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -43,8 +43,8 @@ const io: Io = {
   stderr: process.stderr,
   stopped,
   // Loaded by the one command that needs it: every other starts without the service's own code.
-  serve: async (options) => (await import('./app-serve.ts')).serve(options),
-  demo: async (options) => (await import('./app-demo.ts')).demonstrate(options),
+  serve: async (options) => (await import('./app/serve.ts')).serve(options),
+  demo: async (options) => (await import('./app/demo.ts')).demonstrate(options),
   version,
   clock: systemClock,
 };

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { openApiDocument } from '../src/gateway/openapi.ts';
+import { openApiDocument } from '../src/gateway/openapi/document.ts';
 import { gatewayRoutes } from '../src/gateway/routes.ts';
 
 /** What callers are advised to do with an error, wherever they may read it: two advices would be worse than none. */

@@ -12,24 +12,27 @@ const SRC = resolve(import.meta.dirname, '../src');
 /** Stores of persistence that every feature may use. */
 const SHARED_STORES = ['database', 'people', 'audit', 'settings', 'seen-events'].map((store) => `persistence/${store}`);
 /** What every feature may import beside the store of its own name. */
-const FEATURE = ['leaf', 'outbound', 'administration', ...SHARED_STORES, 'engine/types', 'engine/evaluate'];
+const FEATURE = ['base', 'config', 'outbound', 'administration', ...SHARED_STORES, 'engine/types', 'engine/evaluate'];
 
-/** A file's room: the first folder of its path (engine/grpc is a room of its own). An entry names a room, or a file or folder in one. */
+/** A file's room is the first folder of its path. An entry names a room, or a file or folder in one. */
 const ROOMS: Record<string, { imports: readonly string[] }> = {
-  leaf: { imports: [] },
-  outbound: { imports: ['leaf'] },
-  engine: { imports: ['leaf'] },
-  'engine/grpc': { imports: ['leaf', 'engine'] },
-  persistence: { imports: ['leaf', 'engine/types'] },
-  identity: { imports: ['leaf', 'outbound'] },
-  administration: { imports: ['leaf', 'persistence', 'engine/types', 'engine/evaluate'] },
+  gen: { imports: [] },
+  base: { imports: [] },
+  config: { imports: ['base'] },
+  outbound: { imports: ['base'] },
+  engine: { imports: ['base', 'config'] },
+  rpc: { imports: ['gen', 'base', 'engine'] },
+  grpc: { imports: ['gen', 'base', 'engine', 'rpc'] },
+  persistence: { imports: ['base', 'config', 'engine/types'] },
+  identity: { imports: ['base', 'config', 'outbound'] },
+  administration: { imports: ['base', 'persistence', 'engine/types', 'engine/evaluate'] },
   catalog: { imports: [...FEATURE, 'persistence/catalog'] },
   // Superadmins are people, and the command line changes them on the database. Who comes to work with all others at once waits
-  // in a queue before the database's own (persistence/gate). Preferences stand in an application, a locale in the registry.
+  // in a queue before the database's own. Preferences stand in an application, a locale in the registry.
   directory: {
     imports: [
       ...FEATURE,
-      ...['directory', 'superadmins', 'gate', 'catalog/applications', 'catalog/languages'].map(
+      ...['directory', 'superadmins', 'catalog/applications', 'catalog/languages'].map(
         (store) => `persistence/${store}`,
       ),
     ],
@@ -52,13 +55,15 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
       'directory',
       // Its events make people's records and change them, in one transaction with what it keeps itself.
       'persistence/directory',
-      'persistence/registration-locales',
     ],
   },
   gateway: {
     imports: [
-      'leaf',
+      'gen',
+      'base',
+      'config',
       'engine',
+      'rpc',
       'identity',
       'administration',
       'catalog',
@@ -70,29 +75,9 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
     ],
   },
   // A VAPID pair is checked with the configuration, before anything starts.
-  cli: { imports: ['leaf', 'identity', 'persistence', 'delivery/p256'] },
+  cli: { imports: ['base', 'config', 'identity', 'persistence', 'delivery/p256'] },
   app: { imports: ['*'] },
 };
-
-const LEAVES = [
-  'errors',
-  'grammar',
-  'address-kind',
-  'clock',
-  'command',
-  'constant-time',
-  'config',
-  'config-hints',
-  'config-keys',
-  'config-table',
-  'nearest',
-  'on-demand',
-  'page',
-  'pieces',
-  'programs',
-  'telemetry',
-  'trim',
-];
 
 /** Packages that only these rooms may name. */
 const PACKAGES: Record<string, readonly string[]> = {
@@ -100,8 +85,8 @@ const PACKAGES: Record<string, readonly string[]> = {
   kysely: ['persistence'],
   pg: ['persistence'],
   '@electric-sql/': ['persistence'],
-  '@grpc/': ['engine/grpc'],
-  'grpc-health-check': ['engine/grpc'],
+  '@grpc/': ['grpc'],
+  'grpc-health-check': ['grpc'],
   express: ['gateway'],
   '@connectrpc/': ['gateway'],
   'lru-cache': ['engine', 'identity', 'directory'],
@@ -124,11 +109,8 @@ function filesBelow(folder: string): string[] {
 }
 
 function roomOf(file: string): string {
-  const path = relative(SRC, file).replace(/\.ts$/, '');
-  if (path.startsWith('gen/') || LEAVES.includes(path)) return 'leaf';
-  if (path.startsWith('engine/grpc/')) return 'engine/grpc';
-  if (path === 'app' || path === 'main' || path.startsWith('app-')) return 'app';
-  return path.split('/')[0] ?? '';
+  const path = relative(SRC, file);
+  return path === 'main.ts' ? 'app' : (path.split('/')[0] ?? '');
 }
 
 function importsOf(file: string): string[] {
@@ -174,7 +156,7 @@ describe('the direction of imports', () => {
         const rule = Object.keys(PACKAGES).find(
           (name) => specifier === name || specifier.startsWith(name.endsWith('/') ? name : `${name}/`),
         );
-        return rule !== undefined && roomOf(file) !== 'leaf' && !PACKAGES[rule]?.includes(roomOf(file));
+        return rule !== undefined && !PACKAGES[rule]?.includes(roomOf(file));
       })
       .map(({ file, specifier }) => `${relative(SRC, file)} -> ${specifier}`);
     expect(wrong).toEqual([]);

@@ -1,12 +1,12 @@
 /** A million notifications, a thousand a user: database time of the statements behind inbox, unread count and preferences. */
 import { CompiledQuery, type KyselyPlugin, type RootOperationNode } from 'kysely';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { createLogger } from '../../src/base/telemetry.ts';
 import type { Tx } from '../../src/persistence/database.ts';
 import { findApplication } from '../../src/persistence/notifications/applications.ts';
 import { countUnread, listInbox } from '../../src/persistence/notifications/inbox.ts';
 import { listPreferences } from '../../src/persistence/notifications/preferences.ts';
 import { openDatabase } from '../../src/persistence/open.ts';
-import { createLogger } from '../../src/telemetry.ts';
 import type { Lab } from '../lab.ts';
 import { APP, Newsroom, reader } from '../newsroom.ts';
 import { percentile, type Row, row } from '../report.ts';

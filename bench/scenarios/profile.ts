@@ -1,6 +1,6 @@
 /** One's own profile: with a warm token beside a bare Express route, first requests of everybody at once, and activity. */
 import pg from 'pg';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { openLocalIssuer } from '../../src/identity/local-issuer.ts';
 import { type Comparison, compare } from '../compare.ts';
 import { Generator } from '../generator-client.ts';

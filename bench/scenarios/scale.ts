@@ -4,11 +4,11 @@
  * shows in the ratio; sizes on disk tell what a row costs. docs/scaling.md reads this table.
  */
 import pg from 'pg';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { createLogger } from '../../src/base/telemetry.ts';
 import type { Database } from '../../src/persistence/database.ts';
 import { countUnread, listInbox } from '../../src/persistence/notifications/inbox.ts';
 import { openDatabase } from '../../src/persistence/open.ts';
-import { createLogger } from '../../src/telemetry.ts';
 import type { Lab } from '../lab.ts';
 import {
   appCode,

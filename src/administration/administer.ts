@@ -3,13 +3,13 @@
  * audit record is written in it, and a refused one leaves a record too.
  */
 
+import { UsherError } from '../base/errors.ts';
 import { evaluateRows } from '../engine/evaluate.ts';
 import { Level, type MemberAnswer } from '../engine/types.ts';
-import { UsherError } from '../errors.ts';
 import type { AuditEntry } from '../persistence/audit.ts';
 import { findApplicationId, holdApplication, holdApplicationAlone } from '../persistence/catalog/applications.ts';
 import type { Committed, Database, Outcome, Tx } from '../persistence/database.ts';
-import { memberIn, policyIn } from '../persistence/facts-source.ts';
+import { memberIn, policyIn } from '../persistence/facts/source.ts';
 import { managedResource, PANEL_APP, PANEL_ENTRY, PANEL_MANAGE } from './panel.ts';
 
 /** Who writes: a signed-in administrator, by a request. What a route's handler is given fits. */

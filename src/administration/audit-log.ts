@@ -1,7 +1,7 @@
 /** Who changed what, for those who may know. (Contract 5.) */
 
-import { UsherError } from '../errors.ts';
-import { oneMore, type Page, type PageQuery, pageOf } from '../page.ts';
+import { UsherError } from '../base/errors.ts';
+import { oneMore, type Page, type PageQuery, pageOf } from '../base/page.ts';
 import { type AuditFilter, type AuditRow, readAudit } from '../persistence/audit.ts';
 import { findApplicationBirth } from '../persistence/catalog/applications.ts';
 import type { Database } from '../persistence/database.ts';

@@ -7,7 +7,7 @@ import { evaluate, type PolicyPermission, permissionIn } from '../engine/evaluat
 import { Level, type MemberAnswer, type PolicyRows } from '../engine/types.ts';
 import { type ApplicationOf, applicationsOf, levelsByResource } from '../persistence/catalog/panel-levels.ts';
 import type { Tx } from '../persistence/database.ts';
-import { memberIn, policyIn } from '../persistence/facts-source.ts';
+import { memberIn, policyIn } from '../persistence/facts/source.ts';
 import { PANEL_APP, PANEL_ENTITY, PANEL_ENTRY, PANEL_MANAGE } from './panel.ts';
 
 /** An application that somebody may see, and whether he may change it. */

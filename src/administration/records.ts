@@ -1,7 +1,7 @@
 /** What the writes of all records share: tags, and what no write may do. (Contract 2.) */
 
 import { hash } from 'node:crypto';
-import { UsherError, validationFailed } from '../errors.ts';
+import { UsherError, validationFailed } from '../base/errors.ts';
 
 /** The tag of a state, without quotes: equal exactly when what it was made of is. */
 export function tagOf(state: unknown): string {

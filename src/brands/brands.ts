@@ -2,9 +2,9 @@
 
 import { administer, type By, superAdmin } from '../administration/administer.ts';
 import { refuseImmutable } from '../administration/records.ts';
+import { UsherError, validationFailed } from '../base/errors.ts';
 import { escapeHtml } from '../delivery/layout.ts';
 import type { Mailer } from '../delivery/mail.ts';
-import { UsherError, validationFailed } from '../errors.ts';
 import {
   type BrandChange,
   type BrandRow,

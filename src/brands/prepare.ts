@@ -1,6 +1,6 @@
 /** What brands need before the doors open: a default one, and keys for every password that is stored. */
 
-import { ConfigError } from '../config.ts';
+import { ConfigError } from '../config/config.ts';
 import { ensureDefaultBrand, listSealed, lockBrands, updateBrand } from '../persistence/brands/brands.ts';
 import type { Outcome, Tx } from '../persistence/database.ts';
 import { passwordContext, type Sealing } from './sealing.ts';

@@ -4,7 +4,7 @@
  */
 
 import { createCipheriv, createDecipheriv, hash } from 'node:crypto';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 
 /** A sealed secret, and the name of the key that sealed it. */
 export interface Sealed {

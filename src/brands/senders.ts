@@ -1,8 +1,8 @@
 /** Brands as mail needs them: who sends, how it looks, by which server. */
 
+import { unavailable } from '../base/errors.ts';
+import { normalizeEmail } from '../base/grammar.ts';
 import type { MailSender } from '../delivery/mail.ts';
-import { unavailable } from '../errors.ts';
-import { normalizeEmail } from '../grammar.ts';
 import { type BrandRow, findBrand, findBrandOfOrganization, findDefaultBrand } from '../persistence/brands/brands.ts';
 import type { Database } from '../persistence/database.ts';
 import { passwordContext, type Sealing } from './sealing.ts';

@@ -1,6 +1,6 @@
 /** What a write makes of a brand's SMTP settings; pure but for the sealing. (Contract 7.) */
 
-import { UsherError, validationFailed } from '../errors.ts';
+import { UsherError, validationFailed } from '../base/errors.ts';
 import type { BrandChange, BrandRow } from '../persistence/brands/brands.ts';
 import { passwordContext, type Sealing } from './sealing.ts';
 

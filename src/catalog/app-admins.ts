@@ -1,7 +1,7 @@
 /** Who administers a single application. (Specification, "User, SuperAdmin, AppAdmin"; contract 5.) */
 
 import { administer, applicationOf, type By, editorOf, knownApplication } from '../administration/administer.ts';
-import { UsherError } from '../errors.ts';
+import { UsherError } from '../base/errors.ts';
 import {
   type AppAdminRow,
   deleteAppAdmin,

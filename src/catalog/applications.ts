@@ -12,7 +12,7 @@ import {
 import { managedResource, PANEL_APP } from '../administration/panel.ts';
 import { reachIn } from '../administration/reach.ts';
 import { isSame, refuseImmutable, refuseStale, refuseSystem, tagOf } from '../administration/records.ts';
-import { UsherError } from '../errors.ts';
+import { UsherError } from '../base/errors.ts';
 import {
   type ApplicationRecord,
   deleteApplication,

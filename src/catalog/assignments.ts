@@ -2,8 +2,8 @@
 
 import { administer, type By, existing, knownApplication } from '../administration/administer.ts';
 import { refuseStale, tagOf } from '../administration/records.ts';
-import { UsherError } from '../errors.ts';
-import { oneMore, type Page, type PageQuery, pageOf } from '../page.ts';
+import { UsherError } from '../base/errors.ts';
+import { oneMore, type Page, type PageQuery, pageOf } from '../base/page.ts';
 import {
   type AssignedRole,
   deleteUserRole,

@@ -9,9 +9,9 @@
 import { editorOf, managesByPanel, type WriteGuard } from '../administration/administer.ts';
 import { PANEL_ADMIN, PANEL_APP, PANEL_ENTITY, PANEL_MANAGE, PANEL_MANAGER } from '../administration/panel.ts';
 import { type Panelist, panelistIn } from '../administration/reach.ts';
+import { UsherError } from '../base/errors.ts';
 import { evaluate, permissionIn } from '../engine/evaluate.ts';
 import { Level } from '../engine/types.ts';
-import { UsherError } from '../errors.ts';
 import type { Resource } from '../persistence/catalog/overrides.ts';
 import type { Tx } from '../persistence/database.ts';
 

@@ -9,7 +9,7 @@ import {
   knownApplication,
 } from '../administration/administer.ts';
 import { isSame, refuseSystem } from '../administration/records.ts';
-import { UsherError } from '../errors.ts';
+import { UsherError } from '../base/errors.ts';
 import {
   deleteEntity,
   type EntityFields,

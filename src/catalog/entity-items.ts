@@ -3,11 +3,11 @@
  * (specification, "Applications"; contract 5). Nothing is called, and no token leaves, but to an origin that the operator listed.
  */
 
-import { isLoopbackHost } from '../address-kind.ts';
-import { UsherError } from '../errors.ts';
-import { isResourceId } from '../grammar.ts';
-import { type Outbound, OutboundError, type OutboundResponse, type Policy } from '../outbound.ts';
-import { Pieces } from '../pieces.ts';
+import { UsherError } from '../base/errors.ts';
+import { isResourceId } from '../base/grammar.ts';
+import { isLoopbackHost } from '../base/ip-address.ts';
+import { Pieces } from '../base/time-slice.ts';
+import { type Outbound, OutboundError, type OutboundResponse, type Policy } from '../outbound/outbound.ts';
 import type { Entities } from './entities.ts';
 import { parseLargeIntegers } from './large-integers.ts';
 

@@ -2,8 +2,8 @@
 
 import { administer, type By, superAdmin } from '../administration/administer.ts';
 import { isSame, refuseField, refuseImmutable, refuseSystem } from '../administration/records.ts';
-import { UsherError } from '../errors.ts';
-import { SYSTEM_LANGUAGE } from '../grammar.ts';
+import { UsherError } from '../base/errors.ts';
+import { SYSTEM_LANGUAGE } from '../base/grammar.ts';
 import {
   deleteLanguage,
   insertLanguage,

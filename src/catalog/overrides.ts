@@ -5,9 +5,9 @@
 
 import { administer, type By, existing, knownApplication } from '../administration/administer.ts';
 import { refuseStale, tagOf } from '../administration/records.ts';
+import { UsherError } from '../base/errors.ts';
+import type { Page } from '../base/page.ts';
 import { Level } from '../engine/types.ts';
-import { UsherError } from '../errors.ts';
-import type { Page } from '../page.ts';
 import {
   holdForOverrides,
   holdResourceType,

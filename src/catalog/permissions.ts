@@ -2,7 +2,7 @@
 
 import { administer, applicationAlone, type By, editorOf, knownApplication } from '../administration/administer.ts';
 import { isSame, refuseField, refuseImmutable, refuseSystem } from '../administration/records.ts';
-import { UsherError } from '../errors.ts';
+import { UsherError } from '../base/errors.ts';
 import {
   deletePermission,
   findPermissions,

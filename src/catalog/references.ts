@@ -1,6 +1,6 @@
 /** Roles and permissions as bodies name them: by id, or by code. */
 
-import { UsherError } from '../errors.ts';
+import { UsherError } from '../base/errors.ts';
 import { idsByCode } from '../persistence/catalog/references.ts';
 import type { Tx } from '../persistence/database.ts';
 

@@ -2,8 +2,8 @@
 
 import { administer, applicationOf, type By, editorOf, knownApplication } from '../administration/administer.ts';
 import { refuseImmutable, refuseStale, refuseSystem, tagOf } from '../administration/records.ts';
+import { UsherError } from '../base/errors.ts';
 import { Level } from '../engine/types.ts';
-import { UsherError } from '../errors.ts';
 import { findPermissions } from '../persistence/catalog/permissions.ts';
 import {
   deleteRole,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { usherCommand } from '../command.ts';
+import { usherCommand } from '../base/command.ts';
 import { type Contexts, contextNamed, describeCredential, readContexts, writeContexts } from './contexts.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, type GlobalOptions, print } from './io.ts';

@@ -6,8 +6,8 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { usherCommand } from '../command.ts';
-import { isSlug } from '../grammar.ts';
+import { usherCommand } from '../base/command.ts';
+import { isSlug } from '../base/grammar.ts';
 import { CommandFailed, type Io } from './io.ts';
 
 export interface StoredContext {

@@ -3,7 +3,7 @@
  * revision, and what the caller may read as an administrator. Where these leave several causes open, the reason names them all.
  */
 
-import { isApplicationCode, isPermissionCode, isSlug, normalizeEmail } from '../grammar.ts';
+import { isApplicationCode, isPermissionCode, isSlug, normalizeEmail } from '../base/grammar.ts';
 import { CommandFailed } from './io.ts';
 import { askAbout, asksAboutItself, type Held, type Resource, reasonOf } from './questions.ts';
 import type { Service } from './service.ts';

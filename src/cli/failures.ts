@@ -1,9 +1,9 @@
 /** How a failed command ends: one clear line on stderr, what follows from it, and a non-zero exit code. */
 
 import { CommanderError } from 'commander';
-import { usherCommand } from '../command.ts';
-import { UsherError } from '../errors.ts';
-import { Refused } from '../persistence/refused.ts';
+import { usherCommand } from '../base/command.ts';
+import { UsherError } from '../base/errors.ts';
+import { Refused } from '../persistence/driver/refused.ts';
 import { CommandFailed, type Io } from './io.ts';
 
 /** Writes what went wrong; answers the exit code. */
@@ -23,7 +23,7 @@ export async function reportFailure(io: Io, error: unknown, json: boolean): Prom
 async function toFailure(error: unknown): Promise<CommandFailed> {
   if (error instanceof CommandFailed) return error;
   if (error instanceof CommanderError) return wrongArguments(error);
-  const { ConfigError } = await import('../config.ts');
+  const { ConfigError } = await import('../config/config.ts');
   if (error instanceof ConfigError) {
     const lines = error.faults.map(
       ({ key, variable, problem }) => `${key}${variable ? ` (${variable})` : ''}: ${problem}`,

@@ -1,7 +1,7 @@
 /** Values of options that more than one command reads. What is wrong is told with the option's name, by commander. */
 
 import { InvalidArgumentError, Option } from 'commander';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 
 const MOST = 100_000;
 

@@ -1,7 +1,7 @@
 /** What the help of every command has in common. */
 
 import type { Command } from 'commander';
-import { usherCommand } from '../command.ts';
+import { usherCommand } from '../base/command.ts';
 
 /** Ends the help of a command with lines that can be pasted; `usher ARGS` in them is written as this installation runs it. */
 export function withExamples(command: Command, lines: readonly string[]): void {

@@ -1,7 +1,7 @@
 /** What a command may touch of the process: handed in by main.ts, which alone reads process.*, or by a test. */
 
-import type { Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Config } from '../config/config.ts';
 
 export interface Output {
   write(text: string): unknown;

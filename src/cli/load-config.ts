@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type Config, type RawConfig, toConfig } from '../config.ts';
+import { type Config, type RawConfig, toConfig } from '../config/config.ts';
 import { pushKeyFaults } from '../delivery/p256.ts';
 import { apiKeyFaults } from '../identity/api-keys.ts';
 import { CommandFailed, type GlobalOptions, type Io } from './io.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { isLoopbackHost } from '../address-kind.ts';
-import { isSlug } from '../grammar.ts';
+import { isSlug } from '../base/grammar.ts';
+import { isLoopbackHost } from '../base/ip-address.ts';
 import { contextsFile, describeCredential, readContexts, type StoredContext, writeContexts } from './contexts.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, type GlobalOptions, type Io, print } from './io.ts';

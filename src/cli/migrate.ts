@@ -16,7 +16,7 @@ export function defineMigrate(program: Command, context: Context): void {
       const { dataDirOf, loadConfig } = await import('./load-config.ts');
       const config = await loadConfig(io, options);
       const { migrate } = await import('../persistence/open.ts');
-      const { createLogger } = await import('../telemetry.ts');
+      const { createLogger } = await import('../base/telemetry.ts');
       const applied = await migrate({
         url: config.database.url,
         dataDir: dataDirOf(io, config),

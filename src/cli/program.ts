@@ -1,7 +1,7 @@
 /** The command line: `run` is the whole of it. Commands load what they need when they run, so that --help is quick. */
 
 import { Command, Option } from 'commander';
-import { usherCommand } from '../command.ts';
+import { usherCommand } from '../base/command.ts';
 import { defineApply } from './apply.ts';
 import { defineAudit } from './audit.ts';
 import { defineCheck } from './check.ts';
@@ -70,7 +70,7 @@ export function createProgram(context: Context, forPrograms: boolean): Command {
     .hook('preAction', async (_, command) => {
       // The service logs them.
       if (forPrograms || command.name() === 'serve') return;
-      const { misspeltVariables } = await import('../config-hints.ts');
+      const { misspeltVariables } = await import('../config/hints.ts');
       for (const line of misspeltVariables(io.env)) io.stderr.write(`${line}\n`);
     })
     .exitOverride();

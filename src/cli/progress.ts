@@ -1,6 +1,6 @@
 /** How far a long apply is, on stderr: one line rewritten for a person, a line now and then for a log. */
 
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Output } from './io.ts';
 
 const REWRITE_MS = 100;

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { usherCommand } from '../command.ts';
+import { usherCommand } from '../base/command.ts';
 import { withExamples } from './help.ts';
 import { type Context, formatOf, type GlobalOptions } from './io.ts';
 
@@ -16,7 +16,7 @@ export function defineServe(program: Command, context: Context): void {
       const { io } = context;
       const [{ loadConfig }, { misspeltVariables }] = await Promise.all([
         import('./load-config.ts'),
-        import('../config-hints.ts'),
+        import('../config/hints.ts'),
       ]);
       const warnings = misspeltVariables(io.env);
       const config = await loadConfig(io, options).catch((error: unknown) => {

@@ -2,9 +2,9 @@
 
 import { existsSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import { isLoopbackHost } from '../address-kind.ts';
-import { usherCommand } from '../command.ts';
-import { trimEnd } from '../trim.ts';
+import { usherCommand } from '../base/command.ts';
+import { isLoopbackHost } from '../base/ip-address.ts';
+import { trimEnd } from '../base/trim.ts';
 import { chosenContext } from './contexts.ts';
 import { CommandFailed, type GlobalOptions, type Io } from './io.ts';
 

@@ -10,7 +10,7 @@ export function defineConfig(program: Command, context: Context): void {
     .description('Shows what every key amounts to and where it comes from. Secrets are masked. Fails on a wrong value.')
     .action(async (_: GlobalOptions, self: Command) => {
       const options = self.optsWithGlobals<GlobalOptions>();
-      const { effectiveValues } = await import('../config.ts');
+      const { effectiveValues } = await import('../config/config.ts');
       const { CONFIG_CHECKS, readRawConfig } = await import('./load-config.ts');
       const values = effectiveValues(await readRawConfig(context.io, options), CONFIG_CHECKS);
       const rows = values.map(({ key, variable, value, source }) => [key, variable, show(value), source] as const);

@@ -1,10 +1,10 @@
 /** SuperAdmins on the database itself; loaded by the commands that need a database. */
 
+import { createLogger } from '../base/telemetry.ts';
 import { record } from '../persistence/audit.ts';
 import type { Database, Outcome, Tx } from '../persistence/database.ts';
 import { openDatabase } from '../persistence/open.ts';
 import { addSuperadmin, listSuperadmins, removeSuperadmin } from '../persistence/superadmins.ts';
-import { createLogger } from '../telemetry.ts';
 import type { GlobalOptions, Io } from './io.ts';
 import { dataDirOf, loadConfig } from './load-config.ts';
 

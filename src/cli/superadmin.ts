@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { usherCommand } from '../command.ts';
-import { normalizeEmail } from '../grammar.ts';
+import { usherCommand } from '../base/command.ts';
+import { normalizeEmail } from '../base/grammar.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, type GlobalOptions, print } from './io.ts';
 

@@ -1,8 +1,8 @@
 /** A delivery by e-mail: the brand's sender, the headers of RFC 8058, and what each outcome means for the brand's other mails. */
 
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/telemetry.ts';
 import type { Claimed } from '../persistence/delivery/claims.ts';
-import type { Logger } from '../telemetry.ts';
 import { type Attempt, type Channel, FRESH_MS, failed, postponed } from './attempt.ts';
 import { nextAttemptIn } from './backoff.ts';
 import type { Held } from './hand.ts';

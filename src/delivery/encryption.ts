@@ -5,9 +5,9 @@
 
 import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { Clock } from '../clock.ts';
-import { programBeside } from '../programs.ts';
-import type { Logger } from '../telemetry.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/telemetry.ts';
+import { programBeside } from '../base/worker-url.ts';
 import { type Encrypted, encryptPush, type Recipient } from './encrypt.ts';
 import type { Done, Job } from './encrypt-thread.ts';
 

@@ -5,9 +5,9 @@
  */
 
 import { isIP } from 'node:net';
-import { isLoopbackHost } from '../address-kind.ts';
-import { hasForbiddenCharacters, LIMITS } from '../grammar.ts';
-import { INTERNET_POLICY, type Policy } from '../outbound.ts';
+import { hasForbiddenCharacters, LIMITS } from '../base/grammar.ts';
+import { isLoopbackHost } from '../base/ip-address.ts';
+import { INTERNET_POLICY, type Policy } from '../outbound/outbound.ts';
 
 /** Chrome and its kin; Firefox. */
 const EXACT = ['fcm.googleapis.com', 'updates.push.services.mozilla.com'];

@@ -3,7 +3,7 @@
  * for patience. Kept by each worker for itself: another one learns it by one attempt of its own.
  */
 
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 
 /** So many failures in a row, and the other side is left alone for a while. */
 const PATIENCE = 3;

@@ -1,6 +1,6 @@
 /** What may stand in a header of a mail. A line break in one begins another. */
 
-import { hasForbiddenCharacters } from '../grammar.ts';
+import { hasForbiddenCharacters } from '../base/grammar.ts';
 
 /** No control characters (CR, LF and NUL among them), no lone surrogates, at most 998 characters (RFC 5322 2.1.1). */
 export function isSafeHeader(value: string): boolean {

@@ -5,7 +5,7 @@
 
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { ComposedMail } from './message.ts';
 
 export interface KeptMail extends ComposedMail {

@@ -1,9 +1,9 @@
 /** What an operator sees of deliveries (docs/operations.md). */
 
 import { Counter, Gauge, Histogram } from 'prom-client';
+import type { Registry } from '../base/telemetry.ts';
 import type { Database } from '../persistence/database.ts';
 import { readBacklog } from '../persistence/delivery/claims.ts';
-import type { Registry } from '../telemetry.ts';
 
 export type DeliveryOutcome = 'sent' | 'failed' | 'retried' | 'postponed';
 

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import * as base64 from 'nodemailer/lib/base64';
 import type MimeNode from 'nodemailer/lib/mime-node';
 import * as quotedPrintable from 'nodemailer/lib/qp';
-import { Line } from '../pieces.ts';
+import { Line } from '../base/time-slice.ts';
 
 /** Several servers may be ready at once: of their messages one is written in a turn. */
 const LINE = new Line();

@@ -1,8 +1,8 @@
 /** Keys on the curve P-256 as Web Push has them: the VAPID pair of the configuration, and the keys of a browser. */
 
 import { createECDH, createPublicKey } from 'node:crypto';
-import type { Config } from '../config.ts';
-import type { Fault } from '../config-keys.ts';
+import type { Config } from '../config/config.ts';
+import type { Fault } from '../config/parsers.ts';
 
 /** What is wrong with configured keys. */
 export function pushKeyFaults({ push: { publicKey, privateKey } }: Config): Fault[] {

@@ -7,8 +7,8 @@
 import { createRequire } from 'node:module';
 import type nodemailer from 'nodemailer';
 import type webPush from 'web-push';
-import { onDemand } from '../on-demand.ts';
-import { loadInPieces } from '../pieces.ts';
+import { onDemand } from '../base/lazy.ts';
+import { loadInPieces } from '../base/time-slice.ts';
 
 const load = createRequire(import.meta.url);
 

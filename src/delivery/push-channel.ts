@@ -3,7 +3,7 @@
  * tried again, each of the others never.
  */
 
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Claimed } from '../persistence/delivery/claims.ts';
 import type { PushTarget } from '../persistence/delivery/push-subscriptions.ts';
 import { type Attempt, type Channel, failed } from './attempt.ts';

@@ -1,6 +1,6 @@
 /** The VAPID pair that pushes are signed with (RFC 8292). */
 
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { isPair } from './p256.ts';
 import { loadWebPush } from './packages.ts';
 

@@ -4,10 +4,10 @@
  */
 
 import { hash } from 'node:crypto';
-import type { Clock } from '../clock.ts';
-import { type Outbound, OutboundError, type OutboundReason, type OutboundResponse } from '../outbound.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/telemetry.ts';
+import { type Outbound, OutboundError, type OutboundReason, type OutboundResponse } from '../outbound/outbound.ts';
 import type { PushTarget } from '../persistence/delivery/push-subscriptions.ts';
-import type { Logger } from '../telemetry.ts';
 import { readRetryAfter } from './backoff.ts';
 import { PushEncryption } from './encryption.ts';
 import type { EndpointRules } from './endpoints.ts';

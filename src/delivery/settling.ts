@@ -3,12 +3,12 @@
  * had sent and not yet written is sent again, with the same Message-ID.
  */
 
-import type { Clock } from '../clock.ts';
-import { UsherError } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { UsherError } from '../base/errors.ts';
+import type { Logger } from '../base/telemetry.ts';
 import type { Database } from '../persistence/database.ts';
 import type { Claimed } from '../persistence/delivery/claims.ts';
 import { noteResults, settleDeliveries } from '../persistence/delivery/settle.ts';
-import type { Logger } from '../telemetry.ts';
 import type { Attempt } from './attempt.ts';
 
 export interface SettlingParts {

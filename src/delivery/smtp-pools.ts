@@ -5,8 +5,8 @@
 
 import { hash } from 'node:crypto';
 import type { MailMessage } from 'nodemailer/lib/mailer';
-import { addressKind, isLoopbackHost } from '../address-kind.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
+import { addressKind, isLoopbackHost } from '../base/ip-address.ts';
 import type { ComposedMail, SmtpServer } from './message.ts';
 import { readWhole } from './mime.ts';
 import { loadNodemailer } from './packages.ts';

@@ -1,6 +1,6 @@
 /** The browsers that take pushes for a signed-in user (specification, "Web Push"; contract 6). */
 
-import { UsherError, unavailable, validationFailed } from '../errors.ts';
+import { UsherError, unavailable, validationFailed } from '../base/errors.ts';
 import type { Database } from '../persistence/database.ts';
 import {
   listSubscriptions,

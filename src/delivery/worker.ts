@@ -3,11 +3,11 @@
  * survive stands in the table; a worker that is killed loses only its time (docs/adr/0008).
  */
 
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
+import { FailureLog, type Logger } from '../base/telemetry.ts';
+import { Line } from '../base/time-slice.ts';
 import type { Database } from '../persistence/database.ts';
 import { type Claimed, claimDue, readPresent, releaseAll, renewLeases } from '../persistence/delivery/claims.ts';
-import { Line } from '../pieces.ts';
-import { FailureLog, type Logger } from '../telemetry.ts';
 import { type Attempt, type Channel, FRESH_MS, failed, postponed } from './attempt.ts';
 import { MAX_ATTEMPTS } from './backoff.ts';
 import { Hand, type Held } from './hand.ts';

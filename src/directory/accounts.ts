@@ -1,6 +1,6 @@
 /** The account at the identity provider, (`iss`, `sub`), that is kept with a user (contract 4). */
 
-import { UsherError } from '../errors.ts';
+import { UsherError } from '../base/errors.ts';
 import { record } from '../persistence/audit.ts';
 import type { Tx } from '../persistence/database.ts';
 import { claimSubject, replaceSubject, type Subject } from '../persistence/directory/subjects.ts';

@@ -12,9 +12,9 @@ import {
   existing,
   knownApplication,
 } from '../administration/administer.ts';
-import type { Clock } from '../clock.ts';
-import { UsherError } from '../errors.ts';
-import { oneMore, type Page, type PageQuery, pageOf } from '../page.ts';
+import type { Clock } from '../base/clock.ts';
+import { UsherError } from '../base/errors.ts';
+import { oneMore, type Page, type PageQuery, pageOf } from '../base/page.ts';
 import { record } from '../persistence/audit.ts';
 import type { Database, Tx } from '../persistence/database.ts';
 import { type NotedActivity, noteActivity } from '../persistence/directory/activity.ts';

@@ -1,6 +1,6 @@
 /** Logins, activity and logouts that an application's backend tells (specification, rules 6 and 7; contract 5). */
 
-import { UsherError } from '../errors.ts';
+import { UsherError } from '../base/errors.ts';
 import { holdApplication } from '../persistence/catalog/applications.ts';
 import type { Database, Tx } from '../persistence/database.ts';
 import { noteActivityEvent } from '../persistence/directory/activity.ts';

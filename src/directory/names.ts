@@ -1,6 +1,6 @@
 /** Names of people: where they come from, and what the identity provider is asked for (specification, "Profile synchronization"). */
 
-import { hasForbiddenCharacters, isLongerThan } from '../grammar.ts';
+import { hasForbiddenCharacters, isLongerThan } from '../base/grammar.ts';
 import type { Tx } from '../persistence/database.ts';
 import type { Names } from '../persistence/directory/profiles.ts';
 

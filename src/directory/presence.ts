@@ -1,6 +1,6 @@
 /** Whoever is signed in has a profile, and it is as new as the token (specification, "Profile synchronization"; contract 4). */
 
-import { isStorableUrl } from '../grammar.ts';
+import { isStorableUrl } from '../base/grammar.ts';
 import type { Tx } from '../persistence/database.ts';
 import {
   applyNames,

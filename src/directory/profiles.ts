@@ -5,9 +5,9 @@
 
 import { reachIn } from '../administration/reach.ts';
 import { refuseImmutable } from '../administration/records.ts';
-import type { Clock } from '../clock.ts';
-import { UsherError, validationFailed } from '../errors.ts';
-import { isStorableUrl } from '../grammar.ts';
+import type { Clock } from '../base/clock.ts';
+import { UsherError, validationFailed } from '../base/errors.ts';
+import { isStorableUrl } from '../base/grammar.ts';
 import { holdLanguage } from '../persistence/catalog/languages.ts';
 import type { Database, Tx } from '../persistence/database.ts';
 import {

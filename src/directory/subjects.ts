@@ -6,9 +6,9 @@
  */
 
 import { LRUCache } from 'lru-cache';
+import type { Logger } from '../base/telemetry.ts';
 import type { Database } from '../persistence/database.ts';
 import { findAccount, type KeptAccount, type Subject } from '../persistence/directory/subjects.ts';
-import type { Logger } from '../telemetry.ts';
 import type { AccountRefusals } from './account-refusals.ts';
 import { type Account, bindAccount, IdentityConflict } from './accounts.ts';
 import { isCurrent, present, type SignedIn, type TokenPolicy } from './presence.ts';

@@ -1,7 +1,7 @@
 /** Who may do everything. (Specification, "User, SuperAdmin, AppAdmin"; contract 4, 5.) */
 
 import { administer, type By, superAdmin } from '../administration/administer.ts';
-import { UsherError } from '../errors.ts';
+import { UsherError } from '../base/errors.ts';
 import type { Committed, Database } from '../persistence/database.ts';
 import {
   addSuperadmin,

@@ -1,7 +1,7 @@
 /** A bounded queue before the database for what many people do at once, when they all come to work. */
 
-import type { Clock } from '../clock.ts';
-import { Gate } from '../persistence/gate.ts';
+import type { Clock } from '../base/clock.ts';
+import { Gate } from '../base/semaphore.ts';
 
 /** Shorter than a call may take; longer than the pool of connections lets anybody wait. */
 const WAIT_MS = 8000;

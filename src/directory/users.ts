@@ -5,8 +5,8 @@
 
 import { administer, type By, superAdmin } from '../administration/administer.ts';
 import { type Sight, sightIn } from '../administration/reach.ts';
-import { UsherError } from '../errors.ts';
-import { oneMore, type Page, type PageQuery, pageOf } from '../page.ts';
+import { UsherError } from '../base/errors.ts';
+import { oneMore, type Page, type PageQuery, pageOf } from '../base/page.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
 import { findProfile } from '../persistence/directory/profiles.ts';
 import { clearSubject } from '../persistence/directory/subjects.ts';

@@ -3,8 +3,8 @@
  * at the revision that comes with it. Trouble is never an answer: UNAVAILABLE, or the caller's DEADLINE_EXCEEDED.
  */
 
-import type { Clock } from '../clock.ts';
-import { unavailable } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { unavailable } from '../base/errors.ts';
 import { EngineCounters } from './counters.ts';
 import { Decisions, type Grounds, type QuestionKey, questionKey } from './decisions.ts';
 import { evaluate } from './evaluate.ts';

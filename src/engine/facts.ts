@@ -4,7 +4,7 @@
  */
 
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Overrides } from './evaluate.ts';
 import { compilePolicy, type Policy } from './policy.ts';
 import type { MemberAnswer, MemberFacts, OverrideFacts, PersonFacts, PolicyRows, Revision } from './types.ts';

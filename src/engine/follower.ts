@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
-import { unavailable } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { unavailable } from '../base/errors.ts';
 import type { EngineCounters } from './counters.ts';
 import { type Facts, isKnownScope } from './facts.ts';
 import { unknownRevision } from './question.ts';

@@ -1,6 +1,6 @@
 /** How an engine is made, and what a caller may ask for beside an answer. */
 
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Decisions } from './decisions.ts';
 import type { Facts } from './facts.ts';
 import type { EngineLog, Follower } from './follower.ts';

@@ -3,8 +3,15 @@
  * Nothing else may make a `Question` out of what a caller sent.
  */
 
-import { type Issue, UsherError, validationFailed } from '../errors.ts';
-import { hasForbiddenCharacters, isLongerThan, isPermissionCode, isSlug, LIMITS, normalizeEmail } from '../grammar.ts';
+import { type Issue, UsherError, validationFailed } from '../base/errors.ts';
+import {
+  hasForbiddenCharacters,
+  isLongerThan,
+  isPermissionCode,
+  isSlug,
+  LIMITS,
+  normalizeEmail,
+} from '../base/grammar.ts';
 import { type Decision, Level, type Mark, type Question, type Subject } from './types.ts';
 
 /** A question as it came: '' is absent. (REST refuses an empty string itself, before it gets here.) */

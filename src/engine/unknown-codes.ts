@@ -6,9 +6,9 @@
  * ends the policy's lease with every decision made from it, so a cached answer needs no second look.
  */
 
-import type { Clock } from '../clock.ts';
-import { UsherError } from '../errors.ts';
-import { nearest } from '../nearest.ts';
+import type { Clock } from '../base/clock.ts';
+import { UsherError } from '../base/errors.ts';
+import { nearest } from '../base/nearest.ts';
 import type { PolicyPermission } from './evaluate.ts';
 import type { EngineLog } from './follower.ts';
 import type { Policy } from './policy.ts';

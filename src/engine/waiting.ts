@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
-import { UsherError, unavailable } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { UsherError, unavailable } from '../base/errors.ts';
 
 /**
  * `work`, or a rejection as soon as the caller no longer waits: its `signal.reason` where that is a UsherError, else

@@ -1,7 +1,7 @@
 /** The URL tree at a glance: a line for each resource, whose routes stand together in its file. */
 
-import type { Config } from '../config.ts';
-import type { Route } from './route.ts';
+import type { Config } from '../config/config.ts';
+import type { Route } from './route/route.ts';
 import { administratorRoutes } from './routes/administrators.ts';
 import { applicationRoutes } from './routes/applications.ts';
 import { assignmentRoutes } from './routes/assignments.ts';

@@ -1,6 +1,7 @@
 /** What handlers and guards may use: one line a feature, handed over by app.ts. A new feature adds its line here. */
 
 import type { AuditLog } from '../administration/audit-log.ts';
+import type { Registry } from '../base/telemetry.ts';
 import type { Brands } from '../brands/brands.ts';
 import type { AppAdmins } from '../catalog/app-admins.ts';
 import type { Applications } from '../catalog/applications.ts';
@@ -35,7 +36,6 @@ import type { NotificationTypes } from '../notifications/types.ts';
 import type { Unsubscriptions } from '../notifications/unsubscribe.ts';
 import type { AuthMails } from '../provider/mail/auth-mails.ts';
 import type { Provider } from '../provider/provider.ts';
-import type { Registry } from '../telemetry.ts';
 
 /** A refused administrative write of an identified caller, for the audit (contract 5). */
 export interface Refusal {

@@ -1,9 +1,9 @@
 /** Internal API keys: who may call what without a user's token (contract 3 "Internal checks", 4, 10). */
 
-import type { Clock } from '../clock.ts';
-import type { Config, Fault } from '../config.ts';
-import { UsherError } from '../errors.ts';
-import { isSlug } from '../grammar.ts';
+import type { Clock } from '../base/clock.ts';
+import { UsherError } from '../base/errors.ts';
+import { isSlug } from '../base/grammar.ts';
+import type { Config, Fault } from '../config/config.ts';
 import { keepSecret } from './kept-secret.ts';
 
 /** `manifest` may do to applications what a SuperAdmin may; `watch` and `facts` are for followers of checks. */

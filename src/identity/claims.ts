@@ -1,7 +1,7 @@
 /** What the claims of a verified token say about its bearer, and what kind of token it is. Pure (contract 4). */
 
-import { UsherError } from '../errors.ts';
-import { hasForbiddenCharacters, normalizeEmail } from '../grammar.ts';
+import { UsherError } from '../base/errors.ts';
+import { hasForbiddenCharacters, normalizeEmail } from '../base/grammar.ts';
 import type { Claims } from './provider.ts';
 
 /** Who a token speaks of, before it is known whether the address is verified. */

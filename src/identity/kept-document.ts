@@ -4,7 +4,7 @@
  * (jose's own remote key set fails every token once its copy is old and the provider is away.)
  */
 
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 
 /** Renewed this long after it was read. */
 const RENEW_AFTER_MS = 10 * 60_000;

@@ -13,7 +13,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 
 /** Where a secret is kept, and how a missing one is made. */
 export interface KeptSecret {

@@ -6,9 +6,9 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { calculateJwkThumbprint, importJWK, type JSONWebKeySet, type JWK, SignJWT } from 'jose';
-import type { Clock } from '../clock.ts';
-import { validationFailed } from '../errors.ts';
-import { normalizeEmail } from '../grammar.ts';
+import type { Clock } from '../base/clock.ts';
+import { validationFailed } from '../base/errors.ts';
+import { normalizeEmail } from '../base/grammar.ts';
 import { keepSecret } from './kept-secret.ts';
 
 export const LOCAL_ISSUER = 'urn:usher:local';

@@ -1,9 +1,9 @@
 /** What Usher asks of an OpenID provider while it authenticates a caller: metadata, keys, userinfo, introspection. */
 
 import type { JSONWebKeySet, JWK } from 'jose';
-import type { Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
-import { OPERATOR_POLICY, type Outbound, OutboundError, type OutboundRequest } from '../outbound.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Config } from '../config/config.ts';
+import { OPERATOR_POLICY, type Outbound, OutboundError, type OutboundRequest } from '../outbound/outbound.ts';
 import { type KeptDocument, keepDocument } from './kept-document.ts';
 
 /** The provider is away or answers what it must not. Whether a token is good is unknown then. */

@@ -4,8 +4,8 @@
  */
 
 import { hkdfSync } from 'node:crypto';
-import type { Clock } from '../clock.ts';
-import { onDemand } from '../on-demand.ts';
+import type { Clock } from '../base/clock.ts';
+import { onDemand } from '../base/lazy.ts';
 
 /** Keeps the first value that any instance proposes, and answers it. */
 export type KeepFirst = (proposed: string) => Promise<string>;

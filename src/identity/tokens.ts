@@ -3,10 +3,10 @@
 import { hash } from 'node:crypto';
 import type { JSONWebKeySet } from 'jose';
 import { LRUCache } from 'lru-cache';
-import type { Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
-import { UsherError } from '../errors.ts';
-import type { Outbound } from '../outbound.ts';
+import type { Clock } from '../base/clock.ts';
+import { UsherError } from '../base/errors.ts';
+import type { Config } from '../config/config.ts';
+import type { Outbound } from '../outbound/outbound.ts';
 import { isJwt, MAX_TOKEN_LENGTH, readBearer } from './bearer.ts';
 import { CLOCK_TOLERANCE_S, type Identity, readIdentity, refuseOtherTokens, unauthenticated } from './claims.ts';
 import { LOCAL_ALGORITHM, LOCAL_AUDIENCE, LOCAL_ISSUER, type LocalIssuer } from './local-issuer.ts';

@@ -4,7 +4,7 @@
  */
 
 import { getHeapStatistics } from 'node:v8';
-import { UsherError, unavailable } from '../errors.ts';
+import { UsherError, unavailable } from '../base/errors.ts';
 import type { RenderWatch } from './render.ts';
 
 const MIB = 1024 * 1024;

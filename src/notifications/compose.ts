@@ -1,15 +1,15 @@
 /** What a send says to each of its recipients: variants chosen, variables given, templates rendered. Before any write. */
 
 import { AUTH_TYPE } from '../administration/panel.ts';
-import { UsherError } from '../errors.ts';
-import { SYSTEM_LANGUAGE } from '../grammar.ts';
+import { UsherError } from '../base/errors.ts';
+import { SYSTEM_LANGUAGE } from '../base/grammar.ts';
+import { mapInPieces } from '../base/time-slice.ts';
 import type { Tx } from '../persistence/database.ts';
 import type { ApplicationRow } from '../persistence/notifications/applications.ts';
 import { type BrandLook, brandsFor } from '../persistence/notifications/brands.ts';
 import { findReaders, type ReaderRow } from '../persistence/notifications/readers.ts';
 import { fallbacks, findVariants, type TemplateRow } from '../persistence/notifications/templates.ts';
 import { findType, type TypeRow } from '../persistence/notifications/types.ts';
-import { mapInPieces } from '../pieces.ts';
 import { MAX_SEND_BYTES, tooLarge } from './budget.ts';
 import { asRendered, type Personal, renderEach, type Wording } from './merge.ts';
 import { plainMail } from './plain.ts';

@@ -1,7 +1,7 @@
 /** A user's inbox. (Specification, "Inbox notification"; contract 6.) */
 
-import { UsherError } from '../errors.ts';
-import { oneMore, type Page, type PageQuery, pageOf } from '../page.ts';
+import { UsherError } from '../base/errors.ts';
+import { oneMore, type Page, type PageQuery, pageOf } from '../base/page.ts';
 import type { Database } from '../persistence/database.ts';
 import { countUnread, type InboxRow, listInbox, markAllRead, markRead } from '../persistence/notifications/inbox.ts';
 

@@ -2,9 +2,9 @@
 
 import { administer, applicationOf, type By, editorOf, knownApplication } from '../administration/administer.ts';
 import { AUTH_TYPE } from '../administration/panel.ts';
+import { UsherError } from '../base/errors.ts';
+import { oneMore, type Page, type PageQuery, pageOf } from '../base/page.ts';
 import { requeue } from '../delivery/queue.ts';
-import { UsherError } from '../errors.ts';
-import { oneMore, type Page, type PageQuery, pageOf } from '../page.ts';
 import type { Database } from '../persistence/database.ts';
 import { findLogged, type LogQuery, type LogRow, listLog } from '../persistence/notifications/log.ts';
 import { unknownReference } from './compose.ts';

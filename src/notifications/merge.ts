@@ -5,7 +5,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { Pieces } from '../pieces.ts';
+import { Pieces } from '../base/time-slice.ts';
 import type {
   Rendered,
   Renderer,

@@ -1,7 +1,7 @@
 /** What a user wants to be notified about, and how. (Specification, "Notification per-type preference".) */
 
 import { knownApplication } from '../administration/administer.ts';
-import { UsherError } from '../errors.ts';
+import { UsherError } from '../base/errors.ts';
 import type { Database, Tx } from '../persistence/database.ts';
 import {
   holdSwitchable,

@@ -5,8 +5,8 @@
 
 import { hash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
-import type { Clock } from '../clock.ts';
-import { unavailable } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { unavailable } from '../base/errors.ts';
 import type { RenderJob, RenderOutcome, Shown, TemplateFault, TemplateSource } from './render/messages.ts';
 import { RenderProcess } from './render/process.ts';
 

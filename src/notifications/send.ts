@@ -5,9 +5,10 @@
 
 import { hash } from 'node:crypto';
 import { administer, type By, editorOf } from '../administration/administer.ts';
+import { UsherError } from '../base/errors.ts';
+import { mapInPieces, Pieces, turn } from '../base/time-slice.ts';
 import { enqueue, type WrittenDelivery, writeDelivery } from '../delivery/queue.ts';
 import type { Turns } from '../directory/turns.ts';
-import { UsherError } from '../errors.ts';
 import type { Database, Outcome, Tx } from '../persistence/database.ts';
 import { type ApplicationRow, findApplication, holdApplication } from '../persistence/notifications/applications.ts';
 import {
@@ -22,7 +23,6 @@ import {
   type SendRequestRow,
 } from '../persistence/notifications/sends.ts';
 import { holdType, type TypeRow } from '../persistence/notifications/types.ts';
-import { mapInPieces, Pieces, turn } from '../pieces.ts';
 import { unknownApplication } from './applications.ts';
 import type { RenderBudget } from './budget.ts';
 import { channelsFor } from './channels.ts';

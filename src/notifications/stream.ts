@@ -3,7 +3,9 @@
  * is read for all of them together, when a send here or in another instance says so, and now and then in any case.
  */
 
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/telemetry.ts';
+import { Pieces } from '../base/time-slice.ts';
 import type { Database } from '../persistence/database.ts';
 import {
   countUnread,
@@ -13,8 +15,6 @@ import {
   type Told,
   whoseIsAnother,
 } from '../persistence/notifications/inbox.ts';
-import { Pieces } from '../pieces.ts';
-import type { Logger } from '../telemetry.ts';
 import { StreamOrder } from './stream-order.ts';
 import { StreamSession } from './stream-session.ts';
 

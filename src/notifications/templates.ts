@@ -2,8 +2,8 @@
 
 import { administer, applicationOf, type By, editorOf, knownApplication } from '../administration/administer.ts';
 import { refuseImmutable } from '../administration/records.ts';
-import { UsherError, validationFailed } from '../errors.ts';
-import { SYSTEM_LANGUAGE } from '../grammar.ts';
+import { UsherError, validationFailed } from '../base/errors.ts';
+import { SYSTEM_LANGUAGE } from '../base/grammar.ts';
 import { holdLanguage } from '../persistence/catalog/languages.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
 import { findApplication } from '../persistence/notifications/applications.ts';

@@ -10,7 +10,7 @@ import {
 } from '../administration/administer.ts';
 import { AUTH_TYPE, PANEL_APP } from '../administration/panel.ts';
 import { refuseImmutable, refuseSystem } from '../administration/records.ts';
-import { UsherError } from '../errors.ts';
+import { UsherError } from '../base/errors.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
 import {
   deleteType,

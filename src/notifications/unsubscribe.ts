@@ -4,10 +4,10 @@
  */
 
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
-import { isSameSecret } from '../constant-time.ts';
+import { isSameSecret } from '../base/constant-time.ts';
+import { UsherError, validationFailed } from '../base/errors.ts';
+import { onDemand } from '../base/lazy.ts';
 import type { UnsubscribeTarget } from '../delivery/queue.ts';
-import { UsherError, validationFailed } from '../errors.ts';
-import { onDemand } from '../on-demand.ts';
 import type { Database } from '../persistence/database.ts';
 import { holdSwitchable, keepPreferences } from '../persistence/notifications/preferences.ts';
 import { findSubscription, type Subscription } from '../persistence/notifications/unsubscribe.ts';

@@ -1,7 +1,7 @@
 /** Addresses that a notification leads to. (Contract 1: what may be stored; specification, "Web Push": `icon` is a path.) */
 
-import { validationFailed } from '../errors.ts';
-import { hasForbiddenCharacters, isStorableUrl, LIMITS } from '../grammar.ts';
+import { validationFailed } from '../base/errors.ts';
+import { hasForbiddenCharacters, isStorableUrl, LIMITS } from '../base/grammar.ts';
 
 /** A URL that may be stored, or a path within the application's own pages. */
 export function isTarget(text: string, allowHttp: boolean): boolean {

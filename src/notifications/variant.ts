@@ -1,6 +1,6 @@
 /** Which language a notification, or an auth mail, is in. (Contract 6, "Choice of variant"; specification, "Registration locale".) */
 
-import { SYSTEM_LANGUAGE } from '../grammar.ts';
+import { SYSTEM_LANGUAGE } from '../base/grammar.ts';
 
 /**
  * The variant for somebody who reads `locale`: exactly it, else along the registry's fallbacks, else `en`, else the first by

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { AuditEntry, Tx } from './database.ts';
-import { Prepared } from './prepared.ts';
+import { Prepared } from './driver/prepared.ts';
 
 export type { AuditEntry } from './database.ts';
 

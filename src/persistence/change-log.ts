@@ -2,9 +2,9 @@ import { type CompiledQuery, type Kysely, sql } from 'kysely';
 import { ANY_REVISION, type Mark } from '../engine/types.ts';
 import { INSERT_AUDIT_SQL } from './audit.ts';
 import type { Scope, Tx } from './database.ts';
-import { asLast } from './dialect.ts';
-import { Prepared } from './prepared.ts';
-import type { Schema } from './schema.ts';
+import { asLast } from './driver/dialect.ts';
+import { Prepared } from './driver/prepared.ts';
+import type { Schema } from './entities/schema.ts';
 
 /** More scopes than this are collapsed into fewer, wider ones. */
 const MAX_SCOPES = 200;

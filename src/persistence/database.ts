@@ -1,6 +1,6 @@
 import type { CompiledQuery, Kysely } from 'kysely';
 import type { FactsSource, Mark, Revision } from '../engine/types.ts';
-import type { Schema } from './schema.ts';
+import type { Schema } from './entities/schema.ts';
 import type { InboxSignals } from './signals.ts';
 
 /**

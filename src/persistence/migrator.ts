@@ -1,15 +1,15 @@
 import { IsolationLevel } from '@mikro-orm/core';
 import { type Kysely, sql } from 'kysely';
-import type { Clock } from '../clock.ts';
-import { usherCommand } from '../command.ts';
-import type { Logger } from '../telemetry.ts';
-import { createDialect } from './dialect.ts';
-import { StatementFailed } from './failures.ts';
+import type { Clock } from '../base/clock.ts';
+import { usherCommand } from '../base/command.ts';
+import type { Logger } from '../base/telemetry.ts';
+import { createDialect } from './driver/dialect.ts';
+import { StatementFailed } from './driver/failures.ts';
+import { connectionOf, type Orm, openOrm } from './driver/orm.ts';
+import { ClientPool, postgresSessions } from './driver/postgresql.ts';
+import { Refused } from './driver/refused.ts';
+import { refuseUnfit, serverOf } from './driver/start-failures.ts';
 import { MIGRATIONS } from './migrations/list.ts';
-import { connectionOf, type Orm, openOrm } from './orm.ts';
-import { ClientPool, postgresSessions } from './postgresql.ts';
-import { Refused } from './refused.ts';
-import { refuseUnfit, serverOf } from './start-failures.ts';
 
 /** Any number that nothing else in this database locks. */
 const MIGRATION_LOCK = 7_411_532_001;

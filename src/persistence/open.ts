@@ -1,12 +1,18 @@
-import type { Clock } from '../clock.ts';
-import { unavailable } from '../errors.ts';
-import { FailureLog, type Logger } from '../telemetry.ts';
+import type { Clock } from '../base/clock.ts';
+import { unavailable } from '../base/errors.ts';
+import { FailureLog, type Logger } from '../base/telemetry.ts';
 import { pruneChangeLog } from './change-log.ts';
 import type { Database } from './database.ts';
-import { createDialect } from './dialect.ts';
-import { holdDirectory } from './directory.ts';
-import { createFactsPool, embeddedFacts, postgresFacts } from './facts-source.ts';
-import { StatementFailed, toDatabaseError } from './failures.ts';
+import { holdDirectory } from './driver/data-dir-lock.ts';
+import { createDialect } from './driver/dialect.ts';
+import { StatementFailed, toDatabaseError } from './driver/failures.ts';
+import { Announcer, listen } from './driver/notify.ts';
+import { connectionOf, type Orm, openOrm } from './driver/orm.ts';
+import { Embedded } from './driver/pglite.ts';
+import { ClientPool, postgresSessions } from './driver/postgresql.ts';
+import { Refused } from './driver/refused.ts';
+import { cannotBeUsed, refuseUnfit, serverOf } from './driver/start-failures.ts';
+import { createFactsPool, embeddedFacts, postgresFacts } from './facts/source.ts';
 import {
   APPLIED_SQL,
   compare,
@@ -17,19 +23,13 @@ import {
   refuseNewer,
   refusePending,
 } from './migrator.ts';
-import { connectionOf, type Orm, openOrm } from './orm.ts';
-import { Embedded } from './pglite.ts';
-import { ClientPool, postgresSessions } from './postgresql.ts';
-import { Refused } from './refused.ts';
-import { pruneRegistrationLocales } from './registration-locales.ts';
+import { pruneRegistrationLocales } from './provider/registration-locales.ts';
 import { pruneSeenEvents } from './seen-events.ts';
 import { type InboxSignals, noSignals, PostgresSignals } from './signals.ts';
-import { cannotBeUsed, refuseUnfit, serverOf } from './start-failures.ts';
 import { type Failpoints, Transactions } from './transactions.ts';
-import { Announcer, listen } from './wake.ts';
 
-export { Refused } from './refused.ts';
-export { startFailure } from './start-failures.ts';
+export { Refused } from './driver/refused.ts';
+export { startFailure } from './driver/start-failures.ts';
 export type { Failpoint, Failpoints } from './transactions.ts';
 
 export interface OpenOptions {

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from './database.ts';
-import { PreparedFamily, planByIndex } from './prepared.ts';
+import { PreparedFamily, planByIndex } from './driver/prepared.ts';
 
 /** By what they ask for one text each, whoever is looked for: planning takes longer than finding. */
 const STATEMENTS = new PreparedFamily('people');

@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Tx } from './database.ts';
-import type { Schema } from './schema.ts';
+import type { Schema } from './entities/schema.ts';
 
 /** An event told again within this long counts once (contract 5). */
 export const EVENTS_KEPT = "interval '24 hours'";

@@ -1,7 +1,7 @@
-import type { Clock } from '../clock.ts';
-import type { Logger } from '../telemetry.ts';
-import type { ClientPool } from './postgresql.ts';
-import { listenTo, type WakeOptions } from './wake.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/telemetry.ts';
+import { listenTo, type WakeOptions } from './driver/notify.ts';
+import type { ClientPool } from './driver/postgresql.ts';
 
 /** A stream that somebody opened, or that ended, at the instance `at`, which gave it that number. */
 export interface StreamNews {

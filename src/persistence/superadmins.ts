@@ -1,4 +1,4 @@
-import { UsherError } from '../errors.ts';
+import { UsherError } from '../base/errors.ts';
 import type { Outcome, Scope, Tx } from './database.ts';
 import { ensurePeople } from './people.ts';
 import { claimSetting } from './settings.ts';

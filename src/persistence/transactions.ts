@@ -1,15 +1,15 @@
 import { IsolationLevel } from '@mikro-orm/core';
 import type { AbstractSqlConnection } from '@mikro-orm/sql';
 import type { ControlledTransaction } from 'kysely';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
+import { UsherError } from '../base/errors.ts';
+import type { Logger } from '../base/telemetry.ts';
 import { formatRevision, type Mark } from '../engine/types.ts';
-import { UsherError } from '../errors.ts';
-import type { Logger } from '../telemetry.ts';
 import { toRows } from './audit.ts';
 import { conclude, type Ending, NONCE_BYTES, nonceOf } from './change-log.ts';
 import type { Committed, Follower, Outcome, Statement, Tx } from './database.ts';
-import { failedToBegin, isUnbegun, isWorthRepeating, StatementFailed, toDatabaseError } from './failures.ts';
-import type { Schema } from './schema.ts';
+import { failedToBegin, isUnbegun, isWorthRepeating, StatementFailed, toDatabaseError } from './driver/failures.ts';
+import type { Schema } from './entities/schema.ts';
 
 /** Named points of a write, for tests that end the process there. */
 export type Failpoint = 'before-log' | 'committing' | 'after-commit' | 'after-reach';

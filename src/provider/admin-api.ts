@@ -4,7 +4,7 @@
  */
 
 import { z } from 'zod';
-import { UsherError } from '../errors.ts';
+import { UsherError } from '../base/errors.ts';
 import { type IdpClient, IdpCode, IdpRefusal, type IdpRequest, unreachable } from './client.ts';
 
 const id = z.string().min(1);

@@ -5,8 +5,8 @@
 
 import { setTimeout } from 'node:timers/promises';
 import { administer, type By, type Change, superAdmin } from '../administration/administer.ts';
-import type { Clock } from '../clock.ts';
-import { unavailable } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { unavailable } from '../base/errors.ts';
 import { record } from '../persistence/audit.ts';
 import type { Database, Tx } from '../persistence/database.ts';
 import { claimLease, releaseLease } from '../persistence/settings.ts';

@@ -3,10 +3,10 @@
  * our words. Knows nothing of what is asked; admin-api.ts does.
  */
 
-import type { Config } from '../config.ts';
-import { UsherError } from '../errors.ts';
-import { OPERATOR_POLICY, type Outbound, OutboundError, type OutboundResponse } from '../outbound.ts';
-import { trimEnd } from '../trim.ts';
+import { UsherError } from '../base/errors.ts';
+import { trimEnd } from '../base/trim.ts';
+import type { Config } from '../config/config.ts';
+import { OPERATOR_POLICY, type Outbound, OutboundError, type OutboundResponse } from '../outbound/outbound.ts';
 
 /** gRPC codes, as the provider's errors carry them. */
 export const IdpCode = { NOT_FOUND: 5, ALREADY_EXISTS: 6, FAILED_PRECONDITION: 9 } as const;

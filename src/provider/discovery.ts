@@ -1,8 +1,8 @@
 /** What the identity provider says of itself to everybody: whether it is there, and its OpenID metadata. (Contract 8.) */
 
-import type { Config } from '../config.ts';
-import { UsherError } from '../errors.ts';
-import { OPERATOR_POLICY, type Outbound, type OutboundResponse } from '../outbound.ts';
+import { UsherError } from '../base/errors.ts';
+import type { Config } from '../config/config.ts';
+import { OPERATOR_POLICY, type Outbound, type OutboundResponse } from '../outbound/outbound.ts';
 import { fromOutbound, unreachable } from './client.ts';
 
 export interface Health {

@@ -3,8 +3,8 @@
  * of them makes the record, and time decides where they say when (specification, "Events"; contract 8).
  */
 
-import type { Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Config } from '../config/config.ts';
 import { storableNames } from '../directory/names.ts';
 import type { Turns } from '../directory/turns.ts';
 import { record } from '../persistence/audit.ts';

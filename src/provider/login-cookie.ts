@@ -1,9 +1,9 @@
 /** What a login leaves in the browser between its two requests: sealed, for ten minutes, for one use. (Contract 8.) */
 
 import { EncryptJWT, jwtDecrypt } from 'jose';
-import type { Clock } from '../clock.ts';
-import { isSameSecret } from '../constant-time.ts';
-import { UsherError } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { isSameSecret } from '../base/constant-time.ts';
+import { UsherError } from '../base/errors.ts';
 import type { Database } from '../persistence/database.ts';
 import { claimEvent } from '../persistence/seen-events.ts';
 

@@ -23,10 +23,10 @@ import {
   WWWAuthenticateChallengeError,
 } from 'openid-client';
 import { z } from 'zod';
-import type { Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
-import { UsherError } from '../errors.ts';
-import { OPERATOR_POLICY, type Outbound, OutboundError } from '../outbound.ts';
+import type { Clock } from '../base/clock.ts';
+import { UsherError } from '../base/errors.ts';
+import type { Config } from '../config/config.ts';
+import { OPERATOR_POLICY, type Outbound, OutboundError } from '../outbound/outbound.ts';
 import type { Database } from '../persistence/database.ts';
 import { fromOutbound, unreachable } from './client.ts';
 import type { Discovery, Metadata } from './discovery.ts';

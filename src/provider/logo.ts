@@ -1,7 +1,7 @@
 /** A logo fetched from a URL that an administrator gave: what answers may be an attacker's server. */
 
-import { type UsherError, validationFailed } from '../errors.ts';
-import { INTERNET_POLICY, type Outbound, OutboundError, type Policy } from '../outbound.ts';
+import { type UsherError, validationFailed } from '../base/errors.ts';
+import { INTERNET_POLICY, type Outbound, OutboundError, type Policy } from '../outbound/outbound.ts';
 
 export interface Logo {
   readonly name: string;

@@ -1,7 +1,7 @@
 /** The identity provider as the keeper of names (specification, "Profile synchronization", step 1). */
 
+import { UsherError } from '../base/errors.ts';
 import type { NameDirectory, Names, NameTurn } from '../directory/names.ts';
-import { UsherError } from '../errors.ts';
 import type { AdminApi } from './admin-api.ts';
 import type { ProviderLocks } from './administration.ts';
 

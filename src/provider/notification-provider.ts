@@ -5,10 +5,10 @@
 
 import { z } from 'zod';
 import type { By } from '../administration/administer.ts';
+import type { Clock } from '../base/clock.ts';
+import { UsherError } from '../base/errors.ts';
 import { type Sealing, SIGNING_KEY_CONTEXT } from '../brands/sealing.ts';
-import type { Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
-import { UsherError } from '../errors.ts';
+import type { Config } from '../config/config.ts';
 import type { Database } from '../persistence/database.ts';
 import { getSetting, putSetting } from '../persistence/settings.ts';
 import { type AdminApi, type EmailProvider, hasCode } from './admin-api.ts';

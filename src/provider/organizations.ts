@@ -1,10 +1,10 @@
 /** Organizations of the identity provider: list, create, look, and the client of an application (contract 8). */
 
 import { applicationOf, type By, type Change } from '../administration/administer.ts';
-import type { Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
-import { UsherError, validationFailed } from '../errors.ts';
-import type { Outbound } from '../outbound.ts';
+import type { Clock } from '../base/clock.ts';
+import { UsherError, validationFailed } from '../base/errors.ts';
+import type { Config } from '../config/config.ts';
+import type { Outbound } from '../outbound/outbound.ts';
 import type { Database, Tx } from '../persistence/database.ts';
 import { keepOrganization } from '../persistence/provider/organizations.ts';
 import { claimSetting, dropSetting, getSetting, putSetting } from '../persistence/settings.ts';

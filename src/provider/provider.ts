@@ -1,11 +1,11 @@
 /** The identity provider's side, built in one place. */
 
+import type { Clock } from '../base/clock.ts';
 import type { Sealing } from '../brands/sealing.ts';
-import type { Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { NameDirectory } from '../directory/names.ts';
 import type { Turns } from '../directory/turns.ts';
-import type { Outbound } from '../outbound.ts';
+import type { Outbound } from '../outbound/outbound.ts';
 import type { Database } from '../persistence/database.ts';
 import { AdminApi } from './admin-api.ts';
 import { ProviderLocks } from './administration.ts';

@@ -1,9 +1,9 @@
 /** The language in which somebody registers who has no record yet (specification, "Registration locale"; contract 8). */
 
 import { PANEL_APP } from '../administration/panel.ts';
-import { isLanguageCode, lowerAscii, SYSTEM_LANGUAGE } from '../grammar.ts';
+import { isLanguageCode, lowerAscii, SYSTEM_LANGUAGE } from '../base/grammar.ts';
 import type { Database } from '../persistence/database.ts';
-import { keepRegistrationLocale, supportedOf } from '../persistence/registration-locales.ts';
+import { keepRegistrationLocale, supportedOf } from '../persistence/provider/registration-locales.ts';
 
 export interface RegistrationLocale {
   /** In normal form. */

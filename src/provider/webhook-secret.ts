@@ -1,7 +1,7 @@
 /** Who may tell of users' lives: whoever knows one of the webhook's secrets (contract 4, 8). */
 
-import { isSameSecret } from '../constant-time.ts';
-import { UsherError } from '../errors.ts';
+import { isSameSecret } from '../base/constant-time.ts';
+import { UsherError } from '../base/errors.ts';
 
 export class WebhookSecrets {
   readonly #secrets: readonly string[];

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Route } from '../../src/gateway/route.ts';
+import type { Route } from '../../src/gateway/route/route.ts';
 import { gatewayRoutes } from '../../src/gateway/routes.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';

@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type RunningService, startService } from '../cli/harness.ts';
-import { call } from '../engine/grpc/support.ts';
+import { call } from '../grpc/support.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 
 /**

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import webPush from 'web-push';
-import { createLogger } from '../../src/telemetry.ts';
+import { createLogger } from '../../src/base/telemetry.ts';
 import { usher as command } from '../cli/harness.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/base/clock.ts';
 import { passwordContext, Sealing } from '../../src/brands/sealing.ts';
-import { systemClock } from '../../src/clock.ts';
 
 const [older, newer] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];
 

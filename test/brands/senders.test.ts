@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/base/clock.ts';
 import { Sealing, SIGNING_KEY_CONTEXT } from '../../src/brands/sealing.ts';
 import { Senders } from '../../src/brands/senders.ts';
-import { systemClock } from '../../src/clock.ts';
 import { createMailer } from '../../src/delivery/mail.ts';
 import { getSetting, putSetting } from '../../src/persistence/settings.ts';
 import { ENV } from '../provider/mail/mail-world.ts';

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { Mailbox } from '../../src/delivery/mailbox.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { type PushService, startPushService } from '../support/push-service.ts';

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type KyselyPlugin, sql } from 'kysely';
+import { createLogger } from '../../src/base/telemetry.ts';
 import { AppAdmins } from '../../src/catalog/app-admins.ts';
 import { Assignments } from '../../src/catalog/assignments.ts';
 import { ResourceOverrides } from '../../src/catalog/overrides.ts';
 import { Level } from '../../src/engine/types.ts';
 import type { Database } from '../../src/persistence/database.ts';
-import { createLogger } from '../../src/telemetry.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { Rest, type RestAnswer } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';

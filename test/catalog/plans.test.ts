@@ -11,9 +11,9 @@ import { usersOfLanguage } from '../../src/persistence/catalog/languages.ts';
 import { readTypeTexts, usedNotificationTypes } from '../../src/persistence/catalog/notification-types.ts';
 import { isBelow, isPermissionUsed, listPermissions } from '../../src/persistence/catalog/permissions.ts';
 import type { Tx } from '../../src/persistence/database.ts';
-import { preparedName } from '../../src/persistence/dialect.ts';
 import { readUsers } from '../../src/persistence/directory/users.ts';
-import type { Schema } from '../../src/persistence/schema.ts';
+import { preparedName } from '../../src/persistence/driver/dialect.ts';
+import type { Schema } from '../../src/persistence/entities/schema.ts';
 import { useDatabase } from '../support/databases.ts';
 
 interface PlanNode {

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Command } from 'commander';
+import { systemClock } from '../../src/base/clock.ts';
+import { usherCommand } from '../../src/base/command.ts';
 import type { Io } from '../../src/cli/io.ts';
 import { createProgram } from '../../src/cli/program.ts';
-import { systemClock } from '../../src/clock.ts';
-import { usherCommand } from '../../src/command.ts';
 import { Double, refusal } from './double.ts';
 import { usher } from './harness.ts';
 

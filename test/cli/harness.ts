@@ -3,10 +3,10 @@ import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { demonstrate } from '../../src/app-demo.ts';
+import { demonstrate } from '../../src/app/demo.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import type { Io, Serve } from '../../src/cli/io.ts';
 import { run } from '../../src/cli/program.ts';
-import { systemClock } from '../../src/clock.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const MAIN = 'src/main.ts';

@@ -29,9 +29,16 @@ test('the command line starts without the database, the identity code, the confi
   expect(files.length).toBeGreaterThan(20);
   expect(packages).toEqual(['commander']);
   const heavy = files.filter((file) => !file.startsWith('cli/'));
-  expect(heavy.sort()).toEqual(['address-kind.ts', 'command.ts', 'errors.ts', 'grammar.ts', 'persistence/refused.ts', 'trim.ts']);
+  expect(heavy.sort()).toEqual([
+    'base/command.ts',
+    'base/errors.ts',
+    'base/grammar.ts',
+    'base/ip-address.ts',
+    'base/trim.ts',
+    'persistence/driver/refused.ts',
+  ]);
 });
 
 test('the process starts the service’s own code for serve only', () => {
-  expect(readFileSync(resolve(SRC, 'main.ts'), 'utf8')).not.toMatch(/^(?:import|const).*app-serve/m);
+  expect(readFileSync(resolve(SRC, 'main.ts'), 'utf8')).not.toMatch(/^(?:import|const).*app\/serve/m);
 });

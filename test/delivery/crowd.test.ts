@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { createLogger, createRegistry } from '../../src/base/telemetry.ts';
 import type { Channel } from '../../src/delivery/attempt.ts';
 import { Holds } from '../../src/delivery/holds.ts';
 import { DeliveryMetrics } from '../../src/delivery/metrics.ts';
 import { DeliveryBell } from '../../src/delivery/queue.ts';
 import { DeliveryWorker } from '../../src/delivery/worker.ts';
-import { createLogger, createRegistry } from '../../src/telemetry.ts';
 import { useDatabase } from '../support/databases.ts';
 import { PerTurn } from '../support/turns.ts';
 import { accept, insertType, settled, stateOf, until } from './rows.ts';

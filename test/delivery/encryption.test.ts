@@ -1,8 +1,8 @@
 import { createECDH, type ECDH, randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { createLogger } from '../../src/base/telemetry.ts';
 import { PushEncryption } from '../../src/delivery/encryption.ts';
-import { createLogger } from '../../src/telemetry.ts';
 import { ManualClock } from '../identity/manual-clock.ts';
 
 /** The package has no types. */

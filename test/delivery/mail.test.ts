@@ -4,7 +4,7 @@ import net, { type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import {
   createMailer,
   type Mailer,
@@ -13,7 +13,7 @@ import {
   type SmtpServer,
 } from '../../src/delivery/mail.ts';
 import { Mailbox } from '../../src/delivery/mailbox.ts';
-import { createAuthority } from '../engine/grpc/certificates.ts';
+import { createAuthority } from '../grpc/certificates.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';
 
 const LOGIN = { user: 'atelier', password: 'pässword-of-the-brand' };

@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import webPush from 'web-push';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { createLogger } from '../../src/base/telemetry.ts';
 import { createEndpointRules } from '../../src/delivery/endpoints.ts';
 import { PushSender } from '../../src/delivery/push.ts';
-import { createOutbound, type Outbound, type Resolve } from '../../src/outbound.ts';
-import { createLogger } from '../../src/telemetry.ts';
+import { createOutbound, type Outbound, type Resolve } from '../../src/outbound/outbound.ts';
 
 /** What a push service's name may not lead to (facts: private, loopback, link-local, CGNAT, mapped addresses). */
 const INSIDE = [

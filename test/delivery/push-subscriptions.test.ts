@@ -1,6 +1,6 @@
 import { createECDH, randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { toConfig } from '../../src/config.ts';
+import { toConfig } from '../../src/config/config.ts';
 import { createEndpointRules } from '../../src/delivery/endpoints.ts';
 import { openVapidKeys } from '../../src/delivery/push-keys.ts';
 import { PushSubscriptions } from '../../src/delivery/subscriptions.ts';

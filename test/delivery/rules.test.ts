@@ -2,7 +2,7 @@ import { createECDH, ECDH } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import webPush from 'web-push';
-import { toConfig } from '../../src/config.ts';
+import { toConfig } from '../../src/config/config.ts';
 import { MAX_ATTEMPTS, nextAttemptIn, pauseAfter, readRetryAfter } from '../../src/delivery/backoff.ts';
 import { createEndpointRules } from '../../src/delivery/endpoints.ts';
 import { Holds } from '../../src/delivery/holds.ts';

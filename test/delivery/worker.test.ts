@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import webPush from 'web-push';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { createLogger } from '../../src/base/telemetry.ts';
 import { Settling } from '../../src/delivery/settling.ts';
 import { claimDue, renewLeases } from '../../src/persistence/delivery/claims.ts';
 import { settleDeliveries } from '../../src/persistence/delivery/settle.ts';
-import { createLogger } from '../../src/telemetry.ts';
 import { createStorage, type TestStorage, useDatabase } from '../support/databases.ts';
 import { type PushService, startPushService } from '../support/push-service.ts';
 import { type SmtpSink, startSmtp } from '../support/smtp.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { type Clock, systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { Rest } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';

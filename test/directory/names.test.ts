@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { type Clock, systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { UsherError } from '../../src/base/errors.ts';
 import { AccountRefusals } from '../../src/directory/account-refusals.ts';
 import type { NameDirectory, Names } from '../../src/directory/names.ts';
 import type { SignedIn } from '../../src/directory/presence.ts';
 import { Profiles } from '../../src/directory/profiles.ts';
 import { Turns } from '../../src/directory/turns.ts';
-import { UsherError } from '../../src/errors.ts';
 import type { Database } from '../../src/persistence/database.ts';
 import type { AdminApi } from '../../src/provider/admin-api.ts';
 import { ProviderLocks } from '../../src/provider/administration.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { createLogger } from '../../src/base/telemetry.ts';
 import { AccountRefusals } from '../../src/directory/account-refusals.ts';
 import { present, type SignedIn, type TokenPolicy } from '../../src/directory/presence.ts';
 import { Subjects } from '../../src/directory/subjects.ts';
 import { Turns } from '../../src/directory/turns.ts';
-import { createLogger } from '../../src/telemetry.ts';
 import { useDatabase } from '../support/databases.ts';
 
 /** What a token makes of a profile, by itself: the routes see only tokens of the one issuer that is configured. */

@@ -9,7 +9,7 @@ import {
   PermissionService,
   PermissionType,
 } from '../../src/gen/usher/permission/v1/permission_pb.ts';
-import { call, detailsOf } from '../engine/grpc/support.ts';
+import { call, detailsOf } from '../grpc/support.ts';
 import type { OracleQuestion } from '../oracle/oracle.ts';
 import { numberOf } from '../support/revisions.ts';
 import type { RunningUsher } from '../support/usher.ts';

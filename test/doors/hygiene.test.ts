@@ -3,7 +3,7 @@ import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { BulkCheckResponseSchema, CheckResponseSchema } from '../../src/gen/usher/permission/v1/permission_pb.ts';
-import { callBytes, framed } from '../engine/grpc/support.ts';
+import { callBytes, framed } from '../grpc/support.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 

@@ -1,7 +1,7 @@
 /** A clock and a source of facts that a test owns, and a small shop to ask about. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from '@jest/globals';
-import type { Clock } from '../../src/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 import { type CacheOptions, Engine, type EngineOptions } from '../../src/engine/engine.ts';
 import type { FactsSource, LogWindow, Mark, MemberNeed, Question, Revision } from '../../src/engine/types.ts';
 import { applyTo, NO_ROWS, type Operation, type Rows } from '../oracle/rows.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { unavailable } from '../../src/base/errors.ts';
 import { Follower } from '../../src/engine/follower.ts';
-import { unavailable } from '../../src/errors.ts';
 import { ADA, ask, at, BOB, ELSEWHERE, fixture, GRANT, REVOKE, said, settled } from './fakes.ts';
 
 describe('the log', () => {

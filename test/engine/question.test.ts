@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import type { UsherError } from '../../src/base/errors.ts';
 import {
   isAllowed,
   PROTO_FIELDS,
@@ -9,7 +10,6 @@ import {
   readSubject,
 } from '../../src/engine/question.ts';
 import { formatRevision, Level, Source } from '../../src/engine/types.ts';
-import type { UsherError } from '../../src/errors.ts';
 
 const GOOD: RawQuestion = {
   email: 'ada@example.com',

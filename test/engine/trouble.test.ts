@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { UsherError, unavailable } from '../../src/base/errors.ts';
 import { Level, Source } from '../../src/engine/types.ts';
-import { UsherError, unavailable } from '../../src/errors.ts';
 import { ADA, ask, at, ELSEWHERE, fixture, REVOKE, settled } from './fakes.ts';
 
 const VIEW = { granted: true, level: Level.VIEW, source: Source.ROLE, tiered: true };

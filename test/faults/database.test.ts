@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { type Clock, systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { record } from '../../src/persistence/audit.ts';
 import type { Database } from '../../src/persistence/database.ts';
 import type { Operation } from '../oracle/rows.ts';

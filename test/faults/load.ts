@@ -1,5 +1,5 @@
 import { Client, credentials, type ServiceError, status } from '@grpc/grpc-js';
-import { call } from '../engine/grpc/support.ts';
+import { call } from '../grpc/support.ts';
 import { Rest } from '../support/rest.ts';
 import type { RunningUsher } from '../support/usher.ts';
 

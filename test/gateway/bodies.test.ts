@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { UsherError } from '../../src/errors.ts';
-import { checkMedia, json, NO_BODY, parseJson, rawText } from '../../src/gateway/bodies.ts';
-import { bareType, negotiate } from '../../src/gateway/envelopes.ts';
-import { parseQuery } from '../../src/gateway/inputs.ts';
+import { UsherError } from '../../src/base/errors.ts';
+import { checkMedia, json, NO_BODY, parseJson, rawText } from '../../src/gateway/route/bodies.ts';
+import { bareType, negotiate } from '../../src/gateway/route/envelopes.ts';
+import { parseQuery } from '../../src/gateway/route/inputs.ts';
 
 function issuesOf(run: () => unknown): unknown {
   try {

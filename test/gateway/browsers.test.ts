@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { CorsOrigins } from '../../src/gateway/browsers.ts';
+import { CorsOrigins } from '../../src/gateway/middleware/cors.ts';
 import { exampleRoutes } from './example-routes.ts';
 import { ask, CHECK_KEY, parseRaw, rawRequest, startWorld, useWorld, type World } from './fixture.ts';
 import { fillShop } from './memory-facts.ts';

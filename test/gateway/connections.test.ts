@@ -1,8 +1,8 @@
 import http from 'node:http';
 import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { UsherError } from '../../src/errors.ts';
-import { BODY_LIMIT, RPC_MESSAGE_BYTES } from '../../src/gateway/limits.ts';
+import { UsherError } from '../../src/base/errors.ts';
+import { BODY_LIMIT, RPC_MESSAGE_BYTES } from '../../src/gateway/route/limits.ts';
 import { RawConnection } from '../support/raw-http.ts';
 import { exampleRoutes, waiting } from './example-routes.ts';
 import { ask, CHECK_KEY, parseRaw, startWorld, useWorld, type World } from './fixture.ts';

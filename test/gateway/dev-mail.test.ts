@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { Mailbox } from '../../src/delivery/mailbox.ts';
 import type { ComposedMail } from '../../src/delivery/message.ts';
-import { mailPage, relative } from '../../src/gateway/mailbox-page.ts';
+import { mailPage, relative } from '../../src/gateway/pages/mailbox.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { UsherError } from '../../src/errors.ts';
-import { rawText } from '../../src/gateway/bodies.ts';
-import type { StreamEnvelope } from '../../src/gateway/envelopes.ts';
+import { UsherError } from '../../src/base/errors.ts';
+import { rawText } from '../../src/gateway/route/bodies.ts';
+import type { StreamEnvelope } from '../../src/gateway/route/envelopes.ts';
 import {
   bare,
   codeResponse,
@@ -9,9 +9,9 @@ import {
   successData,
   successDataWithProgress,
   text,
-} from '../../src/gateway/envelopes.ts';
-import { applicationLevel, key, open, signedIn, superAdmin } from '../../src/gateway/guards.ts';
-import { answer, defineRoute, type Route } from '../../src/gateway/route.ts';
+} from '../../src/gateway/route/envelopes.ts';
+import { applicationLevel, key, open, signedIn, superAdmin } from '../../src/gateway/route/guards.ts';
+import { answer, defineRoute, type Route } from '../../src/gateway/route/route.ts';
 
 interface Waiter {
   signal: AbortSignal;

@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, expect } from '@jest/globals';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { createLogger, createRegistry } from '../../src/base/telemetry.ts';
 import { Engine } from '../../src/engine/engine.ts';
-import { createGateway, type Gateway, type GatewayOptions } from '../../src/gateway/server.ts';
+import { createGateway, type Gateway, type GatewayOptions } from '../../src/gateway/app.ts';
 import type { Refusal, Services } from '../../src/gateway/services.ts';
 import { createApiKeys } from '../../src/identity/api-keys.ts';
 import { type LocalIssuer, openLocalIssuer } from '../../src/identity/local-issuer.ts';
 import { createTokens } from '../../src/identity/tokens.ts';
-import { createOutbound } from '../../src/outbound.ts';
-import { createLogger, createRegistry } from '../../src/telemetry.ts';
+import { createOutbound } from '../../src/outbound/outbound.ts';
 import { MemoryFacts } from './memory-facts.ts';
 
 /** A gateway over the real engine, tokens and keys; only the storage is of maps. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { UsherError } from '../../src/base/errors.ts';
 import { Level } from '../../src/engine/types.ts';
-import { UsherError } from '../../src/errors.ts';
 import {
   accountSettler,
   anyAdministrator,
@@ -13,7 +13,7 @@ import {
   signedIn,
   signedInEvenInactive,
   superAdmin,
-} from '../../src/gateway/guards.ts';
+} from '../../src/gateway/route/guards.ts';
 import { CHECK_KEY, NOTIFY_KEY, useWorld } from './fixture.ts';
 
 const NOBODY = 'nobody@example.com';

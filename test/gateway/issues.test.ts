@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { errorDetails } from '../../src/engine/error-details.ts';
-import { MAX_ISSUES, UsherError, validationFailed } from '../../src/errors.ts';
-import { BODY_LIMIT } from '../../src/gateway/limits.ts';
+import { MAX_ISSUES, UsherError, validationFailed } from '../../src/base/errors.ts';
+import { BODY_LIMIT } from '../../src/gateway/route/limits.ts';
+import { errorDetails } from '../../src/rpc/error-details.ts';
 import { ask, CHECK_KEY, useWorld } from './fixture.ts';
 import { fillShop } from './memory-facts.ts';
 

@@ -1,3 +1,4 @@
+import { unavailable } from '../../src/base/errors.ts';
 import {
   type Change,
   type FactsSource,
@@ -8,7 +9,6 @@ import {
   type PolicyRows,
   type Revision,
 } from '../../src/engine/types.ts';
-import { unavailable } from '../../src/errors.ts';
 
 interface Application {
   id: number;

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { ERROR_TABLE } from '../../src/errors.ts';
-import { bare, noContent, successData } from '../../src/gateway/envelopes.ts';
-import { key, open, signedIn } from '../../src/gateway/guards.ts';
-import { type OpenApiDocument, openApiDocument } from '../../src/gateway/openapi.ts';
-import { defineRoute, type Route } from '../../src/gateway/route.ts';
+import { ERROR_TABLE } from '../../src/base/errors.ts';
+import { type OpenApiDocument, openApiDocument } from '../../src/gateway/openapi/document.ts';
+import { bare, noContent, successData } from '../../src/gateway/route/envelopes.ts';
+import { key, open, signedIn } from '../../src/gateway/route/guards.ts';
+import { defineRoute, type Route } from '../../src/gateway/route/route.ts';
 import { gatewayRoutes } from '../../src/gateway/routes.ts';
 import { ask, useWorld } from './fixture.ts';
 

@@ -12,8 +12,8 @@ import {
   slug,
   storableUrl,
   timeZone,
-} from '../../src/gateway/fields.ts';
-import { zodIssues } from '../../src/gateway/inputs.ts';
+} from '../../src/gateway/route/fields.ts';
+import { zodIssues } from '../../src/gateway/route/inputs.ts';
 
 /** Everything wrong with a value, as a caller reads it. */
 function issues(schema: z.ZodType, value: unknown): string[] {

@@ -1,6 +1,6 @@
 import net from 'node:net';
 import { describe, expect, test } from '@jest/globals';
-import { HTTP_LIMITS } from '../../src/gateway/limits.ts';
+import { HTTP_LIMITS } from '../../src/gateway/route/limits.ts';
 import { exampleRoutes, waiting } from './example-routes.ts';
 import { ask, CHECK_KEY, errorShape, METRICS_KEY, parseRaw, rawRequest, startWorld, useWorld } from './fixture.ts';
 import { fillShop } from './memory-facts.ts';

@@ -1,6 +1,6 @@
 import net from 'node:net';
 import { describe, expect, test } from '@jest/globals';
-import { UnprovenBodies } from '../../src/gateway/unproven.ts';
+import { UnprovenBodies } from '../../src/gateway/http/unproven.ts';
 import { ask, CHECK_KEY, parseRaw, startWorld } from './fixture.ts';
 import { fillShop } from './memory-facts.ts';
 

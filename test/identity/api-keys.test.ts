@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/clock.ts';
-import { UsherError } from '../../src/errors.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { UsherError } from '../../src/base/errors.ts';
 import { apiKeyFaults, createApiKeys, keepLocalKey } from '../../src/identity/api-keys.ts';
 
 const LONG = 'k'.repeat(40);

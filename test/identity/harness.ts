@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { UsherError } from '../../src/errors.ts';
+import { UsherError } from '../../src/base/errors.ts';
 import { createTokens, type Tokens, type TokensOptions } from '../../src/identity/tokens.ts';
-import { createOutbound } from '../../src/outbound.ts';
+import { createOutbound } from '../../src/outbound/outbound.ts';
 import { AUDIENCE, type OidcDouble } from '../support/oidc.ts';
 import { ManualClock } from './manual-clock.ts';
 

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { type LocalIssuer, openLocalIssuer } from '../../src/identity/local-issuer.ts';
 import { createTokens, type Tokens } from '../../src/identity/tokens.ts';
-import { createOutbound } from '../../src/outbound.ts';
+import { createOutbound } from '../../src/outbound/outbound.ts';
 import { outcome } from './harness.ts';
 import { ManualClock } from './manual-clock.ts';
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../../src/clock.ts';
+import type { Clock } from '../../src/base/clock.ts';
 
 /** A clock that stands still until told. Timers run, as fast as wanted: what they limit here is real I/O. */
 export class ManualClock implements Clock {

@@ -2,7 +2,7 @@
  * Who may call what, as a table (specification, "Authentication"; contract 4, 5): for each guard the callers that it lets through,
  * written from the contract's words and not from the guard. A guard that is not in it has no expectations, and fails.
  */
-import type { Route } from '../../src/gateway/route.ts';
+import type { Route } from '../../src/gateway/route/route.ts';
 
 /** Everybody who can be at the door. `mine` is the application of the administrators; the panel's own is `auth`. */
 export const CALLERS = [

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import type { Route } from '../../src/gateway/route.ts';
+import type { Route } from '../../src/gateway/route/route.ts';
 import { gatewayRoutes } from '../../src/gateway/routes.ts';
 import { outcome, useRegistry } from '../support/registry.ts';
 import type { Rest } from '../support/rest.ts';

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { marksWhereTextLooks, type Personal, type PersonalOutcome, renderEach } from '../../src/notifications/merge.ts';
 import { Renderer, type RenderJob, type TemplateSource } from '../../src/notifications/render.ts';
 import { readerOf, surroundingsOf } from '../../src/notifications/variables.ts';

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { type Clock, systemClock } from '../../src/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { CLOCK_MS } from '../../src/notifications/render/process.ts';
 import { Renderer, type TemplateSource } from '../../src/notifications/render.ts';
 

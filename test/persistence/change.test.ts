@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { UsherError } from '../../src/base/errors.ts';
+import { createLogger } from '../../src/base/telemetry.ts';
 import { formatRevision } from '../../src/engine/types.ts';
-import { UsherError } from '../../src/errors.ts';
 import { collapse, pruneChangeLog } from '../../src/persistence/change-log.ts';
 import type { Database, Scope, Tx } from '../../src/persistence/database.ts';
-import { createLogger } from '../../src/telemetry.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { insertApplication, personId } from '../support/rows.ts';
 

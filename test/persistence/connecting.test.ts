@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { systemClock as clock } from '../../src/clock.ts';
+import { systemClock as clock } from '../../src/base/clock.ts';
+import { createLogger } from '../../src/base/telemetry.ts';
 import type { Database } from '../../src/persistence/database.ts';
 import { openDatabase } from '../../src/persistence/open.ts';
-import { createLogger } from '../../src/telemetry.ts';
 import { fatal, type RefusingPostgres, startRefusingPostgres } from '../support/refusing-postgres.ts';
 
 /** What a server, or a pooler, may say while a connection is made; also what would be a defect if a statement brought it about. */

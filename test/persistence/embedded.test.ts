@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { insertApplication } from '../support/rows.ts';
 

@@ -3,8 +3,8 @@ import { sql } from 'kysely';
 import type { MemberNeed, Revision } from '../../src/engine/types.ts';
 import { Level } from '../../src/engine/types.ts';
 import type { Database, Scope } from '../../src/persistence/database.ts';
-import { readPolicy, readWindow } from '../../src/persistence/facts-rows.ts';
-import { memberIn, policyIn } from '../../src/persistence/facts-source.ts';
+import { readPolicy, readWindow } from '../../src/persistence/facts/rows.ts';
+import { memberIn, policyIn } from '../../src/persistence/facts/source.ts';
 import { forEachDatabase } from '../support/databases.ts';
 import { type AppRows, insertApplication, insertOverride, insertUserRole, personId } from '../support/rows.ts';
 

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { CompiledQuery, sql } from 'kysely';
 import pg from 'pg';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { createLogger } from '../../src/base/telemetry.ts';
 import type { Database, Tx } from '../../src/persistence/database.ts';
 import { findUserIds } from '../../src/persistence/directory/users.ts';
-import { createFactsPool } from '../../src/persistence/facts-source.ts';
-import { CHANGES_SQL, MEMBERS_SQL, POLICY_SQL } from '../../src/persistence/facts-sql.ts';
+import type { ClientPool } from '../../src/persistence/driver/postgresql.ts';
+import { createFactsPool } from '../../src/persistence/facts/source.ts';
+import { CHANGES_SQL, MEMBERS_SQL, POLICY_SQL } from '../../src/persistence/facts/sql.ts';
 import { openDatabase } from '../../src/persistence/open.ts';
-import type { ClientPool } from '../../src/persistence/postgresql.ts';
-import { createLogger } from '../../src/telemetry.ts';
 import { useDatabase } from '../support/databases.ts';
 import { createDatabase, type PostgresDatabase } from '../support/postgres.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { createDialect } from '../../src/persistence/dialect.ts';
-import { openOrm } from '../../src/persistence/orm.ts';
-import { createLogger } from '../../src/telemetry.ts';
+import { createLogger } from '../../src/base/telemetry.ts';
+import { createDialect } from '../../src/persistence/driver/dialect.ts';
+import { openOrm } from '../../src/persistence/driver/orm.ts';
 import { forEachDatabase } from '../support/databases.ts';
 
 /** Every column that the entities describe: its table, name, type, whether it may be null, whether it has a default. */

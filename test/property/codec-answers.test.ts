@@ -1,7 +1,6 @@
 import { create, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { CheckAnswers, writeBulk, writeEffective } from '../../src/engine/grpc/codec-answers.ts';
 import { isAllowed } from '../../src/engine/question.ts';
 import type { EffectiveItem } from '../../src/engine/types.ts';
 import { type Decision, Level, Source } from '../../src/engine/types.ts';
@@ -11,6 +10,7 @@ import {
   EffectiveResponseSchema,
   PermissionType,
 } from '../../src/gen/usher/permission/v1/permission_pb.ts';
+import { CheckAnswers, writeBulk, writeEffective } from '../../src/grpc/codec/write.ts';
 import { INPUTS, textOf } from './messages.ts';
 
 /** Answers written by hand against protobuf-es (docs/adr/0003): the same bytes. */

@@ -4,13 +4,13 @@ import { pathToString } from '@bufbuild/protobuf/reflect';
 import { createValidator } from '@bufbuild/protovalidate';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { readBulk, readCheck, readEffective } from '../../src/engine/grpc/codec.ts';
-import { type Issue, UsherError } from '../../src/errors.ts';
+import { type Issue, UsherError } from '../../src/base/errors.ts';
 import {
   BulkCheckRequestSchema,
   CheckRequestSchema,
   EffectiveRequestSchema,
 } from '../../src/gen/usher/permission/v1/permission_pb.ts';
+import { readBulk, readCheck, readEffective } from '../../src/grpc/codec/read.ts';
 import { INPUTS, messages, varint } from './messages.ts';
 
 /**

@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { UsherError } from '../../src/base/errors.ts';
+import { isPermissionCode, isResourceId, isSlug, LIMITS, normalizeEmail } from '../../src/base/grammar.ts';
 import { KEY_FIELDS, type KeyedQuestion, questionKey } from '../../src/engine/decisions.ts';
 import { Facts } from '../../src/engine/facts.ts';
 import { type RawQuestion, readPermission, readQuestion, readSubject } from '../../src/engine/question.ts';
 import type { Question } from '../../src/engine/types.ts';
-import { UsherError } from '../../src/errors.ts';
-import { isPermissionCode, isResourceId, isSlug, LIMITS, normalizeEmail } from '../../src/grammar.ts';
 import { FakeClock } from '../engine/fakes.ts';
 
 const RUNS = { numRuns: process.env.USHER_LONG === '1' ? 200_000 : 3000 };

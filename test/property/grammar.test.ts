@@ -13,7 +13,7 @@ import {
   LIMITS,
   lowerAscii,
   normalizeEmail,
-} from '../../src/grammar.ts';
+} from '../../src/base/grammar.ts';
 
 const RUNS = process.env.USHER_LONG ? 200_000 : 5000;
 const ATOM = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.!#$%&'*+/=?^_`{|}~-";

@@ -2,16 +2,16 @@ import { isDeepStrictEqual } from 'node:util';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { UsherError } from '../../src/base/errors.ts';
 import type { QuestionKey } from '../../src/engine/decisions.ts';
-import { createMethods } from '../../src/engine/grpc/answering.ts';
-import { memoText, type Remembered, RequestMemo } from '../../src/engine/grpc/memo.ts';
 import { Level } from '../../src/engine/types.ts';
-import { UsherError } from '../../src/errors.ts';
 import {
   AccessLevel,
   CheckRequestSchema,
   CheckResponseSchema,
 } from '../../src/gen/usher/permission/v1/permission_pb.ts';
+import { createMethods } from '../../src/grpc/answering.ts';
+import { memoText, type Remembered, RequestMemo } from '../../src/grpc/request-cache.ts';
 import { at, fixture } from '../engine/fakes.ts';
 import { answerOf, isAllowedByOracle, refusalOf } from '../oracle/oracle.ts';
 import type { Rows } from '../oracle/rows.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { LOGIN_COOKIE, LoginCookie } from '../../src/provider/login-cookie.ts';
 import { useDatabase } from '../support/databases.ts';
 

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/base/clock.ts';
 import { Sealing, SIGNING_KEY_CONTEXT } from '../../src/brands/sealing.ts';
-import { systemClock } from '../../src/clock.ts';
 import { Rest } from '../support/rest.ts';
 import type { RunningUsher } from '../support/usher.ts';
 import { BRAND_KEY, useWorld } from './fixture.ts';

@@ -3,10 +3,10 @@ import { cpSync, existsSync, globSync, mkdirSync, readFileSync, renameSync } fro
 import { rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe } from '@jest/globals';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { createLogger } from '../../src/base/telemetry.ts';
 import type { Database } from '../../src/persistence/database.ts';
 import { type OpenOptions, openDatabase } from '../../src/persistence/open.ts';
-import { createLogger } from '../../src/telemetry.ts';
 import { installAnnounceTrigger } from './announce-trigger.ts';
 import { createDatabase, TEMPLATES_VARIABLE } from './postgres.ts';
 

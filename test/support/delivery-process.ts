@@ -4,13 +4,13 @@
  */
 
 import { sql } from 'kysely';
-import { type App, buildApp } from '../../src/app.ts';
-import { systemClock } from '../../src/clock.ts';
-import { toConfig } from '../../src/config.ts';
+import { type App, buildApp } from '../../src/app/app.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { createLogger } from '../../src/base/telemetry.ts';
+import { toConfig } from '../../src/config/config.ts';
 import type { DeliveryFailpoint } from '../../src/delivery/worker.ts';
 import { CLOCK_MS, CPU_MS } from '../../src/notifications/render/process.ts';
 import type { Failpoint } from '../../src/persistence/open.ts';
-import { createLogger } from '../../src/telemetry.ts';
 import { insertType, sendOf } from '../delivery/rows.ts';
 
 export interface DeliveryOrders {

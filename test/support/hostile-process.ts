@@ -7,9 +7,9 @@
 
 import { createHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { createInterface } from 'node:readline';
-import { buildApp } from '../../src/app.ts';
-import { toConfig } from '../../src/config.ts';
-import { createLogger } from '../../src/telemetry.ts';
+import { buildApp } from '../../src/app/app.ts';
+import { createLogger } from '../../src/base/telemetry.ts';
+import { toConfig } from '../../src/config/config.ts';
 
 const { env } = JSON.parse(process.argv[2] ?? '') as { env: Record<string, string> };
 const app = await buildApp(toConfig({ env }), { log: createLogger('silent') });

@@ -3,11 +3,11 @@
  * those before it left), then `open`, then `acknowledged CODE` after each write. It kills itself at a named point where told so.
  */
 import { sql } from 'kysely';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { createLogger } from '../../src/base/telemetry.ts';
 import { record } from '../../src/persistence/audit.ts';
 import type { Database } from '../../src/persistence/database.ts';
 import { type Failpoint, openDatabase } from '../../src/persistence/open.ts';
-import { createLogger } from '../../src/telemetry.ts';
 import { addLanguages, manifestsOf, studio } from '../catalog/manifest/fixture.ts';
 import { insertApplication } from './rows.ts';
 

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { afterEach } from '@jest/globals';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import {
   createOutbound,
   OPERATOR_POLICY,
@@ -10,7 +10,7 @@ import {
   OutboundError,
   type Policy,
   type Resolve,
-} from '../../src/outbound.ts';
+} from '../../src/outbound/outbound.ts';
 
 /** Whatever a user may write, so that only the address can refuse it. */
 export const ANYWHERE: Policy = { reach: 'internet', http: true, anyPort: true };

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { createLogger } from '../../src/base/telemetry.ts';
 import { migrate } from '../../src/persistence/open.ts';
-import { createLogger } from '../../src/telemetry.ts';
 import { installAnnounceTrigger } from './announce-trigger.ts';
 import type { PostgresServer } from './postgres-server.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, jest } from '@jest/globals';
-import { PIECE_MS } from '../../src/pieces.ts';
+import { PIECE_MS } from '../../src/base/time-slice.ts';
 
 /** In the tests of a describe, the clock of pieces stands still but when it is looked at: a piece is over after so many looks. */
 export function useCountedPieces(looks: number): void {

@@ -1,6 +1,6 @@
-import { type Addresses, type App, buildApp, type Parts } from '../../src/app.ts';
-import { toConfig } from '../../src/config.ts';
-import { createLogger } from '../../src/telemetry.ts';
+import { type Addresses, type App, buildApp, type Parts } from '../../src/app/app.ts';
+import { createLogger } from '../../src/base/telemetry.ts';
+import { toConfig } from '../../src/config/config.ts';
 import type { TestStorage } from './databases.ts';
 
 /** A whole service, as app.ts builds it, with its doors open on free ports. */

@@ -2,11 +2,11 @@
  * A process that opens a database and writes to it, to be killed with -9: `node writer-process.ts JSON`. It says `open`, then
  * `acknowledged N` after each write, and ends itself at the named point of write `dieIn`, as the kernel's kill would.
  */
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { createLogger } from '../../src/base/telemetry.ts';
 import { record } from '../../src/persistence/audit.ts';
 import type { Database } from '../../src/persistence/database.ts';
 import { type Failpoint, openDatabase } from '../../src/persistence/open.ts';
-import { createLogger } from '../../src/telemetry.ts';
 import { insertApplication } from './rows.ts';
 
 export interface WriterOrders {

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { systemClock } from '../../src/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { openLocalIssuer } from '../../src/identity/local-issuer.ts';
 import { startService, usherProcess } from '../cli/harness.ts';
-import { call } from '../engine/grpc/support.ts';
+import { call } from '../grpc/support.ts';
 import { createDatabase, freePort, type PostgresDatabase } from '../support/postgres.ts';
 
 /**

@@ -1,6 +1,6 @@
 /** The quick reader of block YAML (quick.ts): lines of `key: value` and `- item`, nothing that spans lines. */
 
-import { LIMITS } from '../../grammar.ts';
+import { LIMITS } from '../../base/grammar.ts';
 import type { Plain, PlainMap } from './format.ts';
 
 /** What is answered instead of a value when only the library can tell. */

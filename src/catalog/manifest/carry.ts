@@ -1,6 +1,6 @@
 /** Carries a plan out: the statements in an order in which every reference exists, a page of rows at a time. */
 
-import { unavailable } from '../../errors.ts';
+import { unavailable } from '../../base/errors.ts';
 import { insertApplication, replaceLanguages, updateApplication } from '../../persistence/catalog/applications.ts';
 import { holdLanguages } from '../../persistence/catalog/languages.ts';
 import {

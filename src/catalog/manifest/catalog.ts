@@ -1,6 +1,6 @@
 /** The plan's first half: entities, permissions and roles. What is wanted, what that changes, what speaks against it. Pure. */
 
-import { nearest } from '../../nearest.ts';
+import { nearest } from '../../base/nearest.ts';
 import { isSystemRecord } from '../system.ts';
 import { type Faults, SUGGESTIONS } from './fields.ts';
 import { byCode, type Manifest, type ManifestPermission, type ManifestRole, type Section } from './format.ts';

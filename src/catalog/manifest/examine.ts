@@ -1,6 +1,6 @@
 /** From a text to a Manifest and to everything wrong with it, each with line and column. Pure; worker.ts runs it. */
 
-import type { Reason } from '../../errors.ts';
+import type { Reason } from '../../base/errors.ts';
 import { Faults } from './fields.ts';
 import { byCode, type Fault, type Manifest } from './format.ts';
 import { readManifest } from './read.ts';

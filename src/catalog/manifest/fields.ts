@@ -1,7 +1,7 @@
 /** Reads the fields of one record of a manifest: what is there, what fits, what is unknown. Every fault is noted, none thrown. */
 
-import { hasForbiddenCharacters, isLongerThan } from '../../grammar.ts';
-import { nearest } from '../../nearest.ts';
+import { hasForbiddenCharacters, isLongerThan } from '../../base/grammar.ts';
+import { nearest } from '../../base/nearest.ts';
 import type { Fault, Path, Plain, PlainMap } from './format.ts';
 
 /** Whether a text fits; the sentence says what would. */

@@ -8,7 +8,7 @@
  * - The same thing named twice is refused, also an address in two spellings.
  */
 
-import type { Reason } from '../../errors.ts';
+import type { Reason } from '../../base/errors.ts';
 import type { NotificationTypeRow } from '../../persistence/catalog/notification-types.ts';
 import type { TemplateContent } from '../../persistence/catalog/templates.ts';
 

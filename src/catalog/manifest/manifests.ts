@@ -3,9 +3,9 @@
  */
 
 import { superAdmin } from '../../administration/administer.ts';
-import type { Clock } from '../../clock.ts';
-import { UsherError, unavailable } from '../../errors.ts';
-import { isApplicationCode } from '../../grammar.ts';
+import type { Clock } from '../../base/clock.ts';
+import { UsherError, unavailable } from '../../base/errors.ts';
+import { isApplicationCode } from '../../base/grammar.ts';
 import { lockApplication, tryClaim } from '../../persistence/catalog/manifest-read.ts';
 import type { Committed, Database, Outcome, Tx } from '../../persistence/database.ts';
 import { type Actor, recordApplied, recordRefused } from './audit.ts';

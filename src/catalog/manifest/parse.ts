@@ -1,8 +1,8 @@
 /** Runs worker.ts: the manifest of a text, read beside the event loop. */
 
 import { Worker } from 'node:worker_threads';
-import { UsherError } from '../../errors.ts';
-import { programBeside } from '../../programs.ts';
+import { UsherError } from '../../base/errors.ts';
+import { programBeside } from '../../base/worker-url.ts';
 import type { Examined, ManifestIssue } from './examine.ts';
 import type { Fault, Manifest, Section } from './format.ts';
 import type { Frame, Reply } from './worker.ts';

@@ -4,7 +4,7 @@
  * it. What it does answer is what the library would (a property in the tests); it never finds a fault.
  */
 
-import { LIMITS } from '../../grammar.ts';
+import { LIMITS } from '../../base/grammar.ts';
 import { Block, DOUBT, type Doubtful, type Watch } from './block.ts';
 import type { Path, Plain } from './format.ts';
 

@@ -9,7 +9,7 @@ import {
   isStorableUrl,
   normalizeEmail,
   RULES,
-} from '../../grammar.ts';
+} from '../../base/grammar.ts';
 import { describe, type Faults, Fields, isMap, prose, type Rule, readText, words } from './fields.ts';
 import {
   type AccessLevel,

@@ -16,7 +16,7 @@ import {
   parseDocument,
   type Scalar,
 } from 'yaml';
-import { LIMITS } from '../../grammar.ts';
+import { LIMITS } from '../../base/grammar.ts';
 import type { Fault, Path, Plain, PlainMap } from './format.ts';
 import { locateQuickly, readQuickly } from './quick.ts';
 

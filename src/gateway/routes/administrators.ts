@@ -2,10 +2,10 @@
 
 import { z } from 'zod';
 import type { SuperadminRow } from '../../directory/superadmins.ts';
-import { noContent, successData } from '../envelopes.ts';
-import { AppParams, EmailParams, email, timestamp } from '../fields.ts';
-import { applicationLevel, superAdmin } from '../guards.ts';
-import { answer, defineRoute, type Route } from '../route.ts';
+import { noContent, successData } from '../route/envelopes.ts';
+import { AppParams, EmailParams, email, timestamp } from '../route/fields.ts';
+import { applicationLevel, superAdmin } from '../route/guards.ts';
+import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const APP_ADMINS = '/api/users/admins/apps/:appCode';
 const SUPERADMINS = '/api/users/admins/super';

@@ -2,10 +2,10 @@
 
 import { z } from 'zod';
 import type { ApplicationRecord } from '../../catalog/applications.ts';
-import { codeResponse, noContent, successData } from '../envelopes.ts';
-import { AppParams, applicationCode, description, id, name, readOnly, text, timestamp } from '../fields.ts';
-import { anyAdministrator, applicationLevel, managerOfAll, signedIn } from '../guards.ts';
-import { answer, defineRoute, type Route } from '../route.ts';
+import { codeResponse, noContent, successData } from '../route/envelopes.ts';
+import { AppParams, applicationCode, description, id, name, readOnly, text, timestamp } from '../route/fields.ts';
+import { anyAdministrator, applicationLevel, managerOfAll, signedIn } from '../route/guards.ts';
+import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const Application = z.strictObject({
   id,

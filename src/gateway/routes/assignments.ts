@@ -2,11 +2,11 @@
 
 import { z } from 'zod';
 import type { AssignedRole, HolderRow, WantedRoles } from '../../catalog/assignments.ts';
-import { noContent, successData } from '../envelopes.ts';
-import { AppParams, id, idParam, MemberParams, search, slug, timestamp } from '../fields.ts';
-import { applicationLevel } from '../guards.ts';
-import { paged, pagedData, pageOf, pageParams, pageSchema } from '../paging.ts';
-import { answer, defineRoute, type Route } from '../route.ts';
+import { noContent, successData } from '../route/envelopes.ts';
+import { AppParams, id, idParam, MemberParams, search, slug, timestamp } from '../route/fields.ts';
+import { applicationLevel } from '../route/guards.ts';
+import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
+import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const AssignedOne = z.strictObject({ id, code: z.string(), description: z.string().nullable() });
 const Assigned = z.array(AssignedOne);

@@ -2,11 +2,11 @@
 
 import { z } from 'zod';
 import type { AuditFilter, AuditRow } from '../../administration/audit-log.ts';
-import { normalizeEmail } from '../../grammar.ts';
-import { AppParams, id, text, timestamp } from '../fields.ts';
-import { applicationLevel, superAdmin } from '../guards.ts';
-import { paged, pagedData, pageOf, pageParams, pageSchema } from '../paging.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { normalizeEmail } from '../../base/grammar.ts';
+import { AppParams, id, text, timestamp } from '../route/fields.ts';
+import { applicationLevel, superAdmin } from '../route/guards.ts';
+import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
+import { defineRoute, type Route } from '../route/route.ts';
 
 const AuditRecord = z.strictObject({
   id,

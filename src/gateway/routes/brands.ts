@@ -1,12 +1,12 @@
 /** Brands (contract 5, 7). */
 
 import { z } from 'zod';
+import { isHostName, RULES } from '../../base/grammar.ts';
 import type { BrandRow } from '../../brands/brands.ts';
-import { isHostName, RULES } from '../../grammar.ts';
-import { noContent, successData } from '../envelopes.ts';
-import { email, id, idParam, line, name, readOnly, slug, storableUrl, text, timestamp } from '../fields.ts';
-import { panelEntry, superAdmin } from '../guards.ts';
-import { answer, defineRoute, type Route } from '../route.ts';
+import { noContent, successData } from '../route/envelopes.ts';
+import { email, id, idParam, line, name, readOnly, slug, storableUrl, text, timestamp } from '../route/fields.ts';
+import { panelEntry, superAdmin } from '../route/guards.ts';
+import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const SmtpAnswer = z.strictObject({
   host: z.string(),

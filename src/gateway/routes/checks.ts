@@ -1,9 +1,7 @@
 /** Permission checks of backends (specification, "Internal permission checks"; contract 3). */
 
 import { z } from 'zod';
-import { askBulk, askCheck, askEffective } from '../asking.ts';
-import { successData } from '../envelopes.ts';
-import { key } from '../guards.ts';
+import { askBulk, askCheck, askEffective } from '../questions/ask.ts';
 import {
   appField,
   askedLevel,
@@ -15,8 +13,10 @@ import {
   permissionsField,
   rawSubject,
   resourceFields,
-} from '../questions.ts';
-import { answer, defineRoute, type Route } from '../route.ts';
+} from '../questions/fields.ts';
+import { successData } from '../route/envelopes.ts';
+import { key } from '../route/guards.ts';
+import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const CheckQuestion = z.strictObject({
   email: emailField,

@@ -1,14 +1,14 @@
 /** The development mailbox: mail that no brand can send, shown to developers. Not mounted in production. */
 
 import { z } from 'zod';
-import { isLoopbackHost } from '../../address-kind.ts';
+import { UsherError } from '../../base/errors.ts';
+import { isLoopbackHost } from '../../base/ip-address.ts';
 import type { KeptMail } from '../../delivery/mailbox.ts';
-import { UsherError } from '../../errors.ts';
-import { HTML_TYPE, JSON_TYPE, pageAndData } from '../envelopes.ts';
-import { search, timestamp } from '../fields.ts';
-import { type Guard, open } from '../guards.ts';
-import { LIST_HEADERS, listPage, MAIL_HEADERS, mailboxProblem, mailPage } from '../mailbox-page.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { LIST_HEADERS, listPage, MAIL_HEADERS, mailboxProblem, mailPage } from '../pages/mailbox.ts';
+import { HTML_TYPE, JSON_TYPE, pageAndData } from '../route/envelopes.ts';
+import { search, timestamp } from '../route/fields.ts';
+import { type Guard, open } from '../route/guards.ts';
+import { defineRoute, type Route } from '../route/route.ts';
 
 const Mail = z.strictObject({
   id: z.string(),

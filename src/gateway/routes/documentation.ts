@@ -1,11 +1,11 @@
 /** The document of all routes, for programs and for people (contract 9). */
 
 import { z } from 'zod';
-import { docsPage } from '../docs-page.ts';
-import { bare, HTML_TYPE, text } from '../envelopes.ts';
-import { open } from '../guards.ts';
-import type { OpenApiDocument } from '../openapi.ts';
-import { defineRoute, type Route } from '../route.ts';
+import type { OpenApiDocument } from '../openapi/document.ts';
+import { docsPage } from '../openapi/page.ts';
+import { bare, HTML_TYPE, text } from '../route/envelopes.ts';
+import { open } from '../route/guards.ts';
+import { defineRoute, type Route } from '../route/route.ts';
 
 /** The version of the interface, not of the build: it moves when the document changes in kind. */
 const API_VERSION = '1.0';
@@ -15,7 +15,7 @@ const CACHE = 'public, max-age=300';
 export function documentation(routes: readonly Route[]): readonly Route[] {
   let document: OpenApiDocument | null = null;
   const made = async (): Promise<OpenApiDocument> => {
-    const { openApiDocument } = await import('../openapi.ts');
+    const { openApiDocument } = await import('../openapi/document.ts');
     document ??= openApiDocument([...routes, ...own], API_VERSION);
     return document;
   };

@@ -1,12 +1,12 @@
 /** The entity catalog of an application, and the records behind it (specification, "Applications"; contract 5). */
 
 import { z } from 'zod';
+import { isStorableUrl, RULES } from '../../base/grammar.ts';
 import type { EntityRecord } from '../../catalog/entities.ts';
-import { isStorableUrl, RULES } from '../../grammar.ts';
-import { bare, noContent, successData } from '../envelopes.ts';
-import { AppParams, description, id, idParam, line, name, readOnly, slug, timestamp } from '../fields.ts';
-import { applicationLevel } from '../guards.ts';
-import { answer, defineRoute, type Route } from '../route.ts';
+import { bare, noContent, successData } from '../route/envelopes.ts';
+import { AppParams, description, id, idParam, line, name, readOnly, slug, timestamp } from '../route/fields.ts';
+import { applicationLevel } from '../route/guards.ts';
+import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const Entity = z.strictObject({
   id,

@@ -3,11 +3,11 @@
 import { z } from 'zod';
 import type { InboxRow } from '../../notifications/inbox.ts';
 import type { StreamEvent, StreamEvents } from '../../notifications/stream.ts';
-import { bare, codeResponse, noContent, type StreamEnvelope } from '../envelopes.ts';
-import { id, idParam, timestamp } from '../fields.ts';
-import { signedIn } from '../guards.ts';
-import { paged, pagedResponse, pageOf, pageParams, pageSchema } from '../paging.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { bare, codeResponse, noContent, type StreamEnvelope } from '../route/envelopes.ts';
+import { id, idParam, timestamp } from '../route/fields.ts';
+import { signedIn } from '../route/guards.ts';
+import { paged, pagedResponse, pageOf, pageParams, pageSchema } from '../route/paging.ts';
+import { defineRoute, type Route } from '../route/route.ts';
 
 const Item = z.strictObject({
   id,

@@ -1,10 +1,10 @@
 /** What backends and the identity provider's own editor tell about users, with an internal key (contract 5). */
 
 import { z } from 'zod';
-import { successData } from '../envelopes.ts';
-import { email, name, text } from '../fields.ts';
-import { key } from '../guards.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { successData } from '../route/envelopes.ts';
+import { email, name, text } from '../route/fields.ts';
+import { key } from '../route/guards.ts';
+import { defineRoute, type Route } from '../route/route.ts';
 import { Recorded } from './my-apps.ts';
 
 const applicationEvent = defineRoute({

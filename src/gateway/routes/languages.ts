@@ -1,10 +1,10 @@
 /** The registry of languages (contract 5). */
 
 import { z } from 'zod';
-import { noContent, successData } from '../envelopes.ts';
-import { languageCode, name } from '../fields.ts';
-import { signedIn, superAdmin } from '../guards.ts';
-import { answer, defineRoute, type Route } from '../route.ts';
+import { noContent, successData } from '../route/envelopes.ts';
+import { languageCode, name } from '../route/fields.ts';
+import { signedIn, superAdmin } from '../route/guards.ts';
+import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const Language = z.strictObject({
   code: z.string(),

@@ -1,16 +1,22 @@
 /** A whole application as one file (contract 11). */
 
 import { z } from 'zod';
+import { UsherError } from '../../base/errors.ts';
+import { isApplicationCode } from '../../base/grammar.ts';
 import { KINDS } from '../../catalog/manifest/steps.ts';
-import { UsherError } from '../../errors.ts';
-import { isApplicationCode } from '../../grammar.ts';
-import { rawText } from '../bodies.ts';
-import { JSON_TYPE, type JsonSchema, successData, successDataWithProgress, type ValueEnvelope } from '../envelopes.ts';
-import { applicationLevel, superAdmin } from '../guards.ts';
-import { DEADLINE_MS } from '../limits.ts';
-import { isKeyCaller, orKey } from '../or-key.ts';
-import { accessLevel } from '../questions.ts';
-import { answer, defineRoute, type Route } from '../route.ts';
+import { accessLevel } from '../questions/fields.ts';
+import { rawText } from '../route/bodies.ts';
+import {
+  JSON_TYPE,
+  type JsonSchema,
+  successData,
+  successDataWithProgress,
+  type ValueEnvelope,
+} from '../route/envelopes.ts';
+import { applicationLevel, superAdmin } from '../route/guards.ts';
+import { DEADLINE_MS } from '../route/limits.ts';
+import { isKeyCaller, orKey } from '../route/or-key.ts';
+import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const YAML_TYPES = ['application/yaml', 'text/yaml', 'application/x-yaml'] as const;
 

@@ -2,14 +2,14 @@
 
 import { z } from 'zod';
 import { existing } from '../../administration/administer.ts';
+import { UsherError } from '../../base/errors.ts';
+import { isApplicationCode } from '../../base/grammar.ts';
 import type { AppPreferences } from '../../directory/app-preferences.ts';
-import { UsherError } from '../../errors.ts';
-import { isApplicationCode } from '../../grammar.ts';
 import type { Caller } from '../../identity/tokens.ts';
-import { successData } from '../envelopes.ts';
-import { AppParams } from '../fields.ts';
-import { accountSettler, profileOwner, signedIn } from '../guards.ts';
-import { defineRoute, type Input, type Route } from '../route.ts';
+import { successData } from '../route/envelopes.ts';
+import { AppParams } from '../route/fields.ts';
+import { accountSettler, profileOwner, signedIn } from '../route/guards.ts';
+import { defineRoute, type Input, type Route } from '../route/route.ts';
 import type { Services } from '../services.ts';
 
 export const Preferences = z.strictObject({

@@ -1,10 +1,10 @@
 /** What a signed-in user wants to be notified about (specification, "Notification preferences and inbox"). */
 
 import { z } from 'zod';
-import { codeResponse, successData } from '../envelopes.ts';
-import { AppParams, id, idParam } from '../fields.ts';
-import { signedIn } from '../guards.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { codeResponse, successData } from '../route/envelopes.ts';
+import { AppParams, id, idParam } from '../route/fields.ts';
+import { signedIn } from '../route/guards.ts';
+import { defineRoute, type Route } from '../route/route.ts';
 
 const Preference = z.strictObject({
   notificationTypeId: id,

@@ -2,10 +2,10 @@
 
 import { z } from 'zod';
 import type { TypeRow } from '../../notifications/types.ts';
-import { noContent, successData } from '../envelopes.ts';
-import { AppParams, description, id, idParam, line, name, readOnly, slug, timestamp } from '../fields.ts';
-import { applicationLevel } from '../guards.ts';
-import { answer, defineRoute, type Route } from '../route.ts';
+import { noContent, successData } from '../route/envelopes.ts';
+import { AppParams, description, id, idParam, line, name, readOnly, slug, timestamp } from '../route/fields.ts';
+import { applicationLevel } from '../route/guards.ts';
+import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const NotificationType = z.strictObject({
   id,

@@ -1,10 +1,10 @@
 /** Sends, by backends and by administrators, and their log (contract 5, 6). */
 
 import { z } from 'zod';
-import { LIMITS } from '../../grammar.ts';
+import { LIMITS } from '../../base/grammar.ts';
 import type { LogRow } from '../../notifications/log.ts';
 import type { SendOrder } from '../../notifications/send.ts';
-import { successData } from '../envelopes.ts';
+import { successData } from '../route/envelopes.ts';
 import {
   AppParams,
   applicationCode,
@@ -16,10 +16,10 @@ import {
   slug,
   text,
   timestamp,
-} from '../fields.ts';
-import { applicationLevel, key } from '../guards.ts';
-import { paged, pagedData, pageOf, pageParams, pageSchema } from '../paging.ts';
-import { defineRoute, type Route } from '../route.ts';
+} from '../route/fields.ts';
+import { applicationLevel, key } from '../route/guards.ts';
+import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
+import { defineRoute, type Route } from '../route/route.ts';
 
 const fields = {
   type: slug.optional().meta({

@@ -1,10 +1,10 @@
 /** What operators and their probes ask (contract 9). */
 
 import { z } from 'zod';
-import { unavailable } from '../../errors.ts';
-import { bare, text } from '../envelopes.ts';
-import { type Guard, key, keyIfSent, open } from '../guards.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { unavailable } from '../../base/errors.ts';
+import { bare, text } from '../route/envelopes.ts';
+import { type Guard, key, keyIfSent, open } from '../route/guards.ts';
+import { defineRoute, type Route } from '../route/route.ts';
 
 const Health = z.object({ status: z.literal('ok') });
 

@@ -3,7 +3,8 @@
 import { z } from 'zod';
 import type { OverrideRow, PlacedOverrideRow } from '../../catalog/overrides.ts';
 import { Level } from '../../engine/types.ts';
-import { successData } from '../envelopes.ts';
+import { accessLevel, LEVEL_NAMES, LEVELS } from '../questions/fields.ts';
+import { successData } from '../route/envelopes.ts';
 import {
   id,
   MemberParams,
@@ -15,11 +16,10 @@ import {
   search,
   slug,
   timestamp,
-} from '../fields.ts';
-import { applicationLevel } from '../guards.ts';
-import { keyedPage, keyedPageParams, pagedData, pageSchema } from '../paging.ts';
-import { accessLevel, LEVEL_NAMES, LEVELS } from '../questions.ts';
-import { answer, defineRoute, type Route } from '../route.ts';
+} from '../route/fields.ts';
+import { applicationLevel } from '../route/guards.ts';
+import { keyedPage, keyedPageParams, pagedData, pageSchema } from '../route/paging.ts';
+import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const ResourceParams = z.strictObject({
   ...MemberParams.shape,

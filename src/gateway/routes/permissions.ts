@@ -2,10 +2,10 @@
 
 import { z } from 'zod';
 import type { Parent, PermissionRecord } from '../../catalog/permissions.ts';
-import { noContent, successData } from '../envelopes.ts';
-import { AppParams, description, id, idParam, line, permissionCode, readOnly, timestamp } from '../fields.ts';
-import { applicationLevel } from '../guards.ts';
-import { answer, defineRoute, type Route } from '../route.ts';
+import { noContent, successData } from '../route/envelopes.ts';
+import { AppParams, description, id, idParam, line, permissionCode, readOnly, timestamp } from '../route/fields.ts';
+import { applicationLevel } from '../route/guards.ts';
+import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const type = z.enum(['binary', 'tiered']);
 

@@ -4,9 +4,7 @@
  */
 
 import { z } from 'zod';
-import { askBulk, askCheck, askEffective } from '../asking.ts';
-import { bare } from '../envelopes.ts';
-import { signedInEvenInactive } from '../guards.ts';
+import { askBulk, askCheck, askEffective } from '../questions/ask.ts';
 import {
   appField,
   askedLevel,
@@ -17,8 +15,10 @@ import {
   permissionsField,
   rawSubject,
   resourceFields,
-} from '../questions.ts';
-import { defineRoute, type Route } from '../route.ts';
+} from '../questions/fields.ts';
+import { bare } from '../route/envelopes.ts';
+import { signedInEvenInactive } from '../route/guards.ts';
+import { defineRoute, type Route } from '../route/route.ts';
 
 const myCheck = defineRoute({
   method: 'post',

@@ -1,7 +1,7 @@
 /** Who somebody is (specification, "Profile"): one's own record, and that of others for administrators. */
 
 import { z } from 'zod';
-import { successData } from '../envelopes.ts';
+import { successData } from '../route/envelopes.ts';
 import {
   EmailParams,
   email,
@@ -13,9 +13,9 @@ import {
   storableUrl,
   timestamp,
   timeZone,
-} from '../fields.ts';
-import { anyAdministrator, profileOwner } from '../guards.ts';
-import { defineRoute, type Route } from '../route.ts';
+} from '../route/fields.ts';
+import { anyAdministrator, profileOwner } from '../route/guards.ts';
+import { defineRoute, type Route } from '../route/route.ts';
 
 const THEMES = ['light', 'dark', 'system'] as const;
 

@@ -1,12 +1,12 @@
 /** What SuperAdmins do at the identity provider: its e-mail provider and its organizations (contract 8). */
 
 import { z } from 'zod';
-import { isStorableUrl, RULES } from '../../grammar.ts';
+import { isStorableUrl, RULES } from '../../base/grammar.ts';
 import type { IdpOrganization } from '../../provider/organizations.ts';
-import { bare, successData } from '../envelopes.ts';
-import { applicationCode, name } from '../fields.ts';
-import { superAdmin } from '../guards.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { bare, successData } from '../route/envelopes.ts';
+import { applicationCode, name } from '../route/fields.ts';
+import { superAdmin } from '../route/guards.ts';
+import { defineRoute, type Route } from '../route/route.ts';
 
 const IDP_ERRORS = ['IDP_NOT_CONFIGURED', 'IDP_UNREACHABLE', 'IDP_REJECTED'] as const;
 

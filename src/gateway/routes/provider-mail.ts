@@ -1,10 +1,10 @@
 /** The HTTP e-mail provider that the identity provider calls (specification, "Identity provider integration"; contract 8). */
 
 import { z } from 'zod';
-import { parseJson, rawBytes } from '../bodies.ts';
-import { successData } from '../envelopes.ts';
-import type { Guard } from '../guards.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { parseJson, rawBytes } from '../route/bodies.ts';
+import { successData } from '../route/envelopes.ts';
+import type { Guard } from '../route/guards.ts';
+import { defineRoute, type Route } from '../route/route.ts';
 
 /**
  * A signature over the body. Its form and time, and that there is a key to check it with, are asked here, before a byte of the

@@ -3,11 +3,11 @@
 import { z } from 'zod';
 import { isLifecycleEvent } from '../../provider/lifecycle.ts';
 import { LOGIN_COOKIE } from '../../provider/login-cookie.ts';
-import { bare, noContent, successData } from '../envelopes.ts';
-import { email, text } from '../fields.ts';
-import { developmentLogin, key, open, webhookSecret } from '../guards.ts';
-import { zodIssues } from '../inputs.ts';
-import { answer, defineRoute, type Route } from '../route.ts';
+import { bare, noContent, successData } from '../route/envelopes.ts';
+import { email, text } from '../route/fields.ts';
+import { developmentLogin, key, open, webhookSecret } from '../route/guards.ts';
+import { zodIssues } from '../route/inputs.ts';
+import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const health = defineRoute({
   method: 'get',

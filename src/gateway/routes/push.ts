@@ -1,12 +1,12 @@
 /** Browsers that take pushes for a signed-in user (specification, "Web Push"; contract 6). */
 
 import { z } from 'zod';
+import { LIMITS } from '../../base/grammar.ts';
 import type { PushSubscriptionRow } from '../../delivery/subscriptions.ts';
-import { LIMITS } from '../../grammar.ts';
-import { codeResponse, noContent, successData } from '../envelopes.ts';
-import { id, idParam, text, timestamp } from '../fields.ts';
-import { signedIn } from '../guards.ts';
-import { answer, defineRoute, type Route } from '../route.ts';
+import { codeResponse, noContent, successData } from '../route/envelopes.ts';
+import { id, idParam, text, timestamp } from '../route/fields.ts';
+import { signedIn } from '../route/guards.ts';
+import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const PushSubscription = z.strictObject({
   id,

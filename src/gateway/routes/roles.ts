@@ -2,7 +2,8 @@
 
 import { z } from 'zod';
 import type { RolePermission, RoleRow } from '../../catalog/roles.ts';
-import { noContent, successData } from '../envelopes.ts';
+import { accessLevel, LEVEL_NAMES, LEVELS } from '../questions/fields.ts';
+import { noContent, successData } from '../route/envelopes.ts';
 import {
   AppParams,
   description,
@@ -14,10 +15,9 @@ import {
   readOnly,
   slug,
   timestamp,
-} from '../fields.ts';
-import { applicationLevel } from '../guards.ts';
-import { accessLevel, LEVEL_NAMES, LEVELS } from '../questions.ts';
-import { answer, defineRoute, type Route } from '../route.ts';
+} from '../route/fields.ts';
+import { applicationLevel } from '../route/guards.ts';
+import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const Role = z.strictObject({
   id,

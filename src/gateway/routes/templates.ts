@@ -2,10 +2,10 @@
 
 import { z } from 'zod';
 import type { TemplateRow } from '../../notifications/templates.ts';
-import { noContent, successData } from '../envelopes.ts';
-import { AppParams, freeObject, id, idParam, languageCode, readOnly, slug, text, timestamp } from '../fields.ts';
-import { applicationLevel } from '../guards.ts';
-import { answer, defineRoute, type Route } from '../route.ts';
+import { noContent, successData } from '../route/envelopes.ts';
+import { AppParams, freeObject, id, idParam, languageCode, readOnly, slug, text, timestamp } from '../route/fields.ts';
+import { applicationLevel } from '../route/guards.ts';
+import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const Template = z.strictObject({
   id,

@@ -1,16 +1,16 @@
 /** Switching a type's mail off, and on again, by the link in it, with no login (RFC 8058). */
 
 import { z } from 'zod';
-import type { Config } from '../../config.ts';
-import type { UsherError } from '../../errors.ts';
+import type { UsherError } from '../../base/errors.ts';
+import type { Config } from '../../config/config.ts';
 import { MailLocked, type Subscription } from '../../notifications/unsubscribe.ts';
-import type { BodyFormat } from '../bodies.ts';
-import { HTML_TYPE, JSON_TYPE, type Page, type Problem, pageAndData, text } from '../envelopes.ts';
-import { flagParam } from '../fields.ts';
-import { open } from '../guards.ts';
-import { answer, defineRoute, type Route } from '../route.ts';
-import { type Form, unsubscribePage } from '../unsubscribe-page.ts';
-import type { State } from '../unsubscribe-words.ts';
+import { type Form, unsubscribePage } from '../pages/unsubscribe.ts';
+import type { State } from '../pages/unsubscribe-words.ts';
+import type { BodyFormat } from '../route/bodies.ts';
+import { HTML_TYPE, JSON_TYPE, type Page, type Problem, pageAndData, text } from '../route/envelopes.ts';
+import { flagParam } from '../route/fields.ts';
+import { open } from '../route/guards.ts';
+import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const PATH = '/api/notifications/unsubscribe';
 

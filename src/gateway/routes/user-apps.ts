@@ -1,11 +1,11 @@
 /** What administrators see and set of a user in an application (contract 5): preferences, and logins and logouts. */
 
 import { z } from 'zod';
-import { successData } from '../envelopes.ts';
-import { id, MemberParams, timestamp } from '../fields.ts';
-import { applicationLevel } from '../guards.ts';
-import { paged, pagedData, pageOf, pageParams, pageSchema } from '../paging.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { successData } from '../route/envelopes.ts';
+import { id, MemberParams, timestamp } from '../route/fields.ts';
+import { applicationLevel } from '../route/guards.ts';
+import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
+import { defineRoute, type Route } from '../route/route.ts';
 import { EXAMPLE, Preferences, preferencesBody, refuseOtherCode } from './my-apps.ts';
 
 const readPreferences = defineRoute({

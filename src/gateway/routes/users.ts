@@ -3,11 +3,11 @@
 import { z } from 'zod';
 import type { MembershipRow, UserRow } from '../../directory/users.ts';
 import { Level } from '../../engine/types.ts';
-import { codeResponse, noContent, successData } from '../envelopes.ts';
-import { applicationCode, EmailParams, flagParam, id, search, timestamp } from '../fields.ts';
-import { anyAdministrator, signedIn, superAdmin } from '../guards.ts';
-import { paged, pagedData, pageOf, pageParams, pageSchema } from '../paging.ts';
-import { answer, defineRoute, type Route } from '../route.ts';
+import { codeResponse, noContent, successData } from '../route/envelopes.ts';
+import { applicationCode, EmailParams, flagParam, id, search, timestamp } from '../route/fields.ts';
+import { anyAdministrator, signedIn, superAdmin } from '../route/guards.ts';
+import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
+import { answer, defineRoute, type Route } from '../route/route.ts';
 import { Profile } from './profile.ts';
 
 const isSuperAdmin = z.boolean().optional().meta({ description: 'Told to SuperAdmins only.' });

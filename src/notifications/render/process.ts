@@ -4,8 +4,8 @@
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
-import type { Clock } from '../../clock.ts';
-import { programBeside } from '../../programs.ts';
+import type { Clock } from '../../base/clock.ts';
+import { programBeside } from '../../base/worker-url.ts';
 import { cpuMsOf } from './cpu-time.ts';
 import type {
   FromProcess,

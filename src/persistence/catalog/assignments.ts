@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import { Prepared } from '../driver/prepared.ts';
 import { findPeople } from '../person-search.ts';
-import { Prepared } from '../prepared.ts';
 
 /** A role that somebody holds. */
 export interface AssignedRole {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Level } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
-import { Prepared } from '../prepared.ts';
+import { Prepared } from '../driver/prepared.ts';
 
 /** What a person may do with one resource, whatever the roles say; level 0 denies. */
 export interface OverrideRow {

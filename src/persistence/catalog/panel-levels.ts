@@ -1,6 +1,6 @@
 import type { Level } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
-import { Prepared } from '../prepared.ts';
+import { Prepared } from '../driver/prepared.ts';
 
 /** An application, and whether somebody is an administrator of it. */
 export interface ApplicationOf {

@@ -1,8 +1,8 @@
 /** Activity, written by statements that are a transaction each: one round trip, for one caller or for many of a moment. */
 
 import type { Statement } from '../database.ts';
-import { asOnly } from '../dialect.ts';
-import { Prepared } from '../prepared.ts';
+import { asOnly } from '../driver/dialect.ts';
+import { Prepared } from '../driver/prepared.ts';
 import { EVENTS_KEPT } from '../seen-events.ts';
 
 /** Activity is written at most once in so long (specification, "Limits"). */

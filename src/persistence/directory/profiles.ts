@@ -1,7 +1,7 @@
 import { CompiledQuery, sql } from 'kysely';
 import type { Statement, Tx } from '../database.ts';
-import { asOnly } from '../dialect.ts';
-import { Prepared } from '../prepared.ts';
+import { asOnly } from '../driver/dialect.ts';
+import { Prepared } from '../driver/prepared.ts';
 
 /** A user's record as it is stored. Beside what others see of it: whose it is, and how new its names are. */
 export interface ProfileRow {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import { Prepared, planByIndex } from '../driver/prepared.ts';
 import { type FoundPeople, findPeople } from '../person-search.ts';
-import { Prepared, planByIndex } from '../prepared.ts';
 
 /** A known address as administrators see it. */
 export interface UserRow {

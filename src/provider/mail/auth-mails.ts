@@ -6,13 +6,14 @@
 
 import { createHmac } from 'node:crypto';
 import { AUTH_TYPE } from '../../administration/panel.ts';
+import type { Clock } from '../../base/clock.ts';
+import { UsherError, unavailable } from '../../base/errors.ts';
+import type { Logger } from '../../base/telemetry.ts';
 import { type Sealing, SIGNING_KEY_CONTEXT } from '../../brands/sealing.ts';
 import type { Senders } from '../../brands/senders.ts';
 import { smtpFailed } from '../../brands/smtp.ts';
-import type { Clock } from '../../clock.ts';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import type { Mailer, MailSender } from '../../delivery/mail.ts';
-import { UsherError, unavailable } from '../../errors.ts';
 import type { Renderer } from '../../notifications/render.ts';
 import { record } from '../../persistence/audit.ts';
 import type { Database } from '../../persistence/database.ts';
@@ -25,7 +26,6 @@ import {
   settleAuthMail,
 } from '../../persistence/provider/auth-mails.ts';
 import { getSetting } from '../../persistence/settings.ts';
-import type { Logger } from '../../telemetry.ts';
 import type { SecretSource } from '../login-cookie.ts';
 import { type Composed, compose } from './compose.ts';
 import { type AuthMail, readPayload } from './payload.ts';

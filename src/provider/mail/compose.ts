@@ -1,7 +1,7 @@
 /** The words of an auth mail: a template's, or the provider's own. (Specification, delivery flow, 3 to 5.) */
 
+import { SYSTEM_LANGUAGE } from '../../base/grammar.ts';
 import type { MailSender } from '../../delivery/mail.ts';
-import { SYSTEM_LANGUAGE } from '../../grammar.ts';
 import type { Renderer } from '../../notifications/render.ts';
 import { chooseVariant } from '../../notifications/variant.ts';
 import type { AuthMailFacts, AuthTemplate } from '../../persistence/provider/auth-mails.ts';

@@ -1,7 +1,7 @@
 /** The mail that the provider wrote itself, for when no template of ours can be used (specification, delivery flow, 5). */
 
+import { validationFailed } from '../../base/errors.ts';
 import { escapeHtml } from '../../delivery/layout.ts';
-import { validationFailed } from '../../errors.ts';
 import type { AuthMail } from './payload.ts';
 
 export interface Content {

@@ -1,8 +1,8 @@
 /** What the provider sends for an e-mail, read leniently: fields that are not known are passed over. */
 
 import { z } from 'zod';
-import { validationFailed } from '../../errors.ts';
-import { normalizeEmail } from '../../grammar.ts';
+import { validationFailed } from '../../base/errors.ts';
+import { normalizeEmail } from '../../base/grammar.ts';
 import { scrub, unescapeHtml } from './text.ts';
 
 /** The template under type `auth_idp` for each event (specification, "Template keys"). */

@@ -1,7 +1,7 @@
 /** The signature of the provider's e-mail calls: `t=<unix>,v1=<hex>[,v1=…]`, HMAC-SHA256 over the bytes received. (Contract 8.) */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { UsherError } from '../../errors.ts';
+import { UsherError } from '../../base/errors.ts';
 
 /** `body`: over the body as the specification says; `timestamped`: over `<t>.<body>` as providers in the field do. */
 export type SignatureScheme = 'body' | 'timestamped' | 'either';

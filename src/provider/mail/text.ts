@@ -3,7 +3,7 @@
  * expressions here take time in proportion to the text, whatever it is: test/regular-expressions.test.ts.
  */
 
-import { trimEnd } from '../../trim.ts';
+import { trimEnd } from '../../base/trim.ts';
 
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 

@@ -2,13 +2,13 @@
 import { createHmac } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { create, toBinary, toJsonString } from '@bufbuild/protobuf';
-import type { Route } from '../../../src/gateway/route.ts';
+import type { Route } from '../../../src/gateway/route/route.ts';
 import {
   BulkCheckRequestSchema,
   CheckRequestSchema,
   EffectiveRequestSchema,
 } from '../../../src/gen/usher/permission/v1/permission_pb.ts';
-import { framed } from '../../engine/grpc/support.ts';
+import { framed } from '../../grpc/support.ts';
 import { pick, type Random } from '../../oracle/world.ts';
 import { fitting, junkText, KNOWN, type Schema, spoiled, text } from './values.ts';
 

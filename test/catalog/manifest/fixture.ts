@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
+import { systemClock } from '../../../src/base/clock.ts';
+import { UsherError } from '../../../src/base/errors.ts';
 import type { ApplyOptions } from '../../../src/catalog/manifest/manifests.ts';
 import { Manifests } from '../../../src/catalog/manifest/manifests.ts';
 import type { ShownPlan } from '../../../src/catalog/manifest/plan.ts';
-import { systemClock } from '../../../src/clock.ts';
-import { UsherError } from '../../../src/errors.ts';
 import type { Database } from '../../../src/persistence/database.ts';
 
 /** A small registry of languages, which the manifests of these tests name. */

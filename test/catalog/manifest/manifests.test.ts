@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { UsherError } from '../../../src/errors.ts';
+import { UsherError } from '../../../src/base/errors.ts';
 import { forEachDatabase } from '../../support/databases.ts';
 import { addLanguages, apply, exported, lines, manifestsOf, query, refusal, studio } from './fixture.ts';
 

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { UsherError } from '../../../src/base/errors.ts';
 import { examine } from '../../../src/catalog/manifest/examine.ts';
 import { type ExportedManifest, toYaml } from '../../../src/catalog/manifest/export.ts';
 import { readThoroughly } from '../../../src/catalog/manifest/source.ts';
-import { UsherError } from '../../../src/errors.ts';
 import { forEachDatabase } from '../../support/databases.ts';
 import { canonical, manifestArbitrary } from './arbitrary.ts';
 import { addLanguages, manifestsOf } from './fixture.ts';

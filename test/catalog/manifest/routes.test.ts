@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type App, buildApp } from '../../../src/app.ts';
-import { toConfig } from '../../../src/config.ts';
+import { type App, buildApp } from '../../../src/app/app.ts';
+import { toConfig } from '../../../src/config/config.ts';
 import { addSuperadmin, removeSuperadmin } from '../../../src/persistence/superadmins.ts';
 import { createStorage, type TestStorage } from '../../support/databases.ts';
 import { query } from './fixture.ts';

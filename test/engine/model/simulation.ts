@@ -7,7 +7,8 @@
  * A3: no answer was overtaken longer ago than the TTL, nor, while the database answers, than a poll and its round trips.
  */
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Clock } from '../../../src/clock.ts';
+import type { Clock } from '../../../src/base/clock.ts';
+import { UsherError, unavailable } from '../../../src/base/errors.ts';
 import { Engine, type EngineParts } from '../../../src/engine/engine.ts';
 import { Facts } from '../../../src/engine/facts.ts';
 import { Follower } from '../../../src/engine/follower.ts';
@@ -21,7 +22,6 @@ import {
   type Question,
   type Revision,
 } from '../../../src/engine/types.ts';
-import { UsherError, unavailable } from '../../../src/errors.ts';
 import { answerOf, effectiveOf } from '../../oracle/oracle.ts';
 import type { Rows } from '../../oracle/rows.ts';
 import { asDecision, memberOf, policyOf } from '../../oracle/storage.ts';

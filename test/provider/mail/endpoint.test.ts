@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { get } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
+import { systemClock } from '../../../src/base/clock.ts';
 import { Sealing, SIGNING_KEY_CONTEXT } from '../../../src/brands/sealing.ts';
-import { systemClock } from '../../../src/clock.ts';
 import { gatewayRoutes } from '../../../src/gateway/routes.ts';
 import { SecretKey } from '../../../src/identity/secret-key.ts';
 import { putSetting } from '../../../src/persistence/settings.ts';

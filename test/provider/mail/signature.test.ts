@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { UsherError } from '../../../src/errors.ts';
+import { UsherError } from '../../../src/base/errors.ts';
 import { type SignatureScheme, TOLERANCE_S, verifySignature } from '../../../src/provider/mail/signature.ts';
 import { hmac, SIGNING_KEY } from './provider-mails.ts';
 

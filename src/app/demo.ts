@@ -1,0 +1,103 @@
+/** The demonstration that a development start shows a newcomer: an application, and two decisions in it with their reasons. */
+
+import { readFile } from 'node:fs/promises';
+import { createLogger } from '../base/telemetry.ts';
+import type { ShownPlan } from '../catalog/manifest/plan.ts';
+import { isRegistryEmpty } from '../catalog/seed.ts';
+import type { Config } from '../config/config.ts';
+import { type Decision, Level, type Question, Source } from '../engine/types.ts';
+import { getSetting, putSetting } from '../persistence/settings.ts';
+import { type App, buildApp } from './app.ts';
+
+const MANIFEST = new URL('../../examples/demo.yaml', import.meta.url);
+/** Kept once it was decided, so that a registry emptied on purpose stays empty. */
+const DECIDED = 'demo.applied';
+
+/** Two questions about examples/demo.yaml: a role says yes, an override for one record says no. */
+const QUESTIONS: readonly Question[] = [
+  { email: 'clara@example.com', app: 'atelier', permission: 'project.access', resourceType: '', resourceId: '' },
+  {
+    email: 'clara@example.com',
+    app: 'atelier',
+    permission: 'project.access',
+    resourceType: 'project',
+    resourceId: '1042',
+  },
+];
+
+/**
+ * Applies examples/demo.yaml on a development start with an empty embedded database. Answers whether this database holds the
+ * demonstration: a PostgreSQL holds it after `usher demo`.
+ */
+export async function applyDemo({ config, database, manifests }: App): Promise<boolean> {
+  if (config.production) return false;
+  const { decided, empty } = await database.read(async (tx) => ({
+    decided: await getSetting(tx, DECIDED),
+    empty: await isRegistryEmpty(tx),
+  }));
+  if (decided !== undefined || database.kind !== 'pglite') return decided === true;
+  if (empty) await manifests.apply(await readFile(MANIFEST, 'utf8'), { actor: 'system' });
+  await keepDecision(database, empty);
+  return empty;
+}
+
+/**
+ * `usher demo`: applies examples/demo.yaml to the configured database, whatever else it holds; a second time changes nothing. A
+ * service that runs on it need not be told. Rejects with Refused where another process holds an embedded one.
+ */
+export async function demonstrate({ config }: { config: Config }): Promise<ShownPlan> {
+  // Everything of a service but its doors: no role opens one.
+  const app = await buildApp({ ...config, roles: [], ops: null }, { log: createLogger('silent') });
+  try {
+    let plan: ShownPlan | undefined;
+    await app.start(async () => {
+      ({ plan } = await app.manifests.apply(await readFile(MANIFEST, 'utf8'), { actor: 'cli' }));
+      await keepDecision(app.database, true);
+    });
+    if (plan === undefined) throw new Error('the demonstration was not applied');
+    return plan;
+  } finally {
+    await app.close();
+  }
+}
+
+async function keepDecision(database: App['database'], holds: boolean): Promise<void> {
+  await database.change(async (tx) => {
+    await putSetting(tx, DECIDED, holds);
+    return { result: null, scopes: [] };
+  });
+}
+
+/** The decisions to show, each a line; none when somebody has taken the demonstration apart. */
+export async function demoDecisions({ engine }: App): Promise<string[]> {
+  const lines: string[] = [];
+  for (const question of QUESTIONS) {
+    const { decision } = await engine.check(question);
+    lines.push(`${inWords(question)}\n      ${decision.granted ? 'allowed' : 'denied'}: ${reason(decision, question)}`);
+  }
+  return lines;
+}
+
+function inWords({ email, permission, resourceType, resourceId }: Question): string {
+  return `may ${email} ${permission}${resourceType === '' ? '' : ` of ${resourceType} ${resourceId}`}?`;
+}
+
+function reason({ granted, level, source }: Decision, { resourceType }: Question): string {
+  const held = { [Level.NONE]: 'nothing', [Level.ALLOWED]: 'allowed', [Level.VIEW]: 'view', [Level.EDIT]: 'edit' }[
+    level
+  ];
+  switch (source) {
+    case Source.SUPERADMIN:
+      return 'a SuperAdmin is allowed everything';
+    case Source.APP_ADMIN:
+      return 'an administrator of the application is allowed everything in it';
+    case Source.OVERRIDE:
+      return granted
+        ? `an override for this ${resourceType} grants ${held}`
+        : `an override for this ${resourceType} denies it`;
+    case Source.ROLE:
+      return `a role grants ${held}`;
+    default:
+      return 'no rule grants it';
+  }
+}

@@ -1,0 +1,52 @@
+/** What every mail of this process stands on, whichever thread it leaves from. */
+
+import type { Clock } from '../base/clock.ts';
+import { Sealing } from '../brands/sealing.ts';
+import { Senders } from '../brands/senders.ts';
+import type { Config } from '../config/config.ts';
+import { createMailer, type Mailer } from '../delivery/mail.ts';
+import { Mailbox } from '../delivery/mailbox.ts';
+import { SecretKey } from '../identity/secret-key.ts';
+import { Unsubscriptions } from '../notifications/unsubscribe.ts';
+import type { Database } from '../persistence/database.ts';
+import { keepSecretKey } from '../persistence/settings.ts';
+
+export interface MailGround {
+  readonly config: Config;
+  readonly database: Database;
+  readonly clock: Clock;
+  /** Where this service is reached, for links; known once it listens. */
+  readonly publicUrl: () => string;
+}
+
+export interface BuiltMail {
+  readonly secret: SecretKey;
+  readonly sealing: Sealing;
+  readonly senders: Senders;
+  /** Null in production. */
+  readonly mailbox: Mailbox | null;
+  readonly mailer: Mailer;
+  readonly unsubscriptions: Unsubscriptions;
+}
+
+export function buildMail({ config, database, clock, publicUrl }: MailGround): BuiltMail {
+  const secret = openSecretKey({ config, database, clock });
+  const sealing = new Sealing(config.brandSmtpKeys, clock);
+  const mailbox = config.production ? null : new Mailbox(config.dataDir, clock);
+  return {
+    secret,
+    sealing,
+    senders: new Senders({ database, sealing, publicUrl: config.publicUrl }),
+    mailbox,
+    mailer: createMailer({ mailbox, clock }),
+    unsubscriptions: new Unsubscriptions({ database, secret, publicUrl }),
+  };
+}
+
+/** What links and cookies are signed with; kept in the database where the configuration names none. */
+function openSecretKey({ config, database, clock }: Omit<MailGround, 'publicUrl'>): SecretKey {
+  return new SecretKey(config.secretKey, clock, async (proposed) => {
+    const kept = await database.change(async (tx) => ({ result: await keepSecretKey(tx, proposed), scopes: [] }));
+    return kept.result;
+  });
+}

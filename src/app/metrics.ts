@@ -1,0 +1,216 @@
+/** What the parts count as plain numbers, under the names that Prometheus scrapes. Read on scrape, never on the way of a call. */
+
+import { performance } from 'node:perf_hooks';
+import { Counter, Gauge, Histogram } from 'prom-client';
+import type { Registry } from '../base/telemetry.ts';
+import { BATCH_BUCKETS } from '../engine/counters.ts';
+import type { Engine } from '../engine/engine.ts';
+import type { GrpcMetrics } from '../grpc/metrics.ts';
+import type { RequestMemo } from '../grpc/request-cache.ts';
+
+export function exposeMetrics(registry: Registry, engine: Engine, grpc: GrpcMetrics, memo: RequestMemo): void {
+  exposeProcess(registry);
+  exposeEngine(registry, engine);
+  exposeGrpc(registry, grpc);
+  exposeMemo(registry, memo);
+}
+
+type Read = () => number;
+const gauge = (registry: Registry, name: string, help: string, read: Read) =>
+  new Gauge({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.set(read());
+    },
+  });
+const counter = (registry: Registry, name: string, help: string, read: Read) =>
+  new Counter({
+    name,
+    help,
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(read());
+    },
+  });
+
+/**
+ * The usual names, read on scrape. prom-client's own collection also observes every garbage collection and samples the
+ * event loop, which costs a busy server some percent.
+ */
+function exposeProcess(registry: Registry): void {
+  const startedAt = Date.now() / 1000 - process.uptime();
+  let last = performance.eventLoopUtilization();
+  counter(registry, 'process_cpu_user_seconds_total', 'CPU time in user code.', () => process.cpuUsage().user / 1e6);
+  counter(
+    registry,
+    'process_cpu_system_seconds_total',
+    'CPU time in the kernel.',
+    () => process.cpuUsage().system / 1e6,
+  );
+  gauge(registry, 'process_start_time_seconds', 'When the process began, since the epoch.', () => startedAt);
+  gauge(registry, 'process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss());
+  gauge(registry, 'nodejs_heap_size_used_bytes', 'JavaScript heap in use.', () => process.memoryUsage().heapUsed);
+  gauge(
+    registry,
+    'nodejs_external_memory_bytes',
+    'Memory of buffers outside the heap.',
+    () => process.memoryUsage().external,
+  );
+  gauge(
+    registry,
+    'nodejs_eventloop_utilization',
+    'Share of time that the event loop was busy since the last scrape.',
+    () => {
+      const now = performance.eventLoopUtilization();
+      const { utilization } = performance.eventLoopUtilization(now, last);
+      last = now;
+      return utilization;
+    },
+  );
+}
+
+function exposeEngine(registry: Registry, engine: Engine): void {
+  const { counters } = engine;
+  gauge(registry, 'usher_revision', 'The revision that answers are true of.', () => engine.cursor);
+  gauge(
+    registry,
+    'usher_head_lag_seconds',
+    'Time since the change log was last read.',
+    () => engine.status().lastSyncAgeMs / 1000,
+  );
+  counter(
+    registry,
+    'usher_facts_left_out_total',
+    'Facts read that a newer change had overtaken.',
+    () => counters.factsLeftOut,
+  );
+  counter(registry, 'usher_policy_loads_total', 'Statements for policies.', () => counters.policyLoads);
+  counter(registry, 'usher_member_loads_total', 'Statements for people and members.', () => counters.memberLoads);
+  counter(
+    registry,
+    'usher_member_needs_total',
+    'Needs that statements for people and members answered.',
+    () => counters.memberNeeds,
+  );
+  counter(
+    registry,
+    'usher_load_failures_total',
+    'Statements for facts that failed or took too long.',
+    () => counters.loadFailures,
+  );
+  counter(registry, 'usher_syncs_total', 'Readings of the change log.', () => counters.syncs);
+  counter(
+    registry,
+    'usher_sync_failures_total',
+    'Readings of the change log that failed.',
+    () => counters.syncFailures,
+  );
+  counter(registry, 'usher_cache_drops_total', 'How often everything cached was forgotten.', () => counters.drops);
+  counter(
+    registry,
+    'usher_restores_total',
+    'How often the database turned out to have another history.',
+    () => counters.restores,
+  );
+  exposeCaches(registry, engine);
+}
+
+/** What has labels: decisions, what is held, how loads were batched. */
+function exposeCaches(registry: Registry, engine: Engine): void {
+  const { counters } = engine;
+  new Counter({
+    name: 'usher_decisions_total',
+    help: 'Decisions, from the cache (hit) or made from facts (miss).',
+    labelNames: ['result'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc({ result: 'hit' }, counters.decisionHits);
+      this.inc({ result: 'miss' }, counters.decisionMisses);
+    },
+  });
+  new Counter({
+    name: 'usher_unknown_codes_total',
+    help: 'Unknown permissions and resource types in questions decided from facts; repetitions that the cache answers are not counted.',
+    labelNames: ['app', 'kind'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { app, kind, count } of engine.unknownCodes.counts()) this.inc({ app, kind }, count);
+    },
+  });
+  new Gauge({
+    name: 'usher_cache_entries',
+    help: 'What is held in memory, by kind.',
+    labelNames: ['kind'],
+    registers: [registry],
+    collect() {
+      for (const [kind, entries] of Object.entries(engine.sizes())) this.set({ kind }, entries);
+    },
+  });
+  new Counter({
+    name: 'usher_member_load_batches_total',
+    help: 'Statements for people and members, by the largest number of needs that they may have held.',
+    labelNames: ['needs'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      BATCH_BUCKETS.forEach((needs, place) => {
+        this.inc({ needs }, counters.batchSizes[place] ?? 0);
+      });
+    },
+  });
+}
+
+function exposeGrpc(registry: Registry, grpc: GrpcMetrics): void {
+  new Counter({
+    name: 'usher_grpc_requests_total',
+    help: 'gRPC calls, by method and status.',
+    labelNames: ['method', 'status'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { method, status, count } of grpc.calls()) this.inc({ method, status }, count);
+    },
+  });
+  new CallDurations(grpc, registry);
+}
+
+const DURATION = 'usher_grpc_request_duration_seconds';
+
+/** A histogram that is counted elsewhere: prom-client's own takes single observations, which would cost on every call. */
+class CallDurations extends Histogram<'method' | 'le'> {
+  readonly #grpc: GrpcMetrics;
+
+  constructor(grpc: GrpcMetrics, registry: Registry) {
+    super({
+      name: DURATION,
+      help: 'gRPC calls, from a whole request to its answer.',
+      labelNames: ['method'],
+      registers: [registry],
+    });
+    this.#grpc = grpc;
+  }
+
+  override async get(): ReturnType<Histogram<'method' | 'le'>['get']> {
+    const shell = await super.get();
+    const values = this.#grpc.durations().flatMap(({ method, buckets, sum, count }) => [
+      ...buckets.map(({ le, count: value }) => {
+        const bound = le === Number.POSITIVE_INFINITY ? '+Inf' : le;
+        return { metricName: `${DURATION}_bucket`, labels: { method, le: bound }, value };
+      }),
+      { metricName: `${DURATION}_sum`, labels: { method }, value: sum },
+      { metricName: `${DURATION}_count`, labels: { method }, value: count },
+    ]);
+    return { ...shell, values };
+  }
+}
+
+function exposeMemo(registry: Registry, memo: RequestMemo): void {
+  const help = 'gRPC Check requests known by their bytes';
+  gauge(registry, 'usher_request_memo_entries', `${help}.`, () => memo.size.entries);
+  gauge(registry, 'usher_request_memo_characters', `${help}: characters held of them.`, () => memo.size.characters);
+}

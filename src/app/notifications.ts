@@ -1,0 +1,76 @@
+/** Notifications, put together: types, templates, preferences, sends, the log, the inbox and its streams. */
+
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/telemetry.ts';
+import type { Config } from '../config/config.ts';
+import type { DeliveryBell } from '../delivery/queue.ts';
+import { Turns } from '../directory/turns.ts';
+import type { Services } from '../gateway/services.ts';
+import { RenderBudget } from '../notifications/budget.ts';
+import { Inbox } from '../notifications/inbox.ts';
+import { SendLog } from '../notifications/log.ts';
+import { Preferences } from '../notifications/preferences.ts';
+import { Renderer } from '../notifications/render.ts';
+import { Sends } from '../notifications/send.ts';
+import { InboxStreams } from '../notifications/stream.ts';
+import { Templates } from '../notifications/templates.ts';
+import { NotificationTypes } from '../notifications/types.ts';
+import type { Unsubscriptions } from '../notifications/unsubscribe.ts';
+import type { Database } from '../persistence/database.ts';
+
+/** What notifications are built on. */
+export interface NotificationsGround {
+  readonly config: Config;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly unsubscriptions: Unsubscriptions;
+  readonly bell: DeliveryBell;
+  readonly isActive: (email: string) => Promise<boolean>;
+  /** Of the engine's knowledge. */
+  readonly revision: () => string;
+}
+
+type NotificationServices = Pick<
+  Services,
+  | 'notificationTypes'
+  | 'templates'
+  | 'notificationPreferences'
+  | 'sends'
+  | 'sendLog'
+  | 'inbox'
+  | 'inboxStreams'
+  | 'unsubscriptions'
+>;
+
+export interface BuiltNotifications {
+  readonly services: NotificationServices;
+  readonly renderer: Renderer;
+  readonly streams: InboxStreams;
+}
+
+export function buildNotifications(ground: NotificationsGround): BuiltNotifications {
+  const { config, database, clock, log, unsubscriptions, bell, isActive, revision } = ground;
+  const allowHttp = !config.production;
+  const renderer = new Renderer(clock);
+  const budget = new RenderBudget();
+  const streams = new InboxStreams({ database, clock, log, isActive, revision });
+  const arrived = streams.changed;
+  // A quarter of the connections: two large sends keep a database server busy, and a third one would wait for their locks.
+  const permits = Math.max(1, Math.floor(config.database.poolSize / 4));
+  const turns = new Turns({ permits, clock });
+  return {
+    services: {
+      notificationTypes: new NotificationTypes(database),
+      templates: new Templates({ database, renderer, budget, allowHttp }),
+      notificationPreferences: new Preferences(database),
+      sends: new Sends({ database, renderer, budget, unsubscriptions, turns, allowHttp, arrived, ring: bell.ring }),
+      sendLog: new SendLog(database, bell.ring),
+      inbox: new Inbox(database, streams.changed),
+      inboxStreams: streams,
+      unsubscriptions,
+    },
+    renderer,
+    streams,
+  };
+}

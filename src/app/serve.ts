@@ -1,0 +1,134 @@
+/** What `usher serve` does: build, start, show what to try, and end in good order when told to. */
+
+import { usherCommand } from '../base/command.ts';
+import { createLogger } from '../base/telemetry.ts';
+import type { Config } from '../config/config.ts';
+import { type Addresses, type App, buildApp, type Parts } from './app.ts';
+import { applyDemo, demoDecisions } from './demo.ts';
+
+export interface ServeOptions {
+  config: Config;
+  /** Logged at the start. */
+  warnings?: readonly string[];
+  /** Writes text for people; log lines go their own way. */
+  readonly print: (text: string) => void;
+  /** Settles with a signal's name when the service is to end. */
+  stopped: Promise<string>;
+  version: string;
+  parts?: Parts;
+}
+
+/** Resolves when the service has ended in good order. Rejects when it could not start. */
+export async function serve({
+  config,
+  warnings = [],
+  print,
+  stopped,
+  version,
+  parts = {},
+}: ServeOptions): Promise<void> {
+  const log = parts.log ?? createLogger(config.log.level);
+  for (const warning of warnings) log.warn(warning);
+  // A thread could be handed none of the parts that were handed in here.
+  const threads = Object.keys(parts).length === 0;
+  const app = await buildApp(config, { threads, ...parts, log });
+  let closed = false;
+  try {
+    let demo = false;
+    // Before a door opens: whoever waits for /readyz, or for the port, finds the demonstration there.
+    const addresses = await app.start(async () => {
+      demo = await applyDemo(app);
+    });
+    log.info({ version, ...addresses, database: app.database.kind }, 'ready');
+    if (!config.production) print(banner(app, addresses, version, demo ? await demoDecisions(app) : []));
+    const signal = await stopped;
+    log.info({ signal }, 'closing: nothing new is taken, what is in flight is finished');
+  } finally {
+    closed = await closeInTime(app);
+  }
+  if (!closed) throw new Error(`The service did not close within ${CLOSING_MS / 1000} seconds; what was open is cut.`);
+  log.info('closed');
+}
+
+/** More than all that closing waits for by itself: calls in flight, requests, deliveries. Less than orchestrators wait (30 s). */
+const CLOSING_MS = 25_000;
+
+/**
+ * Closes the service within a bounded time; false when that was not enough. The timers and sockets of a closing service do not
+ * hold its process, which would end in the middle of it: the timer here does.
+ */
+async function closeInTime(app: Pick<App, 'close'>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, CLOSING_MS, false);
+  });
+  try {
+    return await Promise.race([app.close().then(() => true), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What a developer sees when the service is ready: where it listens, and commands that work on it as it is. */
+function banner(app: App, at: Addresses, version: string, decisions: string[]): string {
+  const { config, database } = app;
+  const where = database.kind === 'pglite' ? `${config.dataDir} (embedded PostgreSQL)` : 'PostgreSQL';
+  const lines = [
+    `Usher ${version}`,
+    '',
+    ...(at.rest ? [`  REST  ${at.rest}`] : []),
+    ...(at.grpc ? [`  gRPC  ${at.grpc}    (usher.permission.v1.PermissionService)`] : []),
+    ...(at.ops ? [`  ops   ${at.ops}/metrics`] : []),
+    `  data  ${where}`,
+    '',
+    ...(decisions.length > 0 ? demonstrationLines(app, at, decisions) : offerLines(app)),
+    ...(at.rest
+      ? [
+          'And in a browser:',
+          '',
+          `  ${at.rest}/api/docs    every call, with examples`,
+          `  ${at.rest}/dev/mail    mail that no brand can send, kept here`,
+          '',
+        ]
+      : []),
+  ];
+  return `\n${lines.join('\n')}\n`;
+}
+
+/** The demonstration, and what to ask about it. */
+function demonstrationLines({ config, localKey }: App, { rest }: Addresses, decisions: string[]): string[] {
+  const lines = [
+    'Two decisions in the demonstration, examples/demo.yaml:',
+    '',
+    ...decisions.map((line) => `  ${line}`),
+    '',
+  ];
+  if (rest === null) return lines;
+  const options = rest === 'http://127.0.0.1:8080' ? '' : ` --url ${rest}`;
+  const key = localKey === null ? " -H 'x-internal-api-key: YOUR_KEY'" : '';
+  const question = '{"email":"clara@example.com","app":"atelier","permission":"project.access"}';
+  const commands = [
+    'check clara@example.com atelier invoice.access --level edit',
+    'effective ben@example.com atelier',
+    'apply examples/demo.yaml --dry-run',
+  ].map((args) => `  ${usherCommand(args + options)}`);
+  return [
+    ...lines,
+    'Try next, in another terminal:',
+    '',
+    `  curl -s ${rest}/api/check${key} -H 'content-type: application/json' -d '${question}'`,
+    ...(config.auth.issuer === null ? commands : []),
+    '',
+  ];
+}
+
+/** The demonstration can be loaded beside a service on PostgreSQL; an embedded database is this process's alone. */
+function offerLines({ database }: App): string[] {
+  if (database.kind !== 'postgresql') return [];
+  return [
+    'This database holds no demonstration. To load one (application atelier), in another terminal:',
+    '',
+    `  ${usherCommand('demo')}`,
+    '',
+  ];
+}

@@ -1,0 +1,124 @@
+/** Reading a request body: in the order 413, 415, 400, and never a byte more than the limit kept. */
+
+import type { IncomingMessage } from 'node:http';
+import { UsherError, validationFailed } from '../../base/errors.ts';
+import { type BodyFormat, checkMedia } from '../route/bodies.ts';
+import { isTooFine } from '../route/limits.ts';
+import { CallerGone, type Exchange } from './exchange.ts';
+import type { UnprovenBody } from './unproven.ts';
+
+/** The body of a request as its format's value. Throws PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE or VALIDATION_FAILED. */
+export async function receiveBody<T>(
+  exchange: Exchange,
+  format: BodyFormat<T>,
+  unproven: OpenUnproven | null,
+): Promise<T> {
+  const { req } = exchange;
+  if (!announcesBody(req)) return format.parse(undefined, '');
+  if (Number(req.headers['content-length'] ?? 0) > format.maxBytes) throw tooLarge(format.maxBytes);
+  const encoding = exchange.header('content-encoding');
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new UsherError('UNSUPPORTED_MEDIA_TYPE', 'Send the body uncompressed.');
+  }
+  const media = checkMedia(exchange.header('content-type'), format.media);
+  const bytes = await readBytes(exchange, format.maxBytes, unproven);
+  return format.parse(bytes.length === 0 ? undefined : bytes, media);
+}
+
+/** Whether a body may come. */
+export function announcesBody(req: IncomingMessage): boolean {
+  const length = req.headers['content-length'];
+  return (length !== undefined && Number(length) !== 0) || req.headers['transfer-encoding'] !== undefined;
+}
+
+/** Where the body of a caller without credentials is counted; asked for only when a body does not come in one piece. */
+export type OpenUnproven = (exchange: Exchange) => UnprovenBody;
+
+/**
+ * The whole body; PAYLOAD_TOO_LARGE as soon as a byte over the limit has come, VALIDATION_FAILED for one in too fine pieces. With
+ * `unproven`, for callers without credentials, RATE_LIMITED or UNAVAILABLE where too much of such bodies is held already.
+ */
+export function readBytes(exchange: Exchange, maxBytes: number, unproven: OpenUnproven | null): Promise<Buffer> {
+  const { req, res } = exchange;
+  // The server answers `Expect: 100-continue` here, so that a refused caller never sends its 32 MiB.
+  if (req.headers.expect !== undefined && !res.headersSent) {
+    // The body comes now, so the next request begins where it ends (connections.ts).
+    res.shouldKeepAlive = !/\bclose\b/i.test(req.headers.connection ?? '');
+    res.writeContinue();
+  }
+  return new Promise((resolve, reject) => {
+    // Usually one piece, kept as it came; of several what they hold is kept, not they: each may stand in a page of its own.
+    let whole: Buffer = EMPTY;
+    let size = 0;
+    let pieces = 0;
+    let share: UnprovenBody | null = null;
+    // Small bodies come in one piece, and most of them are checks: those are not counted.
+    const announced = Number(req.headers['content-length'] ?? Number.POSITIVE_INFINITY);
+    const most = Math.min(maxBytes, announced);
+    const stop = (): void => {
+      share?.giveBack();
+      share = null;
+      req.off('data', onData);
+      req.off('end', onEnd);
+      req.off('close', onClose);
+    };
+    const refuse = (error: UsherError): void => {
+      stop();
+      req.pause();
+      reject(error);
+    };
+    const onData = (chunk: Buffer): void => {
+      const before = size;
+      size += chunk.length;
+      if (size > maxBytes) {
+        refuse(tooLarge(maxBytes));
+      } else if (isTooFine(++pieces, size)) {
+        refuse(tooFine());
+      } else {
+        if (unproven !== null && size < announced) {
+          share ??= unproven(exchange);
+          try {
+            share.take(chunk.length);
+          } catch (error) {
+            refuse(error as UsherError);
+            return;
+          }
+        }
+        if (before === 0) {
+          whole = chunk;
+        } else {
+          if (whole.length < size) whole = withRoom(whole, before, Math.min(2 * size, Math.max(size, most)));
+          chunk.copy(whole, before);
+        }
+      }
+    };
+    const onEnd = (): void => {
+      stop();
+      resolve(whole.length === size ? whole : whole.subarray(0, size));
+    };
+    const onClose = (): void => {
+      stop();
+      reject(new CallerGone());
+    };
+    req.on('data', onData);
+    req.on('end', onEnd);
+    req.on('close', onClose);
+  });
+}
+
+const EMPTY = Buffer.alloc(0);
+
+/** A copy of the first `used` bytes in `room` bytes. */
+function withRoom(bytes: Buffer, used: number, room: number): Buffer {
+  const larger = Buffer.allocUnsafe(room);
+  bytes.copy(larger, 0, 0, used);
+  return larger;
+}
+
+function tooFine(): UsherError {
+  return validationFailed([{ path: '', message: 'comes in thousands of pieces of a few bytes: send larger ones' }]);
+}
+
+function tooLarge(maxBytes: number): UsherError {
+  return new UsherError('PAYLOAD_TOO_LARGE', `The body is larger than ${maxBytes} bytes.`, { details: { maxBytes } });
+}

@@ -1,0 +1,290 @@
+/** The OpenAPI 3.1 document, made from the values that serve (contract 9): what is not mounted is not in it. */
+
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import { ERROR_TABLE, type ErrorCode, MAX_ISSUES, type Reason } from '../../base/errors.ts';
+import type { JsonSchema } from '../route/envelopes.ts';
+import { REQUEST_HEADERS, type Route, TAGS } from '../route/route.ts';
+
+export type OpenApiDocument = Readonly<Record<string, unknown>> & {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+};
+
+export interface Operation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description?: string;
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly parameters: readonly JsonSchema[];
+  readonly requestBody?: JsonSchema;
+  readonly responses: Readonly<Record<string, JsonSchema>>;
+}
+
+const SECURITY_SCHEMES = {
+  bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The access token of a signed-in user.' },
+  internalKey: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'x-internal-api-key',
+    description:
+      'The key of a backend. Keys have scopes. Without configured keys (development on loopback) checks are open.',
+  },
+  webhookSecret: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'x-webhook-secret',
+    description: "A secret of the identity provider's webhook.",
+  },
+};
+
+const ERROR_SCHEMA: JsonSchema = {
+  type: 'object',
+  description: 'The body of every error. Branch on `code`, or on `details.code` where there is one.',
+  properties: {
+    success: { const: false },
+    code: { type: 'string', enum: Object.keys(ERROR_TABLE.codes).filter((code) => code !== 'DEADLINE_EXCEEDED') },
+    message: { type: 'string', description: 'One sentence that a person can act on.' },
+    details: {
+      type: 'object',
+      properties: {
+        code: { type: 'string', enum: Object.keys(ERROR_TABLE.reasons) },
+        issues: {
+          type: 'array',
+          description: 'With VALIDATION_FAILED: what does not fit, the first 100 of it.',
+          maxItems: MAX_ISSUES,
+          items: {
+            type: 'object',
+            properties: { path: { type: 'string' }, message: { type: 'string' } },
+            required: ['path', 'message'],
+          },
+        },
+        more: { type: 'integer', description: 'How many issues are not listed, where there are more than 100.' },
+      },
+      additionalProperties: true,
+    },
+    requestId: { type: 'string', description: 'Also the header `x-request-id`; the log knows it.' },
+  },
+  required: ['success', 'code', 'message', 'requestId'],
+};
+
+/** One advice at every door: the proto file, the clients and docs/reliability.md give the same. */
+const ADVICE =
+  'An error is not an answer: treat the person as denied for this request, and retry the call while it is UNAVAILABLE, with back-off, within your own deadline.';
+const UNAVAILABLE =
+  'The service cannot answer now; retry after `retry-after`, with back-off. A check without an answer is a denial. After `OUTCOME_UNKNOWN` read whether the write was made, or repeat the same request.';
+
+const STATUS_WORDS: Readonly<Record<number, string>> = {
+  400: 'The request does not fit.',
+  401: 'Credentials are missing or wrong.',
+  403: 'Not for this caller.',
+  404: 'There is no such thing.',
+  409: 'It collides with what is there.',
+  412: 'The state is another by now.',
+  413: 'The body is too large.',
+  415: 'The body is of another type, compressed, or in another charset.',
+  422: 'It cannot be done for this input.',
+  429: 'Too many requests.',
+  500: 'A fault of the service.',
+  502: 'Another service failed.',
+  503: UNAVAILABLE,
+};
+
+/** The document of `routes`. Throws when two routes or schemas would share a name. */
+export function openApiDocument(routes: readonly Route[], version: string): OpenApiDocument {
+  const components = new Components();
+  const paths: Record<string, Record<string, Operation>> = {};
+  const seen = new Set<string>();
+  for (const route of routes) {
+    const operation = describeRoute(route, components);
+    if (seen.has(operation.operationId)) throw new Error(`${operation.operationId} is documented twice`);
+    seen.add(operation.operationId);
+    const path = route.path.replaceAll(/:([A-Za-z]+)/g, '{$1}');
+    paths[path] = { ...paths[path], [route.method]: operation };
+  }
+  const used = new Set(routes.map((route) => route.tag));
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Usher',
+      version,
+      description: `Permissions, profiles and notifications for every application of an organisation.\n\n${ADVICE}`,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    tags: Object.entries(TAGS)
+      .filter(([name]) => used.has(name as Route['tag']))
+      .map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      schemas: { Error: ERROR_SCHEMA, ...components.schemas },
+      securitySchemes: SECURITY_SCHEMES,
+      responses: components.responses,
+    },
+  };
+}
+
+/** `post /api/check/cache/clear` is `postCheckCacheClear`; generated clients get a stable name. */
+function operationIdOf(route: Route): string {
+  const words = route.path.split(/[/:.-]+/).filter((word) => word !== '' && word !== 'api');
+  return route.method + words.map((word) => word[0]?.toUpperCase() + word.slice(1)).join('');
+}
+
+function describeRoute(route: Route, components: Components): Operation {
+  const description = [route.description, route.guard.description].filter(Boolean).join('\n\n');
+  const { scheme, alternative } = route.guard;
+  return {
+    operationId: operationIdOf(route),
+    tags: [route.tag],
+    summary: route.summary,
+    description,
+    // An empty list says that no credentials are needed.
+    security: [scheme, alternative].filter((one) => typeof one === 'string').map((one) => ({ [one]: [] })),
+    parameters: [
+      ...parametersOf(route.params, 'path', components),
+      ...parametersOf(route.query, 'query', components),
+      ...route.headers.map((name) => ({
+        name,
+        in: 'header',
+        required: false,
+        description: REQUEST_HEADERS[name],
+        schema: { type: 'string' },
+      })),
+      ...(route.cookie === null
+        ? []
+        : [{ ...route.cookie, in: 'cookie', required: false, schema: { type: 'string' } }]),
+    ],
+    ...(route.body === null ? {} : { requestBody: requestBodyOf(route, route.body, components) }),
+    responses: { ...successesOf(route, components), ...errorsOf(route, components) },
+  };
+}
+
+function parametersOf(schema: z.ZodType | null, place: 'path' | 'query', components: Components): JsonSchema[] {
+  if (schema === null) return [];
+  const { properties = {}, required = [] } = components.lift(z.toJSONSchema(schema, { io: 'input' })) as {
+    properties?: Record<string, JsonSchema>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...rest } = property;
+    return {
+      name,
+      in: place,
+      required: place === 'path' || required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema: rest,
+    };
+  });
+}
+
+function requestBodyOf(route: Route, format: NonNullable<Route['body']>, components: Components): JsonSchema {
+  const { body: example } = route.example;
+  return {
+    required: format.optional !== true && !format.schema?.safeParse(undefined).success,
+    content: Object.fromEntries(
+      format.media.map((media) => [
+        media,
+        {
+          schema: components.lift(format.describe(media)),
+          ...(example === undefined ? {} : { example: media.endsWith('yaml') ? stringify(example) : example }),
+        },
+      ]),
+    ),
+  };
+}
+
+function successesOf(route: Route, components: Components): Record<string, JsonSchema> {
+  const { envelope, response, example } = route;
+  const payload = response === null ? {} : components.lift(z.toJSONSchema(response, { io: 'output' }));
+  const content = Object.fromEntries(
+    (envelope.kind === 'empty' ? [] : envelope.media).map((media) => {
+      const isJson = media.startsWith('application/json');
+      const shown =
+        isJson && envelope.kind === 'value' && example.response !== undefined
+          ? { example: JSON.parse(String(envelope.encode(example.response, media))) as unknown }
+          : {};
+      const schema = envelope.kind === 'empty' ? {} : envelope.describe(payload, media);
+      return [media.replace(/; charset=utf-8$/, ''), { schema, ...shown }];
+    }),
+  );
+  const headers = {
+    'x-request-id': { schema: { type: 'string' } },
+    ...(route.headers.includes('usher-min-revision')
+      ? { 'usher-revision': { description: 'The revision that the answer is true of.', schema: { type: 'string' } } }
+      : {}),
+  };
+  return Object.fromEntries(
+    route.statuses.map((status) => [
+      String(status),
+      { description: route.summary, headers, ...(Object.keys(content).length > 0 ? { content } : {}) },
+    ]),
+  );
+}
+
+/** What the machinery itself can answer for a route, beside its guard and its handler. */
+function machineryErrors(route: Route): (Reason | ErrorCode)[] {
+  const body: (Reason | ErrorCode)[] = route.method === 'get' ? [] : ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
+  return ['VALIDATION_FAILED', ...body, 'RATE_LIMITED', 'INTERNAL', 'UNAVAILABLE'];
+}
+
+function errorsOf(route: Route, components: Components): Record<string, JsonSchema> {
+  const byStatus = new Map<number, Set<string>>();
+  for (const kind of [...machineryErrors(route), ...route.guard.errors, ...route.errors]) {
+    const { codes, reasons } = ERROR_TABLE;
+    const isReason = Object.hasOwn(reasons, kind);
+    const code = isReason ? reasons[kind as Reason] : (kind as ErrorCode);
+    const { http } = codes[code];
+    const named = byStatus.get(http) ?? new Set<string>();
+    if (isReason) named.add(kind);
+    byStatus.set(http, named);
+  }
+  return Object.fromEntries(
+    [...byStatus].sort(([a], [b]) => a - b).map(([status, named]) => [String(status), components.error(status, named)]),
+  );
+}
+
+/** Shared parts: schemas with an id, and the responses of errors, each once. */
+class Components {
+  readonly schemas: Record<string, JsonSchema> = {};
+  readonly responses: Record<string, JsonSchema> = {};
+
+  /** Moves the definitions of a zod schema to the document's components. */
+  lift(schema: unknown): JsonSchema {
+    const { $schema: _dialect, $defs = {}, ...rest } = schema as Record<string, unknown>;
+    for (const [name, definition] of Object.entries($defs as Record<string, JsonSchema>)) {
+      const lifted = relinked(definition);
+      const known = this.schemas[name];
+      if (known !== undefined && JSON.stringify(known) !== JSON.stringify(lifted)) {
+        throw new Error(`two schemas are called ${name}: never share an id between requests and answers`);
+      }
+      this.schemas[name] = lifted;
+    }
+    return relinked(rest);
+  }
+
+  error(status: number, reasons: ReadonlySet<string>): JsonSchema {
+    const names = [...reasons].sort();
+    const id = ['Error', String(status), ...names.map((name) => name.replaceAll('_', ''))].join('_');
+    this.responses[id] ??= {
+      description:
+        (STATUS_WORDS[status] ?? 'It failed.') +
+        (names.length === 0 ? '' : ` \`details.code\`: ${names.map((name) => `\`${name}\``).join(', ')}.`),
+      headers: {
+        'x-request-id': { schema: { type: 'string' } },
+        ...(status === 429 || status === 503
+          ? { 'retry-after': { description: 'Seconds.', schema: { type: 'integer' } } }
+          : {}),
+        ...(status === 401 ? { 'www-authenticate': { schema: { type: 'string' } } } : {}),
+      },
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+    };
+    return { $ref: `#/components/responses/${id}` };
+  }
+}
+
+/** References of a schema into its own definitions become references into the document. */
+function relinked(schema: unknown): JsonSchema {
+  return JSON.parse(JSON.stringify(schema), (name, value: unknown) =>
+    name === '$ref' && typeof value === 'string' ? value.replace('#/$defs/', '#/components/schemas/') : value,
+  ) as JsonSchema;
+}

@@ -1,0 +1,151 @@
+/** What a route takes as its body: media types, size, and how the received bytes become a value. */
+
+import { isUtf8 } from 'node:buffer';
+import { z } from 'zod';
+import { UsherError, validationFailed } from '../../base/errors.ts';
+import { hasForbiddenCharacters, LIMITS } from '../../base/grammar.ts';
+import type { JsonSchema } from './envelopes.ts';
+import { zodIssues } from './inputs.ts';
+import { BODY_LIMIT, type BodyLimit } from './limits.ts';
+
+export interface BodyFormat<T> {
+  /** Media types without parameters; anything else is 415. */
+  readonly media: readonly [string, ...string[]];
+  readonly maxBytes: number;
+  /** The value of a whole body, undefined when none was sent. Throws 400 VALIDATION_FAILED. */
+  parse(bytes: Buffer | undefined, media: string): T;
+  /** For the document. */
+  describe(media: string): JsonSchema;
+  /** Whether a request without a body is one, where `schema` does not say. */
+  readonly optional?: true;
+  /** Present for JSON: the tests check examples with it. */
+  readonly schema?: z.ZodType<T>;
+}
+
+/** A JSON body of that schema. `z.strictObject` only: an unknown field is never passed over (contract 2). */
+export function json<S extends z.ZodType>(schema: S, limit: BodyLimit = 'record'): BodyFormat<z.output<S>> {
+  return {
+    media: ['application/json'],
+    maxBytes: BODY_LIMIT[limit],
+    parse: (bytes) => {
+      const parsed = schema.safeParse(bytes === undefined ? undefined : parseJson(bytes));
+      if (parsed.success) return parsed.data;
+      throw validationFailed(
+        bytes === undefined ? [{ path: '', message: 'a JSON body is needed' }] : zodIssues(parsed.error.issues, schema),
+      );
+    },
+    describe: () => z.toJSONSchema(schema, { io: 'input' }) as JsonSchema,
+    schema: schema as z.ZodType<z.output<S>>,
+  };
+}
+
+/** A body handed on as text, with its media type: manifests. UTF-8 only, and never empty. */
+export function rawText(
+  media: readonly [string, ...string[]],
+  limit: BodyLimit,
+): BodyFormat<{ text: string; media: string }> {
+  return {
+    media,
+    maxBytes: BODY_LIMIT[limit],
+    parse: (bytes, type) => {
+      if (bytes === undefined) throw validationFailed([{ path: '', message: 'a body is needed' }]);
+      return { text: decodeUtf8(bytes), media: type };
+    },
+    describe: (type) => ({ type: type === 'application/json' ? 'object' : 'string' }),
+  };
+}
+
+/** A body handed on as the bytes received: what a signature is computed over. */
+export function rawBytes(media: readonly [string, ...string[]], limit: BodyLimit): BodyFormat<Buffer> {
+  return {
+    media,
+    maxBytes: BODY_LIMIT[limit],
+    parse: (bytes) => bytes ?? Buffer.alloc(0),
+    describe: (type) => (type === 'application/json' ? { type: 'object' } : { type: 'string', format: 'binary' }),
+  };
+}
+
+/**
+ * What a route without a body takes: nothing, or `{}`, which many clients send with every POST. Anything else is an
+ * unknown field and refused like one.
+ */
+export const NO_BODY: BodyFormat<Record<string, never> | undefined> = json(z.strictObject({}).optional());
+
+/**
+ * One JSON value out of bytes: UTF-8 without errors, at most 32 levels deep, no NUL and no lone surrogate in any string
+ * (neither can be stored, and two of the latter would be stored as one). Throws 400 VALIDATION_FAILED.
+ * A member given twice counts as its last; `__proto__` is a member like any other.
+ */
+export function parseJson(bytes: Buffer): unknown {
+  const text = decodeUtf8(bytes);
+  refuseDeepNesting(text);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // V8's message quotes the body; what the caller sent is not repeated into logs.
+    throw validationFailed([{ path: '', message: 'the body is not well-formed JSON' }]);
+  }
+  // Only an escape can bring such a character past JSON.parse and the UTF-8 check.
+  if (text.includes('\\u')) refuseUnstorable(value, '');
+  return value;
+}
+
+function decodeUtf8(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw validationFailed([{ path: '', message: 'the body is not valid UTF-8' }]);
+  return bytes.toString('utf8');
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** Counts brackets outside strings in one pass, before anything recursive sees the value. */
+function refuseDeepNesting(text: string): void {
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case QUOTE:
+        at++;
+        while (at < text.length && text.charCodeAt(at) !== QUOTE) at += text.charCodeAt(at) === BACKSLASH ? 2 : 1;
+        break;
+      case 0x5b: // [
+      case 0x7b: // {
+        if (++depth > LIMITS.jsonNesting) {
+          throw validationFailed([
+            { path: '', message: `the body is nested deeper than ${LIMITS.jsonNesting} levels` },
+          ]);
+        }
+        break;
+      case 0x5d: // ]
+      case 0x7d: // }
+        depth--;
+        break;
+    }
+  }
+}
+
+/** At most 32 levels deep by now. */
+function refuseUnstorable(value: unknown, path: string): void {
+  if (typeof value === 'string') {
+    if (value.includes('\0') || !value.isWellFormed()) {
+      throw validationFailed([{ path, message: 'holds a NUL character or half of a surrogate pair' }]);
+    }
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, member] of Object.entries(value)) {
+    const shown = hasForbiddenCharacters(key) ? '?' : key;
+    const here = path === '' ? shown : `${path}.${shown}`;
+    refuseUnstorable(key, here);
+    refuseUnstorable(member, here);
+  }
+}
+
+/** Whether a Content-Type is one of `media`, with no charset but UTF-8. Answers the bare type; throws 415. */
+export function checkMedia(contentType: string | undefined, media: readonly string[]): string {
+  const [type = '', ...parameters] = (contentType ?? '').split(';').map((part) => part.trim().toLowerCase());
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='));
+  const utf8 = charset === undefined || /^charset="?utf-8"?$/.test(charset);
+  if (media.includes(type) && utf8) return type;
+  throw new UsherError('UNSUPPORTED_MEDIA_TYPE', `Send the body as ${media.join(' or ')}, in UTF-8.`);
+}

@@ -1,0 +1,130 @@
+/** Paths and queries as checked values, and zod's findings as issues (contract 2: VALIDATION_FAILED). */
+
+import type { z } from 'zod';
+import { type Issue, validationFailed } from '../../base/errors.ts';
+import { nearest } from '../../base/nearest.ts';
+
+type ZodIssue = z.core.$ZodIssue;
+
+/** So many unknown fields may come with a guess at what was meant. */
+const SUGGESTIONS = 20;
+
+/** What `schema` found, in our shape: every unknown field is one issue of its own, named by its path. */
+export function zodIssues(issues: readonly ZodIssue[], schema: z.core.$ZodType): Issue[] {
+  let unknown = 0;
+  return issues.flatMap((issue) => {
+    if (issue.code !== 'unrecognized_keys') return [{ path: dotted(issue.path), message: inWords(issue) }];
+    const known = fieldsAt(schema, issue.path);
+    return issue.keys.map((key) => {
+      const near = ++unknown > SUGGESTIONS ? null : nearest(key, known);
+      const hint = near === null ? '' : `; did you mean ${near}?`;
+      return { path: dotted([...issue.path, key]), message: `is not a known field${hint}` };
+    });
+  });
+}
+
+/** The fields that a schema knows at that path; none where they cannot be told. */
+function fieldsAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  switch (def.type) {
+    case 'object': {
+      const [step, ...rest] = path;
+      if (step === undefined) return Object.keys(def.shape);
+      const name = String(step);
+      const field = Object.hasOwn(def.shape, name) ? def.shape[name] : undefined;
+      return field === undefined ? [] : fieldsAt(field, rest);
+    }
+    case 'array':
+      return path.length === 0 ? [] : fieldsAt(def.element, path.slice(1));
+    case 'optional':
+    case 'nullable':
+    case 'default':
+    case 'prefault':
+    case 'nonoptional':
+    case 'readonly':
+      return fieldsAt(def.innerType, path);
+    case 'pipe':
+      return fieldsAt(def.in, path);
+    case 'union':
+      return def.options.flatMap((option) => fieldsAt(option, path));
+    default:
+      return [];
+  }
+}
+
+/** zod's own words for a missing or mistyped field are about its types, not about what to send. */
+function inWords(issue: ZodIssue): string {
+  if (issue.code !== 'invalid_type') return issue.message;
+  if (issue.message.endsWith('received undefined')) return 'is required';
+  const article = /^[aeiou]/.test(issue.expected) ? 'an' : 'a';
+  return `must be ${article} ${issue.expected}`;
+}
+
+function dotted(path: readonly PropertyKey[]): string {
+  return path.map(String).join('.');
+}
+
+/**
+ * The parameters of a query, on an object without a prototype. A parameter given twice, or one that is not
+ * percent-encoded UTF-8, is an issue: whoever reads the first and whoever reads the last must not disagree.
+ */
+export function parseQuery(search: string): { values: Record<string, string>; issues: Issue[] } {
+  const values: Record<string, string> = Object.create(null);
+  const issues: Issue[] = [];
+  for (const pair of search.split('&')) {
+    if (pair === '') continue;
+    const at = pair.indexOf('=');
+    const name = decodeComponent(at < 0 ? pair : pair.slice(0, at));
+    const value = decodeComponent(at < 0 ? '' : pair.slice(at + 1));
+    if (name === null || value === null) {
+      issues.push({ path: name ?? '', message: 'is not percent-encoded UTF-8' });
+    } else if (Object.hasOwn(values, name)) {
+      issues.push({ path: name, message: 'is given twice' });
+    } else if (value.includes('\0') || name.includes('\0')) {
+      issues.push({ path: name.replaceAll('\0', '?'), message: 'holds a NUL character' });
+    } else {
+      values[name] = value;
+    }
+  }
+  return { values, issues };
+}
+
+function decodeComponent(text: string): string | null {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return null;
+  }
+}
+
+/** Collects what is wrong with each part of a request, so that all of it is told at once. */
+export class Findings {
+  #issues: Issue[] = [];
+
+  add(issues: readonly Issue[]): void {
+    // Not spread: so many arguments can be more than the stack holds.
+    this.#issues = this.#issues.concat(issues);
+  }
+
+  /** The checked value; undefined when it does not fit, which `settle` will tell. */
+  check<S extends z.ZodType>(schema: S, value: unknown): z.output<S> | undefined {
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return parsed.data;
+    this.add(zodIssues(parsed.error.issues, schema));
+    return undefined;
+  }
+
+  settle(): void {
+    if (this.#issues.length > 0) throw validationFailed(this.#issues);
+  }
+}
+
+/** A cookie of a `Cookie` header; undefined when absent, or there twice: whoever set the other one must not choose. */
+export function readCookie(header: string | undefined, name: string): string | undefined {
+  const values = (header ?? '')
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${name}=`))
+    .map((pair) => pair.slice(name.length + 1));
+  return values.length === 1 ? values[0] : undefined;
+}

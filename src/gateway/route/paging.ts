@@ -1,0 +1,147 @@
+/**
+ * Pages of long lists (contract 2): `?limit=` and an opaque `?cursor=`, and `page: {nextCursor}` beside the payload. A cursor
+ * names the list that it is of and the id it goes on behind; both are checked, and the id is only ever bound as a parameter.
+ * A page may hold fewer than the limit, even nothing: only `nextCursor: null` ends a list.
+ */
+
+import { z } from 'zod';
+import type { Page, PageQuery } from '../../base/page.ts';
+import { type Envelope, type JsonSchema, objectSchema, valueEnvelope } from './envelopes.ts';
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 200;
+
+/** A payload with its page, as `pagedData` and `pagedResponse` take it. */
+export interface Paged<T> {
+  readonly items: T[];
+  readonly nextCursor: string | null;
+}
+
+/** A number of a query. */
+const wholeNumber = z
+  .string()
+  .regex(/^\d{1,9}$/, 'must be a whole number')
+  .transform(Number);
+
+/**
+ * The query parameters of a paged list, to be spread into its schema. `list` is the list's own name: a cursor of another one is
+ * refused (400).
+ */
+export function pageParams(list: string) {
+  return {
+    limit: wholeNumber
+      .refine((value) => value >= 1 && value <= MAX_LIMIT, `must be from 1 to ${MAX_LIMIT}`)
+      .default(DEFAULT_LIMIT)
+      .meta({
+        description: `At most so many, 1 to ${MAX_LIMIT}; ${DEFAULT_LIMIT} without it. A page may hold fewer: only \`nextCursor: null\` ends the list.`,
+      }),
+    cursor: z
+      .string()
+      .transform((text, context) => {
+        const after = readCursor(list, text);
+        if (after !== null) return after;
+        context.addIssue({ code: 'custom', message: 'is no cursor of this list' });
+        return z.NEVER;
+      })
+      .optional()
+      .meta({ description: 'The `nextCursor` of the page before.' }),
+  };
+}
+
+/** What a feature is asked for, from the checked query. */
+export function pageOf(query: { limit: number; cursor?: number | undefined }): PageQuery {
+  return { limit: query.limit, after: query.cursor ?? null };
+}
+
+/** As `pageParams`, for a list whose place is no single id: `key` is the schema of a place, as JSON can say it. */
+export function keyedPageParams<K extends z.ZodType>(list: string, key: K) {
+  const cursor = z
+    .string()
+    .transform((text, context): z.output<K> => {
+      const place = readKey(list, text, key);
+      if (place !== undefined) return place;
+      context.addIssue({ code: 'custom', message: 'is no cursor of this list' });
+      return z.NEVER;
+    })
+    .optional()
+    .meta({ description: 'The `nextCursor` of the page before.' });
+  return { limit: pageParams(list).limit, cursor };
+}
+
+/** As `paged`, for `keyedPageParams`. */
+export function keyedPage<R, K, T>(list: string, page: Page<R, K>, show: (item: R) => T): Paged<T> {
+  return { items: page.items.map(show), nextCursor: page.next === null ? null : writeKey(list, page.next) };
+}
+
+/** A feature's page as the payload of `pagedData` or `pagedResponse`. */
+export function paged<R, T>(list: string, page: Page<R>, show: (item: R) => T): Paged<T> {
+  return { items: page.items.map(show), nextCursor: page.next === null ? null : writeCursor(list, page.next) };
+}
+
+/** The response schema of a paged route. */
+export function pageSchema<T extends z.ZodType>(item: T) {
+  return z.strictObject({ items: z.array(item), nextCursor: z.string().nullable() });
+}
+
+function writeCursor(list: string, after: number): string {
+  return Buffer.from(`${list}:${after}`).toString('base64url');
+}
+
+function readCursor(list: string, text: string): number | null {
+  if (text.length > 128) return null;
+  const decoded = Buffer.from(text, 'base64url').toString('latin1');
+  if (!decoded.startsWith(`${list}:`)) return null;
+  const id = decoded.slice(list.length + 1);
+  if (!/^[1-9][0-9]{0,15}$/.test(id) || !Number.isSafeInteger(Number(id))) return null;
+  // One spelling only: what another decoder would read differently is refused.
+  return writeCursor(list, Number(id)) === text ? Number(id) : null;
+}
+
+/** The longest key holds an identifier of 256 characters, each of which JSON and base64 may make some more bytes of. */
+const MAX_KEY = 4096;
+
+function writeKey(list: string, key: unknown): string {
+  return Buffer.from(JSON.stringify([list, key])).toString('base64url');
+}
+
+function readKey<K extends z.ZodType>(list: string, text: string, schema: K): z.output<K> | undefined {
+  if (text.length > MAX_KEY) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
+  } catch {
+    return undefined;
+  }
+  const [name, key] = Array.isArray(value) && value.length === 2 ? value : [];
+  const parsed = name === list ? schema.safeParse(key) : undefined;
+  // One spelling only, as of the cursors above.
+  return parsed?.success && writeKey(list, parsed.data) === text ? parsed.data : undefined;
+}
+
+const PAGE: JsonSchema = objectSchema({
+  nextCursor: {
+    type: ['string', 'null'],
+    description: 'The `cursor` of the next page; null on the last one. A page with a cursor may be short, or empty.',
+  },
+});
+
+function pagedEnvelope(name: string, member: 'data' | 'response', mark: Record<string, unknown>): Envelope {
+  return valueEnvelope(
+    name,
+    (payload) => {
+      const { items, nextCursor } = payload as Paged<unknown>;
+      return { ...mark, [member]: items, page: { nextCursor } };
+    },
+    (payload) => {
+      const { items } = payload.properties as Record<string, JsonSchema>;
+      const constants = Object.entries(mark).map(([key, value]) => [key, { const: value }]);
+      return objectSchema({ ...Object.fromEntries(constants), [member]: items ?? {}, page: PAGE });
+    },
+  );
+}
+
+/** `{success: true, data: [<item>], page: {nextCursor}}` */
+export const pagedData = pagedEnvelope('pagedData', 'data', { success: true });
+
+/** `{code: "OK", response: [<item>], page: {nextCursor}}` */
+export const pagedResponse = pagedEnvelope('pagedResponse', 'response', { code: 'OK' });

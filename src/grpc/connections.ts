@@ -1,0 +1,72 @@
+/**
+ * The sockets of the gRPC listener. grpc-js knows sessions only: a client that stops in the middle of a TLS handshake or of the
+ * HTTP/2 preface has none that it would look after, holds a descriptor for as long as it likes, and keeps the process alive.
+ */
+
+import type { Http2Server, ServerHttp2Session } from 'node:http2';
+import type { Socket } from 'node:net';
+import type { Clock } from '../base/clock.ts';
+
+export interface SocketTimes {
+  /** Handshake, preface and the client's first SETTINGS have arrived. */
+  readonly arrivalMs: number;
+}
+
+export class GrpcConnections {
+  readonly #clock: Clock;
+  readonly #times: SocketTimes;
+  readonly #open = new Set<Socket>();
+  /** Sockets without a working session, by the address of their client: a session names its socket no better. */
+  readonly #arriving = new Map<string, { socket: Socket; cancel: () => void }>();
+
+  constructor(clock: Clock, times: SocketTimes) {
+    this.#clock = clock;
+    this.#times = times;
+  }
+
+  /** Follows what a listener accepts from now on. */
+  watch(server: Http2Server): void {
+    // Before TLS, where there is TLS: a handshake is the first thing that may never end.
+    server.on('connection', (socket: Socket) => this.#accept(socket));
+    server.on('session', (session: ServerHttp2Session) => {
+      const client = clientOf(session.socket);
+      session.once('remoteSettings', () => this.#arrive(client));
+    });
+  }
+
+  /** Cuts the connections whose session is not there yet. */
+  endArriving(): void {
+    for (const { socket } of this.#arriving.values()) socket.destroy();
+  }
+
+  /** Cuts all that is left. */
+  destroy(): void {
+    for (const socket of this.#open) socket.destroy();
+  }
+
+  #accept(socket: Socket): void {
+    const client = clientOf(socket);
+    this.#open.add(socket);
+    const cancel = this.#clock.after(this.#times.arrivalMs, () => socket.destroy());
+    this.#arriving.set(client, { socket, cancel });
+    socket.once('close', () => {
+      this.#open.delete(socket);
+      if (this.#arriving.get(client)?.socket === socket) this.#arrive(client);
+    });
+  }
+
+  #arrive(client: string): void {
+    this.#arriving.get(client)?.cancel();
+    this.#arriving.delete(client);
+  }
+}
+
+function clientOf({
+  remoteAddress,
+  remotePort,
+}: {
+  remoteAddress?: string | undefined;
+  remotePort?: number | undefined;
+}) {
+  return `${remoteAddress} ${remotePort}`;
+}

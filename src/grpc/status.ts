@@ -1,0 +1,33 @@
+/** Errors as gRPC carries them: a status code, one sentence, and google.rpc details beside (contract 2). */
+
+import { create, toBinary } from '@bufbuild/protobuf';
+import { type Any, anyPack } from '@bufbuild/protobuf/wkt';
+import { Metadata } from '@grpc/grpc-js';
+import type { UsherError } from '../base/errors.ts';
+import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../gen/google/rpc/error_details_pb.ts';
+import { StatusSchema } from '../gen/google/rpc/status_pb.ts';
+import { clip, errorDetails } from '../rpc/error-details.ts';
+
+/** What grpc-js takes as the end of a call that failed. */
+export interface FailedStatus {
+  code: number;
+  details: string;
+  metadata: Metadata;
+}
+
+/**
+ * The status of an error that a caller may see, with ErrorInfo always, BadRequest where fields are named, RetryInfo where
+ * it pays to ask again, and the request id in the trailing metadata.
+ */
+export function toStatus(error: UsherError, requestId: string): FailedStatus {
+  const message = clip(error.message);
+  const { info, badRequest, retry } = errorDetails(error);
+  const details: Any[] = [anyPack(ErrorInfoSchema, info)];
+  if (badRequest !== null) details.push(anyPack(BadRequestSchema, badRequest));
+  if (retry !== null) details.push(anyPack(RetryInfoSchema, retry));
+  const status = create(StatusSchema, { code: error.grpcStatus, message, details });
+  const metadata = new Metadata();
+  metadata.set('grpc-status-details-bin', Buffer.from(toBinary(StatusSchema, status)));
+  metadata.set('x-request-id', requestId);
+  return { code: error.grpcStatus, details: message, metadata };
+}

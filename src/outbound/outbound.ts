@@ -1,0 +1,325 @@
+/**
+ * The only HTTP request that leaves. What decides is the address that the socket is about to connect to, not the text
+ * of a URL: names that resolve inwards, resolvers that change their mind and odd spellings all end at that address.
+ * No redirects, no compression, no proxy from the environment, one limit for time and one for size.
+ */
+
+import { type LookupAddress, type LookupOptions, lookup as systemLookup } from 'node:dns';
+import { isIP, type LookupFunction } from 'node:net';
+import type { Agent, Dispatcher } from 'undici';
+import type { Clock } from '../base/clock.ts';
+import { LIMITS } from '../base/grammar.ts';
+import { type AddressKind, addressKind } from '../base/ip-address.ts';
+import { loadInPieces } from '../base/time-slice.ts';
+
+/** How far a request may go: the internet only, this machine too, or the operator's own networks too. */
+export type Reach = 'internet' | 'loopback' | 'internal';
+
+/** What a kind of target may look like. */
+export interface Policy {
+  readonly reach: Reach;
+  /** Cleartext too. */
+  readonly http: boolean;
+  /** Other ports than the scheme's own. */
+  readonly anyPort: boolean;
+  /** Origins that the operator has listed: `http://10.0.0.5:8080`. For them the three above are wide open. */
+  readonly trustedOrigins?: ReadonlySet<string>;
+}
+
+/** Targets that stand in the configuration: the identity provider and what its metadata names. */
+export const OPERATOR_POLICY: Policy = { reach: 'internal', http: true, anyPort: true };
+/** Targets that a user gave. */
+export const INTERNET_POLICY: Policy = { reach: 'internet', http: false, anyPort: false };
+
+export type OutboundReason =
+  /** No URL, not http(s), holds credentials, or a scheme or port that the policy does not take. Nothing was sent. */
+  | 'refused_url'
+  /** Every address of the name is outside the policy's reach. Nothing was connected. */
+  | 'refused_address'
+  | 'unreachable'
+  | 'timeout'
+  | 'too_large'
+  | 'redirected'
+  /** Compressed although that was not asked for, or no HTTP. */
+  | 'bad_response'
+  | 'not_json'
+  | 'aborted';
+
+/** Why there is no response. The message names no part of the URL: it may hold a user's secret. */
+export class OutboundError extends Error {
+  readonly reason: OutboundReason;
+  constructor(reason: OutboundReason, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = 'OutboundError';
+    this.reason = reason;
+  }
+}
+
+export interface OutboundRequest {
+  readonly url: string;
+  readonly policy: Policy;
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  /** For the whole exchange, name resolution to the last byte, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Of the body, in bytes. */
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface OutboundResponse {
+  /** 200 to 299 or 400 to 599: redirects are errors. */
+  readonly status: number;
+  /** A response header by its lower-case name; several are joined by ", ". */
+  header(name: string): string | undefined;
+  readonly body: Buffer;
+  /** The body as JSON. Throws OutboundError `not_json`. */
+  json(): unknown;
+}
+
+export interface Outbound {
+  /** Throws OutboundError; an answer of any status but a redirect is a response. */
+  send(request: OutboundRequest): Promise<OutboundResponse>;
+  /** Ends all connections, those in use too. */
+  close(): Promise<void>;
+}
+
+/** `dns.lookup` with `all`. */
+export type Resolve = (
+  hostname: string,
+  options: LookupOptions & { all: true },
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+const MAX_HEADER_BYTES = 16 * 1024;
+const CONNECT_TIMEOUT_MS = 5000;
+const CONNECTIONS_PER_ORIGIN = 64;
+
+/** `resolve` is for tests. */
+export function createOutbound(options: { clock: Pick<Clock, 'after'>; resolve?: Resolve }): Outbound {
+  const resolve: Resolve = options.resolve ?? systemLookup;
+  let closed = false;
+  let opened: Promise<Record<Reach, Agent>> | undefined;
+  return {
+    async send(request) {
+      const { url, reach } = readTarget(request.url, request.policy);
+      if (closed) throw new OutboundError('unreachable', 'The service is not running.');
+      opened ??= openAgents(resolve);
+      const agents = await opened;
+      const limit = startLimit(request, options.clock);
+      try {
+        return await exchange(agents[reach], url, request, limit.signal);
+      } catch (error) {
+        throw limit.reason() ?? toOutboundError(error);
+      } finally {
+        limit.end();
+      }
+    },
+    async close() {
+      closed = true;
+      const agents = await opened;
+      if (agents !== undefined) await Promise.all(Object.values(agents).map((agent) => agent.destroy()));
+    },
+  };
+}
+
+/** undici with the first request: many never send one. */
+async function openAgents(resolve: Resolve): Promise<Record<Reach, Agent>> {
+  const undici = await loadUndici();
+  // One pool for each reach: a connection that one policy opened is never lent to a narrower one.
+  return {
+    internet: createAgent(undici, 'internet', resolve),
+    loopback: createAgent(undici, 'loopback', resolve),
+    internal: createAgent(undici, 'internal', resolve),
+  };
+}
+
+/** A file in a turn, its largest first: all of it at once is 70 ms in which nobody is answered. What is used is the package's own. */
+async function loadUndici(): Promise<Undici> {
+  const loaded = await loadInPieces('undici', [
+    './lib/core/request.js',
+    './lib/dispatcher/dispatcher-base.js',
+    './lib/dispatcher/client-h1.js',
+    './lib/dispatcher/client-h2.js',
+    './lib/dispatcher/agent.js',
+    './lib/api/index.js',
+    './lib/mock/mock-agent.js',
+    './lib/interceptor/cache.js',
+    './lib/web/fetch/headers.js',
+    './lib/web/fetch/index.js',
+    './lib/web/websocket/websocket.js',
+    './lib/web/cookies/index.js',
+    './index.js',
+  ]);
+  return loaded.at(-1) as Undici;
+}
+
+/** The URL and how far it may go, or OutboundError `refused_url`. Reads the text only; the address is seen later. */
+export function readTarget(text: string, policy: Policy): { url: URL; reach: Reach } {
+  const refuse = (message: string) => new OutboundError('refused_url', message);
+  const url = text.length > LIMITS.url ? null : URL.parse(text);
+  if (url === null) throw refuse('This is no URL.');
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refuse('The URL must begin with https://.');
+  if (url.username !== '' || url.password !== '') throw refuse('The URL must hold no credentials.');
+  if (policy.trustedOrigins?.has(url.origin)) return { url, reach: 'internal' };
+  if (url.protocol === 'http:' && !policy.http) throw refuse('The URL must begin with https://.');
+  if (url.port !== '' && !policy.anyPort) throw refuse('The URL must not name a port.');
+  return { url, reach: policy.reach };
+}
+
+type Undici = Pick<typeof import('undici'), 'Agent' | 'buildConnector'>;
+
+const REACHED: Record<Reach, ReadonlySet<AddressKind>> = {
+  internet: new Set(['global']),
+  loopback: new Set(['global', 'loopback']),
+  internal: new Set(['global', 'loopback', 'private']),
+};
+
+function createAgent({ Agent, buildConnector }: Undici, reach: Reach, resolve: Resolve): Agent {
+  const refused = () =>
+    new OutboundError('refused_address', 'The target is at an address that requests from here may not reach.');
+  const mayConnect = (address: string) => REACHED[reach].has(addressKind(address));
+  const lookup: LookupFunction = (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error !== null) return callback(error, []);
+      const fit = addresses.filter(({ address }) => mayConnect(address));
+      const first = fit[0];
+      if (first === undefined) return callback(refused(), []);
+      // What is handed on here is what the socket connects to; nobody resolves the name again.
+      return options.all === true ? callback(null, fit) : callback(null, first.address, first.family);
+    });
+  };
+  const connect = buildConnector({ lookup, timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true, allowH2: false });
+  return new Agent({
+    // A literal address is connected to without a look-up.
+    connect: (target, callback) => {
+      if (isIP(target.hostname) !== 0 && !mayConnect(target.hostname)) return callback(refused(), null);
+      return connect(target, callback);
+    },
+    connections: CONNECTIONS_PER_ORIGIN,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    // The limit of the whole exchange decides.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+}
+
+async function exchange(
+  agent: Agent,
+  url: URL,
+  request: OutboundRequest,
+  signal: AbortSignal,
+): Promise<OutboundResponse> {
+  const response = await begin(agent, url, request, signal);
+  const { statusCode: status, body } = response;
+  const headers = new Map(
+    Object.entries(response.headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
+  );
+  const problem = headProblem(status, headers, request.maxBytes);
+  if (problem !== null) {
+    body.on('error', () => undefined).destroy();
+    throw problem;
+  }
+  const chunks: Buffer[] = [];
+  let size = 0;
+  // Leaving the loop by a throw destroys the body, and with it the connection.
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > request.maxBytes) throw tooLarge(request.maxBytes);
+    chunks.push(chunk);
+  }
+  const whole = Buffer.concat(chunks);
+  return { status, header: (name) => headers.get(name), body: whole, json: () => readJson(whole) };
+}
+
+async function begin(agent: Agent, url: URL, request: OutboundRequest, signal: AbortSignal) {
+  const method = request.method ?? 'GET';
+  const options: Dispatcher.RequestOptions = {
+    origin: url.origin,
+    path: `${url.pathname}${url.search}`,
+    method,
+    headers: { 'user-agent': 'usher', ...request.headers, 'accept-encoding': 'identity' },
+    body: request.body ?? null,
+    signal,
+  };
+  try {
+    return await agent.request(options);
+  } catch (error) {
+    // A kept connection that the other side closed meanwhile (RFC 9112 9.5): safe to repeat what reads.
+    if (method !== 'GET' || !CLOSED_BY_PEER.has(codeOf(error)) || signal.aborted) throw error;
+    return await agent.request(options);
+  }
+}
+
+function headProblem(status: number, headers: ReadonlyMap<string, string | undefined>, maxBytes: number) {
+  if (status >= 300 && status < 400) {
+    return new OutboundError('redirected', `The target answered ${status}; redirects are not followed.`);
+  }
+  const encoding = headers.get('content-encoding') ?? 'identity';
+  if (encoding.toLowerCase() !== 'identity') {
+    return new OutboundError('bad_response', 'The target answered compressed although that was not asked for.');
+  }
+  return Number(headers.get('content-length') ?? 0) > maxBytes ? tooLarge(maxBytes) : null;
+}
+
+function tooLarge(maxBytes: number): OutboundError {
+  return new OutboundError('too_large', `The answer is larger than ${maxBytes} bytes.`);
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+function readJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(UTF8.decode(body));
+  } catch (error) {
+    throw new OutboundError('not_json', 'The answer is not JSON.', error);
+  }
+}
+
+/** One clock for the whole exchange, joined with the caller's signal. `reason` tells which of them ended it. */
+function startLimit(request: OutboundRequest, clock: Pick<Clock, 'after'>) {
+  const controller = new AbortController();
+  let reason: OutboundError | undefined;
+  const end = (error: OutboundError) => {
+    reason ??= error;
+    controller.abort();
+  };
+  const onAbort = () => end(new OutboundError('aborted', 'The request was given up.'));
+  const cancel = clock.after(request.timeoutMs, () =>
+    end(new OutboundError('timeout', `There was no full answer within ${request.timeoutMs} ms.`)),
+  );
+  request.signal?.addEventListener('abort', onAbort, { once: true });
+  if (request.signal?.aborted) onAbort();
+  return {
+    signal: controller.signal,
+    reason: () => reason,
+    end() {
+      cancel();
+      request.signal?.removeEventListener('abort', onAbort);
+    },
+  };
+}
+
+const CLOSED_BY_PEER: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+
+function toOutboundError(error: unknown): OutboundError {
+  if (error instanceof OutboundError) return error;
+  const code = codeOf(error);
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') {
+    return new OutboundError('timeout', `There was no connection within ${CONNECT_TIMEOUT_MS} ms.`, error);
+  }
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') {
+    return new OutboundError('too_large', `The answer's headers are larger than ${MAX_HEADER_BYTES} bytes.`, error);
+  }
+  if (error instanceof Error && error.name === 'HTTPParserError') {
+    return new OutboundError('bad_response', 'The target does not speak HTTP.', error);
+  }
+  if (code === 'UND_ERR_INVALID_ARG') return new OutboundError('refused_url', 'The request cannot be sent.', error);
+  return new OutboundError('unreachable', 'The target cannot be reached.', error);
+}
+
+function codeOf(error: unknown): string {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' ? code : '';
+}

@@ -1,0 +1,187 @@
+import { readdirSync } from 'node:fs';
+import type { PGlite, Transaction } from '@electric-sql/pglite';
+import type { CompiledQuery, QueryResult, TransactionSettings } from 'kysely';
+import type { Clock } from '../../base/clock.ts';
+import { Gate } from '../../base/semaphore.ts';
+import type { Session, SessionSource } from './dialect.ts';
+import { StatementFailed, statementFailed } from './failures.ts';
+import { OID, readBigint } from './values.ts';
+
+/** A transaction that does nothing for so long is rolled back, as PostgreSQL does by itself. */
+const IDLE_IN_TRANSACTION_MS = 10_000;
+/** The one session is waited for longer than one of many connections: a big write holds all of it. */
+const WAIT_MS = 5000;
+
+/**
+ * The embedded database: one session on this process's event loop. Everything, facts included, passes the gate, one at a
+ * time: nothing can be read inside another's transaction, and nobody waits for ever.
+ */
+export class Embedded {
+  readonly gate: Gate;
+  readonly #client: PGlite;
+  readonly #clock: Clock;
+
+  private constructor(client: PGlite, clock: Clock) {
+    this.#client = client;
+    this.#clock = clock;
+    this.gate = new Gate({ clock, permits: 1, maxWaiting: 1000, waitMs: WAIT_MS });
+  }
+
+  /** Opens, or makes, the database in `dir`. Whoever calls this holds the directory's lock. */
+  static async open(dir: string, clock: Clock): Promise<Embedded> {
+    // Not with the service: on PostgreSQL nobody needs it.
+    const { PGlite } = await import('@electric-sql/pglite');
+    const parsers = { [OID.int8]: readBigint };
+    const isNew = readdirSync(dir).length === 0;
+    return new Embedded(
+      await PGlite.create(dir, { parsers, ...(isNew ? { loadDataDir: await emptyDatabase() } : {}) }),
+      clock,
+    );
+  }
+
+  /** One statement of its own, when no transaction is open. */
+  async query<R>(sql: string, parameters: readonly unknown[]): Promise<R[]> {
+    await this.gate.enter();
+    try {
+      return (await this.#client.query<R>(sql, [...parameters])).rows;
+    } catch (error) {
+      throw statementFailed(error);
+    } finally {
+      this.gate.leave();
+    }
+  }
+
+  sessions(): SessionSource {
+    return {
+      open: async () => {
+        await this.gate.enter();
+        return new EmbeddedSession(this.#client, this.#clock, () => this.gate.leave());
+      },
+      // Whoever opened it closes it: facts are read past Kysely.
+      close: () => Promise.resolve(),
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.gate.close();
+    await this.#client.close();
+  }
+}
+
+/** What initdb makes, made beforehand by those who make PGlite: to run it here takes seconds. */
+async function emptyDatabase(): Promise<Blob> {
+  const { dataDir } = await import('@electric-sql/pglite-prepopulatedfs');
+  return await dataDir();
+}
+
+const ROLLED_BACK = Symbol('rolled back');
+
+interface OpenTransaction {
+  readonly tx: Transaction;
+  readonly commit: () => void;
+  readonly rollback: () => void;
+  /** Settles with the transaction: rejects with ROLLED_BACK after a rollback. */
+  readonly over: Promise<void>;
+}
+
+class EmbeddedSession implements Session {
+  readonly #client: PGlite;
+  readonly #clock: Clock;
+  #leave: (() => void) | undefined;
+  #open: OpenTransaction | undefined;
+  #expired = false;
+  #cancelWatch: (() => void) | undefined;
+
+  constructor(client: PGlite, clock: Clock, leave: () => void) {
+    this.#client = client;
+    this.#clock = clock;
+    this.#leave = leave;
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    if (this.#expired) throw expired();
+    this.#cancelWatch?.();
+    const on = this.#open?.tx ?? this.#client;
+    try {
+      const { rows, affectedRows } = await on.query<R>(query.sql, [...query.parameters]);
+      return { rows, ...(affectedRows === undefined ? {} : { numAffectedRows: BigInt(affectedRows) }) };
+    } catch (error) {
+      throw statementFailed(error);
+    } finally {
+      this.#watch();
+    }
+  }
+
+  streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new TypeError('Streaming is not offered; read in pages.');
+  }
+
+  async begin({ isolationLevel, accessMode }: TransactionSettings): Promise<void> {
+    const { promise: decision, resolve: commit, reject } = Promise.withResolvers<void>();
+    const modes = [isolationLevel ? `isolation level ${isolationLevel}` : '', accessMode ?? ''].filter((m) => m !== '');
+    await new Promise<void>((begun, failed) => {
+      const over = this.#client.transaction(async (tx) => {
+        if (modes.length > 0) await tx.exec(`set transaction ${modes.join(' ')}`);
+        this.#open = { tx, commit, rollback: () => reject(ROLLED_BACK), over };
+        begun();
+        await decision;
+      });
+      // Also keeps a rejection that comes before anybody awaits `over` from counting as unhandled.
+      over.catch((error: unknown) => failed(statementFailed(error)));
+    });
+    this.#watch();
+  }
+
+  async commit(): Promise<void> {
+    if (this.#expired) throw expired();
+    const open = this.#end();
+    if (open === undefined) throw new StatementFailed('25P01', null, false, 'SQLSTATE 25P01, no transaction is open');
+    open.commit();
+    try {
+      await open.over;
+    } catch (error) {
+      throw statementFailed(error);
+    }
+  }
+
+  async rollback(): Promise<void> {
+    const open = this.#end();
+    if (open === undefined) return;
+    open.rollback();
+    try {
+      await open.over;
+    } catch (error) {
+      if (error !== ROLLED_BACK) throw statementFailed(error);
+    }
+  }
+
+  async release(): Promise<void> {
+    const leave = this.#leave;
+    this.#leave = undefined;
+    try {
+      await this.rollback();
+    } finally {
+      leave?.();
+    }
+  }
+
+  #end(): OpenTransaction | undefined {
+    this.#cancelWatch?.();
+    const open = this.#open;
+    this.#open = undefined;
+    return open;
+  }
+
+  #watch(): void {
+    if (this.#open === undefined) return;
+    this.#cancelWatch = this.#clock.after(IDLE_IN_TRANSACTION_MS, () => {
+      this.#expired = true;
+      // Its outcome is certain, and reported by the next call of whoever forgot this transaction.
+      void this.release().catch(() => undefined);
+    });
+  }
+}
+
+function expired(): StatementFailed {
+  return new StatementFailed('25P03', null, true, 'SQLSTATE 25P03, idle in its transaction for too long');
+}

@@ -1,0 +1,289 @@
+import type { CompiledQuery, QueryResult, TransactionSettings } from 'kysely';
+import pg from 'pg';
+import type { Clock } from '../../base/clock.ts';
+import { Gate } from '../../base/semaphore.ts';
+import type { FailureLog, Logger } from '../../base/telemetry.ts';
+import { connectFailed } from './connecting.ts';
+import { isLast, isOnly, preparedName, type Session, type SessionSource } from './dialect.ts';
+import { failedToBegin, isLost, StatementFailed, statementFailed } from './failures.ts';
+import { OID, readBigint, readBigintArray } from './values.ts';
+
+const types = new pg.TypeOverrides();
+types.setTypeParser(OID.int8, readBigint);
+types.setTypeParser(OID.int8Array, readBigintArray);
+
+/** How long a pool waits for a connection, free or new; then 503. */
+const POOL_WAIT_MS = 1000;
+/** A statement that the server has not ended this long after its own limit is on a dead line. */
+const GRACE_MS = 500;
+/** BEGIN waits for nobody: later than this, the connection was dead before it was asked. */
+const BEGIN_MS = 1500;
+
+export interface ClientPoolOptions {
+  url: string;
+  max: number;
+  clock: Clock;
+  log: Logger;
+  /** Limits that the server keeps, in milliseconds; 0 for none. */
+  statementTimeoutMs: number;
+  lockTimeoutMs: number;
+  /** Further settings of each session. */
+  settings?: Readonly<Record<string, string>>;
+  /** Keep every connection, however long it is idle. */
+  keep?: boolean;
+  /** Is told of connections that could and could not be made. */
+  connecting?: FailureLog;
+}
+
+/**
+ * Connections to one PostgreSQL. Beyond pg's own pool: waiting is bounded in time and number, every statement has an end
+ * even when the network swallows it, and when one connection turns out dead the idle ones are not trusted either.
+ */
+export class ClientPool {
+  readonly #options: ClientPoolOptions;
+  readonly #gate: Gate;
+  #pool: pg.Pool;
+  readonly #ending = new Set<Promise<void>>();
+  #closing: Promise<void> | undefined;
+
+  constructor(options: ClientPoolOptions) {
+    this.#options = options;
+    this.#gate = new Gate({ clock: options.clock, permits: options.max, maxWaiting: 1000, waitMs: POOL_WAIT_MS });
+    this.#pool = this.#create();
+  }
+
+  async acquire(): Promise<Lease> {
+    await this.#gate.enter();
+    const pool = this.#pool;
+    const limit = this.#options.statementTimeoutMs;
+    try {
+      const client = await pool.connect();
+      return new Lease(client, limit === 0 ? 0 : limit + GRACE_MS, (lost) => {
+        client.release(lost);
+        this.#gate.leave();
+        if (lost && pool === this.#pool) this.#renew();
+      });
+    } catch (error) {
+      this.#gate.leave();
+      // By where it failed, not by its code: a server may refuse a connection for any reason.
+      const failed = connectFailed(error);
+      this.#options.connecting?.failed(failed);
+      throw failed;
+    }
+  }
+
+  /** One statement on any connection. */
+  async query<R extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<R>> {
+    const lease = await this.acquire();
+    try {
+      return await lease.query<R>(query);
+    } finally {
+      lease.release();
+    }
+  }
+
+  /** Waits for what is under way, then ends every connection. Calling it again waits for the same end. */
+  close(): Promise<void> {
+    this.#closing ??= this.#gate.close().then(async () => {
+      this.#end(this.#pool);
+      await Promise.all(this.#ending);
+    });
+    return this.#closing;
+  }
+
+  #create(): pg.Pool {
+    const { url, max, log, connecting, statementTimeoutMs, lockTimeoutMs, settings = {}, keep = false } = this.#options;
+    const pool = new pg.Pool({
+      connectionString: url,
+      application_name: 'usher',
+      max,
+      types,
+      keepAlive: true,
+      // A statement is sent when it is handed over, also while another is under way: COMMIT behind the last one.
+      pipeline: true,
+      connectionTimeoutMillis: POOL_WAIT_MS,
+      idleTimeoutMillis: keep ? 0 : 30_000,
+      statement_timeout: statementTimeoutMs === 0 ? false : statementTimeoutMs,
+      ...(lockTimeoutMs === 0 ? {} : { lock_timeout: lockTimeoutMs }),
+      idle_in_transaction_session_timeout: 10_000,
+      options: Object.entries(settings)
+        .map(([key, value]) => `-c ${key}=${value}`)
+        .join(' '),
+    });
+    // Without a listener an error of an idle connection, or of one in use, would end the process.
+    pool.on('error', (error) => log.warn({ err: statementFailed(error) }, 'an idle database connection was lost'));
+    pool.on('connect', (client) => {
+      client.on('error', () => undefined);
+      connecting?.succeeded();
+    });
+    return pool;
+  }
+
+  #renew(): void {
+    const old = this.#pool;
+    this.#pool = this.#create();
+    this.#end(old);
+  }
+
+  #end(pool: pg.Pool): void {
+    const ending = pool.end().catch((error: unknown) => {
+      this.#options.log.warn({ err: statementFailed(error) }, 'a database connection did not end in good order');
+    });
+    this.#ending.add(ending);
+    void ending.then(() => this.#ending.delete(ending));
+  }
+}
+
+/** One connection in somebody's hands. */
+export class Lease {
+  readonly #client: pg.PoolClient;
+  readonly #limitMs: number;
+  #giveBack: ((lost: boolean) => void) | undefined;
+  #lost = false;
+
+  constructor(client: pg.PoolClient, limitMs: number, giveBack: (lost: boolean) => void) {
+    this.#client = client;
+    this.#limitMs = limitMs;
+    this.#giveBack = giveBack;
+  }
+
+  /** One statement, after `limitMs` ended with its connection. Rejects with StatementFailed. */
+  async query<R extends pg.QueryResultRow>(query: pg.QueryConfig, limitMs = this.#limitMs): Promise<pg.QueryResult<R>> {
+    // pg's own query_timeout leaves the late answer in the connection; destroying the socket ends both.
+    const timer = limitMs === 0 ? undefined : setTimeout(() => this.#client.connection.stream.destroy(), limitMs);
+    try {
+      return await this.#client.query<R>(query);
+    } catch (error) {
+      const failed = statementFailed(error);
+      if (isLost(failed)) this.#lost = true;
+      throw failed;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** What `send` asks for leaves in one packet. */
+  together<T>(send: () => T): T {
+    const { stream } = this.#client.connection;
+    stream.cork();
+    try {
+      return send();
+    } finally {
+      stream.uncork();
+    }
+  }
+
+  /** Throws the connection away instead of giving it back. */
+  discard(): void {
+    this.#lost = true;
+  }
+
+  release(): void {
+    const giveBack = this.#giveBack;
+    this.#giveBack = undefined;
+    giveBack?.(this.#lost);
+  }
+}
+
+/** The pool as Kysely's driver takes it. */
+export function postgresSessions(pool: ClientPool): SessionSource {
+  return { open: async () => new PostgresSession(await pool.acquire()), close: () => pool.close() };
+}
+
+/** Commands whose row count says how many rows they changed. */
+const CHANGING = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
+
+class PostgresSession implements Session {
+  readonly #lease: Lease;
+  /** BEGIN, until it leaves together with the first statement. */
+  #begin: string | undefined;
+  /** A COMMIT that was sent behind the last statement. */
+  #committing: Promise<pg.QueryResult> | undefined;
+
+  constructor(lease: Lease) {
+    this.#lease = lease;
+  }
+
+  async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
+    // Were BEGIN to fail alone, what came behind it would be done without a transaction: only what changes nothing may go with it.
+    if (this.#begin !== undefined && !isHarmless(query)) await this.#sendBegin();
+    const { command, rowCount, rows } = await this.#lease.together(() => this.#send(query));
+    return {
+      rows: (rows ?? []) as R[],
+      ...(CHANGING.has(command) && rowCount !== null ? { numAffectedRows: BigInt(rowCount) } : {}),
+    };
+  }
+
+  async #send(query: CompiledQuery): Promise<pg.QueryResult> {
+    const begun = this.#sendBegin();
+    const name = preparedName(query.sql);
+    const named = name === undefined ? {} : { name };
+    const asked = this.#lease.query({ ...named, text: query.sql, values: [...query.parameters] });
+    if (isLast(query)) {
+      // Where the statement fails the server answers this with ROLLBACK; its values are texts, which leave without fail.
+      this.#committing = this.#lease.query({ text: 'commit' });
+      told(this.#committing);
+    }
+    if (begun === undefined) return await asked;
+    told(asked);
+    await begun;
+    return await asked;
+  }
+
+  #sendBegin(): Promise<void> | undefined {
+    const text = this.#begin;
+    this.#begin = undefined;
+    if (text === undefined) return undefined;
+    return this.#lease.query({ text }, BEGIN_MS).then(
+      () => undefined,
+      (error: unknown) => {
+        throw failedToBegin(error);
+      },
+    );
+  }
+
+  streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
+    throw new TypeError('Streaming is not offered; read in pages.');
+  }
+
+  begin({ isolationLevel, accessMode }: TransactionSettings): Promise<void> {
+    const modes = [isolationLevel ? `isolation level ${isolationLevel}` : '', accessMode ?? ''].filter((m) => m !== '');
+    this.#begin = `begin ${modes.join(' ')}`;
+    return Promise.resolve();
+  }
+
+  async commit(): Promise<void> {
+    if (this.#isUnused()) return;
+    const { command } = await (this.#committing ?? this.#lease.query({ text: 'commit' }));
+    // The server answers COMMIT of a failed transaction with ROLLBACK, and with no error.
+    if (command !== 'COMMIT') throw new StatementFailed('25P02', null, false, 'SQLSTATE 25P02, rolled back at commit');
+  }
+
+  async rollback(): Promise<void> {
+    if (this.#isUnused()) return;
+    // Behind a COMMIT under way it finds no transaction, which is no error.
+    await this.#lease.query({ text: 'rollback' });
+  }
+
+  /** Whether a transaction was to begin, and was asked for nothing. */
+  #isUnused(): boolean {
+    const unused = this.#begin !== undefined;
+    this.#begin = undefined;
+    return unused;
+  }
+
+  release(): Promise<void> {
+    this.#lease.release();
+    return Promise.resolve();
+  }
+}
+
+/** Whether it only reads, with or without locks; or is all that there is to do. */
+function isHarmless(query: CompiledQuery): boolean {
+  return isOnly(query) || (/^\s*select\b/i.test(query.sql) && !isLast(query));
+}
+
+/** Somebody else is told how it ends, and perhaps later than it does. */
+function told(promise: Promise<unknown>): void {
+  promise.catch(() => undefined);
+}

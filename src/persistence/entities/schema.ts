@@ -1,0 +1,75 @@
+import type { InferKyselyDB } from '@mikro-orm/sql';
+import { AdministratorSendRequest } from './administrator-send-request.ts';
+import { AppAdmin } from './app-admin.ts';
+import { AppEvent } from './app-event.ts';
+import { AppPreference } from './app-preference.ts';
+import { Application } from './application.ts';
+import { ApplicationLanguage } from './application-language.ts';
+import { Audit } from './audit.ts';
+import { AuthMail } from './auth-mail.ts';
+import { Brand } from './brand.ts';
+import { Delivery } from './delivery.ts';
+import { Entity } from './entity.ts';
+import { Language } from './language.ts';
+import { Notification } from './notification.ts';
+import { NotificationPreference } from './notification-preference.ts';
+import { NotificationType } from './notification-type.ts';
+import { Organization } from './organization.ts';
+import { Permission } from './permission.ts';
+import { Person } from './person.ts';
+import { PersonSearch } from './person-search.ts';
+import { PolicyChange } from './policy-change.ts';
+import { Profile } from './profile.ts';
+import { PushSubscription } from './push-subscription.ts';
+import { RegistrationLocale } from './registration-locale.ts';
+import { ResourceOverride } from './resource-override.ts';
+import { Role } from './role.ts';
+import { RolePermission } from './role-permission.ts';
+import { SeenEvent } from './seen-event.ts';
+import { SendRequest } from './send-request.ts';
+import { Setting } from './setting.ts';
+import { Superadmin } from './superadmin.ts';
+import { Template } from './template.ts';
+import { UserRole } from './user-role.ts';
+
+/** Every table. The migrations make them; a test compares the two. */
+export const entities = [
+  Person,
+  PersonSearch,
+  Superadmin,
+  Language,
+  Application,
+  ApplicationLanguage,
+  Entity,
+  Permission,
+  Role,
+  RolePermission,
+  UserRole,
+  AppAdmin,
+  ResourceOverride,
+  PolicyChange,
+  Setting,
+  Audit,
+  Brand,
+  Profile,
+  AppPreference,
+  AppEvent,
+  SeenEvent,
+  RegistrationLocale,
+  Organization,
+  NotificationType,
+  Template,
+  NotificationPreference,
+  SendRequest,
+  AdministratorSendRequest,
+  Notification,
+  Delivery,
+  PushSubscription,
+  AuthMail,
+];
+
+/**
+ * The tables as Kysely sees them, by the names of the database (`person.registered_at`). bigint is a number (the drivers
+ * refuse what is above 2^53), timestamptz a Date, jsonb what JSON says; JSON is written as text: `JSON.stringify(value)`.
+ */
+export type Schema = InferKyselyDB<(typeof entities)[number]>;

@@ -1,0 +1,48 @@
+import { type Kysely, sql } from 'kysely';
+import type { Tx } from '../database.ts';
+import type { Schema } from '../entities/schema.ts';
+
+const PRUNE_ROWS = 500;
+
+/**
+ * Deletes what login components said of registrations more than 24 hours ago (contract 8), a few at a time, each time a
+ * statement of its own. Answers how many went.
+ */
+export async function pruneRegistrationLocales(db: Kysely<Schema>): Promise<number> {
+  for (let total = 0; ; ) {
+    const { numAffectedRows = 0n } = await sql`
+      delete from registration_locale where (email, org_id) in
+        (select email, org_id from registration_locale where at <= now() - interval '24 hours'
+          order by at limit ${PRUNE_ROWS} for update skip locked)
+    `.execute(db);
+    total += Number(numAffectedRows);
+    if (numAffectedRows < PRUNE_ROWS) return total;
+  }
+}
+
+/** Keeps the newest word about an address in an organization. */
+export async function keepRegistrationLocale(
+  tx: Tx,
+  { email, orgId, locale }: { email: string; orgId: string; locale: string },
+): Promise<void> {
+  await tx.kysely
+    .insertInto('registration_locale')
+    .values({ email, org_id: orgId, locale })
+    .onConflict((oc) =>
+      oc
+        .columns(['email', 'org_id'])
+        .doUpdateSet((eb) => ({ locale: eb.ref('excluded.locale'), at: sql<Date>`now()` })),
+    )
+    .execute();
+}
+
+/** Those of the codes that the registry has and the application supports; one that names no languages supports all. */
+export async function supportedOf(tx: Tx, app: string, codes: readonly string[]): Promise<ReadonlySet<string>> {
+  const { rows } = await sql<{ code: string }>`
+    select l.code from language l where l.code = any(${codes}::text[])
+      and exists (select from application a where a.code = ${app}
+        and (not exists (select from application_language al where al.application_id = a.id)
+          or exists (select from application_language al where al.application_id = a.id and al.language_code = l.code)))
+  `.execute(tx.kysely);
+  return new Set(rows.map(({ code }) => code));
+}

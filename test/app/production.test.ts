@@ -1,0 +1,82 @@
+import { Client, credentials } from '@grpc/grpc-js';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createStorage, type TestStorage } from '../support/databases.ts';
+import { type RunningUsher, startUsher } from '../support/usher.ts';
+
+const KEYS = {
+  metrics: 'scraper:metrics:a-key-of-more-than-24-characters',
+  check: 'shop:check:another-one-of-24-characters',
+};
+const secret = (entry: string): string => entry.split(':')[2] ?? '';
+
+let storage: TestStorage;
+let usher: RunningUsher;
+
+beforeAll(async () => {
+  storage = await createStorage('postgresql');
+  usher = await startUsher(storage, {
+    env: {
+      NODE_ENV: 'production',
+      HTTP_HOST: '127.0.0.1',
+      OPS_PORT: '0',
+      PUBLIC_URL: 'https://usher.example.com',
+      AUTH_ISSUER: 'https://idp.example.com',
+      AUTH_AUDIENCE: 'usher',
+      INTERNAL_API_KEY: Object.values(KEYS).join(','),
+    },
+  });
+}, 60_000);
+
+afterAll(async () => {
+  await usher?.close();
+  await storage?.remove();
+}, 60_000);
+
+const status = async (path: string, key?: string): Promise<number> =>
+  (await fetch(path, { headers: key === undefined ? {} : { 'x-internal-api-key': key } })).status;
+
+describe('in production', () => {
+  test('metrics at the gateway take a key of the scope metrics; at the operators’ port they take none', async () => {
+    expect(await status(`${usher.rest}/metrics`)).toBe(401);
+    expect(await status(`${usher.rest}/metrics`, 'none-that-is-known-to-anybody')).toBe(401);
+    expect(await status(`${usher.rest}/metrics`, secret(KEYS.check))).toBe(403);
+    expect(await status(`${usher.rest}/metrics`, secret(KEYS.metrics))).toBe(200);
+    expect(await status(`${usher.ops}/metrics`)).toBe(200);
+  });
+
+  test('probes, the document and its page need no credentials, and the development mailbox is not there', async () => {
+    for (const path of ['/healthz', '/readyz', '/api/openapi.json', '/api/docs']) {
+      expect([path, await status(usher.rest + path)]).toEqual([path, 200]);
+    }
+    const document = (await (await fetch(`${usher.rest}/api/openapi.json`)).json()) as { openapi: string };
+    expect(document.openapi).toMatch(/^3\.1\./);
+    expect(await status(`${usher.rest}/dev/mail`)).toBe(404);
+  });
+
+  test('gRPC health needs no key, and there is no reflection', async () => {
+    const client = new Client(usher.grpc, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
+    try {
+      const healthy = await new Promise((resolve, reject) => {
+        const bytes = (buffer: Buffer): Buffer => buffer;
+        client.makeUnaryRequest('/grpc.health.v1.Health/Check', bytes, bytes, Buffer.alloc(0), (error, answer) => {
+          if (error) reject(error);
+          else resolve([...(answer ?? [])]);
+        });
+      });
+      // HealthCheckResponse with the status SERVING.
+      expect(healthy).toEqual([0x08, 0x01]);
+      const unimplemented = await new Promise((resolve) => {
+        const stream = client.makeBidiStreamRequest(
+          '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
+          (bytes: Buffer) => bytes,
+          (bytes: Buffer) => bytes,
+        );
+        stream.on('error', (error) => resolve((error as { code?: number }).code));
+        stream.end();
+      });
+      expect(unimplemented).toBe(12);
+    } finally {
+      client.close();
+    }
+  });
+});

@@ -1,0 +1,334 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  ConfigError,
+  effectiveValues,
+  everyListenerIsLoopback,
+  type RawConfig,
+  toConfig,
+} from '../../src/config/config.ts';
+import { misspeltVariables } from '../../src/config/hints.ts';
+import { KEYS } from '../../src/config/keys.ts';
+import { USUAL_VARIABLES } from './usual-variables.data.ts';
+
+function faultsOf(raw: RawConfig): Record<string, string> {
+  try {
+    toConfig(raw);
+  } catch (error) {
+    if (error instanceof ConfigError)
+      return Object.fromEntries(error.faults.map((fault) => [fault.key, fault.problem]));
+    throw error;
+  }
+  return {};
+}
+
+const PRODUCTION = {
+  NODE_ENV: 'production',
+  AUTH_ISSUER: 'https://idp.example.com',
+  AUTH_AUDIENCE: 'usher',
+  INTERNAL_API_KEY: 'a-key-of-more-than-24-characters',
+};
+
+describe('defaults (contract 10)', () => {
+  test('nothing given: development on loopback with the embedded database and a local administrator', () => {
+    const config = toConfig({ env: {} });
+    expect(config).toMatchObject({
+      production: false,
+      http: { host: '127.0.0.1', port: 8080, trustProxy: false, rateLimit: null },
+      grpc: { host: '127.0.0.1', port: 50051, reflection: true, tls: null },
+      ops: null,
+      database: { url: null, poolSize: 10, migrateOnStart: true },
+      dataDir: '.usher',
+      publicUrl: 'http://localhost:8080',
+      auth: {
+        issuer: null,
+        algorithms: ['RS256', 'PS256', 'ES256', 'EdDSA'],
+        requireVerifiedEmail: false,
+        bindSubject: false,
+      },
+      internal: { apiKeys: [] },
+      superadmins: ['admin@example.com'],
+      roles: ['rpc', 'gateway', 'worker'],
+      cache: { policies: 1000, persons: 20_000, members: 20_000, ttlMs: 30_000, maxEntries: 5000 },
+      idp: { notificationAppCode: 'auth', signatureHeader: 'IDP-Signature', signatureScheme: 'either', devLogin: true },
+      log: { level: 'info' },
+    });
+    expect(config.idp.notificationEndpoint).toBe('http://localhost:8080/api/idp/notifications/email');
+    expect(everyListenerIsLoopback(config)).toBe(true);
+  });
+
+  test('production: all interfaces, no reflection, verified e-mail, no migration at start, no invented administrator', () => {
+    const config = toConfig({ env: { ...PRODUCTION, DATABASE_URL: 'postgresql://usher@db/usher' } });
+    expect(config).toMatchObject({
+      production: true,
+      http: { host: '0.0.0.0' },
+      grpc: { host: '0.0.0.0', reflection: false },
+      database: { migrateOnStart: false },
+      auth: { requireVerifiedEmail: true },
+      superadmins: [],
+      idp: { devLogin: false },
+    });
+    expect(toConfig({ env: { ...PRODUCTION, DATABASE_EMBEDDED: 'true' } }).database).toMatchObject({
+      url: null,
+      migrateOnStart: true,
+    });
+  });
+
+  test('gRPC listens where HTTP does, and port 0 leaves the public URL open', () => {
+    expect(toConfig({ env: { HTTP_HOST: '127.0.0.5' } }).grpc.host).toBe('127.0.0.5');
+    expect(toConfig({ env: { HTTP_PORT: '0' } }).publicUrl).toBeNull();
+  });
+});
+
+describe('sources', () => {
+  test('the environment goes before the file, the file before the default', () => {
+    const file = { http: { port: 9000, host: '127.0.0.2' }, superadmins: ['Root@Example.com'] };
+    const config = toConfig({ env: { HTTP_PORT: '9001' }, file });
+    expect(config.http).toMatchObject({ port: 9001, host: '127.0.0.2' });
+    expect(config.superadmins).toEqual(['root@example.com']);
+  });
+
+  test('lists are comma lists in the environment and lists or text in the file', () => {
+    expect(toConfig({ env: { USHER_ROLES: 'rpc, gateway' } }).roles).toEqual(['rpc', 'gateway']);
+    expect(toConfig({ env: {}, file: { roles: ['worker'] } }).roles).toEqual(['worker']);
+    expect([...toConfig({ env: { IDP_ORG_TO_APP: '{"1":"billing"}' } }).idp.orgToApp]).toEqual([['1', 'billing']]);
+  });
+
+  test('an unknown key of the file, or one that is no map, is a fault', () => {
+    expect(faultsOf({ env: {}, file: { htp: { port: 1 } } })).toHaveProperty('htp');
+    expect(faultsOf({ env: {}, file: { http: { prot: 1 } } })).toHaveProperty(['http.prot']);
+    expect(faultsOf({ env: {}, file: ['x'] })).toHaveProperty(['(file)']);
+    expect(toConfig({ env: {}, file: null }).http.port).toBe(8080);
+  });
+
+  test('a key of the file with nothing after it is a fault, never a default', () => {
+    expect(faultsOf({ env: {}, file: { internal: { apiKeys: null } } })).toHaveProperty(['internal.apiKeys']);
+    const blank = { auth: { issuer: 'https://idp.example.com', audience: ' ' }, dataDir: '\t' };
+    expect(Object.keys(faultsOf({ env: {}, file: blank })).sort()).toEqual(['auth.audience', 'dataDir']);
+    const nothing = { roles: [], auth: { algorithms: [] }, cors: { origins: [] }, superadmins: [] };
+    expect(Object.keys(faultsOf({ env: {}, file: nothing })).sort()).toEqual(['auth.algorithms', 'roles']);
+    expect(toConfig({ env: {}, file: { http: null } }).http.port).toBe(8080);
+  });
+});
+
+describe('faults', () => {
+  test('all are listed at once, each with its key, variable and an example', () => {
+    const env = { HTTP_PORT: '99999', DATABASE_URL: 'mysql://x', LOG_LEVEL: 'loud', AUTH_ALGORITHMS: 'HS256' };
+    const error = (() => {
+      try {
+        return toConfig({ env });
+      } catch (thrown) {
+        return thrown as ConfigError;
+      }
+    })() as ConfigError;
+    expect(error.faults.map((fault) => fault.key).sort()).toEqual([
+      'auth.algorithms',
+      'database.url',
+      'http.port',
+      'log.level',
+    ]);
+    for (const fault of error.faults) {
+      expect(error.message).toContain(`${fault.key} (${fault.variable})`);
+      expect(fault.problem).toContain('for example');
+    }
+  });
+
+  test.each([
+    [{ GRPC_REFLECTION: 'yes' }, 'grpc.reflection'],
+    [{ DATABASE_POOL_SIZE: '0' }, 'database.poolSize'],
+    [{ CACHE_TTL_MS: '1e3' }, 'cache.ttlMs'],
+    [{ CORS_ORIGINS: 'https://a.example.com/' }, 'cors.origins'],
+    [{ PUBLIC_URL: 'ftp://example.com' }, 'publicUrl'],
+    [{ PUBLIC_URL: 'https://user:secret@example.com' }, 'publicUrl'],
+    [{ PUBLIC_URL: 'https://example.com?from=mail' }, 'publicUrl'],
+    [{ IDP_PUBLIC_URL: 'https://idp.example.com/#top' }, 'idp.publicUrl'],
+    [{ DATA_DIR: '   ' }, 'dataDir'],
+    [{ AUTH_ISSUER: 'https://idp.example.com', AUTH_AUDIENCE: ' ' }, 'auth.audience'],
+    [{ PUSH_ALLOWED_HOSTS: 'localhost:99999' }, 'push.allowedHosts'],
+    [{ USHER_ROLES: 'rpc,web' }, 'roles'],
+    [{ USHER_ROLES: 'rpc,,worker' }, 'roles'],
+    [{ SUPERADMINS: 'not an address' }, 'superadmins'],
+    [{ IDP_ORG_TO_APP: '[1]' }, 'idp.orgToApp'],
+    [{ IDP_ORG_TO_APP: '{"1":"No Slug"}' }, 'idp.orgToApp'],
+    [{ BRAND_SMTP_KEY: 'c2hvcnQ=' }, 'brandSmtpKey'],
+    [{ INTERNAL_API_KEY: '' }, 'internal.apiKeys'],
+    [{ IDP_WEBHOOK_SECRET: '' }, 'idp.webhookSecret'],
+    [{ PUSH_PUBLIC_KEY: 'x' }, 'push.publicKey'],
+    [{ GRPC_TLS_CERT: '/x.crt' }, 'grpc.tls.key'],
+    [{ GRPC_TLS_CLIENT_CA: '/ca.crt' }, 'grpc.tls.cert'],
+    [{ OPS_HOST: '127.0.0.1' }, 'ops.port'],
+    [{ AUTH_AUDIENCE: 'usher' }, 'auth.issuer'],
+    [{ AUTH_ISSUER: 'https://idp.example.com' }, 'auth.audience'],
+    [
+      { AUTH_ISSUER: 'https://idp.example.com', AUTH_AUDIENCE: 'a', AUTH_INTROSPECTION_URL: 'https://x.example' },
+      'auth.clientId',
+    ],
+  ])('%j', (env, key) => {
+    expect(Object.keys(faultsOf({ env }))).toEqual([key]);
+  });
+
+  test('open checks and the local issuer exist only outside production while every listener is loopback', () => {
+    const required = ['auth.audience', 'auth.issuer', 'internal.apiKeys'];
+    const production = { NODE_ENV: 'production', DATABASE_EMBEDDED: 'true' };
+    expect(Object.keys(faultsOf({ env: production })).sort()).toEqual(required);
+    for (const env of [{ HTTP_HOST: '0.0.0.0' }, { GRPC_HOST: '::' }, { OPS_HOST: '10.0.0.1', OPS_PORT: '9090' }]) {
+      expect(Object.keys(faultsOf({ env })).sort()).toEqual(required);
+    }
+    expect(faultsOf({ env: { HTTP_HOST: '::1', GRPC_HOST: 'localhost' } })).toEqual({});
+  });
+
+  test('production keeps data in a PostgreSQL, unless the embedded database is asked for', () => {
+    expect(faultsOf({ env: PRODUCTION })).toEqual({
+      'database.url': expect.stringMatching(
+        /^is required in production, or set database\.embedded \(DATABASE_EMBEDDED=true\)/,
+      ),
+    });
+    expect(faultsOf({ env: { ...PRODUCTION, DATABASE_EMBEDDED: 'false' } })).toHaveProperty(['database.url']);
+    expect(faultsOf({ env: PRODUCTION, file: { database: { embedded: true } } })).toEqual({});
+    expect(faultsOf({ env: { ...PRODUCTION, DATABASE_URL: 'postgresql://usher@db/usher' } })).toEqual({});
+  });
+
+  test('development keeps data in dataDir, unless that is ruled out or a PostgreSQL is named', () => {
+    expect(faultsOf({ env: { DATABASE_EMBEDDED: 'true' } })).toEqual({});
+    expect(faultsOf({ env: { DATABASE_EMBEDDED: 'false' } })).toHaveProperty(['database.url']);
+    const both = { DATABASE_EMBEDDED: 'true', DATABASE_URL: 'postgresql://usher@db/usher' };
+    expect(faultsOf({ env: both })).toHaveProperty(['database.embedded']);
+  });
+
+  test.each(['postgresql://u@a:5432,b:5432/usher', 'postgres://a,b/usher?target_session_attrs=read-write'])(
+    'a list of hosts is refused with what to name instead: %s',
+    (url) => {
+      expect(faultsOf({ env: { DATABASE_URL: url } })).toEqual({
+        'database.url': expect.stringMatching(/^names several hosts: name one address that leads to the primary/),
+      });
+    },
+  );
+
+  test('two doors never stand at one address', () => {
+    expect(faultsOf({ env: { HTTP_PORT: '9000', GRPC_PORT: '9000' } })).toEqual({
+      'grpc.port': 'is the port of http.port already; for example 50051',
+    });
+    expect(faultsOf({ env: { OPS_PORT: '8080' } })).toHaveProperty(['ops.port']);
+    // The operators' listener is opened whatever the roles are.
+    expect(faultsOf({ env: { OPS_PORT: '50051', USHER_ROLES: 'rpc' } })).toHaveProperty(['ops.port']);
+    expect(faultsOf({ env: { OPS_PORT: '8080', USHER_ROLES: 'worker' } })).toEqual({});
+    for (const apart of [
+      { HTTP_PORT: '0', GRPC_PORT: '0', OPS_PORT: '0' },
+      { HTTP_PORT: '9000', GRPC_PORT: '9000', GRPC_HOST: '127.0.0.2' },
+      { HTTP_PORT: '9000', GRPC_PORT: '9000', USHER_ROLES: 'rpc,worker' },
+    ]) {
+      expect(faultsOf({ env: apart })).toEqual({});
+    }
+  });
+
+  test('the page of settings is none by default, https in production, and http too outside it', () => {
+    const at = (url: string, env: Record<string, string> = {}) => ({
+      env: { ...env, NOTIFICATIONS_SETTINGS_URL: url },
+    });
+    expect(toConfig({ env: {} }).notifications.settingsUrl).toBeNull();
+    const [https, http] = ['https://app.example.com/settings?tab=mail#mail', 'http://localhost:3000/settings'];
+    const IN_PRODUCTION = { ...PRODUCTION, DATABASE_URL: 'postgresql://usher@db/usher' };
+    expect(toConfig(at(https, IN_PRODUCTION)).notifications.settingsUrl).toBe(https);
+    expect(toConfig(at(http)).notifications.settingsUrl).toBe(http);
+    const file = { notifications: { settingsUrl: https } };
+    expect(toConfig({ env: {}, file }).notifications.settingsUrl).toBe(https);
+    for (const wrong of [
+      at(http, IN_PRODUCTION),
+      at('javascript:alert(1)'),
+      at('/settings'),
+      at('https://user:secret@example.com/'),
+      at(`https://example.com/${'x'.repeat(2048)}`),
+    ]) {
+      expect(Object.keys(faultsOf(wrong))).toEqual(['notifications.settingsUrl']);
+    }
+    const shown = effectiveValues(at(https)).find(({ key }) => key === 'notifications.settingsUrl');
+    expect(shown).toMatchObject({ variable: 'NOTIFICATIONS_SETTINGS_URL', value: https, source: 'environment' });
+  });
+
+  test('a wrong secret is never repeated', () => {
+    const faults = faultsOf({ env: { BRAND_SMTP_KEY: 'canary-secret', USHER_SECRET_KEY: 'canary-too' } });
+    expect(Object.keys(faults).sort()).toEqual(['brandSmtpKey', 'secretKey']);
+    expect(JSON.stringify(faults)).not.toContain('canary');
+  });
+
+  test('checks of features join the list', () => {
+    const check = () => [{ key: 'internal.apiKeys', problem: 'entry 1 names an unknown scope' }];
+    expect(() => toConfig({ env: {} }, [check])).toThrow('entry 1 names an unknown scope');
+  });
+});
+
+describe('misspellings', () => {
+  test.each([
+    ['DATABASE_ULR', 'DATABASE_URL'],
+    ['DATABASE_URI', 'DATABASE_URL'],
+    ['DATABSE_URL', 'DATABASE_URL'],
+    ['AUTH_ISUER', 'AUTH_ISSUER'],
+    ['INTERNAL_API_KEYS', 'INTERNAL_API_KEY'],
+    ['CACHE_TLL_MS', 'CACHE_TTL_MS'],
+    ['OPS_PROT', 'OPS_PORT'],
+    ['DATADIR', 'DATA_DIR'],
+    ['SUPERADMIN', 'SUPERADMINS'],
+    ['SUPER_ADMINS', 'SUPERADMINS'],
+    ['NODE_EVN', 'NODE_ENV'],
+    ['USHER_ROLE', 'USHER_ROLES'],
+  ])('%s is answered with %s', (name, meant) => {
+    expect(misspeltVariables({ [name]: 'x' })).toEqual([`${name} is not known; did you mean ${meant}?`]);
+  });
+
+  test('every variable with a letter too few, or with two that changed places, is noticed', () => {
+    for (const { variable } of Object.values(KEYS)) {
+      const at = variable.length - 2;
+      const twisted = `${variable.slice(0, at)}${variable[at + 1]}${variable[at]}`;
+      for (const wrong of [variable.slice(0, -1), twisted]) {
+        if (Object.values(KEYS).some((key) => key.variable === wrong) || wrong === variable) continue;
+        expect([wrong, misspeltVariables({ [wrong]: 'x' })]).toEqual([
+          wrong,
+          [expect.stringContaining('did you mean')],
+        ]);
+      }
+    }
+  });
+
+  test('the usual variables of shells, containers, platforms and build machines are no misspellings', () => {
+    const usual = Object.fromEntries(USUAL_VARIABLES.map((name) => [name, 'x']));
+    expect(misspeltVariables(usual)).toEqual([]);
+    expect(misspeltVariables(process.env)).toEqual([]);
+    expect(misspeltVariables(Object.fromEntries(Object.values(KEYS).map(({ variable }) => [variable, 'x'])))).toEqual(
+      [],
+    );
+  });
+
+  test.each([
+    [{ htp: { port: 1 } }, 'htp', 'http'],
+    [{ http: { prot: 1 } }, 'http.prot', 'http.port'],
+    [{ databse: { url: 'x' } }, 'databse', 'database'],
+    [{ database: { urll: 'x' } }, 'database.urll', 'database.url'],
+    [{ grpc: { tls: { crt: 'x' } } }, 'grpc.tls.crt', 'grpc.tls.cert'],
+    [{ issuer: 'x' }, 'issuer', 'auth.issuer'],
+    [{ auth: { notificationAppCode: 'x' } }, 'auth.notificationAppCode', 'idp.notificationAppCode'],
+  ])('an unknown key of the file is refused with the nearest: %j', (file, key, meant) => {
+    expect(faultsOf({ env: {}, file })).toEqual({ [key]: `is not a known key; did you mean ${meant}?` });
+  });
+
+  test('an unknown key that is like no other is refused without a guess', () => {
+    expect(faultsOf({ env: {}, file: { somethingElse: 1 } })).toEqual({ somethingElse: 'is not a known key' });
+  });
+});
+
+describe('usher config', () => {
+  test('shows every key with its origin, secrets masked', () => {
+    const values = effectiveValues({
+      env: { ...PRODUCTION, DATABASE_EMBEDDED: 'true', HTTP_PORT: '81' },
+      file: { cache: { ttlMs: 5 } },
+    });
+    const of = (key: string) => values.find((value) => value.key === key);
+    expect(values.map((value) => value.key)).toEqual(Object.keys(KEYS));
+    expect(of('http.port')).toMatchObject({ value: 81, source: 'environment', variable: 'HTTP_PORT' });
+    expect(of('cache.ttlMs')).toMatchObject({ value: 5, source: 'file' });
+    expect(of('log.level')).toMatchObject({ value: 'info', source: 'default' });
+    expect(of('internal.apiKeys')).toMatchObject({ value: ['***'] });
+    expect(of('secretKey')).toMatchObject({ value: null });
+    const named = effectiveValues({ env: { SUPERADMINS: 'Ada@Example.COM,ada@example.com' } });
+    expect(named.find(({ key }) => key === 'superadmins')?.value).toEqual(['ada@example.com']);
+    expect(JSON.stringify(values)).not.toContain(PRODUCTION.INTERNAL_API_KEY);
+  });
+});

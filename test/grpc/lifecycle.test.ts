@@ -1,0 +1,189 @@
+import { createServer } from 'node:net';
+import { type Client, type ClientReadableStream, status } from '@grpc/grpc-js';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { service as health } from 'grpc-health-check';
+import { UsherError } from '../../src/base/errors.ts';
+import { call, closeDoors, failureOf, framed, openClient, openDoor, openRaw, QUESTION, SERVICE } from './support.ts';
+
+afterEach(closeDoors);
+
+const never = new Promise<never>(() => {});
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+interface Definition {
+  path: string;
+  requestSerialize: (message: object) => Buffer;
+  responseDeserialize: (bytes: Buffer) => { status: string; statuses?: Record<string, { status: string }> };
+}
+const definitions = health as unknown as Record<'Check' | 'Watch' | 'List', Definition>;
+
+function askHealth(client: Client, service: string, method: 'Check' | 'List' = 'Check') {
+  const { path, requestSerialize, responseDeserialize } = definitions[method];
+  return new Promise<ReturnType<Definition['responseDeserialize']>>((resolve, reject) => {
+    client.makeUnaryRequest(path, requestSerialize, responseDeserialize, { service }, (error, answer) => {
+      if (error) reject(error);
+      else resolve(answer as never);
+    });
+  });
+}
+
+/** A watch, and all that it has said so far. */
+function watchHealth(client: Client, service: string): { said: string[]; stream: ClientReadableStream<unknown> } {
+  const { path, requestSerialize, responseDeserialize } = definitions.Watch;
+  const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, { service });
+  const said: string[] = [];
+  stream.on('data', (answer: { status: string }) => said.push(answer.status));
+  stream.on('end', () => said.push('ended'));
+  stream.on('error', (error) => said.push(error.message));
+  return { said, stream };
+}
+
+describe('health', () => {
+  test('needs no key; the server and the service are alike; another is NOT_FOUND', async () => {
+    const door = await openDoor({
+      authorize: () => {
+        throw new UsherError('UNAUTHENTICATED', 'no');
+      },
+    });
+    const client = openClient(door.port);
+    for (const service of ['', SERVICE]) {
+      expect(await askHealth(client, service)).toEqual({ status: 'SERVING' });
+    }
+    for (const service of ['other', 'constructor', '__proto__', '\u0000', '漢'.repeat(1000)]) {
+      const error = await failureOf(askHealth(client, service));
+      expect(error.code).toBe(status.NOT_FOUND);
+    }
+    expect((await askHealth(client, '', 'List')).statuses).toEqual({
+      '': { status: 'SERVING' },
+      [SERVICE]: { status: 'SERVING' },
+    });
+  });
+
+  test('follows setServing', async () => {
+    const door = await openDoor();
+    const client = openClient(door.port);
+    door.server.setServing(false);
+    expect(await askHealth(client, SERVICE)).toEqual({ status: 'NOT_SERVING' });
+    door.server.setServing(true);
+    expect(await askHealth(client, '')).toEqual({ status: 'SERVING' });
+  });
+
+  test('a watch hears each change once', async () => {
+    const door = await openDoor();
+    const { said, stream } = watchHealth(openClient(door.port), SERVICE);
+    await until(() => said.length === 1);
+    door.server.setServing(true);
+    door.server.setServing(false);
+    door.server.setServing(false);
+    door.server.setServing(true);
+    await until(() => said.length === 3);
+    expect(said).toEqual(['SERVING', 'NOT_SERVING', 'SERVING']);
+    stream.cancel();
+  });
+
+  test('a watch of an unknown service stays open and says so', async () => {
+    const door = await openDoor();
+    const { said } = watchHealth(openClient(door.port), 'other');
+    await until(() => said.length === 1);
+    door.server.setServing(false);
+    expect(said).toEqual(['SERVICE_UNKNOWN']);
+  });
+
+  test('a name that no header can carry does no harm', async () => {
+    const door = await openDoor();
+    const raw = openRaw(door.port);
+    // A lone surrogate in UTF-8, which protobufjs lets through.
+    const answer = await raw.request('/grpc.health.v1.Health/Check', framed(Buffer.from([0x0a, 3, 0xed, 0xa0, 0x80])));
+    expect(answer.status).toBe(String(status.NOT_FOUND));
+  });
+});
+
+describe('drain', () => {
+  test('health turns first, calls in flight complete, new ones are refused, the port is free', async () => {
+    const door = await openDoor({ times: { noticeMs: 60 } });
+    const client = openClient(door.port);
+    const { said } = watchHealth(client, '');
+    await until(() => said.length === 1);
+    let open = () => {};
+    door.engine.warm = false;
+    door.engine.gate = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    const inFlight = call(client, 'Check', QUESTION);
+    await until(() => door.engine.waits === 1);
+
+    const drained = door.server.drain();
+    expect(door.server.drain()).toBe(drained);
+    await until(() => said.includes('NOT_SERVING'));
+    // Still answered while load balancers take notice, but no longer to be called healthy.
+    door.server.setServing(true);
+    expect(await askHealth(client, '')).toEqual({ status: 'NOT_SERVING' });
+    await until(() => said.includes('ended'));
+
+    const refused = await failureOf(call(openClient(door.port), 'Check', QUESTION, { deadline: Date.now() + 5000 }));
+    expect(refused.code).toBe(status.UNAVAILABLE);
+    open();
+    expect((await inFlight).message.allowed).toBe(true);
+    await drained;
+    const probe = createServer();
+    await new Promise<void>((resolve, reject) => {
+      probe.once('error', reject);
+      probe.listen(door.port, '127.0.0.1', resolve);
+    });
+    await new Promise((resolve) => probe.close(resolve));
+  });
+
+  test('is bounded: what will not end is cut off', async () => {
+    const door = await openDoor({ times: { drainMs: 50 } });
+    door.engine.warm = false;
+    door.engine.gate = never;
+    const inFlight = call(openClient(door.port), 'Check', QUESTION);
+    await until(() => door.engine.waits === 1);
+    await door.server.drain();
+    expect([status.UNAVAILABLE, status.CANCELLED]).toContain((await failureOf(inFlight)).code);
+  });
+
+  test('an idle connection does not hold it up', async () => {
+    const door = await openDoor({ times: { drainMs: 60_000 } });
+    const raw = openRaw(door.port);
+    await raw.request(`/${SERVICE}/Check`, framed(Buffer.from([0xff])));
+    watchHealth(openClient(door.port), 'other');
+    await door.server.drain();
+  });
+});
+
+describe('start', () => {
+  test('a port taken: one sentence that names the key', async () => {
+    const door = await openDoor();
+    const error = await failureOf(openDoor({ port: door.port }));
+    expect(error).toBeInstanceOf(UsherError);
+    expect(error.message).toBe(
+      `gRPC: port ${door.port} on 127.0.0.1 is taken by another process; free it or set grpc.port (GRPC_PORT).`,
+    );
+  });
+
+  test('a host of another machine', async () => {
+    const error = await failureOf(openDoor({ host: '192.0.2.1' }));
+    expect(error).toBeInstanceOf(UsherError);
+    expect(error.message).toContain('grpc.host (GRPC_HOST)');
+  });
+
+  test('IPv6', async () => {
+    const door = await openDoor({ host: '::1' }).catch((error: Error) => error);
+    // Machines without IPv6 say so in our words.
+    if (door instanceof Error) expect(door.message).toContain('grpc.host');
+    else expect(door.port).toBeGreaterThan(0);
+  });
+
+  test('connections end at their age, and clients follow without an error', async () => {
+    const door = await openDoor({ times: { connectionAgeMs: 50, connectionGraceMs: 1000 } });
+    const raw = openRaw(door.port);
+    await raw.request(`/${SERVICE}/Check`, framed(Buffer.from([0xff])));
+    const client = openClient(door.port);
+    while (!raw.session.closed) await call(client, 'Check', QUESTION);
+    await call(client, 'Check', QUESTION);
+  });
+});

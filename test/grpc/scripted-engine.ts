@@ -1,0 +1,104 @@
+import { UsherError } from '../../src/base/errors.ts';
+import type { AskOptions } from '../../src/engine/engine.ts';
+import type { EffectiveItem } from '../../src/engine/types.ts';
+import {
+  ANY_REVISION,
+  type Decision,
+  Level,
+  type Mark,
+  type Question,
+  Source,
+  type Subject,
+} from '../../src/engine/types.ts';
+import type { Asked } from '../../src/grpc/answering.ts';
+
+export const HELD: Record<'edit' | 'view' | 'allowed' | 'overridden' | 'denied', Decision> = {
+  edit: { granted: true, level: Level.EDIT, source: Source.ROLE, tiered: true },
+  view: { granted: true, level: Level.VIEW, source: Source.ROLE, tiered: true },
+  allowed: { granted: true, level: Level.ALLOWED, source: Source.APP_ADMIN, tiered: false },
+  overridden: { granted: false, level: Level.NONE, source: Source.OVERRIDE, tiered: true },
+  denied: { granted: false, level: Level.NONE, source: Source.NONE, tiered: true },
+};
+
+/**
+ * An engine for tests of the door: it answers by permission code, knows at once or after a while, waits until it is told
+ * to go on, and fails as it is told. It writes down what it was asked.
+ */
+export class ScriptedEngine implements Asked {
+  cursor = 7;
+  /** The newest revision there is: `reach` beyond it fails. */
+  head = 9;
+  decisions = new Map<string, Decision>(Object.entries(HELD));
+  items: EffectiveItem[] = [];
+  /** Whether `peek` knows. */
+  warm = true;
+  /** What `peek` throws, and everything else rejects with. */
+  failure: unknown;
+  /** What everything but `peek` waits for. */
+  gate: Promise<unknown> = Promise.resolve();
+  asked: { method: string; what: Question | Subject; permissions?: readonly string[]; options?: AskOptions }[] = [];
+  /** How many calls have come to the gate. */
+  waits = 0;
+
+  get revision(): string {
+    return `${this.cursor}`;
+  }
+
+  isReached({ number }: Mark): boolean {
+    return number <= this.cursor;
+  }
+
+  /** Caches nothing: what the door does with cached decisions is tested on the real engine. */
+  recall(): null {
+    return null;
+  }
+
+  peekFacts(question: Question): Decision | null {
+    this.asked.push({ method: 'peek', what: question });
+    if (this.failure !== undefined) throw this.failure;
+    return this.warm ? this.#decide(question.permission) : null;
+  }
+
+  async check(question: Question, options: AskOptions = {}): Promise<{ decision: Decision; revision: string }> {
+    this.asked.push({ method: 'check', what: question, options });
+    await this.#wait(options);
+    return { decision: this.#decide(question.permission), revision: this.revision };
+  }
+
+  /** Never knows: what the door does with decisions at hand is tested on the real engine. */
+  peekBulk(): null {
+    return null;
+  }
+
+  async bulk(
+    subject: Subject,
+    permissions: readonly string[],
+    options: AskOptions = {},
+  ): Promise<{ decisions: Decision[]; revision: string }> {
+    this.asked.push({ method: 'bulk', what: subject, permissions, options });
+    await this.#wait(options);
+    return { decisions: permissions.map((code) => this.#decide(code)), revision: this.revision };
+  }
+
+  async effective(subject: Subject, options: AskOptions = {}): Promise<{ items: EffectiveItem[]; revision: string }> {
+    this.asked.push({ method: 'effective', what: subject, options });
+    await this.#wait(options);
+    return { items: this.items, revision: this.revision };
+  }
+
+  async reach({ number }: Mark): Promise<void> {
+    if (number > this.head) throw new UsherError('UNKNOWN_REVISION', 'no such revision');
+    this.cursor = Math.max(this.cursor, number);
+  }
+
+  #decide(permission: string): Decision {
+    return this.decisions.get(permission) ?? HELD.denied;
+  }
+
+  async #wait({ minRevision }: AskOptions): Promise<void> {
+    this.waits++;
+    await this.gate;
+    if (this.failure !== undefined) throw this.failure;
+    await this.reach(minRevision ?? ANY_REVISION);
+  }
+}

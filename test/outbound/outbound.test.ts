@@ -1,0 +1,318 @@
+import { describe, expect, test } from '@jest/globals';
+import { addressKind } from '../../src/base/ip-address.ts';
+import {
+  INTERNET_POLICY,
+  OPERATOR_POLICY,
+  OutboundError,
+  type Policy,
+  type Reach,
+  type Resolve,
+  readTarget,
+} from '../../src/outbound/outbound.ts';
+import { ANYWHERE, outboundWith, reasonOf, resolvingTo, serve, startCanary } from '../support/outbound.ts';
+
+/** Spellings of hosts that all end inside; the port is the canary's. */
+const INSIDE = [
+  '127.0.0.1',
+  '127.1',
+  '127.0.1',
+  '127.255.255.254',
+  '2130706433',
+  '0x7f000001',
+  '0x7f.0.0.1',
+  '0177.0.0.1',
+  '017700000001',
+  '0x7f.1',
+  '127.0.0.1.',
+  '①②⑦.⓪.⓪.①',
+  '127。0。0。1',
+  '%31%32%37.0.0.1',
+  '0',
+  '0.0.0.0',
+  '0.1.2.3',
+  '0x0',
+  '000.000.000.000',
+  'localhost',
+  'LOCALHOST',
+  'localhost.',
+  'ⓛocalhost',
+  '10.0.0.1',
+  '10.255.255.255',
+  '167772161',
+  '172.16.0.1',
+  '172.31.255.255',
+  '192.168.0.1',
+  '192.168.255.255',
+  '0300.0250.0.1',
+  '100.64.0.1',
+  '100.127.255.255',
+  '100.100.100.200',
+  '169.254.169.254',
+  '0xa9fea9fe',
+  '2852039166',
+  '169.254.170.2',
+  '0251.0376.0251.0376',
+  '168.63.129.16',
+  '192.0.0.192',
+  '192.0.2.1',
+  '198.18.0.1',
+  '198.19.255.255',
+  '198.51.100.1',
+  '203.0.113.1',
+  '224.0.0.1',
+  '239.255.255.255',
+  '240.0.0.1',
+  '255.255.255.255',
+  '[::1]',
+  '[::]',
+  '[0:0:0:0:0:0:0:1]',
+  '[::0001]',
+  '[::ffff:127.0.0.1]',
+  '[::ffff:7f00:1]',
+  '[::FFFF:10.0.0.1]',
+  '[::ffff:0:127.0.0.1]',
+  '[::127.0.0.1]',
+  '[64:ff9b::127.0.0.1]',
+  '[64:ff9b::7f00:1]',
+  '[64:ff9b:1::7f00:1]',
+  '[2002:7f00:1::]',
+  '[2002:7f00:1::1]',
+  '[2001::1]',
+  '[2001:0:4136:e378:8000:63bf:3fff:fdd2]',
+  '[2001:db8::1]',
+  '[3fff::1]',
+  '[fc00::1]',
+  '[fd00::1]',
+  '[fd00:ec2::254]',
+  '[fe80::1]',
+  '[febf::1]',
+  '[fec0::1]',
+  '[ff02::1]',
+  '[ff0e::1]',
+  '[100::1]',
+  '[5f00::1]',
+  '[2001:10::1]',
+  '[2606:4700::5efe:127.0.0.1]',
+  '[2606:4700::200:5efe:10.0.0.1]',
+  '[::ffff:169.254.169.254]',
+  '[64:ff9b::a9fe:a9fe]',
+  '[::ffff:0.0.0.0]',
+];
+
+describe('spellings of inner addresses', () => {
+  test('there are enough of them', () => {
+    expect(new Set(INSIDE).size).toBeGreaterThanOrEqual(60);
+  });
+
+  test('none is connected to, under any scheme', async () => {
+    const canary = await startCanary();
+    const outbound = outboundWith();
+    const outcomes: Record<string, unknown> = {};
+    for (const host of INSIDE) {
+      for (const scheme of ['http', 'https']) {
+        outcomes[`${scheme} ${host}`] = await reasonOf(outbound, `${scheme}://${host}:${canary.port}/`, {
+          policy: ANYWHERE,
+        });
+      }
+    }
+    const wrong = Object.entries(outcomes).filter(
+      ([spelling, reason]) =>
+        reason !== 'refused_address' &&
+        reason !== 'refused_url' &&
+        // Not every system's resolver knows this one.
+        !(spelling.endsWith('localhost.') && reason === 'unreachable'),
+    );
+    expect(wrong).toEqual([]);
+    expect(canary.connections()).toBe(0);
+  });
+
+  test('the canary sings: where loopback may be reached, the same spellings of it are', async () => {
+    const canary = await startCanary();
+    const outbound = outboundWith();
+    const hosts = ['127.0.0.1', '127.1', '2130706433', '0x7f.1', 'localhost', '[::ffff:127.0.0.1]'];
+    for (const host of hosts) {
+      expect(
+        await reasonOf(outbound, `http://${host}:${canary.port}/`, { policy: { ...ANYWHERE, reach: 'loopback' } }),
+      ).toBe(200);
+    }
+    expect(canary.connections()).toBeGreaterThanOrEqual(3);
+  });
+});
+
+describe('kinds of addresses', () => {
+  test.each([
+    ['1.1.1.1', 'global'],
+    ['9.255.255.255', 'global'],
+    ['11.0.0.0', 'global'],
+    ['100.63.255.255', 'global'],
+    ['100.128.0.0', 'global'],
+    ['126.255.255.255', 'global'],
+    ['128.0.0.0', 'global'],
+    ['172.15.255.255', 'global'],
+    ['172.32.0.0', 'global'],
+    ['192.167.255.255', 'global'],
+    ['192.169.0.0', 'global'],
+    ['198.17.255.255', 'global'],
+    ['198.20.0.0', 'global'],
+    ['223.255.255.255', 'global'],
+    ['2606:4700:4700::1111', 'global'],
+    ['2a00:1450::1', 'global'],
+    ['::ffff:8.8.8.8', 'global'],
+    ['64:ff9b::808:808', 'global'],
+    ['10.0.0.0', 'private'],
+    ['100.64.0.0', 'private'],
+    ['172.16.0.0', 'private'],
+    ['192.168.0.0', 'private'],
+    ['fd12:3456::1', 'private'],
+    ['fc00::', 'private'],
+    ['::ffff:10.1.2.3', 'private'],
+    ['127.0.0.0', 'loopback'],
+    ['::1', 'loopback'],
+    ['::ffff:127.1.2.3', 'loopback'],
+    ['169.254.169.254', 'never'],
+    ['fe80::1%eth0', 'never'],
+    ['fd00:ec2::254', 'never'],
+    ['0.0.0.0', 'never'],
+    ['::', 'never'],
+    ['', 'never'],
+    ['localhost', 'never'],
+    ['127.1', 'never'],
+    ['1.2.3.4.5', 'never'],
+    ['256.1.1.1', 'never'],
+    ['01.1.1.1', 'never'],
+    ['1::2::3', 'never'],
+    ['1:2:3:4:5:6:7', 'never'],
+    ['1:2:3:4:5:6:7:8:9', 'never'],
+    ['::12345', 'never'],
+    ['::g', 'never'],
+    [':', 'never'],
+    ['1:2:3:4:5:6:7::8', 'never'],
+  ])('%s is %s', (address, kind) => {
+    expect(addressKind(address)).toBe(kind);
+  });
+
+  test.each<[Reach, string, boolean]>([
+    ['internet', '127.0.0.1', false],
+    ['internet', '10.0.0.1', false],
+    ['internet', '169.254.169.254', false],
+    ['loopback', '127.0.0.1', true],
+    ['loopback', '10.0.0.1', false],
+    ['loopback', '169.254.169.254', false],
+    ['internal', '127.0.0.1', true],
+    ['internal', '169.254.169.254', false],
+    ['internal', '0.0.0.0', false],
+    ['internal', '100.100.100.200', false],
+  ])('reach %s, %s: %s', async (reach, host, reached) => {
+    const canary = await startCanary();
+    const reason = await reasonOf(outboundWith(), `http://${host}:${canary.port}/`, {
+      policy: { ...ANYWHERE, reach },
+      timeoutMs: 1000,
+    });
+    // Without a route to 10.0.0.1 a permitted address shows as unreachable; a refused one never does.
+    expect(reason === 200).toBe(reached);
+    if (!reached) expect(reason).toBe('refused_address');
+  });
+});
+
+describe('names', () => {
+  test.each<[string, string[][]]>([
+    ['inside', [['127.0.0.1']]],
+    ['several, all inside', [['10.0.0.1', '127.0.0.1', '::1']]],
+    ['a mapped address', [['::ffff:127.0.0.1']]],
+    ['a link-local address with a zone', [['fe80::1%lo']]],
+    ['nothing', [[]]],
+    ['first outside of the registries, then inside', [['203.0.113.1'], ['127.0.0.1']]],
+  ])('a name that resolves to %s is refused, each time', async (_name, answers) => {
+    const canary = await startCanary();
+    const resolve = resolvingTo(...answers);
+    const outbound = outboundWith(resolve);
+    for (let time = 0; time < 3; time++) {
+      expect(await reasonOf(outbound, `http://inside.example:${canary.port}/`, { policy: ANYWHERE })).toBe(
+        'refused_address',
+      );
+    }
+    expect(resolve.calls).toBe(3);
+    expect(canary.connections()).toBe(0);
+  });
+
+  test('a resolver that changes its mind after the question: what it first said is connected to, nobody asks again', async () => {
+    const canary = await startCanary();
+    const { url } = await serve((_request, response) => response.end('{}'));
+    const port = Number(new URL(url).port);
+    const resolve = resolvingTo(['127.0.0.1'], ['10.0.0.1']);
+    const policy: Policy = { ...ANYWHERE, reach: 'loopback' };
+    const outbound = outboundWith(resolve);
+    expect(await reasonOf(outbound, `http://rebinding.example:${port}/`, { policy })).toBe(200);
+    expect(resolve.calls).toBe(1);
+    // Another origin, so another connection: the name is now inside.
+    expect(await reasonOf(outbound, `http://rebinding.example:${canary.port}/`, { policy })).toBe('refused_address');
+    expect(canary.connections()).toBe(0);
+  });
+
+  test('of a mixed answer only the outer addresses are tried', async () => {
+    const canary = await startCanary();
+    const outbound = outboundWith(resolvingTo(['127.0.0.1', '192.0.2.1', '8.8.8.8']));
+    const reason = await reasonOf(outbound, `http://mixed.example:${canary.port}/`, {
+      policy: ANYWHERE,
+      timeoutMs: 400,
+    });
+    expect(['timeout', 'unreachable']).toContain(reason);
+    expect(canary.connections()).toBe(0);
+  });
+
+  test('a connection that a wide policy keeps open is not lent to a narrow one', async () => {
+    const { url, requests } = await serve((_request, response) => response.end('{}'));
+    const outbound = outboundWith();
+    expect(await reasonOf(outbound, url)).toBe(200);
+    expect(await reasonOf(outbound, url, { policy: ANYWHERE })).toBe('refused_address');
+    expect(requests).toHaveLength(1);
+  });
+
+  test('a name that nobody knows is unreachable', async () => {
+    const resolve: Resolve = (_name, _options, callback) =>
+      callback(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }), []);
+    expect(await reasonOf(outboundWith(resolve), 'http://nobody.example/')).toBe('unreachable');
+  });
+});
+
+describe('URLs', () => {
+  const refused: [string, Policy][] = [
+    ['', INTERNET_POLICY],
+    ['example.com', INTERNET_POLICY],
+    ['//example.com/', INTERNET_POLICY],
+    ['ftp://example.com/', OPERATOR_POLICY],
+    ['file:///etc/passwd', OPERATOR_POLICY],
+    ['data:application/json,{}', OPERATOR_POLICY],
+    ['javascript:alert(1)', OPERATOR_POLICY],
+    ['gopher://example.com/', OPERATOR_POLICY],
+    ['https://user@example.com/', OPERATOR_POLICY],
+    ['https://user:secret@example.com/', OPERATOR_POLICY],
+    ['https://:secret@example.com/', OPERATOR_POLICY],
+    ['http://example.com/', INTERNET_POLICY],
+    ['https://example.com:8443/', INTERNET_POLICY],
+    ['https://example.com:80/', INTERNET_POLICY],
+    ['https:///', INTERNET_POLICY],
+    ['https://exa mple.com/', INTERNET_POLICY],
+    [`https://example.com/${'x'.repeat(2048)}`, INTERNET_POLICY],
+    ['https://[::1', INTERNET_POLICY],
+    ['https://1.2.3.4.5/', INTERNET_POLICY],
+  ];
+  test.each(refused)('%s is refused', (url, policy) => {
+    expect(() => readTarget(url, policy)).toThrow(expect.objectContaining({ reason: 'refused_url' }));
+  });
+
+  test('https with its own port is taken, the port spelled out too', () => {
+    expect(readTarget('https://example.com/a?b', INTERNET_POLICY).reach).toBe('internet');
+    expect(readTarget('https://example.com:443/', INTERNET_POLICY).reach).toBe('internet');
+  });
+
+  test('an origin that the operator listed may be inside; its neighbours may not', () => {
+    const policy = { ...INTERNET_POLICY, trustedOrigins: new Set(['http://10.0.0.5:8080']) };
+    expect(readTarget('http://10.0.0.5:8080/items', policy).reach).toBe('internal');
+    for (const url of ['http://10.0.0.5:8081/', 'http://10.0.0.5/', 'http://10.0.0.5:8080.example.com/']) {
+      expect(() => readTarget(url, policy)).toThrow(OutboundError);
+    }
+    expect(readTarget('https://10.0.0.5/', policy).reach).toBe('internet');
+    expect(() => readTarget('http://u:p@10.0.0.5:8080/', policy)).toThrow(OutboundError);
+  });
+});
