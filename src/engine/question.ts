@@ -145,10 +145,9 @@ function readResource(
   if (resourceId !== '') isReadable(resourceId, LIMITS.resourceId, names.resourceId, issues);
   if (issues.length > 0) throw validationFailed(issues);
   if ((resourceType === '') !== (resourceId === '')) {
-    throw new UsherError(
-      'INCOMPLETE_RESOURCE',
-      `${names.resourceType} and ${names.resourceId} go together: send both or neither.`,
-    );
+    const message = `${names.resourceType} and ${names.resourceId} go together: send both or neither`;
+    const path = resourceType === '' ? names.resourceType : names.resourceId;
+    throw new UsherError('INCOMPLETE_RESOURCE', `${message}.`, { details: { issues: [{ path, message }] } });
   }
   return resourceType === '' || isSlug(resourceType) ? { resourceType, resourceId } : null;
 }

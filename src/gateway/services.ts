@@ -36,6 +36,7 @@ import type { NotificationTypes } from '../notifications/types.ts';
 import type { Unsubscriptions } from '../notifications/unsubscribe.ts';
 import type { AuthMails } from '../provider/mail/auth-mails.ts';
 import type { Provider } from '../provider/provider.ts';
+import type { Asked } from '../rpc/methods.ts';
 
 /** A refused administrative write of an identified caller, for the audit (contract 5). */
 export interface Refusal {
@@ -51,23 +52,8 @@ export interface Refusal {
 }
 
 export interface Services {
-  readonly engine: Pick<
-    Engine,
-    | 'revision'
-    | 'isReached'
-    | 'peek'
-    | 'check'
-    | 'peekBulk'
-    | 'bulk'
-    | 'reach'
-    | 'effective'
-    | 'peekMember'
-    | 'peekPerson'
-    | 'person'
-    | 'member'
-    | 'clear'
-    | 'status'
-  >;
+  readonly engine: Asked &
+    Pick<Engine, 'peek' | 'peekMember' | 'peekPerson' | 'person' | 'member' | 'clear' | 'status'>;
   readonly authMails: Pick<AuthMails, 'signatureHeader' | 'examine' | 'verify' | 'deliver'>;
   readonly brands: Brands;
   readonly inbox: Inbox;

@@ -11,13 +11,10 @@ import { type GrpcMetrics, METHODS, type MethodName } from './metrics.ts';
 import { toStatus } from './status.ts';
 
 /**
- * What has to be waited for. It is not told when nobody waits any more: a signal for each call would cost more than the
- * statement that it waits for, and what it loads serves others.
+ * Answers at once where it can. Throws, or rejects with, UsherError; anything else is shown to the caller as INTERNAL. What
+ * has to be waited for does not learn that nobody waits any more: what it loads serves others.
  */
-export type Work = () => Promise<Buffer>;
-
-/** Answers at once where it can. Throws UsherError; anything else is shown to the caller as INTERNAL. */
-export type Handle = (request: Buffer) => Buffer | Work;
+export type Handle = (request: Buffer) => Buffer | Promise<Buffer>;
 
 export interface BridgeOptions {
   /** Throws UsherError UNAUTHENTICATED or KEY_SCOPE. Gets undefined where no key was sent. */
@@ -46,7 +43,7 @@ export function unary(method: MethodName, handle: Handle, options: BridgeOptions
   const index = METHODS.indexOf(method);
   const deadlines = new Deadlines(options);
   return (call, callback) => {
-    let answer: Buffer | Work;
+    let answer: Buffer | Promise<Buffer>;
     try {
       authorize(apiKey(call.metadata));
       answer = handle(call.request);
@@ -56,7 +53,7 @@ export function unary(method: MethodName, handle: Handle, options: BridgeOptions
       callback(status);
       return;
     }
-    if (typeof answer === 'function') {
+    if (answer instanceof Promise) {
       void wait(new Waiting(method, index, call, callback, options, deadlines), answer);
     } else {
       metrics.answered(index, OK);
@@ -78,9 +75,9 @@ function apiKey(metadata: Metadata): string | undefined {
 }
 
 /** Never rejects. */
-async function wait(waiting: Waiting, work: Work): Promise<void> {
+async function wait(waiting: Waiting, work: Promise<Buffer>): Promise<void> {
   try {
-    const answer = await work();
+    const answer = await work;
     if (answer.length > MAX_MESSAGE) {
       throw new UsherError(
         'PAYLOAD_TOO_LARGE',

@@ -1,5 +1,7 @@
 /** What the door counts: numbers in flat arrays on the path of a call, names only when somebody reads them. */
 
+import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
+
 /** gRPC's status codes by number, as metrics name them. */
 const STATUS_NAMES = [
   'OK',
@@ -21,8 +23,11 @@ const STATUS_NAMES = [
   'UNAUTHENTICATED',
 ] as const;
 
-export const METHODS = ['Check', 'BulkCheck', 'Effective'] as const;
-export type MethodName = (typeof METHODS)[number];
+/** The unary methods of the service, by their names on the wire. */
+export const METHODS: readonly string[] = PermissionService.methods
+  .filter(({ methodKind }) => methodKind === 'unary')
+  .map(({ name }) => name);
+export type MethodName = string;
 
 /** Upper bounds of the histogram's buckets, in milliseconds; one more without a bound follows. */
 const BOUNDS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1000, 2500, 10_000];

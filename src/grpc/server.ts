@@ -7,12 +7,13 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { UsherError } from '../base/errors.ts';
 import type { Logger } from '../base/telemetry.ts';
 import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
-import { type Asked, createMethods } from './answering.ts';
+import type { Asked } from '../rpc/methods.ts';
+import { createHandles } from './answering.ts';
 import { type BridgeOptions, type Handle, MAX_MESSAGE, unary } from './bridge.ts';
 import { GrpcConnections } from './connections.ts';
 import { Health } from './health.ts';
 import { freeClosedStreams, listenersOf } from './http2-streams.ts';
-import { GrpcMetrics, METHODS, type MethodName } from './metrics.ts';
+import { GrpcMetrics } from './metrics.ts';
 import { addReflection } from './reflection.ts';
 import { RequestMemo } from './request-cache.ts';
 
@@ -84,8 +85,8 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     'grpc.keepalive_time_ms': times.keepaliveMs,
   });
   const { authorize, log, engine } = options;
-  const methods = createMethods(engine, options.memo ?? new RequestMemo());
-  addPermissionService(server, methods, {
+  const handles = createHandles(engine, options.memo ?? new RequestMemo());
+  addPermissionService(server, handles, {
     authorize,
     log,
     clock,
@@ -119,9 +120,9 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 }
 
 /** Bytes pass through grpc-js as they are: reading and writing them is the codec's. */
-function addPermissionService(server: Server, handles: Record<MethodName, Handle>, bridge: BridgeOptions): void {
+function addPermissionService(server: Server, handles: ReadonlyMap<string, Handle>, bridge: BridgeOptions): void {
   const bytes = (message: Buffer) => message;
-  const methods = METHODS.map((method) => {
+  const methods = [...handles].map(([method, handle]) => {
     const definition = {
       path: `/${PermissionService.typeName}/${method}`,
       requestStream: false,
@@ -131,7 +132,7 @@ function addPermissionService(server: Server, handles: Record<MethodName, Handle
       responseSerialize: bytes,
       responseDeserialize: bytes,
     };
-    return { method, definition, handler: unary(method, handles[method], bridge) };
+    return { method, definition, handler: unary(method, handle, bridge) };
   });
   server.addService(
     Object.fromEntries(methods.map(({ method, definition }) => [method, definition])),

@@ -10,7 +10,7 @@ import {
   Source,
   type Subject,
 } from '../../src/engine/types.ts';
-import type { Asked } from '../../src/grpc/answering.ts';
+import type { Asked } from '../../src/rpc/methods.ts';
 
 export const HELD: Record<'edit' | 'view' | 'allowed' | 'overridden' | 'denied', Decision> = {
   edit: { granted: true, level: Level.EDIT, source: Source.ROLE, tiered: true },

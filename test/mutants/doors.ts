@@ -53,7 +53,7 @@ export const DOORS: readonly Mutant[] = [
   ),
   mutant(
     'unknown fields of a protobuf question are passed over',
-    'grpc/codec/read-strict.ts',
+    'rpc/strict.ts',
     'if (unknown.size === 0) return;',
     'if (unknown.size >= 0) return;',
     'property/codec',
@@ -61,8 +61,8 @@ export const DOORS: readonly Mutant[] = [
   mutant(
     'unknown fields of a Connect question are passed over',
     'gateway/connect/messages.ts',
-    "if (field === undefined) throw validationFailed([{ path: '', message: `field ${number} is not known` }]);",
-    'if (field === undefined) {\n      reader.skip(wireType, number);\n      continue;\n    }',
+    '  decodeStrictly(input, bytes);\n  return bytes;',
+    '  return bytes;',
     'gateway/connect-wire',
   ),
   mutant(

@@ -2,15 +2,9 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isAllowed } from '../../src/engine/question.ts';
-import type { EffectiveItem } from '../../src/engine/types.ts';
 import { type Decision, Level, Source } from '../../src/engine/types.ts';
-import {
-  BulkCheckResponseSchema,
-  CheckResponseSchema,
-  EffectiveResponseSchema,
-  PermissionType,
-} from '../../src/gen/usher/permission/v1/permission_pb.ts';
-import { CheckAnswers, writeBulk, writeEffective } from '../../src/grpc/codec/write.ts';
+import { BulkCheckResponseSchema, CheckResponseSchema } from '../../src/gen/usher/permission/v1/permission_pb.ts';
+import { CheckAnswers, writeBulk } from '../../src/grpc/codec/write.ts';
 import { INPUTS, textOf } from './messages.ts';
 
 /** Answers written by hand against protobuf-es (docs/adr/0003): the same bytes. */
@@ -57,31 +51,6 @@ describe('answers', () => {
         const decisions = named.map(([, one]) => one);
         const written = writeBulk(permissions, decisions, asked, at);
         expect(written.equals(toBinary(BulkCheckResponseSchema, message))).toBe(true);
-      }),
-      { numRuns: ANSWERS },
-    );
-  });
-
-  test('an EffectiveResponse is what protobuf-es writes', () => {
-    const line: fc.Arbitrary<EffectiveItem> = fc.record({
-      code: textOf(128),
-      tiered: fc.boolean(),
-      groupName: fc.option(fc.oneof(textOf(128), textOf(4000))),
-      global: fc.boolean(),
-      level: fc.constantFrom(...Object.values(Level)),
-      granted: fc.boolean(),
-      source: fc.constantFrom(...Object.values(Source)),
-    });
-    fc.assert(
-      fc.property(fc.array(line, { maxLength: 40 }), revision, (lines, at) => {
-        const permissions = lines.map(({ tiered, groupName, level: accessLevel, ...rest }) => ({
-          ...rest,
-          type: tiered ? PermissionType.TIERED : PermissionType.BINARY,
-          accessLevel,
-          ...(groupName === null ? {} : { groupName }),
-        }));
-        const message = create(EffectiveResponseSchema, { permissions, revision: at });
-        expect(writeEffective(lines, at).equals(toBinary(EffectiveResponseSchema, message))).toBe(true);
       }),
       { numRuns: ANSWERS },
     );

@@ -10,7 +10,8 @@ import {
   CheckRequestSchema,
   CheckResponseSchema,
 } from '../../src/gen/usher/permission/v1/permission_pb.ts';
-import { createMethods } from '../../src/grpc/answering.ts';
+import { createHandles } from '../../src/grpc/answering.ts';
+import type { Handle } from '../../src/grpc/bridge.ts';
 import { memoText, type Remembered, RequestMemo } from '../../src/grpc/request-cache.ts';
 import { at, fixture } from '../engine/fakes.ts';
 import { answerOf, isAllowedByOracle, refusalOf } from '../oracle/oracle.ts';
@@ -27,10 +28,9 @@ const FORGETFUL = { get: () => undefined, put: () => undefined };
 type Memo = Pick<RequestMemo, 'get' | 'put'>;
 type Outcome = { answer: Buffer } | { refused: unknown };
 
-async function outcome(check: ReturnType<typeof createMethods>['Check'], request: Buffer): Promise<Outcome> {
+async function outcome(check: Handle, request: Buffer): Promise<Outcome> {
   try {
-    const answered = check(request);
-    return { answer: Buffer.isBuffer(answered) ? answered : await answered() };
+    return { answer: await check(request) };
   } catch (error) {
     if (!(error instanceof UsherError)) throw error;
     return { refused: [error.code, error.reason, error.message, error.details] };
@@ -104,8 +104,8 @@ async function compare(memo: Memo, steps: number, random: Random): Promise<{ rep
     },
     put: (text, remembered) => memo.put(text, remembered),
   };
-  const withMemo = createMethods(engine, counted).Check;
-  const without = createMethods(engine, FORGETFUL).Check;
+  const withMemo = createHandles(engine, counted).get('Check') as Handle;
+  const without = createHandles(engine, FORGETFUL).get('Check') as Handle;
   const write = () => {
     const operation = randomOperation(random, source.database.newest.rows, { ...NAMES, strict: true });
     return engine.reach(at(source.database.write([operation])));

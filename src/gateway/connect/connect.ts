@@ -3,18 +3,21 @@
  * than the gRPC port by five times. Only POST: as GET the e-mail address would stand in URLs and logs.
  */
 
-import type { DescMessage, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
+import type { DescMessage } from '@bufbuild/protobuf';
 import {
   type ContextKey,
   createConnectRouter,
   createContextKey,
   createContextValues,
   type HandlerContext,
+  type ServiceImpl,
 } from '@connectrpc/connect';
 import type { UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol';
 import { toUsherError, UsherError, validationFailed } from '../../base/errors.ts';
 import { PermissionService } from '../../gen/usher/permission/v1/permission_pb.ts';
 import type { KeyHolder } from '../../identity/api-keys.ts';
+import { type Answer, answersOf } from '../../rpc/methods.ts';
+import { PROTO } from '../../rpc/naming.ts';
 import { CallerGone, type Exchange } from '../http/exchange.ts';
 import { type OpenUnproven, readBytes } from '../http/receive.ts';
 import { logTrouble, type Responder } from '../http/respond.ts';
@@ -26,7 +29,6 @@ import { bringsSecret, type GuardRequest, key } from '../route/guards.ts';
 import { DEADLINE_MS, RPC_MESSAGE_BYTES } from '../route/limits.ts';
 import type { Services } from '../services.ts';
 import { FRAME_BYTES, RPC_MEDIA, type RpcMedia, readMessage, rpcError, toConnectError } from './messages.ts';
-import { rpcAnswers } from './methods.ts';
 
 export interface ConnectDoorOptions {
   readonly services: Services;
@@ -218,8 +220,7 @@ async function write(responder: Responder, exchange: Exchange, response: Univers
 }
 
 function createHandlers(services: Services): ReadonlyMap<string, UniversalHandler> {
-  const answers = rpcAnswers(services.engine);
-  const { method } = PermissionService;
+  const answers = answersOf(services.engine);
   const router = createConnectRouter({
     grpc: false,
     readMaxBytes: RPC_MESSAGE_BYTES,
@@ -231,23 +232,22 @@ function createHandlers(services: Services): ReadonlyMap<string, UniversalHandle
       if (fault !== null) throw told(values.get(EXCHANGE), fault);
     },
   });
-  router.service(PermissionService, {
-    check: bridged(method.check, answers.check),
-    bulkCheck: bridged(method.bulkCheck, answers.bulkCheck),
-    effective: bridged(method.effective, answers.effective),
-  });
+  const implementation = PermissionService.methods
+    .filter(({ methodKind }) => methodKind === 'unary')
+    .map(({ localName }) => [localName, bridged(answers[localName as keyof typeof answers])]);
+  router.service(
+    PermissionService,
+    Object.fromEntries(implementation) as Partial<ServiceImpl<typeof PermissionService>>,
+  );
   return new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
 }
 
 /** An answer within the deadline, and every failure as an error of ours. */
-function bridged<I extends DescMessage, O extends DescMessage>(
-  _method: { input: I; output: O },
-  answer: (request: MessageShape<I>, signal: AbortSignal) => Promise<MessageInitShape<O>>,
-): (request: MessageShape<I>, context: HandlerContext) => Promise<MessageInitShape<O>> {
+function bridged(answer: Answer): (request: never, context: HandlerContext) => Promise<Record<string, unknown>> {
   return async (request, { signal, values }) => {
     const exchange = values.get(EXCHANGE);
     try {
-      const work = answer(request, signal);
+      const work = Promise.resolve(answer(request, { naming: PROTO, signal }));
       return await (exchange === null ? work : exchange.within(DEADLINE_MS.call, work));
     } catch (error) {
       // The caller's own deadline or departure: Connect knows its code.

@@ -1,11 +1,11 @@
 /** RPC messages before Connect sees them, and errors as Connect writes them: one meaning with REST and gRPC (contract 2, 3). */
 
-import { type DescField, type DescMessage, fromBinary, fromJson, type JsonValue, ScalarType } from '@bufbuild/protobuf';
-import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+import { type DescMessage, fromJson, type JsonValue } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { UsherError, validationFailed } from '../../base/errors.ts';
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../gen/google/rpc/error_details_pb.ts';
 import { clip, errorDetails } from '../../rpc/error-details.ts';
+import { decodeStrictly } from '../../rpc/strict.ts';
 import { parseJson } from '../route/bodies.ts';
 import { KEY_CHALLENGE } from '../route/guards.ts';
 
@@ -45,10 +45,7 @@ function checked(bytes: Buffer, json: boolean, input: DescMessage): Buffer {
     refuseUnless(() => fromJson(input, value), input);
     return Buffer.from(JSON.stringify(value));
   }
-  refuseUnless(() => {
-    checkWire(input, new BinaryReader(bytes));
-    fromBinary(input, bytes);
-  }, input);
+  decodeStrictly(input, bytes);
   return bytes;
 }
 
@@ -61,31 +58,6 @@ function refuseUnless<T>(decode: () => T, input: DescMessage): T {
     const why = error instanceof Error ? error.message : 'malformed';
     throw validationFailed([{ path: '', message: `is no ${input.name}: ${why}` }]);
   }
-}
-
-/**
- * Refuses a field that the message does not have, or has with another wire type: generated code keeps the first aside and
- * takes the second for one of the right type.
- */
-function checkWire(desc: DescMessage, reader: BinaryReader): void {
-  while (reader.pos < reader.len) {
-    const [number, wireType] = reader.tag();
-    const field = desc.fields.find((one) => one.number === number);
-    if (field === undefined) throw validationFailed([{ path: '', message: `field ${number} is not known` }]);
-    if (!wireTypesOf(field).includes(wireType)) {
-      throw validationFailed([{ path: field.name, message: 'is of another type on the wire' }]);
-    }
-    if (field.message) checkWire(field.message, new BinaryReader(reader.bytes()));
-    else reader.skip(wireType, number);
-  }
-}
-
-/** The service's requests hold strings, enums and lists of strings; what comes new must come here. */
-function wireTypesOf(field: DescField): readonly WireType[] {
-  if (field.message) return [WireType.LengthDelimited];
-  if (field.enum) return field.fieldKind === 'list' ? [WireType.Varint, WireType.LengthDelimited] : [WireType.Varint];
-  if (field.scalar === ScalarType.STRING || field.scalar === ScalarType.BYTES) return [WireType.LengthDelimited];
-  throw new Error(`${field.parent.name}.${field.name}: its wire type is not known here`);
 }
 
 /** Our error as Connect writes it, with the details of the gRPC door. */

@@ -1,21 +1,13 @@
-/** The three questions as the REST surfaces ask them: internal and user-scoped differ only in who names the user. */
+/** The RPCs as the REST surfaces call them: internal and user-scoped differ only in who names the person. */
 
-import { answerBulk, reached, readPermissions } from '../../engine/bulk.ts';
-import {
-  isAllowed,
-  parseRevision,
-  type RawQuestion,
-  REST_FIELDS,
-  readQuestion,
-  readSubject,
-} from '../../engine/question.ts';
-import type { Decision, EffectiveItem, Level, Mark } from '../../engine/types.ts';
-import { atDoor } from '../../engine/unknown-codes.ts';
+import { isAllowed, unknownRevision } from '../../engine/question.ts';
+import type { Decision, EffectiveItem } from '../../engine/types.ts';
+import { type Asked, type BulkCheckFields, type CheckAnswer, type CheckFields, RPCS } from '../../rpc/methods.ts';
+import { REST } from '../../rpc/naming.ts';
 import { type Answer, answer } from '../route/route.ts';
-import type { Services } from '../services.ts';
 
-type Engine = Services['engine'];
-type RawSubject = Omit<RawQuestion, 'permission'>;
+/** A request of an RPC but for what stands in a header. */
+type Body<Q> = Omit<Q, 'minRevision'>;
 
 /**
  * What a question needs of its request beside the body: how fresh the answer must be, and until when the caller waits.
@@ -28,68 +20,50 @@ export interface Asking {
 
 /** One decision. Answered in the same turn when the engine holds all it needs. */
 export function askCheck(
-  engine: Engine,
-  raw: RawQuestion,
-  asked: Level,
+  engine: Asked,
+  body: Body<CheckFields>,
   asking: Asking,
 ): Answer<{ allowed: boolean }> | Promise<Answer<{ allowed: boolean }>> {
-  const minRevision = askedRevision(asking);
-  const question = readQuestion(raw);
-  if (question === null)
-    return reached(engine, minRevision).then((revision) => answer({ allowed: false }, { revision }));
-  if (minRevision === undefined || engine.isReached(minRevision)) {
-    const decision = engine.peek(question);
-    if (decision !== null) return answer({ allowed: isAllowed(decision, asked) }, { revision: engine.revision });
-  }
-  return engine
-    .check(question, options(minRevision, asking))
-    .then(({ decision, revision }) => answer({ allowed: isAllowed(decision, asked) }, { revision }));
+  const answered = RPCS.check.ask(engine, withRevision(body, asking), callOf(asking));
+  return answered instanceof Promise ? answered.then(allowedOf) : allowedOf(answered);
 }
 
 /** A decision for each distinct code, of one revision, on an object without a prototype: codes may be `constructor`. */
 export async function askBulk(
-  engine: Engine,
-  raw: RawSubject,
-  permissions: readonly string[],
-  asked: Level,
+  engine: Asked,
+  body: Body<BulkCheckFields>,
   asking: Asking,
 ): Promise<Answer<Record<string, boolean>>> {
-  const minRevision = askedRevision(asking);
-  const subject = readSubject(raw);
-  const codes = readPermissions(permissions, (index) => `permissions.${index}`);
-  const { decisions, revision } = await answerBulk(engine, subject, codes, options(minRevision, asking)).catch(
-    (error: unknown) => {
-      const permission = (code: string) => `permissions.${permissions.indexOf(code)}`;
-      throw atDoor(error, { resourceType: REST_FIELDS.resourceType, permission });
-    },
-  );
+  const answered = await RPCS.bulkCheck.ask(engine, withRevision(body, asking), callOf(asking));
   const allowed: Record<string, boolean> = Object.create(null);
-  codes.all.forEach((code, index) => {
-    allowed[code] = isAllowed(decisions[index] as Decision, asked);
+  answered.permissions.forEach((code, index) => {
+    allowed[code] = isAllowed(answered.decisions[index] as Decision, answered.level);
   });
-  return answer(allowed, { revision });
+  return answer(allowed, { revision: answered.revision });
 }
 
-/** Everything that the application defines and what the user holds of it; nothing for an unknown application. */
+/** Everything that the application defines and what the person holds of it; nothing for an unknown application. */
 export async function askEffective<T>(
-  engine: Engine,
-  raw: RawSubject,
+  engine: Asked,
+  body: Omit<CheckFields, 'permission' | 'accessLevel' | 'minRevision'>,
   view: (item: EffectiveItem) => T,
   asking: Asking,
 ): Promise<Answer<T[]>> {
-  const minRevision = askedRevision(asking);
-  const subject = readSubject(raw);
-  if (subject === null) return answer([], { revision: await reached(engine, minRevision) });
-  const { items, revision } = await engine.effective(subject, options(minRevision, asking));
+  const { items, revision } = await RPCS.effective.ask(engine, withRevision(body, asking), callOf(asking));
   return answer(items.map(view), { revision });
 }
 
-/** What `usher-min-revision` asks for. Throws UNKNOWN_REVISION for what is no revision of ours. */
-function askedRevision(asking: Asking): Mark | undefined {
-  const header = asking.header('usher-min-revision');
-  return header === undefined ? undefined : parseRevision(header);
+function allowedOf({ allowed, revision }: CheckAnswer): Answer<{ allowed: boolean }> {
+  return answer({ allowed }, { revision });
 }
 
-function options(minRevision: Mark | undefined, { signal }: Asking): { signal: AbortSignal; minRevision?: Mark } {
-  return minRevision === undefined ? { signal } : { signal, minRevision };
+/** Throws UNKNOWN_REVISION for an empty header: in a message '' is absent, a header that is sent asks for something. */
+function withRevision<Q>(body: Q, asking: Asking): Q & { minRevision: string } {
+  const minRevision = asking.header('usher-min-revision');
+  if (minRevision === '') throw unknownRevision();
+  return { ...body, minRevision: minRevision ?? '' };
+}
+
+function callOf({ signal }: Asking) {
+  return { naming: REST, signal };
 }

@@ -47,14 +47,15 @@ const check = defineRoute({
   quiet: true,
   handle: ({ engine }, input) => {
     const { body } = input;
-    const raw = {
+    const fields = {
       email: body.email,
       app: body.app,
       permission: body.permission,
       resourceType: body.resourceType ?? '',
       resourceId: body.resourceId ?? '',
+      accessLevel: askedLevel(body.accessLevel),
     };
-    return askCheck(engine, raw, askedLevel(body.accessLevel), input);
+    return askCheck(engine, fields, input);
   },
 });
 
@@ -85,14 +86,15 @@ const bulkCheck = defineRoute({
     response: { 'contacts.export': true, 'contacts.delete': false },
   },
   quiet: true,
-  handle: ({ engine }, input) =>
-    askBulk(
+  handle: ({ engine }, input) => {
+    const { body } = input;
+    const { permissions, accessLevel } = body;
+    return askBulk(
       engine,
-      rawSubject(input.body.email, input.body),
-      input.body.permissions,
-      askedLevel(input.body.accessLevel),
+      { ...rawSubject(body.email, body), permissions, accessLevel: askedLevel(accessLevel) },
       input,
-    ),
+    );
+  },
 });
 
 const EffectiveQuestion = z.strictObject({ email: emailField, app: appField, ...resourceFields });

@@ -36,8 +36,12 @@ const myCheck = defineRoute({
   quiet: true,
   handle: ({ engine }, input) => {
     const { body, caller } = input;
-    const raw = { ...rawSubject(caller.email, body), permission: body.permission };
-    return askCheck(engine, raw, askedLevel(body.accessLevel), input);
+    const { permission, accessLevel } = body;
+    return askCheck(
+      engine,
+      { ...rawSubject(caller.email, body), permission, accessLevel: askedLevel(accessLevel) },
+      input,
+    );
   },
 });
 
@@ -60,14 +64,15 @@ const myBulkCheck = defineRoute({
     response: { 'contacts.export': true, 'contacts.delete': false },
   },
   quiet: true,
-  handle: ({ engine }, input) =>
-    askBulk(
+  handle: ({ engine }, input) => {
+    const { body, caller } = input;
+    const { permissions, accessLevel } = body;
+    return askBulk(
       engine,
-      rawSubject(input.caller.email, input.body),
-      input.body.permissions,
-      askedLevel(input.body.accessLevel),
+      { ...rawSubject(caller.email, body), permissions, accessLevel: askedLevel(accessLevel) },
       input,
-    ),
+    );
+  },
 });
 
 const myEffective = defineRoute({

@@ -1,9 +1,9 @@
 /**
- * Reading the three requests, by hand (docs/adr/0003). Two ways that must not disagree:
+ * Reading Check and BulkCheck requests, by hand (docs/adr/0003). Two ways that must not disagree:
  *
  * - The short way takes what nearly every client sends: ASCII text, one-byte tags and lengths, known fields in any order,
  *   everything within its limits. It only ever accepts; at the first byte that is not of this kind it gives up.
- * - The long way (codec-strict.ts) is generated code and decides everything else, refusals among it.
+ * - The long way (read-strict.ts) is generated code and decides everything else, refusals among it.
  *
  * test/property/codec.test.ts compares both, as one function, with protobuf-es and protovalidate.
  */
@@ -11,31 +11,25 @@
 import { isAscii } from 'node:buffer';
 import { LIMITS } from '../../base/grammar.ts';
 import { Level } from '../../engine/types.ts';
-import type { AskedBulk, AskedCheck, AskedSubject } from '../asked.ts';
-import { readBulkStrictly, readCheckStrictly, readEffectiveStrictly } from './read-strict.ts';
+import type { BulkCheckFields, CheckFields } from '../../rpc/methods.ts';
+import { readBulkStrictly, readCheckStrictly } from './read-strict.ts';
 
 /**
  * Throws UsherError VALIDATION_FAILED or INCOMPLETE_RESOURCE, with every issue found.
  *
  * @param text the bytes as Latin-1, where the caller has them already
  */
-export function readCheck(bytes: Buffer, text = ''): AskedCheck {
+export function readCheck(bytes: Buffer, text = ''): CheckFields {
   const asked = readShort(bytes, text);
   return asked !== null && asked.permission !== '' ? asked : readCheckStrictly(bytes);
 }
 
-/** Throws as `readCheck`. An EffectiveRequest has neither permission nor level: one that holds them is refused. */
-export function readEffective(bytes: Buffer): AskedSubject {
-  const asked = readShort(bytes, '');
-  return asked !== null && !asked.beyondSubject ? asked : readEffectiveStrictly(bytes);
-}
-
 /** Throws as `readCheck`. */
-export function readBulk(bytes: Buffer): AskedBulk {
+export function readBulk(bytes: Buffer): BulkCheckFields {
   return readBulkShort(bytes) ?? readBulkStrictly(bytes);
 }
 
-// The tags of the three requests, which share their numbers: field number × 8 + wire type.
+// The tags of the requests, which share their numbers: field number × 8 + wire type.
 const EMAIL = 0x0a;
 const APP = 0x12;
 const PERMISSION = 0x1a;
@@ -53,7 +47,7 @@ const WINDOW = 1024;
 /** `latin1Slice` is what `toString('latin1')` calls after reading its argument; on ASCII both are exact. */
 type Sliceable = Buffer & { latin1Slice(start: number, end: number): string };
 
-function readShort(bytes: Buffer, latin1: string): (AskedCheck & { beyondSubject: boolean }) | null {
+function readShort(bytes: Buffer, latin1: string): CheckFields | null {
   const end = bytes.length;
   if (end > WINDOW || !isAscii(bytes)) return null;
   const text = latin1.length === end ? latin1 : (bytes as Sliceable).latin1Slice(0, end);
@@ -64,7 +58,6 @@ function readShort(bytes: Buffer, latin1: string): (AskedCheck & { beyondSubject
   let resourceId = '';
   let minRevision = '';
   let level = 0;
-  let beyondSubject = false;
   let at = 0;
   while (at < end) {
     const tag = bytes[at] as number;
@@ -74,7 +67,6 @@ function readShort(bytes: Buffer, latin1: string): (AskedCheck & { beyondSubject
     if (tag === ACCESS_LEVEL) {
       if (!(value <= Level.EDIT)) return null;
       level = value;
-      beyondSubject = true;
       continue;
     }
     const stop = at + value;
@@ -83,10 +75,8 @@ function readShort(bytes: Buffer, latin1: string): (AskedCheck & { beyondSubject
     at = stop;
     if (tag === EMAIL) email = piece;
     else if (tag === APP) app = piece;
-    else if (tag === PERMISSION) {
-      permission = piece;
-      beyondSubject = true;
-    } else if (tag === RESOURCE_TYPE) resourceType = piece;
+    else if (tag === PERMISSION) permission = piece;
+    else if (tag === RESOURCE_TYPE) resourceType = piece;
     else if (tag === RESOURCE_ID) resourceId = piece;
     else if (tag === MIN_REVISION) minRevision = piece;
     else return null;
@@ -99,17 +89,15 @@ function readShort(bytes: Buffer, latin1: string): (AskedCheck & { beyondSubject
     permission,
     resourceType,
     resourceId,
-    level: level as Level,
+    accessLevel: level,
     minRevision,
-    beyondSubject,
   };
 }
 
-function readBulkShort(bytes: Buffer): AskedBulk | null {
+function readBulkShort(bytes: Buffer): BulkCheckFields | null {
   const end = bytes.length;
   if (!isAscii(bytes)) return null;
-  const seen = new Set<string>();
-  let asked = 0;
+  const permissions: string[] = [];
   let email = '';
   let app = '';
   let resourceType = '';
@@ -137,8 +125,8 @@ function readBulkShort(bytes: Buffer): AskedBulk | null {
     const piece = text.substring(at - base, stop - base);
     at = stop;
     if (tag === PERMISSION) {
-      if (piece === '' || ++asked > LIMITS.bulkPermissions) return null;
-      seen.add(piece);
+      if (piece === '' || permissions.length === LIMITS.bulkPermissions) return null;
+      permissions.push(piece);
     } else if (tag === EMAIL) email = piece;
     else if (tag === APP) app = piece;
     else if (tag === RESOURCE_TYPE) resourceType = piece;
@@ -146,8 +134,9 @@ function readBulkShort(bytes: Buffer): AskedBulk | null {
     else if (tag === MIN_REVISION) minRevision = piece;
     else return null;
   }
-  if (asked === 0 || !isWithinLimits(email, app, resourceType, resourceId, minRevision, level)) return null;
-  return { email, app, permissions: [...seen], resourceType, resourceId, level: level as Level, minRevision };
+  if (permissions.length === 0 || !isWithinLimits(email, app, resourceType, resourceId, minRevision, level))
+    return null;
+  return { email, app, permissions, resourceType, resourceId, accessLevel: level, minRevision };
 }
 
 /** The rules of permission.proto for ASCII text of at most 127 characters. Only a yes or no: the long way says why. */

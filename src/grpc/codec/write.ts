@@ -1,7 +1,7 @@
-/** Writing the three answers, by hand (docs/adr/0003). Fields that hold their default are left out, as proto3 wants it. */
+/** Writing answers of Check and BulkCheck, by hand (docs/adr/0003). Fields that hold their default are left out, as proto3 wants it. */
 
 import { isAllowed } from '../../engine/question.ts';
-import { type Decision, type EffectiveItem, Level, Source } from '../../engine/types.ts';
+import { type Decision, Level, Source } from '../../engine/types.ts';
 
 const LEVELS = Level.EDIT + 1;
 const SOURCES = Source.APP_ADMIN + 1;
@@ -63,27 +63,6 @@ export function writeBulk(
     if (isAllowed(decision, asked)) writePair(0x10, 1);
     if (decision.level !== Level.NONE) writePair(0x18, decision.level);
     if (decision.source !== Source.NONE) writePair(0x20, decision.source);
-    closeField(inner);
-  }
-  reserve(revision.length);
-  if (revision !== '') writeText(0x12, revision);
-  return Buffer.from(scratch.subarray(0, at));
-}
-
-/** An EffectiveResponse. The buffer is the caller's. */
-export function writeEffective(items: readonly EffectiveItem[], revision: string): Buffer {
-  at = 0;
-  for (const item of items) {
-    reserve(item.code.length + (item.groupName?.length ?? 0));
-    const inner = openField(0x0a);
-    if (item.code !== '') writeText(0x0a, item.code);
-    writePair(0x10, item.tiered ? 2 : 1);
-    // Explicit presence: an empty name is not the same as none.
-    if (item.groupName !== null) writeText(0x1a, item.groupName);
-    if (item.global) writePair(0x20, 1);
-    if (item.level !== Level.NONE) writePair(0x28, item.level);
-    if (item.granted) writePair(0x30, 1);
-    if (item.source !== Source.NONE) writePair(0x38, item.source);
     closeField(inner);
   }
   reserve(revision.length);

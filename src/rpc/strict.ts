@@ -1,0 +1,76 @@
+/** Request messages, read strictly: a question must never be answered as a wider one (docs/reference/decisions.md#strict-questions). */
+
+import { type DescField, type DescMessage, fromBinary, type MessageShape, ScalarType } from '@bufbuild/protobuf';
+import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
+import { UsherError, validationFailed } from '../base/errors.ts';
+import { LIMITS } from '../base/grammar.ts';
+
+const MAX_UNKNOWN_NAMED = 8;
+/** After this many nothing more is read: a megabyte of them would hold up everybody else. */
+const MAX_UNKNOWN_READ = 4096;
+
+/** The message. Throws VALIDATION_FAILED for malformed bytes, for unknown fields, and for more items than a call may hold. */
+export function decodeStrictly<D extends DescMessage>(schema: D, bytes: Uint8Array): MessageShape<D> {
+  try {
+    // Before the generated reader, which takes a known field of a wrong wire type for one of the right type.
+    checkWire(schema, bytes);
+    return fromBinary<D>(schema, bytes);
+  } catch (error) {
+    if (error instanceof UsherError) throw error;
+    const problem = `is not a ${schema.name}: cut off, malformed, or text that is not UTF-8`;
+    throw new UsherError('VALIDATION_FAILED', `The request ${problem}.`, {
+      details: { issues: [{ path: '', message: problem }] },
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Refuses fields that the schema does not know, or knows with another wire type: generated code keeps the first aside and
+ * takes the second for one of the right type. Throws what is no UsherError where the bytes are malformed.
+ */
+function checkWire(schema: DescMessage, bytes: Uint8Array): void {
+  const reader = new BinaryReader(bytes);
+  const unknown = new Set<number>();
+  let listed = 0;
+  let strange = 0;
+  while (reader.pos < reader.len) {
+    const [number, wireType] = reader.tag();
+    const field = schema.fields.find((candidate) => candidate.number === number);
+    if (field === undefined || !wireTypesOf(field).includes(wireType)) {
+      if (unknown.size < MAX_UNKNOWN_NAMED) unknown.add(number);
+      if (++strange > MAX_UNKNOWN_READ) break;
+    } else if (field.fieldKind === 'list' && ++listed > LIMITS.bulkPermissions) {
+      throw validationFailed([{ path: field.name, message: `must hold at most ${LIMITS.bulkPermissions} items` }]);
+    } else if (field.message) {
+      checkWire(field.message, reader.bytes());
+      continue;
+    }
+    reader.skip(wireType, number);
+  }
+  if (unknown.size === 0) return;
+  throw validationFailed(
+    [...unknown].map((number) => ({
+      path: String(number),
+      message: `field number ${number} of ${schema.name} is unknown here, or of another type`,
+    })),
+  );
+}
+
+const VARINTS: readonly ScalarType[] = [
+  ScalarType.BOOL,
+  ScalarType.INT32,
+  ScalarType.UINT32,
+  ScalarType.INT64,
+  ScalarType.UINT64,
+];
+
+function wireTypesOf(field: DescField): readonly WireType[] {
+  if (field.message || field.scalar === ScalarType.STRING || field.scalar === ScalarType.BYTES) {
+    return [WireType.LengthDelimited];
+  }
+  if (field.enum || (field.scalar !== undefined && VARINTS.includes(field.scalar))) {
+    return field.fieldKind === 'list' ? [WireType.Varint, WireType.LengthDelimited] : [WireType.Varint];
+  }
+  throw new Error(`${field.parent.name}.${field.name}: its wire type is not known here`);
+}
