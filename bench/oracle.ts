@@ -1,5 +1,5 @@
 /**
- * What the right answer is: the six rules of the specification ("Permission evaluation") with section 3 of the contract,
+ * What the right answer is: the six rules (docs/reference/decisions.md),
  * told here a second time and on purpose without a line of src/, so that a fault there shows as a wrong answer.
  */
 import type { BenchApplication, Dataset, Level } from './dataset.ts';

@@ -92,7 +92,7 @@ function effectiveItems(dataset: Dataset, oracle: Oracle): Item[] {
   });
 }
 
-/** By group, those without one last, then by code; both by UTF-16 code units (contract 3). */
+/** By group, those without one last, then by code; both by UTF-16 code units (docs/reference/decisions.md#bulk-and-effective). */
 function inEffectiveOrder(app: BenchApplication): BenchApplication['permissions'] {
   const group = (name: string | null): string => (name === null ? '\uffff' : name);
   return [...app.permissions].sort((a, b) => {

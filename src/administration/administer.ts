@@ -1,5 +1,5 @@
 /**
- * What every administrative write has in common (contract 4, 5): its guard is decided on rows of its own transaction, its
+ * What every administrative write has in common (docs/reference/callers.md#guards-of-writes): its guard is decided on rows of its own transaction, its
  * audit record is written in it, and a refused one leaves a record too.
  */
 
@@ -30,7 +30,7 @@ export function superAdmin(act: string): WriteGuard {
   };
 }
 
-/** A SuperAdmin, or a panel user who manages all applications: who creates and deletes them (contract 5). */
+/** A SuperAdmin, or a panel user who manages all applications: who creates and deletes them (docs/reference/administration.md#guards). */
 export function managerOfAll(act: string): WriteGuard {
   return async (tx, email) => {
     const { person } = await who(tx, email, '');

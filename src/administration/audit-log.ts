@@ -1,4 +1,4 @@
-/** Who changed what, for those who may know. (Contract 5.) */
+/** Who changed what, for those who may know. (docs/reference/administration.md#audit.) */
 
 import { UsherError } from '../base/errors.ts';
 import { oneMore, type Page, type PageQuery, pageOf } from '../base/page.ts';

@@ -1,5 +1,5 @@
 /**
- * The admin panel is itself an application (specification, "Panel scoping per application"): whoever asks about its users, on
+ * The admin panel is itself an application (docs/reference/administration.md#panel-levels): whoever asks about its users, on
  * cached facts or on rows of a write's own transaction, asks these questions.
  */
 

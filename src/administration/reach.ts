@@ -1,5 +1,5 @@
 /**
- * What somebody may administer, on rows of one snapshot (specification, "Panel scoping per application"; contract 5): where he
+ * What somebody may administer, on rows of one snapshot (docs/reference/administration.md#panel-levels): where he
  * is an AppAdmin, and the level on each application.
  */
 

@@ -1,4 +1,4 @@
-/** What the writes of all records share: tags, and what no write may do. (Contract 2.) */
+/** What the writes of all records share: tags, and what no write may do. (docs/reference/http.md#preconditions.) */
 
 import { hash } from 'node:crypto';
 import { UsherError, validationFailed } from '../base/errors.ts';

@@ -1,6 +1,6 @@
 /**
  * The closed set of things that can go wrong, and the one table that gives each its HTTP and gRPC status.
- * Features throw `UsherError`; each door translates once. (Contract 2.)
+ * Features throw `UsherError`; each door translates once. (docs/reference/errors.md.)
  */
 
 /** gRPC status codes by number; ConnectError codes are the same. */
@@ -146,7 +146,7 @@ export function validationFailed(issues: readonly Issue[]): UsherError {
   });
 }
 
-/** 503: the database or a part of ours is away. Trouble is never an answer (contract 2). */
+/** 503: the database or a part of ours is away. Trouble is never an answer (docs/reference/http.md#trouble-is-never-an-answer). */
 export function unavailable(message: string, cause?: unknown): UsherError {
   return new UsherError('UNAVAILABLE', message, { cause });
 }

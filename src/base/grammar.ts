@@ -1,5 +1,5 @@
 /**
- * The one place that says what an e-mail address, a code, a language or an identifier looks like (contract 1).
+ * The one place that says what an e-mail address, a code, a language or an identifier looks like (docs/reference/names.md).
  * Every door calls these, so that no two doors disagree about who or what is meant.
  * Lengths are counted in code points, as protovalidate and PostgreSQL count them (zod and `.length` count UTF-16 units).
  */
@@ -33,7 +33,7 @@ export const RULES = {
   url: `an absolute http or https URL without credentials, at most ${LIMITS.url} characters`,
 } as const;
 
-// Atoms of contract 1. No quoted local parts, no domain literals, no comments: each has mailed a stranger somewhere.
+// Atoms of docs/reference/names.md#e-mail-addresses. No quoted local parts, no domain literals, no comments: each has mailed a stranger somewhere.
 const LOCAL = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}$/;
 const HOST =
   /^(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
@@ -44,10 +44,10 @@ const CONTROL = /\p{Cc}/u;
 const ASCII_SPACE = '\t\n\v\f\r ';
 const UPPER = /[A-Z]/g;
 
-/** What null means wherever somebody's language is asked for (specification, "User profile"), and what all fall back to. */
+/** What null means wherever somebody's language is asked for (docs/reference/people.md#profiles), and what all fall back to. */
 export const SYSTEM_LANGUAGE = 'en';
 
-/** Application codes that would be read as something else in a path (contract 1). */
+/** Application codes that would be read as something else in a path (docs/reference/names.md#codes). */
 const RESERVED_APPLICATION_CODES = new Set(['inbox', 'stream', 'preferences']);
 
 /**

@@ -175,7 +175,7 @@ function causeOf(error: unknown): string {
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 
-/** The caller's request id where it is fit to be repeated, else a new one (contract 2). */
+/** The caller's request id where it is fit to be repeated, else a new one (docs/reference/http.md#error-bodies). */
 export function requestId(given: string | undefined): string {
   return given !== undefined && REQUEST_ID.test(given) ? given : randomUUID();
 }

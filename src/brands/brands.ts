@@ -1,4 +1,4 @@
-/** Brands: look, sender, mail server, and the provider's organization that each stands for. (Specification, "Brand"; contract 7.) */
+/** Brands: look, sender, mail server, and the provider's organization that each stands for. (docs/reference/brands.md.) */
 
 import { administer, type By, superAdmin } from '../administration/administer.ts';
 import { refuseImmutable } from '../administration/records.ts';

@@ -15,7 +15,7 @@ export async function seedBrands(tx: Tx): Promise<Outcome<null>> {
 }
 
 /**
- * Throws ConfigError when a stored password was sealed with a key that is not configured (contract 10: brandSmtpKey is required
+ * Throws ConfigError when a stored password was sealed with a key that is not configured (docs/reference/brands.md#secrets-at-rest: brandSmtpKey is required
  * once a brand has an SMTP password). What an older key sealed is sealed anew with the first one, so that the older key can go.
  */
 export async function checkSealing(tx: Tx, sealing: Sealing): Promise<Outcome<number>> {

@@ -1,6 +1,6 @@
 /**
  * Secrets at rest under BRAND_SMTP_KEY: AES-256-GCM with a random nonce; what a secret belongs to is bound to it as additional
- * data, so that a row copied to another place does not open there. (Contract 7.)
+ * data, so that a row copied to another place does not open there. (docs/reference/brands.md#secrets-at-rest.)
  */
 
 import { createCipheriv, createDecipheriv, hash } from 'node:crypto';

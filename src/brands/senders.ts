@@ -36,7 +36,7 @@ export class Senders {
     return this.toSender(row);
   }
 
-  /** The brand that carries the organization; null when none does: the default brand is no answer (specification, delivery flow, 7). */
+  /** The brand that carries the organization; null when none does: the default brand is no answer (docs/reference/identity-provider.md#e-mails). */
   async senderOfOrganization(orgId: string): Promise<MailSender | null> {
     const row = await this.#database.read((tx) => findBrandOfOrganization(tx, orgId));
     return row === undefined ? null : this.toSender(row);

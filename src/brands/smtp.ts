@@ -1,4 +1,4 @@
-/** What a write makes of a brand's SMTP settings; pure but for the sealing. (Contract 7.) */
+/** What a write makes of a brand's SMTP settings; pure but for the sealing. (docs/reference/brands.md#smtp.) */
 
 import { UsherError, validationFailed } from '../base/errors.ts';
 import type { BrandChange, BrandRow } from '../persistence/brands/brands.ts';
@@ -80,7 +80,7 @@ function sealed(present: BrandRow, password: string | null | undefined, sealing:
   return { smtpPassword: made.text, smtpKey: made.key };
 }
 
-/** 502 with the server's own words (contract 2: SMTP_FAILED). */
+/** 502 with the server's own words (docs/reference/errors.md#reasons: SMTP_FAILED). */
 export function smtpFailed({ kind, code, response }: { kind: string; code: string; response: string }): UsherError {
   const message =
     kind === 'no_smtp'

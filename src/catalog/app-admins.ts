@@ -1,4 +1,4 @@
-/** Who administers a single application. (Specification, "User, SuperAdmin, AppAdmin"; contract 5.) */
+/** Who administers a single application. (docs/reference/administration.md#application-administrators.) */
 
 import { administer, applicationOf, type By, editorOf, knownApplication } from '../administration/administer.ts';
 import { UsherError } from '../base/errors.ts';

@@ -1,4 +1,4 @@
-/** The registry of applications. (Specification, "Application", "Applications"; contract 5.) */
+/** The registry of applications. (docs/reference/administration.md#applications.) */
 
 import {
   administer,

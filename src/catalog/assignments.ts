@@ -1,4 +1,4 @@
-/** Which roles somebody holds. (Specification, "User role assignment and resource override"; contract 5.) */
+/** Which roles somebody holds. (docs/reference/administration.md#assignments.) */
 
 import { administer, type By, existing, knownApplication } from '../administration/administer.ts';
 import { refuseStale, tagOf } from '../administration/records.ts';

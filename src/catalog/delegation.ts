@@ -1,5 +1,5 @@
 /**
- * Who may give and take in `auth` without being a SuperAdmin (contract 5): holders of the global `applications.manage: edit`,
+ * Who may give and take in `auth` without being a SuperAdmin (docs/reference/administration.md#guards): holders of the global `applications.manage: edit`,
  * and they nothing beyond it. Two rules say what that means. A delegate moves only the two panel roles and overrides of
  * `applications.manage`, and gives or takes no permission that he does not hold himself. And nothing that he does changes
  * anybody's level on an application on which he himself has not `edit`: with a denying override on one application he can neither

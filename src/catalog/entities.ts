@@ -1,4 +1,4 @@
-/** The catalog of what an application's overrides can be about. (Specification, "Application entity"; contract 5.) */
+/** The catalog of what an application's overrides can be about. (docs/reference/administration.md#entities.) */
 
 import {
   administer,

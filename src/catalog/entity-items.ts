@@ -1,6 +1,6 @@
 /**
  * The records of an entity, asked of the application that keeps them, in the name of the administrator who asks
- * (specification, "Applications"; contract 5). Nothing is called, and no token leaves, but to an origin that the operator listed.
+ * (docs/reference/administration.md#entity-items). Nothing is called, and no token leaves, but to an origin that the operator listed.
  */
 
 import { UsherError } from '../base/errors.ts';

@@ -1,4 +1,4 @@
-/** The registry of languages and what each falls back to. (Contract 5; specification, "Registration locale".) */
+/** The registry of languages and what each falls back to. (docs/reference/administration.md#languages.) */
 
 import { administer, type By, superAdmin } from '../administration/administer.ts';
 import { isSame, refuseField, refuseImmutable, refuseSystem } from '../administration/records.ts';

@@ -1,6 +1,5 @@
 /**
- * What somebody may do with a single record, whatever the roles say. (Specification, "User role assignment and resource
- * override"; contract 3, 5.)
+ * What somebody may do with a single record, whatever the roles say. (docs/reference/administration.md#assignments.)
  */
 
 import { administer, type By, existing, knownApplication } from '../administration/administer.ts';

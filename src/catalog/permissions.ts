@@ -1,4 +1,4 @@
-/** What an application can allow. (Specification, "Permission"; contract 5.) */
+/** What an application can allow. (docs/reference/administration.md#permissions-and-roles.) */
 
 import { administer, applicationAlone, type By, editorOf, knownApplication } from '../administration/administer.ts';
 import { isSame, refuseField, refuseImmutable, refuseSystem } from '../administration/records.ts';

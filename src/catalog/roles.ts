@@ -1,4 +1,4 @@
-/** Roles of an application and what they give. (Specification, "Role and role permission"; contract 5.) */
+/** Roles of an application and what they give. (docs/reference/administration.md#permissions-and-roles.) */
 
 import { administer, applicationOf, type By, editorOf, knownApplication } from '../administration/administer.ts';
 import { refuseImmutable, refuseStale, refuseSystem, tagOf } from '../administration/records.ts';

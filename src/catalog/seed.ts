@@ -1,5 +1,5 @@
 /**
- * What every installation has from its first start (contract 5): the panel's own application `auth` with its entity,
+ * What every installation has from its first start (docs/reference/administration.md#the-systems-own-records): the panel's own application `auth` with its entity,
  * permissions, roles and the type of the identity provider's e-mails; the language registry; and for every application the type
  * `generic`. Idempotent; what administrators changed is never overwritten, but for the fixed flags of `auth_idp`.
  */
@@ -27,7 +27,7 @@ import {
 import type { Outcome, Tx } from '../persistence/database.ts';
 import { claimSetting } from '../persistence/settings.ts';
 
-/** The admin panel is itself an application (specification, "Panel scoping per application"). */
+/** The admin panel is itself an application (docs/reference/administration.md#panel-levels). */
 const PANEL = {
   code: PANEL_APP,
   name: 'Administration',
@@ -61,7 +61,7 @@ const ROLES: readonly { code: string; description: string; permissions: Readonly
   },
 ];
 
-/** The identity provider's e-mails (specification, "Default seed"). */
+/** The identity provider's e-mails (docs/reference/administration.md#the-systems-own-records). */
 const AUTH_MAIL: SystemType = {
   code: AUTH_TYPE,
   name: 'Sign-in e-mails',

@@ -1,4 +1,4 @@
-/** What the service itself needs in the application of the panel (contract 5): neither a route nor a manifest takes it away. */
+/** What the service itself needs in the application of the panel (docs/reference/administration.md#the-systems-own-records): neither a route nor a manifest takes it away. */
 
 import {
   PANEL_ADMIN,

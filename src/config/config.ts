@@ -1,5 +1,5 @@
 /**
- * Configuration: one table of keys (contract 10), and one pure function from raw values to a checked Config.
+ * Configuration: one table of keys (docs/reference/service.md#configuration), and one pure function from raw values to a checked Config.
  * Nothing else reads the environment. A start with wrong values ends with every fault at once.
  */
 

@@ -1,4 +1,4 @@
-/** The keys of contract 10, in its order. Defaults stand in config.ts, where some depend on others. */
+/** The configuration keys (docs/reference/service.md#configuration). Defaults stand in config.ts, where some depend on others. */
 
 import { isApplicationCode } from '../base/grammar.ts';
 import { baseUrl, flag, isOrigin, list, matching, oneOf, text, textMap, url, whole } from './parsers.ts';

@@ -1,4 +1,4 @@
-/** When a delivery is tried again (contract 6): exponential, with jitter, at most eight attempts over about a day. */
+/** When a delivery is tried again (docs/reference/notifications.md#retries): exponential, with jitter, at most eight attempts over about a day. */
 
 export const MAX_ATTEMPTS = 8;
 

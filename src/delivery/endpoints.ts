@@ -1,5 +1,5 @@
 /**
- * Which URLs may be pushed to (contract 6). An endpoint is a URL that a user gives and that we POST to from inside: the parsed
+ * Which URLs may be pushed to (docs/reference/notifications.md#push-subscriptions). An endpoint is a URL that a user gives and that we POST to from inside: the parsed
  * host must be a browser's push service, or one that the operator has listed. Where the name leads is decided again at
  * every connection (outbound.ts).
  */

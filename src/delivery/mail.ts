@@ -1,6 +1,6 @@
 /**
  * The mail transport: one message by one sender's SMTP server, and what came of it as a value. Knows no templates and no brands
- * beyond what it is handed. (Contract 7; facts/mail: STARTTLS, time limits, what may be sent again.)
+ * beyond what it is handed. (docs/reference/brands.md#smtp; facts/mail: STARTTLS, time limits, what may be sent again.)
  */
 
 import { renderLayout, renderText } from './layout.ts';

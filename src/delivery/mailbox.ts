@@ -1,5 +1,5 @@
 /**
- * The development mailbox (contract 9): mail that no brand can send is kept in dataDir, one file a mail, the newest of them.
+ * The development mailbox (docs/reference/notifications.md#development-mailbox): mail that no brand can send is kept in dataDir, one file a mail, the newest of them.
  * It holds codes and links, so it does not exist in production.
  */
 

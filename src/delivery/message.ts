@@ -50,7 +50,7 @@ export interface MailMessage {
   preheader?: string;
   /** Shown as the last line of the HTML; the header is in `headers`. */
   unsubscribeUrl?: string | null;
-  /** Goes by connections of its own: auth mails wait behind no others (contract 6). */
+  /** Goes by connections of its own: auth mails wait behind no others (docs/reference/notifications.md#retries). */
   urgent?: boolean;
 }
 

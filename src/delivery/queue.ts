@@ -1,5 +1,5 @@
 /**
- * What is to be sent (contract 6). The delivery table is the whole truth: a delivery is stored in the transaction that
+ * What is to be sent (docs/reference/notifications.md#sends). The delivery table is the whole truth: a delivery is stored in the transaction that
  * accepts its notification, and workers look into the table. Nothing else has to survive a crash (docs/adr/0008).
  */
 
@@ -33,7 +33,7 @@ export interface UnsubscribeTarget {
   readonly type: number;
 }
 
-/** What a browser gets (specification, "Web Push"). */
+/** What a browser gets (docs/reference/notifications.md#push-messages). */
 export interface PushContent {
   readonly title: string;
   readonly body: string;

@@ -1,4 +1,4 @@
-/** The browsers that take pushes for a signed-in user (specification, "Web Push"; contract 6). */
+/** The browsers that take pushes for a signed-in user (docs/reference/notifications.md#push-subscriptions). */
 
 import { UsherError, unavailable, validationFailed } from '../base/errors.ts';
 import type { Database } from '../persistence/database.ts';

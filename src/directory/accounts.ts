@@ -1,4 +1,4 @@
-/** The account at the identity provider, (`iss`, `sub`), that is kept with a user (contract 4). */
+/** The account at the identity provider, (`iss`, `sub`), that is kept with a user (docs/reference/callers.md#accounts). */
 
 import { UsherError } from '../base/errors.ts';
 import { record } from '../persistence/audit.ts';

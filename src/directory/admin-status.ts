@@ -1,4 +1,4 @@
-/** What a signed-in user may administer, as the panel asks for it. (Specification, "Profile"; contract 5.) */
+/** What a signed-in user may administer, as the panel asks for it. (docs/reference/administration.md#admin-status.) */
 
 import { type Reach, reachIn } from '../administration/reach.ts';
 import type { Database } from '../persistence/database.ts';

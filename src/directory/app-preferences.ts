@@ -1,6 +1,5 @@
 /**
- * What people set in each application, and when they were there (specification, "Per-application preferences" and its seven
- * rules; contract 5).
+ * What people set in each application, and when they were there (docs/reference/people.md#application-preferences).
  */
 
 import { LRUCache } from 'lru-cache';

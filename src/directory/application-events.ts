@@ -1,4 +1,4 @@
-/** Logins, activity and logouts that an application's backend tells (specification, rules 6 and 7; contract 5). */
+/** Logins, activity and logouts that an application's backend tells (docs/reference/people.md#application-events). */
 
 import { UsherError } from '../base/errors.ts';
 import { holdApplication } from '../persistence/catalog/applications.ts';

@@ -1,4 +1,4 @@
-/** Names of people: where they come from, and what the identity provider is asked for (specification, "Profile synchronization"). */
+/** Names of people: where they come from, and what the identity provider is asked for (docs/reference/people.md#names). */
 
 import { hasForbiddenCharacters, isLongerThan } from '../base/grammar.ts';
 import type { Tx } from '../persistence/database.ts';

@@ -1,4 +1,4 @@
-/** Whoever is signed in has a profile, and it is as new as the token (specification, "Profile synchronization"; contract 4). */
+/** Whoever is signed in has a profile, and it is as new as the token (docs/reference/people.md#profiles). */
 
 import { isStorableUrl } from '../base/grammar.ts';
 import type { Tx } from '../persistence/database.ts';

@@ -1,4 +1,4 @@
-/** A user's record as others see it (specification, "User profile (global)"). */
+/** A user's record as others see it (docs/reference/people.md#profiles). */
 
 import type { ProfileRow } from '../persistence/directory/profiles.ts';
 

@@ -1,6 +1,6 @@
 /**
  * People's own records: made on first access, kept in step with the identity provider, changed by their owners.
- * (Specification, "User profile", "Profile synchronization"; contract 4, 5.)
+ * (docs/reference/people.md#profiles.)
  */
 
 import { reachIn } from '../administration/reach.ts';
@@ -217,7 +217,7 @@ export class Profiles {
   }
 }
 
-/** By so much a source's clock may be ahead of ours, as with tokens (contract 4). */
+/** By so much a source's clock may be ahead of ours, as with tokens (docs/reference/people.md#names). */
 const AHEAD_MS = 30_000;
 
 const NAMES = ['firstName', 'lastName', 'displayName'] as const;

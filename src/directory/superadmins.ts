@@ -1,4 +1,4 @@
-/** Who may do everything. (Specification, "User, SuperAdmin, AppAdmin"; contract 4, 5.) */
+/** Who may do everything. (docs/reference/callers.md#superadmins.) */
 
 import { administer, type By, superAdmin } from '../administration/administer.ts';
 import { UsherError } from '../base/errors.ts';

@@ -1,5 +1,5 @@
 /**
- * People as administrators see them. (Contract 5.) Whoever is no SuperAdmin sees only users of the applications that he may see,
+ * People as administrators see them. (docs/reference/administration.md#users.) Whoever is no SuperAdmin sees only users of the applications that he may see,
  * and of them only what concerns those.
  */
 

@@ -21,7 +21,7 @@ export type KeyedQuestion = [FieldOutsideTheKey] extends [never] ? Question : ne
 export type QuestionKey = string & { readonly [questionKeyed]: true };
 declare const questionKeyed: unique symbol;
 
-/** `{email}:{appCode}:{permissionCode}:{resourceType}:{resourceId}` (specification, "Permission cache"). */
+/** `{email}:{appCode}:{permissionCode}:{resourceType}:{resourceId}` (docs/reference/decisions.md#the-cache). */
 export function questionKey(question: KeyedQuestion): QuestionKey {
   const { email, app, permission, resourceType, resourceId } = question;
   return `${email}:${app}:${permission}:${resourceType}:${resourceId}` as QuestionKey;

@@ -1,5 +1,5 @@
 /**
- * The permission engine: what every door asks (contract 3; docs/freshness.md). Each answer is exactly what the database says
+ * The permission engine: what every door asks (docs/reference/decisions.md#revisions; docs/freshness.md). Each answer is exactly what the database says
  * at the revision that comes with it. Trouble is never an answer: UNAVAILABLE, or the caller's DEADLINE_EXCEEDED.
  */
 

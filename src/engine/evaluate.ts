@@ -1,5 +1,5 @@
 /**
- * The six rules (specification, "Permission evaluation"; contract 3): one pure function for every surface and every guard.
+ * The six rules (docs/reference/decisions.md#the-six-rules): one pure function for every surface and every guard.
  * Default deny; the first rule that matches decides.
  */
 

@@ -11,7 +11,7 @@ export interface Policy {
   /** Null where the entity catalog is empty: then every type is one. */
   readonly resourceTypes: ReadonlySet<string> | null;
   readonly permissions: ReadonlyMap<string, PolicyPermission>;
-  /** As Effective lists them: by group, those without one last, then by code, both by UTF-16 code units (contract 3). */
+  /** As Effective lists them: by group, those without one last, then by code, both by UTF-16 code units (docs/reference/decisions.md#bulk-and-effective). */
   readonly ordered: readonly PolicyPermission[];
 }
 

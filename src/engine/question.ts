@@ -1,5 +1,5 @@
 /**
- * Questions as every door takes them (contract 3, "Strict questions"): normalised, refused, or known to be denied.
+ * Questions as every door takes them (docs/reference/decisions.md#strict-questions): normalised, refused, or known to be denied.
  * Nothing else may make a `Question` out of what a caller sent.
  */
 
@@ -86,7 +86,7 @@ export function readPermission(code: string, path: string = REST_FIELDS.permissi
 
 /**
  * Whether a decision allows the level asked for; NONE asks for any. A binary permission, and an undefined one allowed to an
- * application's administrator, ignore it (contract 3).
+ * application's administrator, ignore it (docs/reference/decisions.md#levels).
  */
 export function isAllowed(decision: Decision, asked: Level): boolean {
   return decision.granted && (asked === Level.NONE || !decision.tiered || decision.level >= asked);

@@ -1,6 +1,6 @@
 /**
  * The engine's vocabulary, and what it asks of storage. Plain data only; everything here is part of the contract
- * between the engine, its doors and persistence. (Contract 3; docs/freshness.md.)
+ * between the engine, its doors and persistence. (docs/reference/decisions.md; docs/freshness.md.)
  */
 
 /** A count of policy changes, in commit order, without gaps. */
@@ -51,7 +51,7 @@ export type Subject = Omit<Question, 'permission'>;
 /**
  * What the six rules say. `level` is what is held; `granted` is false exactly when it is NONE.
  * `tiered` says whether a level asked for is compared: false for a binary permission, and for an undefined one
- * allowed to an app admin, which ignore it (contract 3); true for a SuperAdmin's `edit` and for denials.
+ * allowed to an app admin, which ignore it (docs/reference/decisions.md#levels); true for a SuperAdmin's `edit` and for denials.
  */
 export interface Decision {
   readonly granted: boolean;

@@ -1,6 +1,7 @@
 /**
  * How a request travels: path, method, caller, permission, body, parameters, handler, answer — in the order in which
- * contract 2 tells what is wrong: 404, 405, 401, 403, then 413, 415, 400, then whatever the handler does not find.
+ * faults are reported: 404, 405, 401, 403, then 413, 415, 400, then what the handler does not find
+ * (docs/reference/http.md#order-of-checks).
  */
 
 import { type Issue, toUsherError, UsherError } from '../base/errors.ts';
@@ -120,7 +121,7 @@ function isChange({ method, unsafe, headers }: Route): boolean {
 }
 
 /**
- * Who calls, and that he may: 401, then 403. Refused administrative writes are audited (contract 5). A promise only where
+ * Who calls, and that he may: 401, then 403. Refused administrative writes are audited (docs/reference/administration.md#audit). A promise only where
  * something has to be waited for: most callers are known.
  */
 function admit(options: MountOptions, exchange: Exchange, route: Route, params: Record<string, string>): unknown {

@@ -38,7 +38,7 @@ import type { AuthMails } from '../provider/mail/auth-mails.ts';
 import type { Provider } from '../provider/provider.ts';
 import type { Asked } from '../rpc/methods.ts';
 
-/** A refused administrative write of an identified caller, for the audit (contract 5). */
+/** A refused administrative write of an identified caller, for the audit (docs/reference/administration.md#audit). */
 export interface Refusal {
   /** `user:<email>` or `key:<name>`. */
   actor: string;

@@ -22,11 +22,11 @@ export interface BridgeOptions {
   readonly log: Logger;
   readonly metrics: GrpcMetrics;
   readonly clock: Clock;
-  /** A call may wait so long, whatever its own deadline (contract 2: 10 s). */
+  /** A call may wait so long, whatever its own deadline (docs/reference/http.md#limits: 10 s). */
   readonly deadlineMs: number;
 }
 
-/** Contract 2: gRPC messages, both ways. */
+/** gRPC messages, both ways (docs/reference/http.md#limits). */
 export const MAX_MESSAGE = 1024 * 1024;
 
 const OK = 0;

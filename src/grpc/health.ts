@@ -1,4 +1,4 @@
-/** grpc.health.v1.Health, without a key (contract 9). The messages are grpc-health-check's, the behaviour is here. */
+/** grpc.health.v1.Health, without a key (docs/reference/service.md#rpc). The messages are grpc-health-check's, the behaviour is here. */
 
 import type {
   Server,

@@ -1,4 +1,4 @@
-/** Server reflection, v1 and v1alpha, so that tools can ask this service without its .proto (contract 9). */
+/** Server reflection, v1 and v1alpha, so that tools can ask this service without its .proto (docs/reference/service.md#rpc). */
 
 import { type DescFile, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';

@@ -54,7 +54,7 @@ export interface GrpcServer {
 }
 
 const TIMES = {
-  /** The longest wait for an answer (contract 2). */
+  /** The longest wait for an answer (docs/reference/http.md#limits). */
   deadlineMs: 10_000,
   /** Between NOT_SERVING and the end of new calls. */
   noticeMs: 0,

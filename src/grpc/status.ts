@@ -1,4 +1,4 @@
-/** Errors as gRPC carries them: a status code, one sentence, and google.rpc details beside (contract 2). */
+/** Errors as gRPC carries them: a status code, one sentence, and google.rpc details beside (docs/reference/http.md#error-bodies). */
 
 import { create, toBinary } from '@bufbuild/protobuf';
 import { type Any, anyPack } from '@bufbuild/protobuf/wkt';

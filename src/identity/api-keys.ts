@@ -1,4 +1,4 @@
-/** Internal API keys: who may call what without a user's token (contract 3 "Internal checks", 4, 10). */
+/** Internal API keys: who may call what without a user's token (docs/reference/callers.md#internal-keys). */
 
 import type { Clock } from '../base/clock.ts';
 import { UsherError } from '../base/errors.ts';
@@ -89,7 +89,7 @@ export function createApiKeys(
   };
 }
 
-/** The key for `/api/internal/*` of a start without configured ones: made once and kept in dataDir (contract 10). */
+/** The key for `/api/internal/*` of a start without configured ones: made once and kept in dataDir (docs/reference/callers.md#internal-keys). */
 export function keepLocalKey(dataDir: string, clock: Pick<Clock, 'bytes'>): string {
   return keepSecret({ dataDir, file: FILE, make: () => clock.bytes(32).toString('base64url'), clock });
 }

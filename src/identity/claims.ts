@@ -1,4 +1,4 @@
-/** What the claims of a verified token say about its bearer, and what kind of token it is. Pure (contract 4). */
+/** What the claims of a verified token say about its bearer, and what kind of token it is. Pure (docs/reference/callers.md#bearer-tokens). */
 
 import { UsherError } from '../base/errors.ts';
 import { hasForbiddenCharacters, normalizeEmail } from '../base/grammar.ts';

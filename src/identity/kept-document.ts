@@ -10,9 +10,9 @@ import type { Clock } from '../base/clock.ts';
 const RENEW_AFTER_MS = 10 * 60_000;
 /** This old, after a silence, it is renewed before it is used, if the provider is not known to be away. */
 const DOUBT_AFTER_MS = 60 * 60_000;
-/** The last good one serves this long (contract 4). */
+/** The last good one serves this long (docs/reference/callers.md#bearer-tokens). */
 const KEEP_MS = 24 * 60 * 60_000;
-/** Between attempts to renew, failed ones too (contract 4). */
+/** Between attempts to renew, failed ones too (docs/reference/callers.md#bearer-tokens). */
 const RENEW_GAP_MS = 30_000;
 /** Between failed attempts to have one at all. */
 const RETRY_GAP_MS = 1000;

@@ -1,5 +1,5 @@
 /**
- * The issuer of a development start without an identity provider (contract 10): one Ed25519 key in dataDir.
+ * The issuer of a development start without an identity provider (docs/reference/service.md#configuration): one Ed25519 key in dataDir.
  * Whoever can read dataDir can be anyone, so the configuration allows it only outside production and on loopback.
  */
 

@@ -1,5 +1,5 @@
 /**
- * The secret that this service signs and seals with (contract 10, `secretKey`): configured, or made by the first start and kept
+ * The secret that this service signs and seals with (docs/reference/service.md#configuration, `secretKey`): configured, or made by the first start and kept
  * in the database, so that all instances share it. Each use derives a key of its own from it.
  */
 

@@ -1,4 +1,4 @@
-/** Bearer token → caller (contract 4). Trouble at the provider is 503, never 401; a good token costs one signature check. */
+/** Bearer token → caller (docs/reference/callers.md#bearer-tokens). Trouble at the provider is 503, never 401; a good token costs one signature check. */
 
 import { hash } from 'node:crypto';
 import type { JSONWebKeySet } from 'jose';
@@ -15,7 +15,7 @@ import { UnknownKey, verifySignature } from './signature.ts';
 
 /** A person who calls, as the issuer vouches for. */
 export interface Caller {
-  /** Normal form (contract 1), verified where the configuration wants that. */
+  /** Normal form (docs/reference/names.md#e-mail-addresses), verified where the configuration wants that. */
   readonly email: string;
   readonly issuer: string;
   readonly subject: string;
@@ -68,7 +68,7 @@ export interface TokensOptions {
   maxTokens?: number;
 }
 
-/** Answers of userinfo are believed this long, or until the token expires (contract 4). */
+/** Answers of userinfo are believed this long, or until the token expires (docs/reference/callers.md#bearer-tokens). */
 const USERINFO_MS = 5 * 60_000;
 /** Shorter, as revocation is what an opaque token is introspected for. */
 const INTROSPECTION_MS = 60_000;
@@ -172,7 +172,7 @@ function localProvider({ jwks }: LocalIssuer): Provider {
   };
 }
 
-/** What a door may show of a failure: the provider's is 503 (IDP_UNREACHABLE of contract 2). */
+/** What a door may show of a failure: the provider's is 503 (IDP_UNREACHABLE, docs/reference/errors.md#reasons). */
 function refuse(error: unknown): never {
   if (!(error instanceof ProviderError)) throw error;
   throw new UsherError('UNAVAILABLE', 'The identity provider cannot be asked about the access token; try again.', {

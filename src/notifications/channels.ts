@@ -1,4 +1,4 @@
-/** By which channels a notification goes out, decided from what is known of its type and its recipient. (Contract 6.) */
+/** By which channels a notification goes out, decided from what is known of its type and its recipient. (docs/reference/notifications.md#channels.) */
 
 /** The master switches of a type. */
 export interface TypeSwitches {

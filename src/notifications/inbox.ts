@@ -1,4 +1,4 @@
-/** A user's inbox. (Specification, "Inbox notification"; contract 6.) */
+/** A user's inbox. (docs/reference/notifications.md#inbox.) */
 
 import { UsherError } from '../base/errors.ts';
 import { oneMore, type Page, type PageQuery, pageOf } from '../base/page.ts';

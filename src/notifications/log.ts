@@ -1,4 +1,4 @@
-/** What an application has sent, and another try for what failed. (Contract 5, 6.) */
+/** What an application has sent, and another try for what failed. (docs/reference/notifications.md#sends.) */
 
 import { administer, applicationOf, type By, editorOf, knownApplication } from '../administration/administer.ts';
 import { AUTH_TYPE } from '../administration/panel.ts';

@@ -1,4 +1,4 @@
-/** What a user wants to be notified about, and how. (Specification, "Notification per-type preference".) */
+/** What a user wants to be notified about, and how. (docs/reference/notifications.md#preferences.) */
 
 import { knownApplication } from '../administration/administer.ts';
 import { UsherError } from '../base/errors.ts';

@@ -1,6 +1,6 @@
 /**
  * Renders templates beside the service, where they can be killed: a template can loop, or ask for more memory than there is.
- * (Contract 6: LiquidJS with output escaping in HTML, no files, no partials, bounded in time and memory.)
+ * (docs/reference/notifications.md#templates: LiquidJS with output escaping in HTML, no files, no partials, bounded in time and memory.)
  */
 
 import { hash } from 'node:crypto';

@@ -1,5 +1,5 @@
 /**
- * Sends: one notification a recipient, one delivery for each channel that applies, stored in one transaction. (Contract 6.)
+ * Sends: one notification a recipient, one delivery for each channel that applies, stored in one transaction. (docs/reference/notifications.md#sends.)
  * What was answered 202 survives a crash: the deliveries are in the table, and a worker finds them.
  */
 

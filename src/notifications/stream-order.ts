@@ -1,6 +1,6 @@
 /**
  * The streams of each user over all instances, in the order in which they were opened: what "an eleventh ends the oldest"
- * (contract 6) is decided by. Every instance keeps it for the users who read at it, from when the first of their streams was opened
+ * (docs/reference/notifications.md#inbox-stream) is decided by. Every instance keeps it for the users who read at it, from when the first of their streams was opened
  * there: what is older is older than all it has to end. All hear of streams in one order, so all agree on the oldest,
  * and whoever holds that one ends it.
  */

@@ -1,5 +1,5 @@
 /**
- * Streams of notifications to signed-in users (contract 6). Every stream of this instance is served from one place: what came
+ * Streams of notifications to signed-in users (docs/reference/notifications.md#inbox-stream). Every stream of this instance is served from one place: what came
  * is read for all of them together, when a send here or in another instance says so, and now and then in any case.
  */
 

@@ -1,4 +1,4 @@
-/** The words of notification types, by key and language. (Contract 5, 6.) */
+/** The words of notification types, by key and language. (docs/reference/notifications.md#templates.) */
 
 import { administer, applicationOf, type By, editorOf, knownApplication } from '../administration/administer.ts';
 import { refuseImmutable } from '../administration/records.ts';

@@ -1,4 +1,4 @@
-/** What an application can notify about, and by which channels. (Specification, "Notification type"; contract 5, 6.) */
+/** What an application can notify about, and by which channels. (docs/reference/notifications.md#types.) */
 
 import {
   administer,
@@ -50,7 +50,7 @@ const DEFAULTS: Omit<TypeFields, 'name'> = {
   emailFromName: null,
 };
 
-/** The switches of `auth_idp`, through which codes of the identity provider go out, stay as they are (specification). */
+/** The switches of `auth_idp`, through which codes of the identity provider go out, stay as they are (docs/reference/notifications.md#types). */
 const FIXED: readonly (keyof TypeFields)[] = ['emailEnabled', 'pushEnabled', 'userCanDisable', 'selfServiceEnabled'];
 
 export class NotificationTypes {

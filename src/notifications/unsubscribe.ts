@@ -1,5 +1,5 @@
 /**
- * Links that switch off one type's mail for one user, without a login (contract 6; RFC 8058). The token names the person and the
+ * Links that switch off one type's mail for one user, without a login (docs/reference/notifications.md#unsubscription; RFC 8058). The token names the person and the
  * type by number, never by address, and is signed for this purpose alone. It does not expire: neither does the mail that holds it.
  */
 

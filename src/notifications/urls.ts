@@ -1,4 +1,4 @@
-/** Addresses that a notification leads to. (Contract 1: what may be stored; specification, "Web Push": `icon` is a path.) */
+/** Addresses that a notification leads to. (docs/reference/names.md#urls; the `icon` of a push is a path.) */
 
 import { validationFailed } from '../base/errors.ts';
 import { hasForbiddenCharacters, isStorableUrl, LIMITS } from '../base/grammar.ts';

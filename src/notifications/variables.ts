@@ -1,4 +1,4 @@
-/** What templates can say beside the payload. (Contract 6, "Variables".) */
+/** What templates can say beside the payload. (docs/reference/notifications.md#templates.) */
 
 import type { BrandLook } from '../persistence/notifications/brands.ts';
 

@@ -1,4 +1,4 @@
-/** Which language a notification, or an auth mail, is in. (Contract 6, "Choice of variant"; specification, "Registration locale".) */
+/** Which language a notification, or an auth mail, is in. (docs/reference/notifications.md#choice-of-a-variant.) */
 
 import { SYSTEM_LANGUAGE } from '../base/grammar.ts';
 

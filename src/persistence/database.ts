@@ -50,7 +50,7 @@ export interface Follower {
 
 export type { StreamNews } from './signals.ts';
 
-/** One thing that somebody did, or was refused (contract 5). */
+/** One thing that somebody did, or was refused (docs/reference/administration.md#audit). */
 export interface AuditEntry {
   /** `user:EMAIL`, `key:NAME`, `idp`, `cli` or `system`. */
   actor: string;

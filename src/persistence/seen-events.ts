@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely';
 import type { Tx } from './database.ts';
 import type { Schema } from './entities/schema.ts';
 
-/** An event told again within this long counts once (contract 5). */
+/** An event told again within this long counts once (docs/reference/people.md#application-events). */
 export const EVENTS_KEPT = "interval '24 hours'";
 const KEEP = sql.raw(EVENTS_KEPT);
 const PRUNE_ROWS = 500;

@@ -72,7 +72,7 @@ export class PostgresSignals implements InboxSignals {
   }
 
   tellStream({ what, email, number, expiresAt }: Omit<StreamNews, 'at'>): void {
-    // An address holds no colon (contract 1).
+    // An address holds no colon (docs/reference/names.md#e-mail-addresses).
     this.#streams.push(`${what === 'opened' ? '+' : '-'}${number}:${expiresAt}:${email}`);
     this.#running ??= this.#run();
   }

@@ -3,7 +3,7 @@ import type { Outcome, Scope, Tx } from './database.ts';
 import { ensurePeople } from './people.ts';
 import { claimSetting } from './settings.ts';
 
-/** The configuration's list was taken over once; after that only the endpoints and `usher superadmin` rule (contract 4). */
+/** The configuration's list was taken over once; after that only the endpoints and `usher superadmin` rule (docs/reference/callers.md#superadmins). */
 const SEEDED = 'superadmins.seeded';
 
 export interface SuperadminRow {

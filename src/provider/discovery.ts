@@ -1,4 +1,4 @@
-/** What the identity provider says of itself to everybody: whether it is there, and its OpenID metadata. (Contract 8.) */
+/** What the identity provider says of itself to everybody: whether it is there, and its OpenID metadata. (docs/reference/identity-provider.md#reachability.) */
 
 import { UsherError } from '../base/errors.ts';
 import type { Config } from '../config/config.ts';

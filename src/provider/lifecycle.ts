@@ -1,6 +1,6 @@
 /**
  * What the identity provider's webhook tells of users. Events come late, doubled and out of order, and creations get lost: any
- * of them makes the record, and time decides where they say when (specification, "Events"; contract 8).
+ * of them makes the record, and time decides where they say when (docs/reference/identity-provider.md#webhook).
  */
 
 import type { Clock } from '../base/clock.ts';

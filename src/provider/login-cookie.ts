@@ -1,4 +1,4 @@
-/** What a login leaves in the browser between its two requests: sealed, for ten minutes, for one use. (Contract 8.) */
+/** What a login leaves in the browser between its two requests: sealed, for ten minutes, for one use. (docs/reference/identity-provider.md#login-for-development.) */
 
 import { EncryptJWT, jwtDecrypt } from 'jose';
 import type { Clock } from '../base/clock.ts';

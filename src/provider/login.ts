@@ -1,5 +1,5 @@
 /**
- * Login for development (specification, "GET /api/idp/login"): the code flow with PKCE against the provider, carried by one
+ * Login for development (docs/reference/identity-provider.md#login-for-development): the code flow with PKCE against the provider, carried by one
  * sealed cookie. In production frontends talk to the provider themselves.
  */
 

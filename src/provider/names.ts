@@ -1,4 +1,4 @@
-/** The identity provider as the keeper of names (specification, "Profile synchronization", step 1). */
+/** The identity provider as the keeper of names (docs/reference/people.md#names, step 1). */
 
 import { UsherError } from '../base/errors.ts';
 import type { NameDirectory, Names, NameTurn } from '../directory/names.ts';

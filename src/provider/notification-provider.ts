@@ -1,6 +1,6 @@
 /**
  * Usher as the provider's HTTP e-mail provider: found or made there, its signing key kept sealed, and activated. Every step may
- * fail and be taken again. (Specification, "Identity provider integration".)
+ * fail and be taken again. (docs/reference/identity-provider.md#organizations.)
  */
 
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** Organizations of the identity provider: list, create, look, and the client of an application (contract 8). */
+/** Organizations of the identity provider: list, create, look, and the client of an application (docs/reference/identity-provider.md#organizations). */
 
 import { applicationOf, type By, type Change } from '../administration/administer.ts';
 import type { Clock } from '../base/clock.ts';
@@ -198,7 +198,7 @@ export class Organizations {
     );
   }
 
-  /** In production a code must not travel in the clear (contract 1). */
+  /** In production a code must not travel in the clear (docs/reference/names.md#urls). */
   #refuseCleartext(uris: readonly string[]): void {
     if (!this.#options.config.production) return;
     const issues = uris.flatMap((uri, index) =>

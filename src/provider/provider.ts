@@ -58,7 +58,7 @@ export function buildProvider(options: ProviderOptions): Provider {
   };
 }
 
-/** Null where no provider is configured: names are kept here only (contract 10). */
+/** Null where no provider is configured: names are kept here only (docs/reference/people.md#names). */
 export function nameDirectory(
   options: Pick<ProviderOptions, 'outbound' | 'database' | 'clock'> & { config: Pick<Config, 'idp'> },
 ): NameDirectory | null {

@@ -1,4 +1,4 @@
-/** The language in which somebody registers who has no record yet (specification, "Registration locale"; contract 8). */
+/** The language in which somebody registers who has no record yet (docs/reference/identity-provider.md#registration-locale). */
 
 import { PANEL_APP } from '../administration/panel.ts';
 import { isLanguageCode, lowerAscii, SYSTEM_LANGUAGE } from '../base/grammar.ts';

@@ -1,4 +1,4 @@
-/** Who may tell of users' lives: whoever knows one of the webhook's secrets (contract 4, 8). */
+/** Who may tell of users' lives: whoever knows one of the webhook's secrets (docs/reference/identity-provider.md#webhook). */
 
 import { isSameSecret } from '../base/constant-time.ts';
 import { UsherError } from '../base/errors.ts';

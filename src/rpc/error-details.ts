@@ -1,4 +1,4 @@
-/** The google.rpc details of an error, the same for gRPC, Connect and gRPC-Web (contract 2). */
+/** The google.rpc details of an error, the same for gRPC, Connect and gRPC-Web (docs/reference/http.md#error-bodies). */
 
 import { create } from '@bufbuild/protobuf';
 import { ERROR_DOMAIN, type Issue, type UsherError } from '../base/errors.ts';

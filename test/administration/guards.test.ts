@@ -13,7 +13,7 @@ import { insertApplication, insertOverride, insertUserRole, personId } from '../
 
 /**
  * The guards of writes by themselves, without those of the doors in front of them: each decides alone, on rows of the write's own
- * transaction, since whoever was let in may have lost everything by then (contract 4, 5).
+ * transaction, since whoever was let in may have lost everything by then (docs/reference/callers.md#guards-of-writes).
  */
 const people = {
   root: 'root@example.com',

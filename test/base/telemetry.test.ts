@@ -94,7 +94,7 @@ describe('lines of requests', () => {
   });
 });
 
-describe('request ids (contract 2)', () => {
+describe('request ids', () => {
   test.each(['abcdefgh', 'A-b_c.1234', 'x'.repeat(64)])('%j is kept', (id) => expect(requestId(id)).toBe(id));
   test.each([undefined, '', 'short', 'x'.repeat(65), 'with space', 'new\nline1', '<script>1'])(
     '%j is replaced',

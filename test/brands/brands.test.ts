@@ -26,7 +26,7 @@ afterEach(() => {
 afterAll(() => sink.close());
 
 for (const kind of ['postgresql', 'pglite'] as const) {
-  describe(`brands (${kind}; contract 7)`, () => {
+  describe(`brands (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;
     let root: Rest;

@@ -31,7 +31,7 @@ overrides:
   - { email: mia@example.com, resourceType: application, resourceId: billing, permission: applications.manage, granted: false }
 `;
 for (const kind of ['postgresql', 'pglite'] as const) {
-  describe(`the registry of applications (${kind}; contract 5)`, () => {
+  describe(`the registry of applications (${kind})`, () => {
     const registry = useRegistry(kind, [BILLING, SHOP, PANEL]);
     const { root } = registry;
 

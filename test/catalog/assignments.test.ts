@@ -24,7 +24,7 @@ admins: [olga@example.com]
 `;
 
 for (const kind of ['postgresql', 'pglite'] as const) {
-  describe(`roles and overrides of people (${kind}; contract 3, 5)`, () => {
+  describe(`roles and overrides of people (${kind})`, () => {
     const registry = useRegistry(kind, [MANIFEST, OTHER]);
     const { root } = registry;
     const nora = registry.as('nora');

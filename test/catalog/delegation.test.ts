@@ -4,7 +4,7 @@ import { Rest } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 
 /**
- * Who gives and takes in `auth` without being a SuperAdmin (contract 5): holders of the global `applications.manage: edit`, and
+ * Who gives and takes in `auth` without being a SuperAdmin (docs/reference/administration.md#guards): holders of the global `applications.manage: edit`, and
  * they nothing beyond it. "Nobody grants what he could not do himself."
  */
 const APPS = ['billing', 'shop'];

@@ -21,7 +21,7 @@ overrides:
   - { email: vera@example.com, resourceType: application, resourceId: billing, permission: applications.manage, granted: true, accessLevel: view }
 `;
 for (const kind of ['postgresql', 'pglite'] as const) {
-  describe(`the entity catalog (${kind}; specification, "Application entity")`, () => {
+  describe(`the entity catalog (${kind})`, () => {
     const registry = useRegistry(kind, [BILLING, SHOP, PANEL]);
     const { root } = registry;
     const nora = registry.as('nora');

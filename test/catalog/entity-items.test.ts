@@ -33,7 +33,7 @@ class Keeper {
   }
 }
 
-describe('the records of an entity (specification, "Applications"; contract 5, entity items)', () => {
+describe('the records of an entity', () => {
   let storage: TestStorage;
   let usher: RunningUsher;
   let root: Rest;

@@ -11,7 +11,7 @@ const outcome = ({ status, body }: RestAnswer): [number, string | undefined] => 
 ];
 
 for (const kind of ['postgresql', 'pglite'] as const) {
-  describe(`the language registry (${kind}; contract 5)`, () => {
+  describe(`the language registry (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;
     let root: Rest;

@@ -17,7 +17,7 @@ permissions: [{ code: order.read, type: binary }]
 admins: [olga@example.com]
 `;
 for (const kind of ['postgresql', 'pglite'] as const) {
-  describe(`permissions of an application (${kind}; contract 5)`, () => {
+  describe(`permissions of an application (${kind})`, () => {
     const registry = useRegistry(kind, [BILLING, SHOP]);
     const { root } = registry;
     const nora = registry.as('nora');

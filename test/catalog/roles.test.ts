@@ -22,7 +22,7 @@ admins: [olga@example.com]
 const ROLES = '/api/applications/billing/roles';
 
 for (const kind of ['postgresql', 'pglite'] as const) {
-  describe(`roles of an application (${kind}; contract 5)`, () => {
+  describe(`roles of an application (${kind})`, () => {
     const registry = useRegistry(kind, [MANIFEST, OTHER]);
     const { root } = registry;
     const nora = registry.as('nora');

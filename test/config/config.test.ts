@@ -28,7 +28,7 @@ const PRODUCTION = {
   INTERNAL_API_KEY: 'a-key-of-more-than-24-characters',
 };
 
-describe('defaults (contract 10)', () => {
+describe('defaults', () => {
   test('nothing given: development on loopback with the embedded database and a local administrator', () => {
     const config = toConfig({ env: {} });
     expect(config).toMatchObject({

@@ -9,7 +9,7 @@ import { type RunningUsher, startUsher } from '../support/usher.ts';
 import { accept, hurry, insertType, settled, stateOf, until, type Wanted } from './rows.ts';
 
 for (const kind of ['postgresql', 'pglite'] as const) {
-  describe(`deliveries, from the table to the other side (${kind}; contract 6)`, () => {
+  describe(`deliveries, from the table to the other side (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;
     let smtp: SmtpSink;

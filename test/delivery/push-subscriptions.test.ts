@@ -22,7 +22,7 @@ function subscription(name = randomBytes(8).toString('hex')) {
 }
 
 for (const kind of ['postgresql', 'pglite'] as const) {
-  describe(`push subscriptions (${kind}; specification, "Web Push")`, () => {
+  describe(`push subscriptions (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;
     let nora: Rest;
@@ -205,7 +205,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
   });
 }
 
-describe('push in production without keys (contract 6)', () => {
+describe('push in production without keys', () => {
   test('is refused with a sentence that says what to set; what is there can be listed', async () => {
     const storage = await createStorage('postgresql');
     // A production start has no local issuer to ask in whose name; the feature itself is asked.

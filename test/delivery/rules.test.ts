@@ -12,7 +12,7 @@ import { conclude } from '../../src/delivery/push-channel.ts';
 import { openVapidKeys } from '../../src/delivery/push-keys.ts';
 import { ManualClock } from '../identity/manual-clock.ts';
 
-describe('back-off (contract 6)', () => {
+describe('back-off', () => {
   test('at most eight attempts over about a day, each pause longer than the one before', () => {
     const pauses = Array.from({ length: MAX_ATTEMPTS - 1 }, (_, index) => pauseAfter(index + 1));
     expect(MAX_ATTEMPTS).toBe(8);
@@ -87,7 +87,7 @@ describe('holds', () => {
   });
 });
 
-describe('endpoints (contract 6, facts)', () => {
+describe('endpoints', () => {
   const rules = createEndpointRules(['push.example.com', '.corp.example', 'localhost:9443', '10.0.0.5:443'], false);
   const inProduction = createEndpointRules(['localhost:9443', '127.0.0.1:8443'], true);
 
@@ -223,7 +223,7 @@ describe('keys', () => {
   });
 });
 
-describe('the payload of a push (contract 6: at most 3,993 bytes)', () => {
+describe('the payload of a push (at most 3,993 bytes)', () => {
   test('fits whatever it is made of, is cut between characters, and loses nothing where it need not', () => {
     const unit = fc.oneof(fc.constant('"'), fc.constant('\n'), fc.constant('ž'), fc.constant('😀'), fc.string());
     const words = fc.array(unit, { maxLength: 900 }).map((parts) => parts.join('').toWellFormed());

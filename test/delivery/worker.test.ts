@@ -184,7 +184,7 @@ describe('claims', () => {
   });
 });
 
-describe('a worker among bad neighbours (contract 6: one bad brand or origin never holds up the others)', () => {
+describe('a worker among bad neighbours (one bad brand or origin never holds up the others)', () => {
   const people = (prefix: string, count: number) =>
     Array.from({ length: count }, (_, index) => `${prefix}${index}@example.com`);
   const { publicKey: vapid, privateKey } = webPush.generateVAPIDKeys();

@@ -21,7 +21,7 @@ interface Login {
 }
 
 for (const kind of ['postgresql', 'pglite'] as const) {
-  describe(`application preferences (${kind}; specification, "Per-application preferences")`, () => {
+  describe(`application preferences (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;
     let root: Rest;

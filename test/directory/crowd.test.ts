@@ -77,7 +77,7 @@ describe('when everybody comes to work', () => {
   }, 60_000);
 });
 
-describe('activity across instances (specification, rule 4)', () => {
+describe('activity across instances', () => {
   let storage: TestStorage;
   let clock: ReturnType<typeof movableClock>;
   let instances: RunningUsher[];

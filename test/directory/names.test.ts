@@ -69,7 +69,7 @@ function profilesOn(database: Database, names: NameDirectory | null, now: () => 
 const BY = { requestId: 'r', signal: new AbortController().signal };
 const NOW = Date.UTC(2026, 0, 1, 10, 0, 0);
 
-describe('names and the identity provider (specification, rule 1)', () => {
+describe('names and the identity provider', () => {
   const fixture = useDatabase('postgresql');
   let directory: FakeDirectory;
   let now = NOW;
@@ -303,7 +303,7 @@ const source: fc.Arbitrary<Source> = fc.oneof(
 );
 
 for (const kind of ['postgresql', 'pglite'] as const) {
-  describe(`the newest source of names wins (${kind}; specification, rules 2 to 5)`, () => {
+  describe(`the newest source of names wins (${kind})`, () => {
     const fixture = useDatabase(kind);
     let people = 0;
     beforeAll(() => prepareBrands(fixture.database));

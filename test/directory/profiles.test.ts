@@ -13,7 +13,7 @@ admins: [nora@example.com]
 `;
 
 for (const kind of ['postgresql', 'pglite'] as const) {
-  describe(`profiles (${kind}; specification, "User profile", "Profile synchronization")`, () => {
+  describe(`profiles (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;
     let brand: string;

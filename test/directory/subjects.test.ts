@@ -32,7 +32,7 @@ const DOORS: readonly [string, (rest: Rest) => Promise<RestAnswer>][] = [
   ],
 ];
 
-describe.each([true, false])('one account an address (contract 4; auth.bindSubject: %s)', (bound) => {
+describe.each([true, false])('one account an address (auth.bindSubject: %s)', (bound) => {
   let storage: TestStorage;
   let usher: RunningUsher;
 

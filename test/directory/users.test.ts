@@ -5,7 +5,7 @@ import { administratorCases } from './administrators.cases.ts';
 import { emails, Registry } from './registry.ts';
 
 for (const kind of ['postgresql', 'pglite'] as const) {
-  describe(`people and administrators (${kind}; contract 4, 5)`, () => {
+  describe(`people and administrators (${kind})`, () => {
     let registry: Registry;
     const who = (name: string) => registry.who(name);
     const audits = (action: string) => registry.audits(action);

@@ -9,7 +9,7 @@ import { type RunningUsher, startUsher } from '../support/usher.ts';
 
 /**
  * Question hygiene: the wide question is allowed, the one about this record is denied. However a question about the record is
- * garbled, it must never be answered as the wide one. (Contract 3, "Strict questions".)
+ * garbled, it must never be answered as the wide one. (docs/reference/decisions.md#strict-questions.)
  */
 const MANIFEST = `
 application: { code: billing, name: Billing }
@@ -132,7 +132,7 @@ function garbledMessages(): Uint8Array[] {
   return out;
 }
 
-describe('question hygiene on six doors (contract 3)', () => {
+describe('question hygiene on six doors', () => {
   let storage: TestStorage;
   let usher: RunningUsher;
   let grpc: Client;

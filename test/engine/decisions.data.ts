@@ -1,6 +1,6 @@
 /**
- * Decisions as data. Each case cites what it follows: `S` the specification's "Permission evaluation" and "Access level rules",
- * `C` contract 3. `given` holds on to one user (u@example.com), one application (shop) and one resource (order 7).
+ * Decisions as data. Each case cites what it follows in docs/reference/decisions.md: `S` the six rules and levels,
+ * `C` everything else. `given` holds on to one user (u@example.com), one application (shop) and one resource (order 7).
  */
 
 export interface Given {

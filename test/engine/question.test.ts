@@ -75,7 +75,7 @@ describe('a question is normalised', () => {
   });
 });
 
-describe('missing, too long, control characters, lone surrogates: 400 with every field named (contract 3)', () => {
+describe('missing, too long, control characters, lone surrogates: 400 with every field named', () => {
   const BAD = {
     missing: '',
     'a control character': 'a\u0000b',

@@ -215,7 +215,7 @@ export async function ask(
   };
 }
 
-/** What an error answer looks like, whole: the one shape of contract 2. */
+/** What an error answer looks like, whole: the one shape of docs/reference/http.md#error-bodies. */
 export function errorShape(status: number, code: string, reason?: string): Record<string, unknown> {
   const details = reason === undefined ? {} : { details: expect.objectContaining({ code: reason }) };
   const json = { success: false, code, message: expect.any(String), requestId: expect.any(String), ...details };

@@ -33,7 +33,7 @@ const people = {
   nobody: NOBODY,
 };
 
-// The application `auth` as contract 5 seeds it.
+// The application `auth` as docs/reference/administration.md#the-systems-own-records says.
 const world = useWorld({
   fill: (facts) => {
     for (const app of ['auth', 'crm', 'shop']) facts.application(app);
@@ -107,7 +107,7 @@ const view = applicationLevel('view') as Guard<never>;
 const edit = applicationLevel('edit') as Guard<never>;
 const delegated = applicationLevel('edit', { delegated: true }) as Guard<never>;
 
-describe('panel levels (specification, "Panel scoping"; contract 5)', () => {
+describe('panel levels', () => {
   test('view of an application', async () => {
     const allowed: Person[] = ['root', 'crmAdmin', 'authAdmin', 'panelAdmin', 'panelViewer', 'crmManager', 'crmViewer'];
     await expectOnly(view, allowed, 'NO_APPLICATION_LEVEL', 'crm');

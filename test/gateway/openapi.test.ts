@@ -134,7 +134,7 @@ describe('the document', () => {
   });
 
   test('bodies refuse unknown fields in the document too', () => {
-    // Bodies that the identity provider makes are read leniently (contract 3).
+    // Bodies that the identity provider makes are read leniently (docs/reference/decisions.md#strict-questions).
     const lenient = ['/api/idp/webhook', '/api/idp/notifications/email'];
     for (const { path, body } of routes.filter((route) => !lenient.includes(route.path))) {
       if (body?.schema) expect([path, body.describe('application/json').additionalProperties]).toEqual([path, false]);

@@ -20,7 +20,7 @@ async function mine(path: string, body: unknown, email = 'jana@example.com'): Pr
   return ask(`${world.url}/api/profile/me/check${path}`, { body, headers: { authorization } });
 }
 
-describe('user-scoped checks (specification): the user comes from the token only', () => {
+describe('user-scoped checks: the user comes from the token only', () => {
   test('check is the bare {allowed}', async () => {
     const reply = await mine('', { app: 'shop', permission: 'pages', accessLevel: 'view' });
     expect(reply).toMatchObject({ status: 200 });

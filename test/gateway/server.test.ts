@@ -71,7 +71,7 @@ describe('metrics in production', () => {
 describe('metrics outside production', () => {
   const world = useWorld();
 
-  test('need no key, and take no wrong one (contract 3)', async () => {
+  test('need no key, and take no wrong one', async () => {
     const at = (headers: Record<string, string>) => ask(`${world.url}/metrics`, { headers });
     expect((await at({})).status).toBe(200);
     expect((await at({ 'x-internal-api-key': METRICS_KEY })).status).toBe(200);

@@ -21,7 +21,7 @@ function route(method: Method, path: `/${string}`): Route {
   });
 }
 
-// The specification's own neighbours, where a literal and a parameter meet.
+// Documented neighbours, where a literal and a parameter meet.
 const tree = new UrlTree([
   route('get', '/api/profile/:email'),
   route('get', '/api/profile/me'),

@@ -13,7 +13,7 @@ import { call, closeDoors, encodeCheck, openClient, openDoor, openRaw, QUESTION,
 afterEach(closeDoors);
 
 describe('Check', () => {
-  // What is held, what is asked for, whether that is allowed (specification, "Access level rules"; contract 3).
+  // What is held, what is asked for, whether that is allowed (docs/reference/decisions.md#levels).
   test.each([
     ['edit', AccessLevel.UNSPECIFIED, true, AccessLevel.EDIT, DecisionSource.ROLE],
     ['edit', AccessLevel.VIEW, true, AccessLevel.EDIT, DecisionSource.ROLE],
@@ -82,7 +82,7 @@ describe('Check', () => {
     expect(door.engine.asked.at(-1)).toMatchObject({ method: 'check', options: { minRevision: { number: 9 } } });
   });
 
-  // Contract 3: malformed, as distinct from missing or too long: denied, before cache and database.
+  // docs/reference/decisions.md#strict-questions: malformed, as distinct from missing or too long: denied, before cache and database.
   test.each([
     ['an address that is none', { email: 'kim' }],
     ['an address that is not ASCII', { email: '\u212Aim@example.com' }],

@@ -27,7 +27,7 @@ function outcome(call: () => { name: string } | null): string | null {
   }
 }
 
-describe('entries (contract 4, internal keys)', () => {
+describe('entries', () => {
   test.each<[string, string[], RegExp]>([
     ['one colon', ['a:b'], /entry 1 must be a key, or name/],
     ['unknown scope', [`billing:check+admin:${SECRET}`], /entry 1 has a scope that is none of check, notify/],

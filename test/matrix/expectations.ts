@@ -1,5 +1,5 @@
 /**
- * Who may call what, as a table (specification, "Authentication"; contract 4, 5): for each guard the callers that it lets through,
+ * Who may call what, as a table (docs/reference/administration.md#guards): for each guard the callers that it lets through,
  * written from the contract's words and not from the guard. A guard that is not in it has no expectations, and fails.
  */
 import type { Route } from '../../src/gateway/route/route.ts';
@@ -153,7 +153,7 @@ export const NO_WRITES: ReadonlySet<string> = new Set([
   'POST /api/admin/brands/:id/test-email',
 ]);
 
-/** Whether a refusal by this route's guard must leave a record (contract 5): a write by administrators. */
+/** Whether a refusal by this route's guard must leave a record (docs/reference/administration.md#audit): a write by administrators. */
 export function isAdministrativeWrite(route: Route): boolean {
   const administrators = ['superAdmin', 'applicationLevel', 'managerOfAll'].includes(route.guard.kind);
   return administrators && route.method !== 'get' && !NO_WRITES.has(nameOf(route));

@@ -18,7 +18,7 @@ import {
 /**
  * The authorisation matrix: every route, made from the route values, by every kind of caller. Each request holds a parameter
  * that no route knows, so that whoever passes the guard is told so (400) and nothing is done: what a guard says comes before
- * (contract 2). Whether writes decide again in their own transaction is asked in the suites of the features.
+ * (docs/reference/http.md#order-of-checks). Whether writes decide again in their own transaction is asked in the suites of the features.
  */
 const MINE = `
 application: { code: mine, name: Mine }

@@ -7,7 +7,7 @@ import { chooseVariant } from '../../src/notifications/variant.ts';
 const BOTH = [false, true];
 const CHOICES = [null, false, true];
 
-describe('channels (contract 6): every combination, against the words of the contract', () => {
+describe('channels: every combination, against the words of the reference', () => {
   // "E-mail goes out when the type's emailEnabled, the user's email switch and the application switch are on; push likewise and
   // when a subscription exists." "For types with userCanDisable = false the switches are the type's own defaults; the application's
   // switch does not count for them."
@@ -43,7 +43,7 @@ describe('channels (contract 6): every combination, against the words of the con
   });
 });
 
-describe('the variant for a reader (contract 6)', () => {
+describe('the variant for a reader', () => {
   const fallbacks = new Map([
     ['sk', 'cs'],
     ['cs', 'en'],

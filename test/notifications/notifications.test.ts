@@ -12,7 +12,7 @@ const LOG = '/api/applications/billing/notifications';
 const INBOX = '/api/profile/me/notifications/inbox';
 
 for (const kind of ['postgresql', 'pglite'] as const) {
-  describe(`notifications (${kind}; contract 6)`, () => {
+  describe(`notifications (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;
     let root: Rest;

@@ -77,7 +77,7 @@ describe('a call of render that ends early', () => {
   });
 });
 
-describe('templates (contract 6)', () => {
+describe('templates', () => {
   test('escape in HTML, and nowhere else', async () => {
     const value = `<b>"Tom" & 'Jerry'</b>`;
     const all = {

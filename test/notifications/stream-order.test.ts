@@ -68,7 +68,7 @@ class Instances {
 
 const step = fc.record({ what: fc.constantFrom('begin', 'begin', 'close', 'hear', 'hear', 'hear'), index: fc.nat(50) });
 
-describe('streams of one user over instances (contract 6: an eleventh ends the oldest)', () => {
+describe('streams of one user over instances (an eleventh ends the oldest)', () => {
   test('however late each hears, in the end the newest are open, as many as may be', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {

@@ -99,7 +99,7 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 for (const kind of ['postgresql', 'pglite'] as const) {
-  describe(`the stream of notifications (${kind}; contract 6)`, () => {
+  describe(`the stream of notifications (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;
     /** Another instance on the same database; PGlite has one. */

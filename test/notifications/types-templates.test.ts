@@ -6,7 +6,7 @@ import { deliveriesOf, MANIFEST, OTHER, sendBySystem, typeId } from './support.t
 const TYPES = '/api/applications/billing/notification-types';
 const TEMPLATES = '/api/applications/billing/templates';
 
-describe('types and templates of an application (contract 5, 6)', () => {
+describe('types and templates of an application', () => {
   const registry = useRegistry('postgresql', [MANIFEST, OTHER]);
   const { root } = registry;
   const nora = registry.as('nora');

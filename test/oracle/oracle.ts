@@ -1,5 +1,5 @@
 /**
- * The right answer, from the words of the specification ("Permission evaluation", "Access level rules") and of contract 3,
+ * The right answer, from the words of docs/reference/decisions.md,
  * told over plain lists of rows: every rule that matches makes a claim, and the claim of the lowest number wins.
  * On purpose nothing here comes from src, and nothing is shaped as it is there.
  */

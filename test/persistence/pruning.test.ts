@@ -12,7 +12,7 @@ async function run<T>(database: Database, work: Parameters<Database['change']>[0
   return (await database.change(work)).result as T;
 }
 
-forEachDatabase('what is kept for 24 hours (contract 5, 8)', (fixture) => {
+forEachDatabase('what is kept for 24 hours', (fixture) => {
   test('an event counts once, again after 24 hours, and of each source by itself', async () => {
     const claim = (source: 'application-event' | 'webhook') =>
       run<boolean>(fixture.database, async (tx) => ({ result: await claimEvent(tx, source, 'k'), scopes: [] }));

@@ -17,7 +17,7 @@ import { INPUTS, messages, varint } from './messages.ts';
 /**
  * The codec by hand against protobuf-es and protovalidate (docs/adr/0003): the same questions out of the same bytes, the
  * same refusals, the same answers. Two things are refused beyond what they refuse: fields unknown to the schema
- * (contract 3), and known ones of another wire type, which protobuf-es misreads instead of taking them for unknown.
+ * (docs/reference/decisions.md#strict-questions), and known ones of another wire type, which protobuf-es misreads instead of taking them for unknown.
  */
 
 const validator = createValidator();

@@ -215,7 +215,7 @@ describe('keys', () => {
     expect(collides(questionKey)).toBe(false);
   });
 
-  test('made of all fields in the order of the specification', () => {
+  test('made of all fields in the documented order', () => {
     fc.assert(
       fc.property(question, (q) => expect(questionKey(q)).toBe(joined(q))),
       RUNS,

@@ -24,7 +24,7 @@ const label = of('abcXYZ019', 1, 20);
 const address = fc.tuple(local, fc.array(label, { minLength: 1, maxLength: 4 })).map(([l, h]) => `${l}@${h.join('.')}`);
 const space = of(' \t\n\r\f\v', 0, 3);
 
-describe('e-mail addresses (contract 1)', () => {
+describe('e-mail addresses', () => {
   test('a valid one loses surrounding white space and its capitals, nothing else, and is then its own normal form', () => {
     fc.assert(
       fc.property(address, space, space, (email, before, after) => {

@@ -71,7 +71,7 @@ function know(world: World, jwt = true): void {
   });
 }
 
-describe('login for development (specification, "GET /api/idp/login"; contract 8)', () => {
+describe('login for development', () => {
   const world = useWorld({ env });
   let known = false;
   beforeEach(() => {

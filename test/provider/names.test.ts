@@ -3,7 +3,7 @@ import { useWorld } from './fixture.ts';
 
 const ME = '/api/profile/me';
 
-describe('names go to the provider first (specification, "Profile synchronization")', () => {
+describe('names go to the provider first', () => {
   const world = useWorld();
   const profile = { givenName: 'Admin', familyName: 'Istrator', displayName: 'Admin I.' };
 

@@ -9,7 +9,7 @@ import { BRAND_KEY, useWorld } from './fixture.ts';
 const PATH = '/api/idp/admin/notification-provider';
 
 for (const kind of ['postgresql', 'pglite'] as const) {
-  describe(`the notification provider (${kind}; specification, "Identity provider integration")`, () => {
+  describe(`the notification provider (${kind})`, () => {
     const world = useWorld({ kind });
 
     const stored = async (): Promise<{ providerId: string; signingKey: string } | undefined> => {

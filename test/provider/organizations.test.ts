@@ -34,7 +34,7 @@ class Logos {
 }
 
 for (const kind of ['postgresql', 'pglite'] as const) {
-  describe(`organizations of the provider (${kind}; contract 8)`, () => {
+  describe(`organizations of the provider (${kind})`, () => {
     const world = useWorld({ kind });
     const logos = new Logos();
     beforeAll(() => logos.start());

@@ -5,7 +5,7 @@ const PATH = '/api/internal/auth/registration-locale';
 const KEY = 'a-key-of-the-login-component';
 
 for (const kind of ['postgresql', 'pglite'] as const) {
-  describe(`registration locale (${kind}; specification, "Registration locale"; contract 8)`, () => {
+  describe(`registration locale (${kind})`, () => {
     const world = useWorld({
       kind,
       env: () => ({ INTERNAL_API_KEY: `login:profile:${KEY},shop:check:a-key-of-the-shop-backend` }),

@@ -67,7 +67,7 @@ assignments: [{ email: ${email}, roles: [reader] }]
 const options = { env: () => ({ IDP_ORG_TO_APP: '{"100":"billing","200":"nowhere"}' }) };
 
 for (const kind of ['postgresql', 'pglite'] as const) {
-  describe(`the webhook (${kind}; specification, "Events"; contract 8)`, () => {
+  describe(`the webhook (${kind})`, () => {
     const world = useWorld({ kind, ...options });
 
     test('who does not know a secret learns nothing; each of several is good', async () => {

@@ -6,7 +6,7 @@ import { byCode, type Fault, type Manifest } from './format.ts';
 import { readManifest } from './read.ts';
 import { readSource } from './source.ts';
 
-/** One thing wrong, as the answer lists it (contract 2, `details.issues`), with its place in the text. */
+/** One thing wrong, as the answer lists it (docs/reference/http.md#error-bodies, `details.issues`), with its place in the text. */
 export interface ManifestIssue {
   path: string;
   message: string;

@@ -135,7 +135,7 @@ function sorted<T extends { code: string }>(records: Iterable<T>): T[] {
   return [...records].sort((a, b) => byCode(a.code, b.code));
 }
 
-/** As the panel lists them (contract 3): by group, those without one last, then by code. */
+/** As the panel lists them (docs/reference/decisions.md#bulk-and-effective): by group, those without one last, then by code. */
 function byGroup(a: ManifestPermission, b: ManifestPermission): number {
   if (a.groupName === b.groupName) return byCode(a.code, b.code);
   if (a.groupName === null || b.groupName === null) return a.groupName === null ? 1 : -1;

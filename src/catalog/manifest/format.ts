@@ -1,5 +1,5 @@
 /**
- * What a manifest says: one application, as plain data. (Contract 11.)
+ * What a manifest says: one application, as plain data. (docs/reference/command-line.md#manifests.)
  *
  * - A section that is absent is left alone, with `prune` too. An empty one (`admins: []`) names nothing.
  * - A record that is named is described whole: an optional field that is absent has its default. A role's `permissions`
@@ -135,7 +135,7 @@ export interface PlainMap {
 /** Where in the manifest: keys and indexes from the root. */
 export type Path = readonly (string | number)[];
 
-/** One thing wrong with a manifest. `code` is the precise reason of contract 2, where there is one. */
+/** One thing wrong with a manifest. `code` is the precise reason, where there is one (docs/reference/errors.md#reasons). */
 export interface Fault {
   path: Path;
   message: string;
@@ -154,7 +154,7 @@ export class ManifestFaults extends Error {
   }
 }
 
-/** By UTF-16 code units: the order of everything that is listed (contract 3). */
+/** By UTF-16 code units: the order of everything that is listed (docs/reference/decisions.md#bulk-and-effective). */
 export function byCode(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,5 +1,5 @@
 /**
- * Manifests: a whole application as one text, applied in one transaction, and written out again. (Contract 11.)
+ * Manifests: a whole application as one text, applied in one transaction, and written out again. (docs/reference/command-line.md#manifests.)
  */
 
 import { superAdmin } from '../../administration/administer.ts';

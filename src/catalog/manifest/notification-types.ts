@@ -13,10 +13,10 @@ export interface NotificationTypePlan {
   removed: readonly string[];
 }
 
-/** What every application has (specification, "Notification type"): an application is made with it. */
+/** What every application has (docs/reference/notifications.md#types): an application is made with it. */
 const GENERIC = 'generic';
 
-/** What a system type of the panel's own application always is (specification, "Default seed"). */
+/** What a system type of the panel's own application always is (docs/reference/administration.md#the-systems-own-records). */
 const FIXED = ['emailEnabled', 'pushEnabled', 'userCanDisable', 'selfServiceEnabled'] as const;
 
 /** Compares. With prune what the section does not name goes, but for `generic` and system types: those stay. */
@@ -77,7 +77,7 @@ function checkFixed(
   }
 }
 
-/** No type goes that templates or notifications are of (contract 2: TYPE_IN_USE). */
+/** No type goes that templates or notifications are of (docs/reference/errors.md#reasons: TYPE_IN_USE). */
 export function checkTypesInUse(used: ReadonlySet<string>, { removed }: NotificationTypePlan, faults: Faults): void {
   for (const code of removed) {
     if (!used.has(code)) continue;

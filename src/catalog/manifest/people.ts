@@ -170,7 +170,7 @@ function resolve(
   return faults.list.length === known ? after : null;
 }
 
-/** Nothing that is referred to before and after may change its type or go (contract 2: TYPE_IN_USE, ENTITY_IN_USE). */
+/** Nothing that is referred to before and after may change its type or go (docs/reference/errors.md#reasons: TYPE_IN_USE, ENTITY_IN_USE). */
 function checkUse(
   overrides: Steps<'override'>,
   usage: Usage,

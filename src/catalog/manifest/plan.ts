@@ -18,7 +18,7 @@ export interface Plan {
   summary: Summary;
 }
 
-/** What the endpoint answers (contract 11), with what was asked and what a removal of assignments amounts to. */
+/** What the endpoint answers (docs/reference/command-line.md#manifests), with what was asked and what a removal of assignments amounts to. */
 export interface ShownPlan {
   application: string;
   dryRun: boolean;

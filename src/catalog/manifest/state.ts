@@ -55,7 +55,7 @@ export function overrideKey(o: Pick<Override, 'email' | 'permission' | 'resource
   return `${o.email}:${o.permission}:${o.resourceType}:${o.resourceId}`;
 }
 
-/** What a grant without a level amounts to (contract 3, rule 4). */
+/** What a grant without a level amounts to (docs/reference/decisions.md#levels, rule 4). */
 export function highestLevel(type: PermissionType): AccessLevel {
   return type === 'tiered' ? 'edit' : 'allowed';
 }

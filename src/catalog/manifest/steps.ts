@@ -56,7 +56,7 @@ export interface Summary {
   keep: number;
 }
 
-/** A step as answers and audit records show it (contract 11). */
+/** A step as answers and audit records show it (docs/reference/command-line.md#manifests). */
 export interface Change {
   action: Action;
   kind: Kind;

@@ -1,5 +1,5 @@
 /**
- * Connect and gRPC-Web for usher.permission.v1.PermissionService (contract 9): for languages and networks without HTTP/2. Slower
+ * Connect and gRPC-Web for usher.permission.v1.PermissionService (docs/reference/service.md#rpc): for languages and networks without HTTP/2. Slower
  * than the gRPC port by five times. Only POST: as GET the e-mail address would stand in URLs and logs.
  */
 
@@ -178,7 +178,7 @@ function encodingOf(media: RpcMedia): string {
   return RPC_MEDIA[media].framed ? 'grpc-encoding' : 'content-encoding';
 }
 
-/** A timeout that is none: Connect would refuse it without a reason (contract 2). */
+/** A timeout that is none: Connect would refuse it without a reason (docs/reference/http.md#limits). */
 function timeoutFault(exchange: Exchange, media: RpcMedia): UsherError | null {
   const { name, form } = timeoutOf(media);
   const value = exchange.header(name);

@@ -1,4 +1,4 @@
-/** RPC messages before Connect sees them, and errors as Connect writes them: one meaning with REST and gRPC (contract 2, 3). */
+/** RPC messages before Connect sees them, and errors as Connect writes them: one meaning with REST and gRPC (docs/reference/http.md#error-bodies). */
 
 import { type DescMessage, fromJson, type JsonValue } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';

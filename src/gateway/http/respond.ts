@@ -1,4 +1,4 @@
-/** Writing an answer: payloads through their envelope, errors in the one error shape (contract 2). */
+/** Writing an answer: payloads through their envelope, errors in the one error shape (docs/reference/http.md#error-bodies). */
 
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
@@ -223,7 +223,7 @@ export class AnswerWriter {
   }
 }
 
-/** The body of an error. 503 is UNAVAILABLE on this door, also for a deadline (contract 2: code by status). */
+/** The body of an error. 503 is UNAVAILABLE on this door, also for a deadline (docs/reference/http.md#error-bodies: code by status). */
 export function errorBody(error: UsherError, requestId: string): ErrorBody {
   return {
     success: false,

@@ -80,7 +80,7 @@ export function securityHeaders(site: Site): { headers: readonly string[]; polic
 
 /**
  * Key surfaces are for backends: a page that talks to them would hold a key, or would be somebody else's page talking to a
- * development server that needs none. Throws BROWSER_NOT_ALLOWED for any `Origin` but our own (contract 4).
+ * development server that needs none. Throws BROWSER_NOT_ALLOWED for any `Origin` but our own (docs/reference/callers.md#internal-keys).
  */
 export function refuseBrowser(site: Site, exchange: Exchange): void {
   const origin = exchange.header('origin');

@@ -1,4 +1,4 @@
-/** Requests a minute and caller, kept in memory (contract 2: `http.rateLimit`, none by default). */
+/** Requests a minute and caller, kept in memory (docs/reference/http.md#limits: `http.rateLimit`, none by default). */
 
 import { UsherError } from '../../base/errors.ts';
 import { onDemand } from '../../base/lazy.ts';

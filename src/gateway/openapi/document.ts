@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, made from the values that serve (contract 9): what is not mounted is not in it. */
+/** The OpenAPI 3.1 document, made from the values that serve (docs/reference/service.md#documents): what is not mounted is not in it. */
 
 import { stringify } from 'yaml';
 import { z } from 'zod';

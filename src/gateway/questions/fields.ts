@@ -1,4 +1,4 @@
-/** Questions as REST bodies, and decisions as REST answers (specification, "Permission evaluation"; contract 3). */
+/** Questions as REST bodies, and decisions as REST answers (docs/reference/decisions.md#strict-questions). */
 
 import { z } from 'zod';
 import { LIMITS } from '../../base/grammar.ts';

@@ -22,7 +22,7 @@ export interface BodyFormat<T> {
   readonly schema?: z.ZodType<T>;
 }
 
-/** A JSON body of that schema. `z.strictObject` only: an unknown field is never passed over (contract 2). */
+/** A JSON body of that schema. `z.strictObject` only: an unknown field is never passed over (docs/reference/http.md#bodies). */
 export function json<S extends z.ZodType>(schema: S, limit: BodyLimit = 'record'): BodyFormat<z.output<S>> {
   return {
     media: ['application/json'],

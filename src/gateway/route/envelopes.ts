@@ -1,5 +1,5 @@
 /**
- * How an answer is written, as values: a route names its envelope, no handler ever asks which one it is (contract 2).
+ * How an answer is written, as values: a route names its envelope, no handler ever asks which one it is (docs/reference/http.md#envelopes).
  * A new content type is a new value of one of these shapes, not a branch somewhere.
  */
 
@@ -8,7 +8,7 @@ import type { UsherError } from '../../base/errors.ts';
 /** A JSON Schema, as OpenAPI 3.1 takes it. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** The body of every error (contract 2). */
+/** The body of every error (docs/reference/http.md#error-bodies). */
 export interface ErrorBody {
   success: false;
   code: string;
@@ -151,7 +151,7 @@ export function pageAndData(
 }
 
 /**
- * `successData`, and for who accepts `application/x-ndjson` lines of `{progress: {done, total}}` before it (contract 5:
+ * `successData`, and for who accepts `application/x-ndjson` lines of `{progress: {done, total}}` before it (docs/reference/command-line.md#manifests:
  * manifests). The handler reports progress in either case. The last line is the answer, or the error body when the
  * operation failed after the first line had gone out with status 200.
  */

@@ -1,4 +1,4 @@
-/** Fields that many bodies and paths share, by the grammar that all doors use (contract 1). */
+/** Fields that many bodies and paths share, by the grammar that all doors use (docs/reference/names.md). */
 
 import { z } from 'zod';
 import {
@@ -115,7 +115,7 @@ export function line(max: number) {
     .refine((value) => !hasForbiddenCharacters(value), 'must be one line, without control characters');
 }
 
-/** A URL that may be stored; `http` outside production only (contract 1). */
+/** A URL that may be stored; `http` outside production only (docs/reference/names.md#urls). */
 export function storableUrl(allowHttp: boolean) {
   return z
     .string()
@@ -130,7 +130,7 @@ export const description = text(2000).nullable();
 
 export const languageCode = z.string().refine(isLanguageCode, `must be ${RULES.language}`);
 export const timeZone = z.string().refine(isTimeZone, `must be ${RULES.timeZone}`);
-/** A read-only field of a record: it may come back in a PUT, and is ignored (contract 2). */
+/** A read-only field of a record: it may come back in a PUT, and is ignored (docs/reference/http.md#bodies). */
 export const readOnly = z.unknown().optional();
 
 export const timestamp = z.iso.datetime();

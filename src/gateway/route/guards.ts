@@ -1,6 +1,6 @@
 /**
  * Who may call a route, as values. A guard decides before the body is read; it documents itself in OpenAPI and can be
- * enumerated, so that the authorisation matrix is made from the routes. (Contract 2, 4, 5.)
+ * enumerated, so that the authorisation matrix is made from the routes. (docs/reference/administration.md#guards.)
  *
  * Guards ask the cached engine. For reads that is the decision. For administrative writes it is the first gate only:
  * the write decides again on rows of its own transaction, so a revoked administrator's next write fails.
@@ -47,7 +47,7 @@ export interface Guard<C> {
   readonly alternative?: 'internalKey';
   /** What it refuses with. */
   readonly errors: readonly (Reason | ErrorCode)[];
-  /** Key surfaces are not for browsers: an `Origin` other than publicUrl's is refused (contract 4). */
+  /** Key surfaces are not for browsers: an `Origin` other than publicUrl's is refused (docs/reference/callers.md#internal-keys). */
   readonly browsers: boolean;
   /** The same for callers of one kind, where a guard lets several kinds in. */
   refusesBrowsers?(caller: C): boolean;
@@ -91,7 +91,7 @@ export function bringsSecret(request: Pick<GuardRequest, 'header'>): boolean {
   return request.header(KEY_HEADER) !== undefined || request.header(WEBHOOK_HEADER) !== undefined;
 }
 
-/** A backend with an internal API key of that scope; nobody in particular where none is configured (contract 3). */
+/** A backend with an internal API key of that scope; nobody in particular where none is configured (docs/reference/callers.md#internal-keys). */
 export function key(scope: KeyScope): Guard<KeyHolder | null> {
   return {
     kind: 'key',
@@ -106,7 +106,7 @@ export function key(scope: KeyScope): Guard<KeyHolder | null> {
   };
 }
 
-/** Anybody; but whoever sends an internal API key is judged by it: a wrong one is 401 even where none is needed (contract 3). */
+/** Anybody; but whoever sends an internal API key is judged by it: a wrong one is 401 even where none is needed (docs/reference/callers.md#internal-keys). */
 export function keyIfSent(scope: KeyScope): Guard<KeyHolder | null> {
   return {
     ...open,
@@ -165,7 +165,7 @@ const bearer = {
   actor: userActor,
 } satisfies Partial<Guard<Caller>>;
 
-/** A user by bearer token, active or not: only for checks, which answer an inactive user "denied" (contract 2). */
+/** A user by bearer token, active or not: only for checks, which answer an inactive user "denied" (docs/reference/callers.md#active-and-inactive). */
 export const signedInEvenInactive: Guard<Caller> = {
   kind: 'signedIn',
   name: 'signedInEvenInactive',
@@ -217,7 +217,7 @@ export const superAdmin: Guard<Caller> = {
   },
 };
 
-/** A SuperAdmin, or an active user who may enter the panel: reads what the panel's users share (contract 5, brands). */
+/** A SuperAdmin, or an active user who may enter the panel: reads what the panel's users share (docs/reference/administration.md#panel-levels, brands). */
 export const panelEntry: Guard<Caller> = {
   kind: 'panelEntry',
   name: 'panelEntry',
@@ -232,7 +232,7 @@ export const panelEntry: Guard<Caller> = {
 };
 
 /**
- * Who administers anything: a SuperAdmin, an AppAdmin of any application, or a user who may enter the panel (contract 5). What
+ * Who administers anything: a SuperAdmin, an AppAdmin of any application, or a user who may enter the panel (docs/reference/administration.md#panel-levels). What
  * the answer may hold beyond that is the handler's to decide.
  */
 export const anyAdministrator: Guard<Caller> = {
@@ -253,7 +253,7 @@ export const anyAdministrator: Guard<Caller> = {
  * Who administers the application that the path names: a SuperAdmin, its AppAdmin, or a user with `panel.access` and
  * `applications.manage` of that level on it. An unknown application is forbidden like a foreign one; a SuperAdmin
  * passes, and the handler answers 404. In `auth` itself writes are for SuperAdmins, but for the few routes that say
- * `delegated` (contract 5): user roles and overrides, which their transaction limits further.
+ * `delegated` (docs/reference/administration.md#guards): user roles and overrides, which their transaction limits further.
  */
 export function applicationLevel(
   level: 'view' | 'edit',

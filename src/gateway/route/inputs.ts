@@ -1,4 +1,4 @@
-/** Paths and queries as checked values, and zod's findings as issues (contract 2: VALIDATION_FAILED). */
+/** Paths and queries as checked values, and zod's findings as issues (docs/reference/errors.md#reasons: VALIDATION_FAILED). */
 
 import type { z } from 'zod';
 import { type Issue, validationFailed } from '../../base/errors.ts';

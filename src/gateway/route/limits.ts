@@ -1,4 +1,4 @@
-/** Every limit of the gateway by name (contract 2): node:http's own defaults are unbounded or too generous. */
+/** Every limit of the gateway by name (docs/reference/http.md#limits): node:http's own defaults are unbounded or too generous. */
 
 /** Bytes of a request body, by what the route takes. A body of one byte more is 413. */
 export const BODY_LIMIT = {

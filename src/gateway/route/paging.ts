@@ -1,5 +1,5 @@
 /**
- * Pages of long lists (contract 2): `?limit=` and an opaque `?cursor=`, and `page: {nextCursor}` beside the payload. A cursor
+ * Pages of long lists (docs/reference/http.md#lists): `?limit=` and an opaque `?cursor=`, and `page: {nextCursor}` beside the payload. A cursor
  * names the list that it is of and the id it goes on behind; both are checked, and the id is only ever bound as a parameter.
  * A page may hold fewer than the limit, even nothing: only `nextCursor: null` ends a list.
  */

@@ -1,4 +1,4 @@
-/** SuperAdmins, and who administers a single application (contract 5). */
+/** SuperAdmins, and who administers a single application (docs/reference/administration.md#application-administrators). */
 
 import { z } from 'zod';
 import type { SuperadminRow } from '../../directory/superadmins.ts';

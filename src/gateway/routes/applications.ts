@@ -1,4 +1,4 @@
-/** The registry of applications (specification, "Applications"; contract 5). */
+/** The registry of applications (docs/reference/administration.md#applications). */
 
 import { z } from 'zod';
 import type { ApplicationRecord } from '../../catalog/applications.ts';

@@ -1,4 +1,4 @@
-/** Which roles people hold (contract 5). */
+/** Which roles people hold (docs/reference/administration.md#assignments). */
 
 import { z } from 'zod';
 import type { AssignedRole, HolderRow, WantedRoles } from '../../catalog/assignments.ts';

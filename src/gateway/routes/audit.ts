@@ -1,4 +1,4 @@
-/** Who changed what (contract 5). */
+/** Who changed what (docs/reference/administration.md#audit). */
 
 import { z } from 'zod';
 import type { AuditFilter, AuditRow } from '../../administration/audit-log.ts';

@@ -1,4 +1,4 @@
-/** Brands (contract 5, 7). */
+/** Brands (docs/reference/brands.md). */
 
 import { z } from 'zod';
 import { isHostName, RULES } from '../../base/grammar.ts';

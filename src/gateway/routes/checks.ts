@@ -1,4 +1,4 @@
-/** Permission checks of backends (specification, "Internal permission checks"; contract 3). */
+/** Permission checks of backends (docs/reference/decisions.md#doors). */
 
 import { z } from 'zod';
 import { askBulk, askCheck, askEffective } from '../questions/ask.ts';

@@ -1,4 +1,4 @@
-/** The document of all routes, for programs and for people (contract 9). */
+/** The document of all routes, for programs and for people (docs/reference/service.md#documents). */
 
 import { z } from 'zod';
 import type { OpenApiDocument } from '../openapi/document.ts';

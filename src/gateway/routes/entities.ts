@@ -1,4 +1,4 @@
-/** The entity catalog of an application, and the records behind it (specification, "Applications"; contract 5). */
+/** The entity catalog of an application, and the records behind it (docs/reference/administration.md). */
 
 import { z } from 'zod';
 import { isStorableUrl, RULES } from '../../base/grammar.ts';

@@ -1,4 +1,4 @@
-/** The inbox of a signed-in user (specification, "Notification preferences and inbox"; contract 6). */
+/** The inbox of a signed-in user (docs/reference/notifications.md#inbox). */
 
 import { z } from 'zod';
 import type { InboxRow } from '../../notifications/inbox.ts';

@@ -1,4 +1,4 @@
-/** What backends and the identity provider's own editor tell about users, with an internal key (contract 5). */
+/** What backends and the identity provider's own editor tell about users, with an internal key (docs/reference/people.md#names). */
 
 import { z } from 'zod';
 import { successData } from '../route/envelopes.ts';

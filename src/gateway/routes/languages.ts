@@ -1,4 +1,4 @@
-/** The registry of languages (contract 5). */
+/** The registry of languages (docs/reference/administration.md#languages). */
 
 import { z } from 'zod';
 import { noContent, successData } from '../route/envelopes.ts';

@@ -1,4 +1,4 @@
-/** A whole application as one file (contract 11). */
+/** A whole application as one file (docs/reference/command-line.md#manifests). */
 
 import { z } from 'zod';
 import { UsherError } from '../../base/errors.ts';

@@ -1,4 +1,4 @@
-/** What users set in each application, and when they were there (specification, "Per-application preferences"). */
+/** What users set in each application, and when they were there (docs/reference/people.md#application-preferences). */
 
 import { z } from 'zod';
 import { existing } from '../../administration/administer.ts';

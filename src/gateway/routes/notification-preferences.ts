@@ -1,4 +1,4 @@
-/** What a signed-in user wants to be notified about (specification, "Notification preferences and inbox"). */
+/** What a signed-in user wants to be notified about (docs/reference/notifications.md#preferences). */
 
 import { z } from 'zod';
 import { codeResponse, successData } from '../route/envelopes.ts';

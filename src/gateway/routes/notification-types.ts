@@ -1,4 +1,4 @@
-/** Notification types of an application (specification, "Notification type"; contract 5, 6). */
+/** Notification types of an application (docs/reference/notifications.md#types). */
 
 import { z } from 'zod';
 import type { TypeRow } from '../../notifications/types.ts';

@@ -1,4 +1,4 @@
-/** Sends, by backends and by administrators, and their log (contract 5, 6). */
+/** Sends, by backends and by administrators, and their log (docs/reference/notifications.md#sends). */
 
 import { z } from 'zod';
 import { LIMITS } from '../../base/grammar.ts';

@@ -1,4 +1,4 @@
-/** What operators and their probes ask (contract 9). */
+/** What operators and their probes ask (docs/reference/service.md#health-and-metrics). */
 
 import { z } from 'zod';
 import { unavailable } from '../../base/errors.ts';

@@ -1,4 +1,4 @@
-/** What people may do with single records, whatever their roles say (contract 5). */
+/** What people may do with single records, whatever their roles say (docs/reference/administration.md#assignments). */
 
 import { z } from 'zod';
 import type { OverrideRow, PlacedOverrideRow } from '../../catalog/overrides.ts';

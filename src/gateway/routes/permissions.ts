@@ -1,4 +1,4 @@
-/** Permissions of an application (specification, "Permission"; contract 5). */
+/** Permissions of an application (docs/reference/administration.md#permissions-and-roles). */
 
 import { z } from 'zod';
 import type { Parent, PermissionRecord } from '../../catalog/permissions.ts';

@@ -1,5 +1,5 @@
 /**
- * Permission checks of a signed-in user about himself (specification, "User-scoped permission checks"): the user is taken
+ * Permission checks of a signed-in user about himself (docs/reference/decisions.md#doors): the user is taken
  * from the token only, so `email` is an unknown field. An inactive user is answered: everything is denied.
  */
 

@@ -1,4 +1,4 @@
-/** Who somebody is (specification, "Profile"): one's own record, and that of others for administrators. */
+/** Who somebody is (docs/reference/people.md#profiles): one's own record, and that of others for administrators. */
 
 import { z } from 'zod';
 import { successData } from '../route/envelopes.ts';

@@ -1,4 +1,4 @@
-/** What SuperAdmins do at the identity provider: its e-mail provider and its organizations (contract 8). */
+/** What SuperAdmins do at the identity provider: its e-mail provider and its organizations (docs/reference/identity-provider.md#organizations). */
 
 import { z } from 'zod';
 import { isStorableUrl, RULES } from '../../base/grammar.ts';

@@ -1,4 +1,4 @@
-/** The HTTP e-mail provider that the identity provider calls (specification, "Identity provider integration"; contract 8). */
+/** The HTTP e-mail provider that the identity provider calls (docs/reference/identity-provider.md#e-mails). */
 
 import { z } from 'zod';
 import { parseJson, rawBytes } from '../route/bodies.ts';

@@ -1,4 +1,4 @@
-/** The identity provider's side for everybody, and for the provider: health, metadata, login, webhook (contract 8). */
+/** The identity provider's side for everybody, and for the provider: health, metadata, login, webhook (docs/reference/identity-provider.md#webhook). */
 
 import { z } from 'zod';
 import { isLifecycleEvent } from '../../provider/lifecycle.ts';

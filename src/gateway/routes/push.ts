@@ -1,4 +1,4 @@
-/** Browsers that take pushes for a signed-in user (specification, "Web Push"; contract 6). */
+/** Browsers that take pushes for a signed-in user (docs/reference/notifications.md#push-subscriptions). */
 
 import { z } from 'zod';
 import { LIMITS } from '../../base/grammar.ts';

@@ -1,4 +1,4 @@
-/** Roles of an application (contract 5). */
+/** Roles of an application (docs/reference/administration.md#permissions-and-roles). */
 
 import { z } from 'zod';
 import type { RolePermission, RoleRow } from '../../catalog/roles.ts';

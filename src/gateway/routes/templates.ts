@@ -1,4 +1,4 @@
-/** Templates of notification types (contract 5, 6). */
+/** Templates of notification types (docs/reference/notifications.md#templates). */
 
 import { z } from 'zod';
 import type { TemplateRow } from '../../notifications/templates.ts';

@@ -1,4 +1,4 @@
-/** What administrators see and set of a user in an application (contract 5): preferences, and logins and logouts. */
+/** What administrators see and set of a user in an application (docs/reference/people.md#application-preferences): preferences, and logins and logouts. */
 
 import { z } from 'zod';
 import { successData } from '../route/envelopes.ts';

@@ -1,4 +1,4 @@
-/** People as administrators see them, and what a user may administer himself (contract 5). */
+/** People as administrators see them, and what a user may administer himself (docs/reference/administration.md#users). */
 
 import { z } from 'zod';
 import type { MembershipRow, UserRow } from '../../directory/users.ts';

@@ -4,7 +4,7 @@ import { expectRows } from './touched.ts';
 
 /** Statements about notification types that the catalog needs: what every application has, texts, manifests. */
 
-/** What every application has (specification, "Notification type"): for notifications without a type of their own. */
+/** What every application has (docs/reference/notifications.md#types): for notifications without a type of their own. */
 const GENERIC = { code: 'generic', name: 'Generic' } as const;
 
 /** Gives an application its type `generic`. What is there already stays as it is. */

@@ -5,7 +5,7 @@ import { asOnly } from '../driver/dialect.ts';
 import { Prepared } from '../driver/prepared.ts';
 import { EVENTS_KEPT } from '../seen-events.ts';
 
-/** Activity is written at most once in so long (specification, "Limits"). */
+/** Activity is written at most once in so long (docs/reference/people.md#logins). */
 export const ACTIVITY = "interval '5 minutes'";
 
 /** Who tells that he is active, and where. */

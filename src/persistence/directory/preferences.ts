@@ -17,7 +17,7 @@ export interface PreferencesChange {
 
 type Switches = Omit<Preferences, 'applicationCode'>;
 
-/** What holds where nothing was set (contract 5). */
+/** What holds where nothing was set (docs/reference/people.md#application-preferences). */
 export const DEFAULTS: Switches = { showHelp: true, notificationsEnabled: true };
 
 const ACTIVITY = sql.raw(FIVE_MINUTES);

@@ -138,7 +138,7 @@ async function findProfileId(tx: Tx, email: string): Promise<number | undefined>
 }
 
 /**
- * When names of a source of the time `at` are taken (contract 4, 5):
+ * When names of a source of the time `at` are taken (docs/reference/people.md#names):
  * `laterSecond`: only when `at` is later than the second of the newest source so far. For tokens, whose `iat` has whole seconds.
  * `notOlder`: unless `at` is earlier than it. For pushes and webhooks that say when.
  * `always`: for a change made here, and for whoever does not say when.

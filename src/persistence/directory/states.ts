@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 
 /**
- * Sets the provider's flag of a user with a profile (contract 4: a user is active when the provider says so and no
+ * Sets the provider's flag of a user with a profile (docs/reference/callers.md#active-and-inactive: a user is active when the provider says so and no
  * administrator has blocked it). `at` is when it happened there; null when the source does not say: then the last to
  * arrive wins. A time before the last change of state changes nothing. Answers whether the flag is another one now: then the
  * caller announces `u:EMAIL`.

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 
-/** The account at an identity provider that an address belongs to (contract 4). */
+/** The account at an identity provider that an address belongs to (docs/reference/callers.md#accounts). */
 export interface Subject {
   issuer: string;
   subject: string;

@@ -40,7 +40,7 @@ export interface UserFilter {
   apps: readonly number[] | null;
 }
 
-/** Where somebody is "of" an application (contract 5): a role, an override, preferences or a login, an administrator. */
+/** Where somebody is "of" an application (docs/reference/administration.md#users): a role, an override, preferences or a login, an administrator. */
 const MEMBERSHIPS = ['user_role', 'resource_override', 'app_preference', 'app_admin'] as const;
 
 /** The ids of the users that a filter lets through, ascending; at most `limit`, behind `after`. The page may be short. */

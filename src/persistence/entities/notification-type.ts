@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { identity, reference, stamp } from './columns.ts';
 
-/** What an application can notify about, and by which channels (specification, "Notification type"). */
+/** What an application can notify about, and by which channels (docs/reference/notifications.md#types). */
 export const NotificationType = defineEntity({
   name: 'NotificationType',
   tableName: 'notification_type',

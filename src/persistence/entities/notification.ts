@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { identity, reference, stamp } from './columns.ts';
 
-/** One notification of one person: an item of the inbox and a line of the send log (contract 6). */
+/** One notification of one person: an item of the inbox and a line of the send log (docs/reference/notifications.md#status). */
 export const Notification = defineEntity({
   name: 'Notification',
   tableName: 'notification',

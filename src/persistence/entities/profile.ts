@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { reference, stamp } from './columns.ts';
 
-/** A user's record beside `person` (specification, "User profile"). `brandId` null: the default brand. */
+/** A user's record beside `person` (docs/reference/people.md#profiles). `brandId` null: the default brand. */
 export const Profile = defineEntity({
   name: 'Profile',
   tableName: 'profile',

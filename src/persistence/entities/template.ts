@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { identity, reference, stamp } from './columns.ts';
 
-/** The words of a notification type in one language (contract 6). */
+/** The words of a notification type in one language (docs/reference/notifications.md#templates). */
 export const Template = defineEntity({
   name: 'Template',
   tableName: 'template',

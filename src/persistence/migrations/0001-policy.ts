@@ -35,7 +35,7 @@ const STATEMENTS = [
       return array_to_tsvector(pieces);
     end $$`,
   // A row as soon as an address is first mentioned; a user's record once registered_at is set.
-  // Active when the provider says so and no administrator has blocked it: two flags (contract 4).
+  // Active when the provider says so and no administrator has blocked it: two flags (docs/reference/callers.md#active-and-inactive).
   `create table person (
     id bigint generated always as identity primary key,
     email text collate "C" not null unique check (email <> '' and length(email) <= 254),

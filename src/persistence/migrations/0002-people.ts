@@ -39,7 +39,7 @@ const STATEMENTS = [
   )`,
   // Exactly one: this index allows no second, and nothing deletes or demotes the one.
   `create unique index brand_default on brand (is_default) where is_default`,
-  // A user's record (contract 4, 5). brand_id null: the default brand, whichever it is.
+  // A user's record (docs/reference/people.md#profiles). brand_id null: the default brand, whichever it is.
   // names_changed_at: the last change of a name known here; decides which source is newer.
   // state_changed_at: the provider's last change of state; a webhook of an earlier moment changes nothing.
   `create table profile (
@@ -84,7 +84,7 @@ const STATEMENTS = [
     primary key (person_id, application_id)
   )`,
   `create index app_preference_application on app_preference (application_id, person_id)`,
-  // Logins and logouts, one a row (contract 5, events). actor as in audit: user:EMAIL or key:NAME.
+  // Logins and logouts, one a row (docs/reference/people.md#logins, events). actor as in audit: user:EMAIL or key:NAME.
   `create table app_event (
     id bigint generated always as identity primary key,
     person_id bigint not null references person (id) on delete cascade,
@@ -103,7 +103,7 @@ const STATEMENTS = [
     primary key (source, key)
   )`,
   `create index seen_event_at on seen_event (at)`,
-  // A login component's word about somebody who does not exist yet; kept 24 hours (contract 8).
+  // A login component's word about somebody who does not exist yet; kept 24 hours (docs/reference/identity-provider.md#registration-locale).
   `create table registration_locale (
     email text collate "C" not null,
     org_id text collate "C" not null,

@@ -91,7 +91,7 @@ const STATEMENTS = [
   `create index notification_log_status on notification (application_id, status, id)`,
   `create index notification_log_type on notification (notification_type_id, id)`,
   // One thing to send to one address by one channel. content holds what was rendered when the send was accepted; the brand's
-  // look is put around it when it leaves. The identity provider's e-mails are never stored: they hold codes (contract 8).
+  // look is put around it when it leaves. The identity provider's e-mails are never stored: they hold codes (docs/reference/identity-provider.md#e-mails).
   // due_at says when it is to be done next, null that nothing is left to do: a claim moves it behind its lease, so that what a
   // killed worker held becomes due again by itself. A brand that is gone stands for the default one. sent_at is the first
   // success; of a push, browsers may still be left, and push_done names those that need no more tries. lane is what it queues
@@ -149,7 +149,7 @@ const STATEMENTS = [
     ${STAMPS}
   )`,
   `create index push_subscription_person on push_subscription (person_id, id)`,
-  // Hashes of auth e-mails that went out, kept 30 days: an identical call sends nothing (contract 8).
+  // Hashes of auth e-mails that went out, kept 30 days: an identical call sends nothing (docs/reference/identity-provider.md#duplicates).
   `create table auth_mail (
     hash text collate "C" primary key,
     status text not null check (status in ('sending', 'sent')),

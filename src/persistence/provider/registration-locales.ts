@@ -5,7 +5,7 @@ import type { Schema } from '../entities/schema.ts';
 const PRUNE_ROWS = 500;
 
 /**
- * Deletes what login components said of registrations more than 24 hours ago (contract 8), a few at a time, each time a
+ * Deletes what login components said of registrations more than 24 hours ago (docs/reference/identity-provider.md#registration-locale), a few at a time, each time a
  * statement of its own. Answers how many went.
  */
 export async function pruneRegistrationLocales(db: Kysely<Schema>): Promise<number> {

@@ -1,5 +1,5 @@
 /**
- * The identity provider's e-mails (specification, "E-mail provider delivery flow"; contract 8): received signed, written by our
+ * The identity provider's e-mails (docs/reference/identity-provider.md#e-mails): received signed, written by our
  * templates where there is one that fits, sent by the brand of the organization, once. Codes and links go into the mail and
  * nowhere else: no table, no log, no audit record holds them.
  */
@@ -211,7 +211,7 @@ export class AuthMails {
     }
   }
 
-  /** Whose links may stand in a mail (contract 8). */
+  /** Whose links may stand in a mail (docs/reference/identity-provider.md#links). */
   #origins(): ReadonlySet<string> {
     const { config, publicUrl } = this.#parts;
     const urls = [config.idp.publicUrl, publicUrl()].filter((url) => url !== null);

@@ -1,4 +1,4 @@
-/** The words of an auth mail: a template's, or the provider's own. (Specification, delivery flow, 3 to 5.) */
+/** The words of an auth mail: a template's, or the provider's own. (docs/reference/identity-provider.md#e-mails.) */
 
 import { SYSTEM_LANGUAGE } from '../../base/grammar.ts';
 import type { MailSender } from '../../delivery/mail.ts';
@@ -31,7 +31,7 @@ export interface Ingredients {
 /** Throws VALIDATION_FAILED when neither a template nor the provider has words for it. */
 export async function compose(renderer: Pick<Renderer, 'render'>, all: Ingredients): Promise<Composed> {
   const { mail, facts } = all;
-  // A profile's own language goes before what a login component said (contract 8).
+  // A profile's own language goes before what a login component said (docs/reference/identity-provider.md#registration-locale).
   const registered = facts.profile?.locale == null ? facts.registrationLocale : null;
   const locale = facts.profile?.locale ?? registered ?? SYSTEM_LANGUAGE;
   const common = { templateKey: mail.templateKey, registered };
@@ -64,7 +64,7 @@ function sourceOf({ subject, html, text }: AuthTemplate) {
   return { subject, html, text, pushTitle: null, pushBody: null, url: null };
 }
 
-/** Contract 8: `args`, `code`, `url`, `templateData`, and `user`, `app`, `brand`, `locale`, which win over all others. */
+/** The variables of docs/reference/identity-provider.md#variables-of-auth-templates: `args`, `code`, `url`, `templateData`, and `user`, `app`, `brand`, `locale`, which win over all others. */
 function variablesOf({ mail, facts, sender }: Ingredients, locale: string): Readonly<Record<string, unknown>> {
   const { args, templateData, recipient: email } = mail;
   const { profile } = facts;

@@ -1,4 +1,4 @@
-/** The mail that the provider wrote itself, for when no template of ours can be used (specification, delivery flow, 5). */
+/** The mail that the provider wrote itself, for when no template of ours can be used (docs/reference/identity-provider.md#e-mails). */
 
 import { validationFailed } from '../../base/errors.ts';
 import { escapeHtml } from '../../delivery/layout.ts';

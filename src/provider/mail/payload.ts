@@ -5,7 +5,7 @@ import { validationFailed } from '../../base/errors.ts';
 import { normalizeEmail } from '../../base/grammar.ts';
 import { scrub, unescapeHtml } from './text.ts';
 
-/** The template under type `auth_idp` for each event (specification, "Template keys"). */
+/** The template under type `auth_idp` for each event (docs/reference/identity-provider.md#e-mails). */
 export const TEMPLATE_KEYS: ReadonlyMap<string, string> = new Map([
   ['user.human.initialization.code.added', 'account_activation'],
   ['user.human.email.code.added', 'email_verification'],
@@ -70,7 +70,7 @@ export function readPayload(json: unknown, origins: ReadonlySet<string>): AuthMa
   };
 }
 
-/** Whether a link may stand in a mail: http(s), no credentials, and of one of the origins (contract 8). */
+/** Whether a link may stand in a mail: http(s), no credentials, and of one of the origins (docs/reference/identity-provider.md#links). */
 export function isAllowed(link: string, origins: ReadonlySet<string>): boolean {
   const url = URL.parse(link);
   return url !== null && url.username === '' && url.password === '' && origins.has(url.origin);

@@ -1,4 +1,4 @@
-/** What auth mails need from the first start (specification, "Default seed"): a template for each kind of mail. Their type is the catalog's. */
+/** What auth mails need from the first start (docs/reference/administration.md#the-systems-own-records): a template for each kind of mail. Their type is the catalog's. */
 
 import { AUTH_TYPE, PANEL_APP } from '../../administration/panel.ts';
 import { type Sealing, SIGNING_KEY_CONTEXT } from '../../brands/sealing.ts';

@@ -1,9 +1,9 @@
-/** The signature of the provider's e-mail calls: `t=<unix>,v1=<hex>[,v1=…]`, HMAC-SHA256 over the bytes received. (Contract 8.) */
+/** The signature of the provider's e-mail calls: `t=<unix>,v1=<hex>[,v1=…]`, HMAC-SHA256 over the bytes received. (docs/reference/identity-provider.md#signatures.) */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { UsherError } from '../../base/errors.ts';
 
-/** `body`: over the body as the specification says; `timestamped`: over `<t>.<body>` as providers in the field do. */
+/** `body`: over the body as it was received; `timestamped`: over `<t>.<body>` as providers in the field do. */
 export type SignatureScheme = 'body' | 'timestamped' | 'either';
 
 export const TOLERANCE_S = 300;

@@ -1,5 +1,5 @@
 /**
- * The templates that every installation begins with, in Czech (specification, "Default seed"); administrators make them their own.
+ * The templates that every installation begins with, in Czech (docs/reference/administration.md#the-systems-own-records); administrators make them their own.
  * English ones, to be sent in as variants, are in examples/auth-emails-en.json.
  */
 

@@ -10,7 +10,7 @@ const PRUNE = { prune: true };
 const auth = (type: string) => `application: {code: auth, name: Administration}
 notificationTypes: [{code: auth_idp, name: Mail, ${type}}]`;
 
-describe('notification types (contract 11)', () => {
+describe('notification types', () => {
   const fixture = useDatabase('postgresql');
   beforeAll(async () => {
     await addLanguages(fixture.database);

@@ -15,14 +15,11 @@ import { testWords } from './words-of-mails.ts';
 
 const SECRET = new SecretKey(ENV.USHER_SECRET_KEY, systemClock, () => Promise.reject(new Error('it is configured')));
 
-describe.each(['postgresql', 'pglite'] as const)(
-  "the provider's e-mails (%s; specification, delivery flow; contract 8)",
-  (kind) => {
-    const world = useMailWorld(kind);
-    testWords(world);
-    testSending(world);
-  },
-);
+describe.each(['postgresql', 'pglite'] as const)("the provider's e-mails (%s)", (kind) => {
+  const world = useMailWorld(kind);
+  testWords(world);
+  testSending(world);
+});
 
 /** Who may send, and how often it goes out. */
 function testSending(world: MailWorld): void {
