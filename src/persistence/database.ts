@@ -80,7 +80,8 @@ export interface Database {
    * Inside `fn`: no network, no question to the cached engine, no rendering, no other `read` or `change`. When
    * another transaction has overtaken it (a deadlock; what it refers to is gone, what it takes is taken) it is rolled back and
    * run again, so that it leaves nothing behind but rows; UNAVAILABLE when that happens seven times in a row.
-   * What `fn` throws rolls everything back and is rethrown; a refused write that must leave an audit row is a value.
+   * What `fn` throws rolls everything back and is rethrown; a refused write that must leave an audit row is a value. NOT_FOUND is
+   * rethrown only after this instance has read the log once more: what is gone was taken away by a write that counts here, too.
    * A connection lost during COMMIT is OUTCOME_UNKNOWN (503).
    */
   change<T>(fn: (tx: Tx) => Promise<Outcome<T>>): Promise<Committed<T>>;

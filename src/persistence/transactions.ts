@@ -4,7 +4,7 @@ import type { ControlledTransaction } from 'kysely';
 import type { Clock } from '../base/clock.ts';
 import { UsherError } from '../base/errors.ts';
 import type { Logger } from '../base/telemetry.ts';
-import { formatRevision, type Mark } from '../engine/types.ts';
+import { ANY_REVISION, formatRevision, type Mark } from '../engine/types.ts';
 import { toRows } from './audit.ts';
 import { conclude, type Ending, NONCE_BYTES, nonceOf } from './change-log.ts';
 import type { Committed, Follower, Outcome, Statement, Tx } from './database.ts';
@@ -52,7 +52,7 @@ export class Transactions {
   }
 
   async change<T>(fn: (tx: Tx) => Promise<Outcome<T>>): Promise<Committed<T>> {
-    const committed = await this.#repeating(() => this.#write(fn));
+    const committed = await this.#repeating(() => this.#write(fn)).catch((error: unknown) => this.#refused(error));
     await this.#options.failpoints?.hit('after-commit');
     await this.#reached(committed.mark);
     await this.#options.failpoints?.hit('after-reach');
@@ -126,6 +126,15 @@ export class Transactions {
         { cause: error },
       );
     }
+  }
+
+  /**
+   * What another instance has taken away already is NOT_FOUND here. That acknowledges the revocation as much as the first answer
+   * did, so this instance must have seen it: a reading of the log that begins now has all that the transaction saw.
+   */
+  async #refused(error: unknown): Promise<never> {
+    if (error instanceof UsherError && error.code === 'NOT_FOUND') await this.#reached(ANY_REVISION);
+    throw error;
   }
 
   async #reached(mark: Mark): Promise<void> {

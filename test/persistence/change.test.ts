@@ -247,6 +247,40 @@ forEachDatabase('change', (fixture, kind) => {
     expect(() => database.follow({ reach: async () => undefined, dropAll: () => undefined })).toThrow();
   });
 
+  // Once for each storage, as it can be followed only once; who waits for whom is the same on both.
+  if (kind === 'postgresql') {
+    test('a revocation that finds nothing any more is answered only after its instance has read the log', async () => {
+      const database = await fixture.storage.open();
+      const asked = Promise.withResolvers<void>();
+      const reached = Promise.withResolvers<void>();
+      const calls: string[] = [];
+      database.follow({
+        reach: (mark) => {
+          calls.push(`reach ${mark.number}`);
+          asked.resolve();
+          return reached.promise;
+        },
+        dropAll: () => calls.push('drop'),
+      });
+      const gone = new UsherError('NOT_FOUND', 'It was taken away by another instance.');
+      const refusal = database
+        .change(() => Promise.reject(gone))
+        .catch((error: unknown) => {
+          calls.push('answered');
+          return error;
+        });
+      await Promise.race([asked.promise, refusal]);
+      expect(calls).toEqual(['reach 0']);
+      reached.resolve();
+      expect(await refusal).toBe(gone);
+      expect(calls).toEqual(['reach 0', 'answered']);
+
+      const stale = new UsherError('STALE', 'Not of what is there.');
+      await expect(database.change(() => Promise.reject(stale))).rejects.toBe(stale);
+      expect(calls).toHaveLength(2);
+    });
+  }
+
   test('old rows are pruned, never the newest, and who had not seen them is told', async () => {
     const { database } = fixture;
     const { number: revision } = await write(database, '*');
