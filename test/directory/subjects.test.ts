@@ -125,6 +125,21 @@ describe.each([true, false])('one account an address (auth.bindSubject: %s)', (b
       expect((await audits(email, action)).length - before).toBe(3);
     });
 
+    test('another one is refused before anything else of its request is looked at', async () => {
+      const email = 'order@example.com';
+      await (await as(email, 'owner')).get('/api/profile/me');
+      const stranger = await as(email, 'stranger');
+      const answers = [
+        await stranger.put('/api/profile/me', { nonsense: true }),
+        await stranger.get('/api/profile/me/apps/no-such-application'),
+        await stranger.put('/api/profile/me/apps/no-such-application', { nonsense: true }),
+        await stranger.post('/api/profile/me/apps/no-such-application/activity'),
+        await stranger.post('/api/profile/me/apps/no-such-application/logout'),
+      ];
+      for (const { status, body } of answers) expect([status, body.details?.code]).toEqual([403, 'IDENTITY_CONFLICT']);
+      expect(await audits(email, 'user.subject_changed.refused')).toHaveLength(1);
+    });
+
     test('clearing says whose account it was', async () => {
       const email = 'cleared@example.com';
       await (await as(email, 'one')).get('/api/profile/me');

@@ -185,12 +185,17 @@ export const signedIn: Guard<Caller> = {
   permit: (services, request, caller) => asked(activePerson(services, request, caller)),
 };
 
-/** As `signedIn`, for routes whose own transaction binds the account (directory/presence.ts): it is not asked about twice. */
+/**
+ * As `signedIn`, for routes whose own transaction settles the account (directory/presence.ts): it is not asked about twice. Where
+ * accounts are bound it is: another one is refused before anything else of its request is looked at.
+ */
 export const profileOwner: Guard<Caller> = {
   ...signedIn,
   name: 'profileOwner',
   permit: (services, request, caller) => {
-    services.subjects.noteOwner(caller);
+    const { subjects } = services;
+    if (subjects.binding) return asked(activePerson(services, request, caller));
+    subjects.noteOwner(caller);
     return asked(personOf(services, request, caller));
   },
 };
