@@ -242,11 +242,17 @@ function contextOf({ guard, envelope }: Route, exchange: Exchange): ErrorContext
   };
 }
 
-/** RFC 6750 3: a bearer that came and was refused is an invalid token; one that did not come is just asked for. */
+/**
+ * What a 401 asks for: the guard's own credential, and of a guard that takes two both.
+ * RFC 6750 3: a bearer that came and was refused is an invalid token; one that did not come is just asked for.
+ */
 function challengeOf(guard: Guard<unknown>, tokenSent: boolean): string {
+  const bearer = tokenSent ? 'Bearer realm="usher", error="invalid_token"' : 'Bearer realm="usher"';
+  if (guard.alternative !== undefined) return `${bearer}, ${KEY_CHALLENGE}`;
   if (guard.errors.includes('KEY_SCOPE')) return KEY_CHALLENGE;
+  if (guard.kind === 'signature') return 'BodySignature realm="usher"';
   if (guard.scheme === 'webhookSecret') return 'WebhookSecret realm="usher", header="x-webhook-secret"';
-  return tokenSent ? 'Bearer realm="usher", error="invalid_token"' : 'Bearer realm="usher"';
+  return bearer;
 }
 
 class GuardView implements GuardRequest {

@@ -111,6 +111,13 @@ function testSending(world: MailWorld): void {
     }
   });
 
+  test('an unsigned mail is asked for a signature, not for a token', async () => {
+    const { body } = mailBody();
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(`${world.usher.rest}/api/idp/notifications/email`, { method: 'POST', headers, body });
+    expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'BodySignature realm="usher"']);
+  });
+
   test('a signed body that is no e-mail is 400, one of another kind 415', async () => {
     for (const body of ['', '{', '[]', '{"contextInfo":{}}', '{"contextInfo":{"eventType":7}}']) {
       const answer = await post(world.usher.rest, body, signature(body));
