@@ -24,6 +24,23 @@ function issues(schema: z.ZodType, value: unknown): string[] {
 
 describe('an error says what would be right', () => {
   test.each<[string, z.ZodType, unknown, string]>([
+    ['a choice', z.enum(['view', 'edit']), 'all', 'must be view or edit'],
+    ['a missing choice', z.enum(['view', 'edit']).nullable(), undefined, 'must be view or edit'],
+    ['a whole number', z.int(), 1.5, 'must be a whole number'],
+    ['an id', z.int().positive(), 0, 'must be more than 0'],
+    ['too large a number', z.int().max(5), 6, 'must be at most 5'],
+    ['too short a text', z.string().min(2), 'a', 'must have at least 2 characters'],
+    ['too long a text', z.string().max(2), 'abc', 'must have at most 2 characters'],
+    ['an empty list', z.array(z.string()).min(1), [], 'must hold at least 1 item'],
+    ['too long a list', z.array(z.string()).max(2), ['a', 'b', 'c'], 'must hold at most 2 items'],
+    ['an object of any fields', z.record(z.string(), z.unknown()), 'a', 'must be an object'],
+    ['a time', z.iso.datetime(), '2026-11-21', 'must be a time such as 2026-11-21T10:00:05Z'],
+    ['a schema with words of its own', z.string().min(1, 'must not be empty'), '', 'must not be empty'],
+  ])('where zod would speak of its types: %s', (_, schema, value, message) => {
+    expect(issues(schema, value)).toEqual([`: ${message}`]);
+  });
+
+  test.each<[string, z.ZodType, unknown, string]>([
     [
       'an application code',
       applicationCode,

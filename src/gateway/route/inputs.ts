@@ -52,12 +52,38 @@ function fieldsAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): string
   }
 }
 
-/** zod's own words for a missing or mistyped field are about its types, not about what to send. */
+/**
+ * The rule that a value breaks. Messages of our schemas say it themselves and begin in lower case; zod's own are about its types, not
+ * about what to send.
+ */
 function inWords(issue: ZodIssue): string {
-  if (issue.code !== 'invalid_type') return issue.message;
-  if (issue.message.endsWith('received undefined')) return 'is required';
-  const article = /^[aeiou]/.test(issue.expected) ? 'an' : 'a';
-  return `must be ${article} ${issue.expected}`;
+  if (!/^[A-Z]/.test(issue.message)) return issue.message;
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.message.endsWith('received undefined') ? 'is required' : `must be ${typeInWords(issue.expected)}`;
+    case 'invalid_value':
+      return `must be ${issue.values.map(String).join(' or ')}`;
+    case 'too_small':
+      return sizeInWords(issue.origin, issue.inclusive === false ? 'more than' : 'at least', issue.minimum);
+    case 'too_big':
+      return sizeInWords(issue.origin, issue.inclusive === false ? 'less than' : 'at most', issue.maximum);
+    case 'invalid_format':
+      return issue.format === 'datetime' ? 'must be a time such as 2026-11-21T10:00:05Z' : issue.message;
+    default:
+      return issue.message;
+  }
+}
+
+function typeInWords(expected: string): string {
+  if (expected === 'int') return 'a whole number';
+  if (expected === 'record') return 'an object';
+  return `${/^[aeiou]/.test(expected) ? 'an' : 'a'} ${expected}`;
+}
+
+function sizeInWords(origin: string, bound: string, size: number | bigint): string {
+  if (origin === 'string') return `must have ${bound} ${size} characters`;
+  if (origin === 'array') return `must hold ${bound} ${size} ${size === 1 ? 'item' : 'items'}`;
+  return `must be ${bound} ${size}`;
 }
 
 function dotted(path: readonly PropertyKey[]): string {
