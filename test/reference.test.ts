@@ -39,6 +39,36 @@ function resolves(page: string, anchor: string | undefined): boolean {
   return anchors !== undefined && (anchor === undefined || anchors.has(anchor));
 }
 
+/** Names of TypeScript files in comments and tables: `persistence/driver/refused.ts`, `app/roles.test.ts`. */
+const FILE_NAME = /(?<![\w/.-])[\w-][\w./-]*\.ts\b/g;
+const COMMENT = /^\s*(?:\/?\*|\/\/)/;
+
+describe('names of files', () => {
+  const existing = ['src', 'test', 'bench'].flatMap((folder) => filesBelow(folder, /\.ts$/));
+  const missing = (text: string) =>
+    [...text.matchAll(FILE_NAME)]
+      .map(([name]) => name)
+      .filter((name) => !existing.some((path) => path.endsWith(`/${name}`)));
+
+  test('every file that a comment of the sources names is there', () => {
+    const broken = filesBelow('src', /\.ts$/).flatMap((file) =>
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .filter((line) => COMMENT.test(line))
+        .flatMap(missing)
+        .map((name) => `${file.slice(ROOT.length + 1)}: ${name}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  test('every test and source that docs/testing.md lists is there', () => {
+    const rows = readFileSync(join(ROOT, 'docs/testing.md'), 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('| '));
+    expect(rows.flatMap(missing)).toEqual([]);
+  });
+});
+
 describe('docs/reference', () => {
   test('every citation of a reference page resolves to a heading', () => {
     const broken = citing.flatMap((file) =>

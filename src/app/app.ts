@@ -72,7 +72,7 @@ export interface App {
 }
 
 /**
- * Opens the database and builds every part on it. Rejects with `Refused` (persistence/refused.ts) when the database cannot
+ * Opens the database and builds every part on it. Rejects with `Refused` (persistence/driver/refused.ts) when the database cannot
  * be used as it is.
  */
 export async function buildApp(config: Config, parts: Parts = {}): Promise<App> {

@@ -1,4 +1,4 @@
-/** The thread of deliveries: a worker and what it stands on, and nothing that answers callers. See app-worker.ts. */
+/** The thread of deliveries: a worker and what it stands on, and nothing that answers callers. See delivery-thread.ts. */
 
 import { constants, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';

@@ -6,6 +6,7 @@ import type { ShownPlan } from '../catalog/manifest/plan.ts';
 import { isRegistryEmpty } from '../catalog/seed.ts';
 import type { Config } from '../config/config.ts';
 import { type Decision, Level, type Question, Source } from '../engine/types.ts';
+import { UnknownCode } from '../engine/unknown-codes.ts';
 import { getSetting, putSetting } from '../persistence/settings.ts';
 import { type App, buildApp } from './app.ts';
 
@@ -68,14 +69,30 @@ async function keepDecision(database: App['database'], holds: boolean): Promise<
   });
 }
 
-/** The decisions to show, each a line; none when somebody has taken the demonstration apart. */
-export async function demoDecisions({ engine }: App): Promise<string[]> {
+/**
+ * The decisions to show, each a line; none when somebody has taken the demonstration apart. The application refuses questions about
+ * what it no longer defines, and a start must not fail for that.
+ */
+export async function demoDecisions({ engine }: Pick<App, 'engine'>): Promise<string[]> {
   const lines: string[] = [];
   for (const question of QUESTIONS) {
-    const { decision } = await engine.check(question);
+    const { member } = await engine.member(question.app, question.email);
+    if (member.appId === null) return [];
+    const decision = await decide(engine, question);
+    if (decision === null) return [];
     lines.push(`${inWords(question)}\n      ${decision.granted ? 'allowed' : 'denied'}: ${reason(decision, question)}`);
   }
   return lines;
+}
+
+/** Null for a question that names what the application does not define. */
+async function decide(engine: App['engine'], question: Question): Promise<Decision | null> {
+  try {
+    return (await engine.check(question)).decision;
+  } catch (error) {
+    if (error instanceof UnknownCode) return null;
+    throw error;
+  }
 }
 
 function inWords({ email, permission, resourceType, resourceId }: Question): string {

@@ -42,7 +42,7 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
       log: (fields: Record<string, unknown>) => masked(fields),
       bindings: (fields: Record<string, unknown>) => masked(fields),
     },
-    // With the messages of causes. Those of a database's driver hold values: persistence/failures.ts takes them away before.
+    // With the messages of causes. Those of a database's driver hold values: persistence/driver/failures.ts takes them away before.
     serializers: { err: describeError },
   };
   return pino(options, destination ?? standardOutput());

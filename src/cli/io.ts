@@ -10,7 +10,7 @@ export interface Output {
   readonly columns?: number | undefined;
 }
 
-/** What `usher serve` runs: app-serve.ts. Resolves when the service has ended in good order. */
+/** What `usher serve` runs: app/serve.ts. Resolves when the service has ended in good order. */
 export type Serve = (options: {
   config: Config;
   /** For the log, at the start: what in the environment is probably a mistake. */
@@ -20,7 +20,7 @@ export type Serve = (options: {
   version: string;
 }) => Promise<void>;
 
-/** What `usher demo` runs: app-demo.ts. Answers what it changed, a PlanAnswer. */
+/** What `usher demo` runs: app/demo.ts. Answers what it changed, a PlanAnswer. */
 export type Demo = (options: { config: Config }) => Promise<unknown>;
 
 export interface Io {

@@ -169,11 +169,20 @@ export async function openService(io: Io, options: ServiceOptions): Promise<Serv
   return new Service(url, mayBeOurs ? await localCredentials(io, options) : chosen);
 }
 
-/** An http or https URL, without the slashes at its end. */
+/** An http or https URL that paths can be appended to, without the slashes at its end. */
 export function readUrl(text: string): string {
   const parsed = URL.parse(text);
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
     throw new CommandFailed(`${text} is no http or https URL: name the service with --url or USHER_URL.`);
+  }
+  // Not repeated: it would print the password.
+  if (parsed.username !== '' || parsed.password !== '') {
+    throw new CommandFailed(
+      'The URL of the service holds a user name or a password: take them out, and name a credential with --token or --key.',
+    );
+  }
+  if (/[?#]/.test(text)) {
+    throw new CommandFailed(`${text} holds a query or a fragment: name the service without "?", "#" and what follows.`);
   }
   return trimEnd(text, '/');
 }

@@ -227,10 +227,12 @@ function faultOf(req: IncomingMessage): { status: number; message: string } | nu
   if (req.rawHeaders.length > 2 * HTTP_LIMITS.maxHeaders) {
     return { status: 431, message: `The request has more than ${HTTP_LIMITS.maxHeaders} headers.` };
   }
-  if (req.headers.host === undefined && req.httpVersion === '1.1') {
+  const { host, expect } = req.headers;
+  if (host === undefined && req.httpVersion === '1.1') {
     return { status: 400, message: 'The request has no Host header.' };
   }
-  const { expect } = req.headers;
+  // RFC 9112 3.2: a proxy may have gone by the one and we by the other. Several come joined, and no host name holds a comma.
+  if (host?.includes(',')) return { status: 400, message: 'The request has more than one Host header.' };
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
     return { status: 417, message: 'Nothing but 100-continue can be expected.' };
   }

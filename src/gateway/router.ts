@@ -13,7 +13,7 @@ import { type Match, readParams, splitTarget, UrlTree } from './http/url-tree.ts
 import { optionsHeaders, refuseBrowser, type Site } from './middleware/cors.ts';
 import { countRefused, type RateLimit } from './middleware/rate-limit.ts';
 import { NO_BODY } from './route/bodies.ts';
-import { bringsSecret, type Guard, type GuardRequest, KEY_CHALLENGE } from './route/guards.ts';
+import { bringsSecret, type Guard, type GuardRequest, KEY_CHALLENGE, KEY_HEADER } from './route/guards.ts';
 import { Findings, parseQuery, readCookie } from './route/inputs.ts';
 import { DEADLINE_MS } from './route/limits.ts';
 import { Answer, type Input, type Method, type RequestHeader, type Route } from './route/route.ts';
@@ -237,21 +237,25 @@ function readQuery(route: Route, search: string, findings: Findings): unknown {
 function contextOf({ guard, envelope }: Route, exchange: Exchange): ErrorContext {
   return {
     browsers: guard.browsers,
-    challenge: challengeOf(guard, exchange.header('authorization') !== undefined),
+    challenge: challengeOf(guard, exchange),
     problem: envelope.kind === 'value' ? envelope.problem : undefined,
   };
 }
 
 /**
- * What a 401 asks for: the guard's own credential, and of a guard that takes two both.
- * RFC 6750 3: a bearer that came and was refused is an invalid token; one that did not come is just asked for.
+ * RFC 6750 3: a bearer that came and was refused is an invalid token; one that did not come is just asked for. Where a token or a
+ * key will do, what came is what was refused.
  */
-function challengeOf(guard: Guard<unknown>, tokenSent: boolean): string {
+function challengeOf(guard: Guard<unknown>, exchange: Exchange): string {
+  const tokenSent = exchange.header('authorization') !== undefined;
   const bearer = tokenSent ? 'Bearer realm="usher", error="invalid_token"' : 'Bearer realm="usher"';
-  if (guard.alternative !== undefined) return `${bearer}, ${KEY_CHALLENGE}`;
+  if (guard.alternative === 'internalKey') {
+    if (exchange.header(KEY_HEADER) !== undefined) return KEY_CHALLENGE;
+    return tokenSent ? bearer : `${bearer}, ${KEY_CHALLENGE}`;
+  }
   if (guard.errors.includes('KEY_SCOPE')) return KEY_CHALLENGE;
-  if (guard.kind === 'signature') return 'BodySignature realm="usher"';
   if (guard.scheme === 'webhookSecret') return 'WebhookSecret realm="usher", header="x-webhook-secret"';
+  if (guard.kind === 'signature') return 'Signature realm="usher"';
   return bearer;
 }
 

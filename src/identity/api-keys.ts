@@ -77,8 +77,7 @@ export function createApiKeys(
         );
       }
       const entry = entries[find(value)];
-      if (entry === undefined)
-        throw new UsherError('UNAUTHENTICATED', 'The internal API key is none that is known here.');
+      if (entry === undefined) throw new UsherError('UNAUTHENTICATED', 'Unknown internal API key.');
       if (!entry.scopes.has(scope)) {
         throw new UsherError('KEY_SCOPE', `The internal API key ${entry.name} lacks the scope ${scope}.`, {
           details: { scope },
@@ -127,7 +126,7 @@ function scopeProblems(scopes: readonly string[]): string[] {
   const known = KEY_SCOPES.join(', ');
   const unknown = scopes.filter((scope) => !isScope(scope));
   // A forgotten name makes the key stand where the scopes belong: do not print what may be one.
-  if (unknown.length > 0) problems.push(`has a scope that is none of ${known}`);
+  if (unknown.length > 0) problems.push(`has an unknown scope; the scopes are ${known}`);
   if (new Set(scopes).size !== scopes.length) problems.push('has a scope twice');
   return problems;
 }

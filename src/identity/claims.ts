@@ -99,7 +99,7 @@ function readEmail(claims: Claims): string | null {
   const { email } = claims;
   if (email === undefined || email === null) return null;
   const normal = typeof email === 'string' ? normalizeEmail(email) : null;
-  if (normal === null) throw unauthenticated("The token's e-mail address is none that Usher takes.");
+  if (normal === null) throw unauthenticated("The token's e-mail address is not one that Usher accepts.");
   return normal;
 }
 

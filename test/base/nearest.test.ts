@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { nearest } from '../../src/base/nearest.ts';
 
 const CODES = ['contacts.export', 'contacts.read', 'invoice.read', 'constructor'];
@@ -27,4 +27,24 @@ test('answers the first of several that are equally near', () => {
 test('a short name must be nearly the same', () => {
   expect(nearest('cat', ['dog'])).toBeNull();
   expect(nearest('cat', ['cats'])).toBe('cats');
+});
+
+describe('the time of a suggestion', () => {
+  /** How many of 5,000 names of that length are looked at, all of them equally far from the text. */
+  function lookedAt(length: number): number {
+    let count = 0;
+    function* names(): Generator<string> {
+      for (; count < 5000; count++) yield 'b'.repeat(length);
+    }
+    nearest('a'.repeat(length), names());
+    return count;
+  }
+
+  test('a suggestion looks at a part of thousands of long names', () => {
+    expect(lookedAt(128)).toBeLessThan(600);
+  });
+
+  test('a suggestion looks at all of thousands of names of the usual length', () => {
+    expect(lookedAt(36)).toBe(5000);
+  });
 });

@@ -88,6 +88,14 @@ describe('usher login', () => {
       'Name a credential with --token or --key (- reads it from standard input).\n',
     ],
     [['login', 'prod', '--url', 'usher.example.com'], /^usher\.example\.com is no http or https URL/],
+    [
+      ['login', 'prod', '--url', 'https://ada:canary@usher.example.com', '--key', 'k'],
+      'The URL of the service holds a user name or a password: take them out, and name a credential with --token or --key.\n',
+    ],
+    [
+      ['login', 'prod', '--url', 'https://usher.example.com/?tenant=1', '--key', 'k'],
+      /^https:\/\/usher\.example\.com\/\?tenant=1 holds a query or a fragment/,
+    ],
   ])('login refuses %j', async (argv, message) => {
     const { code, stderr } = await usher(argv, { env });
     expect(code).toBe(1);

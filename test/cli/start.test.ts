@@ -201,6 +201,28 @@ describe('the demonstration on PostgreSQL', () => {
     expect(after.stdout).not.toContain(usherCommand('demo'));
   }, 60_000);
 
+  test('is not shown, and keeps no service from starting, once somebody has taken it apart', async () => {
+    const env = { ...base, DATABASE_URL: database.url };
+    const client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+    try {
+      for (const apart of [
+        "delete from permission where code = 'project.access'",
+        "delete from entity where code = 'project' and application_id = (select id from application where code = 'atelier')",
+        "delete from application where code = 'atelier'",
+      ]) {
+        expect((await usher(['demo'], { env })).code).toBe(0);
+        expect((await usher(['serve'], { env, serve })).stdout).toContain('may clara@example.com project.access?');
+        await client.query(apart);
+        const { code, stdout, stderr } = await usher(['serve'], { env, serve });
+        expect({ apart, code, stderr }).toEqual({ apart, code: 0, stderr: '' });
+        expect(stdout).not.toContain('clara@example.com');
+      }
+    } finally {
+      await client.end();
+    }
+  }, 60_000);
+
   test('is refused in production, and nothing is written', async () => {
     const env = {
       ...base,

@@ -295,6 +295,7 @@ describe('requests that are none', () => {
     ['a space before the colon', 'GET /t/text HTTP/1.1\r\nHost : x\r\n\r\n', 400],
     ['a bare line feed in a header', 'GET /t/text HTTP/1.1\r\nHost: x\r\nA: b\nC: d\r\n\r\n', 400],
     ['no Host', 'GET /t/text HTTP/1.1\r\nConnection: close\r\n\r\n', 400],
+    ['a second Host', 'GET /t/text HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n', 400],
     ['headers of more than 16 KiB', `GET /t/text HTTP/1.1\r\nHost: x\r\nA: ${'b'.repeat(17_000)}\r\n\r\n`, 431],
     [
       'more than 100 headers',

@@ -207,7 +207,7 @@ describe('the address', () => {
       'only in userinfo, a look-alike',
       { email: undefined, email_verified: undefined },
       { email: '\u212aate@example.com' },
-      /^401 .*address is none that Usher takes/,
+      /^401 .*address is not one that Usher accepts/,
     ],
     [
       'nowhere',

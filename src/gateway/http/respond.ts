@@ -19,7 +19,7 @@ import { HTTP_LIMITS } from '../route/limits.ts';
 import { Answer, type AnswerMeta, type Route } from '../route/route.ts';
 import { CallerGone, type Exchange } from './exchange.ts';
 
-// Not imported: see server.ts.
+// Not imported: see gateway/app.ts.
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 
 /** Progress may come faster than anybody reads it. */

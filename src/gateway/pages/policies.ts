@@ -21,12 +21,15 @@ export function pagePolicy({ style, script, images, forms = false }: PageNeeds):
     `style-src ${style === null ? "'unsafe-inline'" : hashOf(style)}`,
     // A script may ask this service for the page anew.
     ...(script === undefined ? [] : [`script-src ${hashOf(script)}`, "connect-src 'self'"]),
-    ...(images === undefined ? [] : [`img-src ${images}`]),
+    ...(images === undefined || !SOURCES.test(images) ? [] : [`img-src ${images}`]),
     `form-action ${forms ? "'self'" : "'none'"}`,
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join('; ');
 }
+
+/** A host may hold ";" and ",", which end a directive and a policy: such a source is left out, and its pictures are blocked. */
+const SOURCES = /^[^;,]+$/;
 
 function hashOf(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;

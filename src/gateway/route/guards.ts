@@ -62,7 +62,7 @@ export interface Guard<C> {
   actor(caller: C): string | null;
 }
 
-const KEY_HEADER = 'x-internal-api-key';
+export const KEY_HEADER = 'x-internal-api-key';
 const WEBHOOK_HEADER = 'x-webhook-secret';
 /** What a 401 asks for on the surfaces of keys. */
 export const KEY_CHALLENGE = `ApiKey realm="usher", header="${KEY_HEADER}"`;

@@ -2,7 +2,7 @@
 
 import type { KeyScope } from '../../identity/api-keys.ts';
 import type { Caller } from '../../identity/tokens.ts';
-import { type Guard, key } from './guards.ts';
+import { type Guard, KEY_HEADER, key } from './guards.ts';
 
 /** A pipeline, by the name of its internal API key. */
 export interface KeyCaller {
@@ -27,7 +27,7 @@ export function orKey(scope: KeyScope, guard: Guard<Caller>): Guard<Caller | Key
     alternative: 'internalKey',
     errors: [...new Set([...guard.errors, ...byKey.errors])],
     identify: (services, request) => {
-      const value = request.header('x-internal-api-key');
+      const value = request.header(KEY_HEADER);
       if (value === undefined) return guard.identify(services, request);
       const holder = services.keys.authorize(value, scope);
       if (holder === null) throw new Error('a key that was sent has a holder');

@@ -1,6 +1,6 @@
 /**
  * A route, once: method, path, guard, schemas, envelope and handler are one value. What validates is what documents, and a
- * route without a guard does not compile. `mount.ts` runs these values, `openapi.ts` documents them.
+ * route without a guard does not compile. `router.ts` runs these values, `openapi/document.ts` documents them.
  */
 
 import { z } from 'zod';
@@ -238,7 +238,7 @@ export function defineRoute<
     refusal: spec.refusal ?? null,
     quiet: spec.quiet ?? false,
     unsafe: spec.unsafe ?? false,
-    // The one place where the types of the parts are dropped: mount.ts passes what these very schemas have checked.
+    // The one place where the types of the parts are dropped: router.ts passes what these very schemas have checked.
     handle: spec.handle as unknown as Route['handle'],
   };
 }

@@ -1,6 +1,6 @@
 /**
  * The long way of reading a request: generated code for the wire format, and the rules of permission.proto with every issue
- * named. What the short way of codec.ts does not take comes here: text that is not ASCII, long text, and all that is refused.
+ * named. What the short way of read.ts does not take comes here: text that is not ASCII, long text, and all that is refused.
  */
 
 import type { MessageShape } from '@bufbuild/protobuf';

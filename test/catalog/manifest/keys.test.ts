@@ -88,6 +88,22 @@ describe('manifests by an internal API key', () => {
     expect((await nobody.post(PATH, SHOP)).status).toBe(401);
   });
 
+  test('a 401 names the kind of credential that was refused, and both kinds where none came', async () => {
+    const key = 'ApiKey realm="usher", header="x-internal-api-key"';
+    const wrong = { 'x-internal-api-key': 'a-key-that-nobody-was-given' };
+    const challenge = async (rest: Rest, headers: Record<string, string> = {}) => {
+      const { status, headers: got } = await rest.post(PATH, SHOP, headers);
+      return [status, got.get('www-authenticate')];
+    };
+    expect(await challenge(nobody)).toEqual([401, `Bearer realm="usher", ${key}`]);
+    expect(await challenge(nobody, { authorization: 'Bearer x.y.z' })).toEqual([
+      401,
+      'Bearer realm="usher", error="invalid_token"',
+    ]);
+    expect(await challenge(nobody, wrong)).toEqual([401, key]);
+    expect(await challenge(root, wrong)).toEqual([401, key]);
+  });
+
   test('the key is not for browsers, and a SuperAdmin still is let in from one', async () => {
     const origin = { origin: 'https://elsewhere.example' };
     const refused = await nobody.post(PATH, SHOP, by('manifest', origin));

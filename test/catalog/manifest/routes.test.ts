@@ -184,24 +184,6 @@ describe('manifests over REST', () => {
     expect((await send(path, text, headers)).status).toBe(status);
   });
 
-  test('a refused caller is asked for a token or a key', async () => {
-    const key = 'ApiKey realm="usher", header="x-internal-api-key"';
-    const refusals: [Record<string, string>, string][] = [
-      [{}, 'Bearer realm="usher"'],
-      [{ authorization: 'Bearer x.y.z' }, 'Bearer realm="usher", error="invalid_token"'],
-      [{ 'x-internal-api-key': 'wrong' }, 'Bearer realm="usher"'],
-    ];
-    for (const [headers, bearer] of refusals) {
-      for (const [method, path] of [
-        ['POST', PATH],
-        ['GET', '/api/applications/studio/manifest'],
-      ] as const) {
-        const answer = await fetch(`${url}${path}`, { method, headers });
-        expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, `${bearer}, ${key}`]);
-      }
-    }
-  });
-
   test('32 MiB are read, a byte more is not', async () => {
     const full = Buffer.alloc(32 * 1024 * 1024, '#');
     full.write(`${STUDIO}#`);

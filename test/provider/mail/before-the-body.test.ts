@@ -33,6 +33,7 @@ describe('the e-mail endpoint, before a body has come', () => {
   ])('a signature that no body can make good is refused before a byte of the body: %s', async (header, reason) => {
     const said = await saidBeforeBody({ 'idp-signature': header, 'content-type': 'application/json' });
     expect(said).toMatch(/^HTTP\/1\.1 401 /);
+    expect(said.toLowerCase()).toContain('www-authenticate: signature realm="usher"');
     expect(said).toContain(reason);
   });
 

@@ -115,7 +115,7 @@ function testSending(world: MailWorld): void {
     const { body } = mailBody();
     const headers = { 'content-type': 'application/json' };
     const answer = await fetch(`${world.usher.rest}/api/idp/notifications/email`, { method: 'POST', headers, body });
-    expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'BodySignature realm="usher"']);
+    expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Signature realm="usher"']);
   });
 
   test('a signed body that is no e-mail is 400, one of another kind 415', async () => {
