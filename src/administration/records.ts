@@ -22,7 +22,11 @@ export function refuseStale(ifMatch: string | undefined, tag: string): void {
 }
 
 /** Throws IMMUTABLE_FIELD when another value than the present one was sent. */
-export function refuseImmutable<T extends string | boolean>(field: string, present: T, sent: T | undefined): void {
+export function refuseImmutable<T extends string | boolean | number>(
+  field: string,
+  present: T,
+  sent: T | undefined,
+): void {
   if (sent === undefined || sent === present) return;
   throw new UsherError('IMMUTABLE_FIELD', `${field} cannot be changed.`, { details: { field } });
 }

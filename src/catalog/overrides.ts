@@ -3,7 +3,7 @@
  */
 
 import { administer, type By, existing, knownApplication } from '../administration/administer.ts';
-import { refuseStale, tagOf } from '../administration/records.ts';
+import { refuseImmutable, refuseStale, tagOf } from '../administration/records.ts';
 import { UsherError } from '../base/errors.ts';
 import type { Page } from '../base/page.ts';
 import { Level } from '../engine/types.ts';
@@ -35,6 +35,8 @@ export interface Overrides {
 /** One override as it was asked for; `level` undefined with `granted` means the highest that the permission's type has. */
 export interface WantedOverride {
   permission: Reference;
+  /** As it was read beside the id: only the permission's own. */
+  code?: string | undefined;
   granted: boolean;
   level: Level | undefined;
 }
@@ -78,8 +80,9 @@ export class ResourceOverrides {
 
   /**
    * Replaces the set for that resource; an empty one removes all. UNKNOWN_REFERENCE for a permission that is not the application's,
-   * INVALID_ACCESS_LEVEL for a level that does not fit, STALE when `ifMatch` names an older set. GLOBAL_PERMISSION and
-   * UNKNOWN_RESOURCE_TYPE only for overrides that are new or change: what stands may be sent again as it is.
+   * INVALID_ACCESS_LEVEL for a level that does not fit, IMMUTABLE_FIELD for another permission's code beside an id, STALE when
+   * `ifMatch` names an older set. GLOBAL_PERMISSION and UNKNOWN_RESOURCE_TYPE only for overrides that are new or change: what
+   * stands may be sent again as it is.
    */
   replace(
     app: string,
@@ -138,8 +141,8 @@ async function found(tx: Tx, app: string, asked: readonly WantedOverride[]): Pro
   const references = asked.map(({ permission }) => permission);
   const ids = await idsOf(tx, 'permission', app, references);
   refuseRepeated(ids, references);
-  return asked.map(({ permission, granted, level }, index) => {
-    return { permissionId: ids[index] as number, field: permissionField(permission), granted, level };
+  return asked.map(({ permission, ...rest }, index) => {
+    return { permissionId: ids[index] as number, field: permissionField(permission), ...rest };
   });
 }
 
@@ -158,10 +161,11 @@ function fitting(
   wanted: readonly Found[],
   permissions: ReadonlyMap<number, Permission>,
 ): { permissionId: number; level: Level }[] {
-  return wanted.map(({ permissionId, field, granted, level }, index) => {
+  return wanted.map(({ permissionId, field, code, granted, level }, index) => {
     const path = `permissions.${index}`;
     const permission = permissions.get(permissionId);
     if (permission === undefined) throw unknownReference(`${path}.${field}`, 'permission');
+    refuseImmutable(`${path}.code`, permission.code, code);
     const unfit = granted ? permission.tiered === (level === Level.ALLOWED) : true;
     if (level !== undefined && unfit) {
       const fit = granted ? (permission.tiered ? 'view or edit' : 'allowed') : 'left out: nothing is granted';

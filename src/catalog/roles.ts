@@ -31,6 +31,8 @@ export interface RolePermissions {
 /** One permission wanted in a role; `level` as it was asked, checked against the permission's type here. */
 export interface WantedPermission {
   permission: Reference;
+  /** As it was read beside the id: only the permission's own. */
+  code?: string | undefined;
   level: Level;
 }
 
@@ -128,7 +130,7 @@ export class Roles {
 
   /**
    * Replaces the set. UNKNOWN_REFERENCE for a permission that is not the application's, INVALID_ACCESS_LEVEL for a level that does
-   * not fit its type, STALE when `ifMatch` names an older set.
+   * not fit its type, IMMUTABLE_FIELD for another permission's code beside an id, STALE when `ifMatch` names an older set.
    */
   replacePermissions(
     app: string,
@@ -175,11 +177,12 @@ async function fitting(
   const ids = await idsOf(tx, 'permission', app, references);
   refuseRepeated(ids, references);
   const found = await findPermissions(tx, appId, ids);
-  return asked.map(({ permission: reference, level }, index) => {
+  return asked.map(({ permission: reference, code, level }, index) => {
     const permissionId = ids[index] as number;
     const permission = found.get(permissionId);
     const path = `permissions.${index}`;
     if (permission === undefined) throw unknownReference(`${path}.${permissionField(reference)}`, 'permission');
+    refuseImmutable(`${path}.code`, permission.code, code);
     if (permission.tiered === (level === Level.ALLOWED)) {
       const fit = permission.tiered ? 'view or edit' : 'allowed';
       throw new UsherError('INVALID_ACCESS_LEVEL', `${path}.accessLevel of ${permission.code} must be ${fit}.`, {

@@ -69,8 +69,9 @@ async function tell(tx: Tx, told: ApplicationEvent, by: { actor: string; request
 async function personOf(tx: Tx, { email, event }: ApplicationEvent): Promise<number> {
   const known = await findKnown(tx, email);
   if (known !== undefined && event !== 'logout') refuseInactive(known.active);
-  if (known?.registered) return known.id;
+  // A recipient of a notification is registered without having a profile.
   if (event === 'login') return (await ensureProfile(tx, { email })).id;
+  if (known?.registered) return known.id;
   throw unknownUser();
 }
 

@@ -1,6 +1,7 @@
 /** What a user wants to be notified about, and how. (docs/reference/notifications.md#preferences.) */
 
 import { knownApplication } from '../administration/administer.ts';
+import { refuseImmutable } from '../administration/records.ts';
 import { UsherError } from '../base/errors.ts';
 import type { Database, Tx } from '../persistence/database.ts';
 import {
@@ -19,6 +20,8 @@ export interface SwitchUpdate {
   readonly notificationTypeId: number;
   readonly email?: boolean | undefined;
   readonly push?: boolean | undefined;
+  /** As it was read: only the type's own. */
+  readonly code?: string | undefined;
 }
 
 export class Preferences {
@@ -33,7 +36,10 @@ export class Preferences {
     return this.#database.read(async (tx) => await listPreferences(tx, await knownApplication(tx, app), email));
   }
 
-  /** Changes the switches sent of one type. NOT_FOUND for an unknown one, PREFERENCE_LOCKED where users may not switch. */
+  /**
+   * Changes the switches sent of one type. NOT_FOUND for an unknown one, PREFERENCE_LOCKED where users may not switch,
+   * IMMUTABLE_FIELD for another code.
+   */
   async change(email: string, update: SwitchUpdate): Promise<PreferenceRow> {
     const [changed] = await this.#keep(email, [update], () => new UsherError('NOT_FOUND', 'There is no such type.'));
     return changed as PreferenceRow;
@@ -63,6 +69,7 @@ export class Preferences {
       }));
       await keepPreferences(tx, person, changes);
       const after = await preferencesOf(tx, email, ids);
+      for (const { notificationTypeId: id, code } of updates) refuseImmutable('code', after.get(id)?.code ?? '', code);
       return { result: ids.map((id) => after.get(id) as PreferenceRow), scopes: [] };
     });
     return result;

@@ -3,7 +3,6 @@
 import { administer, applicationOf, type By, editorOf, knownApplication } from '../administration/administer.ts';
 import { refuseImmutable } from '../administration/records.ts';
 import { UsherError, validationFailed } from '../base/errors.ts';
-import { SYSTEM_LANGUAGE } from '../base/grammar.ts';
 import { holdLanguage } from '../persistence/catalog/languages.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
 import { findApplication } from '../persistence/notifications/applications.ts';
@@ -71,8 +70,8 @@ export class Templates {
   }
 
   /**
-   * VALIDATION_FAILED with line and column when a part does not parse or the language is not registered, UNKNOWN_REFERENCE for a
-   * type that is not the application's, ALREADY_EXISTS when type, key and language are taken.
+   * VALIDATION_FAILED with line and column when a part does not parse, UNKNOWN_LANGUAGES for a language that is not registered,
+   * UNKNOWN_REFERENCE for a type that is not the application's, ALREADY_EXISTS when type, key and language are taken.
    */
   async create(app: string, { key = 'default', ...sent }: NewTemplate, by: By): Promise<Committed<TemplateRow>> {
     const parts = {
@@ -101,11 +100,11 @@ export class Templates {
     });
   }
 
-  /** Changes the fields sent. IMMUTABLE_FIELD for another key; else as `create`. */
+  /** Changes the fields sent; the type is named by its id, its code or both. IMMUTABLE_FIELD for another key; else as `create`. */
   async change(
     app: string,
     id: number,
-    { key, ...sent }: Sent<TemplateFields & { key: string }>,
+    { key, type: code, ...sent }: Sent<TemplateFields & { type: string; key: string }>,
     by: By,
   ): Promise<Committed<TemplateRow>> {
     // Each part parses for itself, so that only what was sent has to be looked at.
@@ -115,7 +114,8 @@ export class Templates {
       const appId = await applicationOf(tx, app);
       const before = await locked(tx, appId, id);
       refuseImmutable('key', before.key, key);
-      const fields = merged(before, sent);
+      const notificationTypeId = await typeAfter(tx, appId, before, { ...sent, type: code });
+      const fields = merged(before, { ...sent, notificationTypeId });
       const type = await refuseUnknown(tx, appId, fields);
       for (const one of [before.type, type]) {
         const refused = await refuseAuthType(tx, one, by.caller.email);
@@ -248,6 +248,24 @@ async function typeIdOf(
   );
 }
 
+/**
+ * The id of the type of a changed template. The code of the present type says nothing: it comes back beside a new id when
+ * somebody reads a template, changes the id and sends the rest as it was.
+ */
+async function typeAfter(
+  tx: Tx,
+  app: number,
+  present: TemplateRow,
+  {
+    notificationTypeId: id = present.notificationTypeId,
+    type: code,
+  }: Sent<{ notificationTypeId: number; type: string }>,
+): Promise<number> {
+  if (code === undefined || code === present.type) return id;
+  const moved = id !== present.notificationTypeId;
+  return await typeIdOf(tx, app, { type: code, notificationTypeId: moved ? id : undefined });
+}
+
 /** Answers the type's code. It is locked: no other template gets its place meanwhile, and it is not deleted. */
 async function refuseUnknown(tx: Tx, app: number, { notificationTypeId, locale }: TemplateFields): Promise<string> {
   const type = await lockType(tx, app, notificationTypeId);
@@ -257,9 +275,9 @@ async function refuseUnknown(tx: Tx, app: number, { notificationTypeId, locale }
     });
   }
   if (await holdLanguage(tx, locale)) return type.code;
-  throw validationFailed([
-    { path: 'locale', message: `must be a language of the registry, ${SYSTEM_LANGUAGE} for one` },
-  ]);
+  throw new UsherError('UNKNOWN_LANGUAGES', `locale: there is no language ${locale} in the registry.`, {
+    details: { languages: [locale], path: 'locale' },
+  });
 }
 
 function merged(present: TemplateRow, sent: Sent<TemplateFields>): TemplateFields {

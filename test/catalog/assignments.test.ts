@@ -249,6 +249,8 @@ for (const kind of ['postgresql', 'pglite'] as const) {
           [[{ permissionId: 999_999, granted: true }], 'UNKNOWN_REFERENCE'],
           [[override('invoice.read', true), override('invoice.read', false)], 'VALIDATION_FAILED'],
           [[{ permissionId: override('invoice.read', true).permissionId }], 'VALIDATION_FAILED'],
+          // An id and the code of another permission: neither is what was meant for certain.
+          [[{ ...override('invoice.read', true), code: 'invoice.approve' }], 'IMMUTABLE_FIELD'],
           [[{ ...override('invoice.read', true), granted: 'true' }], 'VALIDATION_FAILED'],
           [[{ ...override('invoice.read', true), acessLevel: 'view' }], 'VALIDATION_FAILED'],
           [[override('invoice.read', true, '')], 'VALIDATION_FAILED'],

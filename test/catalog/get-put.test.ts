@@ -64,6 +64,14 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         },
       ],
       ['my profile', () => whole('/api/profile/me')],
+      [
+        'my switches of a notification type',
+        async () => {
+          const { body } = await root.get('/api/profile/me/notifications/billing');
+          const record = body.response.find(({ code }: { code: string }) => code === 'due');
+          return { at: `/api/profile/me/notifications/preferences/${record.notificationTypeId}`, record };
+        },
+      ],
       ['my application preferences', () => whole('/api/profile/me/apps/billing')],
     ];
 

@@ -196,6 +196,10 @@ for (const kind of ['postgresql', 'pglite'] as const) {
           'VALIDATION_FAILED',
         ],
         [[{ permissionId: read, accessLevel: 'own' }], 'VALIDATION_FAILED'],
+        // An id and the code of another permission: neither is what was meant for certain.
+        [[{ permissionId: read, code: 'invoice.approve', accessLevel: 'view' }], 'IMMUTABLE_FIELD'],
+        [[{ permission: 'invoice.read', code: 'invoice.approve', accessLevel: 'view' }], 'IMMUTABLE_FIELD'],
+        [[{ code: 'invoice.read', accessLevel: 'view' }], 'VALIDATION_FAILED'],
         [[{ permissionId: `${read}`, accessLevel: 'view' }], 'VALIDATION_FAILED'],
       ] as const) {
         const answer = await root.put(path, { permissions });

@@ -272,6 +272,14 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await audits('user.logout')).toContainEqual({ actor: 'key:local', subject: email, app_code: 'billing' });
     });
 
+    test('a login makes the profile of somebody who was only written to', async () => {
+      const email = 'written-to@example.com';
+      const order = { recipients: [email], subject: 'Hello' };
+      expect((await root.post('/api/applications/billing/notifications', order)).status).toBe(202);
+      expect((await told({ email, event: 'login' })).body.data).toEqual({ recorded: true });
+      expect((await root.get(`/api/profile/${email}`)).body.data).toMatchObject({ email, theme: 'system' });
+    });
+
     test('an eventId counts once within 24 hours, also when it comes ten times at once', async () => {
       const email = 'twice@example.com';
       const event = { email, event: 'login', eventId: 'e-1' };

@@ -4,7 +4,7 @@
  */
 import type { Route } from '../../src/gateway/route/route.ts';
 
-/** Everybody who can be at the door. `mine` is the application of the administrators; the panel's own is `auth`. */
+/** Everybody who can be at the door; the auditor holds the global `applications.manage: view`. `mine` is the application of the administrators; the panel's own is `auth`. */
 export const CALLERS = [
   'nobody',
   'wrongKey',
@@ -20,6 +20,7 @@ export const CALLERS = [
   'foreignAdmin',
   'panelView',
   'panelEdit',
+  'panelAuditor',
   'manager',
   'panelAdmin',
   'superAdmin',
@@ -40,16 +41,17 @@ const SIGNED_IN: readonly Caller[] = [
   'foreignAdmin',
   'panelView',
   'panelEdit',
+  'panelAuditor',
   'manager',
   'panelAdmin',
   'superAdmin',
 ];
 const ACTIVE = SIGNED_IN.filter((caller) => caller !== 'inactive');
-const PANEL: readonly Caller[] = ['panelView', 'panelEdit', 'manager', 'panelAdmin', 'superAdmin'];
+const PANEL: readonly Caller[] = ['panelView', 'panelEdit', 'panelAuditor', 'manager', 'panelAdmin', 'superAdmin'];
 
 type Who = 'everybody' | readonly Caller[] | Readonly<Record<AppCode, readonly Caller[]>>;
 
-const VIEW: readonly Caller[] = ['appAdmin', 'panelView', 'panelEdit', 'panelAdmin', 'superAdmin'];
+const VIEW: readonly Caller[] = ['appAdmin', 'panelView', 'panelEdit', 'panelAuditor', 'panelAdmin', 'superAdmin'];
 const EDIT: readonly Caller[] = ['appAdmin', 'panelEdit', 'panelAdmin', 'superAdmin'];
 
 /** By the guard's name. A SuperAdmin passes to an application that does not exist, and is told so: 404. */
@@ -71,7 +73,7 @@ const GUARDS: Readonly<Record<string, Who>> = {
   'managerOfAll(edit)': { mine: ['panelAdmin', 'superAdmin'], auth: ['superAdmin'], nowhere: ['superAdmin'] },
   'applicationLevel(view)': {
     mine: VIEW,
-    auth: ['panelAdmin', 'superAdmin'],
+    auth: ['panelAuditor', 'panelAdmin', 'superAdmin'],
     nowhere: ['superAdmin'],
   },
   'applicationLevel(edit)': { mine: EDIT, auth: ['superAdmin'], nowhere: ['superAdmin'] },
@@ -88,7 +90,7 @@ const GUARDS: Readonly<Record<string, Who>> = {
   'superAdmin or key(manifest)': ['superAdmin', 'key(manifest)'],
   'applicationLevel(view) or key(manifest)': {
     mine: [...VIEW, 'key(manifest)'],
-    auth: ['panelAdmin', 'superAdmin', 'key(manifest)'],
+    auth: ['panelAuditor', 'panelAdmin', 'superAdmin', 'key(manifest)'],
     nowhere: ['superAdmin', 'key(manifest)'],
   },
 };

@@ -30,7 +30,9 @@ admins: [foreignadmin@example.com]
 `;
 const PANEL = `
 application: { code: auth, name: Administration }
+roles: [{ code: auditor, permissions: { panel.access: allowed, applications.manage: view } }]
 assignments:
+  - { email: panelauditor@example.com, roles: [auditor] }
   - { email: panelview@example.com, roles: [application_manager] }
   - { email: paneledit@example.com, roles: [application_manager] }
   - { email: manager@example.com, roles: [application_manager] }

@@ -157,6 +157,16 @@ export function testReading(room: Room): void {
     expect((await pia.put(one(room.ids.locked), { email: false })).body.details.code).toBe('PREFERENCE_LOCKED');
     expect((await pia.put(one(999_999), { email: false })).status).toBe(404);
     expect((await pia.put(one(room.ids.generic), { email: 'no' })).status).toBe(400);
+    // An item may come back as it was read, but as no other type's.
+    const { notificationTypeId: id, ...item } = (await pia.get('/api/profile/me/notifications/billing')).body
+      .response[1];
+    expect((await pia.put(bulk, { updates: [{ ...item, notificationTypeId: id }] })).status).toBe(200);
+    for (const answer of [
+      await pia.put(one(id), { ...item, code: 'due', email: !item.email }),
+      await pia.put(one(id), { ...item, notificationTypeId: room.ids.due, email: !item.email }),
+      await pia.put(bulk, { updates: [{ ...item, notificationTypeId: room.ids.due, email: !item.email }] }),
+    ])
+      expect([answer.status, answer.body.details.code]).toEqual([400, 'IMMUTABLE_FIELD']);
     expect(
       (
         await pia.put(bulk, {

@@ -191,7 +191,7 @@ describe('types and templates of an application', () => {
     });
 
     test.each([
-      [{ locale: 'xx' }, 'VALIDATION_FAILED'],
+      [{ locale: 'xx' }, 'UNKNOWN_LANGUAGES'],
       [{ locale: 'EN' }, 'VALIDATION_FAILED'],
       [{ notificationTypeId: 999_999 }, 'UNKNOWN_REFERENCE'],
       [{ notificationTypeId: undefined }, 'VALIDATION_FAILED'],
@@ -214,6 +214,33 @@ describe('types and templates of an application', () => {
         expect([made.status, made.body.data]).toMatchObject([201, { notificationTypeId: due, type: 'reminder' }]);
         expect((await nora.delete(`${TEMPLATES}/${made.body.data.id}`)).status).toBe(204);
       }
+    });
+
+    test('a change moves them to the type that it names by code or id, and no further than the application', async () => {
+      const generic = await typeId(root, 'billing', 'generic');
+      const made = (await nora.post(TEMPLATES, body({ key: 'moving' }))).body.data;
+      const put = async (sent: object) => {
+        const answer = await nora.put(`${TEMPLATES}/${made.id}`, sent);
+        return [answer.status, answer.body.details?.code ?? answer.body.data?.type];
+      };
+      expect(await put({ type: 'generic' })).toEqual([200, 'generic']);
+      // The code of the present type comes back beside the new id when somebody reads, changes and sends.
+      expect(await put({ ...made, type: 'generic', notificationTypeId: due })).toEqual([200, 'reminder']);
+      expect(await put({ ...made, type: 'generic' })).toEqual([200, 'generic']);
+      expect(await put({ type: 'reminder', notificationTypeId: due })).toEqual([200, 'reminder']);
+      expect(await put({ type: 'nothing' })).toEqual([400, 'UNKNOWN_REFERENCE']);
+      expect(await put({ type: 'locked', notificationTypeId: generic })).toEqual([400, 'UNKNOWN_REFERENCE']);
+      expect(await put({ notificationTypeId: await typeId(root, 'shop', 'generic') })).toEqual([
+        400,
+        'UNKNOWN_REFERENCE',
+      ]);
+      const unknown = await nora.put(`${TEMPLATES}/${made.id}`, { locale: 'xx' });
+      expect([unknown.status, unknown.body.details]).toEqual([
+        400,
+        { code: 'UNKNOWN_LANGUAGES', languages: ['xx'], path: 'locale' },
+      ]);
+      expect(await put({})).toEqual([200, 'reminder']);
+      expect((await nora.delete(`${TEMPLATES}/${made.id}`)).status).toBe(204);
     });
 
     test('a type of another application is unknown in this one', async () => {

@@ -81,19 +81,25 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       await put({ email: 'cleo@example.com', orgId: '200', locale: 'cs' });
       const created = { eventType: 'user.created', user: { email: 'cleo@example.com' } };
       await world.nobody.send('POST', '/api/idp/webhook', created, { 'x-webhook-secret': 'webhook-secret-canary-one' });
+      const age = (seconds: number) =>
+        world.usher.app.database.change(async (tx) => {
+          const at = new Date(Date.now() - seconds * 1000);
+          await tx.kysely.updateTable('registration_locale').set({ at }).where('org_id', '=', '200').execute();
+          await tx.kysely.deleteFrom('registration_locale').where('org_id', '=', '100').execute();
+          // Somebody else by the same address.
+          await tx.kysely.deleteFrom('person').where('email', '=', 'cleo@example.com').execute();
+          return { result: null, scopes: ['u:cleo@example.com'] };
+        });
+      const secret = { 'x-webhook-secret': 'webhook-secret-canary-one' };
       expect(await localeOf('cleo@example.com')).toEqual({ locale: 'cs' });
-      await world.usher.app.database.change(async (tx) => {
-        const at = new Date(Date.now() - 24 * 3_600_000 - 1000);
-        await tx.kysely.updateTable('registration_locale').set({ at }).execute();
-        return { result: null, scopes: [] };
-      });
-      // A profile that is made later takes nothing of it.
-      await world.usher.app.database.change(async (tx) => {
-        await tx.kysely.deleteFrom('person').where('email', '=', 'cleo@example.com').execute();
-        return { result: null, scopes: ['u:cleo@example.com'] };
-      });
-      await world.nobody.send('POST', '/api/idp/webhook', created, { 'x-webhook-secret': 'webhook-secret-canary-one' });
-      expect(await localeOf('cleo@example.com')).toEqual({ locale: null });
+      for (const [seconds, locale] of [
+        [24 * 3600 - 60, 'cs'],
+        [24 * 3600 + 1, null],
+      ] as const) {
+        await age(seconds);
+        await world.nobody.send('POST', '/api/idp/webhook', created, secret);
+        expect([seconds, await localeOf('cleo@example.com')]).toEqual([seconds, { locale }]);
+      }
     });
 
     test('two at once leave one of the two', async () => {

@@ -145,6 +145,27 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await stored(world, email)).toMatchObject({ active: false });
     });
 
+    test('an eventId is known for 24 hours, whoever the event is about', async () => {
+      const deactivated = () => tell(world, 'user.deactivated', 'wilma@example.com', { eventId: 'window' });
+      const age = (seconds: number) =>
+        world.usher.app.database.change(async (tx) => {
+          const at = new Date(Date.now() - seconds * 1000);
+          await tx.kysely.updateTable('seen_event').set({ at }).where('key', '=', 'window').execute();
+          return { result: null, scopes: [] };
+        });
+      expect(await applied(deactivated())).toBe(true);
+      await tell(world, 'user.reactivated', 'wilma@example.com');
+      await age(24 * 3600 - 60);
+      expect(await applied(deactivated())).toBe(false);
+      expect(await applied(tell(world, 'user.created', 'wendy@example.com', { eventId: 'window' }))).toBe(false);
+      expect(await stored(world, 'wendy@example.com')).toBeUndefined();
+      expect(await stored(world, 'wilma@example.com')).toMatchObject({ active: true });
+      await age(24 * 3600 + 60);
+      expect(await applied(deactivated())).toBe(true);
+      expect(await stored(world, 'wilma@example.com')).toMatchObject({ active: false });
+      expect(await applied(deactivated())).toBe(false);
+    });
+
     test('names are synchronised by user.updated; an older update does not overwrite a newer one', async () => {
       const email = 'dora@example.com';
       await tell(world, 'user.created', email, { firstName: 'Dora', lastName: 'Old', occurredAt: at(1) });

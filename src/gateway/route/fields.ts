@@ -42,6 +42,7 @@ export interface NamedPermission {
 export const namedPermission = {
   permissionId: id.optional(),
   permission: permissionCode.optional().meta({ description: 'The code, in place of the id.' }),
+  code: z.string().optional().meta({ description: "As it was read: only the named permission's own." }),
 };
 
 /** What is said about permissions of an application, each once: a set that a body replaces whole. */

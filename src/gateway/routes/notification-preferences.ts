@@ -1,8 +1,9 @@
 /** What a signed-in user wants to be notified about (docs/reference/notifications.md#preferences). */
 
 import { z } from 'zod';
+import { refuseImmutable } from '../../administration/records.ts';
 import { codeResponse, successData } from '../route/envelopes.ts';
-import { AppParams, id, idParam } from '../route/fields.ts';
+import { AppParams, id, idParam, readOnly } from '../route/fields.ts';
 import { signedIn } from '../route/guards.ts';
 import { defineRoute, type Route } from '../route/route.ts';
 
@@ -17,6 +18,18 @@ const Preference = z.strictObject({
   email: z.boolean(),
   push: z.boolean(),
 });
+
+/** What a write may send: the switches, and the rest as it was read, so that get, change, put works. */
+const changes = {
+  email: z.boolean().optional(),
+  push: z.boolean().optional(),
+  code: z.string().optional().meta({ description: "Cannot be changed; only the type's own may be sent." }),
+  name: readOnly,
+  description: readOnly,
+  emailEnabled: readOnly,
+  pushEnabled: readOnly,
+  userCanDisable: readOnly,
+};
 
 const listPreferences = defineRoute({
   method: 'get',
@@ -42,7 +55,7 @@ const changePreferences = defineRoute({
   guard: signedIn,
   body: z.strictObject({
     updates: z
-      .array(z.strictObject({ notificationTypeId: id, email: z.boolean().optional(), push: z.boolean().optional() }))
+      .array(z.strictObject({ notificationTypeId: id, ...changes }))
       .max(1000)
       .refine((all) => new Set(all.map(({ notificationTypeId }) => notificationTypeId)).size === all.length, {
         message: 'must name each type once',
@@ -52,7 +65,7 @@ const changePreferences = defineRoute({
   envelope: successData,
   status: 200,
   response: z.array(Preference),
-  errors: ['PREFERENCE_LOCKED', 'UNKNOWN_REFERENCE'],
+  errors: ['PREFERENCE_LOCKED', 'UNKNOWN_REFERENCE', 'IMMUTABLE_FIELD'],
   example: { body: { updates: [{ notificationTypeId: 3, email: false }] } },
   handle: ({ notificationPreferences }, { body, caller }) =>
     notificationPreferences.changeAll(caller.email, body.updates),
@@ -65,14 +78,19 @@ const changePreference = defineRoute({
   summary: 'Change the switches of one notification type',
   guard: signedIn,
   params: z.strictObject({ notificationTypeId: idParam }),
-  body: z.strictObject({ email: z.boolean().optional(), push: z.boolean().optional() }),
+  body: z.strictObject({
+    ...changes,
+    notificationTypeId: id.optional().meta({ description: 'Cannot be changed; only that of the path may be sent.' }),
+  }),
   envelope: successData,
   status: 200,
   response: Preference,
-  errors: ['NOT_FOUND', 'PREFERENCE_LOCKED'],
+  errors: ['NOT_FOUND', 'PREFERENCE_LOCKED', 'IMMUTABLE_FIELD'],
   example: { body: { email: false } },
-  handle: ({ notificationPreferences }, { params, body, caller }) =>
-    notificationPreferences.change(caller.email, { ...body, ...params }),
+  handle: ({ notificationPreferences }, { params, body, caller }) => {
+    refuseImmutable('notificationTypeId', params.notificationTypeId, body.notificationTypeId);
+    return notificationPreferences.change(caller.email, { ...body, ...params });
+  },
 });
 
 export const notificationPreferenceRoutes: readonly Route[] = [listPreferences, changePreferences, changePreference];

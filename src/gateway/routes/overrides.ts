@@ -11,7 +11,6 @@ import {
   namedPermission,
   permissionOf,
   permissionSet,
-  readOnly,
   resourceId,
   search,
   slug,
@@ -79,7 +78,7 @@ const replaceOverrides = defineRoute({
   headers: ['if-match'],
   body: z.strictObject({
     permissions: permissionSet(
-      z.strictObject({ ...namedPermission, granted: z.boolean(), accessLevel: accessLevel.nullish(), code: readOnly }),
+      z.strictObject({ ...namedPermission, granted: z.boolean(), accessLevel: accessLevel.nullish() }),
     ),
   }),
   limit: 'list',
@@ -88,13 +87,14 @@ const replaceOverrides = defineRoute({
   response: OverrideSet,
   errors: [
     ...(['NOT_FOUND', 'FORBIDDEN', 'UNKNOWN_REFERENCE', 'INVALID_ACCESS_LEVEL'] as const),
-    ...(['GLOBAL_PERMISSION', 'UNKNOWN_RESOURCE_TYPE', 'STALE'] as const),
+    ...(['IMMUTABLE_FIELD', 'GLOBAL_PERMISSION', 'UNKNOWN_RESOURCE_TYPE', 'STALE'] as const),
   ],
   example: { body: { permissions: [{ permission: 'invoice.read', granted: true, accessLevel: 'view' }] } },
   handle: async ({ overrides }, input) => {
     const { appCode, email, ...resource } = input.params;
     const wanted = input.body.permissions.map(({ granted, accessLevel: level, ...item }) => ({
       permission: permissionOf(item),
+      code: item.code,
       granted,
       level: level === null || level === undefined ? undefined : LEVELS[level],
     }));

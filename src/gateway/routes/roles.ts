@@ -156,18 +156,19 @@ const replaceRolePermissions = defineRoute({
   params: RoleParams,
   headers: ['if-match'],
   body: z.strictObject({
-    permissions: permissionSet(z.strictObject({ ...namedPermission, accessLevel, code: readOnly })),
+    permissions: permissionSet(z.strictObject({ ...namedPermission, accessLevel })),
   }),
   limit: 'list',
   envelope: successData,
   status: 200,
   response: RolePermissionAnswer,
-  errors: ['NOT_FOUND', 'UNKNOWN_REFERENCE', 'INVALID_ACCESS_LEVEL', 'STALE'],
+  errors: ['NOT_FOUND', 'UNKNOWN_REFERENCE', 'INVALID_ACCESS_LEVEL', 'IMMUTABLE_FIELD', 'STALE'],
   example: { body: { permissions: [{ permission: 'invoice.read', accessLevel: 'edit' }] } },
   handle: async ({ roles }, input) => {
     const { appCode, roleId } = input.params;
     const wanted = input.body.permissions.map(({ accessLevel: level, ...item }) => ({
       permission: permissionOf(item),
+      code: item.code,
       level: LEVELS[level],
     }));
     const { result, revision } = await roles.replacePermissions(

@@ -91,7 +91,7 @@ const createTemplate = defineRoute({
   envelope: successData,
   status: 201,
   response: Template,
-  errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'UNKNOWN_REFERENCE'],
+  errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'UNKNOWN_REFERENCE', 'UNKNOWN_LANGUAGES'],
   example: {
     body: {
       notificationTypeId: 3,
@@ -119,12 +119,12 @@ const changeTemplate = defineRoute({
   body: z.strictObject({
     ...parts,
     notificationTypeId: id.optional(),
+    type: slug.optional().meta({ description: "Another type's code moves the template there, as another id does." }),
     key: slug.optional().meta({ description: 'Cannot be changed; only the present one may be sent.' }),
     locale: languageCode.optional(),
     subject: parts.subject.optional(),
     html: parts.html.optional(),
     id: readOnly,
-    type: readOnly,
     createdAt: readOnly,
     updatedAt: readOnly,
   }),
@@ -132,7 +132,7 @@ const changeTemplate = defineRoute({
   envelope: successData,
   status: 200,
   response: Template,
-  errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'UNKNOWN_REFERENCE', 'IMMUTABLE_FIELD'],
+  errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'UNKNOWN_REFERENCE', 'UNKNOWN_LANGUAGES', 'IMMUTABLE_FIELD'],
   example: { body: { subject: 'Invoice {{ number }} is due', requiredVariables: ['number'] } },
   handle: async ({ templates }, input) => {
     const { appCode, id: template } = input.params;
