@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { KEYS } from '../src/config/keys.ts';
+import { usher } from './cli/harness.ts';
 import { MUTANTS } from './mutants/mutants.ts';
 
 /**
@@ -21,6 +23,9 @@ const DOCUMENTS = [
 ]
   .flatMap((folder) => readdirSync(join(ROOT, folder)).map((name) => join(folder, name)))
   .filter((path) => path.endsWith('.md') && path !== 'CHANGELOG.md');
+
+/** What the registry of metrics is given: names end in their unit, or in what they count. */
+const METRIC = /'(usher_[a-z_]+_(?:total|seconds|waiting|entries|characters|revision)|usher_revision)'/g;
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 /** Examples in fences are for the reader's own files. */
@@ -84,4 +89,32 @@ describe('the documents', () => {
     expect(rows.length).toBeGreaterThan(100);
     expect(read('docs/testing.md')).toContain(`(\`test/mutants\`: ${String(MUTANTS.length)})`);
   });
+
+  test('docs/operations.md lists every key of the configuration with its variable, and every metric', () => {
+    const page = read('docs/operations.md');
+    const keys = Object.entries(KEYS).flatMap(([key, { variable }]) => [key, variable]);
+    expect(keys.filter((name) => !page.includes(name))).toEqual([]);
+    const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter((path) =>
+      path.endsWith('.ts'),
+    );
+    const metrics = sources.flatMap((path) =>
+      [...read(join('src', path)).matchAll(METRIC)].map(([, name = '']) => name),
+    );
+    expect(metrics.length).toBeGreaterThan(20);
+    expect(metrics.filter((name) => !page.includes(`\`${name}`))).toEqual([]);
+  });
+
+  test.each(['docs/guides/command-line.md', 'docs/reference/command-line.md'])(
+    '%s lists every command',
+    async (page) => {
+      const { stdout } = await usher(['--help']);
+      const commands = [...stdout.matchAll(/^ {2}([a-z]+) (?:\[|<| {2})/gm)].map(([, name = '']) => name);
+      expect(commands).toEqual(expect.arrayContaining(['serve', 'check', 'demo', 'completion']));
+      const rows = read(page)
+        .split('\n')
+        .filter((line) => line.startsWith('| `usher '));
+      const missing = commands.filter((name) => name !== 'help' && !rows.some((row) => row.includes(`usher ${name}`)));
+      expect(missing).toEqual([]);
+    },
+  );
 });
