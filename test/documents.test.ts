@@ -3,6 +3,8 @@ import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { KEYS } from '../src/config/keys.ts';
 import { usher } from './cli/harness.ts';
+import { EVALUATOR_MUTANTS } from './engine/evaluator-mutants.ts';
+import { MODEL_MUTANTS } from './engine/model/mutants.ts';
 import { MUTANTS } from './mutants/mutants.ts';
 
 /**
@@ -87,7 +89,12 @@ describe('the documents', () => {
     );
     expect(wrong.map(([row]) => row)).toEqual([]);
     expect(rows.length).toBeGreaterThan(100);
-    expect(read('docs/testing.md')).toContain(`(\`test/mutants\`: ${String(MUTANTS.length)})`);
+    for (const count of [
+      `(\`test/mutants\`: ${String(MUTANTS.length)})`,
+      `\`test/engine/evaluator-mutants.ts\`: ${String(Object.keys(EVALUATOR_MUTANTS).length)},`,
+      `\`test/engine/model/mutants.ts\`: ${String(Object.keys(MODEL_MUTANTS).length)})`,
+    ])
+      expect(read('docs/testing.md')).toContain(count);
   });
 
   test('docs/operations.md lists every key of the configuration with its variable, and every metric', () => {

@@ -77,8 +77,7 @@ export function createApiKeys(
         );
       }
       const entry = entries[find(value)];
-      if (entry === undefined)
-        throw new UsherError('UNAUTHENTICATED', 'The internal API key is none that is known here.');
+      if (entry === undefined) throw new UsherError('UNAUTHENTICATED', 'Unknown internal API key.');
       if (!entry.scopes.has(scope)) {
         throw new UsherError('KEY_SCOPE', `The internal API key ${entry.name} lacks the scope ${scope}.`, {
           details: { scope },

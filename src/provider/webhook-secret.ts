@@ -30,6 +30,6 @@ export class WebhookSecrets {
     }
     let found = false;
     for (const known of this.#secrets) if (isSameSecret(known, value)) found = true;
-    if (!found) throw new UsherError('UNAUTHENTICATED', 'The webhook secret is none that is known here.');
+    if (!found) throw new UsherError('UNAUTHENTICATED', 'Unknown webhook secret.');
   }
 }

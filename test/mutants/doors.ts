@@ -284,7 +284,7 @@ export const CREDENTIALS: readonly Mutant[] = [
   mutant(
     'any webhook secret is good',
     'provider/webhook-secret.ts',
-    "if (!found) throw new UsherError('UNAUTHENTICATED', 'The webhook secret is none that is known here.');",
+    "if (!found) throw new UsherError('UNAUTHENTICATED', 'Unknown webhook secret.');",
     '',
     'provider/webhook',
   ),

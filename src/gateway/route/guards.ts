@@ -234,7 +234,7 @@ export const panelEntry: Guard<Caller> = {
   permit: async (services, request, caller) => {
     const { superadmin } = await activePerson(services, request, caller);
     if (superadmin || (await entersPanel(services, request, caller.email))) return;
-    throw new UsherError('FORBIDDEN', 'Only who may enter the panel may do this.');
+    throw new UsherError('FORBIDDEN', 'Only users of the panel may do this.');
   },
 };
 
@@ -303,7 +303,7 @@ export function managerOfAll(param?: string): Guard<Caller> {
         if (!(await administers(services, request, email, app, Level.EDIT, false))) throw noLevel();
       }
       if (await holdsPanelLevel(services, request, email, null, Level.EDIT)) return;
-      throw new UsherError('FORBIDDEN', 'Only who manages every application may do this.');
+      throw new UsherError('FORBIDDEN', 'Only users who manage every application may do this.');
     },
   };
 }
