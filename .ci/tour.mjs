@@ -12,7 +12,14 @@ const here = (text) => text.replaceAll('http://localhost:8080', rest).replaceAll
 const named = process.argv.slice(2);
 for (const document of named.length > 0
   ? named
-  : ['README.md', 'docs/guides/first-application.md', 'docs/guides/notifications.md', 'docs/guides/policies-in-ci.md'])
+  : [
+      'README.md',
+      'docs/guides/first-application.md',
+      'docs/guides/frontend.md',
+      'docs/guides/administration.md',
+      'docs/guides/notifications.md',
+      'docs/guides/policies-in-ci.md',
+    ])
   run(document);
 
 function run(document) {

@@ -36,7 +36,7 @@ export function managerOfAll(act: string): WriteGuard {
     const { person } = await who(tx, email, '');
     if (!person.active) return inactive();
     if (person.superadmin || (await managesByPanel(tx, email, null))) return null;
-    return new UsherError('FORBIDDEN', `Only who manages every application may ${act}.`);
+    return new UsherError('FORBIDDEN', `Only users who manage every application may ${act}.`);
   };
 }
 

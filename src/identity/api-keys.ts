@@ -33,7 +33,7 @@ interface Entry extends KeyHolder {
 
 const ALL_SCOPES: ReadonlySet<KeyScope> = new Set(KEY_SCOPES);
 /** What needs no key where none is configured; `/api/internal/*` takes the key in dataDir even then. */
-const OPEN_WITHOUT_KEYS: ReadonlySet<KeyScope> = new Set(['check', 'metrics']);
+export const OPEN_WITHOUT_KEYS: ReadonlySet<KeyScope> = new Set(['check', 'metrics']);
 const PRODUCTION_LENGTH = 24;
 const MAX_LENGTH = 1024;
 /** What a header carries unchanged through every proxy; a comma would be a second header. */

@@ -6,7 +6,7 @@ import { type RunningService, startService, usherProcess } from '../cli/harness.
 
 /** SIGTERM ends a service within this time, whatever its connections do: a little over what a call may take. */
 const BOUND_MS = 16_000;
-/** Each kind of connection by itself is for the long run; test/gateway and test/engine/grpc have them all over one listener. */
+/** Each kind of connection by itself is for the long run; test/gateway and test/grpc have them all over one listener. */
 const LONG = process.env.USHER_LONG !== undefined;
 const CHECK = '/usher.permission.v1.PermissionService/Check';
 
@@ -14,9 +14,9 @@ let service: RunningService;
 let log = '';
 const opened: { destroy(): void }[] = [];
 
-async function start(): Promise<void> {
+async function start({ npm = false } = {}): Promise<void> {
   log = '';
-  service = await startService({ OPS_PORT: '0' }, { onOutput: (text) => (log += text) });
+  service = await startService({ OPS_PORT: '0' }, { onOutput: (text) => (log += text), npm });
 }
 afterEach(async () => {
   for (const connection of opened.splice(0)) connection.destroy();
@@ -111,6 +111,12 @@ async function stopsInTime(): Promise<void> {
 describe('a service told to end ends in bounded time, with exit code 0', () => {
   test('while nobody is there', async () => {
     await start();
+    await stopsInTime();
+  }, 60_000);
+
+  // npm hands a signal to the shell of its script, which passes nothing on: the script must be the service itself.
+  test('when it was started by `npm start`, and npm gets the signal', async () => {
+    await start({ npm: true });
     await stopsInTime();
   }, 60_000);
 

@@ -94,17 +94,23 @@ export interface RunningService {
 
 /**
  * Starts `usher serve` on a new embedded database, as a development start, and waits until it is ready. `root` as for
- * `usherProcess`; `onOutput` is told what it prints.
+ * `usherProcess`; `onOutput` is told what it prints; `npm` starts it by `npm start`, in a process group of its own.
  */
 export async function startService(
   env: Record<string, string> = {},
-  { root = ROOT, onOutput = () => undefined }: { root?: string; onOutput?: (text: string) => void } = {},
+  {
+    root = ROOT,
+    onOutput = () => undefined,
+    npm = false,
+  }: { root?: string; onOutput?: (text: string) => void; npm?: boolean } = {},
 ): Promise<RunningService> {
   const dataDir = mkdtempSync(join(tmpdir(), 'usher-cli-'));
-  const child = spawn(process.execPath, [join(root, MAIN), 'serve'], {
+  const [file, argv] = npm ? ['npm', ['start']] : [process.execPath, [join(root, MAIN), 'serve']];
+  const child = spawn(file, argv, {
     cwd: root,
     env: childEnv({ DATA_DIR: dataDir, HTTP_PORT: '0', GRPC_PORT: '0', ...env }),
     stdio: ['ignore', 'pipe', 'pipe'],
+    detached: npm,
   });
   const exited = new Promise<number>((resolve) => child.on('close', (code) => resolve(code ?? -1)));
   child.stdout.setEncoding('utf8').on('data', onOutput);
@@ -122,11 +128,21 @@ export async function startService(
       return await exited;
     },
     remove: async () => {
-      child.kill('SIGKILL');
+      if (npm) killGroup(child);
+      else child.kill('SIGKILL');
       await exited;
       await rm(dataDir, { recursive: true, force: true });
     },
   };
+}
+
+/** With what npm started, also where npm itself has ended. */
+function killGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 async function readyAt(child: ChildProcess, exited: Promise<number>): Promise<{ url: string; grpc: string }> {

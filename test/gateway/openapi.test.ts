@@ -6,6 +6,7 @@ import { bare, noContent, successData } from '../../src/gateway/route/envelopes.
 import { key, open, signedIn } from '../../src/gateway/route/guards.ts';
 import { defineRoute, type Route } from '../../src/gateway/route/route.ts';
 import { gatewayRoutes } from '../../src/gateway/routes.ts';
+import { createApiKeys, type KeyScope } from '../../src/identity/api-keys.ts';
 import { ask, useWorld } from './fixture.ts';
 
 const world = useWorld();
@@ -88,6 +89,23 @@ describe('the document', () => {
       if (route.guard.kind !== 'open') expect(statuses).toEqual(expect.arrayContaining(['401', '403']));
       expect(statuses).toEqual(expect.arrayContaining(['400', '429', '500', '503', ...route.statuses.map(String)]));
       if (route.method !== 'get') expect(statuses).toEqual(expect.arrayContaining(['413', '415']));
+    }
+  });
+
+  test('says of each surface of keys whether it is open without configured keys', () => {
+    const none = createApiKeys({ production: false, internal: { apiKeys: [] } });
+    const guarded = routes.filter(({ guard }) => guard.kind === 'key' && guard.alternative === undefined);
+    expect(guarded.length).toBeGreaterThan(6);
+    for (const { guard, method, path } of guarded) {
+      const scope = /^key\((\w+)\)$/.exec(guard.name)?.[1] as KeyScope;
+      let open = true;
+      try {
+        none.authorize(undefined, scope);
+      } catch {
+        open = false;
+      }
+      const says = guard.description.includes('where keys are configured');
+      expect({ method, path, open: says }).toEqual({ method, path, open });
     }
   });
 

@@ -10,7 +10,7 @@ import { managedResource, PANEL_APP, PANEL_ENTRY, PANEL_MANAGE } from '../../adm
 import { type ErrorCode, type Reason, UsherError } from '../../base/errors.ts';
 import { isApplicationCode } from '../../base/grammar.ts';
 import { Level, type PersonFacts, type Question } from '../../engine/types.ts';
-import type { KeyHolder, KeyScope } from '../../identity/api-keys.ts';
+import { type KeyHolder, type KeyScope, OPEN_WITHOUT_KEYS } from '../../identity/api-keys.ts';
 import type { Caller } from '../../identity/tokens.ts';
 import { refuseForeignHost } from '../middleware/local-host.ts';
 import type { Services } from '../services.ts';
@@ -91,12 +91,19 @@ export function bringsSecret(request: Pick<GuardRequest, 'header'>): boolean {
   return request.header(KEY_HEADER) !== undefined || request.header(WEBHOOK_HEADER) !== undefined;
 }
 
+/** Without configured keys (development on loopback) only some scopes are open. */
+function whereNoneIsConfigured(scope: KeyScope): string {
+  return OPEN_WITHOUT_KEYS.has(scope)
+    ? ' where keys are configured'
+    : '; without configured keys that of `dataDir/internal-api-key`';
+}
+
 /** A backend with an internal API key of that scope; nobody in particular where none is configured (docs/reference/callers.md#internal-keys). */
 export function key(scope: KeyScope): Guard<KeyHolder | null> {
   return {
     kind: 'key',
     name: `key(${scope})`,
-    description: `Needs an internal API key with the scope \`${scope}\` where keys are configured. Not for browsers.`,
+    description: `Needs an internal API key with the scope \`${scope}\`${whereNoneIsConfigured(scope)}. Not for browsers.`,
     scheme: 'internalKey',
     errors: ['UNAUTHENTICATED', 'KEY_SCOPE', 'BROWSER_NOT_ALLOWED'],
     browsers: false,
@@ -232,7 +239,7 @@ export const panelEntry: Guard<Caller> = {
   permit: async (services, request, caller) => {
     const { superadmin } = await activePerson(services, request, caller);
     if (superadmin || (await entersPanel(services, request, caller.email))) return;
-    throw new UsherError('FORBIDDEN', 'Only who may enter the panel may do this.');
+    throw new UsherError('FORBIDDEN', 'Only users of the panel may do this.');
   },
 };
 
@@ -301,7 +308,7 @@ export function managerOfAll(param?: string): Guard<Caller> {
         if (!(await administers(services, request, email, app, Level.EDIT, false))) throw noLevel();
       }
       if (await holdsPanelLevel(services, request, email, null, Level.EDIT)) return;
-      throw new UsherError('FORBIDDEN', 'Only who manages every application may do this.');
+      throw new UsherError('FORBIDDEN', 'Only users who manage every application may do this.');
     },
   };
 }

@@ -149,7 +149,7 @@ const typeFields = {
 };
 type NotificationType = ExportedManifest['notificationTypes'][number];
 
-/** Always `generic`, which no application is without. No manifest makes a system type. */
+/** Always `generic`, which no application is without. No system types: only the seed makes those (notification-types.test.ts). */
 const notificationTypes: fc.Arbitrary<NotificationType[]> = some(TYPES).chain((codes) =>
   fc.tuple(
     ...['generic', ...codes].map((code) =>
