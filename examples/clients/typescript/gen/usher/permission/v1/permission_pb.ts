@@ -9,7 +9,9 @@
 // - An e-mail address is compared with surrounding white space dropped and A-Z lower-cased; it is ASCII. An address without a user record can
 //   hold permissions.
 // - A request with a field that the server does not know fails with INVALID_ARGUMENT: a question is never answered as a wider one.
-// - An unknown application or permission is denied (or an empty list), never an error.
+// - An unknown application is denied (or an empty list), never an error. So is an unknown permission, unless the application has
+//   strictCodes: then an unknown permission or resource type fails with INVALID_ARGUMENT, reason UNKNOWN_CODE, and the metadata of the
+//   ErrorInfo holds `path` and, where there is one, the nearest `known` code. Malformed codes are denied in any case.
 // - A question names a resource with both of resource_type and resource_id, or with neither. Half of it fails with INVALID_ARGUMENT,
 //   reason INCOMPLETE_RESOURCE, so that a question about one record is never answered as a global one.
 // - Where the server has API keys, each call carries one in the metadata `x-internal-api-key`.
