@@ -2,8 +2,8 @@
 
 import { z } from 'zod';
 import { UsherError } from '../../base/errors.ts';
-import { isLoopbackHost } from '../../base/ip-address.ts';
 import type { KeptMail } from '../../delivery/mailbox.ts';
+import { isLocalHost } from '../middleware/local-host.ts';
 import { LIST_HEADERS, listPage, MAIL_HEADERS, mailboxProblem, mailPage } from '../pages/mailbox.ts';
 import { HTML_TYPE, JSON_TYPE, pageAndData } from '../route/envelopes.ts';
 import { search, timestamp } from '../route/fields.ts';
@@ -31,8 +31,7 @@ const developer: Guard<null> = {
   // It holds reset codes: no page of another origin reads it, also not of one that may read answers in development.
   browsers: false,
   identify: (_services, request) => {
-    const host = URL.parse(`http://${request.header('host') ?? ''}`)?.hostname ?? '';
-    if (isLoopbackHost(host)) return null;
+    if (isLocalHost(request.header('host'))) return null;
     throw new UsherError('FORBIDDEN', 'The development mailbox is shown to localhost only.');
   },
 };
