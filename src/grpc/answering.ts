@@ -6,7 +6,6 @@
 import { create, type DescMethod, toBinary } from '@bufbuild/protobuf';
 import { isAllowed } from '../engine/question.ts';
 import type { Level } from '../engine/types.ts';
-import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
 import {
   type Asked,
   answersOf,
@@ -15,6 +14,7 @@ import {
   type CheckAnswer,
   type CheckFields,
   RPCS,
+  UNARY,
 } from '../rpc/methods.ts';
 import { PROTO } from '../rpc/naming.ts';
 import { decodeStrictly } from '../rpc/strict.ts';
@@ -31,9 +31,10 @@ export function createHandles(engine: Asked, memo: Pick<RequestMemo, 'get' | 'pu
   const answers = answersOf(engine);
   const byHand: Record<string, Handle> = { Check: checkByHand(engine, memo), BulkCheck: bulkCheckByHand(engine) };
   return new Map(
-    PermissionService.methods
-      .filter(({ methodKind }) => methodKind === 'unary')
-      .map((method) => [method.name, byHand[method.name] ?? generated(method, answers[method.localName as 'check'])]),
+    UNARY.map((method) => [
+      method.name,
+      byHand[method.name] ?? generated(method, answers[method.localName as keyof typeof answers]),
+    ]),
   );
 }
 

@@ -1,6 +1,6 @@
 /** What the door counts: numbers in flat arrays on the path of a call, names only when somebody reads them. */
 
-import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
+import { UNARY } from '../rpc/methods.ts';
 
 /** gRPC's status codes by number, as metrics name them. */
 const STATUS_NAMES = [
@@ -24,9 +24,7 @@ const STATUS_NAMES = [
 ] as const;
 
 /** The unary methods of the service, by their names on the wire. */
-export const METHODS: readonly string[] = PermissionService.methods
-  .filter(({ methodKind }) => methodKind === 'unary')
-  .map(({ name }) => name);
+export const METHODS: readonly string[] = UNARY.map(({ name }) => name);
 export type MethodName = string;
 
 /** Upper bounds of the histogram's buckets, in milliseconds; one more without a bound follows. */

@@ -15,7 +15,7 @@ import { DENIED } from '../engine/evaluate.ts';
 import { type FieldNames, isAllowed, parseRevision, readQuestion, readSubject } from '../engine/question.ts';
 import { ANY_REVISION, type Decision, type EffectiveItem, Level, type Mark, type Question } from '../engine/types.ts';
 import { atDoor, type CodePaths } from '../engine/unknown-codes.ts';
-import { type PermissionService, PermissionType } from '../gen/usher/permission/v1/permission_pb.ts';
+import { PermissionService, PermissionType } from '../gen/usher/permission/v1/permission_pb.ts';
 
 /** What the methods ask of the engine. */
 export type Asked = Pick<
@@ -201,6 +201,9 @@ export const RPCS = {
   },
   // biome-ignore lint/suspicious/noExplicitAny: what an answer is stays between `ask` and `toMessage` of one RPC
 } satisfies { [K in keyof Methods]: Rpc<RequestOf<K>, any, Methods[K]['output']> };
+
+/** The methods that are answered once: what gRPC and Connect serve by `answersOf`. */
+export const UNARY = PermissionService.methods.filter(({ methodKind }) => methodKind === 'unary');
 
 /** An RPC as a transport calls it that knows no single one: a request message in, a response message out. */
 export type Answer = (request: never, call: Call) => MaybePromise<Record<string, unknown>>;

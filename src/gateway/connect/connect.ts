@@ -16,7 +16,7 @@ import type { UniversalHandler, UniversalServerResponse } from '@connectrpc/conn
 import { toUsherError, UsherError, validationFailed } from '../../base/errors.ts';
 import { PermissionService } from '../../gen/usher/permission/v1/permission_pb.ts';
 import type { KeyHolder } from '../../identity/api-keys.ts';
-import { type Answer, answersOf } from '../../rpc/methods.ts';
+import { type Answer, answersOf, UNARY } from '../../rpc/methods.ts';
 import { PROTO } from '../../rpc/naming.ts';
 import { CallerGone, type Exchange } from '../http/exchange.ts';
 import { type OpenUnproven, readBytes } from '../http/receive.ts';
@@ -232,9 +232,7 @@ function createHandlers(services: Services): ReadonlyMap<string, UniversalHandle
       if (fault !== null) throw told(values.get(EXCHANGE), fault);
     },
   });
-  const implementation = PermissionService.methods
-    .filter(({ methodKind }) => methodKind === 'unary')
-    .map(({ localName }) => [localName, bridged(answers[localName as keyof typeof answers])]);
+  const implementation = UNARY.map(({ localName }) => [localName, bridged(answers[localName as keyof typeof answers])]);
   router.service(
     PermissionService,
     Object.fromEntries(implementation) as Partial<ServiceImpl<typeof PermissionService>>,
