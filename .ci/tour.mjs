@@ -7,7 +7,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const { USHER_URL: rest = 'http://127.0.0.1:8080', USHER_GRPC: grpc = '127.0.0.1:50051' } = process.env;
-const here = (text) => text.replaceAll('http://localhost:8080', rest).replaceAll('localhost:50051', grpc);
+// Files in /tmp become files of a folder of this run, which ends with it: two runs do not meet, and none leaves anything behind.
+const files = mkdtempSync(join(tmpdir(), 'usher-tour-files.'));
+process.on('exit', () => rmSync(files, { recursive: true, force: true }));
+const here = (text) =>
+  text
+    .replaceAll('http://localhost:8080', rest)
+    .replaceAll('localhost:50051', grpc)
+    .replaceAll('/tmp/', `${files}/`);
 
 const named = process.argv.slice(2);
 for (const document of named.length > 0
@@ -15,6 +22,7 @@ for (const document of named.length > 0
   : [
       'README.md',
       'docs/guides/first-application.md',
+      'docs/guides/questions.md',
       'docs/guides/frontend.md',
       'docs/guides/administration.md',
       'docs/guides/notifications.md',
