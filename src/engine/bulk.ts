@@ -1,14 +1,14 @@
-/** A bulk question as every door asks it: malformed codes denied beside what the engine decides of the others. */
+/** Bulk questions, the same for every transport: malformed codes are denied beside the engine's decisions on the others. */
 
 import type { AskOptions, Engine } from './engine.ts';
 import { DENIED } from './evaluate.ts';
 import { readPermission } from './question.ts';
-import { ANY_REVISION, type Decision, type Mark, type Subject } from './types.ts';
+import { ANY_REVISION, type Decision, type RevisionToken, type Subject } from './types.ts';
 
 /** Each code once, in the order of first mention. */
 export interface BulkCodes {
   readonly all: readonly string[];
-  /** Those of `all` that may name something, in the same order; the rest is denied without a look at the data. */
+  /** Those of `all` that are well-formed, in the same order; the others are denied without a look at the data. */
   readonly known: readonly string[];
 }
 
@@ -19,9 +19,9 @@ export interface BulkAnswer {
 }
 
 /**
- * The codes of one question, of which a repeated one counts once. Throws 400 as `readPermission` does.
+ * The codes of one question; a repeated code counts once. Throws 400 as `readPermission` does.
  *
- * @param pathOf what the door calls the code at that index of `codes`
+ * @param pathOf the transport's path for the code at that index of `codes`
  */
 export function readPermissions(codes: Iterable<string>, pathOf: (index: number) => string): BulkCodes {
   const all = new Set<string>();
@@ -37,19 +37,19 @@ export function readPermissions(codes: Iterable<string>, pathOf: (index: number)
   return { all: [...all], known };
 }
 
-/** The answer if it can be given in this turn; else null. A null subject is one that names nothing. */
+/** The answer if it can be given without waiting; else null. A null subject was malformed. */
 export function peekBulk(
   engine: Pick<Engine, 'revision' | 'isReached' | 'peekBulk'>,
   subject: Subject | null,
   codes: BulkCodes,
-  minRevision: Mark = ANY_REVISION,
+  minRevision: RevisionToken = ANY_REVISION,
 ): BulkAnswer | null {
   if (!engine.isReached(minRevision)) return null;
   const decisions = subject === null || codes.known.length === 0 ? [] : engine.peekBulk(subject, codes.known);
   return decisions === null ? null : { decisions: withDenied(subject, codes, decisions), revision: engine.revision };
 }
 
-/** The same, waiting for what lacks. */
+/** The same, waiting for missing facts. */
 export async function answerBulk(
   engine: Pick<Engine, 'revision' | 'isReached' | 'peekBulk' | 'bulk' | 'reach'>,
   subject: Subject | null,
@@ -66,10 +66,10 @@ export async function answerBulk(
   return { decisions: withDenied(subject, codes, decisions), revision };
 }
 
-/** The revision that a denial without a look at the data is given at: never older than what was asked for. */
+/** The revision of a denial that needed no data: never older than requested. */
 export async function reached(
   engine: Pick<Engine, 'revision' | 'isReached' | 'reach'>,
-  minRevision: Mark = ANY_REVISION,
+  minRevision: RevisionToken = ANY_REVISION,
 ): Promise<string> {
   if (!engine.isReached(minRevision)) await engine.reach(minRevision);
   return engine.revision;
@@ -81,8 +81,8 @@ function withDenied(
   decisions: readonly Decision[],
 ): readonly Decision[] {
   if (subject === null) return all.map(() => DENIED);
-  // One too few would be a defect of the engine; the throw keeps it from being taken for another permission's.
-  if (decisions.length !== known.length) throw new Error('other decisions than permissions');
+  // A missing decision would be a defect of the engine; throwing keeps one permission's answer from passing as another's.
+  if (decisions.length !== known.length) throw new Error('decisions do not match the permissions');
   if (known.length === all.length) return decisions;
   let next = 0;
   return all.map((code) => (code === known[next] ? (decisions[next++] as Decision) : DENIED));

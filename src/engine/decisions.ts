@@ -3,7 +3,7 @@ import type { Fact, Lease, ResourceOverrides } from './facts.ts';
 import type { Policy } from './policy.ts';
 import type { Decision, MemberFacts, PersonFacts, Question } from './types.ts';
 
-/** The fields of a question in the order of the key. The free text stands last, so that no two questions share a key. */
+/** The fields of a question in the order of the key. The free text comes last, so that no two questions share a key. */
 export const KEY_FIELDS = [
   'email',
   'app',
@@ -14,10 +14,10 @@ export const KEY_FIELDS = [
 
 type FieldOutsideTheKey = Exclude<keyof Question, (typeof KEY_FIELDS)[number]>;
 
-/** A question, as long as all its fields are in the key; with a new field nothing that asks for a key compiles. */
+/** A question, as long as all its fields are in the key; a new field that is not breaks every use of `questionKey`. */
 export type KeyedQuestion = [FieldOutsideTheKey] extends [never] ? Question : never;
 
-/** What a decision is found by. Only `questionKey` makes one. */
+/** The cache key of a decision. Only `questionKey` makes one. */
 export type QuestionKey = string & { readonly [questionKeyed]: true };
 declare const questionKeyed: unique symbol;
 
@@ -27,15 +27,15 @@ export function questionKey(question: KeyedQuestion): QuestionKey {
   return `${email}:${app}:${permission}:${resourceType}:${resourceId}` as QuestionKey;
 }
 
-/** What one decision is made of; `overrides` is null when the question names no resource. */
-export interface Grounds {
+/** The facts behind one decision; `overrides` is null when the question has no resource. */
+export interface DecisionFacts {
   readonly policy: Fact<Policy>;
   readonly person: Fact<PersonFacts>;
   readonly member: Fact<MemberFacts>;
   readonly overrides: Fact<ResourceOverrides> | null;
 }
 
-interface Held {
+interface CachedDecision {
   readonly decision: Decision;
   /** Monotonic milliseconds: when the first of its facts expires. */
   readonly expires: number;
@@ -45,19 +45,19 @@ interface Held {
   readonly overrides: Lease;
 }
 
-/** Stands in where there is no resource, so that all entries have one shape. */
+/** The lease of absent overrides, so that all entries have one shape. */
 const ALWAYS: Lease = Object.freeze({ live: true });
 
 /**
- * Decisions by question. An entry counts as long as all its leases are live and none of its facts has expired; the cache
- * beneath knows nothing of time.
+ * Decisions by question. An entry is valid while all its leases are live and none of its facts has expired; the LRU map
+ * itself knows nothing of time.
  *
- * Once it is full a decision is stored only when it has been made before not long ago: where more questions go round than
- * there is room for, each would drive out one that is asked more often, and storing costs several times what making does.
+ * A full cache stores a decision only when it was made before, not long ago: where more questions alternate than fit, each
+ * would evict one that is asked more often, and storing costs several times what deciding does.
  */
 export class Decisions {
-  readonly #entries: LRUCache<string, Held>;
-  /** Hashes of keys whose decisions were not stored, each in the one place that it has. A collision only stores one sooner. */
+  readonly #entries: LRUCache<string, CachedDecision>;
+  /** Hashes of keys whose decisions were not stored, each at its own place. A collision merely stores one decision early. */
   readonly #made: Int32Array;
 
   constructor(maxEntries: number) {
@@ -70,15 +70,17 @@ export class Decisions {
   }
 
   get(key: QuestionKey, now: number): Decision | undefined {
-    const held = this.#entries.get(key);
-    return held !== undefined && this.isValid(held, now) ? held.decision : undefined;
+    const cached = this.#entries.get(key);
+    return cached !== undefined && this.isValid(cached, now) ? cached.decision : undefined;
   }
 
-  protected isValid(held: Held, now: number): boolean {
-    return held.expires > now && held.policy.live && held.person.live && held.member.live && held.overrides.live;
+  protected isValid(cached: CachedDecision, now: number): boolean {
+    return (
+      cached.expires > now && cached.policy.live && cached.person.live && cached.member.live && cached.overrides.live
+    );
   }
 
-  put(key: QuestionKey, decision: Decision, { policy, person, member, overrides }: Grounds): void {
+  put(key: QuestionKey, decision: Decision, { policy, person, member, overrides }: DecisionFacts): void {
     if (this.#entries.size >= this.#entries.max && !this.#wasMade(key)) return;
     let expires = policy.expires;
     if (person.expires < expires) expires = person.expires;
@@ -94,14 +96,14 @@ export class Decisions {
     });
   }
 
-  /** How many of them could still answer. Looks at each. */
+  /** The number of valid entries. Looks at each. */
   live(now: number): number {
     let count = 0;
-    for (const held of this.#entries.values()) if (this.isValid(held, now)) count++;
+    for (const cached of this.#entries.values()) if (this.isValid(cached, now)) count++;
     return count;
   }
 
-  /** Whether it was asked of this key before, and of no other since that has the same place. */
+  /** Whether this key was made before, and since then no other key with the same place. */
   #wasMade(key: QuestionKey): boolean {
     let hash = 0;
     for (let i = 0; i < key.length; i++) hash = (Math.imul(hash, 31) + key.charCodeAt(i)) | 0;

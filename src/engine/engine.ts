@@ -1,26 +1,30 @@
 /**
- * The permission engine: what every door asks (docs/reference/decisions.md#revisions; docs/freshness.md). Each answer is exactly what the database says
- * at the revision that comes with it. Trouble is never an answer: UNAVAILABLE, or the caller's DEADLINE_EXCEEDED.
+ * The permission engine, which every transport calls (docs/reference/decisions.md#revisions; docs/freshness.md). Each answer is exactly what the database says
+ * at the answer's revision. Trouble is never an answer: UNAVAILABLE, or the caller's DEADLINE_EXCEEDED.
  */
 
 import type { Clock } from '../base/clock.ts';
 import { unavailable } from '../base/errors.ts';
+import { Batch, type BatchQuestion, peekBatch } from './batch.ts';
 import { EngineCounters } from './counters.ts';
-import { Decisions, type Grounds, type QuestionKey, questionKey } from './decisions.ts';
+import { type DecisionFacts, Decisions, type QuestionKey, questionKey } from './decisions.ts';
 import { evaluate } from './evaluate.ts';
-import { type Fact, Facts, usable, wasReadBefore } from './facts.ts';
+import { type ExplainedAt, Explainer } from './explain.ts';
+import { Facts, usable } from './facts.ts';
 import { Follower } from './follower.ts';
+import { GroundsFinder } from './grounds.ts';
+import { Lists } from './lists.ts';
 import { Loader } from './loader.ts';
 import type { AskOptions, EngineOptions } from './options.ts';
 import {
   type Decision,
   type EffectiveItem,
   MAX_NEEDS,
-  type Mark,
   type MemberFacts,
   type PersonFacts,
   type Question,
   type Revision,
+  type RevisionToken,
   type Subject,
 } from './types.ts';
 import { UnknownCodes } from './unknown-codes.ts';
@@ -30,17 +34,19 @@ export type { EngineLog } from './follower.ts';
 export type { AskOptions, CacheOptions, EngineOptions, EngineParts } from './options.ts';
 
 /**
- * A time is compared against a clock that is up to so much behind (more only as long as the event loop itself is held up):
- * a reading would be a fifth of a hot answer. Facts live that much shorter.
+ * Expiry is checked against a clock reading that is up to this old (older only while the event loop itself is blocked):
+ * reading the clock would be a fifth of a hot answer. Lifetimes are shortened by as much.
  */
 const TICK_MS = 100;
-/** Facts can be overtaken by writes while they are read; then they are read again, so many times in all. */
+/** Writes can overtake facts while they are read; then they are read again, up to this many times. */
 const ATTEMPTS = 5;
 
 export class Engine {
   readonly counters = new EngineCounters();
-  /** What questions name that the application asked about does not define. */
+  /** Codes in questions that the application does not define. */
   readonly unknownCodes: UnknownCodes;
+  /** Who can, and what somebody can reach. */
+  readonly lists: Lists;
   readonly #clock: Clock;
   readonly #ttlMs: number;
   readonly #tickMs: number;
@@ -48,11 +54,14 @@ export class Engine {
   readonly #decisions: Decisions;
   readonly #follower: Follower;
   readonly #loader: Loader;
+  readonly #grounds: GroundsFinder;
+  readonly #explainer: Explainer;
+  readonly #Batch: typeof Batch;
   #open = false;
   #now: number;
   #cancelTick: (() => void) | undefined;
 
-  constructor({ source, clock, cache, log, defer, parts }: EngineOptions) {
+  constructor({ source, clock, cache, log, defer, parts, lists, cursorKey }: EngineOptions) {
     const counters = this.counters;
     this.unknownCodes = new UnknownCodes(clock, log);
     this.#clock = clock;
@@ -74,6 +83,8 @@ export class Engine {
     const follower = new (parts?.Follower ?? Follower)({ source, clock, facts, log, counters, dropped });
     this.#facts = facts;
     this.#follower = follower;
+    this.#explainer = new Explainer(source, clock);
+    this.#Batch = parts?.Batch ?? Batch;
     this.#decisions = new (parts?.Decisions ?? Decisions)(cache.maxEntries);
     this.#loader = new (parts?.Loader ?? Loader)({
       source,
@@ -83,16 +94,18 @@ export class Engine {
       counters,
       defer: defer ?? ((fn) => void setImmediate(fn)),
     });
+    this.lists = new Lists({ source: lists, clock, unknownCodes: this.unknownCodes, engine: this, cursorKey });
+    this.#grounds = new (parts?.GroundsFinder ?? GroundsFinder)(facts, this.#loader);
   }
 
-  /** Reads the change log for the first time, then follows it. Rejects when the database is away. */
+  /** Reads the change log for the first time, then follows it. Rejects when the database is unavailable. */
   async start(): Promise<void> {
     await this.#follower.start();
     this.#open = true;
     this.#tick();
   }
 
-  /** Stops following. Questions from now on, and those that still wait for facts, are UNAVAILABLE. */
+  /** Stops following. Later questions, and those that still wait for facts, are UNAVAILABLE. */
   async close(): Promise<void> {
     this.#open = false;
     this.#cancelTick?.();
@@ -105,7 +118,7 @@ export class Engine {
     if (this.#open) this.#cancelTick = this.#clock.after(this.#tickMs, () => this.#tick());
   }
 
-  /** Every answer given in this turn is true of this revision, as callers see it. */
+  /** Every answer given without waiting is true of this revision, as callers see it. */
   get revision(): string {
     return this.#follower.revision;
   }
@@ -115,22 +128,22 @@ export class Engine {
     return this.#follower.cursor;
   }
 
-  /** Whether every answer given in this turn is at least so fresh. No is also what cannot be told in this turn: `reach` it. */
-  isReached(mark: Mark): boolean {
+  /** Whether answers given now are at least as fresh as `mark`. False also where that is unknown without a read: `reach` it. */
+  isReached(mark: RevisionToken): boolean {
     return this.#follower.isReached(mark);
   }
 
   /**
-   * The answer if it can be given in this turn, from the cache of decisions or from facts; else null: `check` it.
-   * Synchronous, and nothing is allocated for a cached decision but its key. Its revision is `revision` in the same turn.
-   * Throws UnknownCode, as everything here that decides.
+   * The answer if the cache of decisions or the cached facts give it without waiting; else null: call `check`.
+   * Synchronous; a cached decision allocates only its key. Its revision is `revision` in the same turn.
+   * Throws UnknownCode, like everything here that decides.
    */
   peek(question: Question): Decision | null {
     const key = questionKey(question);
     return this.recall(key) ?? this.peekFacts(question, key);
   }
 
-  /** The first half of `peek`: a cached decision by its key alone. Null says nothing but that there is none. */
+  /** The first half of `peek`: a cached decision by its key. Null means only that none is cached. */
   recall(key: QuestionKey): Decision | null {
     const decision = this.#decisions.get(key, this.#now);
     if (decision === undefined) return null;
@@ -138,15 +151,15 @@ export class Engine {
     return decision;
   }
 
-  /** The other half, for what `recall` does not know. `key` is that of the question. */
+  /** The second half, where `recall` returned null. `key` is that of the question. */
   peekFacts(question: Question, key: QuestionKey): Decision | null {
-    const grounds = this.#grounds(question, this.#now, Number.POSITIVE_INFINITY);
+    const grounds = this.#grounds.find(question, this.#now, Number.POSITIVE_INFINITY);
     if (grounds === null) return null;
     this.unknownCodes.checkType(grounds.policy.value, question.resourceType);
     return this.#decide(key, question.permission, grounds);
   }
 
-  /** One decision, and the revision that it is true of. */
+  /** One decision and its revision. */
   check(question: Question, options: AskOptions = {}): Promise<{ decision: Decision; revision: string }> {
     if (options.minRevision === undefined || this.isReached(options.minRevision)) {
       try {
@@ -163,11 +176,11 @@ export class Engine {
   }
 
   /**
-   * What `bulk` would answer, if all facts are here; else null: `bulk` it. Synchronous, as `peek`. Neither looks decisions up
-   * nor stores them: with the facts at hand, making one costs a tenth of its key.
+   * The answer of `bulk` if all facts are cached; else null: call `bulk`. Synchronous, like `peek`. Neither looks decisions up
+   * nor stores them: with cached facts, making one costs a tenth of its key.
    */
   peekBulk(subject: Subject, permissions: readonly string[]): Decision[] | null {
-    const grounds = this.#grounds(subject, this.#now, Number.POSITIVE_INFINITY);
+    const grounds = this.#grounds.find(subject, this.#now, Number.POSITIVE_INFINITY);
     if (grounds === null) return null;
     const { person, member } = grounds;
     const policy = grounds.policy.value;
@@ -179,7 +192,7 @@ export class Engine {
     );
   }
 
-  /** A decision for each of the permissions, in their order; all of one revision. Each is cached as if it had been asked alone. */
+  /** A decision for each of the permissions, in their order; all of one revision. Each is cached like a single answer. */
   bulk(
     subject: Subject,
     permissions: readonly string[],
@@ -194,6 +207,41 @@ export class Engine {
       });
       return { decisions, revision: this.revision };
     });
+  }
+
+  /** A decision for each question, in their order, if all facts are here; else null. Synchronous, as `peek`; stores none, as `peekBulk`. */
+  peekBatch(questions: readonly BatchQuestion[]): Decision[] | null {
+    const find = (question: Question) => this.#grounds.find(question, this.#now, Number.POSITIVE_INFINITY);
+    const decisions = peekBatch(questions, this.unknownCodes, find);
+    this.counters.decisionMisses += decisions?.length ?? 0;
+    return decisions;
+  }
+
+  /** The same, waiting for what lacks; all of one revision. */
+  batch(
+    questions: readonly BatchQuestion[],
+    options: AskOptions = {},
+  ): Promise<{ decisions: Decision[]; revision: string }> {
+    const batch = new this.#Batch(questions, {
+      follower: this.#follower,
+      unknownCodes: this.unknownCodes,
+      grounds: (question, now, asked) => this.#grounds.find(question, now, asked),
+      load: (question, now, asked) => this.#grounds.load(question, now, asked),
+    });
+    const answer = (now: number, asked: number) => {
+      const decisions = batch.answer(now, asked);
+      if (decisions === null) return null;
+      this.counters.decisionMisses += decisions.length;
+      return { decisions, revision: this.revision };
+    };
+    // Each load decides at least one question more, unless it is overtaken.
+    return this.#until(options, answer, (now, asked) => batch.load(now, asked), ATTEMPTS + questions.length);
+  }
+
+  /** Why a question is answered as it is, read from the database in one statement. Unknown codes are never refused. */
+  explain(question: Question, options: AskOptions = {}): Promise<ExplainedAt> {
+    if (!this.#open) return Promise.reject(unavailable('The service is not running.'));
+    return this.#explainer.explain(question, options);
   }
 
   /** Every permission that the application defines, with what the subject holds of it; all of one revision. */
@@ -211,26 +259,26 @@ export class Engine {
     });
   }
 
-  /** What is known of a person, for guards of reads. */
+  /** The facts about a person, for guards of reads. */
   person(email: string, options: AskOptions = {}): Promise<{ person: PersonFacts; revision: string }> {
     return this.#until(
       options,
-      (now, asked) => {
-        const fact = usable(this.#facts.about(email)?.person, now, asked);
+      (now, askedAt) => {
+        const fact = usable(this.#facts.about(email)?.person, now, askedAt);
         return fact === undefined ? null : { person: fact.value, revision: this.revision };
       },
       () => [this.#loader.member({ email, app: '', resourceType: '', resourceId: '' })],
     );
   }
 
-  /** What a person is in an application, for guards of reads. */
+  /** The facts about a person in an application, for guards of reads. */
   member(app: string, email: string, options: AskOptions = {}): Promise<{ member: MemberFacts; revision: string }> {
     return this.#ask({ email, app, resourceType: '', resourceId: '' }, options, ({ member }) => {
       return { member: member.value, revision: this.revision };
     });
   }
 
-  /** What `person` would answer, if it is here; else null. Synchronous, as `peek`. */
+  /** The answer of `person` if it is cached; else null. Synchronous, like `peek`. */
   peekPerson(email: string): PersonFacts | null {
     return usable(this.#facts.about(email)?.person, this.#now, Number.POSITIVE_INFINITY)?.value ?? null;
   }
@@ -238,10 +286,10 @@ export class Engine {
   /** The same for `member`. */
   peekMember(app: string, email: string): MemberFacts | null {
     const subject = { email, app, resourceType: '', resourceId: '' };
-    return this.#grounds(subject, this.#now, Number.POSITIVE_INFINITY)?.member.value ?? null;
+    return this.#grounds.find(subject, this.#now, Number.POSITIVE_INFINITY)?.member.value ?? null;
   }
 
-  /** Forgets everything that is cached. Answers how many decisions could have answered until now. */
+  /** Drops the whole cache. Returns the number of decisions that were valid until now. */
   clear(): number {
     const live = this.#decisions.live(this.#clock.monotonic());
     this.dropAll();
@@ -249,31 +297,31 @@ export class Engine {
   }
 
   /**
-   * For a write that has been committed: resolves when answers are at least as fresh as `mark`. Reads the log at least
-   * once after the call. Rejects with UNKNOWN_REVISION or UNAVAILABLE; then `dropAll` before the write is acknowledged.
+   * For a committed write: resolves when answers are at least as fresh as `mark`. Reads the log at least
+   * once after the call. Rejects with UNKNOWN_REVISION or UNAVAILABLE; then call `dropAll` before acknowledging the write.
    */
-  reach(mark: Mark): Promise<void> {
+  reach(mark: RevisionToken): Promise<void> {
     return this.#follower.reach(mark);
   }
 
-  /** Forgets every cached fact and decision, and whatever is on its way. */
+  /** Drops every cached fact and decision, and discards loads in flight. */
   dropAll(): void {
     this.#follower.dropAll();
   }
 
-  /** `ready` while the change log has been read within the TTL (at least within the last second). */
+  /** `ready` while the change log was read within the TTL (or within the last second, if that is longer). */
   status(): { revision: string; lastSyncAgeMs: number; ready: boolean } {
     const lastSyncAgeMs = this.#clock.monotonic() - this.#follower.syncedAt;
     const ready = this.#open && lastSyncAgeMs <= Math.max(this.#ttlMs, 1000);
     return { revision: this.revision, lastSyncAgeMs, ready };
   }
 
-  /** How much is held, for metrics. */
+  /** The sizes of the caches, for metrics. */
   sizes(): { decisions: number; policies: number; persons: number; members: number } {
     return { decisions: this.#decisions.size, ...this.#facts.sizes };
   }
 
-  #decide(key: QuestionKey, permission: string, grounds: Grounds): Decision {
+  #decide(key: QuestionKey, permission: string, grounds: DecisionFacts): Decision {
     const { policy, person, member, overrides } = grounds;
     const decision = evaluate(
       person.value,
@@ -286,95 +334,41 @@ export class Engine {
     return decision;
   }
 
-  /** All that a decision needs, if it is here: live, hence true at the cursor, not expired, of one incarnation of the application. */
-  #grounds(subject: Subject, now: number, asked: number): Grounds | null {
-    const policy = usable(this.#facts.policy(subject.app), now, asked);
-    if (policy === undefined) return null;
-    const about = this.#facts.about(subject.email);
-    const found = about?.members.get(subject.app);
-    const person = usable(about?.person, now, asked);
-    const member = usable(found?.fact, now, asked);
-    if (person === undefined || member === undefined || !this.isSameApp(policy, member)) return null;
-    if (subject.resourceType === '') return { policy, person, member, overrides: null };
-    const overrides = usable(found?.overrides?.get(subject.resourceType)?.get(subject.resourceId), now, asked);
-    if (overrides === undefined || !this.isSameApp(policy, overrides)) return null;
-    return { policy, person, member, overrides };
-  }
-
-  /** An application deleted and made again is another one: what was read of the first says nothing of the second. */
-  protected isSameApp(policy: Fact<{ appId: number | null }>, other: Fact<{ appId: number | null }>): boolean {
-    return policy.value.appId === other.value.appId;
-  }
-
-  #ask<T>(subject: Subject, options: AskOptions, answer: (grounds: Grounds) => T): Promise<T> {
+  #ask<T>(subject: Subject, options: AskOptions, answer: (grounds: DecisionFacts) => T): Promise<T> {
     return this.#until(
       options,
       (now, asked) => {
-        const grounds = this.#grounds(subject, now, asked);
+        const grounds = this.#grounds.find(subject, now, asked);
         return grounds === null ? null : answer(grounds);
       },
-      (now, asked) => this.#load(subject, now, asked),
+      (now, asked) => this.#grounds.load(subject, now, asked),
     );
   }
 
-  /** Answers in the turn in which all facts are there; loads what lacks until they are. */
+  /** Answers in the turn in which all facts are present; loads the missing ones until then. */
   async #until<T>(
     { minRevision, signal }: AskOptions,
     answer: (now: number, asked: number) => T | null,
     load: (now: number, asked: number) => Promise<void>[],
+    attempts = ATTEMPTS,
   ): Promise<T> {
-    const asked = this.#clock.monotonic();
+    const askedAt = this.#clock.monotonic();
     let waits = 0;
     for (let attempt = 0; ; attempt++) {
-      // Looked at anew each time: what was reached may have been lost while facts were read, by a failover.
+      // Checked again each time: a failover may have undone a reached revision while facts were read.
       while (minRevision !== undefined && !this.#follower.isMet(minRevision, waits > 0)) {
-        if (waits++ >= ATTEMPTS) throw unavailable('The service is catching up with the database.');
+        if (waits++ >= ATTEMPTS) throw unavailable('The service is catching up with the database; try again shortly.');
         await untilAborted(this.#follower.reach(minRevision), signal);
       }
-      if (!this.#open) throw unavailable('The service is not running.');
+      if (!this.#open) throw unavailable('The service is shutting down.');
       const now = this.#clock.monotonic();
       this.#now = now;
-      const answered = answer(now, asked);
+      const answered = answer(now, askedAt);
       if (answered !== null) return answered;
-      if (attempt >= ATTEMPTS) throw unavailable('The facts change faster than they can be read.');
-      const loads = load(now, asked);
+      if (attempt >= attempts) throw unavailable('The data changes faster than it can be read; try again shortly.');
+      const loads = load(now, askedAt);
       const [one] = loads;
       await untilAborted<unknown>(one !== undefined && loads.length === 1 ? one : Promise.all(loads), signal);
-    }
-  }
-
-  /** Begins, or joins, the loads of what a subject lacks; at least one. */
-  #load(subject: Subject, now: number, asked: number): Promise<void>[] {
-    const { email, app, resourceType, resourceId } = subject;
-    this.#dropOtherIncarnations(subject);
-    const loads: Promise<void>[] = [];
-    const policy = this.#facts.policy(app);
-    if (usable(policy, now, asked) === undefined) loads.push(this.#loader.policy(app));
-    const about = this.#facts.about(email);
-    const member = about?.members.get(app);
-    const overrides = member?.overrides?.get(resourceType)?.get(resourceId);
-    const lacking =
-      usable(about?.person, now, asked) === undefined ||
-      usable(member?.fact, now, asked) === undefined ||
-      (resourceType !== '' && usable(overrides, now, asked) === undefined);
-    if (lacking || loads.length === 0) {
-      // What is held already is named by the strings it is held by: those of a question keep its whole request in memory.
-      const held = { email: about?.person?.value.email ?? email, app: policy?.value.app ?? app };
-      loads.push(this.#loader.member({ ...held, resourceType, resourceId }));
-    }
-    return loads;
-  }
-
-  /** Of two facts about different incarnations of an application the one that was read earlier goes. */
-  #dropOtherIncarnations({ email, app, resourceType, resourceId }: Subject): void {
-    const policy = this.#facts.policy(app);
-    const member = this.#facts.about(email)?.members.get(app);
-    if (policy === undefined || member === undefined) return;
-    const overrides = member.overrides?.get(resourceType)?.get(resourceId);
-    for (const fact of overrides === undefined ? [member.fact] : [member.fact, overrides]) {
-      if (fact.value.appId === policy.value.appId) continue;
-      if (wasReadBefore(policy, fact)) this.#facts.dropPolicy(app);
-      else this.#facts.dropMember(app, email);
     }
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The six rules (docs/reference/decisions.md#the-six-rules): one pure function for every surface and every guard.
+ * The six rules (docs/reference/decisions.md#the-six-rules): one pure function for every transport and every guard.
  * Default deny; the first rule that matches decides.
  */
 
@@ -13,24 +13,24 @@ import {
   Source,
 } from './types.ts';
 
-/** A permission that an application defines, with the level that each of its roles gives of it. */
+/** A permission that an application defines, with the level that each role grants. */
 export interface PolicyPermission {
   readonly id: number;
   readonly code: string;
   readonly tiered: boolean;
   readonly global: boolean;
   readonly groupName: string | null;
-  /** By role id. A role that does not hold the permission is not in it. */
+  /** By role id. Roles without the permission are absent. */
   readonly levels: ReadonlyMap<number, Level>;
 }
 
-/** A person's overrides for the resource asked about, by permission id; NONE denies. */
+/** A person's overrides for the resource in question, by permission id; NONE denies. */
 export type Overrides = Pick<ReadonlyMap<number, Level>, 'get'>;
 
 const decision = (level: Level, source: Source, tiered: boolean): Decision =>
   Object.freeze({ granted: level !== Level.NONE, level, source, tiered });
 
-/** Nothing granted it: rules 1 and 6. The same value for what is malformed and therefore denied at the door. */
+/** Not granted: rules 1 and 6. Also the answer to malformed questions, which are denied before they reach the engine. */
 export const DENIED: Decision = decision(Level.NONE, Source.NONE, true);
 
 const DENIED_BY_OVERRIDE = decision(Level.NONE, Source.OVERRIDE, true);
@@ -40,7 +40,7 @@ const BY_APP_ADMIN = {
   binary: decision(Level.ALLOWED, Source.APP_ADMIN, false),
 };
 
-/** By level, for each type. A level that does not fit the type grants nothing; the database does not hold any. */
+/** By level, for each type. A level of the other type grants nothing; the database contains none. */
 const BY_OVERRIDE = {
   tiered: [
     DENIED_BY_OVERRIDE,
@@ -56,10 +56,10 @@ const BY_ROLE = {
 } as const satisfies Record<'tiered' | 'binary', readonly [Decision, Decision, Decision, Decision]>;
 
 /**
- * What `person` holds of one permission. All facts must be of one revision, and of the same application.
+ * The decision on one permission for `person`. All facts must be of one revision, and of the same application.
  *
- * @param permission the application's definition; undefined when it defines none of that code, or does not exist
- * @param overrides of the resource that the question names; null when it names none
+ * @param permission the application's definition; undefined when it defines no such code, or does not exist
+ * @param overrides those of the question's resource; null without a resource
  */
 export function evaluate(
   person: Pick<PersonFacts, 'active' | 'superadmin'>,
@@ -67,17 +67,39 @@ export function evaluate(
   permission: PolicyPermission | undefined,
   overrides: Overrides | null,
 ): Decision {
-  if (!person.active) return DENIED; // rule 1
-  if (person.superadmin) return BY_SUPERADMIN; // rule 2
-  if (member.admin) return permission?.tiered ? BY_APP_ADMIN.tiered : BY_APP_ADMIN.binary; // rule 3
-  if (permission === undefined) return DENIED;
-  const type = permission.tiered ? 'tiered' : 'binary';
-  if (overrides !== null && !permission.global) {
-    const level = overrides.get(permission.id); // rule 4
-    if (level !== undefined) return BY_OVERRIDE[type][level];
-  }
-  return BY_ROLE[type][highest(permission.levels, member.roleIds)]; // rules 5 and 6
+  return (
+    RULES.inactive(person) ??
+    RULES.superadmin(person) ??
+    RULES.appAdmin(member, permission) ??
+    RULES.override(permission, overrides) ??
+    RULES.roles(permission, member.roleIds) ??
+    DENIED // rule 6
+  );
 }
+
+/** Rules 1 to 5, each by itself: its decision, or null where its condition does not hold. */
+export const RULES = {
+  inactive: ({ active }: Pick<PersonFacts, 'active'>): Decision | null => (active ? null : DENIED),
+
+  superadmin: ({ superadmin }: Pick<PersonFacts, 'superadmin'>): Decision | null => (superadmin ? BY_SUPERADMIN : null),
+
+  appAdmin({ admin }: Pick<MemberFacts, 'admin'>, permission: PolicyPermission | undefined): Decision | null {
+    if (!admin) return null;
+    return permission?.tiered ? BY_APP_ADMIN.tiered : BY_APP_ADMIN.binary;
+  },
+
+  override(permission: PolicyPermission | undefined, overrides: Overrides | null): Decision | null {
+    if (permission === undefined || overrides === null || permission.global) return null;
+    const level = overrides.get(permission.id);
+    return level === undefined ? null : BY_OVERRIDE[permission.tiered ? 'tiered' : 'binary'][level];
+  },
+
+  roles(permission: PolicyPermission | undefined, roleIds: readonly number[]): Decision | null {
+    if (permission === undefined) return null;
+    const decision = BY_ROLE[permission.tiered ? 'tiered' : 'binary'][highest(permission.levels, roleIds)];
+    return decision === DENIED ? null : decision;
+  },
+};
 
 function highest(levels: ReadonlyMap<number, Level>, roleIds: readonly number[]): Level {
   let best: Level = Level.NONE;
@@ -88,7 +110,7 @@ function highest(levels: ReadonlyMap<number, Level>, roleIds: readonly number[])
   return best;
 }
 
-/** The permission of that code among rows as storage gives them; undefined when there is none. */
+/** The permission with that code among rows from storage; undefined when it does not exist. */
 export function permissionIn(rows: PolicyRows, code: string): PolicyPermission | undefined {
   const row = rows.permissions.find((permission) => permission.code === code);
   if (row === undefined) return undefined;
@@ -97,8 +119,8 @@ export function permissionIn(rows: PolicyRows, code: string): PolicyPermission |
 }
 
 /**
- * The same decision, straight from rows of one snapshot: for guards of writes, which decide on what their own transaction
- * sees. `answer.overrides` must be those of the resource asked about, null when none is.
+ * The same decision from the rows of one snapshot: for guards of writes, which decide on the rows of their own transaction.
+ * `answer.overrides` must be those of the resource in question, null without one.
  */
 export function evaluateRows(rows: PolicyRows, answer: MemberAnswer, permission: string): Decision {
   const overrides =

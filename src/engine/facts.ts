@@ -1,6 +1,6 @@
 /**
- * What answers are made of, kept in LRU maps (docs/freshness.md). Every fact in here is live: true at the instance's cursor.
- * Whatever takes a fact out ends its lease in the same turn, and with it every decision made from it.
+ * The facts behind answers, kept in LRU maps (docs/freshness.md). Every fact in here is live: true at the instance's cursor.
+ * Removing a fact ends its lease in the same turn, and with it every decision derived from it.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -9,7 +9,7 @@ import type { Overrides } from './evaluate.ts';
 import { compilePolicy, type Policy } from './policy.ts';
 import type { MemberAnswer, MemberFacts, OverrideFacts, PersonFacts, PolicyRows, Revision } from './types.ts';
 
-/** Held by everything made from a fact. Once false, for ever false. */
+/** Shared by a fact and everything derived from it. Once false it stays false. */
 export interface Lease {
   live: boolean;
 }
@@ -20,12 +20,12 @@ export interface Fact<T> {
   revision: Revision;
   /** Monotonic milliseconds: when the statement that last read it was sent. */
   readAt: number;
-  /** Monotonic milliseconds, whole ones: from when on it may not be used, unless it was read for the very question. */
+  /** Monotonic milliseconds, an integer: the end of its use, except for the question that it was read for. */
   expires: number;
   readonly lease: Lease;
 }
 
-/** A small fact that is its own lease: one object less for each, and one less to look at for each answer. */
+/** A small fact that is its own lease: saves one object per fact, and one access per answer. */
 class LeasedFact<T> implements Fact<T>, Lease {
   value: T;
   revision: Revision;
@@ -34,7 +34,7 @@ class LeasedFact<T> implements Fact<T>, Lease {
   live = true;
   readonly lease: Lease;
 
-  /** @param lease a lease of its own for a large value, which must not live as long as a decision that was made from it */
+  /** @param lease a separate lease for a large value, which a decision derived from it must not keep in memory */
   constructor(value: T, revision: Revision, readAt: number, expires: number, lease: Lease | null) {
     this.value = value;
     this.revision = revision;
@@ -44,7 +44,7 @@ class LeasedFact<T> implements Fact<T>, Lease {
   }
 }
 
-/** A member's overrides for one resource, in the incarnation of the application that they were read in. */
+/** A member's overrides for one resource, and the incarnation of the application that they belong to. */
 export interface ResourceOverrides {
   readonly appId: number | null;
   readonly levels: Overrides;
@@ -52,28 +52,28 @@ export interface ResourceOverrides {
 
 export interface Member {
   fact: Fact<MemberFacts>;
-  /** By resource type and identifier; at most MAX_RESOURCES in all. Null until there is one: most members have none. */
+  /** By resource type and identifier; at most MAX_RESOURCES in all. Null until the first one: most members have none. */
   overrides: Map<string, Map<string, Fact<ResourceOverrides>>> | null;
   resources: number;
 }
 
-/** All that is held about one address. It is found by strings that a question has at hand: making keys costs more than all else. */
+/** All facts about one address. Nested maps, because their keys are at hand: building joined keys costs more than everything else. */
 interface Entry {
   person: Fact<PersonFacts> | undefined;
   /** By application. */
   readonly members: Map<string, Member>;
 }
 
-export interface FactsOptions {
+interface FactsOptions {
   clock: Clock;
   /** How long a fact may be used, in ms from when its statement was sent; up to a tenth less at random. */
   ttlMs: number;
-  /** Taken off every lifetime, since whoever compares may read a clock that is so much behind. */
+  /** Taken off every lifetime, because expiry is checked against a clock reading that may be this old. */
   tickMs: number;
   policies: number;
-  /** At least the needs of one statement, or its callers would drive out each other's facts before they can use them. */
+  /** At least the needs of one statement; otherwise its callers would evict each other's facts before using them. */
   persons: number;
-  /** As `persons`. */
+  /** Like `persons`. */
   members: number;
 }
 
@@ -89,7 +89,7 @@ export class Facts {
   constructor(options: FactsOptions) {
     this.#options = options;
     this.#maxMembers = options.members;
-    // `dispose` is called for whatever leaves, for any reason: deleted, replaced, evicted.
+    // `dispose` is called for every entry that leaves, for any reason: deleted, replaced, evicted.
     this.#policies = new LRUCache({ max: options.policies, dispose: (fact, _app, why) => this.left(fact.lease, why) });
     this.#people = new LRUCache({
       max: options.persons,
@@ -100,7 +100,7 @@ export class Facts {
     });
   }
 
-  /** Ends what was made from a fact that is here no longer: nobody would tell it of a change. */
+  /** Invalidates decisions derived from an evicted fact; later changes could no longer reach them. */
   protected left(lease: Lease, _why: LRUCache.DisposeReason): void {
     lease.live = false;
   }
@@ -119,12 +119,12 @@ export class Facts {
     return this.#policies.get(app);
   }
 
-  /** What is held about an address. */
+  /** The facts about an address. */
   about(email: string): Entry | undefined {
     return this.#people.get(email);
   }
 
-  /** Stores what is true at the cursor: the caller has made sure that nothing newer names it (Follower.touched). */
+  /** Stores a fact that is true at the cursor: the caller has made sure that no newer change names it (Follower.touched). */
   putPolicy(rows: PolicyRows, revision: Revision, sentAt: number): void {
     const held = this.#policies.get(rows.app);
     if (held === undefined || isOlder(held, revision, sentAt)) {
@@ -132,7 +132,7 @@ export class Facts {
     }
   }
 
-  /** As `putPolicy`. What says the same as before keeps its lease: one more resource of a person ends no other decision. */
+  /** Like `putPolicy`. An unchanged fact keeps its lease: another resource of the person ends no other decision. */
   putPerson(person: PersonFacts, revision: Revision, sentAt: number): void {
     const entry = this.#entry(person.email);
     const held = entry.person;
@@ -147,7 +147,7 @@ export class Facts {
     entry.person = this.#fact(person, revision, sentAt);
   }
 
-  /** As `putPerson`. A member that is said otherwise than before takes its overrides along. */
+  /** Like `putPerson`. A changed member loses its overrides. */
   putMember(member: MemberFacts, revision: Revision, sentAt: number): void {
     const { members } = this.#entry(member.email);
     const held = members.get(member.app);
@@ -165,7 +165,7 @@ export class Facts {
     this.#members++;
   }
 
-  /** As `putPolicy`, after the member of the same answer: overrides live no longer than their member. */
+  /** Like `putPolicy`, after the member of the same answer: overrides live no longer than their member. */
   putOverrides(overrides: OverrideFacts, { member }: MemberAnswer, revision: Revision, sentAt: number): void {
     const owner = this.#people.get(overrides.email)?.members.get(overrides.app);
     if (owner === undefined) return;
@@ -191,7 +191,7 @@ export class Facts {
     this.#dropMember(this.#people.peek(email), app, 'delete');
   }
 
-  /** Ends all facts that a scope of the change log names, or more. The scope must be one that `isKnownScope` knows. */
+  /** Drops all facts that a scope of the change log names, or more. The scope must satisfy `isKnownScope`. */
   kill(scope: string): void {
     const [kind, name = '', email = ''] = scope.split(':');
     switch (kind) {
@@ -202,7 +202,7 @@ export class Facts {
         this.dropPolicy(name);
         break;
       case 'u':
-        // Its members go along; the statement that reads the person again brings the member that is asked for.
+        // With all memberships; the statement that reads the person again also brings the requested member.
         this.#people.delete(name);
         break;
       case 'm':
@@ -230,7 +230,7 @@ export class Facts {
     return entry;
   }
 
-  /** The person not asked about for longest goes with all members; where there is but one, its member stored longest ago. */
+  /** Evicts the least recently used person with all memberships; when only one person is left, their oldest membership. */
   #makeRoom(own: ReadonlyMap<string, Member>): void {
     while (this.#members >= this.#maxMembers) {
       if (this.#members > own.size) this.#people.pop();
@@ -279,14 +279,14 @@ export class Facts {
     return new LeasedFact(value, revision, readAt, this.expiry(readAt), lease);
   }
 
-  /** Decisions made from it before keep the expiry that they were given. */
+  /** Decisions derived earlier keep their expiry. */
   #renew<T>(fact: Fact<T>, revision: Revision, readAt: number): void {
     fact.revision = revision;
     fact.readAt = readAt;
     fact.expires = this.expiry(readAt);
   }
 
-  /** From when the statement was sent, not from when it was answered. A whole number takes no object of its own. */
+  /** Counts from when the statement was sent, not answered. An integer needs no heap object. */
   protected expiry(readAt: number): number {
     const { clock, ttlMs, tickMs } = this.#options;
     return Math.floor(readAt + ttlMs * (1 - 0.1 * clock.random()) - tickMs);
@@ -295,14 +295,14 @@ export class Facts {
 
 const SCOPE = /^(?:\*|[pua]:[^:]+|m:[^:]+:[^:]+)$/;
 
-/** Whether this version knows what the scope names. One that it does not know may name anything. */
+/** Whether this version understands the scope. An unknown one may name anything. */
 export function isKnownScope(scope: string): boolean {
   return SCOPE.test(scope);
 }
 
-/** A fact that has not expired, or that was read for the very question that began at `asked`. */
-export function usable<T>(fact: Fact<T> | undefined, now: number, asked: number): Fact<T> | undefined {
-  return fact !== undefined && (fact.expires > now || fact.readAt >= asked) ? fact : undefined;
+/** A fact that has not expired, or was read for the question that began at `askedAt`. */
+export function usable<T>(fact: Fact<T> | undefined, now: number, askedAt: number): Fact<T> | undefined {
+  return fact !== undefined && (fact.expires > now || fact.readAt >= askedAt) ? fact : undefined;
 }
 
 export function wasReadBefore(a: Fact<unknown>, b: Fact<unknown>): boolean {

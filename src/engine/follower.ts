@@ -3,41 +3,48 @@ import { unavailable } from '../base/errors.ts';
 import type { EngineCounters } from './counters.ts';
 import { type Facts, isKnownScope } from './facts.ts';
 import { unknownRevision } from './question.ts';
-import { type Change, type FactsSource, formatRevision, type LogWindow, type Mark, type Revision } from './types.ts';
+import {
+  type Change,
+  type FactsSource,
+  formatRevision,
+  type LogWindow,
+  type Revision,
+  type RevisionToken,
+} from './types.ts';
 import { toUnavailable, within } from './waiting.ts';
 
-/** What the engine says to an operator; pino's methods fit. */
+/** The engine's log; a pino logger fits. */
 export interface EngineLog {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
 }
 
-/** What must be known of the moment when a statement was sent, to make use of its reply. */
+/** The state when a statement was sent, needed to make use of its reply. */
 export interface Ticket {
   readonly since: Revision;
   readonly fence: number;
-  /** The nonce of the log row at `since`, null when it is not known here. */
+  /** The nonce of the log row at `since`, null when it is unknown here. */
   readonly nonce: string | null;
   /** Monotonic milliseconds. */
   readonly sentAt: number;
 }
 
-export interface FollowerOptions {
+interface FollowerOptions {
   source: FactsSource;
   clock: Clock;
   facts: Facts;
   log: EngineLog;
   counters: EngineCounters;
-  /** How many changes are kept for comparison with facts that are late. */
+  /** How many changes are kept to compare with late facts. */
   recent?: number;
-  /** Called whenever everything is forgotten, after the facts are. */
+  /** Called whenever everything is dropped, after the facts. */
   dropped: () => void;
 }
 
 const RECENT = 1024;
 const POLL_MS = 250;
-/** A statement that took so long counts as failed, whatever the source does about it. */
+/** A statement that takes longer counts as failed, whatever the source does. */
 export const STATEMENT_MS = 5000;
 /** Replies in a row that a waiting `reach` may see discarded. */
 const DISCARDED = 20;
@@ -49,14 +56,14 @@ const DISCARDED = 20;
 export class Follower {
   readonly #options: FollowerOptions;
   #cursor: Revision = 0;
-  /** The cursor as callers see it; made when it is first wanted. */
+  /** The cursor as callers see it; made at its first use. */
   #text: string | undefined;
   #fence = 0;
-  /** The changes applied last, ascending up to the cursor; `#floor` is the revision before the oldest. */
+  /** The latest applied changes, ascending up to the cursor; `#floor` is the revision before the oldest. */
   #recent: Change[] = [];
   #floor: Revision = 0;
   #floorNonce: string | null = null;
-  /** Revisions before the floor that callers have named and that turned out to be of this history. */
+  /** Revisions before the floor that callers have sent and that proved to belong to this history. */
   readonly #confirmed = new Map<Revision, string>();
   #syncedAt = Number.NEGATIVE_INFINITY;
   #running: Promise<Revision | null> | undefined;
@@ -81,18 +88,23 @@ export class Follower {
   }
 
   /**
-   * Whether all live facts are as fresh as `mark`, as far as can be told without a look at the log: of another history, or of
-   * one that is not known here, is a no.
+   * Whether all live facts are as fresh as `mark`, as far as known without reading the log: false for a mark of another history
+   * or of an unknown one.
    */
-  isReached({ number, nonce }: Mark): boolean {
+  isReached({ number, nonce }: RevisionToken): boolean {
     if (number === 0) return true;
     if (nonce === null || number > this.#cursor) return false;
     return (this.#nonceAt(number) ?? this.#confirmed.get(number)) === nonce;
   }
 
-  /** The same of a question that has waited: a number alone will do by then. */
-  isMet(mark: Mark, hasWaited: boolean): boolean {
+  /** The same for a question that has waited: then the number alone is enough. */
+  isMet(mark: RevisionToken, hasWaited: boolean): boolean {
     return this.isReached(mark) || (hasWaited && mark.nonce === null && mark.number <= this.#cursor);
+  }
+
+  /** Another number whenever everything was forgotten. */
+  get fence(): number {
+    return this.#fence;
   }
 
   /** Monotonic milliseconds: when the newest statement that was applied was sent. */
@@ -100,17 +112,17 @@ export class Follower {
     return this.#syncedAt;
   }
 
-  /** The nonce of the log row at the cursor: which history it is a revision of. Null when it is not known. */
+  /** The nonce of the log row at the cursor, which identifies the history. Null when it is unknown. */
   get nonce(): string | null {
     return this.#nonceAt(this.#cursor);
   }
 
-  /** To be taken when a statement is sent, in the same turn. */
+  /** Take it when a statement is sent, in the same turn. */
   ticket(): Ticket {
     return { since: this.#cursor, fence: this.#fence, nonce: this.nonce, sentAt: this.#options.clock.monotonic() };
   }
 
-  /** Takes over what the reply says of the log. Answers whether the facts beside it may be stored, each after `touched`. */
+  /** Applies the log in a reply. Returns whether its facts may be stored, each after `touched`. */
   apply(ticket: Ticket, window: LogWindow): boolean {
     if (this.isStale(ticket)) return false;
     this.#syncedAt = Math.max(this.#syncedAt, ticket.sentAt);
@@ -120,7 +132,7 @@ export class Follower {
     }
     if (ticket.since === this.#floor) this.#floorNonce ??= window.sinceNonce;
     if (window.head <= this.#cursor) return true;
-    // Fewer rows than revisions: a hidden one could be the one that matters.
+    // Fewer rows than revisions: a missing one could be the one that matters.
     if (window.tooMany || window.changes.length !== window.head - ticket.since) {
       this.#jump(window);
       return false;
@@ -129,12 +141,12 @@ export class Follower {
     return true;
   }
 
-  /** Sent before everything was forgotten: it may have been read before what made that necessary. */
+  /** Sent before the last drop: it may have been read before the event that required the drop. */
   protected isStale(ticket: Ticket): boolean {
     return ticket.fence !== this.#fence;
   }
 
-  /** A restored database, or a failover that lost commits: revisions known here are missing, or are others by now. */
+  /** A restored database, or a failover that lost commits: revisions known here are missing or have changed. */
   protected isOtherHistory(ticket: Ticket, window: LogWindow): boolean {
     if (window.head < ticket.since) return true;
     const known = this.#nonceAtSince(ticket);
@@ -166,7 +178,7 @@ export class Follower {
     return nonce ?? this.#nonceAt(since);
   }
 
-  /** Changes after that snapshot are remembered no longer. */
+  /** Changes after that snapshot are no longer remembered. */
   protected isTooOld(head: Revision): boolean {
     return head < this.#floor;
   }
@@ -177,18 +189,18 @@ export class Follower {
     const fields = { revision: head, known: this.#cursor };
     if (head > since && window.sinceNonce === null && this.#nonceAtSince(ticket) !== null) {
       // After a quiet week the row known here is pruned as soon as there is a newer one.
-      this.#options.log.info(fields, 'the change log has been pruned beyond what is known here: facts are read anew');
+      this.#options.log.info(fields, 'change log pruned beyond the known revision; all cached facts dropped');
     } else {
       this.#options.counters.restores++;
       this.#options.log.warn(
         fields,
-        'the database has another history than before (restored, or failed over): all cached facts are forgotten',
+        'history of the database changed (restored, or failed over); all cached facts dropped',
       );
     }
     this.#jump(window);
   }
 
-  /** The cursor first: facts read from now on must not be taken for older than what was forgotten. */
+  /** Moves the cursor first: facts read from now on must not look older than those dropped. */
   #jump({ head, headNonce }: LogWindow): void {
     this.#cursor = head;
     this.dropAll();
@@ -200,7 +212,10 @@ export class Follower {
     const { head, changes } = window;
     const news = changes.filter(({ revision }) => revision > this.#cursor);
     if (!news.every(({ scopes }) => scopes.every(isKnownScope))) {
-      this.#options.log.info({ revision: head }, 'a newer version wrote what this one does not know');
+      this.#options.log.info(
+        { revision: head },
+        'change log has an unknown scope, from a newer version; all cached facts dropped',
+      );
       this.#jump(window);
       return;
     }
@@ -221,7 +236,7 @@ export class Follower {
     const { facts, counters, dropped } = this.#options;
     for (const scope of scopes) facts.kill(scope);
     if (!scopes.includes('*')) return;
-    // Every decision is dead by now. What is cleared is gone: nobody's memory, and in no count.
+    // Every decision is invalid by now; clearing them frees the memory and corrects the counts.
     counters.drops++;
     dropped();
   }
@@ -232,7 +247,7 @@ export class Follower {
     return this.#recent[revision - this.#floor - 1]?.nonce ?? null;
   }
 
-  /** Forgets every fact, and every reply to a statement that has been sent. */
+  /** Drops every fact, and discards every reply to a statement already sent. */
   dropAll(): void {
     const { facts, counters, dropped } = this.#options;
     this.#floorNonce = this.nonce;
@@ -246,11 +261,11 @@ export class Follower {
   }
 
   /**
-   * Resolves once the cursor is at `mark` or later, in its history, by a reading that began after this call: after a failover
-   * that lost commits a cursor may be past a revision that it has not seen. Rejects with UNKNOWN_REVISION when the database
-   * turns out not to have it, or to have another one of that number; with UNAVAILABLE when the database is away.
+   * Resolves once the cursor is at `mark` or later, in its history, through a read that began after this call: after a failover
+   * that lost commits, a cursor may be past a revision that it has not seen. Rejects with UNKNOWN_REVISION when the database
+   * lacks it or has another one with that number; with UNAVAILABLE when the database is unavailable.
    */
-  async reach(mark: Mark): Promise<void> {
+  async reach(mark: RevisionToken): Promise<void> {
     const { number, nonce } = mark;
     let behind = 0;
     for (let discarded = 0; discarded < DISCARDED; ) {
@@ -263,19 +278,19 @@ export class Follower {
       else if (await this.#confirm(number, nonce)) return;
       else discarded++;
     }
-    throw unavailable('The service is catching up with the database.');
+    throw unavailable('The service is catching up with the database; try again shortly.');
   }
 
   /**
-   * Asks the log for a row from before the floor. Answers whether it is of the cursor's history; false when that could not be
-   * told now. A row that has been pruned is a week old: then the reading that has just been made must do.
+   * Reads the log row of a revision before the floor. Resolves to whether it belongs to the cursor's history; false when that is
+   * unknown for now. A pruned row is over a week old: then the read just made must do.
    */
   async #confirm(number: Revision, nonce: string): Promise<boolean> {
     const { source, clock } = this.#options;
     const fence = this.#fence;
     const { head, headNonce, sinceNonce } = await within(clock, STATEMENT_MS, source.changes(number));
     if (sinceNonce !== null && sinceNonce !== nonce) throw unknownRevision();
-    // What was asked and what is known here must be one history: they are, where the newest row is the same.
+    // The row and the cursor must belong to one history: they do where the newest row is the same.
     if (head > this.#cursor) await this.sync();
     if (fence !== this.#fence || head < number || this.#nonceAt(head) !== headNonce) return false;
     if (this.#confirmed.size >= RECENT) this.#confirmed.clear();
@@ -284,7 +299,7 @@ export class Follower {
   }
 
   /**
-   * Reads the log by a statement that begins after this call; calls meanwhile share one. Resolves with the newest revision
+   * Reads the log by a statement that begins after this call; concurrent calls share one. Resolves to the newest revision
    * that it saw, null when the reply had to be discarded.
    */
   sync(): Promise<Revision | null> {
@@ -300,7 +315,7 @@ export class Follower {
   }
 
   #sync(): Promise<Revision | null> {
-    // Somebody may have begun one between the end of the last and this turn.
+    // Another caller may have begun one between the end of the last and this turn.
     this.#running ??= this.#read().finally(() => {
       this.#running = undefined;
     });
@@ -314,20 +329,20 @@ export class Follower {
     counters.syncs++;
     try {
       const window = await within(clock, STATEMENT_MS, source.changes(ticket.since));
-      if (this.#away) log.info({ revision: window.head }, 'the change log can be read again');
+      if (this.#away) log.info({ revision: window.head }, 'change log readable again');
       this.#away = false;
       const stale = this.isStale(ticket);
       this.apply(ticket, window);
       return stale ? null : window.head;
     } catch (error) {
       counters.syncFailures++;
-      if (!this.#away) log.warn({ err: error }, 'the change log cannot be read');
+      if (!this.#away) log.warn({ err: error }, 'change log not readable');
       this.#away = true;
       throw toUnavailable(error);
     }
   }
 
-  /** Reads the log once, then keeps following it. Rejects when the first reading fails. */
+  /** Reads the log once, then keeps following it. Rejects when the first read fails. */
   async start(): Promise<void> {
     await this.sync();
     this.#poll();
@@ -336,7 +351,7 @@ export class Follower {
       if (this.#closed) await unlisten();
       else this.#unlisten = unlisten;
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'not told of changes; they are found by polling');
+      this.#options.log.warn({ err: error }, 'change notifications unavailable; polling instead');
     }
   }
 
@@ -344,7 +359,7 @@ export class Follower {
     if (this.#closed) return;
     const { clock } = this.#options;
     this.#cancelPoll = clock.after(POLL_MS * (0.8 + 0.4 * clock.random()), () => {
-      // A sync under way will do: it is no older than this poll would have been by one interval.
+      // A running sync will do: it is at most one interval older than this poll.
       (this.#running ?? this.#sync()).then(
         () => this.#poll(),
         () => this.#poll(), // #read has logged it
@@ -354,9 +369,7 @@ export class Follower {
 
   #wake(): void {
     if (this.#closed) return;
-    this.sync().catch((error: unknown) =>
-      this.#options.log.debug({ err: error }, 'told of a change, could not read it'),
-    );
+    this.sync().catch((error: unknown) => this.#options.log.debug({ err: error }, 'change notified but not readable'));
   }
 
   async close(): Promise<void> {

@@ -14,20 +14,20 @@ import {
 } from './types.ts';
 import { toUnavailable, within } from './waiting.ts';
 
-/** Needs that may wait for a statement: while the database does not answer, those whose callers have long left wait as well. */
+/** Needs that may wait for a statement; while the database does not answer, this includes needs whose callers have left. */
 export const MAX_WAITING = 65_536;
 
-export interface LoaderOptions {
+interface LoaderOptions {
   source: FactsSource;
   clock: Clock;
   facts: Facts;
   follower: Follower;
   counters: EngineCounters;
-  /** Runs `fn` when this turn of the event loop is over, so that the needs of one turn share a statement. */
+  /** Runs `fn` at the end of this turn of the event loop, so that the needs of one turn share a statement. */
   defer: (fn: () => void) => void;
 }
 
-/** Somebody's need, which others may join until its statement has been answered. */
+/** A need, which other callers may join until its statement is answered. */
 interface Load<N> {
   readonly key: string;
   readonly need: N;
@@ -36,8 +36,8 @@ interface Load<N> {
 }
 
 /**
- * Reads the facts that are lacking: needs are collected while statements run, and whoever needs what is being read already
- * waits for it. A load that has ended may have stored nothing (something newer names the fact): then ask again.
+ * Loads missing facts: needs are collected while statements run, and a need that is being read already is joined. A finished
+ * load may have stored nothing (a newer change names the fact): then the caller asks again.
  */
 export class Loader {
   readonly #options: LoaderOptions;
@@ -56,13 +56,13 @@ export class Loader {
     return this.#ask(this.#policies, app, app);
   }
 
-  /** The same of a person, a member and, where a resource is named, its overrides. `app` may be '': the person alone. */
+  /** The same for a person, a member and, with a resource, its overrides. `app` may be '': the person alone. */
   member(need: MemberNeed): Promise<void> {
     const { email, app, resourceType, resourceId } = need;
     return this.#ask(this.#members, `${app}:${email}:${resourceType}:${resourceId}`, need);
   }
 
-  /** Nobody may join what has been sent: its reply will be discarded. */
+  /** Stops joins of sent statements: their replies will be discarded. */
   forget(): void {
     this.#policies.forgetSent();
     this.#members.forgetSent();
@@ -71,7 +71,7 @@ export class Loader {
   #ask<N>(queue: Queue<N>, key: string, need: N): Promise<void> {
     const joined = queue.find(key);
     if (joined !== undefined) return joined;
-    if (queue.waiting >= MAX_WAITING) return Promise.reject(unavailable('Too much is asked of the database at once.'));
+    if (queue.waiting >= MAX_WAITING) return Promise.reject(unavailable('The database is busy; try again shortly.'));
     if (!this.#deferred) {
       this.#deferred = true;
       this.#options.defer(() => {
@@ -82,7 +82,7 @@ export class Loader {
     return queue.add(key, need);
   }
 
-  /** As many statements as may run at once; policies and members in turns, so that neither starves the other. */
+  /** Sends as many statements as may run at once; policies and members alternate, so that neither starves the other. */
   #send(): void {
     const { source } = this.#options;
     while (this.#inFlight < source.parallelism && this.#policies.waiting + this.#members.waiting > 0) {
@@ -115,13 +115,13 @@ export class Loader {
       loads,
       (since) => source.members(since, needs),
       ({ answers }, head, sentAt) => {
-        if (answers.length !== needs.length) throw new Error('The source answered another number of needs.');
+        if (answers.length !== needs.length) throw new Error("The source's answers do not match the needs.");
         for (const answer of answers) this.#storeMember(answer, head, sentAt);
       },
     );
   }
 
-  /** Never rejects: what goes wrong is told to those who wait. */
+  /** Never rejects: failures go to the waiting callers. */
   async #run<N, R extends { window: LogWindow }>(
     queue: Queue<N>,
     loads: readonly Load<N>[],
@@ -155,7 +155,7 @@ export class Loader {
     const { person, member, overrides } = answer;
     if (follower.touched(head, `u:${person.email}`, null)) counters.factsLeftOut++;
     else facts.putPerson(person, head, sentAt);
-    if (member.app === '') return; // only the person was asked for
+    if (member.app === '') return; // the need was for the person only
     if (follower.touched(head, `m:${member.app}:${member.email}`, member.app)) {
       counters.factsLeftOut++;
       return;
@@ -180,7 +180,7 @@ class Queue<N> {
 
   add(key: string, need: N): Promise<void> {
     const { promise: done, resolve, reject } = Promise.withResolvers<void>();
-    // All who waited may have left by then; those who have not hear of it by themselves.
+    // Every waiting caller may have left by then; those that have not handle the rejection themselves.
     done.catch(() => undefined);
     const load: Load<N> = { key, need, done, settle: { resolve, reject } };
     this.#waiting.push(load);

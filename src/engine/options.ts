@@ -1,14 +1,16 @@
-/** How an engine is made, and what a caller may ask for beside an answer. */
+/** How an engine is configured, and the options of a question. */
 
 import type { Clock } from '../base/clock.ts';
+import type { Batch } from './batch.ts';
 import type { Decisions } from './decisions.ts';
 import type { Facts } from './facts.ts';
 import type { EngineLog, Follower } from './follower.ts';
+import type { GroundsFinder } from './grounds.ts';
 import type { Loader } from './loader.ts';
-import type { FactsSource, Mark } from './types.ts';
+import type { FactsSource, ListSource, RevisionToken } from './types.ts';
 
 export interface CacheOptions {
-  /** How long facts, and decisions made from them, may be used; ms. */
+  /** How long facts, and decisions derived from them, may be used; ms. */
   readonly ttlMs: number;
   /** Decisions. */
   readonly maxEntries: number;
@@ -22,9 +24,13 @@ export interface EngineOptions {
   clock: Clock;
   cache: CacheOptions;
   log: EngineLog;
+  /** What lists are read from; without it they are UNAVAILABLE. */
+  lists?: ListSource;
+  /** 32 bytes that seal the cursors of lists, the same in every instance; without it cursors are good in this process alone. */
+  cursorKey?: () => Promise<Uint8Array>;
   /** Runs a function at the end of this turn of the event loop; `setImmediate` unless a test owns time. */
   defer?: (fn: () => void) => void;
-  /** Other makes of the parts, for tests of the tests. */
+  /** Replacement parts, for tests of the tests. */
   parts?: Partial<EngineParts>;
 }
 
@@ -33,11 +39,13 @@ export interface EngineParts {
   Follower: typeof Follower;
   Loader: typeof Loader;
   Decisions: typeof Decisions;
+  GroundsFinder: typeof GroundsFinder;
+  Batch: typeof Batch;
 }
 
 export interface AskOptions {
-  /** The answer is at least so fresh. UNKNOWN_REVISION when the database never made it. */
-  minRevision?: Mark;
+  /** The answer is at least this fresh. UNKNOWN_REVISION when the database never made it. */
+  minRevision?: RevisionToken;
   /** Ends this caller's wait, not the work. A reason that is a UsherError is thrown as it is. */
   signal?: AbortSignal;
 }

@@ -1,17 +1,18 @@
+import { byGroupAndCode } from '../base/order.ts';
 import type { PolicyPermission } from './evaluate.ts';
 import type { Level, PolicyRows, RolePermissionRow } from './types.ts';
 
-/** One application's policy, made ready for questions. Codes such as `constructor` are legal, hence Maps. */
+/** One application's policy, compiled for questions. Codes such as `constructor` are legal, hence Maps. */
 export interface Policy {
   readonly app: string;
   /** Null when there is no such application; then nothing is defined. */
   readonly appId: number | null;
-  /** Whether a question that names an unknown permission or resource type is refused. */
+  /** Whether a question with an unknown permission or resource type is refused. */
   readonly strictCodes: boolean;
-  /** Null where the entity catalog is empty: then every type is one. */
+  /** Null where the entity catalog is empty: then every type is accepted. */
   readonly resourceTypes: ReadonlySet<string> | null;
   readonly permissions: ReadonlyMap<string, PolicyPermission>;
-  /** As Effective lists them: by group, those without one last, then by code, both by UTF-16 code units (docs/reference/decisions.md#bulk-and-effective). */
+  /** In the order of Effective: by group, those without a group last, then by code, both by UTF-16 code units (docs/reference/decisions.md#bulk-and-effective). */
   readonly ordered: readonly PolicyPermission[];
 }
 
@@ -21,7 +22,7 @@ export function compilePolicy(rows: PolicyRows): Policy {
     .map(({ id, code, tiered, global, groupName }) => {
       return { id, code, tiered, global, groupName, levels: roles.get(id) ?? NO_LEVELS };
     })
-    .sort(inListOrder);
+    .sort(byGroupAndCode);
   return {
     app: rows.app,
     appId: rows.appId,
@@ -42,13 +43,4 @@ function levelsByPermission(rows: readonly RolePermissionRow[]): Map<number, Map
     else levels.set(roleId, level);
   }
   return all;
-}
-
-function inListOrder(a: PolicyPermission, b: PolicyPermission): number {
-  if (a.groupName !== b.groupName) {
-    if (a.groupName === null) return 1;
-    if (b.groupName === null) return -1;
-    return a.groupName < b.groupName ? -1 : 1;
-  }
-  return a.code < b.code ? -1 : 1;
 }

@@ -1,6 +1,6 @@
 /**
- * Questions as every door takes them (docs/reference/decisions.md#strict-questions): normalised, refused, or known to be denied.
- * Nothing else may make a `Question` out of what a caller sent.
+ * Questions as every transport takes them (docs/reference/decisions.md#strict-questions): normalized, refused, or certain to be denied.
+ * Nothing else may make a `Question` out of a caller's input.
  */
 
 import { type Issue, UsherError, validationFailed } from '../base/errors.ts';
@@ -12,9 +12,9 @@ import {
   LIMITS,
   normalizeEmail,
 } from '../base/grammar.ts';
-import { type Decision, Level, type Mark, type Question, type Subject } from './types.ts';
+import { type Decision, Level, type Question, type RevisionToken, type Subject } from './types.ts';
 
-/** A question as it came: '' is absent. (REST refuses an empty string itself, before it gets here.) */
+/** A question as sent: '' is absent. (REST refuses empty strings itself, before they get here.) */
 export interface RawQuestion {
   email: string;
   app: string;
@@ -23,7 +23,7 @@ export interface RawQuestion {
   resourceId: string;
 }
 
-/** What a door calls the fields, for the paths of issues. */
+/** A transport's names of the fields, for the paths of issues. */
 export type FieldNames = Readonly<Record<keyof RawQuestion, string>>;
 
 export const REST_FIELDS: FieldNames = {
@@ -43,9 +43,9 @@ export const PROTO_FIELDS: FieldNames = {
 };
 
 /**
- * The question, or null when an address or a code is malformed in a way that names nothing: such a question is denied, for
- * everybody, before cache and database. Throws 400 VALIDATION_FAILED naming every field that is missing, too long, or holds
- * control characters or lone surrogates; else INCOMPLETE_RESOURCE when just one half of a resource is named.
+ * The question, or null when an address or a code is malformed so that it cannot exist: such a question is denied, for
+ * everybody, before cache and database. Throws 400 VALIDATION_FAILED with every field that is missing, too long, or holds
+ * control characters or lone surrogates; else INCOMPLETE_RESOURCE when only one half of a resource is given.
  */
 export function readQuestion(raw: RawQuestion, names: FieldNames = REST_FIELDS): Question | null {
   if (isPlainSubject(raw) && isPlainCode(raw.permission, PERMISSION_CHARACTERS, LIMITS.permission)) {
@@ -61,7 +61,24 @@ export function readQuestion(raw: RawQuestion, names: FieldNames = REST_FIELDS):
   return { email, app, permission, ...resource };
 }
 
-/** As `readQuestion`, of what bulk and effective questions share. */
+/** What of a malformed question may name something, without its resource; '' stands for what cannot. */
+export function nameable({ email, app, permission }: RawQuestion): Question {
+  return {
+    email: normalizeEmail(trimAscii(email)) ?? '',
+    app: isSlug(app) ? app : '',
+    permission: isPermissionCode(permission) ? permission : '',
+    resourceType: '',
+    resourceId: '',
+  };
+}
+
+/** The names of fields that stand within something: `checks[3].email`. */
+export function fieldsIn(path: string, names: FieldNames): FieldNames {
+  if (path === '') return names;
+  return Object.fromEntries(Object.entries(names).map(([field, name]) => [field, `${path}.${name}`])) as FieldNames;
+}
+
+/** As `readQuestion`, for the common part of bulk and effective questions. */
 export function readSubject(raw: Omit<RawQuestion, 'permission'>, names: FieldNames = REST_FIELDS): Subject | null {
   if (isPlainSubject(raw)) {
     const { email, app, resourceType, resourceId } = raw;
@@ -75,6 +92,34 @@ export function readSubject(raw: Omit<RawQuestion, 'permission'>, names: FieldNa
   return { email, app, ...resource };
 }
 
+/** As `readQuestion`, of a question about everybody. */
+export function readForSubjects(
+  raw: Omit<RawQuestion, 'email'>,
+  names: FieldNames = REST_FIELDS,
+): Omit<Question, 'email'> | null {
+  const issues: Issue[] = [];
+  const app = readCode(raw.app, LIMITS.slug, isSlug, names.app, issues);
+  const permission = readCode(raw.permission, LIMITS.permission, isPermissionCode, names.permission, issues);
+  const resource = readResource(raw, names, issues);
+  if (app === null || permission === null || resource === null) return null;
+  return { app, permission, ...resource };
+}
+
+/** As `readQuestion`, of a question about every resource of a type. */
+export function readForResources(
+  raw: Omit<RawQuestion, 'resourceId'>,
+  names: FieldNames = REST_FIELDS,
+): Omit<Question, 'resourceId'> | null {
+  const issues: Issue[] = [];
+  const email = readEmail(raw.email, names.email, issues);
+  const app = readCode(raw.app, LIMITS.slug, isSlug, names.app, issues);
+  const permission = readCode(raw.permission, LIMITS.permission, isPermissionCode, names.permission, issues);
+  const resourceType = readCode(raw.resourceType, LIMITS.slug, isSlug, names.resourceType, issues);
+  if (issues.length > 0) throw validationFailed(issues);
+  if (email === null || app === null || permission === null || resourceType === null) return null;
+  return { email, app, permission, resourceType };
+}
+
 /** One code of a bulk question; null when it is malformed and therefore denied. Throws 400 as `readQuestion` does. */
 export function readPermission(code: string, path: string = REST_FIELDS.permission): string | null {
   if (isPlainCode(code, PERMISSION_CHARACTERS, LIMITS.permission)) return code;
@@ -85,17 +130,17 @@ export function readPermission(code: string, path: string = REST_FIELDS.permissi
 }
 
 /**
- * Whether a decision allows the level asked for; NONE asks for any. A binary permission, and an undefined one allowed to an
- * application's administrator, ignore it (docs/reference/decisions.md#levels).
+ * Whether a decision allows the requested level; NONE requests any. Binary permissions, and undefined ones allowed to an
+ * app admin, ignore the level (docs/reference/decisions.md#levels).
  */
-export function isAllowed(decision: Decision, asked: Level): boolean {
-  return decision.granted && (asked === Level.NONE || !decision.tiered || decision.level >= asked);
+export function isAllowed(decision: Decision, requested: Level): boolean {
+  return decision.granted && (requested === Level.NONE || !decision.tiered || decision.level >= requested);
 }
 
 const REVISION = /^(0|[1-9][0-9]{0,15})(?:\.([\w-]{1,40}))?$/;
 
-/** A revision that a caller brought back. Throws UNKNOWN_REVISION for what `formatRevision` never makes. */
-export function parseRevision(text: string): Mark {
+/** A revision from a caller. Throws UNKNOWN_REVISION for text that `formatRevision` never makes. */
+export function parseRevision(text: string): RevisionToken {
   const [, digits, nonce = null] = REVISION.exec(text) ?? [];
   const number = Number(digits);
   if (!Number.isSafeInteger(number)) throw unknownRevision();
@@ -104,12 +149,12 @@ export function parseRevision(text: string): Mark {
 
 /** 400: a revision that this database never made. */
 export function unknownRevision(): UsherError {
-  return new UsherError('UNKNOWN_REVISION', 'This is no revision that the service has answered with.');
+  return new UsherError('UNKNOWN_REVISION', 'Unknown revision: send one that this service has returned.');
 }
 
-// ---- in full: what is wrong, and what is merely not known ----
+// ---- the general case: with every issue ----
 
-/** '' is missing. Answers whether there is nothing wrong with the text as such; else says what in `issues`. */
+/** Whether the text is valid as such; otherwise adds to `issues`. '' is missing. */
 function isReadable(text: string, max: number, path: string, issues: Issue[]): boolean {
   let message: string | undefined;
   if (text === '') message = 'is required';
@@ -135,7 +180,7 @@ function readCode(
   return isReadable(raw, max, path, issues) && isCode(raw) ? raw : null;
 }
 
-/** Reads the last two fields, and then throws what was found wrong in any. */
+/** Reads the last two fields, then throws the issues of all. */
 function readResource(
   { resourceType, resourceId }: Pick<RawQuestion, 'resourceType' | 'resourceId'>,
   names: FieldNames,
@@ -152,7 +197,7 @@ function readResource(
   return resourceType === '' || isSlug(resourceType) ? { resourceType, resourceId } : null;
 }
 
-/** By hand: the regular expression for this takes quadratic time on a long run of blanks inside. */
+/** By hand: the regular expression takes quadratic time on a long run of blanks inside the text. */
 function trimAscii(text: string): string {
   let from = 0;
   let to = text.length;
@@ -165,7 +210,7 @@ function isAsciiSpace(code: number): boolean {
   return code === 32 || (code >= 9 && code <= 13);
 }
 
-// ---- the usual case: ASCII, lower-case where case does not count. One pass a field; says no to all else, however valid ----
+// ---- the usual case: ASCII, lower-case where case does not count. One pass a field; gives up on everything else, even if valid ----
 
 const ALNUM = 1;
 const SEPARATOR = 2;
@@ -173,7 +218,7 @@ const AT = 64;
 const DOT = 46;
 const HYPHEN = 45;
 
-/** What each ASCII character is, 0 being neither; text beyond ASCII reads undefined, which is no class either. */
+/** The class of each ASCII character, 0 for others; text beyond ASCII reads undefined, which matches no class. */
 function classes(alnum: string, others: string): Uint8Array {
   const table = new Uint8Array(128);
   for (const character of alnum) table[character.charCodeAt(0)] = ALNUM;
@@ -209,7 +254,7 @@ function isPlainCode(text: string, characters: Uint8Array, max: number): boolean
   return previous === ALNUM;
 }
 
-/** Exactly the addresses that `normalizeEmail` answers unchanged. */
+/** Exactly the addresses that `normalizeEmail` returns unchanged. */
 function isPlainEmail(text: string): boolean {
   const { length } = text;
   if (length > LIMITS.email) return false;

@@ -1,6 +1,6 @@
 /**
- * The engine's vocabulary, and what it asks of storage. Plain data only; everything here is part of the contract
- * between the engine, its doors and persistence. (docs/reference/decisions.md; docs/freshness.md.)
+ * The engine's vocabulary, and its interface to storage. Plain data only; the engine, the transports and persistence share it.
+ * (docs/reference/decisions.md; docs/freshness.md.)
  */
 
 /** A count of policy changes, in commit order, without gaps. */
@@ -8,23 +8,23 @@ export type Revision = number;
 
 /**
  * A revision of one history. After a failover that lost commits, or a restore, other changes get the same numbers; the nonce
- * of the change's row in the log tells them apart. Null where it is not named: at revision 0, or by a caller who has the number
- * alone. Callers see both as one string (`formatRevision`), opaque to them.
+ * of the change's row in the log tells them apart. Null where it is unknown: at revision 0, or for a caller with only the
+ * number. Callers see both as one opaque string (`formatRevision`).
  */
-export interface Mark {
+export interface RevisionToken {
   readonly number: Revision;
   readonly nonce: string | null;
 }
 
-/** What every revision is as fresh as. */
-export const ANY_REVISION: Mark = { number: 0, nonce: null };
+/** Every answer is at least this fresh. */
+export const ANY_REVISION: RevisionToken = { number: 0, nonce: null };
 
-/** A revision as callers see it: a string without meaning for them. */
-export function formatRevision({ number, nonce }: Mark): string {
+/** A revision as callers see it: an opaque string. */
+export function formatRevision({ number, nonce }: RevisionToken): string {
   return nonce === null ? `${number}` : `${number}.${nonce}`;
 }
 
-/** What a decision grants, ordered: 0 nothing, 1 allowed (binary), 2 view, 3 edit. Stored so, and compared as numbers. */
+/** Levels in order: 0 nothing, 1 allowed (binary), 2 view, 3 edit. Stored and compared as these numbers. */
 export const Level = { NONE: 0, ALLOWED: 1, VIEW: 2, EDIT: 3 } as const;
 export type Level = (typeof Level)[keyof typeof Level];
 
@@ -33,9 +33,9 @@ export const Source = { NONE: 0, ROLE: 1, OVERRIDE: 2, SUPERADMIN: 3, APP_ADMIN:
 export type Source = (typeof Source)[keyof typeof Source];
 
 /**
- * One question. Already normalised and well-formed (grammar.ts): a door refuses or denies what is not, before it gets here.
+ * One question, normalized and well-formed (grammar.ts): transports refuse or deny everything else before it gets here.
  * `resourceType` and `resourceId` are both '' for a global question, both non-empty otherwise.
- * The cache key is made of all five fields: a new field must go into `questionKey` too.
+ * The cache key consists of all five fields: a new field must go into `questionKey` too.
  */
 export interface Question {
   email: string;
@@ -45,12 +45,12 @@ export interface Question {
   resourceId: string;
 }
 
-/** Who asks about what, without the permission: what bulk and effective share. */
+/** A question without its permission, as bulk and effective share it. */
 export type Subject = Omit<Question, 'permission'>;
 
 /**
- * What the six rules say. `level` is what is held; `granted` is false exactly when it is NONE.
- * `tiered` says whether a level asked for is compared: false for a binary permission, and for an undefined one
+ * The result of the six rules. `level` is the level held; `granted` is false exactly when the level equals NONE.
+ * `tiered` tells whether a requested level is compared: false for a binary permission, and for an undefined one
  * allowed to an app admin, which ignore it (docs/reference/decisions.md#levels); true for a SuperAdmin's `edit` and for denials.
  */
 export interface Decision {
@@ -74,11 +74,11 @@ export interface RolePermissionRow {
   level: Level;
 }
 
-/** Everything that an application defines, as storage gives it. `appId` is null when there is no such application. */
+/** Everything that an application defines, as stored. `appId` is null when there is no such application. */
 export interface PolicyRows {
   app: string;
   appId: number | null;
-  /** Whether a question that names an unknown permission or resource type is refused. */
+  /** Whether a question with an unknown permission or resource type is refused. */
   strictCodes: boolean;
   /** The codes of the entity catalog. */
   resourceTypes: readonly string[];
@@ -86,14 +86,14 @@ export interface PolicyRows {
   rolePermissions: readonly RolePermissionRow[];
 }
 
-/** What is known of a person everywhere. An address without a record is active and no SuperAdmin. */
+/** Facts about a person in all applications. An address without a record is active and not a SuperAdmin. */
 export interface PersonFacts {
   email: string;
   active: boolean;
   superadmin: boolean;
 }
 
-/** What a person is in one application; `appId` as of the same snapshot, null when there is no such application. */
+/** Facts about a person in one application; `appId` as of the same snapshot, null when there is no such application. */
 export interface MemberFacts {
   app: string;
   email: string;
@@ -118,22 +118,27 @@ export interface Change {
   scopes: readonly string[];
 }
 
-/**
- * What every statement brings beside its facts, all of one database snapshot.
- * `sinceNonce` is the nonce of the log row at `since`, null when there is none (revision 0, pruned, or a restored database).
- */
-export interface LogWindow {
+/** The newest revision of a snapshot, and whether it is of the history that the reader knows. */
+export interface LogHead {
   head: Revision;
   /** Of the newest row; null when there is none. */
   headNonce: string | null;
+  /** Of the row that the reader named; null when there is none (revision 0, pruned, or a restored database). */
   sinceNonce: string | null;
+}
+
+/**
+ * The log part of every statement's result, of the same database snapshot as its facts.
+ * `sinceNonce` is the nonce of the log row at `since`, null without that row (revision 0, pruned, or a restored database).
+ */
+export interface LogWindow extends LogHead {
   /** The rows after `since`, ascending; empty when `tooMany`. */
   changes: readonly Change[];
   /** More than 1,000 rows, or rows after `since` already pruned: the reader must drop everything. */
   tooMany: boolean;
 }
 
-/** One need of a member batch: person and member always; overrides when the resource is named ('' and '' otherwise). */
+/** One need of a member batch: person and member always; overrides when a resource is given ('' and '' otherwise). */
 export interface MemberNeed {
   email: string;
   app: string;
@@ -141,37 +146,50 @@ export interface MemberNeed {
   resourceId: string;
 }
 
-/** The answer to one MemberNeed, at the same index. `overrides` is null when no resource was named. */
+/** The answer to one MemberNeed, at the same index. `overrides` is null without a resource. */
 export interface MemberAnswer {
   person: PersonFacts;
   member: MemberFacts;
   overrides: OverrideFacts | null;
 }
 
+/** Everything that decides one question, with the names that an explanation tells; all of one snapshot. */
+export interface GroundRows {
+  answer: MemberAnswer;
+  /** Whether the address has a user's record. */
+  userKnown: boolean;
+  /** As the application defines it. Of permissions and what roles give, those of the permission asked about will do. */
+  policy: PolicyRows;
+  /** The roles that the person holds in the application. */
+  roles: readonly { id: number; code: string }[];
+}
+
 /** Needs of one statement at most. */
 export const MAX_NEEDS = 256;
 
 /**
- * What the engine asks of storage. Each call is one statement on one snapshot, read from the primary, never inside a
- * caller's transaction. Rejects with UsherError UNAVAILABLE when the database cannot answer in time; never answers in part.
+ * The engine's interface to storage. Each call is one statement on one snapshot, read from the primary, never inside a
+ * caller's transaction. Rejects with UsherError UNAVAILABLE when the database does not answer in time; never answers in part.
  */
 export interface FactsSource {
-  /** Statements that make sense at once: 4 on PostgreSQL, 1 on PGlite. */
+  /** Useful concurrent statements: 4 on PostgreSQL, 1 on PGlite. */
   readonly parallelism: number;
   /** Facts for 1 to MAX_NEEDS needs, answers in the order of the needs. */
   members(since: Revision, needs: readonly MemberNeed[]): Promise<{ window: LogWindow; answers: MemberAnswer[] }>;
   /** One application's policy. */
   policy(since: Revision, app: string): Promise<{ window: LogWindow; policy: PolicyRows }>;
+  /** What decides one question, never cached. The window has the newest revision and the nonce at `since`, no changes. */
+  grounds(since: Revision, question: Question): Promise<{ window: LogHead; grounds: GroundRows }>;
   /** The log alone. */
   changes(since: Revision): Promise<LogWindow>;
   /**
-   * Calls `wake` when another instance may have written. A hint only: it may be late, lost or spurious, and it reconnects
-   * by itself. Resolves to a function that ends it.
+   * Calls `wake` when another instance may have written. Only a hint: it may be late, lost or spurious, and it reconnects
+   * by itself. Resolves to a function that stops it.
    */
   listen(wake: () => void): Promise<() => Promise<void>>;
 }
 
-/** One permission of an application, and what somebody holds of it. */
+/** One permission of an application, and what a person holds of it. */
 export interface EffectiveItem {
   code: string;
   tiered: boolean;
@@ -180,4 +198,85 @@ export interface EffectiveItem {
   level: Level;
   granted: boolean;
   source: Source;
+}
+
+/** A question about everybody: without the user. */
+export interface SubjectsQuestion extends Omit<Question, 'email'> {
+  /** The least level that will do; NONE for any. */
+  readonly level: Level;
+}
+
+/** A question about every resource of a type: without the identifier. */
+export interface ResourcesQuestion extends Omit<Question, 'resourceId'> {
+  readonly level: Level;
+}
+
+/** After this many changes of any kind, a list is no longer searched for in the log. */
+export const MAX_LOG_ROWS = 20_000;
+
+/** What a snapshot says of the log: its newest revision, and the nonces of the rows asked about, null where there is none. */
+export interface Snapshot {
+  readonly head: RevisionToken;
+  readonly nonces: readonly (string | null)[];
+}
+
+/** The application and the permission that a question names, as a snapshot shows them. */
+export interface Named {
+  readonly appId: number | null;
+  readonly permission: Pick<PermissionRow, 'id' | 'tiered' | 'global'> | null;
+  /** The level that each role gives of the permission. */
+  readonly levels: readonly (readonly [roleId: number, level: Level])[];
+  /** Where the application does not define the permission, or its catalog does not list the type: its whole policy. */
+  readonly policy: PolicyRows | null;
+}
+
+/** A candidate; `roleIds` are those of the roles that give the level that is needed. `override` is null where there is none. */
+export interface SubjectRow {
+  readonly id: number;
+  readonly person: PersonFacts;
+  readonly member: Pick<MemberFacts, 'admin' | 'roleIds'>;
+  readonly override: Level | null;
+}
+
+interface SubjectsRead extends Snapshot, Named {
+  /** Everybody for whom the question may be answered yes, by id, behind `after` and not behind `until`; at most `limit`. */
+  readonly rows: readonly SubjectRow[];
+  /** The id up to which all candidates have been looked at; null at the end. */
+  readonly until: number | null;
+}
+
+export interface ResourcesRead extends Snapshot, Named {
+  readonly person: PersonFacts;
+  readonly member: Pick<MemberFacts, 'admin' | 'roleIds'>;
+  /** Whether, since the revision asked about, something changed that may have changed what the person holds. */
+  readonly changed: boolean;
+  readonly resourceIds: readonly string[];
+}
+
+/** The start of a page of resources: `skip` places after the first identifier that is not less than `from`. */
+export interface Place {
+  readonly from: string;
+  readonly skip: number;
+}
+
+/** What the lists ask of storage: each call reads one snapshot. Rejects with UNAVAILABLE, never answers in part. */
+export interface ListSource {
+  subjects(
+    question: SubjectsQuestion,
+    page: { readonly limit: number; readonly after: number; readonly revisions: readonly Revision[] },
+  ): Promise<SubjectsRead>;
+  /**
+   * The identifiers for which the person has an override of one of the levels that `listed` answers, in the order of UTF-8; at most
+   * `limit`. `since`: changes after that revision are looked for; null: none are.
+   */
+  resources(
+    question: ResourcesQuestion,
+    page: {
+      readonly limit: number;
+      readonly place: Place;
+      readonly revisions: readonly Revision[];
+      readonly since: Revision | null;
+    },
+    listed: (facts: Omit<ResourcesRead, 'resourceIds'>) => readonly Level[],
+  ): Promise<ResourcesRead>;
 }

@@ -1,9 +1,9 @@
 /**
- * Codes in questions that an application does not define. Where the application has `strictCodes` such a question is refused:
- * a misspelling must not pass for an answer. Everywhere they are counted, and each is logged once an hour.
+ * Codes in questions that an application does not define. An application with `strictCodes` refuses such questions: a
+ * misspelling must not pass for an answer. All applications count them, and log each once an hour.
  *
- * This runs only where a decision is made from facts. The cache holds no decision of a refused question, and a deleted code
- * ends the policy's lease with every decision made from it, so a cached answer needs no second look.
+ * This runs only where a decision is made from facts. Refused questions leave no decision in the cache, and deleting a code
+ * ends the policy's lease with every decision derived from it, so a cached answer needs no second check.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -13,9 +13,9 @@ import type { PolicyPermission } from './evaluate.ts';
 import type { EngineLog } from './follower.ts';
 import type { Policy } from './policy.ts';
 
-export type UnknownKind = 'permission' | 'resource_type';
+type UnknownKind = 'permission' | 'resource_type';
 
-/** 400 UNKNOWN_CODE. The engine names the kind; `at` says where the code stands in the caller's question. */
+/** 400 UNKNOWN_CODE. The engine gives the kind; `at` adds the code's path in the caller's question. */
 export class UnknownCode extends UsherError {
   readonly kind: UnknownKind;
   readonly app: string;
@@ -42,22 +42,22 @@ export class UnknownCode extends UsherError {
   }
 }
 
-/** Where a door's question names its codes. */
+/** The paths of codes in a transport's question. */
 export interface CodePaths {
   readonly resourceType: string;
   permission(code: string): string;
 }
 
-/** `error` as this door's callers see it: an UnknownCode with the path of their own question, anything else unchanged. */
-export function atDoor(error: unknown, paths: CodePaths): unknown {
+/** `error` for the caller of a transport: an UnknownCode with the path in their own question, anything else unchanged. */
+export function withCallerPath(error: unknown, paths: CodePaths): unknown {
   if (!(error instanceof UnknownCode)) return error;
   return error.at(error.kind === 'permission' ? paths.permission(error.unknown) : paths.resourceType);
 }
 
-/** Applications that are counted apart; those beyond, which only thousands of deletions make, are counted together. */
+/** Applications counted separately; further ones, which only thousands of deletions produce, are counted together. */
 const MAX_APPS = 10_000;
 export const OTHER_APPS = '*';
-/** Codes remembered as logged, which also bounds the lines of an hour. */
+/** Codes remembered as logged, which also limits the lines per hour. */
 const MAX_LOGGED = 1000;
 const HOUR_MS = 3_600_000;
 
@@ -69,7 +69,7 @@ interface Counts {
 export class UnknownCodes {
   readonly #clock: Clock;
   readonly #log: EngineLog;
-  /** Only applications that exist get in here, so that callers cannot make labels up. */
+  /** Only existing applications get in here, so that callers cannot invent labels. */
   readonly #counts = new Map<string, Counts>();
   /** When each code was last logged, oldest first. */
   readonly #logged = new Map<string, number>();
@@ -87,14 +87,14 @@ export class UnknownCodes {
     return permission;
   }
 
-  /** Throws UnknownCode for a type that a strict application's catalog does not list; '' names none. */
+  /** Throws UnknownCode for a type missing from a strict application's catalog; '' stands for no type. */
   checkType(policy: Policy, resourceType: string): void {
     const { resourceTypes } = policy;
     if (resourceType === '' || resourceTypes === null || resourceTypes.has(resourceType)) return;
     this.#found('resource_type', policy, resourceType);
   }
 
-  /** What was counted, for a scrape. */
+  /** The counts, for a scrape. */
   *counts(): Iterable<{ app: string; kind: UnknownKind; count: number }> {
     for (const [app, counts] of this.#counts) {
       for (const kind of ['permission', 'resource_type'] as const) {
@@ -109,7 +109,7 @@ export class UnknownCodes {
     const isNew = this.#remember(`${app}:${kind}:${code}`);
     if (!isNew && !policy.strictCodes) return;
     const known = nearest(code, (kind === 'permission' ? policy.permissions.keys() : policy.resourceTypes) ?? []);
-    if (isNew) this.#log.warn({ app, kind, code, nearest: known }, 'question names an unknown code');
+    if (isNew) this.#log.warn({ app, kind, code, nearest: known }, 'question has an unknown code');
     if (policy.strictCodes) {
       throw new UnknownCode(kind, app, code, known, kind === 'permission' ? 'permission' : 'resourceType');
     }
@@ -122,7 +122,7 @@ export class UnknownCodes {
     return counts;
   }
 
-  /** Whether the code is to be logged now. Too many in an hour leave one line in place of the rest. */
+  /** Whether to log the code now. Beyond the limit of an hour, one line stands for the rest. */
   #remember(key: string): boolean {
     const now = this.#clock.monotonic();
     const last = this.#logged.get(key);
@@ -137,7 +137,7 @@ export class UnknownCodes {
     }
     if (now >= this.#silentUntil) {
       this.#silentUntil = now + HOUR_MS;
-      this.#log.warn({ logged: MAX_LOGGED }, 'more unknown codes than are logged in an hour');
+      this.#log.warn({ logged: MAX_LOGGED }, 'unknown codes exceed the hourly log limit');
     }
     return false;
   }

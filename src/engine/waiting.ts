@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { UsherError, unavailable } from '../base/errors.ts';
 
 /**
- * `work`, or a rejection as soon as the caller no longer waits: its `signal.reason` where that is a UsherError, else
+ * `work`, or a rejection as soon as the caller gives up: its `signal.reason` where that is a UsherError, else
  * DEADLINE_EXCEEDED. The work itself goes on: others may wait for it.
  */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
@@ -11,7 +11,7 @@ export function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
     const abort = () => reject(abortion(signal));
     if (signal.aborted) {
       abort();
-      // Its failure concerns nobody here any more.
+      // Nobody here waits for its failure any longer.
       work.catch(() => undefined);
       return;
     }
@@ -32,10 +32,10 @@ export function untilAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
 
 function abortion(signal: AbortSignal): UsherError {
   if (signal.reason instanceof UsherError) return signal.reason;
-  return new UsherError('DEADLINE_EXCEEDED', 'The answer was not there in time.', { cause: signal.reason });
+  return new UsherError('DEADLINE_EXCEEDED', 'The answer did not arrive in time; try again.', { cause: signal.reason });
 }
 
-/** `work`, or UNAVAILABLE after `ms`: nothing waits for ever, also for a source that never settles. */
+/** `work`, or UNAVAILABLE after `ms`, so that nothing waits for ever, even if the source never settles. */
 export function within<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const cancel = clock.after(ms, () => reject(unavailable('The database does not answer.')));
@@ -43,7 +43,7 @@ export function within<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T
   });
 }
 
-/** The same error for a caller: what is no UsherError (a defect of the source) is trouble with the database, too. */
+/** The error for a caller: anything but a UsherError (a defect of the source) is trouble with the database, too. */
 export function toUnavailable(error: unknown): UsherError {
-  return error instanceof UsherError ? error : unavailable('The database does not answer as it should.', error);
+  return error instanceof UsherError ? error : unavailable('The database gave an invalid answer.', error);
 }

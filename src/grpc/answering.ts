@@ -1,35 +1,35 @@
 /**
- * The methods of the service as this listener serves them: a request's bytes in, an answer's bytes out. Check and BulkCheck
- * are read and written by hand (docs/adr/0003), everything else by generated code; what is answered, rpc/methods.ts says.
+ * The methods of the service as this listener serves them: a request's bytes in, an answer's bytes out. Check, BulkCheck and
+ * BatchCheck are read and written by hand (docs/adr/0003), everything else by generated code; what is answered, rpc/methods.ts says.
  */
 
 import { create, type DescMethod, toBinary } from '@bufbuild/protobuf';
 import { isAllowed } from '../engine/question.ts';
 import type { Level } from '../engine/types.ts';
-import {
-  type Asked,
-  answersOf,
-  type BulkCheckAnswer,
-  type Call,
-  type CheckAnswer,
-  type CheckFields,
-  RPCS,
-  UNARY,
-} from '../rpc/methods.ts';
+import type { BatchCheckAnswer } from '../rpc/batch-check.ts';
+import type { Call, CheckFields, PermissionEngine } from '../rpc/call.ts';
+import { answersOf, type BulkCheckAnswer, type CheckAnswer, RPCS, UNARY } from '../rpc/methods.ts';
 import { PROTO } from '../rpc/naming.ts';
 import { decodeStrictly } from '../rpc/strict.ts';
 import type { Handle } from './bridge.ts';
-import { readBulk, readCheck } from './codec/read.ts';
-import { CheckAnswers, writeBulk } from './codec/write.ts';
-import { memoText, type RequestMemo } from './request-cache.ts';
+import { readBatch, readBulk, readCheck } from './codec/read.ts';
+import { CheckAnswers, writeBatch, writeBulk } from './codec/write.ts';
+import { type RequestCache, requestText } from './request-cache.ts';
 
-/** No signal: one for each call would cost more than the statement that it waits for, and what it loads serves others. */
+/** No signal: one per call would cost more than the statement it waits for, and the loaded data serves others. */
 const CALL: Call = { naming: PROTO };
 
-/** A handle for each unary method, by its name on the wire. `memo` may forget, but must not mistake one request for another. */
-export function createHandles(engine: Asked, memo: Pick<RequestMemo, 'get' | 'put'>): ReadonlyMap<string, Handle> {
+/** A handler for each unary method, by its name on the wire. `memo` may forget, but must not confuse two requests. */
+export function createHandles(
+  engine: PermissionEngine,
+  memo: Pick<RequestCache, 'get' | 'put'>,
+): ReadonlyMap<string, Handle> {
   const answers = answersOf(engine);
-  const byHand: Record<string, Handle> = { Check: checkByHand(engine, memo), BulkCheck: bulkCheckByHand(engine) };
+  const byHand: Record<string, Handle> = {
+    Check: checkByHand(engine, memo),
+    BulkCheck: bulkCheckByHand(engine),
+    BatchCheck: batchCheckByHand(engine),
+  };
   return new Map(
     UNARY.map((method) => [
       method.name,
@@ -38,30 +38,38 @@ export function createHandles(engine: Asked, memo: Pick<RequestMemo, 'get' | 'pu
   );
 }
 
-function checkByHand(engine: Asked, memo: Pick<RequestMemo, 'get' | 'put'>): Handle {
+function checkByHand(engine: PermissionEngine, memo: Pick<RequestCache, 'get' | 'put'>): Handle {
   const answers = new CheckAnswers();
   const write = ({ allowed, decision, revision }: CheckAnswer) => answers.get(allowed, decision, revision);
   return (request) => {
-    const text = memoText(request);
-    const remembered = memo.get(text);
-    if (remembered !== undefined) {
-      const decision = engine.recall(remembered.key);
-      if (decision !== null) return answers.get(isAllowed(decision, remembered.level), decision, engine.revision);
+    const text = requestText(request);
+    const cached = memo.get(text);
+    if (cached !== undefined) {
+      const decision = engine.recall(cached.key);
+      if (decision !== null) return answers.get(isAllowed(decision, cached.level), decision, engine.revision);
     }
-    const asked: CheckFields = readCheck(request, text);
-    const answer = RPCS.check.ask(engine, asked, CALL);
+    const fields: CheckFields = readCheck(request, text);
+    const answer = RPCS.check.ask(engine, fields, CALL);
     if (answer instanceof Promise) return answer.then(write);
-    // A cached answer is found by the request's bytes the next time.
-    if (answer.cachedKey !== null) memo.put(text, { key: answer.cachedKey, level: asked.accessLevel as Level });
+    // The next request with the same bytes finds the cached decision by them.
+    if (answer.cachedKey !== null) memo.put(text, { key: answer.cachedKey, level: fields.accessLevel as Level });
     return write(answer);
   };
 }
 
-function bulkCheckByHand(engine: Asked): Handle {
+function bulkCheckByHand(engine: PermissionEngine): Handle {
   const write = ({ permissions, decisions, level, revision }: BulkCheckAnswer) =>
     writeBulk(permissions, decisions, level, revision);
   return (request) => {
     const answer = RPCS.bulkCheck.ask(engine, readBulk(request), CALL);
+    return answer instanceof Promise ? answer.then(write) : write(answer);
+  };
+}
+
+function batchCheckByHand(engine: PermissionEngine): Handle {
+  const write = ({ decisions, levels, revision }: BatchCheckAnswer) => writeBatch(decisions, levels, revision);
+  return (request) => {
+    const answer = RPCS.batchCheck.ask(engine, readBatch(request), CALL);
     return answer instanceof Promise ? answer.then(write) : write(answer);
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Between grpc-js and our handlers. Whatever a handler throws or rejects with becomes a status here: grpc-js would send the
- * message of a throw to the caller, and end the process on a rejection.
+ * Between grpc-js and the handlers. Everything that a handler throws or rejects with becomes a status here: grpc-js would send
+ * the message of a throw to the caller, and end the process on a rejection.
  */
 
 import type { handleUnaryCall, Metadata, ServerUnaryCall, sendUnaryData } from '@grpc/grpc-js';
@@ -11,22 +11,22 @@ import { type GrpcMetrics, METHODS, type MethodName } from './metrics.ts';
 import { toStatus } from './status.ts';
 
 /**
- * Answers at once where it can. Throws, or rejects with, UsherError; anything else is shown to the caller as INTERNAL. What
- * has to be waited for does not learn that nobody waits any more: what it loads serves others.
+ * Answers without waiting where it can. Throws, or rejects with, UsherError; callers see anything else as INTERNAL. Work that
+ * has begun continues after the caller has left: the data it loads serves others.
  */
 export type Handle = (request: Buffer) => Buffer | Promise<Buffer>;
 
 export interface BridgeOptions {
-  /** Throws UsherError UNAUTHENTICATED or KEY_SCOPE. Gets undefined where no key was sent. */
+  /** Throws UsherError UNAUTHENTICATED or KEY_SCOPE. Receives undefined for a call without a key. */
   readonly authorize: (key: string | undefined) => void;
   readonly log: Logger;
   readonly metrics: GrpcMetrics;
   readonly clock: Clock;
-  /** A call may wait so long, whatever its own deadline (docs/reference/http.md#limits: 10 s). */
+  /** The longest a call may wait, whatever its own deadline (docs/reference/http.md#limits: 10 s). */
   readonly deadlineMs: number;
 }
 
-/** gRPC messages, both ways (docs/reference/http.md#limits). */
+/** Bytes of a gRPC message, in both directions (docs/reference/http.md#limits). */
 export const MAX_MESSAGE = 1024 * 1024;
 
 const OK = 0;
@@ -35,8 +35,8 @@ const CANCELLED = 1;
 type Callback = sendUnaryData<Buffer>;
 
 /**
- * A handler of grpc-js that checks the key, then asks `handle`. The key is checked here because an interceptor would cost
- * 15 % of the throughput. No await, closure or object on the way of an answer given at once.
+ * A handler of grpc-js that checks the key, then calls `handle`. The key is checked here because an interceptor would cost
+ * 15 % of the throughput. An immediate answer costs no await, closure or object.
  */
 export function unary(method: MethodName, handle: Handle, options: BridgeOptions): handleUnaryCall<Buffer, Buffer> {
   const { authorize, metrics } = options;
@@ -62,14 +62,14 @@ export function unary(method: MethodName, handle: Handle, options: BridgeOptions
   };
 }
 
-/** The one key of a call, undefined for none. Two are none that is known: nobody may choose which of them counts. */
+/** The one key of a call, undefined for none. Two are refused: which of them counts must not be ambiguous. */
 function apiKey(metadata: Metadata): string | undefined {
   const values = metadata.get('x-internal-api-key');
   if (values.length === 0) return undefined;
   const value = values[0];
-  // Sent twice, HTTP/2 hands them over joined by a comma, which no key holds.
+  // HTTP/2 joins two headers by a comma, which no key contains.
   if (values.length > 1 || typeof value !== 'string' || value.includes(',')) {
-    throw new UsherError('UNAUTHENTICATED', 'Send one x-internal-api-key, not several.');
+    throw new UsherError('UNAUTHENTICATED', 'The call has several x-internal-api-key headers; send one.');
   }
   return value;
 }
@@ -81,7 +81,7 @@ async function wait(waiting: Waiting, work: Promise<Buffer>): Promise<void> {
     if (answer.length > MAX_MESSAGE) {
       throw new UsherError(
         'PAYLOAD_TOO_LARGE',
-        `The answer has more than ${MAX_MESSAGE} bytes: ask BulkCheck for parts.`,
+        `The answer is larger than ${MAX_MESSAGE} bytes; split the question into several BulkCheck calls.`,
       );
     }
     waiting.answer(answer);
@@ -90,7 +90,7 @@ async function wait(waiting: Waiting, work: Promise<Buffer>): Promise<void> {
   }
 }
 
-/** A call whose answer is awaited. It ends once: by its answer, an error, its caller, or the time it may take. */
+/** A call that waits for its answer. It ends once: by the answer, an error, its caller, or its deadline. */
 class Waiting {
   readonly #method: MethodName;
   readonly #index: number;
@@ -118,7 +118,7 @@ class Waiting {
     this.#deadlines = deadlines;
     this.since = options.clock.monotonic();
     deadlines.add(this);
-    // Also emitted after the end of every call, when it no longer matters.
+    // Also emitted after the end of every call, where it no longer matters.
     call.once('cancelled', () => this.#leave());
     if (call.cancelled) this.#leave();
   }
@@ -133,7 +133,7 @@ class Waiting {
     if (this.#end(status.code)) this.#send(() => this.#callback(status));
   }
 
-  /** The caller hung up, or its deadline passed: grpc-js has told it, and nobody is left to answer. */
+  /** The caller hung up, or its deadline passed; grpc-js has ended the call already. */
   #leave(): void {
     const deadline = Number(this.#call.getDeadline());
     const late = deadline <= this.#options.clock.now();
@@ -148,21 +148,21 @@ class Waiting {
     return true;
   }
 
-  /** A rejection here would end the process, so a transport that throws is only written down. */
+  /** A rejection here would end the process, so a throw of the transport is only logged. */
   #send(send: () => void): void {
     try {
       send();
     } catch (error) {
-      this.#options.log.error({ err: error, method: this.#method }, 'gRPC answer could not be handed over');
+      this.#options.log.error({ err: error, method: this.#method }, 'gRPC answer not sent');
     }
   }
 }
 
-/** Ends the calls that have waited for too long. All may wait equally long, so one timer, for the oldest, serves them all. */
+/** Ends calls that have waited too long. All have the same limit, so one timer, for the oldest, serves them all. */
 class Deadlines {
   readonly #clock: Clock;
   readonly #deadlineMs: number;
-  /** In the order in which they began. */
+  /** In the order of their start. */
   readonly #waiting = new Set<Waiting>();
   #armed = false;
 
@@ -196,13 +196,13 @@ class Deadlines {
         this.#arm(Math.ceil(left));
         return;
       }
-      waiting.fail(new UsherError('DEADLINE_EXCEEDED', 'The answer took longer than a call may take. Ask again.'));
+      waiting.fail(new UsherError('DEADLINE_EXCEEDED', 'The call took too long; try again.'));
       this.#waiting.delete(waiting);
     }
   }
 }
 
-/** The status for what was thrown. Writes down what an operator should see; the caller sees none of a cause. */
+/** The status for a thrown value. Logs it for the operator; the caller never sees a cause. */
 function failure(thrown: unknown, method: string, metadata: Metadata, log: Logger): ReturnType<typeof toStatus> {
   const given = metadata.get('x-request-id')[0];
   const id = requestId(typeof given === 'string' ? given : undefined);

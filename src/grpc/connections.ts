@@ -1,14 +1,14 @@
 /**
- * The sockets of the gRPC listener. grpc-js knows sessions only: a client that stops in the middle of a TLS handshake or of the
- * HTTP/2 preface has none that it would look after, holds a descriptor for as long as it likes, and keeps the process alive.
+ * The sockets of the gRPC listener. grpc-js knows only sessions: a client that stops in the middle of a TLS handshake or of the
+ * HTTP/2 preface has no session yet, so grpc-js never closes its socket, and the socket keeps the process alive.
  */
 
 import type { Http2Server, ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
 
-export interface SocketTimes {
-  /** Handshake, preface and the client's first SETTINGS have arrived. */
+interface SocketTimes {
+  /** Until handshake, preface and the client's first SETTINGS have arrived. */
   readonly arrivalMs: number;
 }
 
@@ -16,7 +16,7 @@ export class GrpcConnections {
   readonly #clock: Clock;
   readonly #times: SocketTimes;
   readonly #open = new Set<Socket>();
-  /** Sockets without a working session, by the address of their client: a session names its socket no better. */
+  /** Sockets without a working session, by their client's address, the only thing that a session tells of its socket. */
   readonly #arriving = new Map<string, { socket: Socket; cancel: () => void }>();
 
   constructor(clock: Clock, times: SocketTimes) {
@@ -24,9 +24,9 @@ export class GrpcConnections {
     this.#times = times;
   }
 
-  /** Follows what a listener accepts from now on. */
+  /** Follows the sockets that the listener accepts from now on. */
   watch(server: Http2Server): void {
-    // Before TLS, where there is TLS: a handshake is the first thing that may never end.
+    // Before TLS: a handshake that never ends must be cut as well.
     server.on('connection', (socket: Socket) => this.#accept(socket));
     server.on('session', (session: ServerHttp2Session) => {
       const client = clientOf(session.socket);
@@ -34,12 +34,12 @@ export class GrpcConnections {
     });
   }
 
-  /** Cuts the connections whose session is not there yet. */
+  /** Cuts the connections whose session is not established yet. */
   endArriving(): void {
     for (const { socket } of this.#arriving.values()) socket.destroy();
   }
 
-  /** Cuts all that is left. */
+  /** Cuts all remaining connections. */
   destroy(): void {
     for (const socket of this.#open) socket.destroy();
   }

@@ -1,4 +1,4 @@
-/** grpc.health.v1.Health, without a key (docs/reference/service.md#rpc). The messages are grpc-health-check's, the behaviour is here. */
+/** grpc.health.v1.Health, without a key (docs/reference/service.md#rpc). grpc-health-check brings the messages; the behavior is here. */
 
 import type {
   Server,
@@ -23,8 +23,8 @@ type Watcher = ServerWritableStream<HealthRequest, HealthAnswer>;
 export const healthService = service as unknown as ServiceDefinition;
 
 /**
- * Health of the services named, all alike, and of '' (the server as a whole). grpc-health-check's own implementation keeps
- * every name ever watched, of any length, for callers without a key; here only calls that are open are kept.
+ * The health of the named services, all alike, and of '' (the whole server). grpc-health-check's own implementation keeps
+ * every name ever watched, of any length, for callers without a key; this one keeps open calls only.
  */
 export class Health {
   readonly #names: ReadonlySet<string>;
@@ -41,8 +41,8 @@ export class Health {
     const implementation = {
       Check: (call: ServerUnaryCall<HealthRequest, HealthAnswer>, callback: sendUnaryData<HealthAnswer>) => {
         if (this.#names.has(call.request.service)) callback(null, { status: this.#status });
-        // Without the name: it is the caller's, of any length, and may not be fit for a header.
-        else callback({ code: GrpcStatus.NOT_FOUND, details: 'This server has no service of that name.' });
+        // Without the name: the caller chose it, it may be of any length, and may not fit a header.
+        else callback({ code: GrpcStatus.NOT_FOUND, details: 'Unknown service.' });
       },
       Watch: (call: Watcher) => this.#watch(call),
       List: (_call: unknown, callback: sendUnaryData<{ statuses: Record<string, HealthAnswer> }>) => {
@@ -61,7 +61,7 @@ export class Health {
     for (const watcher of this.#watchers) watcher.write({ status });
   }
 
-  /** Ends every watch, which would otherwise hold its connection open for as long as its caller likes. */
+  /** Ends every watch, which could otherwise keep its connection open for ever. */
   end(): void {
     this.#ended = true;
     for (const watcher of [...this.#watchers, ...this.#idle]) watcher.end();
@@ -76,7 +76,7 @@ export class Health {
       call.end();
       return;
     }
-    // The names never change, so a watch of another one has nothing more to say; the protocol keeps it open all the same.
+    // The names never change, so the watch of an unknown one has no further news; the protocol keeps it open all the same.
     const open = known ? this.#watchers : this.#idle;
     open.add(call);
     call.once('cancelled', () => open.delete(call));

@@ -1,21 +1,21 @@
 /**
- * Lets closed calls die young. node:http2 keeps a session's streams in a Map: once its table has got into V8's old generation, each
- * new table is made there, and those that it has outgrown keep every stream that stood in them, with all that hangs on a call
- * (12 kB), until a full collection. So every call was copied twice and a full collection due after 13,000 of them: a fifth of the
- * CPU (docs/performance.md). A table that forgets in place has none of that.
+ * Lets closed calls die young. node:http2 keeps a session's streams in a Map: once its table is in V8's old generation, each new
+ * table is made there too, and outgrown tables keep every stream they held, with all of its call (12 kB), until a full
+ * collection. Every call was copied twice and a full collection was due after 13,000 of them: a fifth of the CPU
+ * (docs/performance.md). A table that deletes in place avoids all of that.
  *
- * Node has no public way to it. Where its inside, or grpc-js's, is not as it is known here, everything stays as it is.
+ * Node has no public interface for it. Where the internals of node or grpc-js differ from those known here, nothing is replaced.
  */
 
 import type { Http2Server } from 'node:http2';
 import { types } from 'node:util';
 import type { Server } from '@grpc/grpc-js';
 
-/** Slots of a session: twice the streams that a connection may have open, so that few meet in one. */
+/** Slots of a session: twice the streams that a connection may have open, so that collisions are rare. */
 const SLOTS = 512;
 const FREE = -1;
 
-/** A Map by the numbers of streams, in no order, whose entries leave nothing behind. */
+/** A Map by stream number, unordered, whose deleted entries leave no garbage. */
 export class StreamTable<Stream> extends Map<number, Stream> {
   readonly #ids = new Int32Array(SLOTS).fill(FREE);
   readonly #streams: (Stream | undefined)[] = Array.from({ length: SLOTS });
@@ -34,7 +34,7 @@ export class StreamTable<Stream> extends Map<number, Stream> {
     return this.#ids[slotOf(id)] === id || super.has(id);
   }
 
-  /** A slot that an older stream still has stays its own: whoever comes then stands in the Map beside. */
+  /** An older stream keeps its slot; a colliding one goes to the underlying Map. */
   override set(id: number, stream: Stream): this {
     const slot = slotOf(id);
     const there = this.#ids[slot];
@@ -86,12 +86,12 @@ export class StreamTable<Stream> extends Map<number, Stream> {
   }
 }
 
-/** The streams of a connection have odd numbers, one after the other. */
+/** The streams of a connection have odd numbers in sequence. */
 function slotOf(id: number): number {
   return (id >>> 1) % SLOTS;
 }
 
-/** Those that have no number yet. A server's have one at once, and each deletion from a Set made a table that stayed. */
+/** Streams without a number yet. A server's get theirs at once, and each deletion from a Set made a table that stayed. */
 export class PendingStreams<Stream> extends Set<Stream> {
   #pending: Stream | undefined;
 
@@ -139,26 +139,26 @@ export class PendingStreams<Stream> extends Set<Stream> {
   }
 }
 
-/** For a server that listens: its sessions from now on. Answers whether there was anything to watch. */
+/** Replaces the tables of a listening server's future sessions. Returns whether it found a listener. */
 export function freeClosedStreams(server: Server): boolean {
   const listening = listenersOf(server);
   for (const one of listening) one.on('session', replaceTables);
   return listening.length > 0;
 }
 
-/** The listeners below a server of grpc-js, which has no public way to them; none where its inside is not as it is known here. */
+/** The listeners of a grpc-js server, which has no public interface for them; none where its internals differ from those known here. */
 export function listenersOf(server: Server): readonly Http2Server[] {
   const { http2Servers } = server as unknown as { http2Servers?: Map<Http2Server, unknown> };
   return http2Servers === undefined || !types.isMap(http2Servers) ? [] : [...http2Servers.keys()];
 }
 
-/** Answers whether the tables were found, empty. */
+/** Returns whether the tables were found, and found empty. */
 export function replaceTables(session: object): boolean {
   const symbol = Object.getOwnPropertySymbols(session).find(({ description }) => description === 'state');
   if (symbol === undefined) return false;
   const state = (session as Record<symbol, { streams?: unknown; pendingStreams?: unknown } | undefined>)[symbol];
   const { streams, pendingStreams } = state ?? {};
-  // Node's own are no instances of Map and Set, though they are both.
+  // Node's tables come from another realm: they are not instances of this one's Map and Set.
   if (state === undefined || !types.isMap(streams) || !types.isSet(pendingStreams)) return false;
   if (streams.size + pendingStreams.size > 0) return false;
   state.streams = new StreamTable();

@@ -1,4 +1,4 @@
-/** Server reflection, v1 and v1alpha, so that tools can ask this service without its .proto (docs/reference/service.md#rpc). */
+/** Server reflection, v1 and v1alpha, for tools without the .proto (docs/reference/service.md#rpc). */
 
 import { type DescFile, toBinary } from '@bufbuild/protobuf';
 import { FileDescriptorProtoSchema } from '@bufbuild/protobuf/wkt';
@@ -11,11 +11,11 @@ type Stream = ServerDuplexStream<unknown, unknown>;
 
 type Package = ConstructorParameters<typeof ReflectionService>[0];
 
-/** Adds the reflection services. The function answered ends their open streams, which else outlive a drain. */
+/** Adds the reflection services. The returned function ends their open streams, which would otherwise outlive a drain. */
 export function addReflection(server: Server): () => void {
   const open = new Set<Stream>();
   const implementations = once(() => collect(createReflection()).map(({ implementation }) => implementation));
-  // What they are called is known without their files, which take long to read: the first to ask waits for that, not a start.
+  // The definitions are known without the descriptor files, which are slow to read: the first call reads those, not the start.
   for (const [version, { service }] of collect(new ReflectionService({})).entries()) {
     server.addService(
       service,
@@ -41,7 +41,7 @@ interface Served {
   implementation: UntypedServiceImplementation;
 }
 
-/** The two versions of a reflection, as it would add them to a server. */
+/** The two versions of a reflection service, as it would add them to a server. */
 function collect(reflection: ReflectionService): Served[] {
   const served: Served[] = [];
   reflection.addToServer({
@@ -62,7 +62,7 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-/** Reflection has one method a version, and it is a stream both ways. */
+/** Each version of reflection has one method, a stream in both directions. */
 function tracked(implementation: () => UntypedServiceImplementation, open: Set<Stream>): UntypedServiceImplementation {
   return {
     ServerReflectionInfo: (stream: Stream) => {
@@ -74,7 +74,7 @@ function tracked(implementation: () => UntypedServiceImplementation, open: Set<S
   };
 }
 
-/** A file and all that it imports, as the bytes that @grpc/reflection reads: generated code holds them already. */
+/** A file and its imports, as the bytes that @grpc/reflection reads: generated code already contains them. */
 function filesOf(file: DescFile): Uint8Array[] {
   const files = new Map<string, DescFile>();
   const visit = (one: DescFile) => {

@@ -1,39 +1,39 @@
 /**
- * What a CheckRequest's bytes say, for those that were read and answered before: callers repeat themselves byte by byte, and
- * reading, validating and making the key cost more than all else of a hot answer.
+ * Parsed CheckRequests by their bytes, for requests that were answered before: callers repeat themselves byte by byte, and
+ * reading, validating and making the key cost more than the rest of a hot answer.
  */
 
 import type { QuestionKey } from '../engine/decisions.ts';
 import type { Level } from '../engine/types.ts';
 
-/** All that a cached answer needs of a request. It is a function of the bytes alone: no change of any data makes it wrong. */
+/** Everything that a cached answer needs of a request. A function of the bytes alone: no change of data invalidates it. */
 export interface Remembered {
   readonly key: QuestionKey;
-  /** The least level that will do; NONE asks for any. */
+  /** The requested level; NONE stands for any. */
   readonly level: Level;
 }
 
-/** Longer requests are read anew each time. */
+/** Longer requests are parsed each time. */
 const MAX_BYTES = 1024;
-/** What one generation holds at most; two are kept. Characters of the requests and of their keys are one byte each. */
+/** Bounds of one generation; two are kept. Characters of the requests and of their keys take one byte each. */
 const MAX_ENTRIES = 4096;
 const MAX_CHARACTERS = 1024 * 1024;
 
-/** `latin1Slice` is what `toString('latin1')` calls after reading its argument. */
+/** `toString('latin1')` calls `latin1Slice` after reading its argument. */
 type Sliceable = Buffer & { latin1Slice(start: number, end: number): string };
 
-/** What a request is found by: its bytes as Latin-1. '' for one that is too long, which is never kept. */
-export function memoText(request: Buffer): string {
+/** The cache key of a request: its bytes as Latin-1. '' for a request that is too long to be kept. */
+export function requestText(request: Buffer): string {
   const { length } = request;
   return length > MAX_BYTES ? '' : (request as Sliceable).latin1Slice(0, length);
 }
 
 /**
- * Found by the request itself, never by a hash alone: as Latin-1 each byte is one character, so that two requests are the
- * same text only when they are the same bytes. Bounded in two generations: when the younger is full it becomes the elder,
- * and what the elder held is forgotten unless it has been asked for since. A hit moves nothing.
+ * Keyed by the request itself, never by a hash alone: in Latin-1 each byte is one character, so two requests have the same
+ * text only when they have the same bytes. Bounded by two generations: a full younger one replaces the older, whose entries
+ * are forgotten unless they were used since. A hit moves nothing.
  */
-export class RequestMemo {
+export class RequestCache {
   #young = new Map<string, Remembered>();
   #old = new Map<string, Remembered>();
   #characters = 0;
@@ -47,7 +47,7 @@ export class RequestMemo {
     return old;
   }
 
-  /** Only for a request without `minRevision` that was read without complaint, and whose decision was in the cache. */
+  /** Only for a valid request without `minRevision` whose decision came from the cache. */
   put(text: string, remembered: Remembered): void {
     if (text === '' || this.#young.has(text)) return;
     if (this.#young.size >= MAX_ENTRIES || this.#characters >= MAX_CHARACTERS) {

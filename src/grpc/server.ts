@@ -1,4 +1,4 @@
-/** The gRPC door: one server with the permission service, health and, where wanted, reflection. */
+/** The gRPC listener: one server with the permission service, health and, where configured, reflection. */
 
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
@@ -7,7 +7,7 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { UsherError } from '../base/errors.ts';
 import type { Logger } from '../base/telemetry.ts';
 import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
-import type { Asked } from '../rpc/methods.ts';
+import type { PermissionEngine } from '../rpc/call.ts';
 import { createHandles } from './answering.ts';
 import { type BridgeOptions, type Handle, MAX_MESSAGE, unary } from './bridge.ts';
 import { GrpcConnections } from './connections.ts';
@@ -15,9 +15,9 @@ import { Health } from './health.ts';
 import { freeClosedStreams, listenersOf } from './http2-streams.ts';
 import { GrpcMetrics } from './metrics.ts';
 import { addReflection } from './reflection.ts';
-import { RequestMemo } from './request-cache.ts';
+import { RequestCache } from './request-cache.ts';
 
-/** PEM text of the files that grpc.tls.* name. With `clientCa` a client must show a certificate of that authority. */
+/** PEM text of the files in grpc.tls.*. With `clientCa`, clients must present a certificate of that authority. */
 export interface GrpcTls {
   cert: string;
   key: string;
@@ -25,30 +25,30 @@ export interface GrpcTls {
 }
 
 export interface GrpcServerOptions {
-  engine: Asked;
-  /** Throws UsherError UNAUTHENTICATED or KEY_SCOPE. Gets undefined where no key was sent. */
+  engine: PermissionEngine;
+  /** Throws UsherError UNAUTHENTICATED or KEY_SCOPE. Receives undefined for a call without a key. */
   authorize: (key: string | undefined) => void;
   host: string;
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   port: number;
   tls?: GrpcTls | undefined;
   reflection: boolean;
   log: Logger;
   metrics?: GrpcMetrics;
-  memo?: RequestMemo;
+  memo?: RequestCache;
   clock?: Clock;
-  /** Milliseconds; what is left out is as below. */
+  /** Milliseconds; the defaults are TIMES. */
   times?: Partial<typeof TIMES>;
 }
 
 export interface GrpcServer {
-  /** Listens. Rejects with one clear sentence when it cannot: port taken, host not of this machine, unfit certificate. */
+  /** Listens. Rejects with one sentence about the cause: port taken, host not of this machine, invalid certificate. */
   start(): Promise<{ port: number }>;
-  /** What health answers: SERVING or NOT_SERVING. NOT_SERVING until it is first called. */
+  /** The answer of health: SERVING or NOT_SERVING. NOT_SERVING until the first call. */
   setServing(ok: boolean): void;
   /**
-   * Health turns NOT_SERVING; after a while in which load balancers notice, no new call is taken; calls in flight end by
-   * themselves, at the latest after `drainMs`, when what is left is cut off. Resolves when the port is free.
+   * Health turns NOT_SERVING; after a pause in which load balancers notice, new calls are refused; calls in flight may finish,
+   * and are cut off after `drainMs`. Resolves when the port is free.
    */
   drain(): Promise<void>;
 }
@@ -60,17 +60,17 @@ const TIMES = {
   noticeMs: 0,
   /** For calls in flight: a little more than their longest wait. */
   drainMs: 11_000,
-  /** A connection's age, ± 10 %, so that clients find new instances; then so long for its last calls. */
+  /** A connection's age, ± 10 %, so that clients find new instances; then the grace period for its last calls. */
   connectionAgeMs: 300_000,
   connectionGraceMs: 20_000,
   connectionIdleMs: 600_000,
   keepaliveMs: 30_000,
-  /** From a connection's first byte to a session that works: TLS handshake, preface and the client's settings. */
+  /** From a connection's first byte to a working session: TLS handshake, preface and the client's settings. */
   arrivalMs: 10_000,
 };
 
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
-  // grpc-js writes what it dislikes to stderr, values of metadata included: an API key with an odd character, for one.
+  // grpc-js logs metadata to stderr when it is invalid: an API key with an odd character, for example.
   setLogVerbosity(logVerbosity.NONE);
   const times = { ...TIMES, ...options.times };
   const clock = options.clock ?? systemClock;
@@ -85,7 +85,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     'grpc.keepalive_time_ms': times.keepaliveMs,
   });
   const { authorize, log, engine } = options;
-  const handles = createHandles(engine, options.memo ?? new RequestMemo());
+  const handles = createHandles(engine, options.memo ?? new RequestCache());
   addPermissionService(server, handles, {
     authorize,
     log,
@@ -119,7 +119,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   };
 }
 
-/** Bytes pass through grpc-js as they are: reading and writing them is the codec's. */
+/** grpc-js passes the bytes through; the codec reads and writes them. */
 function addPermissionService(server: Server, handles: ReadonlyMap<string, Handle>, bridge: BridgeOptions): void {
   const bytes = (message: Buffer) => message;
   const methods = [...handles].map(([method, handle]) => {
@@ -148,31 +148,32 @@ function listen(server: Server, { host, port, tls }: GrpcServerOptions): Promise
       if (error === null) {
         freeClosedStreams(server);
         resolve(bound);
-      } else reject(new UsherError('UNAVAILABLE', `gRPC: ${unheard(error.message, host, port)}`, { cause: error }));
+      } else
+        reject(new UsherError('UNAVAILABLE', `gRPC: ${listenProblem(error.message, host, port)}`, { cause: error }));
     });
   });
 }
 
-/** Why a server could not listen, in words that name the key to change. */
-function unheard(message: string, host: string, port: number): string {
+/** Why a server could not listen, with the configuration key to change. */
+function listenProblem(message: string, host: string, port: number): string {
   if (message.includes('EADDRINUSE')) {
     return `port ${port} on ${host} is taken by another process; free it or set grpc.port (GRPC_PORT).`;
   }
   if (message.includes('EACCES'))
-    return `port ${port} on ${host} is not allowed to this user; set grpc.port (GRPC_PORT).`;
-  return `${host} is no address of this machine; set grpc.host (GRPC_HOST).`;
+    return `port ${port} on ${host} needs more rights than this user has; set grpc.port (GRPC_PORT).`;
+  return `${host} is not an address of this machine; set grpc.host (GRPC_HOST).`;
 }
 
-/** Throws where the texts are no certificates, or the key is not that of the certificate. */
+/** Throws where the texts are not certificates, or the key does not belong to the certificate. */
 export function checkTls({ cert, key, clientCa }: GrpcTls): void {
   try {
     createSecureContext({ cert, key });
-    // OpenSSL passes over an authority that it cannot read, and then no client is let in.
+    // OpenSSL ignores an authority that it cannot read, and would then refuse every client.
     if (clientCa !== undefined) for (const one of certificatesOf(clientCa)) new X509Certificate(one);
   } catch (error) {
     throw new UsherError(
       'UNAVAILABLE',
-      'gRPC: grpc.tls.cert, grpc.tls.key and grpc.tls.clientCa must be PEM, and the key that of the certificate.',
+      'gRPC: grpc.tls.cert, grpc.tls.key and grpc.tls.clientCa must be PEM, and the key must belong to the certificate.',
       { cause: error },
     );
   }
@@ -186,14 +187,14 @@ function secure(tls: GrpcTls): ServerCredentials {
   return ServerCredentials.createSsl(authority, [pair], clientCa !== undefined);
 }
 
-/** The certificates of a bundle; throws when there is none. */
+/** The certificates of a bundle; throws for an empty one. */
 function certificatesOf(pem: string): string[] {
   const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g);
   if (found === null) throw new Error('no certificate');
   return found;
 }
 
-/** Waits for calls in flight, but not for ever. Leaves no socket open. */
+/** Waits for calls in flight, at most `boundMs`. Leaves no socket open. */
 async function shutDown(server: Server, connections: GrpcConnections, clock: Clock, boundMs: number): Promise<void> {
   let cancel = () => {};
   const ended = new Promise<boolean>((resolve) => {

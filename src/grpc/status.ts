@@ -1,4 +1,4 @@
-/** Errors as gRPC carries them: a status code, one sentence, and google.rpc details beside (docs/reference/http.md#error-bodies). */
+/** Errors as gRPC carries them: a status code, one sentence, and google.rpc details (docs/reference/http.md#error-bodies). */
 
 import { create, toBinary } from '@bufbuild/protobuf';
 import { type Any, anyPack } from '@bufbuild/protobuf/wkt';
@@ -8,7 +8,7 @@ import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../gen/googl
 import { StatusSchema } from '../gen/google/rpc/status_pb.ts';
 import { clip, errorDetails } from '../rpc/error-details.ts';
 
-/** What grpc-js takes as the end of a call that failed. */
+/** The end of a failed call, as grpc-js takes it. */
 export interface FailedStatus {
   code: number;
   details: string;
@@ -16,8 +16,8 @@ export interface FailedStatus {
 }
 
 /**
- * The status of an error that a caller may see, with ErrorInfo always, BadRequest where fields are named, RetryInfo where
- * it pays to ask again, and the request id in the trailing metadata.
+ * The status of an error for callers: ErrorInfo always, BadRequest where fields are named, RetryInfo where a retry can
+ * succeed, and the request id in the trailing metadata.
  */
 export function toStatus(error: UsherError, requestId: string): FailedStatus {
   const message = clip(error.message);

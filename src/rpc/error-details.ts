@@ -11,16 +11,16 @@ import {
   RetryInfoSchema,
 } from '../gen/google/rpc/error_details_pb.ts';
 
-/** Trailers share 8 KiB with everything else there in most clients; what exceeds it they turn into an error of their own. */
+/** In most clients all trailers share 8 KiB; larger ones become an error of the client's own. */
 const MAX_VIOLATIONS = 16;
 const MAX_TEXT = 512;
 
-export interface ErrorDetails {
-  /** Always: the stable reason that a client branches on. */
+interface ErrorDetails {
+  /** Always present: the stable reason that a client branches on. */
   readonly info: ErrorInfo;
-  /** Where fields are named. */
+  /** Present where the error names fields. */
   readonly badRequest: BadRequest | null;
-  /** Where it pays to ask again. */
+  /** Present where a retry can succeed. */
   readonly retry: RetryInfo | null;
 }
 
@@ -40,7 +40,7 @@ export function errorDetails(error: UsherError): ErrorDetails {
   };
 }
 
-/** The details that are single values. `code` is the reason, `issues` are the violations. */
+/** The details that are single values; `code` and `issues` travel in the reason and the violations. */
 function plainDetails(details: Record<string, unknown> | undefined): Record<string, string> {
   const entries = Object.entries(details ?? {})
     .filter(([key, value]) => key !== 'code' && ['string', 'number', 'boolean'].includes(typeof value))
@@ -57,7 +57,7 @@ function violationsOf(issues: unknown, leftOut: number): { field: string; descri
   return more > 0 ? [...named, { field: '', description: `and ${more} more` }] : named;
 }
 
-/** Short enough for a trailer, and well-formed: grpc-js throws on half a surrogate pair. */
+/** Short enough for a trailer, and well-formed: grpc-js throws on a lone surrogate. */
 export function clip(text: string): string {
   return (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT - 1)}…` : text).toWellFormed();
 }

@@ -1,6 +1,6 @@
 /**
- * The long way of reading a request: generated code for the wire format, and the rules of permission.proto with every issue
- * named. What the short way of read.ts does not take comes here: text that is not ASCII, long text, and all that is refused.
+ * Reads a request the slow way: generated code for the wire format, then the rules of permission.proto with every issue named.
+ * Everything that the fast way of read.ts gives up on comes here: text outside ASCII, long text, and invalid requests.
  */
 
 import type { MessageShape } from '@bufbuild/protobuf';
@@ -8,7 +8,8 @@ import { type Issue, UsherError, validationFailed } from '../../base/errors.ts';
 import { isLongerThan, LIMITS } from '../../base/grammar.ts';
 import { Level } from '../../engine/types.ts';
 import { BulkCheckRequestSchema, CheckRequestSchema } from '../../gen/usher/permission/v1/permission_pb.ts';
-import type { BulkCheckFields, CheckFields, SubjectFields } from '../../rpc/methods.ts';
+import type { CheckFields, SubjectFields } from '../../rpc/call.ts';
+import type { BulkCheckFields } from '../../rpc/methods.ts';
 import { decodeStrictly } from '../../rpc/strict.ts';
 
 export function readCheckStrictly(bytes: Uint8Array): CheckFields {
@@ -30,7 +31,7 @@ export function readBulkStrictly(bytes: Uint8Array): BulkCheckFields {
   return { ...subject, permissions: message.permissions, accessLevel: message.accessLevel };
 }
 
-/** What the two requests have in common. */
+/** The requests that share the fields of a subject. */
 type Subjects = typeof CheckRequestSchema | typeof BulkCheckRequestSchema;
 
 function readMessage<D extends Subjects>(
@@ -61,7 +62,7 @@ function checkLevel(issues: Issue[], level: number): void {
   });
 }
 
-/** As question.ts of every door has it: fields that do not fit first, half a resource where that is all there is. */
+/** In the order of the other transports: invalid fields first, half a resource where that is the only fault. */
 function refuse(issues: Issue[], subject: SubjectFields): void {
   const half = (subject.resourceType === '') !== (subject.resourceId === '');
   const together = 'resource_type and resource_id go together: send both or neither';

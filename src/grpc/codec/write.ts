@@ -1,4 +1,4 @@
-/** Writing answers of Check and BulkCheck, by hand (docs/adr/0003). Fields that hold their default are left out, as proto3 wants it. */
+/** Writing answers of Check, BulkCheck and BatchCheck, by hand (docs/adr/0003). Fields that hold their default are left out, as proto3 wants it. */
 
 import { isAllowed } from '../../engine/question.ts';
 import { type Decision, Level, Source } from '../../engine/types.ts';
@@ -7,8 +7,8 @@ const LEVELS = Level.EDIT + 1;
 const SOURCES = Source.APP_ADMIN + 1;
 
 /**
- * CheckResponses, ready. There are 40 at one revision; each is made when it is first wanted and kept until the revision
- * moves. The buffers are handed out again and again: they must not be written to.
+ * Encoded CheckResponses. There are 40 at one revision; each is made at its first use and kept until the revision
+ * changes. The buffers are shared: callers must not write to them.
  */
 export class CheckAnswers {
   #revision: string | undefined;
@@ -42,27 +42,45 @@ export class CheckAnswers {
 }
 
 /**
- * A BulkCheckResponse: `decisions` in the order of `permissions`, each compared with the level asked for. The buffer is the
- * caller's.
+ * A BulkCheckResponse: `decisions` in the order of `permissions`, each compared with the requested level. The buffer belongs to
+ * the caller.
  */
 export function writeBulk(
   permissions: readonly string[],
   decisions: readonly Decision[],
-  asked: Level,
+  requested: Level,
   revision: string,
 ): Buffer {
   at = 0;
   for (let index = 0; index < permissions.length; index++) {
     const permission = permissions[index] as string;
-    // An answer too few would be a defect of the engine; the throw keeps it from reading as one permission's for another.
+    // A missing decision would be a defect of the engine; throwing keeps one permission's answer from passing as another's.
     const decision = decisions[index];
     if (decision === undefined) throw new Error('fewer decisions than permissions');
     reserve(permission.length);
     const inner = openField(0x0a);
     writeText(0x0a, permission);
-    if (isAllowed(decision, asked)) writePair(0x10, 1);
+    if (isAllowed(decision, requested)) writePair(0x10, 1);
     if (decision.level !== Level.NONE) writePair(0x18, decision.level);
     if (decision.source !== Source.NONE) writePair(0x20, decision.source);
+    closeField(inner);
+  }
+  reserve(revision.length);
+  if (revision !== '') writeText(0x12, revision);
+  return Buffer.from(scratch.subarray(0, at));
+}
+
+/** A BatchCheckResponse: `decisions`, each compared with the level asked for at the same index. The buffer is the caller's. */
+export function writeBatch(decisions: readonly Decision[], levels: readonly Level[], revision: string): Buffer {
+  at = 0;
+  if (decisions.length !== levels.length) throw new Error('other decisions than questions');
+  for (let index = 0; index < decisions.length; index++) {
+    const decision = decisions[index] as Decision;
+    reserve(0);
+    const inner = openField(0x0a);
+    if (isAllowed(decision, levels[index] as Level)) writePair(0x08, 1);
+    if (decision.level !== Level.NONE) writePair(0x10, decision.level);
+    if (decision.source !== Source.NONE) writePair(0x18, decision.source);
     closeField(inner);
   }
   reserve(revision.length);
@@ -76,7 +94,7 @@ const USUAL = 64 * 1024;
 let scratch = Buffer.allocUnsafeSlow(USUAL);
 let at = 0;
 
-/** Room for one line with text of so many UTF-16 units: 3 bytes each, and what surrounds it. */
+/** Makes room for one line with a text of `units` UTF-16 units: 3 bytes each, and the surrounding bytes. */
 function reserve(units: number): void {
   const needed = at + 3 * units + 64;
   if (at === 0 && scratch.length > USUAL && needed <= USUAL) scratch = Buffer.allocUnsafeSlow(USUAL);
@@ -91,13 +109,13 @@ function writePair(tag: number, value: number): void {
   scratch[at++] = value;
 }
 
-/** The tag and one byte for the length of what follows; answers where it begins. */
+/** Writes the tag and one byte for the length of the content; returns where the content starts. */
 function openField(tag: number): number {
   writePair(tag, 0);
   return at;
 }
 
-/** Fills in the length, which is most often below 128; where it is not, moves the content by what the length takes more. */
+/** Fills in the length, which is usually below 128; otherwise moves the content to make room for a longer length. */
 function closeField(start: number): void {
   const length = at - start;
   if (length < 0x80) {
@@ -125,7 +143,7 @@ function writeText(tag: number, text: string): void {
   const units = text.length;
   const start = at;
   if (units < 0x80) {
-    // Faster than a call into native code for what a permission code usually is.
+    // For the usual permission code this is faster than a call into native code.
     let to = start + 2;
     let unit = 0;
     while (unit < units) {

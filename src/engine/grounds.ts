@@ -1,0 +1,70 @@
+import type { DecisionFacts } from './decisions.ts';
+import { type Fact, type Facts, usable, wasReadBefore } from './facts.ts';
+import type { Loader } from './loader.ts';
+import type { Subject } from './types.ts';
+
+/** Finds the facts that decide a question in the caches, or loads them. */
+export class GroundsFinder {
+  readonly #facts: Facts;
+  readonly #loader: Loader;
+
+  constructor(facts: Facts, loader: Loader) {
+    this.#facts = facts;
+    this.#loader = loader;
+  }
+
+  /** The facts of a decision, if all are cached: live, hence true at the cursor, not expired, of one incarnation of the application. */
+  find(subject: Subject, now: number, asked: number): DecisionFacts | null {
+    const policy = usable(this.#facts.policy(subject.app), now, asked);
+    if (policy === undefined) return null;
+    const about = this.#facts.about(subject.email);
+    const found = about?.members.get(subject.app);
+    const person = usable(about?.person, now, asked);
+    const member = usable(found?.fact, now, asked);
+    if (person === undefined || member === undefined || !this.isSameApp(policy, member)) return null;
+    if (subject.resourceType === '') return { policy, person, member, overrides: null };
+    const overrides = usable(found?.overrides?.get(subject.resourceType)?.get(subject.resourceId), now, asked);
+    if (overrides === undefined || !this.isSameApp(policy, overrides)) return null;
+    return { policy, person, member, overrides };
+  }
+
+  /** An application that was deleted and created again is a different one: facts of the first do not apply to the second. */
+  protected isSameApp(policy: Fact<{ appId: number | null }>, other: Fact<{ appId: number | null }>): boolean {
+    return policy.value.appId === other.value.appId;
+  }
+
+  /** Begins, or joins, the loads of a subject's missing facts; at least one. */
+  load(subject: Subject, now: number, asked: number): Promise<void>[] {
+    const { email, app, resourceType, resourceId } = subject;
+    this.#dropOtherIncarnations(subject);
+    const loads: Promise<void>[] = [];
+    const policy = this.#facts.policy(app);
+    if (usable(policy, now, asked) === undefined) loads.push(this.#loader.policy(app));
+    const about = this.#facts.about(email);
+    const member = about?.members.get(app);
+    const overrides = member?.overrides?.get(resourceType)?.get(resourceId);
+    const lacking =
+      usable(about?.person, now, asked) === undefined ||
+      usable(member?.fact, now, asked) === undefined ||
+      (resourceType !== '' && usable(overrides, now, asked) === undefined);
+    if (lacking || loads.length === 0) {
+      // Reuses the strings of cached facts as keys: strings of a question would keep its whole request in memory.
+      const held = { email: about?.person?.value.email ?? email, app: policy?.value.app ?? app };
+      loads.push(this.#loader.member({ ...held, resourceType, resourceId }));
+    }
+    return loads;
+  }
+
+  /** Drops the older of two facts about different incarnations of an application. */
+  #dropOtherIncarnations({ email, app, resourceType, resourceId }: Subject): void {
+    const policy = this.#facts.policy(app);
+    const member = this.#facts.about(email)?.members.get(app);
+    if (policy === undefined || member === undefined) return;
+    const overrides = member.overrides?.get(resourceType)?.get(resourceId);
+    for (const fact of overrides === undefined ? [member.fact] : [member.fact, overrides]) {
+      if (fact.value.appId === policy.value.appId) continue;
+      if (wasReadBefore(policy, fact)) this.#facts.dropPolicy(app);
+      else this.#facts.dropMember(app, email);
+    }
+  }
+}

@@ -1,0 +1,112 @@
+/** BatchCheck: questions about any users, applications and resources, at one revision (docs/reference/decisions.md#batch). */
+
+import { validationFailed } from '../base/errors.ts';
+import { LIMITS } from '../base/grammar.ts';
+import type { BatchQuestion } from '../engine/batch.ts';
+import { reached } from '../engine/bulk.ts';
+import { DENIED } from '../engine/evaluate.ts';
+import { fieldsIn, isAllowed, readQuestion } from '../engine/question.ts';
+import type { Decision, Level } from '../engine/types.ts';
+import { UnknownCode, withCallerPath } from '../engine/unknown-codes.ts';
+import type { BatchCheckResponseSchema } from '../gen/usher/permission/v1/permission_pb.ts';
+import {
+  type Call,
+  type CheckFields,
+  decided,
+  isAskable,
+  type MaybePromise,
+  optionsOf,
+  type PermissionEngine,
+  pathsOf,
+  type Rpc,
+  readLevel,
+  readRevision,
+} from './call.ts';
+
+export interface BatchCheckFields {
+  /** Their own `minRevision` is ''. */
+  checks: readonly CheckFields[];
+  minRevision: string;
+}
+
+export interface BatchCheckAnswer {
+  /** In the order of the questions. */
+  readonly decisions: readonly Decision[];
+  /** The minimum level of each question. */
+  readonly levels: readonly Level[];
+  readonly revision: string;
+}
+
+function ask(
+  engine: PermissionEngine,
+  { checks, minRevision: asked }: BatchCheckFields,
+  call: Call,
+): MaybePromise<BatchCheckAnswer> {
+  if (checks.length < 1 || checks.length > LIMITS.batchChecks) {
+    throw validationFailed([{ path: 'checks', message: `must hold 1 to ${LIMITS.batchChecks} questions` }]);
+  }
+  const levels: Level[] = [];
+  const questions = checks.map((check, index) => {
+    levels.push(readItemLevel(check, index, call));
+    return readItem(check, index, call);
+  });
+  const minRevision = readRevision(asked);
+  const answered = (decisions: readonly Decision[], revision: string) => ({ decisions, levels, revision });
+  if (questions.every((question) => question === null)) {
+    const denied = questions.map(() => DENIED);
+    return engine.isReached(minRevision)
+      ? answered(denied, engine.revision)
+      : reached(engine, minRevision).then((revision) => answered(denied, revision));
+  }
+  if (engine.isReached(minRevision)) {
+    const decisions = peek(engine, questions, call);
+    if (decisions !== null) return answered(decisions, engine.revision);
+  }
+  return engine.batch(questions, optionsOf(minRevision, call)).then(
+    ({ decisions, revision }) => answered(decisions, revision),
+    (error: unknown) => {
+      throw atItem(error, questions, call);
+    },
+  );
+}
+
+function peek(engine: PermissionEngine, questions: readonly BatchQuestion[], call: Call): Decision[] | null {
+  try {
+    return engine.peekBatch(questions);
+  } catch (error) {
+    throw atItem(error, questions, call);
+  }
+}
+
+function readItemLevel({ accessLevel, minRevision }: CheckFields, index: number, { naming }: Call): Level {
+  if (isAskable(accessLevel) && minRevision === '') return accessLevel;
+  const item = naming.item('checks', index);
+  if (minRevision === '') return readLevel(accessLevel, `${item}.access_level`);
+  const message = 'must be empty: the min_revision of the request holds for every check';
+  throw validationFailed([{ path: `${item}.min_revision`, message }]);
+}
+
+function readItem(check: CheckFields, index: number, { naming }: Call): BatchQuestion {
+  try {
+    return readQuestion(check, naming.fields);
+  } catch {
+    // Read again to name the fields by their place in the batch: making the names for each of a thousand checks is slow.
+    return readQuestion(check, fieldsIn(naming.item('checks', index), naming.fields));
+  }
+}
+
+/** The error with the path of the first question that names the unknown code. */
+function atItem(error: unknown, questions: readonly BatchQuestion[], { naming }: Call): unknown {
+  if (!(error instanceof UnknownCode)) return error;
+  const named = error.kind === 'permission' ? 'permission' : 'resourceType';
+  const index = questions.findIndex((question) => question?.app === error.app && question[named] === error.unknown);
+  return withCallerPath(error, pathsOf(fieldsIn(naming.item('checks', index), naming.fields)));
+}
+
+export const batchCheck: Rpc<BatchCheckFields, BatchCheckAnswer, typeof BatchCheckResponseSchema> = {
+  ask,
+  toMessage: ({ decisions, levels, revision }) => ({
+    results: decisions.map((decision, index) => decided(decision, isAllowed(decision, levels[index] as Level))),
+    revision,
+  }),
+};

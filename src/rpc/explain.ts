@@ -1,0 +1,59 @@
+/** Explain: one question, and what each of the six rules makes of it (docs/reference/decisions.md#explain). */
+
+import { validationFailed } from '../base/errors.ts';
+import { type ExplainedAt, explainMalformed } from '../engine/explain.ts';
+import { fieldsIn, isAllowed, nameable, readQuestion } from '../engine/question.ts';
+import { type ExplainResponseSchema, Rule } from '../gen/usher/permission/v1/permission_pb.ts';
+import {
+  type Call,
+  type CheckFields,
+  decided,
+  optionsOf,
+  type PermissionEngine,
+  type Rpc,
+  readLevel,
+  readRevision,
+} from './call.ts';
+
+interface ExplainFields {
+  check?: CheckFields | undefined;
+}
+
+export interface ExplainAnswer extends ExplainedAt {
+  readonly allowed: boolean;
+}
+
+async function ask(engine: PermissionEngine, { check }: ExplainFields, call: Call): Promise<ExplainAnswer> {
+  if (check === undefined) throw validationFailed([{ path: 'check', message: 'is required' }]);
+  const { naming } = call;
+  const path = naming.message('check');
+  const level = readLevel(check.accessLevel, `${path}.access_level`);
+  const question = readQuestion(check, fieldsIn(path, naming.fields));
+  const options = optionsOf(readRevision(check.minRevision), call);
+  const explained = await engine.explain(question ?? nameable(check), options);
+  const answer = question === null ? { ...explainMalformed(explained.known), revision: explained.revision } : explained;
+  return { ...answer, allowed: isAllowed(answer.decision, level) };
+}
+
+export const explain: Rpc<ExplainFields, ExplainAnswer, typeof ExplainResponseSchema> = {
+  ask,
+  toMessage: ({ allowed, decision, revision, rules, override, roles, known }) => ({
+    ...decided(decision, allowed),
+    revision,
+    rules: rules.map(({ applies, decides, level }, index) => {
+      // The enum has the numbers of the rules.
+      const rule = (index + 1) as Rule;
+      return {
+        rule,
+        applies,
+        decides,
+        accessLevel: level,
+        ...(rule === Rule.OVERRIDE && override !== null ? { overrideGranted: override.granted } : {}),
+        ...(rule === Rule.ROLES ? { roles: roles.map((role) => ({ role: role.code, accessLevel: role.level })) } : {}),
+      };
+    }),
+    userKnown: known.user,
+    applicationKnown: known.application,
+    permissionKnown: known.permission,
+  }),
+};
