@@ -1,4 +1,4 @@
-/** What was probably meant: for variables and keys that are almost, but not quite, one of ours. */
+/** Suggestions for variables that are almost, but not quite, a known one. */
 
 import leven, { closestMatch } from 'leven';
 import { KEYS } from './keys.ts';
@@ -6,11 +6,11 @@ import { KEYS } from './keys.ts';
 /** Read by the command line, and by Node.js programs of every kind. */
 const FURTHER = ['USHER_CONFIG', 'USHER_URL', 'USHER_TOKEN', 'USHER_API_KEY', 'NODE_ENV'];
 const VARIABLES: readonly string[] = [...Object.values(KEYS).map(({ variable }) => variable), ...FURTHER];
-/** In a shorter name two other letters make another word. */
+/** In a shorter name, two different letters usually make a different word. */
 const LONG_NAME = 10;
 
-/** A sentence for each variable of the environment that is one or two letters away from one of ours. */
-export function misspeltVariables(env: Readonly<Record<string, string | undefined>>): string[] {
+/** A warning for each environment variable that is one or two letters away from a known one. */
+export function misspelledVariables(env: Readonly<Record<string, string | undefined>>): string[] {
   return Object.keys(env).flatMap((name) => {
     if (env[name] === undefined || VARIABLES.includes(name)) return [];
     const meant = closestMatch(name, VARIABLES, { maxDistance: 2 });

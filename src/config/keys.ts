@@ -1,168 +1,389 @@
-/** The configuration keys (docs/reference/service.md#configuration). Defaults stand in config.ts, where some depend on others. */
+/**
+ * The configuration as one table (docs/reference/service.md#configuration): each key with its schema, its variable, its default
+ * and its description. From it come the types, the checks, `usher config`, its JSON Schema and the table in docs/operations.md.
+ */
 
 import { isApplicationCode } from '../base/grammar.ts';
-import { baseUrl, flag, isOrigin, list, matching, oneOf, text, textMap, url, whole } from './parsers.ts';
-
-const HOST = (variable: string) =>
-  matching({ variable, example: '127.0.0.1' }, (v) => /^[A-Za-z0-9.:-]+$/.test(v), 'must be an address or a host name');
-const PORT = (variable: string, example: string) => whole({ variable, example }, 0, 65_535);
-const ANY = () => true;
-
-/** libpq takes several hosts in one URL; the driver looks them up as one name. */
-const HOST_LIST = /^postgres(?:ql)?:\/\/[^/?#]*,/;
-
-/** What jose verifies with a public key. */
-const ASYMMETRIC = new Set([
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-]);
+import * as kind from './kinds.ts';
+import { key } from './kinds.ts';
 
 export const KEYS = {
-  'http.host': HOST('HTTP_HOST'),
-  'http.port': PORT('HTTP_PORT', '8080'),
-  'grpc.host': HOST('GRPC_HOST'),
-  'grpc.port': PORT('GRPC_PORT', '50051'),
-  'grpc.tls.cert': text({ variable: 'GRPC_TLS_CERT', example: '/etc/usher/tls.crt' }),
-  'grpc.tls.key': text({ variable: 'GRPC_TLS_KEY', example: '/etc/usher/tls.key' }),
-  'grpc.tls.clientCa': text({ variable: 'GRPC_TLS_CLIENT_CA', example: '/etc/usher/clients.crt' }),
-  'grpc.reflection': flag({ variable: 'GRPC_REFLECTION', example: 'true' }),
-  'ops.host': HOST('OPS_HOST'),
-  'ops.port': PORT('OPS_PORT', '9090'),
-  'database.url': matching(
-    { variable: 'DATABASE_URL', example: 'postgresql://usher@localhost:5432/usher', secret: true },
-    (v) => /^postgres(?:ql)?:$/.test(URL.parse(v)?.protocol ?? '') && !HOST_LIST.test(v),
-    (v) =>
-      HOST_LIST.test(v)
-        ? 'names several hosts: name one address that leads to the primary, such as a proxy or a service'
-        : 'must be a postgresql:// URL',
-  ),
-  'database.embedded': flag({ variable: 'DATABASE_EMBEDDED', example: 'true' }),
-  'database.poolSize': whole({ variable: 'DATABASE_POOL_SIZE', example: '10' }, 1, 500),
-  'database.migrateOnStart': flag({ variable: 'DATABASE_MIGRATE_ON_START', example: 'false' }),
-  dataDir: text({ variable: 'DATA_DIR', example: '.usher' }),
-  publicUrl: baseUrl({ variable: 'PUBLIC_URL', example: 'https://usher.example.com' }),
-  'cors.origins': list(
-    { variable: 'CORS_ORIGINS', example: 'https://panel.example.com,https://app.example.com' },
-    isOrigin,
-    'is no origin (scheme, host, port, nothing after)',
-  ),
-  'http.trustProxy': flag({ variable: 'TRUST_PROXY', example: 'true' }),
-  'http.rateLimit': whole({ variable: 'HTTP_RATE_LIMIT', example: '600' }, 1, 10_000_000),
-  'auth.issuer': url({ variable: 'AUTH_ISSUER', example: 'https://idp.example.com' }),
-  'auth.audience': text({ variable: 'AUTH_AUDIENCE', example: 'usher' }),
-  'auth.jwksUrl': url({ variable: 'AUTH_JWKS_URL', example: 'https://idp.example.com/oauth/v2/keys' }),
-  'auth.requireVerifiedEmail': flag({ variable: 'AUTH_REQUIRE_VERIFIED_EMAIL', example: 'true' }),
-  'auth.bindSubject': flag({ variable: 'AUTH_BIND_SUBJECT', example: 'true' }),
-  'internal.apiKeys': list(
-    { variable: 'INTERNAL_API_KEY', example: 'billing:check+notify:a-long-random-text', secret: true },
-    ANY,
-    '',
-  ),
-  superadmins: list({ variable: 'SUPERADMINS', example: 'admin@example.com' }, ANY, ''),
-  'auth.algorithms': list(
-    { variable: 'AUTH_ALGORITHMS', example: 'RS256,ES256', filled: true },
-    (v) => ASYMMETRIC.has(v),
-    'is no asymmetric algorithm (symmetric ones and none are never taken)',
-  ),
-  'auth.introspectionUrl': url({
+  'http.host': key(kind.host, {
+    variable: 'HTTP_HOST',
+    default: ({ production }) => (production ? '0.0.0.0' : '127.0.0.1'),
+    otherwise: '127.0.0.1; in production 0.0.0.0',
+    about: 'The address at which the gateway listens.',
+  }),
+  'http.port': key(kind.port, {
+    variable: 'HTTP_PORT',
+    default: 8080,
+    about: 'The port of the gateway; 0 picks a free one and prints it.',
+  }),
+  'http.trustProxy': key(kind.flag, {
+    variable: 'TRUST_PROXY',
+    default: false,
+    about: 'Whether exactly one proxy stands before the gateway, whose `X-Forwarded-For` is trusted.',
+  }),
+  'http.rateLimit': key(kind.count, {
+    variable: 'HTTP_RATE_LIMIT',
+    example: '600',
+    default: null,
+    about:
+      'Requests per minute and caller; an IPv6 /64 counts as one address. An address that sends more wrong keys or webhook secrets than that gets 429, even for valid ones, until the minute is over.',
+  }),
+  'grpc.host': key(kind.host, {
+    variable: 'GRPC_HOST',
+    default: (before) => before['http.host'] as string,
+    otherwise: 'as http.host',
+    about: 'The address at which gRPC listens.',
+  }),
+  'grpc.port': key(kind.port, { variable: 'GRPC_PORT', default: 50051, about: 'The port of gRPC; 0 picks one.' }),
+  'grpc.tls.cert': key(kind.text, {
+    variable: 'GRPC_TLS_CERT',
+    example: '/etc/usher/tls.crt',
+    default: null,
+    about: 'A PEM file, with `grpc.tls.key`. Without it gRPC is cleartext.',
+  }),
+  'grpc.tls.key': key(kind.text, {
+    variable: 'GRPC_TLS_KEY',
+    example: '/etc/usher/tls.key',
+    default: null,
+    about: "The PEM file of the certificate's key.",
+  }),
+  'grpc.tls.clientCa': key(kind.text, {
+    variable: 'GRPC_TLS_CLIENT_CA',
+    example: '/etc/usher/clients.crt',
+    default: null,
+    about: 'A PEM file; with it clients must show a certificate of that authority (mutual TLS).',
+  }),
+  'grpc.reflection': key(kind.flag, {
+    variable: 'GRPC_REFLECTION',
+    default: ({ production }) => !production,
+    otherwise: 'true outside production',
+    about: 'Whether gRPC describes itself to every client.',
+  }),
+  'ops.port': key(kind.port, {
+    variable: 'OPS_PORT',
+    example: '9090',
+    default: null,
+    about: 'A listener for metrics and probes alone, whatever the roles are. Without it metrics are at the gateway.',
+  }),
+  'ops.host': key(kind.host, {
+    variable: 'OPS_HOST',
+    default: (before) => (before['ops.port'] === null ? null : (before['http.host'] as string)),
+    otherwise: 'as http.host',
+    about: 'The address of that listener.',
+  }),
+  'database.url': key(kind.databaseUrl, {
+    variable: 'DATABASE_URL',
+    example: 'postgresql://usher@localhost:5432/usher',
+    default: null,
+    secret: true,
+    about:
+      'A PostgreSQL database: one host, the primary or a proxy of it. Default: the embedded database in dataDir; required in production.',
+  }),
+  'database.embedded': key(kind.flag, {
+    variable: 'DATABASE_EMBEDDED',
+    default: null,
+    about: '`true` allows the embedded database in production, `false` rules it out everywhere.',
+  }),
+  'database.poolSize': key(kind.whole(1, 500), {
+    variable: 'DATABASE_POOL_SIZE',
+    default: 10,
+    about: 'Connections for reads and writes.',
+  }),
+  'database.migrateOnStart': key(kind.flag, {
+    variable: 'DATABASE_MIGRATE_ON_START',
+    default: (before) => !before.production || before['database.url'] === null,
+    otherwise: 'true outside production and for the embedded database',
+    about: 'Whether a start migrates the database. If not, a start with pending migrations is refused.',
+  }),
+  dataDir: key(kind.text, {
+    variable: 'DATA_DIR',
+    default: '.usher',
+    about: 'The directory of the embedded database and of the secrets that a development start generates.',
+  }),
+  publicUrl: key(kind.baseUrl, {
+    variable: 'PUBLIC_URL',
+    example: 'https://usher.example.com',
+    default: (before) => (before['http.port'] === 0 ? null : `http://localhost:${String(before['http.port'])}`),
+    otherwise: '`http://localhost:{http.port}`',
+    about: 'The URL of the gateway for people and browsers: the base of every link.',
+  }),
+  'cors.origins': key(kind.origins, {
+    variable: 'CORS_ORIGINS',
+    example: 'https://panel.example.com,https://app.example.com',
+    default: [],
+    otherwise: 'none; outside production every loopback origin (`http://localhost:3000`)',
+    about: 'Origins whose pages may call the gateway. The first refusal of an origin is logged.',
+  }),
+  'auth.issuer': key(kind.url, {
+    variable: 'AUTH_ISSUER',
+    example: 'https://idp.example.com',
+    default: null,
+    otherwise: 'none: the local issuer, outside production',
+    about: 'The issuer of bearer tokens.',
+  }),
+  'auth.audience': key(kind.text, {
+    variable: 'AUTH_AUDIENCE',
+    example: 'usher',
+    default: null,
+    about: 'The audience that a token must name; required with an issuer.',
+  }),
+  'auth.jwksUrl': key(kind.url, {
+    variable: 'AUTH_JWKS_URL',
+    example: 'https://idp.example.com/oauth/v2/keys',
+    default: null,
+    otherwise: 'found by discovery',
+    about: 'The key set of the issuer.',
+  }),
+  'auth.algorithms': key(kind.filled(kind.asymmetric), {
+    variable: 'AUTH_ALGORITHMS',
+    example: 'RS256,ES256',
+    default: ['RS256', 'PS256', 'ES256', 'EdDSA'],
+    about: 'Algorithms that a token may be signed with.',
+  }),
+  'auth.requireVerifiedEmail': key(kind.flag, {
+    variable: 'AUTH_REQUIRE_VERIFIED_EMAIL',
+    default: ({ production }) => production,
+    otherwise: 'true in production',
+    about: 'Whether a token must state that its address is verified.',
+  }),
+  'auth.bindSubject': key(kind.flag, {
+    variable: 'AUTH_BIND_SUBJECT',
+    default: false,
+    about: 'Whether an address belongs to the first account (`sub`) that comes with it.',
+  }),
+  'auth.introspectionUrl': key(kind.url, {
     variable: 'AUTH_INTROSPECTION_URL',
     example: 'https://idp.example.com/oauth/v2/introspect',
+    default: null,
+    otherwise: 'none: opaque tokens are refused',
+    about: 'The introspection endpoint for opaque tokens.',
   }),
-  'auth.clientId': text({ variable: 'AUTH_CLIENT_ID', example: 'usher' }),
-  'auth.clientSecret': text({ variable: 'AUTH_CLIENT_SECRET', example: 'a secret of the provider', secret: true }),
-  secretKey: matching(
-    { variable: 'USHER_SECRET_KEY', example: 'the output of: openssl rand -base64 32', secret: true },
-    (v) => v.length >= 16,
-    'must have at least 16 characters',
+  'auth.clientId': key(kind.text, {
+    variable: 'AUTH_CLIENT_ID',
+    example: 'usher',
+    default: null,
+    about: 'The client that introspects; required with `auth.introspectionUrl`.',
+  }),
+  'auth.clientSecret': key(kind.text, {
+    variable: 'AUTH_CLIENT_SECRET',
+    example: 'a secret of the provider',
+    default: null,
+    secret: true,
+    about: 'The secret of `auth.clientId`.',
+  }),
+  'internal.apiKeys': key(kind.list(kind.text), {
+    variable: 'INTERNAL_API_KEY',
+    example: 'billing:check+notify:a-long-random-text',
+    default: [],
+    secret: true,
+    about: 'Keys of backends: [Keys for backends](#keys-for-backends). Required in production.',
+  }),
+  superadmins: key(kind.emails, {
+    variable: 'SUPERADMINS',
+    example: 'admin@example.com',
+    default: (before) => (before['auth.issuer'] === null ? ['admin@example.com'] : []),
+    otherwise: 'none; `admin@example.com` with the local issuer',
+    about: 'The first SuperAdmins of a new database.',
+  }),
+  secretKey: key(
+    kind.matching((value) => value.length >= 16, 'must have at least 16 characters'),
+    {
+      variable: 'USHER_SECRET_KEY',
+      example: 'the output of: openssl rand -base64 32',
+      default: null,
+      otherwise: 'generated by the first start and stored in the database',
+      secret: true,
+      about: 'Seals cookies and signs the links that mails carry.',
+    },
   ),
-  roles: list(
-    { variable: 'USHER_ROLES', example: 'rpc,gateway,worker', filled: true },
-    (v) => v === 'rpc' || v === 'gateway' || v === 'worker',
-    'is none of rpc, gateway, worker',
+  brandSmtpKey: key(
+    kind.list(kind.matching((value) => /^[A-Za-z0-9+/]{43}=$/.test(value), 'must be base64 of 32 bytes')),
+    {
+      variable: 'BRAND_SMTP_KEY',
+      example: 'the output of: openssl rand -base64 32',
+      default: [],
+      secret: true,
+      about:
+        'Seals the secrets of brands; required once a brand has an SMTP password. Several for rotation, the new one first: [guides/brands.md](guides/brands.md).',
+    },
   ),
-  'cache.policies': whole({ variable: 'CACHE_POLICIES', example: '1000' }, 1, 10_000_000),
-  'cache.persons': whole({ variable: 'CACHE_PERSONS', example: '20000' }, 1, 10_000_000),
-  'cache.members': whole({ variable: 'CACHE_MEMBERS', example: '20000' }, 1, 10_000_000),
-  'cache.ttlMs': whole({ variable: 'CACHE_TTL_MS', example: '30000' }, 1, 86_400_000),
-  'cache.maxEntries': whole({ variable: 'CACHE_MAX_ENTRIES', example: '5000' }, 1, 10_000_000),
-  'idp.apiUrl': baseUrl({ variable: 'IDP_API_URL', example: 'http://idp.internal:8080' }),
-  'idp.publicUrl': baseUrl({ variable: 'IDP_PUBLIC_URL', example: 'https://idp.example.com' }),
-  'idp.serviceAccountToken': text({
+  'idp.apiUrl': key(kind.baseUrl, {
+    variable: 'IDP_API_URL',
+    example: 'http://idp.internal:8080',
+    default: null,
+    about:
+      "The identity provider's API. Without it names are stored here only, and routes that need it answer 503: [guides/identity-provider.md](guides/identity-provider.md).",
+  }),
+  'idp.publicUrl': key(kind.baseUrl, {
+    variable: 'IDP_PUBLIC_URL',
+    example: 'https://idp.example.com',
+    default: null,
+    about: 'The URL of the provider for browsers. Without it mails contain no links to the provider.',
+  }),
+  'idp.serviceAccountToken': key(kind.text, {
     variable: 'IDP_SERVICE_ACCOUNT_TOKEN',
     example: 'a personal access token',
+    default: null,
     secret: true,
+    about: "The token for the provider's API.",
   }),
-  'idp.webhookSecret': list({ variable: 'IDP_WEBHOOK_SECRET', example: 'a-long-random-text', secret: true }, ANY, ''),
-  'idp.notificationEndpoint': url({
+  'idp.webhookSecret': key(kind.list(kind.text), {
+    variable: 'IDP_WEBHOOK_SECRET',
+    example: 'a-long-random-text',
+    default: [],
+    secret: true,
+    about: "Secrets of the provider's webhook; several for rotation. Without one the webhook answers 503.",
+  }),
+  'idp.notificationEndpoint': key(kind.url, {
     variable: 'IDP_NOTIFICATION_ENDPOINT',
     example: 'https://usher.example.com/api/idp/notifications/email',
+    default: ({ publicUrl }) => (typeof publicUrl === 'string' ? `${publicUrl}/api/idp/notifications/email` : null),
+    otherwise: '`{publicUrl}/api/idp/notifications/email`',
+    about: 'The URL to which the provider sends its e-mails.',
   }),
-  'idp.notificationAppCode': matching(
-    { variable: 'IDP_NOTIFICATION_APP_CODE', example: 'auth' },
-    isApplicationCode,
-    'must be the code of an application',
-  ),
-  'idp.notificationSigningKey': text({
+  'idp.notificationAppCode': key(kind.matching(isApplicationCode, 'must be the code of an application'), {
+    variable: 'IDP_NOTIFICATION_APP_CODE',
+    default: 'auth',
+    about: 'The application whose templates these mails use.',
+  }),
+  'idp.notificationSigningKey': key(kind.text, {
     variable: 'IDP_NOTIFICATION_SIGNING_KEY',
     example: 'the key of the provider',
+    default: null,
+    otherwise: 'the key that setup stored',
     secret: true,
+    about: "The key of the provider's signature of these calls: [guides/auth-emails.md](guides/auth-emails.md).",
   }),
-  'idp.signatureHeader': matching(
-    { variable: 'IDP_SIGNATURE_HEADER', example: 'IDP-Signature' },
-    (v) => /^[A-Za-z0-9-]{1,64}$/.test(v),
-    'must be the name of a header',
+  'idp.signatureHeader': key(
+    kind.matching((value) => /^[A-Za-z0-9-]{1,64}$/.test(value), 'must be the name of a header'),
+    {
+      variable: 'IDP_SIGNATURE_HEADER',
+      default: 'IDP-Signature',
+      about: 'The header of the signature.',
+    },
   ),
-  'idp.signatureScheme': oneOf({ variable: 'IDP_SIGNATURE_SCHEME', example: 'either' }, [
-    'body',
-    'timestamped',
-    'either',
-  ]),
-  'idp.orgToApp': textMap({ variable: 'IDP_ORG_TO_APP', example: '{"285181292935381355":"billing"}' }),
-  'idp.clientId': text({ variable: 'IDP_CLIENT_ID', example: '285181292935381355@usher' }),
-  'idp.clientSecret': text({ variable: 'IDP_CLIENT_SECRET', example: 'a secret of the provider', secret: true }),
-  'idp.devLogin': flag({ variable: 'IDP_DEV_LOGIN', example: 'false' }),
-  brandSmtpKey: list(
-    { variable: 'BRAND_SMTP_KEY', example: 'the output of: openssl rand -base64 32', secret: true },
-    (v) => /^[A-Za-z0-9+/]{43}=$/.test(v),
-    'must be base64 of 32 bytes',
-  ),
-  'notifications.settingsUrl': url({
+  'idp.signatureScheme': key(kind.oneOf(['body', 'timestamped', 'either']), {
+    variable: 'IDP_SIGNATURE_SCHEME',
+    default: 'either',
+    about: 'The signed content.',
+  }),
+  'idp.orgToApp': key(kind.applications, {
+    variable: 'IDP_ORG_TO_APP',
+    example: '{"285181292935381355":"billing"}',
+    default: new Map<string, string>(),
+    otherwise: '`{}`',
+    about: 'Organization IDs mapped to application codes; JSON in the environment.',
+  }),
+  'idp.clientId': key(kind.text, {
+    variable: 'IDP_CLIENT_ID',
+    example: '285181292935381355@usher',
+    default: null,
+    about: 'The client of the development login.',
+  }),
+  'idp.clientSecret': key(kind.text, {
+    variable: 'IDP_CLIENT_SECRET',
+    example: 'a secret of the provider',
+    default: null,
+    otherwise: 'none: a public client',
+    secret: true,
+    about: 'The secret of `idp.clientId`.',
+  }),
+  'idp.devLogin': key(kind.flag, {
+    variable: 'IDP_DEV_LOGIN',
+    default: ({ production }) => !production,
+    otherwise: 'true outside production',
+    about: 'Whether the development login is enabled.',
+  }),
+  'notifications.settingsUrl': key(kind.url, {
     variable: 'NOTIFICATIONS_SETTINGS_URL',
     example: 'https://app.example.com/settings/notifications',
+    default: null,
+    about:
+      'The page where users change their notification preferences: the unsubscribe page links to it. https (http too outside production).',
   }),
-  'push.publicKey': text({ variable: 'PUSH_PUBLIC_KEY', example: 'the public VAPID key, base64url' }),
-  'push.privateKey': text({ variable: 'PUSH_PRIVATE_KEY', example: 'the private VAPID key, base64url', secret: true }),
-  'push.subject': matching(
-    { variable: 'PUSH_SUBJECT', example: 'mailto:operations@example.com' },
-    (v) => /^(?:mailto:[^@\s]+@[^\s]+|https:\/\/[^\s]+)$/.test(v),
-    'must be a mailto: or https: URL',
+  'push.publicKey': key(kind.text, {
+    variable: 'PUSH_PUBLIC_KEY',
+    example: 'the public VAPID key, base64url',
+    default: null,
+    otherwise: 'a pair kept in dataDir; in production none: push answers 503',
+    about: 'The VAPID pair, with `push.privateKey` and `push.subject`.',
+  }),
+  'push.privateKey': key(kind.text, {
+    variable: 'PUSH_PRIVATE_KEY',
+    example: 'the private VAPID key, base64url',
+    default: null,
+    secret: true,
+    about: 'The private half of the VAPID pair.',
+  }),
+  'push.subject': key(
+    kind.matching(
+      (value) => /^(?:mailto:[^@\s]+@[^\s]+|https:\/\/[^\s]+)$/.test(value),
+      'must be a mailto: or https: URL',
+    ),
+    {
+      variable: 'PUSH_SUBJECT',
+      example: 'mailto:operations@example.com',
+      default: null,
+      about: 'The contact for push services.',
+    },
   ),
-  'push.allowedHosts': list(
-    { variable: 'PUSH_ALLOWED_HOSTS', example: 'push.example.com,localhost:9443' },
-    (v) => /^[a-z0-9.-]+(?::\d{1,5})?$/.test(v) && URL.canParse(`https://${v}`),
-    'is no host name with an optional port',
+  'push.allowedHosts': key(
+    kind.list(
+      kind.matching(
+        (value) => /^[a-z0-9.-]+(?::\d{1,5})?$/.test(value) && URL.canParse(`https://${value}`),
+        'must be a host name with an optional port',
+      ),
+    ),
+    {
+      variable: 'PUSH_ALLOWED_HOSTS',
+      example: 'push.example.com,localhost:9443',
+      default: [],
+      about: "Added to the browsers' push services: [Mail and push](#mail-and-push).",
+    },
   ),
-  'entities.allowedOrigins': list(
-    { variable: 'ENTITIES_ALLOWED_ORIGINS', example: 'https://billing.example.com' },
-    isOrigin,
-    'is no origin (scheme, host, port, nothing after)',
-  ),
-  'log.level': oneOf({ variable: 'LOG_LEVEL', example: 'info' }, [
-    'trace',
-    'debug',
-    'info',
-    'warn',
-    'error',
-    'fatal',
-    'silent',
-  ]),
+  'entities.allowedOrigins': key(kind.origins, {
+    variable: 'ENTITIES_ALLOWED_ORIGINS',
+    example: 'https://billing.example.com',
+    default: [],
+    otherwise: 'none; outside production loopback',
+    about: "Origins whose `listEndpoint` may be called with an administrator's token.",
+  }),
+  roles: key(kind.filled(kind.role), {
+    variable: 'USHER_ROLES',
+    default: ['rpc', 'gateway', 'worker'],
+    about: 'The roles of this process.',
+  }),
+  'cache.policies': key(kind.count, {
+    variable: 'CACHE_POLICIES',
+    default: 1000,
+    about: 'The maximum number of applications whose policy is cached.',
+  }),
+  'cache.persons': key(kind.count, {
+    variable: 'CACHE_PERSONS',
+    default: 20_000,
+    about: 'The maximum number of people whose state is cached.',
+  }),
+  'cache.members': key(kind.count, {
+    variable: 'CACHE_MEMBERS',
+    default: 20_000,
+    about: 'The maximum number of members, a person in an application, whose roles and overrides are cached.',
+  }),
+  'cache.ttlMs': key(kind.whole(1, 86_400_000), {
+    variable: 'CACHE_TTL_MS',
+    default: 30_000,
+    about: 'How long a decision is cached.',
+  }),
+  'cache.maxEntries': key(kind.count, {
+    variable: 'CACHE_MAX_ENTRIES',
+    default: 5000,
+    about: 'The maximum number of cached decisions.',
+  }),
+  'log.level': key(kind.oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), {
+    variable: 'LOG_LEVEL',
+    default: 'info',
+    about: 'The lowest level that is logged.',
+  }),
 };

@@ -1,0 +1,106 @@
+/** The rows of the configuration table and the kinds of values. Every problem completes a sentence that begins with the key. */
+
+import { z } from 'zod';
+import { isApplicationCode, normalizeEmail } from '../base/grammar.ts';
+import { trimEnd } from '../base/trim.ts';
+
+/** The values of the keys above one in the table, by key; `production` is NODE_ENV. */
+export type Before = Readonly<Record<string, unknown>> & { readonly production: boolean };
+
+/** A row of the table; the value of the key is a T. */
+export interface Key<T> {
+  readonly schema: z.ZodType;
+  readonly variable: string;
+  /** The value of an absent key; null for none. */
+  readonly default: T | ((before: Before) => T);
+  /** The default in words, if it depends on other values or needs an explanation. */
+  readonly otherwise?: string;
+  /** For messages; otherwise the example of the kind, or the default. */
+  readonly example?: string;
+  readonly about: string;
+  /** Masked in all output. */
+  readonly secret?: true;
+}
+type Row<T> = Omit<Key<NoInfer<T>>, 'schema'>;
+
+export function key<T>(schema: z.ZodType<T>, row: Row<T>): Key<T>;
+export function key<T>(schema: z.ZodType<T>, row: Row<T | null>): Key<T | null>;
+export function key<T>(schema: z.ZodType<T>, row: Row<T>): Key<T> {
+  return { ...row, schema };
+}
+
+/** The rule of a scalar, as the rest of a sentence that begins with the key. */
+const must = (problem: string | ((value: string) => string)) => ({
+  error: ({ input }: { input?: unknown }) => (typeof problem === 'string' ? problem : problem(String(input))),
+});
+const quoted = (text: string): string => JSON.stringify(text);
+
+export const text = z.string('must be a text');
+export const matching = (test: (value: string) => boolean, problem: string | ((value: string) => string)) =>
+  text.refine(test, must(problem));
+export const flag = z
+  .boolean(must((value) => `must be true or false, not ${quoted(value)}`))
+  .meta({ examples: ['true'] });
+export const whole = (min: number, max: number) => {
+  const problem = must((value) => `must be a whole number from ${min} to ${max}, not ${quoted(value)}`);
+  return z.int(problem).min(min, problem).max(max, problem);
+};
+export const oneOf = <const T extends string>(options: readonly T[]) =>
+  z.enum(
+    options,
+    must((value) => `must be one of ${options.join(', ')}, not ${quoted(value)}`),
+  );
+/** Items are named by resolve.ts: a wrong secret by its place, never by its text. */
+export const list = <T extends string>(item: z.ZodType<T>) => z.array(item, 'must be a text');
+export const filled = <T extends string>(item: z.ZodType<T>) =>
+  list(item).min(1, 'is an empty list: leave it out, or name at least one');
+
+export const host = matching((value) => /^[A-Za-z0-9.:-]+$/.test(value), 'must be an address or a host name').meta({
+  examples: ['127.0.0.1'],
+});
+export const port = whole(0, 65_535);
+export const url = matching(isHttpUrl, 'must be an http or https URL without credentials');
+/** Without a trailing slash, a query and a fragment, so that paths can be appended. */
+export const baseUrl = matching(
+  (value) => isHttpUrl(value) && !/[?#]/.test(value),
+  'must be an http or https URL without credentials, query and fragment',
+).overwrite((value) => trimEnd(value, '/'));
+export const origins = list(
+  matching(
+    (value) => isHttpUrl(value) && URL.parse(value)?.origin === value,
+    'must be an origin (scheme, host and port only)',
+  ),
+);
+export const emails = list(matching((value) => normalizeEmail(value) !== null, 'is not an e-mail address')).overwrite(
+  (items) => [...new Set(items.map((item) => normalizeEmail(item) ?? item))],
+);
+export const count = whole(1, 10_000_000);
+
+/** libpq takes several hosts in one URL; the driver looks them up as one name. */
+const HOST_LIST = /^postgres(?:ql)?:\/\/[^/?#]*,/;
+export const databaseUrl = matching(
+  (value) => /^postgres(?:ql)?:$/.test(URL.parse(value)?.protocol ?? '') && !HOST_LIST.test(value),
+  (value) =>
+    HOST_LIST.test(value)
+      ? 'names several hosts: name one address that leads to the primary, such as a proxy or a service'
+      : 'must be a postgresql:// URL',
+);
+export const asymmetric: z.ZodType<string> = z.enum(
+  ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+  'is not an asymmetric algorithm (symmetric algorithms and `none` are never accepted)',
+);
+export const role = z.enum(['rpc', 'gateway', 'worker'], 'must be rpc, gateway or worker');
+export const applications = z
+  .record(z.string(), text, 'must be a JSON object')
+  .superRefine((apps, context) => {
+    for (const [organization, app] of Object.entries(apps)) {
+      const message = `${quoted(app)} (of ${organization}) is not an application code`;
+      if (!isApplicationCode(app)) context.addIssue({ code: 'custom', message });
+    }
+  })
+  .transform((apps): ReadonlyMap<string, string> => new Map(Object.entries(apps)));
+
+function isHttpUrl(value: string): boolean {
+  const parsed = URL.parse(value);
+  return parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.username === '' && parsed.password === '';
+}

@@ -1,0 +1,149 @@
+/** Reads the table of keys from the environment and the file: values, their sources, and every fault at once. */
+
+import { closestMatch } from 'leven';
+import { z } from 'zod';
+import { KEYS } from './keys.ts';
+import type { Key } from './kinds.ts';
+
+export type ConfigKey = keyof typeof KEYS;
+/** The value of each key: as given, else its default. */
+export type Values = { readonly [K in ConfigKey]: (typeof KEYS)[K] extends Key<infer T> ? Fixed<T> : never };
+type Fixed<T> = T extends readonly (infer Item)[] ? readonly Item[] : T;
+
+export interface RawConfig {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The parsed YAML file, if there is one. */
+  readonly file?: unknown;
+}
+
+/** A fault of a key, with a message that a person can act on. */
+export interface Fault {
+  key: string;
+  variable?: string;
+  problem: string;
+}
+
+export interface Resolved {
+  readonly values: Values;
+  /** The source of each key that is given. */
+  readonly sources: ReadonlyMap<string, 'environment' | 'file'>;
+  readonly faults: readonly Fault[];
+}
+
+/** Reads every key of the table: the environment first, then the file. Unknown keys of the file are faults. */
+export function resolveKeys({ env, file }: RawConfig): Resolved {
+  const faults: Fault[] = [];
+  const sources = new Map<string, 'environment' | 'file'>();
+  const fromFile = flatten(file, faults);
+  const values: Record<string, unknown> & { production: boolean } = { production: env.NODE_ENV === 'production' };
+  for (const key of Object.keys(KEYS) as ConfigKey[]) {
+    const { variable, default: fallback } = KEYS[key] as Key<unknown>;
+    const raw = env[variable] ?? fromFile.get(key);
+    if (raw !== undefined) sources.set(key, env[variable] === undefined ? 'file' : 'environment');
+    const { value, problem } = raw === undefined ? {} : read(key, raw);
+    if (problem !== undefined) faults.push({ key, variable, problem: withExample(key, problem) });
+    values[key] = value ?? (typeof fallback === 'function' ? fallback(values) : fallback);
+  }
+  // The loop loses only the types of the table's schemas and defaults.
+  return { values: values as unknown as Values, sources, faults };
+}
+
+/** The problem, with an example of a valid value. */
+export function withExample(key: ConfigKey, problem: string): string {
+  const { example, default: fallback, schema } = KEYS[key] as Key<unknown>;
+  const [usual = fallback] = (schema.meta()?.examples ?? []) as unknown[];
+  return `${problem}; for example ${example ?? String(usual)}`;
+}
+
+function read(key: ConfigKey, raw: unknown): { value?: unknown; problem?: string } {
+  // `key:` with nothing after it, as a template with an unset variable leaves it: never a silent default, and never an
+  // empty text, which an audience must not be. Blank counts as empty.
+  if (raw === null || (typeof raw === 'string' && raw.trim() === '')) {
+    return { problem: 'is empty: leave it out, or give a value' };
+  }
+  const { schema, secret }: Key<unknown> = KEYS[key];
+  const given = asWritten(schema, raw);
+  if (Array.isArray(given) && given.includes('')) return { problem: 'has an empty entry' };
+  const { data, error } = schema.safeParse(given, { reportInput: true });
+  const issue = error?.issues[0];
+  if (issue === undefined) return { value: data };
+  const [item] = issue.path;
+  // A wrong secret is identified by its position, never by its text.
+  if (typeof item !== 'number' || typeof issue.input !== 'string') return { problem: issue.message };
+  return { problem: `${secret ? `entry ${item + 1}` : JSON.stringify(issue.input)} ${issue.message}` };
+}
+
+const FLAGS = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+]);
+
+/** Values of the environment, and possibly of the file, are text: converts them to the type of the key. Other values stay as they are. */
+function asWritten(schema: z.ZodType, raw: unknown): unknown {
+  if (schema instanceof z.ZodPipe) return asWritten(schema.in as z.ZodType, raw);
+  const given = scalarText(raw);
+  if (schema instanceof z.ZodArray) {
+    const items: unknown = typeof given === 'string' ? given.split(',') : given;
+    return Array.isArray(items) ? items.map(scalarText) : items;
+  }
+  if (schema instanceof z.ZodRecord) {
+    const map: unknown = typeof given === 'string' ? parseJson(given) : given;
+    return isMap(map) ? Object.fromEntries(Object.entries(map).map(([name, value]) => [name, scalarText(value)])) : map;
+  }
+  if (typeof given !== 'string') return given;
+  if (schema instanceof z.ZodBoolean) return FLAGS.get(given) ?? given;
+  return schema instanceof z.ZodNumber && /^-?\d+$/.test(given) ? Number(given) : given;
+}
+
+function scalarText(value: unknown): unknown {
+  if (typeof value === 'string') return value.trim();
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Flattens nested YAML maps to dotted keys, down to the keys of the table. */
+function flatten(file: unknown, faults: Fault[]): Map<string, unknown> {
+  const flat = new Map<string, unknown>();
+  const walk = (value: unknown, prefix: string) => {
+    if (!isMap(value)) {
+      faults.push({ key: prefix || '(file)', problem: 'is not a map of keys' });
+      return;
+    }
+    for (const [name, child] of Object.entries(value)) {
+      const key = prefix === '' ? name : `${prefix}.${name}`;
+      if (Object.hasOwn(KEYS, key)) flat.set(key, child);
+      else if (Object.keys(KEYS).some((known) => known.startsWith(`${key}.`))) {
+        if (child !== null) walk(child, key);
+      } else faults.push({ key, problem: `is not a known key${meant(key)}` });
+    }
+  };
+  if (file !== undefined && file !== null) walk(file, '');
+  return flat;
+}
+
+/** How many letters of a misspelled key may be wrong. */
+const MAX_WRONG = 3;
+
+/** The nearest key or section, else the keys that end in that name, in case a level is missing or wrong. */
+function meant(key: string): string {
+  const keys = Object.keys(KEYS);
+  const sections = keys.flatMap((known) => (known.includes('.') ? [known.slice(0, known.lastIndexOf('.'))] : []));
+  const nearest = closestMatch(key, [...new Set([...keys, ...sections])], { maxDistance: MAX_WRONG });
+  if (nearest !== undefined) return `; did you mean ${nearest}?`;
+  const name = key.slice(key.lastIndexOf('.') + 1);
+  const elsewhere = keys.filter((known) => known.endsWith(`.${name}`));
+  return elsewhere.length === 0 ? '' : `; did you mean ${elsewhere.join(' or ')}?`;
+}

@@ -1,0 +1,77 @@
+/** The JSON Schema of the configuration file, from the table of keys: editors complete and check the file with it. */
+
+import { z } from 'zod';
+import { KEYS } from './keys.ts';
+import type { Key } from './kinds.ts';
+
+type JsonSchema = Record<string, unknown>;
+interface Section extends JsonSchema {
+  properties: Record<string, JsonSchema>;
+}
+
+/** Draft 7, which editors support best. Accepts the same as the service: also values written as in the environment. */
+export function configSchema(): JsonSchema {
+  const root = section('object', 'The configuration of Usher.');
+  for (const [name, key] of Object.entries<Key<unknown>>(KEYS)) {
+    const path = name.split('.');
+    const last = path.pop() ?? name;
+    let at = root;
+    for (const part of path) {
+      // `http:` with nothing below it is allowed and has no effect.
+      at.properties[part] ??= section(['object', 'null'], `Keys of ${part}.`);
+      at = at.properties[part] as Section;
+    }
+    at.properties[last] = { ...shapeOf(key.schema), description: describe(key), ...defaultOf(key) };
+  }
+  return { $schema: 'http://json-schema.org/draft-07/schema#', title: 'Usher configuration', ...root };
+}
+
+function section(type: string | string[], description: string): Section {
+  return { type, description, properties: {}, additionalProperties: false };
+}
+
+/** Links lead to the documentation, which an editor does not have. */
+function describe({ about, variable }: Key<unknown>): string {
+  return `${about.replace(/\[([^\]]+)\]\([^)]*\)/g, '$1')} Variable: ${variable}.`;
+}
+
+function defaultOf({ default: fallback }: Key<unknown>): JsonSchema {
+  const isConstant = typeof fallback !== 'function' && fallback !== null && !(fallback instanceof Map);
+  return isConstant ? { default: fallback } : {};
+}
+
+function shapeOf(schema: z.ZodType): JsonSchema {
+  const {
+    $schema: _dialect,
+    examples: _examples,
+    ...exact
+  } = z.toJSONSchema(schema, { io: 'input', target: 'draft-7' });
+  const shape = loosened(exact);
+  switch (exact.type) {
+    case 'boolean':
+      return { enum: [true, false, 'true', 'false', 1, 0, '1', '0'] };
+    case 'integer':
+      return { anyOf: [shape, { type: 'string', pattern: '^\\s*\\d+\\s*$' }] };
+    // As text: a list with commas, an object as JSON.
+    case 'array':
+      return { anyOf: [shape, TEXT] };
+    case 'object':
+      return { anyOf: [shape, { ...TEXT, type: 'string' }] };
+    default:
+      return shape;
+  }
+}
+
+/** Text may be written as a number, which is read digit by digit, and is never blank. */
+const TEXT = { type: ['string', 'number', 'boolean'], pattern: '\\S' };
+
+function loosened(exact: JsonSchema): JsonSchema {
+  const { examples: _examples, items, additionalProperties: values, ...shape } = exact;
+  const isText = shape.type === 'string' && shape.enum === undefined;
+  return {
+    ...shape,
+    ...(isText ? TEXT : {}),
+    ...(items === undefined ? {} : { items: loosened(items as JsonSchema) }),
+    ...(values === undefined ? {} : { additionalProperties: loosened(values as JsonSchema) }),
+  };
+}
