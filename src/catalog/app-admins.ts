@@ -1,4 +1,4 @@
-/** Who administers a single application. (docs/reference/administration.md#application-administrators.) */
+/** The administrators of single applications. (docs/reference/administration.md#application-administrators.) */
 
 import { administer, applicationOf, type By, editorOf, knownApplication } from '../administration/administer.ts';
 import { UsherError } from '../base/errors.ts';
@@ -26,33 +26,33 @@ export class AppAdmins {
     return this.#database.read(async (tx) => await listAppAdmins(tx, await knownApplication(tx, app)));
   }
 
-  /** `made` is false when he is one already: then nothing changes. */
+  /** `made` is false when they already are one: then nothing changes. */
   add(app: string, email: string, by: By): Promise<Committed<{ made: boolean; admin: AppAdminRow }>> {
     const about = { app, action: 'app_admin.added', guard: editorOf(app), subject: email };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const appId = await applicationOf(tx, app);
       await ensurePeople(tx, [email]);
-      // Held, so that one who is found here is not removed before this is answered.
+      // Locked, so that an administrator found here is not removed before the answer.
       const person = await holdPerson(tx, email);
-      if (person === null) throw new Error('the row of an address was just made');
+      if (person === null) throw new Error('person row missing after it was created');
       const made = await insertAppAdmin(tx, appId, person);
       const createdAt = made ?? (await findAppAdmin(tx, appId, person));
-      if (createdAt === undefined) throw new Error('an administrator is there, or was just made');
+      if (createdAt === undefined) throw new Error('administrator row missing after it was created');
       if (made !== undefined) audit({ action: about.action, subject: email });
       const scopes = made === undefined ? [] : [`m:${app}:${email}` as const];
       return { result: { made: made !== undefined, admin: { email, createdAt } }, scopes };
     });
   }
 
-  /** NOT_FOUND when he is none. */
+  /** NOT_FOUND when they are not one. */
   remove(app: string, email: string, by: By): Promise<Committed<null>> {
     const about = { app, action: 'app_admin.removed', guard: editorOf(app), subject: email };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const appId = await applicationOf(tx, app);
-      // Held: who is added at the same moment is told of one who is there.
+      // Locked: a concurrent `add` then waits for this removal.
       const person = await holdPerson(tx, email);
       if (person === null || !(await deleteAppAdmin(tx, appId, person))) {
-        throw new UsherError('NOT_FOUND', `${email} is no administrator of ${app}.`);
+        throw new UsherError('NOT_FOUND', `${email} is not an administrator of ${app}.`);
       }
       audit({ action: about.action, subject: email });
       return { result: null, scopes: [`m:${app}:${email}`] };

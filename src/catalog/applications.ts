@@ -9,14 +9,23 @@ import {
   knownApplication,
   managerOfAll,
 } from '../administration/administer.ts';
+import type { Concern } from '../administration/dry-run.ts';
 import { managedResource, PANEL_APP } from '../administration/panel.ts';
 import { reachIn } from '../administration/reach.ts';
-import { isSame, refuseImmutable, refuseStale, refuseSystem, tagOf } from '../administration/records.ts';
+import {
+  isSame,
+  refuseImmutable,
+  refuseStale,
+  refuseSystem,
+  tagOf,
+  unknownApplication,
+} from '../administration/records.ts';
 import { UsherError } from '../base/errors.ts';
 import {
   type ApplicationRecord,
   deleteApplication,
   deleteOverridesOfResource,
+  holdersOfResource,
   insertApplication,
   listApplications,
   readApplication,
@@ -29,7 +38,7 @@ import type { Committed, Database, Scope, Tx } from '../persistence/database.ts'
 
 export type { ApplicationRecord } from '../persistence/catalog/applications.ts';
 
-export interface NewApplication {
+interface NewApplication {
   code: string;
   name: string;
   description?: string | null | undefined;
@@ -37,7 +46,7 @@ export interface NewApplication {
   strictCodes?: boolean | undefined;
 }
 
-/** An application, and the tag that a replacement of its languages may insist on. */
+/** An application, and the tag for `ifMatch` of a change. */
 export interface TaggedApplication {
   application: ApplicationRecord;
   etag: string;
@@ -50,7 +59,7 @@ export class Applications {
     this.#database = database;
   }
 
-  /** Those that `email` may view, by code. */
+  /** The applications that `email` may view, by code. */
   list(email: string): Promise<ApplicationRecord[]> {
     return this.#database.read(async (tx) => {
       const { applications } = await reachIn(tx, email);
@@ -64,14 +73,14 @@ export class Applications {
     return this.#database.read(async (tx) => tagged(await existing(tx, code)));
   }
 
-  /** With its notification type `generic`. ALREADY_EXISTS, UNKNOWN_LANGUAGES. */
+  /** Creates the application with its notification type `generic`. ALREADY_EXISTS, UNKNOWN_LANGUAGES. */
   create(wanted: NewApplication, by: By): Promise<Committed<TaggedApplication>> {
     const { code, name, description = null, supportedLanguages = [], strictCodes = false } = wanted;
     const about = { app: code, action: 'application.created', guard: managerOfAll('create an application') };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       await refuseUnknownLanguages(tx, supportedLanguages);
       const id = await insertApplication(tx, { code, name, description, strictCodes });
-      if (id === null) throw new UsherError('ALREADY_EXISTS', `There is an application ${code} already.`);
+      if (id === null) throw new UsherError('ALREADY_EXISTS', `Application ${code} exists already.`);
       await replaceLanguages(tx, id, supportedLanguages);
       await ensureGenericType(tx, id);
       const made = await existing(tx, code);
@@ -80,14 +89,14 @@ export class Applications {
     });
   }
 
-  /** Changes the fields sent. IMMUTABLE_FIELD for another code, UNKNOWN_LANGUAGES, STALE when `ifMatch` names an older state. */
+  /** Changes the fields sent. IMMUTABLE_FIELD for a changed code, UNKNOWN_LANGUAGES, STALE when `ifMatch` is of an older state. */
   change(
     code: string,
     change: { [Field in keyof NewApplication]?: NewApplication[Field] | undefined },
     ifMatch: string | undefined,
     by: By,
   ): Promise<Committed<TaggedApplication>> {
-    const about = { app: code, action: 'application.changed', guard: editorOf(code) };
+    const about = { app: code, action: 'application.changed', guard: editorOf(code), policyAlone: true };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const id = await applicationAlone(tx, code);
       const before = await existing(tx, code);
@@ -110,12 +119,12 @@ export class Applications {
   }
 
   /**
-   * Takes along everything that belongs to it, and the panel's levels on it: an application that is made later under the same
-   * code is another one. SYSTEM_RECORD for the panel's own.
+   * Deletes everything that belongs to it, and the panel's levels on it: a later application with the same
+   * code is a new one. SYSTEM_RECORD for the panel's own.
    */
   delete(code: string, by: By): Promise<Committed<null>> {
     const guard = allOf(editorOf(code), managerOfAll('delete an application'));
-    const about = { app: code, action: 'application.deleted', guard };
+    const about = { app: code, action: 'application.deleted', guard, overrides: true, also: panelLevelsOf(code, by) };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const id = await applicationAlone(tx, code);
       refuseSystem(code === PANEL_APP, `application ${code}`);
@@ -147,7 +156,18 @@ export class Applications {
   }
 }
 
-/** UNKNOWN_LANGUAGES for what the registry does not have; what it has stays until the transaction ends. */
+/** The panel's levels on the application go with it: those who hold them lose in the panel, for a caller who sees it. */
+function panelLevelsOf(code: string, { caller }: By) {
+  return async (tx: Tx): Promise<Concern[]> => {
+    const { applications } = await reachIn(tx, caller.email);
+    if (!applications.some((seen) => seen.code === PANEL_APP)) return [];
+    const { resourceType, resourceId } = managedResource(code);
+    const people = await holdersOfResource(tx, PANEL_APP, resourceType, resourceId);
+    return [{ apps: [PANEL_APP], people, overrides: true }];
+  };
+}
+
+/** UNKNOWN_LANGUAGES for codes missing from the registry; the others are locked until the transaction ends. */
 async function refuseUnknownLanguages(tx: Tx, codes: readonly string[]): Promise<void> {
   const known = await holdLanguages(tx, codes);
   const languages = codes.filter((code) => !known.has(code));
@@ -157,7 +177,7 @@ async function refuseUnknownLanguages(tx: Tx, codes: readonly string[]): Promise
   });
 }
 
-/** What of an application can be written: what its tag is made of, and what audit records show. */
+/** The writable fields of an application: the input of its tag, and the content of audit records. */
 function content({ code, name, description, supportedLanguages, strictCodes }: Required<NewApplication>) {
   return { code, name, description, supportedLanguages, strictCodes };
 }
@@ -168,6 +188,6 @@ function tagged(application: ApplicationRecord): TaggedApplication {
 
 async function existing(tx: Tx, code: string): Promise<ApplicationRecord> {
   const application = await readApplication(tx, code);
-  if (application === undefined) throw new UsherError('NOT_FOUND', `There is no application ${code}.`);
+  if (application === undefined) throw unknownApplication(code);
   return application;
 }

@@ -1,8 +1,9 @@
-/** Which roles somebody holds. (docs/reference/administration.md#assignments.) */
+/** The roles that people hold. (docs/reference/administration.md#assignments.) */
 
 import { administer, type By, existing, knownApplication } from '../administration/administer.ts';
 import { refuseStale, tagOf } from '../administration/records.ts';
 import { UsherError } from '../base/errors.ts';
+import { byCodeUnit } from '../base/order.ts';
 import { oneMore, type Page, type PageQuery, pageOf } from '../base/page.ts';
 import {
   type AssignedRole,
@@ -18,18 +19,18 @@ import {
 import type { Committed, Database, Tx } from '../persistence/database.ts';
 import { ensurePeople, holdPerson, personIdOf } from '../persistence/people.ts';
 import { assignerOf, delegateIn } from './delegation.ts';
-import { byCode } from './manifest/format.ts';
+
 import { idsOf, type Reference, unknownReference } from './references.ts';
 
 export type { AssignedRole, HolderRow } from '../persistence/catalog/assignments.ts';
 
-/** The roles of somebody in one application, and the tag that a replacement may insist on. */
+/** A person's roles in one application, and the tag for `ifMatch` of a replacement. */
 export interface AssignedRoles {
   roles: readonly AssignedRole[];
   etag: string;
 }
 
-/** Roles as a body names them, and its field. */
+/** The roles in a body, and their field. */
 export interface WantedRoles {
   field: 'roleIds' | 'roles';
   references: readonly Reference[];
@@ -42,7 +43,7 @@ export class Assignments {
     this.#database = database;
   }
 
-  /** What somebody holds, by code; nothing for an address that was never mentioned. NOT_FOUND for an unknown application. */
+  /** A person's roles, by code; empty for an unknown address. NOT_FOUND for an unknown application. */
   roles(app: string, email: string): Promise<AssignedRoles> {
     return this.#database.read(async (tx) => {
       const appId = await knownApplication(tx, app);
@@ -52,8 +53,8 @@ export class Assignments {
   }
 
   /**
-   * Replaces the set, also before the user has a record. UNKNOWN_REFERENCE for a role that is not the application's, STALE when
-   * `ifMatch` names an older set.
+   * Replaces the set, even before the user has a record. UNKNOWN_REFERENCE for a role of another application, STALE when
+   * `ifMatch` is of an older set.
    */
   replaceRoles(
     app: string,
@@ -82,15 +83,15 @@ export class Assignments {
         refuseStale(ifMatch, tagged([]).etag);
         return { result: tagged([]), scopes: [] };
       }
-      // Whoever was mentioned only just now may have been given roles by somebody else meanwhile.
+      // A person without a record until now may have been given roles by another transaction meanwhile.
       const held = present.person === null ? await makeAndHold(tx, appId, email) : present;
       const again = present.person === null ? await refuse(held.roles) : null;
       if (again !== null) return { result: again, scopes: [] };
 
       const before = tagged(held.roles);
       refuseStale(ifMatch, before.etag);
-      // In the order of the list: codes are ASCII, so that this is the database's order of bytes.
-      const result = tagged([...known.values()].sort((a, b) => byCode(a.code, b.code)));
+      // In the order of the list: codes are ASCII, so this is the database's byte order.
+      const result = tagged([...known.values()].sort((a, b) => byCodeUnit(a.code, b.code)));
       if (result.etag === before.etag) return { result: before, scopes: [] };
       await replaceUserRoles(tx, appId, held.person, wanted);
       audit({
@@ -104,8 +105,8 @@ export class Assignments {
   }
 
   /**
-   * Gives one role and leaves the others alone, also before the user has a record. `made` is false when it is held already.
-   * UNKNOWN_REFERENCE for a role that is not the application's.
+   * Adds one role and keeps the others, even before the user has a record. `made` is false when it is held already.
+   * UNKNOWN_REFERENCE for a role of another application.
    */
   addRole(
     app: string,
@@ -139,7 +140,7 @@ export class Assignments {
     });
   }
 
-  /** Takes one role and leaves the others alone. NOT_FOUND when it is not held. */
+  /** Removes one role and keeps the others. NOT_FOUND when it is not held. */
   removeRole(app: string, email: string, code: string, by: By): Promise<Committed<null>> {
     const about = { app, action: 'assignment.removed', guard: assignerOf(app), subject: email };
     return administer<null>(this.#database, by, about, async ({ tx, audit }) => {
@@ -160,12 +161,12 @@ export class Assignments {
     });
   }
 
-  /** Who holds a role; `search` is text in the address or the display name. NOT_FOUND for a role of another application. */
+  /** The holders of a role; `search` is text in the address or the display name. NOT_FOUND for a role of another application. */
   holders(app: string, roleId: number, query: PageQuery & { search: string | null }): Promise<Page<HolderRow>> {
     return this.#database.read(async (tx) => {
       const appId = await knownApplication(tx, app);
       if (!(await hasRole(tx, appId, roleId))) {
-        throw new UsherError('NOT_FOUND', 'The application has no such role.');
+        throw new UsherError('NOT_FOUND', 'The application has no role with this id.');
       }
       const { rows, behind } = await listHolders(tx, appId, roleId, oneMore(query));
       return pageOf(rows, query, behind);
@@ -173,25 +174,25 @@ export class Assignments {
   }
 }
 
-/** Of somebody who is held, or was never mentioned. */
+/** The roles of a locked person, or of an unknown one. */
 async function rolesOf(
   tx: Tx,
   app: number,
   person: number | null,
-): Promise<Held | { person: null; roles: readonly [] }> {
+): Promise<LockedRoles | { person: null; roles: readonly [] }> {
   return person === null ? { person, roles: [] } : { person, roles: await readUserRoles(tx, app, person) };
 }
 
-/** Somebody held against other writes, and his roles. */
-interface Held {
+/** A person locked against other writes, and their roles. */
+interface LockedRoles {
   person: number;
   roles: readonly AssignedRole[];
 }
 
-async function makeAndHold(tx: Tx, app: number, email: string): Promise<Held> {
+async function makeAndHold(tx: Tx, app: number, email: string): Promise<LockedRoles> {
   await ensurePeople(tx, [email]);
   const held = await rolesOf(tx, app, await holdPerson(tx, email));
-  if (held.person === null) throw new Error('the row of an address was just made');
+  if (held.person === null) throw new Error('person row missing after it was created');
   return held;
 }
 

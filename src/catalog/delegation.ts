@@ -1,12 +1,12 @@
 /**
- * Who may give and take in `auth` without being a SuperAdmin (docs/reference/administration.md#guards): holders of the global `applications.manage: edit`,
- * and they nothing beyond it. Two rules say what that means. A delegate moves only the two panel roles and overrides of
- * `applications.manage`, and gives or takes no permission that he does not hold himself. And nothing that he does changes
- * anybody's level on an application on which he himself has not `edit`: with a denying override on one application he can neither
+ * Delegates: who may assign in `auth` without being a SuperAdmin (docs/reference/administration.md#guards). They hold `applications.manage: edit` globally
+ * and must not exceed it. Two rules enforce that. A delegate moves only the two panel roles and overrides of
+ * `applications.manage`, and only permissions that they hold themselves. And no write of theirs changes
+ * anybody's level on an application on which they lack `edit`: with a denying override on one application they can neither
  * lift it, nor make a second account a `panel_admin`, who would manage that application as well.
  */
 
-import { editorOf, managesByPanel, type WriteGuard } from '../administration/administer.ts';
+import { editorOf, type WriteGuard } from '../administration/administer.ts';
 import { PANEL_ADMIN, PANEL_APP, PANEL_ENTITY, PANEL_MANAGE, PANEL_MANAGER } from '../administration/panel.ts';
 import { type Panelist, panelistIn } from '../administration/reach.ts';
 import { UsherError } from '../base/errors.ts';
@@ -17,45 +17,39 @@ import type { Tx } from '../persistence/database.ts';
 
 const DELEGABLE_ROLES: ReadonlySet<string> = new Set([PANEL_MANAGER, PANEL_ADMIN]);
 
-/** The guard of writes of user roles and overrides: in `auth` delegates pass, whom `delegateIn` then limits. */
+/** The guard of writes of user roles and overrides: in `auth` it admits delegates, whom `delegateIn` then limits. */
 export function assignerOf(app: string): WriteGuard {
-  const guard = editorOf(app);
-  if (app !== PANEL_APP) return guard;
-  return async (tx, email) => {
-    const refused = await guard(tx, email);
-    if (refused?.reason !== 'NO_APPLICATION_LEVEL') return refused;
-    return (await managesByPanel(tx, email, null)) ? null : refused;
-  };
+  return editorOf(app, { delegated: true });
 }
 
-/** The limits of whoever writes in `app`; null for one who has none there. To be asked after `assignerOf` has let him pass. */
+/** The limits of the author of a write in `app`; null without limits. Call it after `assignerOf` has admitted them. */
 export async function delegateIn(tx: Tx, app: string, email: string): Promise<Delegate | null> {
   if (app !== PANEL_APP) return null;
   const self = await panelistIn(tx, email);
   return self.answer.person.superadmin ? null : new Delegate(self);
 }
 
-/** A role by id and code; a code is undefined when the application has no such role. */
+/** A role by id and code; the code is undefined for a role of another application. */
 interface NamedRole {
   id: number;
   code: string | undefined;
 }
 
-/** An override by the permission's id and code; the code is undefined when the application has no such permission. */
+/** An override by the permission's id and code; the code is undefined for a permission of another application. */
 interface NamedLevel {
   permissionId: number;
   code: string | undefined;
   level: Level | undefined;
 }
 
-export class Delegate {
+class Delegate {
   readonly #self: Panelist;
 
   constructor(self: Panelist) {
     this.#self = self;
   }
 
-  /** Why these roles of `email` must not become those; null when they may. */
+  /** Why the roles of `email` must not change from `before` to `after`; null when they may. */
   async refuseRoles(
     tx: Tx,
     email: string,
@@ -65,11 +59,11 @@ export class Delegate {
     const moved = difference(before, after);
     for (const role of moved) {
       if (role.code === undefined || !DELEGABLE_ROLES.has(role.code) || !this.#holdsAllOf(role.id)) {
-        return beyond('Only a SuperAdmin gives or takes roles of the panel other than your own.');
+        return beyond('Only a SuperAdmin may assign panel roles that you do not hold yourself.');
       }
     }
     if (moved.length === 0) return null;
-    const target = await panelistIn(tx, email);
+    const target = await panelistIn(tx, email, this.#self.policy);
     const was = target.withRoles(before.map(({ id }) => id));
     const is = target.withRoles(after.map(({ id }) => id));
     const touched = [...this.#self.overrides.keys()].find(
@@ -78,7 +72,7 @@ export class Delegate {
     return touched === undefined ? null : foreign();
   }
 
-  /** Why the overrides for that resource must not become those; null when they may. */
+  /** Why the overrides for that resource must not change from `before` to `after`; null when they may. */
   refuseOverrides(
     { resourceType, resourceId }: Resource,
     before: readonly NamedLevel[],
@@ -91,7 +85,7 @@ export class Delegate {
     );
     if (moved.length === 0) return null;
     if (resourceType !== PANEL_ENTITY || moved.some(({ code }) => code !== PANEL_MANAGE)) {
-      return beyond(`Only a SuperAdmin writes other overrides of the panel than those of ${PANEL_MANAGE}.`);
+      return beyond(`Only a SuperAdmin may change overrides of the panel other than those of ${PANEL_MANAGE}.`);
     }
     return this.#edits(resourceId) ? null : foreign();
   }
@@ -100,7 +94,7 @@ export class Delegate {
     return this.#self.level(app) === Level.EDIT;
   }
 
-  /** Whether he holds, everywhere, at least what the role gives. */
+  /** Whether the delegate holds, everywhere, at least the role's permissions. */
   #holdsAllOf(roleId: number): boolean {
     const { policy, answer } = this.#self;
     const codes = new Map(policy.permissions.map(({ id, code }) => [id, code]));
@@ -123,5 +117,8 @@ function beyond(message: string): UsherError {
 }
 
 function foreign(): UsherError {
-  return new UsherError('NO_APPLICATION_LEVEL', 'This concerns an application that you do not manage yourself.');
+  return new UsherError(
+    'NO_APPLICATION_LEVEL',
+    'This would change access to an application that you do not manage yourself.',
+  );
 }

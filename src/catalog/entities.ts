@@ -1,4 +1,4 @@
-/** The catalog of what an application's overrides can be about. (docs/reference/administration.md#entities.) */
+/** The catalog of entities: the resource types of an application's overrides. (docs/reference/administration.md#entities.) */
 
 import {
   administer,
@@ -8,7 +8,7 @@ import {
   editorOf,
   knownApplication,
 } from '../administration/administer.ts';
-import { isSame, refuseSystem } from '../administration/records.ts';
+import { isSame, merged, refuseSystem, type Sent } from '../administration/records.ts';
 import { UsherError } from '../base/errors.ts';
 import {
   deleteEntity,
@@ -26,7 +26,7 @@ import { isSystemRecord } from './system.ts';
 
 export type { EntityFields, EntityRecord } from '../persistence/catalog/entities.ts';
 
-export type EntityChange = { [Field in keyof EntityFields]?: EntityFields[Field] | undefined };
+type EntityChange = Sent<EntityFields>;
 
 export class Entities {
   readonly #database: Database;
@@ -49,7 +49,7 @@ export class Entities {
 
   /** ALREADY_EXISTS when the code is taken. */
   create(app: string, fields: EntityFields, by: By): Promise<Committed<EntityRecord>> {
-    const about = { app, action: 'entity.created', guard: editorOf(app) };
+    const about = { app, action: 'entity.created', guard: editorOf(app), policyAlone: true };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const made = await insertEntity(tx, await applicationOf(tx, app), fields);
       if (made === undefined) throw taken(fields.code);
@@ -59,28 +59,28 @@ export class Entities {
   }
 
   /**
-   * Changes the fields sent. A new code is refused while overrides name the present one (ENTITY_IN_USE), when it is taken
-   * (ALREADY_EXISTS), and for what the panel needs (SYSTEM_RECORD).
+   * Changes the fields sent. A new code is refused while overrides use the present one (ENTITY_IN_USE), when it is taken
+   * (ALREADY_EXISTS), and for the panel's own (SYSTEM_RECORD).
    */
   change(app: string, id: number, change: EntityChange, by: By): Promise<Committed<EntityRecord>> {
-    const about = { app, action: 'entity.changed', guard: editorOf(app) };
+    const about = { app, action: 'entity.changed', guard: editorOf(app), policyAlone: true };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const appId = await applicationAlone(tx, app);
       const before = await locked(tx, appId, id);
-      const wanted = merged(before, change);
+      const wanted = merged(content(before), change);
       if (isSame(wanted, content(before))) return { result: before, scopes: [] };
       if (wanted.code !== before.code) await refuseUsed(tx, app, appId, before.code, 'renamed');
       const after = await updateEntity(tx, appId, id, wanted);
       if (after === undefined) throw taken(wanted.code);
       audit({ action: about.action, subject: before.code, before: content(before), after: content(after) });
-      // Questions know an entity by its code alone.
+      // Questions refer to an entity by its code alone.
       return { result: after, scopes: wanted.code === before.code ? [] : [`p:${app}`] };
     });
   }
 
-  /** ENTITY_IN_USE while overrides name it; SYSTEM_RECORD for what the panel needs. */
+  /** ENTITY_IN_USE while overrides use it; SYSTEM_RECORD for the panel's own. */
   delete(app: string, id: number, by: By): Promise<Committed<null>> {
-    const about = { app, action: 'entity.deleted', guard: editorOf(app) };
+    const about = { app, action: 'entity.deleted', guard: editorOf(app), policyAlone: true };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const appId = await applicationAlone(tx, app);
       const before = await locked(tx, appId, id);
@@ -92,22 +92,11 @@ export class Entities {
   }
 }
 
-/** The application is held alone: no override can come between this and the write. */
+/** The application is locked alone: no override can be added between this and the write. */
 async function refuseUsed(tx: Tx, app: string, appId: number, code: string, act: string): Promise<void> {
   refuseSystem(isSystemRecord(app, 'entities', code), `entity ${code}`);
   if (!(await isResourceTypeUsed(tx, appId, code))) return;
-  throw new UsherError('ENTITY_IN_USE', `${code} cannot be ${act} while overrides are for resources of this type.`);
-}
-
-function merged(before: EntityRecord, change: EntityChange): EntityFields {
-  const or = <T>(sent: T | undefined, present: T): T => (sent === undefined ? present : sent);
-  return {
-    code: or(change.code, before.code),
-    name: or(change.name, before.name),
-    description: or(change.description, before.description),
-    idLabel: or(change.idLabel, before.idLabel),
-    listEndpoint: or(change.listEndpoint, before.listEndpoint),
-  };
+  throw new UsherError('ENTITY_IN_USE', `${code} cannot be ${act} while overrides for resources of this type exist.`);
 }
 
 function content({ code, name, description, idLabel, listEndpoint }: EntityFields): EntityFields {
@@ -121,9 +110,9 @@ async function locked(tx: Tx, app: number, id: number): Promise<EntityRecord> {
 }
 
 function unknownEntity(): UsherError {
-  return new UsherError('NOT_FOUND', 'The application has no such entity.');
+  return new UsherError('NOT_FOUND', 'The application has no entity with this id or code.');
 }
 
 function taken(code: string): UsherError {
-  return new UsherError('ALREADY_EXISTS', `There is an entity ${code} already.`);
+  return new UsherError('ALREADY_EXISTS', `Entity ${code} exists already.`);
 }

@@ -1,17 +1,17 @@
 /**
- * The records of an entity, asked of the application that keeps them, in the name of the administrator who asks
- * (docs/reference/administration.md#entity-items). Nothing is called, and no token leaves, but to an origin that the operator listed.
+ * The records of an entity, fetched from the application that stores them, with the token of the administrator
+ * (docs/reference/administration.md#entity-items). Requests and tokens go only to origins that the operator has listed.
  */
 
 import { UsherError } from '../base/errors.ts';
 import { isResourceId } from '../base/grammar.ts';
 import { isLoopbackHost } from '../base/ip-address.ts';
-import { Pieces } from '../base/time-slice.ts';
+import { TimeSlicer } from '../base/time-slice.ts';
 import { type Outbound, OutboundError, type OutboundResponse, type Policy } from '../outbound/outbound.ts';
 import type { Entities } from './entities.ts';
 import { parseLargeIntegers } from './large-integers.ts';
 
-/** One record that an override can name. */
+/** One record that an override can refer to. */
 export interface EntityItem {
   id: string;
   label: string;
@@ -22,16 +22,16 @@ export interface EntityItems {
   entityCode: string;
   endpoint: string;
   items: EntityItem[];
-  /** There only when there were more. */
+  /** Present only when there were more. */
   truncated?: true;
 }
 
-export interface EntityItemsOptions {
+interface EntityItemsOptions {
   entities: Pick<Entities, 'find'>;
   outbound: Pick<Outbound, 'send'>;
   /** `entities.allowedOrigins` of the configuration. */
   allowedOrigins: readonly string[];
-  /** Loopback origins count as listed too. */
+  /** Outside production, loopback origins count as listed too. */
   production: boolean;
 }
 
@@ -39,7 +39,7 @@ const TIMEOUT_MS = 5000;
 const MAX_BYTES = 1024 * 1024;
 const MAX_ITEMS = 1000;
 
-/** Why a list could not be had, as `details.reason` says it, beside the reasons of outbound.ts. */
+/** Values of `details.reason` when a list is unavailable, beside the reasons of outbound.ts. */
 type Failure = 'origin_not_allowed' | 'bad_status' | 'not_a_list';
 
 export class EntityCatalogItems {
@@ -52,13 +52,16 @@ export class EntityCatalogItems {
   }
 
   /**
-   * What the entity's `listEndpoint` lists, asked with `token`. NOT_FOUND, NO_LIST_ENDPOINT, or LIST_ENDPOINT_FAILED with
+   * The records at the entity's `listEndpoint`, fetched with `token`. NOT_FOUND, NO_LIST_ENDPOINT, or LIST_ENDPOINT_FAILED with
    * `details.reason`.
    */
   async list(app: string, code: string, token: string, signal: AbortSignal): Promise<EntityItems> {
     const { listEndpoint } = await this.#options.entities.find(app, code);
     if (listEndpoint === null) {
-      throw new UsherError('NO_LIST_ENDPOINT', `The entity ${code} has no listEndpoint to ask for its records.`);
+      throw new UsherError(
+        'NO_LIST_ENDPOINT',
+        `The entity ${code} has no listEndpoint, so its records cannot be listed.`,
+      );
     }
     const response = await this.#ask(listEndpoint, this.#policyOf(listEndpoint), token, signal);
     if (response.status < 200 || response.status > 299) {
@@ -78,11 +81,11 @@ export class EntityCatalogItems {
     const { origin, hostname } = new URL(endpoint);
     if (this.#allowed.has(origin))
       return { reach: 'internet', http: false, anyPort: false, trustedOrigins: this.#allowed };
-    // The connected address is looked at again when it is called.
+    // The connected address is checked again when the request is sent.
     if (!this.#options.production && isLoopbackHost(hostname)) return { reach: 'loopback', http: true, anyPort: true };
     throw failed(
       'origin_not_allowed',
-      `${origin} is not called: an operator must add it to entities.allowedOrigins (ENTITIES_ALLOWED_ORIGINS).`,
+      `${origin} is not allowed: an operator must add it to entities.allowedOrigins (ENTITIES_ALLOWED_ORIGINS).`,
       { origin },
     );
   }
@@ -100,7 +103,7 @@ export class EntityCatalogItems {
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof OutboundError)) throw error;
-      throw failed(error.reason, `The list endpoint cannot be used: ${error.message}`);
+      throw failed(error.reason, `The list endpoint failed: ${error.message}`);
     }
   }
 }
@@ -115,21 +118,21 @@ function readJson(body: Buffer): unknown {
   try {
     return parseLargeIntegers(UTF8.decode(body));
   } catch {
-    // Also what is nested too deep.
-    throw failed('not_json', 'The list endpoint did not answer JSON.');
+    // Nested too deep, or not JSON.
+    throw failed('not_json', "The list endpoint's answer is not JSON.");
   }
 }
 
 /**
- * The records that have an id which an override can name, one more than are shown at most. Throws LIST_ENDPOINT_FAILED when there is
- * no list, or nothing in it is one. In pieces: a megabyte can hold half a million that are none.
+ * The records with a valid id, at most one more than the limit. Throws LIST_ENDPOINT_FAILED when there is
+ * no list, or no record in it. In slices: a megabyte can hold half a million entries that are not records.
  */
 export async function readItems(answer: unknown): Promise<EntityItem[]> {
   const list = listIn(answer);
   if (list === null) {
-    throw failed('not_a_list', 'The list endpoint answered no array, and none in data, items or results.');
+    throw failed('not_a_list', "The list endpoint's answer must be an array, or have one in data, items or results.");
   }
-  const pieces = new Pieces();
+  const pieces = new TimeSlicer();
   const items: EntityItem[] = [];
   for (const record of list) {
     const turn = pieces.next();
@@ -139,7 +142,7 @@ export async function readItems(answer: unknown): Promise<EntityItem[]> {
     if (items.length > MAX_ITEMS) break;
   }
   if (items.length === 0 && list.length > 0) {
-    throw failed('not_a_list', 'Nothing in the answer of the list endpoint has an id, code or uuid.');
+    throw failed('not_a_list', "No entry of the list endpoint's answer has an id, code or uuid.");
   }
   return items;
 }

@@ -1,4 +1,4 @@
-/** The registry of languages and what each falls back to. (docs/reference/administration.md#languages.) */
+/** The registry of languages and their fallbacks. (docs/reference/administration.md#languages.) */
 
 import { administer, type By, superAdmin } from '../administration/administer.ts';
 import { isSame, refuseField, refuseImmutable, refuseSystem } from '../administration/records.ts';
@@ -21,7 +21,7 @@ export type { LanguageRow } from '../persistence/catalog/languages.ts';
 
 const guard = superAdmin('change the language registry');
 
-/** None of this decides a permission: its writes touch no scope. */
+/** Languages decide no permission: these writes touch no scope. */
 export class Languages {
   readonly #database: Database;
 
@@ -29,25 +29,25 @@ export class Languages {
     this.#database = database;
   }
 
-  /** All of them, by code. */
+  /** All languages, by code. */
   list(): Promise<LanguageRow[]> {
     return this.#database.read(listLanguages);
   }
 
-  /** ALREADY_EXISTS; UNKNOWN_LANGUAGES for an unknown fallback, VALIDATION_FAILED for one that leads back here. */
+  /** ALREADY_EXISTS; UNKNOWN_LANGUAGES for an unknown fallback, VALIDATION_FAILED for one that leads back to the language. */
   create(language: LanguageRow, by: By): Promise<Committed<LanguageRow>> {
     const about = { app: null, action: 'language.created', guard };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       await lockLanguages(tx);
       await refuseFallback(tx, language.code, language.fallback);
       const made = await insertLanguage(tx, language);
-      if (made === undefined) throw new UsherError('ALREADY_EXISTS', `There is a language ${language.code} already.`);
+      if (made === undefined) throw new UsherError('ALREADY_EXISTS', `Language ${language.code} exists already.`);
       audit({ action: about.action, subject: language.code, after: made });
       return { result: made, scopes: [] };
     });
   }
 
-  /** Changes the fields sent. NOT_FOUND; IMMUTABLE_FIELD for another code; refuses a fallback as `create` does. */
+  /** Changes the fields sent. NOT_FOUND; IMMUTABLE_FIELD for a changed code; refuses a fallback as `create` does. */
   change(
     code: string,
     change: { [Field in keyof LanguageRow]?: LanguageRow[Field] | undefined },
@@ -71,7 +71,7 @@ export class Languages {
     });
   }
 
-  /** NOT_FOUND; LANGUAGE_IN_USE while a profile, an application, a template or another language's fallback names it. */
+  /** NOT_FOUND; LANGUAGE_IN_USE while a profile, an application, a template or another language's fallback uses it. */
   delete(code: string, by: By): Promise<Committed<null>> {
     const about = { app: null, action: 'language.deleted', guard };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
@@ -79,7 +79,9 @@ export class Languages {
       const before = await locked(tx, code);
       const users = await usersOfLanguage(tx, code);
       if (users.length > 0) {
-        throw new UsherError('LANGUAGE_IN_USE', `${code} is still used: ${users.join(', ')}.`, { details: { users } });
+        throw new UsherError('LANGUAGE_IN_USE', `${code} is still in use: ${users.join(', ')}.`, {
+          details: { users },
+        });
       }
       refuseSystem(code === SYSTEM_LANGUAGE, `language ${code}`);
       await deleteLanguage(tx, code);
@@ -97,7 +99,7 @@ async function refuseFallback(tx: Tx, code: string, fallback: string | null): Pr
       details: { path: 'fallback', languages: [fallback] },
     });
   }
-  if (await makesLoop(tx, code, fallback)) refuseField('fallback', `leads back to ${code}`);
+  if (await makesLoop(tx, code, fallback)) refuseField('fallback', `must not lead back to ${code}`);
 }
 
 async function locked(tx: Tx, code: string): Promise<LanguageRow> {

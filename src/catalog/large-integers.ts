@@ -1,4 +1,4 @@
-/** JSON whose whole numbers may be larger than a double can hold: rounded they would name another record. */
+/** JSON with integers beyond the range of a double: rounding them would name another record. */
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -7,17 +7,17 @@ const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
-/** Far deeper than records are; what walks over a value may do it by recursion. */
+/** Far deeper than real records; code that walks over the value may then recurse. */
 const MAX_DEPTH = 1000;
-/** No number of at most so many characters is larger than a double can hold. */
+/** Numbers of at most this many characters always fit a double. */
 const SAFE_LENGTH = 15;
 
 /**
- * The value of a JSON text; whole numbers beyond Number.MAX_SAFE_INTEGER stay as they are written, as texts. Throws SyntaxError, or
- * RangeError for what is nested too deep. One pass and JSON.parse: a reviver is called for every value, which takes 1 s a megabyte.
+ * The value of a JSON text; integers beyond Number.MAX_SAFE_INTEGER become texts with their digits. Throws SyntaxError, or
+ * RangeError for values nested too deep. One pass and JSON.parse: a reviver is called for every value, which takes 1 s a megabyte.
  */
 export function parseLargeIntegers(text: string): unknown {
-  // First as it is: only what is JSON is rewritten.
+  // Parsed unchanged first: only valid JSON is rewritten.
   const value: unknown = JSON.parse(text);
   const quoted = quoteLargeIntegers(text);
   return quoted === text ? value : JSON.parse(quoted);
@@ -53,7 +53,7 @@ function endOfString(text: string, start: number): number {
   return at;
 }
 
-/** The first place after a number, whatever it is made of: `-1.5e+7`. */
+/** The first place after a number of any form: `-1.5e+7`. */
 function endOfNumber(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && isOfNumber(text.charCodeAt(at))) at++;

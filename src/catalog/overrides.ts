@@ -1,10 +1,12 @@
 /**
- * What somebody may do with a single record, whatever the roles say. (docs/reference/administration.md#assignments.)
+ * Overrides: a person's level on a single resource, regardless of roles. (docs/reference/administration.md#assignments.)
  */
 
 import { administer, type By, existing, knownApplication } from '../administration/administer.ts';
 import { refuseImmutable, refuseStale, tagOf } from '../administration/records.ts';
 import { UsherError } from '../base/errors.ts';
+import { LEVEL_NAMES } from '../base/level-names.ts';
+import { byCodeUnit } from '../base/order.ts';
 import type { Page } from '../base/page.ts';
 import { Level } from '../engine/types.ts';
 import {
@@ -21,27 +23,27 @@ import {
 import type { Committed, Database, Tx } from '../persistence/database.ts';
 import { ensurePeople, holdPerson, personIdOf } from '../persistence/people.ts';
 import { assignerOf, delegateIn } from './delegation.ts';
-import { byCode } from './manifest/format.ts';
+
 import { idsOf, permissionField, type Reference, refuseRepeated, unknownReference } from './references.ts';
 
 export type { OverridePlace, OverrideRow, PlacedOverrideRow, Resource } from '../persistence/catalog/overrides.ts';
 
-/** The overrides of somebody for one resource, and the tag that a replacement may insist on. */
+/** A person's overrides for one resource, and the tag for `ifMatch` of a replacement. */
 export interface Overrides {
   overrides: readonly OverrideRow[];
   etag: string;
 }
 
-/** One override as it was asked for; `level` undefined with `granted` means the highest that the permission's type has. */
+/** One override of a request; `level` undefined with `granted` means the highest of the permission's type. */
 export interface WantedOverride {
   permission: Reference;
-  /** As it was read beside the id: only the permission's own. */
+  /** The code sent beside an id: must be the permission's own. */
   code?: string | undefined;
   granted: boolean;
   level: Level | undefined;
 }
 
-/** The same once its permission is known by id; `field` is how the body named it. */
+/** The same with the permission's id; `field` is the body's field for it. */
 type Found = Omit<WantedOverride, 'permission'> & { permissionId: number; field: string };
 
 type Permission = { code: string; tiered: boolean; global: boolean };
@@ -53,7 +55,7 @@ export class ResourceOverrides {
     this.#database = database;
   }
 
-  /** By permission code; none for an address that was never mentioned. NOT_FOUND for an unknown application. */
+  /** By permission code; empty for an unknown address. NOT_FOUND for an unknown application. */
   read(app: string, email: string, resource: Resource): Promise<Overrides> {
     return this.#database.read(async (tx) => {
       const appId = await knownApplication(tx, app);
@@ -62,7 +64,7 @@ export class ResourceOverrides {
     });
   }
 
-  /** Every override of somebody in the application; `search` is text in type, identifier or permission code. */
+  /** Every override of a person in the application; `search` is text in type, identifier or permission code. */
   list(
     app: string,
     email: string,
@@ -79,22 +81,22 @@ export class ResourceOverrides {
   }
 
   /**
-   * Replaces the set for that resource; an empty one removes all. UNKNOWN_REFERENCE for a permission that is not the application's,
-   * INVALID_ACCESS_LEVEL for a level that does not fit, IMMUTABLE_FIELD for another permission's code beside an id, STALE when
-   * `ifMatch` names an older set. GLOBAL_PERMISSION and UNKNOWN_RESOURCE_TYPE only for overrides that are new or change: what
-   * stands may be sent again as it is.
+   * Replaces the set for that resource; an empty one removes all. UNKNOWN_REFERENCE for a permission of another application,
+   * INVALID_ACCESS_LEVEL for a level of the other type, IMMUTABLE_FIELD for another permission's code beside an id, STALE when
+   * `ifMatch` is of an older set. GLOBAL_PERMISSION and UNKNOWN_RESOURCE_TYPE only for new or changed overrides: existing
+   * ones may be sent again unchanged.
    */
   replace(
     app: string,
     email: string,
     resource: Resource,
-    asked: readonly WantedOverride[],
+    requested: readonly WantedOverride[],
     ifMatch: string | undefined,
     by: By,
   ): Promise<Committed<Overrides>> {
-    const about = { app, action: 'override.replaced', guard: assignerOf(app), subject: email };
+    const about = { app, action: 'override.replaced', guard: assignerOf(app), subject: email, overrides: true };
     return administer<Overrides>(this.#database, by, about, async ({ tx, audit }) => {
-      const wanted = await found(tx, app, asked);
+      const wanted = await found(tx, app, requested);
       const ids = wanted.map(({ permissionId }) => permissionId);
       const held = await holdForOverrides(tx, app, ids, email);
       const appId = existing(held.app, app);
@@ -112,7 +114,7 @@ export class ResourceOverrides {
       if (person === null && wanted.length > 0) {
         await ensurePeople(tx, [email]);
         person = await holdPerson(tx, email);
-        // Whoever was mentioned only just now may have been given overrides by somebody else meanwhile.
+        // A person without a record until now may have been given overrides by another transaction meanwhile.
         before = person === null ? [] : await readOverrides(tx, appId, person, resource);
         const again = refuse(before);
         if (again !== null) return { result: again, scopes: [] };
@@ -121,8 +123,8 @@ export class ResourceOverrides {
       if (person === null) return { result: tagged([]), scopes: [] };
       await refuseNew(tx, appId, resource, before, { levels, fields, permissions });
 
-      // In the order of the list: codes are ASCII, so that this is the database's order of bytes.
-      const rows = levels.map((one) => standing(one, permissions)).sort((a, b) => byCode(a.code, b.code));
+      // In the order of the list: codes are ASCII, so this is the database's byte order.
+      const rows = levels.map((one) => standing(one, permissions)).sort((a, b) => byCodeUnit(a.code, b.code));
       const result = tagged(rows);
       if (result.etag === tagged(before).etag) return { result, scopes: [] };
       await replaceOverrides(tx, appId, person, resource, levels);
@@ -137,16 +139,16 @@ export class ResourceOverrides {
   }
 }
 
-async function found(tx: Tx, app: string, asked: readonly WantedOverride[]): Promise<Found[]> {
-  const references = asked.map(({ permission }) => permission);
+async function found(tx: Tx, app: string, requested: readonly WantedOverride[]): Promise<Found[]> {
+  const references = requested.map(({ permission }) => permission);
   const ids = await idsOf(tx, 'permission', app, references);
   refuseRepeated(ids, references);
-  return asked.map(({ permission, ...rest }, index) => {
+  return requested.map(({ permission, ...rest }, index) => {
     return { permissionId: ids[index] as number, field: permissionField(permission), ...rest };
   });
 }
 
-/** What was asked for, as far as it can be told before it is known to fit. */
+/** The override as far as it is known before its validation. */
 function named(
   { permissionId, granted, level }: Found,
   permissions: ReadonlyMap<number, Permission>,
@@ -156,7 +158,7 @@ function named(
   return { code: permission?.code, level: level ?? (permission?.tiered ? Level.EDIT : Level.ALLOWED) };
 }
 
-/** The levels to store; throws when a permission is unknown or a level does not fit it. */
+/** The levels to store; throws for an unknown permission or a level of the other type. */
 function fitting(
   wanted: readonly Found[],
   permissions: ReadonlyMap<number, Permission>,
@@ -168,7 +170,7 @@ function fitting(
     refuseImmutable(`${path}.code`, permission.code, code);
     const unfit = granted ? permission.tiered === (level === Level.ALLOWED) : true;
     if (level !== undefined && unfit) {
-      const fit = granted ? (permission.tiered ? 'view or edit' : 'allowed') : 'left out: nothing is granted';
+      const fit = granted ? (permission.tiered ? 'view or edit' : 'allowed') : 'omitted, because nothing is granted';
       throw new UsherError('INVALID_ACCESS_LEVEL', `${path}.accessLevel of ${permission.code} must be ${fit}.`, {
         details: { path: `${path}.accessLevel` },
       });
@@ -178,7 +180,7 @@ function fitting(
   });
 }
 
-/** Throws when an override that does not stand already could never count, or names a type that the catalog does not list. */
+/** Throws when a new override would have no effect, or is for a type that the catalog does not list. */
 async function refuseNew(
   tx: Tx,
   app: number,
@@ -199,20 +201,20 @@ async function refuseNew(
     const path = `permissions.${global}.${fields[global]}`;
     throw new UsherError(
       'GLOBAL_PERMISSION',
-      `${path} names a global permission: an override of it would never count.`,
+      `${path} is a global permission: an override of it would have no effect.`,
       {
         details: { path },
       },
     );
   }
   if (levels.some(isNew) && !(await holdResourceType(tx, app, resourceType))) {
-    throw new UsherError('UNKNOWN_RESOURCE_TYPE', `${resourceType} is no entity of the application.`, {
+    throw new UsherError('UNKNOWN_RESOURCE_TYPE', `${resourceType} is not an entity of the application.`, {
       details: { resourceType },
     });
   }
 }
 
-/** As it stands once it is stored. */
+/** The row as stored. */
 function standing(
   { permissionId, level }: { permissionId: number; level: Level },
   permissions: ReadonlyMap<number, Permission>,
@@ -221,9 +223,9 @@ function standing(
   return { permissionId, code, tiered, level };
 }
 
-/** As audit records say it: an object with codes as names would have `token.read` taken for a secret. */
+/** For audit records. As text: in an object keyed by codes, `token.read` would be masked as a secret. */
 function words({ code, level }: OverrideRow): string {
-  return `${code}: ${['denied', 'allowed', 'view', 'edit'][level]}`;
+  return `${code}: ${LEVEL_NAMES[level] ?? 'denied'}`;
 }
 
 function tagged(overrides: readonly OverrideRow[]): Overrides {

@@ -1,7 +1,7 @@
-/** What an application can allow. (docs/reference/administration.md#permissions-and-roles.) */
+/** The permissions that an application defines. (docs/reference/administration.md#permissions-and-roles.) */
 
 import { administer, applicationAlone, type By, editorOf, knownApplication } from '../administration/administer.ts';
-import { isSame, refuseField, refuseImmutable, refuseSystem } from '../administration/records.ts';
+import { isSame, merged, refuseField, refuseImmutable, refuseSystem, type Sent } from '../administration/records.ts';
 import { UsherError } from '../base/errors.ts';
 import {
   deletePermission,
@@ -21,17 +21,15 @@ import { isSystemRecord } from './system.ts';
 
 export type { PermissionFields, PermissionRecord } from '../persistence/catalog/permissions.ts';
 
-/** A permission's place in the tree, with the field of the body that named it; null for none. */
+/** A permission's parent in the tree, with the body's field for it; null for none. */
 export type Parent = { field: 'parentPermissionId' | 'parentPermission'; reference: Reference } | null;
 
-type ChangeableFields = Omit<PermissionFields, 'parentPermissionId'>;
-
-export type PermissionChange = { [Field in keyof ChangeableFields]?: ChangeableFields[Field] | undefined } & {
+type PermissionChange = Sent<Omit<PermissionFields, 'parentPermissionId'>> & {
   code?: string | undefined;
   parent?: Parent | undefined;
 };
 
-/** Writes hold the application alone: parents must not close a circle, nor may what is checked here change meanwhile. */
+/** Writes lock the application alone: no cycle of parents may arise, and the checked rows must not change meanwhile. */
 export class Permissions {
   readonly #database: Database;
 
@@ -44,30 +42,30 @@ export class Permissions {
     return this.#database.read(async (tx) => await listPermissions(tx, await knownApplication(tx, app)));
   }
 
-  /** ALREADY_EXISTS; UNKNOWN_REFERENCE for a parent that is not the application's. */
+  /** ALREADY_EXISTS; UNKNOWN_REFERENCE for a parent of another application. */
   create(
     app: string,
-    { parent, ...asked }: Omit<PermissionFields, 'parentPermissionId'> & { code: string; parent: Parent },
+    { parent, ...requested }: Omit<PermissionFields, 'parentPermissionId'> & { code: string; parent: Parent },
     by: By,
   ): Promise<Committed<PermissionRecord>> {
-    const about = { app, action: 'permission.created', guard: editorOf(app) };
+    const about = { app, action: 'permission.created', guard: editorOf(app), policyAlone: true };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const appId = await applicationAlone(tx, app);
-      const fields = { ...asked, parentPermissionId: await parentOf(tx, app, appId, parent) };
+      const fields = { ...requested, parentPermissionId: await parentOf(tx, app, appId, parent) };
       const made = await insertPermission(tx, appId, fields);
-      if (made === undefined) throw new UsherError('ALREADY_EXISTS', `There is a permission ${fields.code} already.`);
+      if (made === undefined) throw new UsherError('ALREADY_EXISTS', `Permission ${fields.code} exists already.`);
       audit({ action: about.action, subject: made.code, after: content(made) });
       return { result: made, scopes: [`p:${app}`] };
     });
   }
 
   /**
-   * Changes the fields sent. IMMUTABLE_FIELD for another code; UNKNOWN_REFERENCE for a parent that is not the application's,
-   * VALIDATION_FAILED for one below this permission; TYPE_IN_USE for another type while a role or an override refers to it;
-   * SYSTEM_RECORD for another type or reach of what the panel needs.
+   * Changes the fields sent. IMMUTABLE_FIELD for a changed code; UNKNOWN_REFERENCE for a parent of another application,
+   * VALIDATION_FAILED for one below this permission; TYPE_IN_USE for a changed type while a role or an override refers to it;
+   * SYSTEM_RECORD for a changed type or `global` of the panel's own.
    */
   change(app: string, id: number, change: PermissionChange, by: By): Promise<Committed<PermissionRecord>> {
-    const about = { app, action: 'permission.changed', guard: editorOf(app) };
+    const about = { app, action: 'permission.changed', guard: editorOf(app), policyAlone: true };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const appId = await applicationAlone(tx, app);
       const before = await locked(tx, appId, id);
@@ -77,7 +75,8 @@ export class Permissions {
         parent === undefined || parent?.reference === before.parentPermissionId
           ? before.parentPermissionId
           : await parentOf(tx, app, appId, parent);
-      const wanted = { ...merged(before, others), parentPermissionId };
+      const { tiered, description, groupName, global } = before;
+      const wanted = { ...merged({ tiered, description, groupName, global }, others), parentPermissionId };
       if (wanted.parentPermissionId !== before.parentPermissionId) {
         await refuseCircle(tx, appId, id, wanted.parentPermissionId);
       }
@@ -91,15 +90,15 @@ export class Permissions {
     });
   }
 
-  /** Takes what roles give of it and its overrides along; children lose their parent. SYSTEM_RECORD for what the panel needs. */
+  /** Deletes its levels in roles and its overrides too; children lose their parent. SYSTEM_RECORD for the panel's own. */
   delete(app: string, id: number, by: By): Promise<Committed<null>> {
-    const about = { app, action: 'permission.deleted', guard: editorOf(app) };
+    const about = { app, action: 'permission.deleted', guard: editorOf(app), overrides: true, policyAlone: true };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const before = await locked(tx, await applicationAlone(tx, app), id);
       refuseSystem(isSystemRecord(app, 'permissions', before.code), `permission ${before.code}`);
       await deletePermission(tx, id);
       audit({ action: about.action, subject: before.code, before: content(before) });
-      // Members keep overrides of a permission that is no more; a policy without it gives nothing for them.
+      // Cached members keep overrides of a deleted permission; a policy without it ignores them.
       return { result: null, scopes: [`p:${app}`] };
     });
   }
@@ -125,25 +124,12 @@ async function refuseUsed(tx: Tx, app: number, { id, code }: PermissionRecord): 
   throw new UsherError('TYPE_IN_USE', `The type of ${code} cannot change while roles or overrides refer to it.`);
 }
 
-function merged(
-  before: PermissionRecord,
-  change: Omit<PermissionChange, 'parent'>,
-): Omit<PermissionFields, 'parentPermissionId'> {
-  const or = <T>(sent: T | undefined, present: T): T => (sent === undefined ? present : sent);
-  return {
-    tiered: or(change.tiered, before.tiered),
-    description: or(change.description, before.description),
-    groupName: or(change.groupName, before.groupName),
-    global: or(change.global, before.global),
-  };
-}
-
 function content({ code, tiered, description, groupName, parentPermissionId, global }: PermissionRecord) {
   return { code, type: tiered ? 'tiered' : 'binary', description, groupName, parentPermissionId, global };
 }
 
 async function locked(tx: Tx, app: number, id: number): Promise<PermissionRecord> {
   const permission = await lockPermission(tx, app, id);
-  if (permission === undefined) throw new UsherError('NOT_FOUND', 'The application has no such permission.');
+  if (permission === undefined) throw new UsherError('NOT_FOUND', 'The application has no permission with this id.');
   return permission;
 }

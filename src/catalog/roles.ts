@@ -1,8 +1,9 @@
-/** Roles of an application and what they give. (docs/reference/administration.md#permissions-and-roles.) */
+/** The roles of an application and their permissions. (docs/reference/administration.md#permissions-and-roles.) */
 
 import { administer, applicationOf, type By, editorOf, knownApplication } from '../administration/administer.ts';
 import { refuseImmutable, refuseStale, refuseSystem, tagOf } from '../administration/records.ts';
 import { UsherError } from '../base/errors.ts';
+import { LEVEL_NAMES } from '../base/level-names.ts';
 import { Level } from '../engine/types.ts';
 import { findPermissions } from '../persistence/catalog/permissions.ts';
 import {
@@ -22,16 +23,16 @@ import { isSystemRecord } from './system.ts';
 
 export type { RolePermission, RoleRow } from '../persistence/catalog/roles.ts';
 
-/** What a role gives, and the tag that a replacement may insist on. */
+/** A role's permissions, and the tag for `ifMatch` of a replacement. */
 export interface RolePermissions {
   permissions: readonly RolePermission[];
   etag: string;
 }
 
-/** One permission wanted in a role; `level` as it was asked, checked against the permission's type here. */
+/** One permission of a role in a request; `level` as sent, checked against the permission's type here. */
 export interface WantedPermission {
   permission: Reference;
-  /** As it was read beside the id: only the permission's own. */
+  /** The code sent beside an id: must be the permission's own. */
   code?: string | undefined;
   level: Level;
 }
@@ -57,17 +58,17 @@ export class Roles {
     return administer(
       this.#database,
       by,
-      { app, action: 'role.created', guard: editorOf(app) },
+      { app, action: 'role.created', guard: editorOf(app), policyAlone: true },
       async ({ tx, audit }) => {
         const made = await insertRole(tx, await applicationOf(tx, app), { code, description });
-        if (made === undefined) throw new UsherError('ALREADY_EXISTS', `There is a role ${code} already.`);
+        if (made === undefined) throw new UsherError('ALREADY_EXISTS', `Role ${code} exists already.`);
         audit({ action: 'role.created', subject: code, after: { code, description } });
         return { result: made, scopes: [`p:${app}`] };
       },
     );
   }
 
-  /** Changes the fields sent. IMMUTABLE_FIELD for another code. */
+  /** Changes the fields sent. IMMUTABLE_FIELD for a changed code. */
   change(
     app: string,
     id: number,
@@ -77,7 +78,7 @@ export class Roles {
     return administer(
       this.#database,
       by,
-      { app, action: 'role.changed', guard: editorOf(app) },
+      { app, action: 'role.changed', guard: editorOf(app), policyAlone: true },
       async ({ tx, audit }) => {
         const role = await locked(tx, await applicationOf(tx, app), id);
         refuseImmutable('code', role.code, change.code);
@@ -90,13 +91,13 @@ export class Roles {
           before: { description: role.description },
           after: { description },
         });
-        // A description decides nothing, but whoever touches the table announces: one rule, without exceptions to forget.
+        // A description decides nothing, but every write to the table announces its scope: a rule without exceptions.
         return { result: changed, scopes: [`p:${app}`] };
       },
     );
   }
 
-  /** Takes its assignments along. SYSTEM_RECORD for what the panel needs. */
+  /** Deletes its assignments too. SYSTEM_RECORD for the panel's own. */
   delete(app: string, id: number, by: By): Promise<Committed<null>> {
     return administer(
       this.#database,
@@ -113,13 +114,13 @@ export class Roles {
           subject: role.code,
           before: { code: role.code, description: role.description, permissions: permissions.map(words) },
         });
-        // Members keep the ids of roles that are no more; a policy without the role gives nothing for them.
+        // Cached members keep ids of deleted roles; a policy without the role ignores them.
         return { result: null, scopes: [`p:${app}`] };
       },
     );
   }
 
-  /** What the role gives, by permission code. */
+  /** The role's permissions, by code. */
   permissions(app: string, id: number): Promise<RolePermissions> {
     return this.#database.read(async (tx) => {
       const permissions = await readRolePermissions(tx, await knownApplication(tx, app), id);
@@ -129,23 +130,23 @@ export class Roles {
   }
 
   /**
-   * Replaces the set. UNKNOWN_REFERENCE for a permission that is not the application's, INVALID_ACCESS_LEVEL for a level that does
-   * not fit its type, IMMUTABLE_FIELD for another permission's code beside an id, STALE when `ifMatch` names an older set.
+   * Replaces the set. UNKNOWN_REFERENCE for a permission of another application, INVALID_ACCESS_LEVEL for a level of the other
+   * type, IMMUTABLE_FIELD for another permission's code beside an id, STALE when `ifMatch` is of an older set.
    */
   replacePermissions(
     app: string,
     id: number,
-    asked: readonly WantedPermission[],
+    requested: readonly WantedPermission[],
     ifMatch: string | undefined,
     by: By,
   ): Promise<Committed<RolePermissions>> {
-    const about = { app, action: 'role_permissions.replaced', guard: editorOf(app) };
+    const about = { app, action: 'role_permissions.replaced', guard: editorOf(app), policyAlone: true };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const appId = await applicationOf(tx, app);
       const role = await locked(tx, appId, id);
       const before = (await readRolePermissions(tx, appId, id)) ?? [];
       refuseStale(ifMatch, tagOf(before));
-      const wanted = await fitting(tx, app, appId, asked);
+      const wanted = await fitting(tx, app, appId, requested);
       await replaceRolePermissions(tx, appId, id, wanted);
       const after = (await readRolePermissions(tx, appId, id)) ?? [];
       const etag = tagOf(after);
@@ -161,23 +162,23 @@ export class Roles {
   }
 }
 
-/** As audit records say it: an object with codes as names would have `token.read` taken for a secret. */
+/** For audit records. As text: in an object keyed by codes, `token.read` would be masked as a secret. */
 function words({ code, level }: RolePermission): string {
-  return `${code}: ${['', 'allowed', 'view', 'edit'][level]}`;
+  return `${code}: ${LEVEL_NAMES[level] ?? ''}`;
 }
 
-/** What to store; throws when a permission is unknown, or a level does not fit it. */
+/** The rows to store; throws for an unknown permission, or a level of the other type. */
 async function fitting(
   tx: Tx,
   app: string,
   appId: number,
-  asked: readonly WantedPermission[],
+  requested: readonly WantedPermission[],
 ): Promise<{ permissionId: number; level: Level }[]> {
-  const references = asked.map(({ permission }) => permission);
+  const references = requested.map(({ permission }) => permission);
   const ids = await idsOf(tx, 'permission', app, references);
   refuseRepeated(ids, references);
   const found = await findPermissions(tx, appId, ids);
-  return asked.map(({ permission: reference, code, level }, index) => {
+  return requested.map(({ permission: reference, code, level }, index) => {
     const permissionId = ids[index] as number;
     const permission = found.get(permissionId);
     const path = `permissions.${index}`;
@@ -200,5 +201,5 @@ async function locked(tx: Tx, app: number, id: number): Promise<RoleRow> {
 }
 
 function unknownRole(): UsherError {
-  return new UsherError('NOT_FOUND', 'The application has no such role.');
+  return new UsherError('NOT_FOUND', 'The application has no role with this id.');
 }

@@ -1,7 +1,7 @@
 /**
- * What every installation has from its first start (docs/reference/administration.md#the-systems-own-records): the panel's own application `auth` with its entity,
+ * Seeds every installation at its first start (docs/reference/administration.md#the-systems-own-records): the panel's own application `auth` with its entity,
  * permissions, roles and the type of the identity provider's e-mails; the language registry; and for every application the type
- * `generic`. Idempotent; what administrators changed is never overwritten, but for the fixed flags of `auth_idp`.
+ * `generic`. Idempotent; administrators' changes are never overwritten, except for the fixed flags of `auth_idp`.
  */
 
 import {
@@ -13,6 +13,7 @@ import {
   PANEL_MANAGE,
   PANEL_MANAGER,
 } from '../administration/panel.ts';
+import { recordOf, TYPE_SWITCHES } from '../base/channels.ts';
 import { Level } from '../engine/types.ts';
 import { ensureGenericTypes, ensureSystemType, type SystemType } from '../persistence/catalog/notification-types.ts';
 import {
@@ -66,16 +67,11 @@ const AUTH_MAIL: SystemType = {
   code: AUTH_TYPE,
   name: 'Sign-in e-mails',
   description: 'E-mails of the identity provider: activation, verification, passwords, codes.',
-  emailEnabled: true,
-  pushEnabled: false,
-  userCanDisable: false,
-  selfServiceEnabled: false,
-  defaultEmail: true,
-  defaultPush: false,
+  ...recordOf(TYPE_SWITCHES, (field) => field === 'emailEnabled' || field === 'defaultEmail'),
   emailFromName: 'Auth',
 };
 
-/** Kept once the languages were made: one that was deleted later stays deleted. */
+/** Set once the languages were seeded: one that was deleted later stays deleted. */
 const LANGUAGES_SEEDED = 'languages.seeded';
 
 const LANGUAGES: readonly LanguageSeed[] = [
@@ -109,7 +105,7 @@ const LANGUAGES: readonly LanguageSeed[] = [
   ].map(([code = '', name = '', nativeName = '']) => ({ code, name, nativeName, fallback: 'en' })),
 ];
 
-/** Makes what is missing. `result` says whether anything that decides a permission was made. */
+/** Creates the missing records. `result` is true when any of them decides a permission. */
 export async function seed(tx: Tx): Promise<Outcome<boolean>> {
   if (await claimSetting(tx, LANGUAGES_SEEDED, true)) await insertLanguages(tx, LANGUAGES);
   const { id: application_id, made } = await ensureApplication(tx, PANEL);
@@ -132,7 +128,7 @@ export async function seed(tx: Tx): Promise<Outcome<boolean>> {
   return { result: changed, scopes: changed ? [`p:${PANEL.code}`] : [] };
 }
 
-/** Whether nobody has described an application yet. */
+/** Whether no application but the panel's exists yet. */
 export async function isRegistryEmpty(tx: Tx): Promise<boolean> {
   return !(await hasOtherApplications(tx, PANEL.code));
 }

@@ -1,4 +1,4 @@
-/** What the service itself needs in the application of the panel (docs/reference/administration.md#the-systems-own-records): neither a route nor a manifest takes it away. */
+/** The records in the panel's application that the service itself needs (docs/reference/administration.md#the-systems-own-records): neither a route nor a manifest may remove them. */
 
 import {
   PANEL_ADMIN,
@@ -9,7 +9,7 @@ import {
   PANEL_MANAGER,
 } from '../administration/panel.ts';
 
-/** Entities keep their code, permissions their type and reach too. */
+/** Entities keep their code; permissions also their type and `global`. */
 const NEEDED = {
   entities: new Set([PANEL_ENTITY]),
   permissions: new Set([PANEL_ENTRY, PANEL_MANAGE]),

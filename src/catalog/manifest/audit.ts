@@ -1,8 +1,8 @@
 /**
- * What an apply leaves in the audit, in its own transaction: one `manifest.applied` with the counts, and for each step about
+ * Audit records of an apply, in its own transaction: one `manifest.applied` with the counts, and for each step about
  * a person a record under their address (`assignment.created`, `override.removed`), however many there are. Of up to a hundred
  * steps each other one has a record of its own as well (`role.created`), to be found by its key; more are listed in
- * `manifest.listed` records, a thousand steps each. Nothing is left out either way.
+ * `manifest.listed` records, a thousand steps each. Either way every step is recorded.
  */
 
 import { type AuditEntry, record, recordAll } from '../../persistence/audit.ts';
@@ -15,16 +15,16 @@ const SINGLE_RECORDS = 100;
 
 const VERBS: Record<Action, string> = { create: 'created', change: 'changed', remove: 'removed' };
 
-/** Kinds that audit records name otherwise. */
+/** Kinds with a different name in audit records. */
 const THINGS: Partial<Record<Kind, string>> = { notificationType: 'notification_type' };
 
 /**
- * On whose word: a user, who must be a SuperAdmin when the change is made; an internal API key with the scope for it, by its name;
- * or whoever holds the machine.
+ * The actor: a user, who must be a SuperAdmin when the change is made; an internal API key with the scope for it, by its name;
+ * or a person at the machine's command line.
  */
 export type Actor = { email: string } | { key: string } | 'cli' | 'system';
 
-export interface Occasion {
+interface Occasion {
   actor: Actor;
   code: string;
   requestId: string | null;
@@ -71,7 +71,7 @@ function recordOf(step: Step): Pick<AuditEntry, 'action' | 'subject' | 'before' 
   return { action: verb, subject: String(person), before: beside(before), after: beside(after) };
 }
 
-/** What a step about a person says beside whom it is about; nothing of an administrator. */
+/** The content of a step about a person, without the address; undefined for an administrator. */
 function beside(record: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
   const { email: _, ...rest } = record ?? {};
   return Object.keys(rest).length === 0 ? undefined : rest;
@@ -92,7 +92,7 @@ function nameOf(actor: Actor): string {
 
 const PART = 2000;
 
-/** A long part by its beginning, as the records of single templates have it. */
+/** Shortens long parts to their beginning, as in the records of single templates. */
 function shortenParts({ before, after }: Change): void {
   for (const record of [before ?? {}, after ?? {}]) {
     for (const [name, part] of Object.entries(record)) {
@@ -102,7 +102,7 @@ function shortenParts({ before, after }: Change): void {
   }
 }
 
-/** As answers show it, but for a role's permissions: a code such as `token.read` as a name would be taken for a secret. */
+/** As in answers, except for a role's permissions: as a member name, a code such as `token.read` would be masked as a secret. */
 function readable(step: Step): Change {
   const change = show(step);
   if (step.kind === 'template') shortenParts(change);

@@ -1,6 +1,7 @@
 /** Carries a plan out: the statements in an order in which every reference exists, a page of rows at a time. */
 
 import { unavailable } from '../../base/errors.ts';
+import { byCodeUnit } from '../../base/order.ts';
 import { insertApplication, replaceLanguages, updateApplication } from '../../persistence/catalog/applications.ts';
 import { holdLanguages } from '../../persistence/catalog/languages.ts';
 import {
@@ -29,22 +30,22 @@ import { ensureGenericType, putNotificationTypes } from '../../persistence/catal
 import { deleteTemplates, putTemplates } from '../../persistence/catalog/templates.ts';
 import type { Scope, Tx } from '../../persistence/database.ts';
 import { ensurePeople } from '../../persistence/people.ts';
-import { byCode, type ManifestPermission } from './format.ts';
+import type { ManifestPermission } from './format.ts';
 import { toLevel } from './load.ts';
 import type { Plan } from './plan.ts';
 import type { Override } from './state.ts';
 import type { Kind, RecordOf, StepOf } from './steps.ts';
 
-/** Told after each statement how many steps are done, of how many. */
+/** Called after each statement with the number of steps done and their total. */
 export type Progress = (done: number, total: number) => void;
 
-/** Does everything that the plan says, in the transaction in which it was made. `onProgress` may throw to give up. */
+/** Carries out every step of the plan, in the transaction in which it was made. `onProgress` may throw to give up. */
 export async function carryOut(tx: Tx, plan: Plan, onProgress: Progress): Promise<void> {
   const { steps } = plan;
   const work = new Work(plan.summary.create + plan.summary.change + plan.summary.remove, onProgress);
   const app = await carryApplication(tx, plan, work);
 
-  // What refers to something goes before it.
+  // Records are removed before the records that they refer to.
   await work.each(removed(steps.override), (rows) => deleteOverrides(tx, app, rows));
   await work.each(removed(steps.assignment), (rows) => deleteAssignments(tx, app, rows));
   await work.each(removed(steps.admin), (rows) =>
@@ -93,7 +94,7 @@ export async function carryOut(tx: Tx, plan: Plan, onProgress: Progress): Promis
   await work.each(wanted(steps.override), (rows) => putOverrides(tx, app, rows.map(overrideRow)));
 }
 
-/** Whose facts the plan changes, as the change log names them. */
+/** The facts that the plan changes, as scopes of the change log. */
 export function scopesOf({ code, steps }: Plan): Scope[] {
   const policy = (['application', 'entity', 'permission', 'role'] as const).some((kind) => steps[kind].length > 0);
   const people = (['admin', 'assignment', 'override'] as const).flatMap((kind) => steps[kind].map(emailOf));
@@ -114,7 +115,7 @@ class Work {
     onProgress(0, total);
   }
 
-  /** Steps that a person counts. */
+  /** Runs steps that progress counts. */
   async each<T>(rows: readonly T[], carry: (page: T[]) => Promise<unknown>): Promise<void> {
     await this.quietly(rows, async (page) => {
       await carry(page);
@@ -123,7 +124,7 @@ class Work {
     });
   }
 
-  /** What belongs to steps that are counted elsewhere. */
+  /** Runs statements for steps that are counted elsewhere. */
   async quietly<T>(rows: readonly T[], carry: (page: T[]) => Promise<unknown>): Promise<void> {
     for (let at = 0; at < rows.length; at += PAGE) {
       await carry(rows.slice(at, at + PAGE));
@@ -141,11 +142,11 @@ async function carryApplication(tx: Tx, { id, steps }: Plan, work: Work): Promis
     await holdAll(tx, application.supportedLanguages);
     await replaceLanguages(tx, app, application.supportedLanguages);
   });
-  if (app === null) throw new Error('a plan for a new application does not make it');
+  if (app === null) throw new Error('the plan for a new application does not create it');
   return app;
 }
 
-/** The plan found these languages; since then one may have been removed from the registry. */
+/** Locks the planned languages, any of which may have been removed from the registry since. */
 async function holdAll(tx: Tx, languages: readonly string[]): Promise<void> {
   const known = await holdLanguages(tx, languages);
   const gone = languages.find((code) => !known.has(code));
@@ -154,7 +155,7 @@ async function holdAll(tx: Tx, languages: readonly string[]): Promise<void> {
 
 async function makeApplication(tx: Tx, application: RecordOf['application']): Promise<number> {
   const app = await insertApplication(tx, application);
-  // Somebody made it since the plan was made: there was no row to lock then.
+  // Another writer created it since the plan was made: there was no row to lock then.
   if (app === null) throw unavailable(`The application ${application.code} was just made; try again.`);
   await ensureGenericType(tx, app);
   return app;
@@ -180,7 +181,7 @@ function newParents(steps: readonly StepOf<'permission'>[]): ManifestPermission[
   return steps.flatMap(({ before, after }) => (after && after.parent !== (before?.parent ?? null) ? [after] : []));
 }
 
-/** Of roles that go, the database takes the permissions along. */
+/** The permissions of removed roles are deleted by the database. */
 function lostRolePermissions(steps: readonly StepOf<'role'>[]): Omit<RolePermissionRow, 'level'>[] {
   return steps.flatMap(({ before, after }) =>
     before === null || after === null
@@ -199,12 +200,12 @@ function newRolePermissions(steps: readonly StepOf<'role'>[]): RolePermissionRow
   );
 }
 
-/** In one order, whoever makes them: two transactions that make the same people then wait for each other in turn. */
+/** In a fixed order: two transactions that insert the same people then cannot deadlock. */
 function newcomers({ steps }: Plan): string[] {
   const people = (['admin', 'assignment', 'override'] as const).flatMap((kind) =>
     steps[kind].filter(({ action }) => action === 'create').map(emailOf),
   );
-  return [...new Set(people)].sort(byCode);
+  return [...new Set(people)].sort(byCodeUnit);
 }
 
 /** The key of every kind that is about a person begins with the address, which holds no colon. */

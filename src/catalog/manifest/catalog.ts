@@ -1,14 +1,15 @@
-/** The plan's first half: entities, permissions and roles. What is wanted, what that changes, what speaks against it. Pure. */
+/** The plan's first half: entities, permissions and roles; the changes and the faults. Pure. */
 
 import { nearest } from '../../base/nearest.ts';
+import { byCodeUnit } from '../../base/order.ts';
 import { isSystemRecord } from '../system.ts';
-import { type Faults, SUGGESTIONS } from './fields.ts';
-import { byCode, type Manifest, type ManifestPermission, type ManifestRole, type Section } from './format.ts';
+import { type Faults, SUGGESTIONS } from './faults.ts';
+import type { Manifest, ManifestPermission, ManifestRole, Section } from './format.ts';
 import { type Catalog, levelFits } from './state.ts';
 import { Steps } from './steps.ts';
 
 export interface CatalogPlan {
-  /** What the application defines when the plan has been carried out. */
+  /** The catalog after the plan. */
   target: Catalog;
   application: Steps<'application'>;
   entities: Steps<'entity'>;
@@ -17,7 +18,7 @@ export interface CatalogPlan {
   removed: { entities: readonly string[]; permissions: readonly string[]; roles: readonly string[] };
   /** Codes of permissions whose type changes, with their place in the manifest. */
   retyped: ReadonlyMap<string, number>;
-  /** Of each of these, the roles that hold it before and after. */
+  /** For each of these, the roles that grant it before and after. */
   holders: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -28,7 +29,7 @@ export interface Given {
   languages: ReadonlySet<string>;
 }
 
-/** Compares, and notes every fault. With faults the plan serves to find more of them, never to be carried out. */
+/** Compares, and notes every fault. A plan with faults is used only to find further faults, never carried out. */
 export function planCatalog(current: Catalog, given: Given, faults: Faults): CatalogPlan {
   const { manifest, prune } = given;
   const entities = wanted(current.entities, manifest.entities, prune);
@@ -67,7 +68,7 @@ export function planCatalog(current: Catalog, given: Given, faults: Faults): Cat
   return plan;
 }
 
-/** What there will be: what is there, unless prune, under what the manifest says. An absent section changes nothing. */
+/** The planned records: those of the manifest over the stored ones, which prune drops. An absent section changes nothing. */
 function wanted<T extends { code: string }>(
   current: ReadonlyMap<string, T>,
   named: readonly (T | null)[] | null,
@@ -78,7 +79,7 @@ function wanted<T extends { code: string }>(
   return target;
 }
 
-/** Roles that the manifest does not name lose what is removed; those that it names must not name it. */
+/** Roles that the manifest does not name lose removed permissions; roles that it names must not name one. */
 function withoutPermissions(
   roles: ReadonlyMap<string, ManifestRole>,
   removed: readonly string[],
@@ -102,7 +103,7 @@ function wantedApplication(
   return { ...application, name: name ?? '' };
 }
 
-/** Steps in the order of the manifest, then what changes unnamed, then removals by code. Only named things count as kept. */
+/** Steps in the order of the manifest, then changes of unnamed records, then removals by code. Only named records count as kept. */
 function compare<K extends 'entity' | 'permission' | 'role'>(
   kind: K,
   current: ReadonlyMap<string, Parameters<Steps<K>['want']>[2] & { code: string }>,
@@ -127,7 +128,7 @@ function compare<K extends 'entity' | 'permission' | 'role'>(
 }
 
 function gone(current: ReadonlyMap<string, unknown>, target: ReadonlyMap<string, unknown>): string[] {
-  return [...current.keys()].filter((code) => !target.has(code)).sort(byCode);
+  return [...current.keys()].filter((code) => !target.has(code)).sort(byCodeUnit);
 }
 
 function retyped(current: Catalog, manifest: Manifest): Map<string, number> {
@@ -203,10 +204,10 @@ export function levelsOf({ type }: ManifestPermission): string {
   return type === 'tiered' ? 'view or edit' : 'allowed';
 }
 
-/** What a section's records are called. */
+/** The name of a section's records in messages. */
 const THINGS: Partial<Record<Section, string>> = { roles: 'role', notificationTypes: 'notification type' };
 
-/** A reference to what is not there, with the nearest name that is. Silent when the manifest names it but with a fault. */
+/** Notes a reference to an unknown record, with the nearest known code. Silent if the manifest has that record with a fault. */
 export function noteUnknown(
   manifest: Manifest,
   section: Section,
@@ -216,14 +217,14 @@ export function noteUnknown(
   faults: Faults,
 ): void {
   if (manifest.spoiled.has(`${section}:${code}`)) return;
-  // Help for a misspelling or two: with hundreds of faults it would only cost time.
+  // Suggestions help with a few misspellings; with hundreds of faults they only cost time.
   const near = faults.list.length < SUGGESTIONS ? nearest(code, known.keys()) : null;
   const hint = near === null ? '' : `; did you mean ${near}?`;
   const thing = THINGS[section] ?? 'permission';
-  faults.add(path, `${code} is no ${thing} of ${manifest.application.code}${hint}`, { code: 'UNKNOWN_REFERENCE' });
+  faults.add(path, `${code} is not a ${thing} of ${manifest.application.code}${hint}`, { code: 'UNKNOWN_REFERENCE' });
 }
 
-/** Prune never takes what the service itself needs, and its permissions stay what they are. */
+/** Prune never removes records that the service itself needs, and their permissions keep their type. */
 function checkSystemRecords(plan: CatalogPlan, manifest: Manifest, faults: Faults): void {
   const app = manifest.application.code;
   for (const section of ['entities', 'permissions', 'roles'] as const) {

@@ -1,150 +1,77 @@
 /**
- * An application as a manifest: what `apply` takes, in an order that depends on nothing but its content, so that two exports
- * can be compared. Fields that have their default are left out; every section is there, so that `apply --prune` brings exactly
- * this state about. Written in slices: an application can hold a million overrides.
+ * An application as a manifest: the input of `apply`, in an order that depends only on its content, so that two exports
+ * can be compared. Fields with their default are left out; every section is present, so that `apply --prune` restores exactly
+ * this state. Written in slices: an application can have a million overrides.
  */
 
 import type * as Yaml from 'yaml';
+import { z } from 'zod';
+import { byCodeUnit, byGroupAndCode } from '../../base/order.ts';
 import { turn } from '../../persistence/catalog/manifest-read.ts';
-import {
-  type AccessLevel,
-  byCode,
-  DEFAULT_TEMPLATE_KEY,
-  type ManifestNotificationType,
-  type ManifestPermission,
-  type ManifestTemplate,
-  SECTIONS,
-} from './format.ts';
+import { Application, type Exported, SECTION_NAMES, SECTIONS } from './schema.ts';
 import type { Catalog, People } from './state.ts';
 
-/** A manifest as JSON has it: exactly what `apply` takes as `application/json`. */
-export interface ExportedManifest {
-  application: {
-    code: string;
-    name: string;
-    description?: string;
-    supportedLanguages?: readonly string[];
-    strictCodes?: true;
-  };
-  entities: readonly { code: string; name: string; description?: string; idLabel?: string; listEndpoint?: string }[];
-  permissions: readonly {
-    code: string;
-    type: 'binary' | 'tiered';
-    description?: string;
-    groupName?: string;
-    parent?: string;
-    global?: true;
-  }[];
-  roles: readonly { code: string; description?: string; permissions: Readonly<Record<string, AccessLevel>> }[];
-  notificationTypes: readonly {
-    code: string;
-    name: string;
-    description?: string;
-    emailEnabled?: false;
-    pushEnabled?: false;
-    userCanDisable?: false;
-    defaultEmail?: false;
-    defaultPush?: false;
-    selfServiceEnabled?: false;
-    system?: true;
-    emailFromName?: string;
-  }[];
-  templates: readonly {
-    type: string;
-    key?: string;
-    locale: string;
-    subject: string;
-    html: string;
-    text?: string;
-    pushTitle?: string;
-    pushBody?: string;
-    url?: string;
-    requiredVariables?: readonly string[];
-  }[];
-  admins: readonly string[];
-  assignments: readonly { email: string; roles: readonly string[] }[];
-  overrides: readonly {
-    email: string;
-    resourceType: string;
-    resourceId: string;
-    permission: string;
-    granted: boolean;
-    accessLevel?: AccessLevel;
-  }[];
-}
+/** A manifest in JSON: exactly the input of `apply` as `application/json`. */
+export type ExportedManifest = z.input<typeof Exported>;
 
-/** Puts what was loaded in order. `catalog.application` is there. */
-export function toManifest(catalog: Catalog & { application: object }, people: People): ExportedManifest {
-  const { code, name, description, supportedLanguages, strictCodes } = catalog.application as NonNullable<
-    Catalog['application']
-  >;
-  const languages = supportedLanguages.length > 0 ? { supportedLanguages } : {};
-  const strict = strictCodes ? { strictCodes } : {};
-  return {
-    application: { ...given({ code, name, description }), ...languages, ...strict },
-    entities: sorted(catalog.entities.values()).map((entity) => {
-      const { listEndpoint, idLabel } = entity;
-      return given({ code: entity.code, name: entity.name, description: entity.description, idLabel, listEndpoint });
-    }),
-    permissions: [...catalog.permissions.values()].sort(byGroup).map((permission) => {
-      const { type, groupName, parent, global } = permission;
-      const plain = given({ code: permission.code, type, description: permission.description, groupName, parent });
-      return global ? { ...plain, global } : plain;
-    }),
-    roles: sorted(catalog.roles.values()).map((role) => ({
-      ...given({ code: role.code, description: role.description }),
-      permissions: Object.fromEntries([...role.permissions].sort(([a], [b]) => byCode(a, b))),
-    })),
-    notificationTypes: sorted(catalog.notificationTypes.values()).map(toNotificationType),
-    templates: [...catalog.templates].sort(([a], [b]) => byCode(a, b)).map(([, template]) => toTemplate(template)),
-    admins: [...people.admins].sort(byCode),
+/** Sorts the loaded records, and leaves out fields with their default. */
+export function toManifest(
+  catalog: Catalog & { application: NonNullable<Catalog['application']> },
+  people: People,
+): ExportedManifest {
+  const records: Record<keyof typeof SECTIONS, readonly unknown[]> = {
+    entities: sorted(catalog.entities.values()),
+    permissions: [...catalog.permissions.values()].sort(byGroupAndCode),
+    roles: sorted(catalog.roles.values()),
+    notificationTypes: sorted(catalog.notificationTypes.values()),
+    templates: byKey(catalog.templates),
+    admins: [...people.admins].sort(byCodeUnit),
     assignments: byPerson(people),
-    overrides: [...people.overrides]
-      .sort(([a], [b]) => byCode(a, b))
-      .map(([, { email, resourceType, resourceId, permission, granted, accessLevel }]) =>
-        given({ email, resourceType, resourceId, permission, granted, accessLevel }),
-      ),
+    overrides: byKey(people.overrides),
   };
+  const sections = SECTION_NAMES.map((name) => [
+    name,
+    records[name].map((one) => written(SECTIONS[name].element, one)),
+  ]);
+  // The type is made from the schemas that wrote these records.
+  return {
+    application: written(Application, catalog.application),
+    ...Object.fromEntries(sections),
+  } as ExportedManifest;
 }
 
-/** Flags that have their default are left out. */
-function toNotificationType(type: ManifestNotificationType): ExportedManifest['notificationTypes'][number] {
-  const { code, name, description, system, emailFromName, ...flags } = type;
-  const off = Object.fromEntries(Object.entries(flags).filter(([, on]) => !on));
-  const texts = given({ code, name, description, emailFromName });
-  return { ...texts, ...off, ...(system ? { system } : {}) };
+/** A record with its fields in the order of its schema, without those that are null or have their default. */
+function written(schema: z.ZodType, record: unknown): unknown {
+  if (!(schema instanceof z.ZodObject)) return record;
+  const from = record as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(
+    Object.entries(schema.shape as Record<string, z.ZodType>).flatMap(([name, field]) => {
+      const value = from[name] ?? null;
+      return value === null || isDefault(value, field.meta()?.default) ? [] : [[name, plain(value)]];
+    }),
+  );
 }
 
-function toTemplate(template: ManifestTemplate): ExportedManifest['templates'][number] {
-  const { type, locale, subject, html, text, pushTitle, pushBody, url, requiredVariables } = template;
-  const key = template.key === DEFAULT_TEMPLATE_KEY ? null : template.key;
-  const plain = given({ type, key, locale, subject, html, text, pushTitle, pushBody, url });
-  return requiredVariables.length > 0 ? { ...plain, requiredVariables } : plain;
+function isDefault(value: unknown, fallback: unknown): boolean {
+  return value === fallback || (Array.isArray(fallback) && Array.isArray(value) && value.length === 0);
 }
 
-type Given<T> = { [Key in keyof T as null extends T[Key] ? never : Key]: T[Key] } & {
-  [Key in keyof T as null extends T[Key] ? Key : never]?: Exclude<T[Key], null>;
-};
+/** The permissions of a role are sorted by code. */
+function plain(value: unknown): unknown {
+  return value instanceof Map ? Object.fromEntries([...value].sort(([a], [b]) => byCodeUnit(a, b))) : value;
+}
 
-/** Without what is null. */
-function given<T extends object>(record: T): Given<T> {
-  return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null)) as Given<T>;
+function byKey<T>(records: ReadonlyMap<string, T>): T[] {
+  return [...records].sort(([a], [b]) => byCodeUnit(a, b)).map(([, record]) => record);
 }
 
 function sorted<T extends { code: string }>(records: Iterable<T>): T[] {
-  return [...records].sort((a, b) => byCode(a.code, b.code));
-}
-
-/** As the panel lists them (docs/reference/decisions.md#bulk-and-effective): by group, those without one last, then by code. */
-function byGroup(a: ManifestPermission, b: ManifestPermission): number {
-  if (a.groupName === b.groupName) return byCode(a.code, b.code);
-  if (a.groupName === null || b.groupName === null) return a.groupName === null ? 1 : -1;
-  return byCode(a.groupName, b.groupName);
+  return [...records].sort((a, b) => byCodeUnit(a.code, b.code));
 }
 
 function byPerson({ assignments }: People): { email: string; roles: string[] }[] {
   const people = new Map<string, string[]>();
-  for (const [, { email, role }] of [...assignments].sort(([a], [b]) => byCode(a, b))) {
+  for (const [, { email, role }] of [...assignments].sort(([a], [b]) => byCodeUnit(a, b))) {
     const roles = people.get(email);
     if (roles) roles.push(role);
     else people.set(email, [role]);
@@ -162,15 +89,16 @@ const OPTIONS = {
   flowCollectionPadding: false,
 } as const;
 
-/** The manifest as YAML. */
-export async function toYaml(manifest: ExportedManifest): Promise<string> {
+/** The manifest as YAML. `schemaUrl` lets editors complete and check it. */
+export async function toYaml(manifest: ExportedManifest, schemaUrl: string | null = null): Promise<string> {
   const yaml = await import('yaml');
-  const parts = [write(yaml, { application: manifest.application })];
-  for (const section of SECTIONS) {
+  const parts = schemaUrl === null ? [] : [`# yaml-language-server: $schema=${schemaUrl}\n\n`];
+  parts.push(write(yaml, { application: manifest.application }));
+  for (const section of SECTION_NAMES) {
     const rows: readonly unknown[] = manifest[section];
     parts.push(rows.length === 0 ? `\n${section}: []\n` : `\n${section}:\n`);
     for (let at = 0; at < rows.length; at += SLICE) {
-      // Deeper by one step: what YAML counts is only relative. (The flag m would see a line end in U+2028 as well.)
+      // Indents by one step, because YAML indentation is relative. (The flag m would also match at U+2028.)
       parts.push(write(yaml, rows.slice(at, at + SLICE)).replace(/(^|\n)(?=[^\n])/g, '$1  '));
       await turn();
     }
@@ -178,7 +106,7 @@ export async function toYaml(manifest: ExportedManifest): Promise<string> {
   return parts.join('');
 }
 
-/** Lists of codes stand in one line: those of ten thousand people would fill pages. */
+/** Lists of codes go on one line: those of ten thousand people would fill pages. */
 function write({ Document, isScalar, isSeq, visit }: typeof Yaml, value: unknown): string {
   const document = new Document(value, OPTIONS);
   visit(document, {

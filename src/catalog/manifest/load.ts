@@ -1,10 +1,11 @@
-/** Reads what a plan or an export needs, from rows into the words of a manifest. Everything in pages. */
+/** Reads the rows for a plan or an export into the form of a manifest, in pages. */
 
+import { LEVEL_NAMES, LEVELS } from '../../base/level-names.ts';
 import { Level } from '../../engine/types.ts';
+import { readApplication } from '../../persistence/catalog/applications.ts';
 import {
   countOverrides,
   countRows,
-  findApplication,
   PAGE,
   readAdmins,
   readAssignments,
@@ -41,38 +42,25 @@ import {
 } from './state.ts';
 import { templateKey } from './templates.ts';
 
-const ACCESS_LEVELS: Record<Exclude<Level, 0>, AccessLevel> = {
-  [Level.ALLOWED]: 'allowed',
-  [Level.VIEW]: 'view',
-  [Level.EDIT]: 'edit',
-};
-
-const LEVELS: Record<AccessLevel, Level> = { allowed: Level.ALLOWED, view: Level.VIEW, edit: Level.EDIT };
-
-/** The level of a row as a manifest says it; null is a denial. */
-export function toAccessLevel(level: Level): AccessLevel | null {
-  return level === Level.NONE ? null : ACCESS_LEVELS[level];
-}
-
 export function toLevel(level: AccessLevel | null): Level {
   return level === null ? Level.NONE : LEVELS[level];
 }
 
-export interface LoadedCatalog extends Catalog {
+interface LoadedCatalog extends Catalog {
   /** The application's id; null when there is none. */
   id: number | null;
 }
 
-/** Templates only where they are asked for: they are long. */
+/** Templates only on request, because they are long. */
 export async function loadCatalog(tx: Tx, code: string, withTemplates: boolean): Promise<LoadedCatalog> {
-  const row = await findApplication(tx, code);
+  const row = await readApplication(tx, code);
   const entities = new Map<string, ManifestEntity>();
   const permissions = new Map<string, ManifestPermission>();
   const roles = new Map<string, ManifestRole & { permissions: Map<string, AccessLevel> }>();
   const notificationTypes = new Map<string, ManifestNotificationType>();
   const templates = new Map<string, ManifestTemplate>();
   const catalog = { entities, permissions, roles, notificationTypes, templates };
-  if (row === null) return { id: null, application: null, ...catalog };
+  if (row === undefined) return { id: null, application: null, ...catalog };
   for await (const page of readEntities(tx, row.id)) {
     for (const entity of page) entities.set(entity.code, described(entity));
   }
@@ -89,12 +77,12 @@ export async function loadCatalog(tx: Tx, code: string, withTemplates: boolean):
   }
   for await (const page of readRolePermissions(tx, row.id)) {
     for (const { role, permission, level } of page) {
-      const access = toAccessLevel(level);
+      const access = LEVEL_NAMES[level];
       if (access !== null) roles.get(role)?.permissions.set(permission, access);
     }
   }
-  const { id, name, description, languages, strictCodes } = row;
-  const application = described({ code, name, description, supportedLanguages: languages, strictCodes });
+  const { id, name, description, supportedLanguages, strictCodes } = row;
+  const application = described({ code, name, description, supportedLanguages, strictCodes });
   if (withTemplates) await loadTemplates(tx, id, templates);
   return { id, application, ...catalog };
 }
@@ -113,7 +101,7 @@ async function loadTemplates(tx: Tx, app: number, templates: Map<string, Manifes
   }
 }
 
-/** A manifest has no empty texts: what says nothing is left out there. Over REST one may have been stored. */
+/** A manifest omits empty texts, which may have been stored over REST. */
 function worded(text: string | null): string | null {
   return text?.trim() === '' ? null : text;
 }
@@ -133,7 +121,7 @@ export function loadEverybody(tx: Tx, id: number): Promise<People> {
   return load(tx, id, { admins: { all: true }, assignments: { all: true }, overrides: { all: true } });
 }
 
-/** As much of the people as `planPeople` compares with. */
+/** The people that `planPeople` compares with. */
 export async function loadPeople(
   tx: Tx,
   id: number | null,
@@ -155,7 +143,7 @@ export async function loadPeople(
   });
 }
 
-/** Many people are not looked up one by one when they are most of those that there are: more rows than wanted do no harm. */
+/** Reads all rows instead of single people if those are most of the rows: extra rows are harmless. */
 async function cheaper(tx: Tx, id: number, table: Parameters<typeof countRows>[2], wanted: Wanted): Promise<Wanted> {
   if (!('emails' in wanted) || wanted.emails.length < PAGE) return wanted;
   return (await countRows(tx, id, table)) <= 5 * wanted.emails.length ? { all: true } : wanted;
@@ -168,14 +156,14 @@ export async function loadUsage(tx: Tx, id: number | null, { removed, retyped }:
   return await countOverrides(tx, id, [...retyped.keys()], removed.entities);
 }
 
-/** Those of the types that go of which there are notifications, or templates that stay. */
+/** The types to remove that have notifications, or templates that stay. */
 export async function loadUsedTypes(
   tx: Tx,
   id: number | null,
   removed: readonly string[],
   { prune, manifest }: { prune: boolean; manifest: Manifest },
 ): Promise<Set<string>> {
-  // Templates that such a plan keeps are those that it names, and it names none of a type that goes.
+  // Such a plan keeps the templates that it names, none of which belongs to a removed type.
   const templatesStay = !(prune && manifest.templates !== null);
   return id === null ? new Set() : await usedNotificationTypes(tx, id, removed, templatesStay);
 }
@@ -194,7 +182,7 @@ async function load(
   }
   for await (const page of readOverrides(tx, id, wanted.overrides)) {
     for (const { level, ...row } of page) {
-      const override = { ...row, granted: level !== Level.NONE, accessLevel: toAccessLevel(level) };
+      const override = { ...row, granted: level !== Level.NONE, accessLevel: LEVEL_NAMES[level] };
       overrides.set(overrideKey(override), override);
     }
   }

@@ -1,28 +1,35 @@
 /**
- * Manifests: a whole application as one text, applied in one transaction, and written out again. (docs/reference/command-line.md#manifests.)
+ * Manifests: a complete application as one text, applied in one transaction, and exported again. (docs/reference/command-line.md#manifests.)
  */
 
 import { superAdmin } from '../../administration/administer.ts';
+import { DryRun, type ImpactView, rehearse } from '../../administration/dry-run.ts';
+import { refuseChanged, refuseChangedForGood } from '../../administration/if-revision.ts';
+import { unknownApplication } from '../../administration/records.ts';
 import type { Clock } from '../../base/clock.ts';
 import { UsherError, unavailable } from '../../base/errors.ts';
 import { isApplicationCode } from '../../base/grammar.ts';
+import type { RevisionToken } from '../../engine/types.ts';
 import { lockApplication, tryClaim } from '../../persistence/catalog/manifest-read.ts';
 import type { Committed, Database, Outcome, Tx } from '../../persistence/database.ts';
 import { type Actor, recordApplied, recordRefused } from './audit.ts';
 import { carryOut, type Progress, scopesOf } from './carry.ts';
-import type { ManifestIssue } from './examine.ts';
-import { type ExportedManifest, toManifest, toYaml } from './export.ts';
-import { type Fault, type Manifest, ManifestFaults } from './format.ts';
+import type { ExportedManifest } from './export.ts';
+import { type Fault, ManifestFaults } from './faults.ts';
+import type { Manifest } from './format.ts';
 import { loadCatalog, loadEverybody } from './load.ts';
 import { parseManifest } from './parse.ts';
-import { isEmpty, makePlan, type Plan, type ShownPlan, showPlan } from './plan.ts';
+import { inOrder, type ManifestIssue, placed } from './places.ts';
+import { isEmpty, makePlan, type Plan, type PlanView, planView } from './plan.ts';
 import { checkTemplates, type TemplateChecker } from './templates.ts';
 
 export interface ApplyOptions {
   actor: Actor;
-  /** Plan only. */
+  /** Plan, carry it out, measure who gains and loses, and roll back. */
   dryRun?: boolean;
-  /** Remove what a present section does not name. */
+  /** Refuse with STALE when the application has changed since then. */
+  ifRevision?: RevisionToken | undefined;
+  /** Remove records that a present section does not name. */
   prune?: boolean;
   requestId?: string | null;
   onProgress?: Progress;
@@ -31,9 +38,11 @@ export interface ApplyOptions {
 }
 
 export interface Applied {
-  plan: ShownPlan;
-  /** The revision that the apply made, or the newest that it saw; undefined for a dry run. */
-  revision: string | undefined;
+  plan: PlanView;
+  /** The revision that the apply made, or the newest that it read. */
+  revision: string;
+  /** Set for dry runs. */
+  impact: ImpactView | null;
 }
 
 export interface Exported {
@@ -41,69 +50,85 @@ export interface Exported {
   yaml: string;
 }
 
+interface ManifestsParts {
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly templates: TemplateChecker;
+  /** The URL of the JSON Schema of manifests for editors; exports name it. */
+  readonly schemaUrl?: () => string | null;
+}
+
 const mayApply = superAdmin('apply a manifest');
 
-/** Applies wait for each other: on PGlite the second would not get its turn, and each holds a whole plan in memory. */
+/** Applies are serialized: on PGlite the second would not get a connection, and each holds a whole plan in memory. */
 const MAX_WAITING = 16;
-/** How long one waits for another instance that applies to the same application. */
+/** How long an apply waits for another instance that applies to the same application. */
 const CLAIM_MS = 60_000;
 
 export class Manifests {
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #templates: TemplateChecker;
+  readonly #schemaUrl: () => string | null;
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
-  constructor({ database, clock, templates }: { database: Database; clock: Clock; templates: TemplateChecker }) {
+  constructor({ database, clock, templates, schemaUrl = () => null }: ManifestsParts) {
     this.#database = database;
     this.#clock = clock;
     this.#templates = templates;
+    this.#schemaUrl = schemaUrl;
   }
 
   /**
-   * Plans what makes the application what `text` (YAML or JSON) says, and does it, in one transaction or not at all.
+   * Plans the changes that bring the application to the state in `text` (YAML or JSON), and carries them out in one transaction.
    * Rejects with every fault at once: `details.issues` with path, message, line and column; the reason is VALIDATION_FAILED, or
-   * the one that all of them share. FORBIDDEN or USER_INACTIVE when the actor is no SuperAdmin any more.
+   * the one that all of them share. FORBIDDEN or USER_INACTIVE when the actor is no longer a SuperAdmin.
    */
   async apply(text: string, options: ApplyOptions): Promise<Applied> {
     const { signal } = options;
-    const { manifest, issues } = await parseManifest(text, [], signal);
+    const { manifest, issues, places } = await parseManifest(text, signal);
     if (manifest === null) throw refusal(issues, []);
     try {
       return await this.#inTurn(async () => {
         signal?.throwIfAborted();
         const unfit = await checkTemplates(manifest, this.#templates, signal);
-        // Faults of the form: what the database has to say comes in the same answer.
+        // Faults of the form; those that need the database are reported with them.
         if (issues.length + unfit.length > 0) {
           throw new ManifestFaults([...unfit, ...(await this.#furtherFaults(manifest, options))]);
         }
-        return await (options.dryRun ? this.#plan(manifest, options) : this.#carryOut(manifest, options));
+        return await (options.dryRun ? this.#rehearse(manifest, options) : this.#carryOut(manifest, options));
       });
     } catch (error) {
       if (!(error instanceof ManifestFaults)) throw error;
-      throw refusal((await parseManifest(text, error.faults, signal)).issues, error.faults);
+      throw refusal(inOrder([...issues, ...placed(text, places, error.faults)]), error.faults);
     }
   }
 
-  /** The application as a manifest; NOT_FOUND when there is none. */
+  /** The application as a manifest; NOT_FOUND for an unknown one. */
   async export(code: string): Promise<Exported> {
-    const manifest = isApplicationCode(code) ? await this.#database.read((tx) => load(tx, code)) : null;
-    if (manifest === null) throw new UsherError('NOT_FOUND', `There is no application ${code}.`);
-    return { manifest, yaml: await toYaml(manifest) };
+    // Loaded with the first export, to keep starts fast.
+    const { toManifest, toYaml } = await import('./export.ts');
+    const loaded = isApplicationCode(code) ? await this.#database.read((tx) => load(tx, code)) : null;
+    if (loaded === null) throw unknownApplication(code);
+    const manifest = toManifest(...loaded);
+    return { manifest, yaml: await toYaml(manifest, this.#schemaUrl()) };
   }
 
-  async #plan(manifest: Manifest, { actor, prune = false }: ApplyOptions): Promise<Applied> {
-    const plan = await this.#database.read(async (tx) => {
-      const refused = await judge(tx, actor);
-      if (refused) throw refused;
-      return await makePlan(tx, manifest, prune);
+  async #rehearse(manifest: Manifest, options: ApplyOptions): Promise<Applied> {
+    const dryRun = new DryRun();
+    const concern = { apps: [manifest.application.code], people: null, overrides: true };
+    const { result, revision } = await rehearse<Plan>(this.#database, dryRun, {
+      judge: (tx) => judge(tx, options.actor),
+      reach: () => Promise.resolve({ concerns: [concern] }),
+      write: (tx) => this.#write(tx, manifest, options),
     });
-    return { plan: showPlan(plan, { dryRun: true, prune }), revision: undefined };
+    const plan = planView(result, { dryRun: true, prune: options.prune ?? false });
+    return { plan, revision, impact: dryRun.impact };
   }
 
   async #carryOut(manifest: Manifest, options: ApplyOptions): Promise<Applied> {
-    const { actor, prune = false, requestId = null, onProgress, signal } = options;
+    const { actor, prune = false, requestId = null, ifRevision } = options;
     const { code } = manifest.application;
     const committed: Committed<Plan | UsherError> = await this.#database.change(
       async (tx): Promise<Outcome<Plan | UsherError>> => {
@@ -112,20 +137,30 @@ export class Manifests {
           await recordRefused(tx, { actor, code, requestId });
           return { result: refused, scopes: [] };
         }
-        await this.#claim(tx, code, signal);
-        await lockApplication(tx, code);
-        const plan = await makePlan(tx, manifest, prune);
-        if (isEmpty(plan)) return { result: plan, scopes: [] };
-        await carryOut(tx, plan, (done, total) => {
-          signal?.throwIfAborted();
-          onProgress?.(done, total);
-        });
-        await recordApplied(tx, plan, { actor, code, requestId, prune });
-        return { result: plan, scopes: scopesOf(plan) };
+        const outcome = await this.#write(tx, manifest, options);
+        if (!isEmpty(outcome.result)) await recordApplied(tx, outcome.result, { actor, code, requestId, prune });
+        if (outcome.scopes.length > 0) await refuseChangedForGood(tx, ifRevision, { app: code });
+        return outcome;
       },
     );
     if (committed.result instanceof UsherError) throw committed.result;
-    return { plan: showPlan(committed.result, { dryRun: false, prune }), revision: committed.revision };
+    const plan = planView(committed.result, { dryRun: false, prune });
+    return { plan, revision: committed.revision, impact: null };
+  }
+
+  async #write(tx: Tx, manifest: Manifest, options: ApplyOptions): Promise<Outcome<Plan>> {
+    const { prune = false, onProgress, signal, ifRevision } = options;
+    const { code } = manifest.application;
+    await this.#claim(tx, code, signal);
+    await lockApplication(tx, code);
+    await refuseChanged(tx, ifRevision, { app: code });
+    const plan = await makePlan(tx, manifest, prune);
+    if (isEmpty(plan)) return { result: plan, scopes: [] };
+    await carryOut(tx, plan, (done, total) => {
+      signal?.throwIfAborted();
+      onProgress?.(done, total);
+    });
+    return { result: plan, scopes: scopesOf(plan) };
   }
 
   /** Waits for another instance without holding a lock that others wait for. */
@@ -167,15 +202,16 @@ export class Manifests {
   }
 }
 
-async function load(tx: Tx, code: string): Promise<ExportedManifest | null> {
+async function load(tx: Tx, code: string) {
   const { id, application, ...catalog } = await loadCatalog(tx, code, true);
-  if (id === null || application === null) return null;
-  return toManifest({ ...catalog, application }, await loadEverybody(tx, id));
+  return id === null || application === null
+    ? null
+    : ([{ ...catalog, application }, await loadEverybody(tx, id)] as const);
 }
 
 /**
- * Rules 1 and 2 on rows of this very transaction: a revoked SuperAdmin's next apply fails. Of a key the configuration says what
- * it may, and there is no row to look at.
+ * Rules 1 and 2 on rows of this transaction: the next apply of a revoked SuperAdmin fails. The rights of a key are in
+ * the configuration, so there is no row to check.
  */
 async function judge(tx: Tx, actor: Actor): Promise<UsherError | null> {
   return typeof actor === 'object' && 'email' in actor ? await mayApply(tx, actor.email) : null;
@@ -190,7 +226,7 @@ function refusal(issues: readonly ManifestIssue[], faults: readonly Fault[]): Us
   const details = shared === null ? {} : Object.assign({}, ...faults.map((fault) => fault.details ?? {}));
   return new UsherError(
     shared ?? 'VALIDATION_FAILED',
-    `${where}${first?.message ?? 'the manifest does not fit'}${more}`,
+    `${where}${first?.message ?? 'the manifest is invalid'}${more}`,
     {
       details: { ...details, issues },
     },

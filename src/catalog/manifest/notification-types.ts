@@ -1,23 +1,22 @@
-/** Notification types in the plan: what is wanted, what stays whatever the manifest says, what speaks against it. Pure. */
+/** Plans notification types: the changes, the types that always stay, and the faults. Pure. */
 
 import { PANEL_APP } from '../../administration/panel.ts';
-import type { Faults } from './fields.ts';
-import { byCode, type Manifest, type ManifestNotificationType } from './format.ts';
+import { FIXED_SWITCHES } from '../../base/channels.ts';
+import { byCodeUnit } from '../../base/order.ts';
+import type { Faults } from './faults.ts';
+import type { Manifest, ManifestNotificationType } from './format.ts';
 import { Steps } from './steps.ts';
 
 type Types = ReadonlyMap<string, ManifestNotificationType>;
 
 export interface NotificationTypePlan {
   steps: Steps<'notificationType'>;
-  /** Codes of the types that go. */
+  /** Codes of the types to remove. */
   removed: readonly string[];
 }
 
-/** What every application has (docs/reference/notifications.md#types): an application is made with it. */
+/** The type that every application is created with (docs/reference/notifications.md#types). */
 const GENERIC = 'generic';
-
-/** What a system type of the panel's own application always is (docs/reference/administration.md#the-systems-own-records). */
-const FIXED = ['emailEnabled', 'pushEnabled', 'userCanDisable', 'selfServiceEnabled'] as const;
 
 /** Compares. With prune what the section does not name goes, but for `generic` and system types: those stay. */
 export function planNotificationTypes(
@@ -38,7 +37,7 @@ export function planNotificationTypes(
   });
   const removed: string[] = [];
   if (prune && manifest.notificationTypes !== null) {
-    for (const type of [...current.values()].sort((a, b) => byCode(a.code, b.code))) {
+    for (const type of [...current.values()].sort((a, b) => byCodeUnit(a.code, b.code))) {
       if (named.has(type.code) || type.system || type.code === GENERIC) continue;
       if (manifest.spoiled.has(`notificationTypes:${type.code}`)) continue;
       steps.remove(type.code, type);
@@ -48,7 +47,7 @@ export function planNotificationTypes(
   return { steps, removed };
 }
 
-/** Only the seed makes system types: what a manifest says of that is what already is. */
+/** Only the seed creates system types: `system` in a manifest must match the stored type. */
 function checkSystem(
   before: ManifestNotificationType | null,
   { code, system }: ManifestNotificationType,
@@ -69,7 +68,7 @@ function checkFixed(
   faults: Faults,
 ): void {
   if (!before.system || application.code !== PANEL_APP) return;
-  for (const field of FIXED) {
+  for (const field of FIXED_SWITCHES) {
     if (before[field] === after[field]) continue;
     faults.add(['notificationTypes', at, field], `${field} of ${before.code} is ${before[field]} and stays so`, {
       code: 'SYSTEM_RECORD',
@@ -77,7 +76,7 @@ function checkFixed(
   }
 }
 
-/** No type goes that templates or notifications are of (docs/reference/errors.md#reasons: TYPE_IN_USE). */
+/** Refuses the removal of types with templates or notifications (docs/reference/errors.md#reasons: TYPE_IN_USE). */
 export function checkTypesInUse(used: ReadonlySet<string>, { removed }: NotificationTypePlan, faults: Faults): void {
   for (const code of removed) {
     if (!used.has(code)) continue;

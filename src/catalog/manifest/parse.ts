@@ -1,39 +1,35 @@
-/** Runs worker.ts: the manifest of a text, read beside the event loop. */
+/** Reads a manifest off the event loop, in worker.ts. */
 
 import { Worker } from 'node:worker_threads';
 import { UsherError } from '../../base/errors.ts';
-import { programBeside } from '../../base/worker-url.ts';
-import type { Examined, ManifestIssue } from './examine.ts';
-import type { Fault, Manifest, Section } from './format.ts';
-import type { Frame, Reply } from './worker.ts';
+import { workerUrl } from '../../base/worker-url.ts';
+import type { Examined } from './examine.ts';
+import type { Manifest, Section } from './format.ts';
+import type { Reply } from './worker.ts';
 
-/** Starting a thread takes longer than reading so many characters (but for what aliases can multiply). */
+/** Reading fewer characters than this is faster than starting a thread (unless aliases multiply values). */
 const SHORT = 8 * 1024;
-/** Enough for 32 MiB written like any manifest; what needs more is hostile. */
+/** Enough for any honest manifest of 32 MiB. */
 const LIMITS = { heapMb: 1024, ms: 120_000 } as const;
 
 /**
- * Reads `text`, and places `more` (faults found in the database) in it. Rejects with PAYLOAD_TOO_LARGE when it takes more
- * memory or time than any honest manifest, and with the signal's reason when that is aborted.
+ * Reads `text`. Rejects with PAYLOAD_TOO_LARGE when it takes more memory or time than an honest manifest, and with the
+ * signal's reason when that is aborted.
  */
-export async function parseManifest(
-  text: string,
-  more: readonly Fault[] = [],
-  signal?: AbortSignal,
-): Promise<Examined> {
+export async function parseManifest(text: string, signal?: AbortSignal): Promise<Examined> {
   signal?.throwIfAborted();
   if (text.length <= SHORT && !text.includes('*')) {
-    // YAML with the first manifest: a start, and most of what the service does, goes without.
+    // The YAML library is loaded with the first manifest: starts and most requests do not need it.
     const { examine } = await import('./examine.ts');
     signal?.throwIfAborted();
-    return examine(text, more);
+    return examine(text);
   }
-  return await parseInThread(text, more, signal);
+  return await parseInThread(text, signal);
 }
 
-async function parseInThread(text: string, more: readonly Fault[], signal: AbortSignal | undefined): Promise<Examined> {
-  const worker = new Worker(programBeside(import.meta.url, 'worker'), {
-    workerData: { text, more },
+async function parseInThread(text: string, signal: AbortSignal | undefined): Promise<Examined> {
+  const worker = new Worker(workerUrl(import.meta.url, 'worker'), {
+    workerData: text,
     resourceLimits: { maxOldGenerationSizeMb: LIMITS.heapMb },
     env: {},
     stdin: false,
@@ -47,14 +43,14 @@ async function parseInThread(text: string, more: readonly Fault[], signal: Abort
     if (reply.kind === 'end') resolve(collected.examined());
     else {
       collected.take(reply);
-      // The next slice in the next turn, so that a check can be answered between two.
+      // The next slice in the next turn of the event loop, so that checks can run between two.
       setImmediate(() => worker.postMessage('next'));
     }
   });
   worker.on('error', (error: Error & { code?: string }) => {
     reject(error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? tooMuch('takes too much memory to read') : error);
   });
-  worker.on('exit', () => reject(new Error('the reader of manifests ended before its answer')));
+  worker.on('exit', () => reject(new Error('the manifest reader exited before its answer')));
   try {
     return await promise;
   } finally {
@@ -68,39 +64,36 @@ function tooMuch(what: string): UsherError {
   return new UsherError('PAYLOAD_TOO_LARGE', `This manifest ${what}: split it into several, or send it as JSON.`);
 }
 
+/** Assembles the slices that the thread sends. */
 class Collected {
-  #frame: Frame | null = null;
-  #issues: ManifestIssue[] = [];
+  #frame: Extract<Reply, { kind: 'frame' }> | null = null;
   readonly #rows = new Map<Section, unknown[]>();
 
   take(reply: Exclude<Reply, { kind: 'end' }>): void {
     if (reply.kind === 'slice') this.#rows.get(reply.section)?.push(...reply.rows);
     else {
-      this.#frame = reply.frame;
-      this.#issues = [...reply.issues];
+      this.#frame = reply;
       for (const section of reply.frame?.present ?? []) this.#rows.set(section, []);
     }
   }
 
   examined(): Examined {
-    if (this.#frame === null) return { manifest: null, issues: this.#issues };
-    const { application, spoiled } = this.#frame;
-    // What the thread sent is what `readManifest` made: its types are lost on the way, not its values.
-    const section = <Name extends Section>(name: Name) => (this.#rows.get(name) ?? null) as Manifest[Name];
-    return {
-      issues: this.#issues,
-      manifest: {
-        application,
-        spoiled,
-        entities: section('entities'),
-        permissions: section('permissions'),
-        roles: section('roles'),
-        notificationTypes: section('notificationTypes'),
-        templates: section('templates'),
-        admins: section('admins'),
-        assignments: section('assignments'),
-        overrides: section('overrides'),
-      },
-    };
+    if (this.#frame === null) throw new Error('the manifest reader sent no frame');
+    const { frame, issues, places } = this.#frame;
+    if (frame === null) return { manifest: null, issues, places };
+    const { present: _, ...rest } = frame;
+    // The thread sends the result of `readManifest`; only its types are lost on the way.
+    return { manifest: { ...ABSENT, ...rest, ...Object.fromEntries(this.#rows) } as Manifest, issues, places };
   }
 }
+
+const ABSENT: Record<Section, null> = {
+  entities: null,
+  permissions: null,
+  roles: null,
+  notificationTypes: null,
+  templates: null,
+  admins: null,
+  assignments: null,
+  overrides: null,
+};

@@ -1,12 +1,13 @@
 /**
- * The plan's second half: admins, assignments and overrides, against the catalog that there will be. Pure, but for giving
- * way to others between a thousand records and the next.
+ * The plan's second half: admins, assignments and overrides, against the planned catalog. Pure, except that it yields to the
+ * event loop after every thousand records.
  */
 
+import { byCodeUnit } from '../../base/order.ts';
 import { PAGE, turn } from '../../persistence/catalog/manifest-read.ts';
 import { type CatalogPlan, type Given, levelsOf, noteUnknown } from './catalog.ts';
-import type { Faults } from './fields.ts';
-import { byCode, type Manifest, type ManifestOverride } from './format.ts';
+import type { Faults } from './faults.ts';
+import type { Manifest, ManifestOverride } from './format.ts';
 import {
   type Assignment,
   assignmentKey,
@@ -27,8 +28,8 @@ export interface PeoplePlan {
 }
 
 /**
- * `current` holds: of a section that is absent, what removed roles and permissions take along; of one that is present, the
- * rows of the people that it names, or with prune all of them. `usage` as the database counts it.
+ * `current` holds, for an absent section, the rows that removed roles and permissions delete; for a present one, the
+ * rows of the people that it names, or with prune all rows. `usage` as counted by the database.
  */
 export async function planPeople(
   current: People,
@@ -62,7 +63,7 @@ function planAdmins({ admins }: People, { manifest, prune }: Given): Steps<'admi
     steps.want(email, admins.has(email) ? { email } : null, { email });
   }
   if (prune && manifest.admins !== null) {
-    for (const email of [...admins].sort(byCode)) if (!named.has(email)) steps.remove(email, { email });
+    for (const email of [...admins].sort(byCodeUnit)) if (!named.has(email)) steps.remove(email, { email });
   }
   return steps;
 }
@@ -124,10 +125,10 @@ function removeRest<K extends 'assignment' | 'override', T extends Assignment | 
   goes: (record: T) => boolean,
 ): void {
   const rest = [...current].filter(([key, record]) => !named.has(key) && goes(record));
-  for (const [key, record] of rest.sort(([a], [b]) => byCode(a, b))) steps.remove(key, record);
+  for (const [key, record] of rest.sort(([a], [b]) => byCodeUnit(a, b))) steps.remove(key, record);
 }
 
-/** The override with its level, or null with the fault noted. What stands unchanged in the database is never refused. */
+/** The override with its level, or null with the fault noted. An override that is stored unchanged is never refused. */
 function resolve(
   override: ManifestOverride,
   before: Override | null,
@@ -163,14 +164,14 @@ function resolve(
   const { resourceType } = override;
   const listed = target.entities.size === 0 || target.entities.has(resourceType);
   if (!listed && !manifest.spoiled.has(`entities:${resourceType}`)) {
-    faults.add([...path, 'resourceType'], `${resourceType} is no entity of ${manifest.application.code}`, {
+    faults.add([...path, 'resourceType'], `${resourceType} is not an entity of ${manifest.application.code}`, {
       code: 'UNKNOWN_RESOURCE_TYPE',
     });
   }
   return faults.list.length === known ? after : null;
 }
 
-/** Nothing that is referred to before and after may change its type or go (docs/reference/errors.md#reasons: TYPE_IN_USE, ENTITY_IN_USE). */
+/** A permission or entity with references before and after must keep its type and stay (docs/reference/errors.md#reasons: TYPE_IN_USE, ENTITY_IN_USE). */
 function checkUse(
   overrides: Steps<'override'>,
   usage: Usage,

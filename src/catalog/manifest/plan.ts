@@ -1,9 +1,9 @@
-/** The whole plan: made from what the database holds and what a manifest says, and shown to whoever asked. */
+/** The plan: computed from the database and a manifest, and returned to the caller. */
 
 import type { Tx } from '../../persistence/database.ts';
 import { type CatalogPlan, type Given, planCatalog } from './catalog.ts';
-import { Faults } from './fields.ts';
-import { type Manifest, ManifestFaults } from './format.ts';
+import { Faults, ManifestFaults } from './faults.ts';
+import type { Manifest } from './format.ts';
 import { loadCatalog, loadLanguages, loadPeople, loadUsage, loadUsedTypes } from './load.ts';
 import { checkTypesInUse, type NotificationTypePlan, planNotificationTypes } from './notification-types.ts';
 import { type PeoplePlan, planPeople } from './people.ts';
@@ -18,20 +18,20 @@ export interface Plan {
   summary: Summary;
 }
 
-/** What the endpoint answers (docs/reference/command-line.md#manifests), with what was asked and what a removal of assignments amounts to. */
-export interface ShownPlan {
+/** The answer of the endpoint (docs/reference/command-line.md#manifests), with its parameters and the number of ended assignments. */
+export interface PlanView {
   application: string;
   dryRun: boolean;
   prune: boolean;
   summary: Summary;
-  /** How many of the removals end a role that a person holds. */
+  /** The number of removals that end a role that a person holds. */
   assignmentsEnded: number;
-  /** In the order of the kinds; within one as the manifest lists them, removals last. What is kept is only counted. */
+  /** In the order of the kinds; within a kind in the order of the manifest, removals last. Kept records are only counted. */
   changes: readonly Change[];
 }
 
 /**
- * Compares the manifest with the rows that `tx` shows. Throws ManifestFaults with everything that speaks against it.
+ * Compares the manifest with the rows that `tx` reads. Throws ManifestFaults with every fault.
  * To carry it out, the application must have been locked before.
  */
 export async function makePlan(tx: Tx, manifest: Manifest, prune: boolean): Promise<Plan> {
@@ -96,12 +96,12 @@ export function stepsOf(plan: Plan): Step[] {
   return KINDS.flatMap((kind): readonly Step[] => plan.steps[kind]);
 }
 
-/** Whether there is nothing to do. */
+/** Whether the plan changes nothing. */
 export function isEmpty({ summary }: Plan): boolean {
   return summary.create + summary.change + summary.remove === 0;
 }
 
-export function showPlan(plan: Plan, { dryRun, prune }: { dryRun: boolean; prune: boolean }): ShownPlan {
+export function planView(plan: Plan, { dryRun, prune }: { dryRun: boolean; prune: boolean }): PlanView {
   return {
     application: plan.code,
     dryRun,

@@ -1,210 +1,264 @@
 /**
- * A manifest's text as plain values, and back from a path to its line and column.
- * YAML 1.2 without tags of its own, bounded in nesting and in what aliases may multiply; JSON is read the same way, so
- * that both know positions and refuse a key given twice.
+ * A manifest's text as plain values, and back from a path to its line and column. YAML 1.2 without tags of its own, bounded in
+ * nesting and in what aliases may multiply. JSON is read the same way, so that both know positions and refuse a key given
+ * twice.
  */
 
 import {
-  type Alias,
-  type Document,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  parseDocument,
-  type Scalar,
-} from 'yaml';
+  boolCoreTag,
+  EVENT_ID,
+  type Event,
+  floatCoreTag,
+  getScalarValue,
+  intCoreTag,
+  NOT_RESOLVED,
+  nullCoreTag,
+  parseEvents,
+  SCALAR_STYLE,
+  type ScalarEvent,
+  strTag,
+  YAMLException,
+} from 'js-yaml';
 import { LIMITS } from '../../base/grammar.ts';
-import type { Fault, Path, Plain, PlainMap } from './format.ts';
-import { locateQuickly, readQuickly } from './quick.ts';
+import type { Fault, Path, Plain } from './faults.ts';
+import { type Places, PlacesBuilder } from './places.ts';
 
-export interface Position {
-  line: number;
-  column: number;
-}
+/** A fault of the text itself, without a path. */
+export type SourceFault = Fault & { offset: number };
 
 export interface Source {
-  /** Undefined when the text could not be read at all. */
+  /** Undefined when the text could not be read or must not be trusted. */
   value: Plain | undefined;
-  /** What is wrong with the text as YAML. */
-  faults: readonly (Fault & { position: Position })[];
-  /** The position of what stands at each path, or of the nearest thing above it that is there. */
-  locate(paths: readonly Path[]): Position[];
+  faults: readonly SourceFault[];
+  /** The positions of all values. */
+  places: Places;
 }
 
-/** Values that aliases may add, over all. An honest manifest shares a few lists; a hostile one multiplies. */
+/** Values that aliases may add in total. An honest manifest shares a few lists; a hostile one multiplies them. */
 const ALIASED_VALUES = 100_000;
+const TOO_DEEP = `is nested deeper than ${LIMITS.jsonNesting} levels`;
 
-/** Reads a text. Never throws for what the text holds. */
+/** Reads a text. Never throws for its content. */
 export function readSource(text: string): Source {
-  const value = readQuickly(text);
-  if (value === undefined) return readThoroughly(text);
-  return {
-    value,
-    faults: [],
-    locate: (paths) => {
-      const position = positionsIn(text);
-      return locateQuickly(text, paths).map(position);
-    },
-  };
-}
-
-/** From an offset to its line and column. */
-function positionsIn(text: string): (offset: number) => Position {
-  const starts = [0];
-  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
-  return (offset) => {
-    let low = 0;
-    for (let high = starts.length; high - low > 1; ) {
-      const middle = (low + high) >> 1;
-      if ((starts[middle] ?? 0) <= offset) low = middle;
-      else high = middle;
-    }
-    return { line: low + 1, column: offset - (starts[low] ?? 0) + 1 };
-  };
-}
-
-/** The same with the YAML library alone. */
-export function readThoroughly(text: string): Source {
-  const lines = new LineCounter();
-  const position = (offset: number): Position => {
-    const { line, col } = lines.linePos(offset);
-    return { line: Math.max(line, 1), column: Math.max(col, 1) };
-  };
-  let document: Document.Parsed;
+  const failed = (message: string, offset: number): Source => ({
+    value: undefined,
+    faults: [{ path: [], message, offset }],
+    places: new PlacesBuilder().build(),
+  });
   try {
-    document = parseDocument(text, {
-      lineCounter: lines,
-      prettyErrors: false,
-      version: '1.2',
-      schema: 'core',
-      resolveKnownTags: false,
-      merge: false,
-      stringKeys: true,
-      // Checked below with a set: the library compares each key with every other.
-      uniqueKeys: false,
-      // `silent` would pass over a second document.
-      logLevel: 'error',
-    });
+    return new Reader(text, parseEvents(text, { maxDepth: LIMITS.jsonNesting })).source();
   } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    const fault = { path: [], message: `is nested deeper than ${LIMITS.jsonNesting} levels`, position: position(0) };
-    return { value: undefined, faults: [fault], locate: (paths) => paths.map(() => position(0)) };
+    if (error instanceof Refused) return failed(error.message, error.offset);
+    if (!(error instanceof YAMLException)) throw error;
+    const tooDeep = error.reason.startsWith('nesting exceeded');
+    return failed(tooDeep ? TOO_DEEP : `is not YAML: ${error.reason}`, error.mark?.position ?? 0);
   }
-  const problems = [...document.errors, ...document.warnings].map((problem) => ({
-    path: [],
-    message: sentence(problem.message),
-    position: position(problem.pos[0]),
-  }));
-  const version = document.directives.yaml;
-  if (version.explicit && version.version !== '1.2') {
-    problems.push({ path: [], message: 'is read as YAML 1.2; leave the %YAML directive out', position: position(0) });
-  }
-  const reader = new Reader(position);
-  const value = problems.length === 0 && document.contents ? reader.read(document.contents, [], 0) : null;
-  return {
-    value: problems.length > 0 || reader.tooMuch ? undefined : value,
-    faults: [...problems, ...reader.faults],
-    locate: (paths) => paths.map((path) => position(offsetOf(document, path, reader.targets))),
-  };
 }
 
+/** A fault that ends the reading: none of the text can be trusted. */
+class Refused extends Error {
+  readonly offset: number;
+  constructor(message: string, offset: number) {
+    super(message);
+    this.offset = offset;
+  }
+}
+
+/** Tags that agree with the plain value. Every other tag is refused. */
+const TAGS = new Map(
+  [strTag, nullCoreTag, boolCoreTag, intCoreTag, floatCoreTag].map((tag) => [
+    tag.tagName.replace('tag:yaml.org,2002:', '!!'),
+    tag,
+  ]),
+);
+/** The types of a plain scalar other than text. */
+const IMPLICIT = [nullCoreTag, boolCoreTag, intCoreTag, floatCoreTag].map((tag) => ({
+  tag,
+  first: tag.implicitFirstChars ?? [],
+}));
+
+/** What may stand before the dash of an item on its line. */
+const BEFORE_DASH = /^[ -]*$/;
+
+/** Builds values and places from the events of a text. */
 class Reader {
-  readonly faults: (Fault & { position: Position })[] = [];
-  /** Set when reading was given up, so that no value may be trusted. */
-  tooMuch = false;
-  /** What each alias stands for. The library's own look-up walks the whole document each time. */
-  readonly targets = new Map<Alias, Node>();
-  readonly #anchors = new Map<string, Node>();
-  readonly #position: (offset: number) => Position;
+  readonly #text: string;
+  readonly #events: readonly Event[];
+  readonly #faults: SourceFault[] = [];
+  readonly #places = new PlacesBuilder();
+  /** The event where the node of an anchor begins. */
+  readonly #anchors = new Map<string, number>();
+  #at = 0;
+  /** The offset of the last node: the approximate place of values without one of their own. */
+  #near = 0;
+  /** The next dash of an item, as far as one was looked for; the length of the text where there is none. */
+  #dash = -1;
   #aliasDepth = 0;
   #aliased = 0;
 
-  constructor(position: (offset: number) => Position) {
-    this.#position = position;
+  constructor(text: string, events: readonly Event[]) {
+    this.#text = text;
+    this.#events = events;
   }
 
-  read(node: Node, path: Path, depth: number): Plain {
-    if (this.tooMuch) return null;
-    if (this.#aliasDepth > 0 && ++this.#aliased > ALIASED_VALUES) return this.#giveUp(node, 'has too many aliases');
-    if (depth > LIMITS.jsonNesting) return this.#giveUp(node, `is nested deeper than ${LIMITS.jsonNesting} levels`);
-    if (isAlias(node)) {
-      const target = this.targets.get(node) ?? this.#anchors.get(node.source);
-      if (!target) return this.#giveUp(node, `the anchor *${node.source} is not defined before this line`);
-      this.targets.set(node, target);
-      this.#aliasDepth++;
-      const value = this.read(target, path, depth + 1);
-      this.#aliasDepth--;
-      return value;
+  source(): Source {
+    const value = this.#document();
+    return { value, faults: this.#faults, places: this.#places.build() };
+  }
+
+  #document(): Plain {
+    const first = this.#events[this.#at++];
+    if (first?.type !== EVENT_ID.DOCUMENT) return null;
+    if (first.directives.some((directive) => directive.kind === 'yaml' && directive.version !== '1.2')) {
+      throw new Refused('is read as YAML 1.2; remove the %YAML directive', 0);
     }
-    if (node.anchor && this.#aliasDepth === 0) this.#anchors.set(node.anchor, node);
-    if (isSeq<Node>(node)) return node.items.map((item, at) => this.read(item, [...path, at], depth + 1));
-    if (isMap<Scalar<string>, Node | null>(node)) return this.#readMap(node.items, path, depth);
-    return isScalar(node) ? this.#readScalar(node, path) : null;
+    this.#places.root(this.#startOf(this.#at));
+    const value = this.#read([], 0);
+    const end = this.#near;
+    if (this.#events.length > this.#at + 1) {
+      throw new Refused('source contains multiple documents: a manifest is one', this.#text.indexOf('\n---', end) + 1);
+    }
+    return value;
   }
 
-  #readMap(items: readonly { key: Scalar<string>; value: Node | null }[], path: Path, depth: number): PlainMap {
+  #read(path: Path, depth: number): Plain {
+    const event = this.#events[this.#at];
+    const start = this.#startOf(this.#at);
+    this.#near = start;
+    if (event === undefined) return null;
+    if (this.#aliasDepth > 0 && ++this.#aliased > ALIASED_VALUES) throw new Refused('has too many aliases', start);
+    if (depth > LIMITS.jsonNesting) throw new Refused(TOO_DEEP, start);
+    if (event.type === EVENT_ID.ALIAS) return this.#readAlias(event, path, depth);
+    if (event.type === EVENT_ID.DOCUMENT || event.type === EVENT_ID.POP) return null;
+    if (event.anchorStart >= 0 && this.#aliasDepth === 0) {
+      this.#anchors.set(this.#text.slice(event.anchorStart, event.anchorEnd), this.#at);
+    }
+    this.#at++;
+    if (event.type === EVENT_ID.SCALAR) {
+      this.#near = Math.max(start, event.valueEnd);
+      return this.#readScalar(event, path, start);
+    }
+    const tag = this.#tagOf(event);
+    if (event.type === EVENT_ID.SEQUENCE) {
+      if (tag !== null && tag !== '!!seq') throw this.#unresolved(event.tagStart, tag);
+      return this.#readList(path, depth);
+    }
+    if (tag !== null && tag !== '!!map') throw this.#unresolved(event.tagStart, tag);
+    return this.#readMap(path, depth);
+  }
+
+  #readAlias({ anchorStart, anchorEnd }: { anchorStart: number; anchorEnd: number }, path: Path, depth: number): Plain {
+    const name = this.#text.slice(anchorStart, anchorEnd);
+    const target = this.#anchors.get(name);
+    if (target === undefined) {
+      throw new Refused(`the anchor *${name} is not defined before this line`, anchorStart - 1);
+    }
+    const after = this.#at + 1;
+    this.#at = target;
+    this.#aliasDepth++;
+    const value = this.#read(path, depth + 1);
+    this.#aliasDepth--;
+    this.#at = after;
+    return value;
+  }
+
+  #readList(path: Path, depth: number): Plain[] {
+    const items: Plain[] = [];
+    while (!this.#isEnd()) {
+      const entry = this.#places.enter(this.#startOf(this.#at));
+      items.push(this.#read([...path, items.length], depth + 1));
+      this.#places.leave(entry);
+    }
+    this.#at++;
+    return items;
+  }
+
+  #readMap(path: Path, depth: number): Plain {
     const map: Record<string, Plain> = Object.create(null);
-    for (const { key, value } of items) {
-      const name = String(key.value);
-      if (name in map) this.#fault(key, [...path, name], 'is given twice');
-      map[name] = value === null ? null : this.read(value, [...path, name], depth + 1);
+    while (!this.#isEnd()) {
+      const offset = this.#startOf(this.#at);
+      const key = this.#events[this.#at++];
+      if (key?.type !== EVENT_ID.SCALAR) throw new Refused('has a key that is not text', offset);
+      const name = getScalarValue(this.#text, key);
+      if (name in map) this.#faults.push({ path: [...path, name], message: 'is given twice', offset });
+      const entry = this.#places.enter(offset, name);
+      map[name] = this.#read([...path, name], depth + 1);
+      this.#places.leave(entry);
     }
+    this.#at++;
     return map;
   }
 
-  #readScalar(node: Scalar, path: Path): Plain {
-    const { value } = node;
-    if (typeof value === 'number' && (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER)) {
-      this.#fault(node, path, 'is a number that cannot be kept exactly; put it in quotes');
-      return null;
-    }
-    if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
+  #readScalar(event: ScalarEvent, path: Path, offset: number): Plain {
+    const source = getScalarValue(this.#text, event);
+    const value = this.#valueOf(event, source);
+    if (typeof value !== 'number' || (Number.isFinite(value) && Math.abs(value) <= Number.MAX_SAFE_INTEGER))
+      return value;
+    this.#faults.push({ path, message: 'is a number that cannot be kept exactly; put it in quotes', offset });
+    return null;
+  }
+
+  #valueOf(event: ScalarEvent, source: string): string | number | boolean | null {
+    const name = this.#tagOf(event);
+    if (name !== null) {
+      const tag = TAGS.get(name);
+      const value = tag?.resolve(source, true, tag.tagName) ?? NOT_RESOLVED;
+      if (tag === nullCoreTag && source === '') return null;
+      if (value === NOT_RESOLVED) throw this.#unresolved(event.tagStart, name);
       return value;
     }
-    this.#fault(node, path, 'is neither text, number, boolean nor null');
-    return null;
+    if (event.style !== SCALAR_STYLE.PLAIN) return source;
+    for (const { tag, first } of IMPLICIT) {
+      const value = first.includes(source.charAt(0)) ? tag.resolve(source, false, tag.tagName) : NOT_RESOLVED;
+      if (value !== NOT_RESOLVED) return value;
+    }
+    return source;
   }
 
-  #fault(node: Node, path: Path, message: string): void {
-    this.faults.push({ path, message, position: this.#position(node.range?.[0] ?? 0) });
+  #tagOf({ tagStart, tagEnd }: { tagStart: number; tagEnd: number }): string | null {
+    return tagStart < 0 ? null : this.#text.slice(tagStart, tagEnd);
   }
 
-  #giveUp(node: Node, message: string): null {
-    this.#fault(node, [], message);
-    this.tooMuch = true;
-    return null;
+  #unresolved(offset: number, tag: string): Refused {
+    return new Refused(`unresolved tag: ${tag}`, offset);
+  }
+
+  #isEnd(): boolean {
+    const event = this.#events[this.#at];
+    return event === undefined || event.type === EVENT_ID.POP;
+  }
+
+  /** An empty item has no place of its own; its dash has, the first one after the last node. */
+  #nextDash(): number {
+    // Searched for once: a text may hold as many empty values as it has lines.
+    if (this.#dash < this.#near) this.#dash = findDash(this.#text, this.#near);
+    return this.#dash < this.#text.length ? this.#dash : this.#near;
+  }
+
+  #startOf(at: number): number {
+    const event = this.#events[at];
+    switch (event?.type) {
+      case EVENT_ID.ALIAS:
+        return event.anchorStart - 1;
+      case EVENT_ID.SCALAR: {
+        const quoted = event.style === SCALAR_STYLE.SINGLE_QUOTED || event.style === SCALAR_STYLE.DOUBLE_QUOTED;
+        return event.valueStart < 0 ? this.#nextDash() : event.valueStart - (quoted ? 1 : 0);
+      }
+      case EVENT_ID.SEQUENCE:
+      case EVENT_ID.MAPPING:
+        return event.start;
+      default:
+        return this.#near;
+    }
   }
 }
 
-/** Where the node at `path` starts; for a key that is there, the key. */
-function offsetOf(document: Document.Parsed, path: Path, targets: ReadonlyMap<Alias, Node>): number {
-  let node: unknown = document.contents;
-  let offset = startOf(node) ?? 0;
-  for (const step of path) {
-    if (isAlias(node)) node = targets.get(node);
-    if (isMap<Scalar<string>, Node | null>(node)) {
-      const pair = node.items.findLast(({ key }) => key.value === step);
-      if (pair === undefined) break;
-      offset = startOf(pair.key) ?? offset;
-      node = pair.value;
-    } else if (isSeq<Node>(node) && typeof step === 'number') {
-      node = node.items[step];
-      offset = startOf(node) ?? offset;
-    } else break;
+/** The first dash of an item at or behind `from`, or the length of the text. Each line is looked at once. */
+function findDash(text: string, from: number): number {
+  for (let at = text.indexOf('-', from); at >= 0; ) {
+    if (BEFORE_DASH.test(text.slice(text.lastIndexOf('\n', at - 1) + 1, at))) return at;
+    const end = text.indexOf('\n', at);
+    at = end < 0 ? -1 : text.indexOf('-', end);
   }
-  return offset;
-}
-
-function startOf(node: unknown): number | undefined {
-  const range = (node as Node | undefined | null)?.range;
-  return range ? range[0] : undefined;
-}
-
-/** The library's messages as ours: no full stop at the end, the first letter small, no second line. */
-function sentence(message: string): string {
-  const line = (message.split('\n')[0] ?? message).replace(/[.:]\s*$/, '');
-  return line.charAt(0).toLowerCase() + line.slice(1);
+  return text.length;
 }

@@ -1,4 +1,4 @@
-/** The steps of a plan: what is made, changed and taken away, and how many things are already so. */
+/** The steps of a plan: creations, changes and removals, and the number of records that are kept. */
 
 import { types } from 'node:util';
 import type {
@@ -11,7 +11,7 @@ import type {
 } from './format.ts';
 import type { Assignment, Override } from './state.ts';
 
-/** The kinds in the order in which they are shown. */
+/** The kinds in display order. */
 export const KINDS = [
   'application',
   'entity',
@@ -39,7 +39,7 @@ export interface RecordOf {
 
 export type Action = 'create' | 'change' | 'remove';
 
-/** One thing to do. `before` is null for what is made, `after` for what goes. */
+/** One step. `before` is null for a creation, `after` for a removal. */
 export type StepOf<K extends Kind> = {
   kind: K;
   action: Action;
@@ -56,7 +56,7 @@ export interface Summary {
   keep: number;
 }
 
-/** A step as answers and audit records show it (docs/reference/command-line.md#manifests). */
+/** A step in answers and audit records (docs/reference/command-line.md#manifests). */
 export interface Change {
   action: Action;
   kind: Kind;
@@ -65,10 +65,10 @@ export interface Change {
   after?: Record<string, unknown>;
 }
 
-/** Collects the steps of one kind by comparing what is with what is wanted. */
+/** Collects the steps of one kind by comparing stored records with planned ones. */
 export class Steps<K extends Kind> {
   readonly list: StepOf<K>[] = [];
-  /** Things that are wanted and already so. */
+  /** The number of planned records that are already stored so. */
   keep = 0;
   readonly #kind: K;
 
@@ -76,7 +76,7 @@ export class Steps<K extends Kind> {
     this.#kind = kind;
   }
 
-  /** `before` null: there is none yet. */
+  /** `before` is null for a record to create. */
   want(key: string, before: RecordOf[K] | null, after: RecordOf[K]): void {
     if (before === null) this.list.push({ kind: this.#kind, action: 'create', key, before, after });
     else if (same(before, after)) this.keep++;

@@ -1,28 +1,30 @@
-/** Templates in the plan: what is wanted, what goes, what speaks against it; and whether they are Liquid. */
+/** Plans templates: the changes, the removals and the faults, including Liquid syntax. */
 
+import type { TemplatePart } from '../../base/channels.ts';
+import { byCodeUnit } from '../../base/order.ts';
 import { noteUnknown } from './catalog.ts';
-import { Faults } from './fields.ts';
-import { byCode, type Fault, type Manifest, type ManifestTemplate } from './format.ts';
+import { type Fault, Faults } from './faults.ts';
+import type { Manifest, ManifestTemplate } from './format.ts';
 import { Steps } from './steps.ts';
 
 /** What of a template is checked. */
-export type TemplateParts = Pick<ManifestTemplate, 'subject' | 'html' | 'text' | 'pushTitle' | 'pushBody' | 'url'>;
+export type TemplateParts = Pick<ManifestTemplate, TemplatePart>;
 
-/** Who knows what a template may hold: the room of manifests does not know how one is rendered. */
+/** Checks template parts; an interface, so that manifests do not depend on rendering. */
 export interface TemplateChecker {
-  /** What does not parse or may not be stored, by part; empty when all is well. Rejects with UNAVAILABLE. */
+  /** Faults by part: syntax errors and text that cannot be stored. Rejects with UNAVAILABLE. */
   faultsOf(parts: TemplateParts, app: string): Promise<readonly { path: string; message: string }[]>;
 }
 
-/** What makes a template one. No part can hold a slash. */
+/** The key of a template. No part can contain a slash. */
 export function templateKey({ type, key, locale }: Pick<ManifestTemplate, 'type' | 'key' | 'locale'>): string {
   return `${type}/${key}/${locale}`;
 }
 
-/** Templates that are looked at together: each takes a place in the renderer's queue. */
+/** Templates that are checked at once: each takes a place in the renderer's queue. */
 const TOGETHER = 8;
 
-/** Every fault of the manifest's templates themselves, at its place. Asks nothing of the database, and runs in no transaction. */
+/** Every fault of the manifest's templates themselves, at its place. Needs no database and no transaction. */
 export async function checkTemplates(
   { application, templates }: Manifest,
   checker: TemplateChecker,
@@ -44,27 +46,27 @@ export async function checkTemplates(
   return found;
 }
 
-/** The codes of the notification types that there will be. `generic` is never missing. */
+/** The codes of the planned notification types. `generic` is always one. */
 function typesToBe(current: ReadonlySet<string>, manifest: Manifest, removed: readonly string[]): Map<string, true> {
   const named = (manifest.notificationTypes ?? []).flatMap((type) => (type === null ? [] : [type.code]));
   const gone = new Set(removed);
   return new Map(['generic', ...current, ...named].filter((code) => !gone.has(code)).map((code) => [code, true]));
 }
 
-export interface TemplateGround {
+interface TemplateContext {
   manifest: Manifest;
   prune: boolean;
   /** The language registry. */
   languages: ReadonlySet<string>;
-  /** The notification types that there are, and those of them that go. */
+  /** The stored notification types, and those to remove. */
   types: ReadonlySet<string>;
   removedTypes: readonly string[];
 }
 
-/** Compares. With prune what a present section does not name goes; without the section nothing is looked at. */
+/** Compares. With prune, templates that a present section does not name are removed; an absent section changes nothing. */
 export function planTemplates(
   current: ReadonlyMap<string, ManifestTemplate>,
-  { manifest, prune, languages, types, removedTypes }: TemplateGround,
+  { manifest, prune, languages, types, removedTypes }: TemplateContext,
   faults: Faults,
 ): Steps<'template'> {
   const steps = new Steps('template');
@@ -81,7 +83,7 @@ export function planTemplates(
     steps.want(key, current.get(key) ?? null, template);
   });
   if (!prune) return steps;
-  for (const [key, template] of [...current].sort(([a], [b]) => byCode(a, b))) {
+  for (const [key, template] of [...current].sort(([a], [b]) => byCodeUnit(a, b))) {
     if (!named.has(key)) steps.remove(key, template);
   }
   return steps;

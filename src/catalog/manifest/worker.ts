@@ -1,36 +1,32 @@
 /**
- * Reads a manifest in a thread of its own: YAML of megabytes takes seconds, in which no check would be answered, and a hostile
- * one can take more memory than there is; a thread can be killed. The manifest goes back in slices, each when it is asked
- * for, since taking over a big value holds the loop as well.
+ * Reads a manifest in a thread of its own: YAML of megabytes takes seconds, which would delay checks, and a hostile
+ * one can exhaust memory; a thread can be killed. The manifest is posted back in slices, each on request,
+ * because receiving a big value blocks the event loop too.
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { examine, type ManifestIssue } from './examine.ts';
-import { type Fault, type Manifest, SECTIONS, type Section } from './format.ts';
+import { type Examined, examine } from './examine.ts';
+import type { Manifest, Section } from './format.ts';
+import { buffersOf } from './places.ts';
+import { SECTION_NAMES } from './schema.ts';
 
-/** What the thread is started with. */
-export interface Job {
-  text: string;
-  more: readonly Fault[];
-}
-
-/** A manifest whose sections come later: true for those that are present. */
+/** A manifest whose sections are sent later; `present` lists them. */
 export type Frame = Omit<Manifest, Section> & { present: readonly Section[] };
 
 export type Reply =
-  | { kind: 'frame'; frame: Frame | null; issues: readonly ManifestIssue[] }
+  | ({ kind: 'frame'; frame: Frame | null } & Omit<Examined, 'manifest'>)
   | { kind: 'slice'; section: Section; rows: readonly unknown[] }
   | { kind: 'end' };
 
 const SLICE = 1000;
 
-function* replies({ text, more }: Job): Generator<Reply> {
-  const { manifest, issues } = examine(text, more);
-  if (manifest === null) yield { kind: 'frame', frame: null, issues };
+function* replies(text: string): Generator<Reply> {
+  const { manifest, ...rest } = examine(text);
+  if (manifest === null) yield { kind: 'frame', frame: null, ...rest };
   else {
     const { application, spoiled } = manifest;
-    const present = SECTIONS.filter((section) => manifest[section] !== null);
-    yield { kind: 'frame', frame: { application, spoiled, present }, issues };
+    const present = SECTION_NAMES.filter((section) => manifest[section] !== null);
+    yield { kind: 'frame', frame: { application, spoiled, present }, ...rest };
     for (const section of present) {
       const rows: readonly unknown[] = manifest[section] ?? [];
       for (let at = 0; at < rows.length; at += SLICE)
@@ -40,10 +36,10 @@ function* replies({ text, more }: Job): Generator<Reply> {
   yield { kind: 'end' };
 }
 
-const replying = replies(workerData as Job);
+const replying = replies(workerData as string);
 const next = (): void => {
   const { value, done } = replying.next();
-  if (!done) parentPort?.postMessage(value);
+  if (!done) parentPort?.postMessage(value, value.kind === 'frame' ? buffersOf(value.places) : []);
 };
 parentPort?.on('message', next);
 next();
