@@ -3,7 +3,7 @@
 import type { Claimed } from '../persistence/delivery/claims.ts';
 import type { PushTarget } from '../persistence/delivery/push-subscriptions.ts';
 import type { Settlement } from '../persistence/delivery/settle.ts';
-import type { Held } from './hand.ts';
+import type { Held } from './in-flight.ts';
 
 /** What is to be written about an attempt. */
 export interface Attempt extends Settlement {
@@ -17,10 +17,6 @@ export interface Attempt extends Settlement {
 export interface Channel {
   /** Rejects only where something is wrong on our side. After `signal` it comes to an end soon. */
   attempt(claimed: Held, signal: AbortSignal): Promise<Attempt>;
-  /** To be awaited before the first attempts. */
-  prepare(): Promise<unknown>;
-  /** Ends what it keeps for attempts to come. */
-  close?(): Promise<void>;
 }
 
 /** What was read when a delivery was claimed counts as present for so many milliseconds: then the next of its claim need not ask. */

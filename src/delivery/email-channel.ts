@@ -5,12 +5,11 @@ import type { Logger } from '../base/telemetry.ts';
 import type { Claimed } from '../persistence/delivery/claims.ts';
 import { type Attempt, type Channel, FRESH_MS, failed, postponed } from './attempt.ts';
 import { nextAttemptIn } from './backoff.ts';
-import type { Held } from './hand.ts';
-import type { Holds } from './holds.ts';
+import type { EmailContent, UnsubscribeTarget } from './channels.ts';
+import type { CircuitBreaker } from './circuit-breaker.ts';
+import type { Held } from './in-flight.ts';
 import type { Mailer } from './mail.ts';
 import type { MailMessage, MailOutcome, MailSender } from './message.ts';
-import { prepareNodemailer } from './packages.ts';
-import type { EmailContent, UnsubscribeTarget } from './queue.ts';
 
 export interface EmailChannelParts {
   mailer: Pick<Mailer, 'send'>;
@@ -19,7 +18,7 @@ export interface EmailChannelParts {
   /** Signs the link of one-click unsubscription. */
   unsubscribeUrl: (target: UnsubscribeTarget) => Promise<string>;
   /** By lane. */
-  holds: Holds;
+  breaker: CircuitBreaker;
   /** Names the host of Message-IDs; null while the port is not known. */
   publicUrl: string | null;
   production: boolean;
@@ -41,18 +40,14 @@ export class EmailChannel implements Channel {
     this.#host = parts.publicUrl === null ? 'localhost' : new URL(parts.publicUrl).hostname;
   }
 
-  prepare(): Promise<unknown> {
-    return prepareNodemailer();
-  }
-
   async attempt(claimed: Held, signal: AbortSignal): Promise<Attempt> {
-    const { mailer, holds, log } = this.#parts;
+    const { mailer, breaker, log } = this.#parts;
     let sender: MailSender;
     try {
       sender = await this.#senderOf(claimed);
     } catch (error) {
-      log.warn({ err: error, brandId: claimed.brandId }, 'a brand cannot send: its mail waits');
-      holds.refused(claimed.lane);
+      log.warn({ err: error, brandId: claimed.brandId }, 'brand cannot send; its mail is postponed');
+      breaker.refused(claimed.lane);
       return this.#later(claimed, 'brand_unavailable');
     }
     const message = await this.#message(claimed);
@@ -92,34 +87,31 @@ export class EmailChannel implements Channel {
   }
 
   #conclude(claimed: Claimed, sender: MailSender, outcome: MailOutcome): Attempt {
-    const { holds, log } = this.#parts;
+    const { breaker, log } = this.#parts;
     const { lane } = claimed;
     switch (outcome.kind) {
       case 'sent':
-        holds.succeeded(lane);
+        breaker.succeeded(lane);
         return { sent: true, againInMs: null, attempted: true, error: null, pushDone: [] };
       case 'permanent':
         // The server answers: it is this mail that it does not take.
-        holds.succeeded(lane);
+        breaker.succeeded(lane);
         return failed('smtp_rejected');
       case 'no_smtp':
         return failed('no_smtp');
       case 'auth':
-        log.warn(
-          { brand: sender.slug, code: outcome.code },
-          'an SMTP server takes no credentials: its brand is paused',
-        );
-        holds.refused(lane);
+        log.warn({ brand: sender.slug, code: outcome.code }, 'SMTP server rejected the credentials; brand paused');
+        breaker.refused(lane);
         return this.#later(claimed, 'smtp_auth');
       case 'transient': {
         // 421: it closes, whatever it was asked (RFC 5321 3.8). Other answers are about this mail.
         const answered = /^\d+$/.test(outcome.code) && outcome.code !== '421';
         if (answered) return this.#later(claimed, 'smtp_deferred');
-        holds.failed(lane);
+        breaker.failed(lane);
         return this.#later(claimed, 'smtp_unreachable');
       }
       case 'unknown':
-        holds.failed(lane);
+        breaker.failed(lane);
         return this.#later(claimed, 'smtp_interrupted');
     }
   }

@@ -10,20 +10,23 @@ export type Recipient = Pick<PushTarget, 'endpoint' | 'p256dh' | 'auth'>;
 
 export interface Encrypted {
   readonly headers: Readonly<Record<string, string>>;
-  /** Memory of its own: what shares node's pool would take the whole pool along to another thread. */
-  readonly body: Uint8Array<ArrayBuffer>;
+  readonly body: Uint8Array;
 }
 
-/** Throws for keys that are none. Takes a good third of a millisecond. */
+/** Throws when the browser's keys are not valid. Takes a good third of a millisecond. */
 export function encryptPush({ endpoint, p256dh, auth }: Recipient, payload: string): Encrypted {
   const options = { TTL: TTL_SECONDS, urgency: 'normal', contentEncoding: 'aes128gcm' } as const;
-  const { headers, body } = withoutStacks(() =>
-    loadWebPush().generateRequestDetails({ endpoint, keys: { p256dh, auth } }, payload, options),
-  );
-  return {
-    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
-    body: new Uint8Array(body as Buffer),
-  };
+  try {
+    const { headers, body } = withoutStacks(() =>
+      loadWebPush().generateRequestDetails({ endpoint, keys: { p256dh, auth } }, payload, options),
+    );
+    return {
+      headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)])),
+      body: body as Buffer,
+    };
+  } catch (error) {
+    throw new Error(`A push cannot be encrypted: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 /**

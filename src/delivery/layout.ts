@@ -3,7 +3,7 @@
  * styles, since that is what mail programs agree on; nothing is loaded but the logo.
  */
 
-import { BACKGROUND, CARD, colour, INK, inkOn, PRIMARY, readableOn } from './colours.ts';
+import { BACKGROUND, CARD, color, INK, inkOn, PRIMARY, readableOn } from './colors.ts';
 import type { MailMessage, MailSender } from './message.ts';
 
 type Frame = Pick<MailSender, 'name' | 'look'>;
@@ -32,8 +32,8 @@ export function renderLayout(
   { name, look }: Frame,
   { subject, html, locale, button, unsubscribeUrl, preheader }: Content,
 ): string {
-  const primary = colour(look.primaryColor, PRIMARY);
-  const background = colour(look.backgroundColor, BACKGROUND);
+  const primary = color(look.primaryColor, PRIMARY);
+  const background = color(look.backgroundColor, BACKGROUND);
   const logo =
     look.logoUrl === null
       ? `<span dir="auto" class="usher-name" style="font-size:18px;font-weight:600;color:${readableOn(background, primary, 3)}">${escapeHtml(name)}</span>`

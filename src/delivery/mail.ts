@@ -7,7 +7,6 @@ import { renderLayout, renderText } from './layout.ts';
 import { fold, isSafeHeader } from './mail-headers.ts';
 import type { Mailbox } from './mailbox.ts';
 import type { ComposedMail, MailMessage, MailOutcome, MailSender } from './message.ts';
-import { prepareNodemailer } from './packages.ts';
 import { failureOf } from './smtp-failure.ts';
 import { type SmtpPoolOptions, SmtpPools } from './smtp-pools.ts';
 
@@ -38,7 +37,6 @@ export function createMailer({ mailbox, ...options }: MailerOptions): Mailer {
         if (mailbox === null) return { kind: 'no_smtp', code: 'no_smtp', response: 'The brand has no SMTP server.' };
         return { kind: 'sent', response: `kept in the development mailbox as ${await mailbox.keep(mail)}` };
       }
-      await prepareNodemailer();
       const sending = pools.send(sender.brandId, sender.smtp, message.urgent ?? false, mail, signal);
       return await sending.then(
         (response): MailOutcome => ({ kind: 'sent', response }),

@@ -1,6 +1,7 @@
 /** What an operator sees of deliveries (docs/operations.md). */
 
 import { Counter, Gauge, Histogram } from 'prom-client';
+import type { ChannelName } from '../base/channels.ts';
 import type { Registry } from '../base/telemetry.ts';
 import type { Database } from '../persistence/database.ts';
 import { readBacklog } from '../persistence/delivery/claims.ts';
@@ -55,7 +56,7 @@ export class DeliveryMetrics {
     gauge('usher_deliveries_overdue_seconds', 'How long the most overdue delivery has been due.', 'overdue');
   }
 
-  count(channel: 'email' | 'push', outcome: DeliveryOutcome, seconds: number): void {
+  count(channel: ChannelName, outcome: DeliveryOutcome, seconds: number): void {
     this.#outcomes.inc({ channel, outcome });
     this.#seconds.observe({ channel }, seconds);
   }

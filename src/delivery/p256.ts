@@ -1,8 +1,7 @@
 /** Keys on the curve P-256 as Web Push has them: the VAPID pair of the configuration, and the keys of a browser. */
 
-import { createECDH, createPublicKey } from 'node:crypto';
-import type { Config } from '../config/config.ts';
-import type { Fault } from '../config/parsers.ts';
+import { createECDH, createPublicKey, generateKeyPairSync } from 'node:crypto';
+import type { Config, Fault } from '../config/config.ts';
 
 /** What is wrong with configured keys. */
 export function pushKeyFaults({ push: { publicKey, privateKey } }: Config): Fault[] {
@@ -12,9 +11,20 @@ export function pushKeyFaults({ push: { publicKey, privateKey } }: Config): Faul
       key: 'push.publicKey',
       variable: 'PUSH_PUBLIC_KEY',
       problem:
-        'push.publicKey and push.privateKey are no VAPID pair (P-256, base64url); for example what `npx web-push generate-vapid-keys` prints',
+        'push.publicKey and push.privateKey must be a VAPID pair (P-256, base64url); for example the output of `npx web-push generate-vapid-keys`',
     },
   ];
+}
+
+/** A new public key and its private key, in their normal spelling. */
+export function generatePair(): [publicKey: string, privateKey: string] {
+  const {
+    x = '',
+    y = '',
+    d = '',
+  } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });
+  const point = [Buffer.of(4), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')];
+  return [Buffer.concat(point).toString('base64url'), d];
 }
 
 /** Whether these are a public and its private key, both in their normal spelling. */

@@ -8,16 +8,15 @@ import type { Claimed } from '../persistence/delivery/claims.ts';
 import type { PushTarget } from '../persistence/delivery/push-subscriptions.ts';
 import { type Attempt, type Channel, failed } from './attempt.ts';
 import { nextAttemptIn } from './backoff.ts';
-import type { Held } from './hand.ts';
-import type { Holds } from './holds.ts';
-import { prepareWebPush } from './packages.ts';
+import type { PushContent } from './channels.ts';
+import type { CircuitBreaker } from './circuit-breaker.ts';
+import type { Held } from './in-flight.ts';
 import { originOf, type PushOutcome, type PushSender } from './push.ts';
-import type { PushContent } from './queue.ts';
 
 export interface PushChannelParts {
-  sender: Pick<PushSender, 'send' | 'close'>;
+  sender: Pick<PushSender, 'send'>;
   /** By origin. */
-  holds: Holds;
+  breaker: CircuitBreaker;
   clock: Pick<Clock, 'random'>;
 }
 
@@ -37,10 +36,6 @@ export class PushChannel implements Channel {
     this.#parts = parts;
   }
 
-  prepare(): Promise<unknown> {
-    return prepareWebPush();
-  }
-
   async attempt(claimed: Held, signal: AbortSignal): Promise<Attempt> {
     const targets = claimed.targets.filter(({ id }) => !claimed.pushDone.includes(id));
     if (targets.length === 0) return failed('push_gone');
@@ -51,14 +46,10 @@ export class PushChannel implements Channel {
     return conclude(claimed, results, this.#parts.clock.random());
   }
 
-  async close(): Promise<void> {
-    await this.#parts.sender.close();
-  }
-
   async #push(target: PushTarget, content: PushContent, signal: AbortSignal): Promise<Result> {
-    const { sender, holds } = this.#parts;
+    const { sender, breaker } = this.#parts;
     const origin = originOf(target);
-    const held = holds.remaining(origin);
+    const held = breaker.remaining(origin);
     if (held > 0) return { kind: 'held', forMs: held };
     const underWay = this.#underWay.get(origin) ?? 0;
     if (underWay >= PER_ORIGIN) return { kind: 'held', forMs: CROWDED_MS };
@@ -76,12 +67,12 @@ export class PushChannel implements Channel {
   }
 
   #learn(origin: string, outcome: PushOutcome): void {
-    const { holds } = this.#parts;
+    const { breaker } = this.#parts;
     if (outcome.kind !== 'later') {
       // It answers, whatever it says of this one.
-      if (outcome.kind !== 'refused') holds.succeeded(origin);
-    } else if (outcome.throttled) holds.asked(origin, outcome.askedMs);
-    else holds.failed(origin);
+      if (outcome.kind !== 'refused') breaker.succeeded(origin);
+    } else if (outcome.throttled) breaker.asked(origin, outcome.askedMs);
+    else breaker.failed(origin);
   }
 }
 

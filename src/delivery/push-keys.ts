@@ -1,8 +1,7 @@
 /** The VAPID pair that pushes are signed with (RFC 8292). */
 
 import type { Config } from '../config/config.ts';
-import { isPair } from './p256.ts';
-import { loadWebPush } from './packages.ts';
+import { generatePair, isPair } from './p256.ts';
 
 export interface VapidKeys {
   /** An uncompressed P-256 point, base64url; what browsers subscribe with. */
@@ -26,11 +25,7 @@ export function openVapidKeys(
   const { publicKey, privateKey, subject } = push;
   if (publicKey !== null && privateKey !== null && subject !== null) return { publicKey, privateKey, subject };
   if (production) return null;
-  const made = () => {
-    const pair = loadWebPush().generateVAPIDKeys();
-    return `${pair.publicKey} ${pair.privateKey}`;
-  };
-  const [keptPublic = '', keptPrivate = ''] = keep(made).split(' ');
+  const [keptPublic = '', keptPrivate = ''] = keep(() => generatePair().join(' ')).split(' ');
   if (!isPair(keptPublic, keptPrivate)) throw new Error('The VAPID pair kept in dataDir is damaged: delete its file.');
   return { publicKey: keptPublic, privateKey: keptPrivate, subject: DEVELOPMENT_SUBJECT };
 }

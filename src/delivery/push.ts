@@ -6,14 +6,15 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/telemetry.ts';
+import { TurnQueue } from '../base/time-slice.ts';
 import { type Outbound, OutboundError, type OutboundReason, type OutboundResponse } from '../outbound/outbound.ts';
 import type { PushTarget } from '../persistence/delivery/push-subscriptions.ts';
 import { readRetryAfter } from './backoff.ts';
-import { PushEncryption } from './encryption.ts';
+import type { PushContent } from './channels.ts';
+import { encryptPush } from './encrypt.ts';
 import type { EndpointRules } from './endpoints.ts';
 import { loadWebPush } from './packages.ts';
 import type { VapidKeys } from './push-keys.ts';
-import type { PushContent } from './queue.ts';
 
 /** Of the plaintext: one record of 4,096 bytes less what encryption adds (RFC 8291 4). */
 export const MAX_PUSH_BYTES = 3993;
@@ -25,6 +26,9 @@ const TOKEN_USED_MS = 3_600_000;
 const MAX_TOKENS = 200;
 /** What a 429 without a readable Retry-After asks for. */
 const DEFAULT_PATIENCE_MS = 30_000;
+
+/** One push is encrypted in a turn of the event loop: a person may have subscribed many browsers, which all begin together. */
+const ENCRYPTIONS = new TurnQueue();
 
 /**
  * `gone`: the subscription is no more. `refused`: this push never arrives there. `later`: trouble there, `throttled` when it was
@@ -41,7 +45,7 @@ export interface PushSenderParts {
   rules: EndpointRules;
   /** Null where none are configured: nothing is pushed. */
   keys: VapidKeys | null;
-  clock: Pick<Clock, 'now' | 'after' | 'monotonic'>;
+  clock: Pick<Clock, 'now'>;
   log: Logger;
 }
 
@@ -49,15 +53,9 @@ export class PushSender {
   readonly #parts: PushSenderParts;
   /** The `Authorization` for each origin (RFC 8292: a token is bound to an origin, not to a push). */
   readonly #tokens = new Map<string, { readonly header: string; readonly until: number }>();
-  readonly #encryption: PushEncryption;
 
   constructor(parts: PushSenderParts) {
     this.#parts = parts;
-    this.#encryption = new PushEncryption(parts);
-  }
-
-  async close(): Promise<void> {
-    await this.#encryption.close();
   }
 
   /** Never rejects because of the push service. `signal` gives the request up. */
@@ -71,7 +69,7 @@ export class PushSender {
     if (outcome.kind === 'refused') {
       // An endpoint is as good as a password for pushing to that browser: the log has its hash.
       const endpoint = hash('sha256', target.endpoint, 'hex').slice(0, 16);
-      log.warn({ endpoint, origin: originOf(target), error: outcome.error }, 'a push service refused a push');
+      log.warn({ endpoint, origin: originOf(target), error: outcome.error }, 'push refused by the push service');
     }
     return outcome;
   }
@@ -83,7 +81,8 @@ export class PushSender {
     signal: AbortSignal | undefined,
   ): Promise<PushOutcome> {
     const { endpoint } = target;
-    const { headers, body } = await this.#encryption.encrypt(target, fitPayload(content));
+    await ENCRYPTIONS.turn();
+    const { headers, body } = encryptPush(target, fitPayload(content));
     try {
       const response = await this.#parts.outbound.send({
         url: endpoint,

@@ -3,70 +3,30 @@
  * accepts its notification, and workers look into the table. Nothing else has to survive a crash (docs/adr/0008).
  */
 
+import type { ChannelName } from '../base/channels.ts';
 import type { Tx } from '../persistence/database.ts';
 import type { WrittenDelivery } from '../persistence/delivery/batch.ts';
 import { insertDeliveries, requeueFailed, writtenContent } from '../persistence/delivery/enqueue.ts';
+import { CHANNELS, type ContentOf } from './channels.ts';
 
 export type { WrittenDelivery };
 
-/** An e-mail as it was rendered when its send was accepted; the brand's look is put around it when it leaves. */
-export interface EmailContent {
-  readonly to: string;
-  readonly subject: string;
-  readonly html: string;
-  readonly text: string;
-  /** The language of subject and body. */
-  readonly locale: string;
-  /** Displayed instead of the brand's sender name; null for the brand's. */
-  readonly fromName: string | null;
-  /** What its link ends (RFC 8058); null for mail that cannot be switched off. */
-  readonly unsubscribe: UnsubscribeTarget | null;
-  /** The same, signed already, as rows have it that a process of the version before has stored during an upgrade. */
-  readonly unsubscribeUrl?: string | null;
-}
-
-/** Whose mail of which type, by number: the link is signed when the mail leaves, so that no row holds one that works. */
-export interface UnsubscribeTarget {
-  /** Where the service was reached when the mail was accepted, without a trailing slash. */
-  readonly base: string;
-  readonly person: number;
-  readonly type: number;
-}
-
-/** What a browser gets (docs/reference/notifications.md#push-messages). */
-export interface PushContent {
-  readonly title: string;
-  readonly body: string;
-  readonly icon: string | null;
-  readonly url: string | null;
-}
-
 /** What one notification says by one channel. At most one of each channel. */
-export type NewDelivery =
-  | {
-      readonly channel: 'email';
-      /** The recipient's brand; null for the default one. */
-      readonly brandId: number | null;
-      readonly content: EmailContent;
-    }
-  | {
-      readonly channel: 'push';
-      readonly brandId: number | null;
-      /** Goes to every subscription that the notification's person has when it leaves. */
-      readonly content: PushContent;
-    };
-
-/** What a brand's mails queue in: a brand that is slow or broken holds up its own. */
-export function emailLane(brandId: number | null): string {
-  return `brand:${brandId ?? 'default'}`;
+export interface NewDelivery<Name extends ChannelName> {
+  readonly channel: Name;
+  /** The recipient's brand; null for the default one. */
+  readonly brandId: number | null;
+  readonly content: ContentOf<Name>;
 }
 
 /**
  * As it will be stored. `of`: whose it is, since there may be no number yet: it is written while the database is at the notifications.
  */
-export function writeDelivery(of: number, { channel, brandId, content }: NewDelivery): WrittenDelivery {
-  const lane = channel === 'push' ? null : emailLane(brandId);
-  return { of, channel, lane, brandId, content: writtenContent(content) };
+export function writeDelivery<Name extends ChannelName>(
+  of: number,
+  { channel, brandId, content }: NewDelivery<Name>,
+): WrittenDelivery {
+  return { of, channel, lane: CHANNELS[channel].laneOf(brandId), brandId, content: writtenContent(content) };
 }
 
 /**
@@ -100,7 +60,7 @@ export class DeliveryBell {
 
   /** The worker's ear; there is at most one worker in a process. */
   listen(listener: () => void): void {
-    if (this.#listener !== null) throw new Error('There is a worker already.');
+    if (this.#listener !== null) throw new Error('A worker is already listening.');
     this.#listener = listener;
   }
 }

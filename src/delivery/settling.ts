@@ -6,6 +6,7 @@
 import type { Clock } from '../base/clock.ts';
 import { UsherError } from '../base/errors.ts';
 import type { Logger } from '../base/telemetry.ts';
+import { sleep } from '../base/wait.ts';
 import type { Database } from '../persistence/database.ts';
 import type { Claimed } from '../persistence/delivery/claims.ts';
 import { noteResults, settleDeliveries } from '../persistence/delivery/settle.ts';
@@ -88,8 +89,8 @@ export class Settling {
           for (const { reject } of batch) reject(error);
           return;
         }
-        log.warn({ err: error, deliveries: batch.length }, 'what came of deliveries is not written yet');
-        await new Promise<void>((resolve) => void clock.after(PAUSE_MS * 2 ** tries, resolve));
+        log.warn({ err: error, deliveries: batch.length }, 'writing delivery outcomes failed; retrying');
+        await sleep(clock, PAUSE_MS * 2 ** tries);
       }
     }
   }

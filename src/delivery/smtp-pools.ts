@@ -4,7 +4,10 @@
  */
 
 import { hash } from 'node:crypto';
-import type { MailMessage } from 'nodemailer/lib/mailer';
+import type { EventEmitter } from 'node:events';
+import type { Readable } from 'node:stream';
+import type MimeNode from 'nodemailer/lib/mime-node';
+import type SMTPPool from 'nodemailer/lib/smtp-pool';
 import type { Clock } from '../base/clock.ts';
 import { addressKind, isLoopbackHost } from '../base/ip-address.ts';
 import type { ComposedMail, SmtpServer } from './message.ts';
@@ -34,11 +37,9 @@ export const SMTP_LIMITS = {
   drainMs: 5_000,
 } as const;
 
-type Transport = ReturnType<typeof createTransport>;
-
 interface Pool {
   readonly configuration: string;
-  readonly transport: Transport;
+  readonly transport: SMTPPool;
   pending: number;
   /** Replaced by a newer configuration, or closed: it ends with its last message. */
   retired: boolean;
@@ -124,10 +125,11 @@ function follow(controller: AbortController, signals: readonly AbortSignal[]): (
   };
 }
 
-function createTransport(smtp: SmtpServer, { ca, addressOf = (host) => host }: SmtpPoolOptions) {
+function createTransport(smtp: SmtpServer, { ca, addressOf = (host) => host }: SmtpPoolOptions): SMTPPool {
   // Where cleartext is accepted a certificate that does not fit is no worse.
   const lax = smtp.allowInsecure || isLoopbackHost(smtp.host);
-  const transport = loadNodemailer().createTransport({
+  const { SMTPPool } = loadNodemailer();
+  const transport = new SMTPPool({
     pool: true,
     host: addressOf(smtp.host),
     port: smtp.port,
@@ -149,35 +151,23 @@ function createTransport(smtp: SmtpServer, { ca, addressOf = (host) => host }: S
     maxMessages: SMTP_LIMITS.messagesPerConnection,
     maxRequeues: 1,
     idleTimeout: 30_000,
-    disableFileAccess: true,
-    disableUrlAccess: true,
   });
   // A pool whose `error` nobody listens to would end the process; the message concerned fails by itself.
-  transport.on('error', () => undefined);
-  transport.use('stream', (mail, next) => {
-    watch(mail);
-    next();
-  });
+  (transport as EventEmitter).on('error', () => undefined);
   return transport;
 }
 
-/** Whether the bytes of a message have begun to leave, by the signal that was sent along with it. */
-const BEGUN = new WeakMap<AbortSignal, () => boolean>();
+/** What a transport of nodemailer reads of a message. */
+type Sendable = Pick<MimeNode, 'getEnvelope' | 'messageId' | 'getHeader' | 'createReadStream'>;
 
-/** Has the client read the message in one piece, and remembers the stream: it is read only after the server has said 354. */
-function watch({ data, message }: MailMessage): void {
-  const { signal } = data;
-  message.createReadStream = () => {
-    const stream = readWhole(message);
-    if (signal !== undefined) BEGUN.set(signal, () => stream.readableDidRead);
-    return stream;
-  };
-}
+/** A mail that the client reads in one piece, and that knows whether it has begun to: it does so only after the server has said 354. */
+class Message implements Sendable {
+  readonly #node: MimeNode;
+  #stream: Readable | undefined;
 
-/** Hands over one message and knows, when that fails, whether a byte of it had left. */
-async function hand(transport: Transport, mail: ComposedMail, signal: AbortSignal): Promise<string> {
-  try {
-    const { response } = await transport.sendMail({
+  constructor(mail: ComposedMail) {
+    const { MailComposer } = loadNodemailer();
+    this.#node = new MailComposer({
       from: mail.from,
       to: { name: '', address: mail.to },
       envelope: { from: mail.from.address, to: [mail.to] },
@@ -188,10 +178,41 @@ async function hand(transport: Transport, mail: ComposedMail, signal: AbortSigna
       headers: mail.headers,
       disableFileAccess: true,
       disableUrlAccess: true,
-      signal,
-    });
-    return String(response ?? '');
-  } catch (error) {
-    throw BEGUN.get(signal)?.() ? new LostAfterData(error) : error;
+    }).compile();
   }
+
+  /** Whether bytes of it may have left. */
+  get begun(): boolean {
+    return this.#stream?.readableDidRead ?? false;
+  }
+
+  getEnvelope(): ReturnType<MimeNode['getEnvelope']> {
+    return this.#node.getEnvelope();
+  }
+
+  messageId(): string {
+    return this.#node.messageId();
+  }
+
+  getHeader(key: string): ReturnType<MimeNode['getHeader']> {
+    return this.#node.getHeader(key);
+  }
+
+  createReadStream(): Readable {
+    this.#stream = readWhole(this.#node);
+    return this.#stream;
+  }
+}
+
+/** Hands over one message and knows, when that fails, whether a byte of it had left. */
+async function hand(transport: SMTPPool, mail: ComposedMail, signal: AbortSignal): Promise<string> {
+  const message = new Message(mail);
+  // The types ask for all that nodemailer's own front keeps of a message; a transport reads these two.
+  const sending = { data: { signal }, message } as unknown as Parameters<SMTPPool['send']>[0];
+  return await new Promise((resolve, reject) => {
+    transport.send(sending, (error, info) => {
+      if (error) reject(message.begun ? new LostAfterData(error) : error);
+      else resolve(String(info?.response ?? ''));
+    });
+  });
 }

@@ -69,7 +69,7 @@ export class PushSubscriptions {
     if (p256dh === null || auth === null || issues.length > 0) throw validationFailed(issues);
     const { result } = await this.#parts.database.change(async (tx) => {
       const person = (await ensurePeople(tx, [email])).get(email);
-      if (person === undefined) throw new Error('an address that was made sure of has a row');
+      if (person === undefined) throw new Error('the inserted address has no row');
       const row = { endpoint, p256dh, auth, deviceLabel, vapidKey };
       return { result: await upsertSubscription(tx, person, row, MAX_SUBSCRIPTIONS), scopes: [] };
     });
@@ -97,6 +97,6 @@ export class PushSubscriptions {
       result: await removeById(tx, email, id),
       scopes: [],
     }));
-    if (!result) throw new UsherError('NOT_FOUND', 'You have no such push subscription.');
+    if (!result) throw new UsherError('NOT_FOUND', 'Unknown push subscription.');
   }
 }

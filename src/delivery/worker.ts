@@ -3,15 +3,18 @@
  * survive stands in the table; a worker that is killed loses only its time (docs/adr/0008).
  */
 
+import { type ChannelName, perChannel } from '../base/channels.ts';
 import type { Clock } from '../base/clock.ts';
 import { FailureLog, type Logger } from '../base/telemetry.ts';
-import { Line } from '../base/time-slice.ts';
+import { TurnQueue } from '../base/time-slice.ts';
+import { sleep, within } from '../base/wait.ts';
 import type { Database } from '../persistence/database.ts';
-import { type Claimed, claimDue, readPresent, releaseAll, renewLeases } from '../persistence/delivery/claims.ts';
+import { claimDue, readPresent, releaseAll, renewLeases } from '../persistence/delivery/claims.ts';
 import { type Attempt, type Channel, FRESH_MS, failed, postponed } from './attempt.ts';
 import { MAX_ATTEMPTS } from './backoff.ts';
-import { Hand, type Held } from './hand.ts';
-import type { Holds } from './holds.ts';
+import { CHANNELS } from './channels.ts';
+import type { CircuitBreaker } from './circuit-breaker.ts';
+import { type Held, InFlight } from './in-flight.ts';
 import type { DeliveryMetrics, DeliveryOutcome } from './metrics.ts';
 import type { DeliveryBell } from './queue.ts';
 import { Settling } from './settling.ts';
@@ -27,9 +30,9 @@ export interface WorkerParts {
   database: Database;
   clock: Clock;
   log: Logger;
-  channels: Readonly<Record<Claimed['channel'], Channel>>;
-  /** By lane: what is held is not claimed. */
-  lanes: Holds;
+  channels: Readonly<Record<ChannelName, Channel>>;
+  /** By lane: nothing is claimed of a lane that is open. */
+  breaker: CircuitBreaker;
   metrics: Pick<DeliveryMetrics, 'count'>;
   bell: DeliveryBell;
   failpoints?: DeliveryFailpoints | undefined;
@@ -41,14 +44,15 @@ export const WORKER_LIMITS = {
   /** What a killed worker held comes back after so long. */
   leaseMs: 20_000,
   renewMs: 5000,
-  inHand: 256,
-  claimed: { email: 32, push: 96 },
+  total: 256,
   atOnce: 96,
-  perLane: { email: 6, push: 32 },
   /** At close: so long to come to an end, then what is left is given up, and so long for that. */
   drainMs: 5000,
   giveUpMs: 3000,
 } as const;
+
+/** Claimed of a lane, by what its name begins with. */
+const PER_LANE = Object.fromEntries(Object.values(CHANNELS).map(({ lanes, perLane }) => [lanes, perLane.claimed]));
 
 /** What waits because the database does is left alone for so long. */
 const UNREAD_MS = 2000;
@@ -59,22 +63,21 @@ const UNSETTLED = 'a delivery could not be dealt with';
 
 export class DeliveryWorker {
   readonly #parts: WorkerParts;
-  readonly #hand = new Hand(WORKER_LIMITS);
+  readonly #inFlight = new InFlight({ ...WORKER_LIMITS, perLane: perChannel((name) => CHANNELS[name].perLane) });
   readonly #settling: Settling;
   readonly #claims: FailureLog;
   readonly #renewals: FailureLog;
   readonly #underWay = new Set<Promise<void>>();
   /** Dozens begin together: a few in each turn. One by one, pushes wait for turns and not for the processor. */
-  readonly #line = new Line(BEGIN_IN_A_TURN);
+  readonly #line = new TurnQueue(BEGIN_IN_A_TURN);
   readonly #cut = new AbortController();
-  /** Found to be no more ours. */
+  /** Claims lost to another worker. */
   readonly #lost = new WeakSet<Held>();
   #refreshing: Promise<void> | undefined;
   #closing = false;
   #loops: { claiming: Promise<void>; renewing: Promise<void> } | undefined;
-  #rung = false;
-  #wake: (() => void) | undefined;
-  #endPause: (() => void) | undefined;
+  /** Aborted by the bell: there is something to claim. */
+  #rung = new AbortController();
 
   constructor(parts: WorkerParts) {
     this.#parts = parts;
@@ -82,20 +85,20 @@ export class DeliveryWorker {
     this.#claims = new FailureLog({
       log,
       clock,
-      failing: 'deliveries cannot be claimed; retrying',
-      working: 'deliveries are claimed again',
+      failing: 'claiming deliveries failed; retrying',
+      working: 'claiming deliveries works again',
     });
     this.#renewals = new FailureLog({
       log,
       clock,
-      failing: 'leases of deliveries were not renewed; retrying',
-      working: 'leases of deliveries are renewed again',
+      failing: 'renewing delivery leases failed; retrying',
+      working: 'renewing delivery leases works again',
     });
     this.#settling = new Settling({
       database,
       clock,
       log,
-      busy: () => this.#hand.underWay > 0,
+      busy: () => this.#inFlight.underWay > 0,
     });
   }
 
@@ -115,62 +118,58 @@ export class DeliveryWorker {
     this.#ring();
     this.#begin();
     const { drainMs, giveUpMs } = WORKER_LIMITS;
-    await this.#within(drainMs, this.#finished());
+    const { clock } = this.#parts;
+    await within(clock, drainMs, this.#finished());
     this.#cut.abort();
-    this.#endPause?.();
-    await this.#within(giveUpMs, Promise.all([this.#finished(), this.#loops?.renewing]));
-    await Promise.all(Object.values(this.#parts.channels).map(async (channel) => await channel.close?.()));
-    if (this.#hand.size > 0) {
+    await within(clock, giveUpMs, Promise.all([this.#finished(), this.#loops?.renewing]));
+    if (this.#inFlight.size > 0) {
       this.#parts.log.warn(
-        { deliveries: this.#hand.size },
-        'deliveries are left in hand: they are due after their lease',
+        { deliveries: this.#inFlight.size },
+        'deliveries left in flight; they become due after their leases',
       );
     }
   }
 
-  readonly #ring = (): void => {
-    this.#rung = true;
-    this.#wake?.();
-  };
+  readonly #ring = (): void => this.#rung.abort();
 
   async #claiming(): Promise<void> {
     while (!this.#closing) {
-      this.#rung = false;
+      this.#rung = new AbortController();
       try {
         await this.#claim();
       } catch (error) {
         this.#claims.failed(error);
       }
-      await this.#sleep(WORKER_LIMITS.pollMs);
+      await sleep(this.#parts.clock, WORKER_LIMITS.pollMs, this.#rung.signal);
     }
   }
 
   async #claim(): Promise<void> {
-    const { database, clock, lanes, failpoints } = this.#parts;
-    const { claimed: perLane, leaseMs } = WORKER_LIMITS;
-    const room = this.#hand.room();
+    const { database, clock, breaker, failpoints } = this.#parts;
+    const { leaseMs } = WORKER_LIMITS;
+    const room = this.#inFlight.room();
     const { limit, free } = room;
     if (limit === 0) return;
-    for (const lane of lanes.held()) free.set(lane, 0);
+    for (const lane of breaker.open()) free.set(lane, 0);
     const claimedAt = clock.monotonic();
-    const request = { limit, perLane, free, leaseMs };
+    const request = { limit, perLane: PER_LANE, free, leaseMs };
     const { result } = await database.change(async (tx) => ({ result: await claimDue(tx, request), scopes: [] }));
     this.#claims.succeeded();
     if (result.length === 0) return;
-    this.#hand.take(
+    this.#inFlight.take(
       result.map((claimed) => ({ ...claimed, claimedAt })),
       room,
     );
     await failpoints?.hit('claimed');
-    const channels = new Set(result.map(({ channel }) => this.#parts.channels[channel]));
-    await Promise.all([...channels].map((channel) => channel.prepare()));
     this.#begin();
   }
 
   /** Begins as many of those in hand as there are places. */
   #begin(): void {
-    if (this.#closing) for (const held of this.#hand.unbegun()) this.#follow(this.#settle(held, postponed(held, 0)));
-    for (let held = this.#hand.next(); held !== undefined; held = this.#hand.next()) this.#follow(this.#deliver(held));
+    if (this.#closing)
+      for (const held of this.#inFlight.unbegun()) this.#follow(this.#settle(held, postponed(held, 0)));
+    for (let held = this.#inFlight.next(); held !== undefined; held = this.#inFlight.next())
+      this.#follow(this.#deliver(held));
   }
 
   #follow(work: Promise<void>): void {
@@ -190,11 +189,11 @@ export class DeliveryWorker {
       metrics.count(held.channel, outcomeOf(attempt), (clock.monotonic() - startedAt) / 1000);
     } catch (error) {
       this.#parts.log.error({ err: error, deliveryId: held.id }, UNSETTLED);
-      if (this.#hand.drop(held)) this.#ring();
+      if (this.#inFlight.drop(held)) this.#ring();
       return;
     } finally {
       // Its place is free for the next; what came of it is written meanwhile.
-      if (this.#hand.ended(held)) this.#ring();
+      if (this.#inFlight.ended(held)) this.#ring();
       this.#begin();
     }
     await this.#settle(held, attempt);
@@ -206,14 +205,14 @@ export class DeliveryWorker {
       // Its row is gone, or another worker's: there is nothing to send, and nothing will be written.
       if (!(await this.#isPresent(held))) return postponed(held, 0);
     } catch (error) {
-      this.#parts.log.warn({ err: error, deliveryId: held.id }, 'a delivery waits: it cannot be read anew just now');
+      this.#parts.log.warn({ err: error, deliveryId: held.id }, 'reading a delivery failed; postponed');
       return postponed(held, UNREAD_MS);
     }
     // Whoever was deactivated meanwhile gets nothing any more.
     if (!held.active) return failed('user_inactive', { attempted: false });
     if (held.expired || held.attempts > MAX_ATTEMPTS) return failed('expired', { attempted: false });
     // Others of its lane have found out, while it waited for its turn, that there is trouble.
-    const heldMs = this.#parts.lanes.remaining(held.lane);
+    const heldMs = this.#parts.breaker.remaining(held.lane);
     if (heldMs > 0) return postponed(held, heldMs);
     return await this.#parts.channels[held.channel].attempt(held, this.#cut.signal);
   }
@@ -234,7 +233,7 @@ export class DeliveryWorker {
   async #refresh(): Promise<void> {
     const { database, clock } = this.#parts;
     const at = clock.monotonic();
-    const all = this.#hand.all();
+    const all = this.#inFlight.all();
     const present = await database.read((tx) => readPresent(tx, all));
     for (const held of all) {
       const found = present.get(held.id);
@@ -247,13 +246,13 @@ export class DeliveryWorker {
     const { log, failpoints } = this.#parts;
     try {
       if (!(await this.#settling.settle(held, attempt))) {
-        log.warn({ deliveryId: held.id }, 'a delivery took longer than its lease; another worker has it');
+        log.warn({ deliveryId: held.id }, 'delivery outlived its lease; another worker claimed it');
       }
       await failpoints?.hit('settled');
     } catch (error) {
       log.error({ err: error, deliveryId: held.id }, UNSETTLED);
     } finally {
-      if (this.#hand.drop(held)) this.#ring();
+      if (this.#inFlight.drop(held)) this.#ring();
     }
   }
 
@@ -261,9 +260,9 @@ export class DeliveryWorker {
     const { database } = this.#parts;
     const { leaseMs, renewMs } = WORKER_LIMITS;
     for (;;) {
-      await this.#pause(renewMs);
+      await sleep(this.#parts.clock, renewMs, this.#cut.signal);
       if (this.#cut.signal.aborted) return;
-      const held = this.#hand.all();
+      const held = this.#inFlight.all();
       if (held.length === 0) continue;
       try {
         await database.change(async (tx) => ({ result: await renewLeases(tx, held, leaseMs), scopes: [] }));
@@ -274,38 +273,10 @@ export class DeliveryWorker {
     }
   }
 
-  /** Until `ms` have passed or somebody rings. */
-  async #sleep(ms: number): Promise<void> {
-    if (this.#rung || this.#closing) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#parts.clock.after(ms, resolve);
-    this.#wake = resolve;
-    await promise;
-    this.#wake = undefined;
-    cancel();
-  }
-
-  /** Until `ms` have passed, or the worker has ended. */
-  async #pause(ms: number): Promise<void> {
-    if (this.#cut.signal.aborted) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#parts.clock.after(ms, resolve);
-    this.#endPause = resolve;
-    await promise;
-    cancel();
-  }
-
   /** Nothing is claimed any more, and nothing is under way. */
   async #finished(): Promise<void> {
     await this.#loops?.claiming;
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
-  }
-
-  async #within(ms: number, work: Promise<unknown>): Promise<void> {
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#parts.clock.after(ms, resolve);
-    await Promise.race([work, late]);
-    cancel();
   }
 }
 

@@ -53,7 +53,7 @@ export class RenderBudget {
   #refuse(own: number, more: number): void {
     if (own > Math.min(MAX_SEND_BYTES, this.#limit / 2)) throw tooLarge();
     const limit = own > SMALL_BYTES ? this.#limit * SHARE_OF_LARGE : this.#limit;
-    if (this.#held + more > limit) throw unavailable('Too much is being rendered just now; try again later.');
+    if (this.#held + more > limit) throw unavailable('Too much is being rendered at the moment; try again later.');
   }
 }
 
@@ -61,6 +61,6 @@ export class RenderBudget {
 export function tooLarge(): UsherError {
   return new UsherError(
     'PAYLOAD_TOO_LARGE',
-    'The notifications of this send are too large together: send it to fewer recipients at once, or shorten it.',
+    'The notifications of this send are too large in total: send it to fewer recipients at once, or shorten it.',
   );
 }

@@ -1,19 +1,22 @@
 /** What a send says to each of its recipients: variants chosen, variables given, templates rendered. Before any write. */
 
 import { AUTH_TYPE } from '../administration/panel.ts';
+import { OPTIONAL_PARTS, recordOf } from '../base/channels.ts';
 import { UsherError } from '../base/errors.ts';
 import { SYSTEM_LANGUAGE } from '../base/grammar.ts';
-import { mapInPieces } from '../base/time-slice.ts';
+import { mapInSlices } from '../base/time-slice.ts';
+import { excerptOf } from '../delivery/channels.ts';
+import type { ApplicationRecord } from '../persistence/catalog/applications.ts';
+import { fallbacks } from '../persistence/catalog/languages.ts';
+import { findType, type TypeRow } from '../persistence/catalog/notification-types.ts';
+import { findVariants, type TemplateRow } from '../persistence/catalog/templates.ts';
 import type { Tx } from '../persistence/database.ts';
-import type { ApplicationRow } from '../persistence/notifications/applications.ts';
 import { type BrandLook, brandsFor } from '../persistence/notifications/brands.ts';
 import { findReaders, type ReaderRow } from '../persistence/notifications/readers.ts';
-import { fallbacks, findVariants, type TemplateRow } from '../persistence/notifications/templates.ts';
-import { findType, type TypeRow } from '../persistence/notifications/types.ts';
 import { MAX_SEND_BYTES, tooLarge } from './budget.ts';
 import { asRendered, type Personal, renderEach, type Wording } from './merge.ts';
 import { plainMail } from './plain.ts';
-import type { Renderer, RenderJob, RenderWatch, TemplateSource } from './render.ts';
+import type { Rendered, Renderer, RenderJob, RenderWatch, TemplateSource } from './render.ts';
 import { sourceOf, unrenderable } from './templates.ts';
 import { isTarget } from './urls.ts';
 import { missingVariables, readerOf, surroundingsOf } from './variables.ts';
@@ -38,7 +41,7 @@ export interface SendOrder {
 
 /** All that the words of a send depend on, read at one moment. */
 export interface Material {
-  readonly app: ApplicationRow;
+  readonly app: Pick<ApplicationRecord, 'id' | 'code' | 'name'>;
   readonly type: TypeRow;
   readonly variants: readonly TemplateRow[];
   readonly fallbacks: ReadonlyMap<string, string>;
@@ -55,24 +58,11 @@ export interface Message {
   readonly wording: Wording;
 }
 
-/** What mail and push say. */
-export interface Words {
-  readonly subject: string;
-  readonly html: string;
-  readonly text: string;
-  readonly pushTitle: string;
-  readonly pushBody: string;
-  readonly url: string | null;
-}
-
-/** Characters of a push's body, and of an inbox item's: far more than any browser shows, and than fits. */
-const MAX_PUSH_BODY = 4000;
-
 /**
  * UNKNOWN_REFERENCE for a type or a template key that the application does not have, and for `auth_idp` in every application: those
  * mails are the identity provider's alone. A sender with a key could otherwise put any link into a genuine password mail.
  */
-export async function gather(tx: Tx, app: ApplicationRow, order: SendOrder): Promise<Material> {
+export async function gather(tx: Tx, app: Material['app'], order: SendOrder): Promise<Material> {
   const type = order.type === AUTH_TYPE ? undefined : await findType(tx, app.id, order.type);
   if (type === undefined) throw unknownReference('type', `type names no notification type of ${app.code}`);
   const variants = await findVariants(tx, app.id, type.id, order.templateKey ?? 'default');
@@ -109,9 +99,9 @@ export async function compose(
   const total = new Total(order);
   if (material.variants.length === 0) return await plainMessages(material, order, total);
   const jobFor = sharedJobs(material, order);
-  const planned = await mapInPieces(order.recipients, (email) => plan(material, order, email, jobFor));
+  const planned = await mapInSlices(order.recipients, (email) => plan(material, order, email, jobFor));
   const outcomes = await renderEach(renderer, planned, `sends of ${material.app.code}`, watch);
-  return await mapInPieces(planned, ({ email, brandId, variant }, index) => {
+  return await mapInSlices(planned, ({ email, brandId, variant }, index) => {
     const wording = outcomes[index];
     if (!wording?.ok) throw unrenderable(variant, wording?.problem ?? 'it was not rendered');
     total.add(wording.bytes);
@@ -120,16 +110,9 @@ export async function compose(
 }
 
 /** The message's words, put together anew: to be asked for where they are written (see `Wording`). */
-export function wordsOf({ wording }: Message, order: SendOrder, allowHttp: boolean): Words {
-  const { subject, html, text, pushTitle, pushBody, url } = wording.rendered();
-  return {
-    subject,
-    html,
-    text,
-    pushTitle: pushTitle ?? subject,
-    pushBody: cut(pushBody ?? text),
-    url: targetOf(url, order, allowHttp),
-  };
+export function wordsOf({ wording }: Message, order: SendOrder, allowHttp: boolean): Rendered {
+  const words = wording.rendered();
+  return { ...words, url: targetOf(words.url, order, allowHttp) };
 }
 
 /** What the inbox says beside the subject: what a push says. Null where there is nothing to be said. */
@@ -139,7 +122,7 @@ export function inboxWordsOf(
   allowHttp: boolean,
 ): { body: string | null; url: string | null } {
   const { body, url } = wording.excerpt();
-  return { body: cut(body) || null, url: targetOf(url, order, allowHttp) };
+  return { body: excerptOf(body) || null, url: targetOf(url, order, allowHttp) };
 }
 
 /** What a value made of a template's URL must not lead anywhere else: javascript:, credentials. */
@@ -212,14 +195,13 @@ async function plainMessages({ type, readers }: Material, order: SendOrder, tota
   const subject = oneLine(order.subject ?? type.name);
   const body = order.body ?? '';
   const wording = asRendered({
+    ...recordOf(OPTIONAL_PARTS, () => null),
     subject,
     ...plainMail({ subject, body, url: order.url }),
-    pushTitle: null,
-    pushBody: cut(body),
-    url: null,
+    pushBody: excerptOf(body),
   });
   total.add(wording.bytes * order.recipients.length);
-  return await mapInPieces(order.recipients, (email) => {
+  return await mapInSlices(order.recipients, (email) => {
     const reader = readers.get(email);
     const locale = order.locale ?? reader?.locale ?? SYSTEM_LANGUAGE;
     return { email, brandId: reader?.brandId ?? null, locale, wording };
@@ -229,8 +211,4 @@ async function plainMessages({ type, readers }: Material, order: SendOrder, tota
 /** Nothing in it ends a header's line. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
-}
-
-function cut(text: string): string {
-  return text.length <= MAX_PUSH_BODY ? text : text.slice(0, MAX_PUSH_BODY).toWellFormed();
 }

@@ -32,7 +32,7 @@ export class Inbox {
       result: await markRead(tx, email, id),
       scopes: [],
     }));
-    if (result === undefined) throw new UsherError('NOT_FOUND', 'Your inbox has no such notification.');
+    if (result === undefined) throw new UsherError('NOT_FOUND', 'Your inbox does not contain this notification.');
     if (result === 'read') this.#changed([email]);
   }
 

@@ -34,7 +34,7 @@ export class SendLog {
     const { result } = await administer(this.#database, by, about, async ({ tx, audit }) => {
       const appId = await applicationOf(tx, app);
       const before = await findLogged(tx, appId, id);
-      if (before === undefined) throw new UsherError('NOT_FOUND', 'The application sent no such notification.');
+      if (before === undefined) throw new UsherError('NOT_FOUND', 'The application did not send this notification.');
       // Sent by a version that took such sends: its words may be anybody's, its look is that of a password mail.
       if (before.type === AUTH_TYPE)
         throw unknownReference('id', `id names a notification of ${AUTH_TYPE}, which no send makes`);

@@ -5,7 +5,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { Pieces } from '../base/time-slice.ts';
+import { TimeSlicer } from '../base/time-slice.ts';
 import type {
   Rendered,
   Renderer,
@@ -93,7 +93,7 @@ export async function renderEach(
   );
   const outcomes: PersonalOutcome[] = [];
   const alone: number[] = [];
-  const pieces = new Pieces();
+  const pieces = new TimeSlicer();
   for (const [index, { job, marks, readers }] of groups.entries()) {
     const outcome = rendered[index] as RenderOutcome;
     const filler = marks === null || !outcome.ok ? null : fillerOf(outcome, marks, job.template, prefix);
@@ -144,7 +144,7 @@ async function groupsOf(
 ): Promise<readonly Group[]> {
   const groups: Group[] = [];
   const known = new Map<RenderJob, Map<string, Group>>();
-  const pieces = new Pieces();
+  const pieces = new TimeSlicer();
   for (const [at, { shared, user }] of all.entries()) {
     await pieces.next();
     const members = shown.get(shared.template) ?? null;

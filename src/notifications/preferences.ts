@@ -1,7 +1,8 @@
 /** What a user wants to be notified about, and how. (docs/reference/notifications.md#preferences.) */
 
 import { knownApplication } from '../administration/administer.ts';
-import { refuseImmutable } from '../administration/records.ts';
+import { refuseImmutable, type Sent } from '../administration/records.ts';
+import { type ChannelName, perChannel } from '../base/channels.ts';
 import { UsherError } from '../base/errors.ts';
 import type { Database, Tx } from '../persistence/database.ts';
 import {
@@ -16,10 +17,8 @@ import { ensurePeople } from '../persistence/people.ts';
 export type { PreferenceRow } from '../persistence/notifications/preferences.ts';
 
 /** What of a type's switches a user sent. */
-export interface SwitchUpdate {
+export interface SwitchUpdate extends Sent<Record<ChannelName, boolean>> {
   readonly notificationTypeId: number;
-  readonly email?: boolean | undefined;
-  readonly push?: boolean | undefined;
   /** As it was read: only the type's own. */
   readonly code?: string | undefined;
 }
@@ -41,7 +40,11 @@ export class Preferences {
    * IMMUTABLE_FIELD for another code.
    */
   async change(email: string, update: SwitchUpdate): Promise<PreferenceRow> {
-    const [changed] = await this.#keep(email, [update], () => new UsherError('NOT_FOUND', 'There is no such type.'));
+    const [changed] = await this.#keep(
+      email,
+      [update],
+      () => new UsherError('NOT_FOUND', 'Unknown notification type.'),
+    );
     return changed as PreferenceRow;
   }
 
@@ -49,7 +52,7 @@ export class Preferences {
   changeAll(email: string, updates: readonly SwitchUpdate[]): Promise<PreferenceRow[]> {
     return this.#keep(email, updates, (index) => {
       const path = `updates.${index}.notificationTypeId`;
-      return new UsherError('UNKNOWN_REFERENCE', `${path} names no notification type.`, { details: { path } });
+      return new UsherError('UNKNOWN_REFERENCE', `${path}: unknown notification type.`, { details: { path } });
     });
   }
 
@@ -62,10 +65,9 @@ export class Preferences {
     const { result } = await this.#database.change(async (tx) => {
       await refuseLocked(tx, ids, unknown);
       const person = (await ensurePeople(tx, [email])).get(email) as number;
-      const changes = updates.map(({ notificationTypeId, email: mail = null, push = null }) => ({
-        notificationTypeId,
-        email: mail,
-        push,
+      const changes = updates.map((update) => ({
+        notificationTypeId: update.notificationTypeId,
+        ...perChannel((name) => update[name] ?? null),
       }));
       await keepPreferences(tx, person, changes);
       const after = await preferencesOf(tx, email, ids);
@@ -82,5 +84,5 @@ async function refuseLocked(tx: Tx, ids: readonly number[], unknown: (index: num
     if (!switchable.has(id)) throw unknown(index);
   });
   if (ids.every((id) => switchable.get(id))) return;
-  throw new UsherError('PREFERENCE_LOCKED', 'Notifications of this type cannot be switched by users.');
+  throw new UsherError('PREFERENCE_LOCKED', 'Users cannot switch notifications of this type.');
 }

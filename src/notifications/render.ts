@@ -238,7 +238,10 @@ export class Renderer {
   }
 
   #trouble(gone: string): Error {
-    return unavailable('Templates cannot be rendered just now; try again later.', new Error(`the renderer ${gone}`));
+    return unavailable(
+      'Templates cannot be rendered at the moment; try again later.',
+      new Error(`the renderer ${gone}`),
+    );
   }
 
   #queue(lane: string, batch: Batch | null, run: Work): Promise<void> {
@@ -297,7 +300,7 @@ export class Renderer {
 }
 
 function tooMuch(): Error {
-  return unavailable('There is too much to render just now; try again later.');
+  return unavailable('Too much is being rendered at the moment; try again later.');
 }
 
 /** Answers for the next jobs of templates that failed already; where the first other one is. */

@@ -5,12 +5,16 @@
 
 import { hash } from 'node:crypto';
 import { administer, type By, editorOf } from '../administration/administer.ts';
+import { unknownApplication } from '../administration/records.ts';
+import { CHANNEL_NAMES, type ChannelName } from '../base/channels.ts';
 import { UsherError } from '../base/errors.ts';
-import { mapInPieces, Pieces, turn } from '../base/time-slice.ts';
+import { mapInSlices, TimeSlicer, turn } from '../base/time-slice.ts';
+import { CHANNELS } from '../delivery/channels.ts';
 import { enqueue, type WrittenDelivery, writeDelivery } from '../delivery/queue.ts';
-import type { Turns } from '../directory/turns.ts';
+import type { WorkQueue } from '../directory/work-queue.ts';
+import { holdApplication, readApplication } from '../persistence/catalog/applications.ts';
+import { holdType, type TypeRow } from '../persistence/catalog/notification-types.ts';
 import type { Database, Outcome, Tx } from '../persistence/database.ts';
-import { type ApplicationRow, findApplication, holdApplication } from '../persistence/notifications/applications.ts';
 import {
   claimSendRequest,
   findSendRequest,
@@ -22,8 +26,6 @@ import {
   type RequestName,
   type SendRequestRow,
 } from '../persistence/notifications/sends.ts';
-import { holdType, type TypeRow } from '../persistence/notifications/types.ts';
-import { unknownApplication } from './applications.ts';
 import type { RenderBudget } from './budget.ts';
 import { channelsFor } from './channels.ts';
 import {
@@ -59,7 +61,7 @@ export interface SendsOptions {
   readonly budget: RenderBudget;
   readonly unsubscriptions: Pick<Unsubscriptions, 'target'>;
   /** Large sends are stored in the order in which they came. */
-  readonly turns: Pick<Turns, 'take'>;
+  readonly turns: Pick<WorkQueue, 'take'>;
   readonly allowHttp: boolean;
   /** Told whose inboxes have something new, after the commit. */
   readonly arrived: (emails: readonly string[]) => void;
@@ -130,7 +132,7 @@ export class Sends {
     const request = idempotencyKey === null ? null : { by, key: idempotencyKey, bodyHash: hashOf(order) };
 
     const read = await database.read(async (tx) => {
-      const found = await findApplication(tx, app);
+      const found = await readApplication(tx, app);
       if (found === undefined) throw unknown();
       const earlier = request && (await findSendRequest(tx, { ...request, app: found.id }));
       return earlier ? { earlier } : { material: await gather(tx, found, order) };
@@ -193,9 +195,8 @@ interface ToStore {
 /** All of a send, or the answer of an earlier one with its key. */
 async function store(tx: Tx, toStore: ToStore): Promise<Stored> {
   const { app, order, request, material, messages, unknown } = toStore;
-  const application: ApplicationRow | undefined = await holdApplication(tx, app);
-  if (application?.id !== material.app.id) throw unknown();
-  const scope = { app: application.id, type: material.type.id };
+  if ((await holdApplication(tx, app)) !== material.app.id) throw unknown();
+  const scope = { app: material.app.id, type: material.type.id };
   const named = request && { app: scope.app, by: request.by, key: request.key };
   if (request !== null && named !== null && !(await claimSendRequest(tx, named, request.bodyHash))) {
     const earlier = await findSendRequest(tx, named);
@@ -207,7 +208,7 @@ async function store(tx: Tx, toStore: ToStore): Promise<Stored> {
   if (type === undefined) throw unknownReference('type', `type names no notification type of ${app}`);
 
   const recipients = await holdRecipients(tx, scope, order.recipients);
-  const planned = await mapInPieces(messages, (message) =>
+  const planned = await mapInSlices(messages, (message) =>
     decide(type, message, recipients.get(message.email) as RecipientRow, toStore),
   );
   const inserting = insertNotifications(
@@ -233,22 +234,22 @@ async function store(tx: Tx, toStore: ToStore): Promise<Stored> {
 interface Planned {
   readonly message: Message;
   readonly notification: NewNotification;
-  readonly email: boolean;
-  readonly push: boolean;
+  /** By which it leaves. */
+  readonly channels: readonly ChannelName[];
 }
 
 function decide(type: TypeRow, message: Message, recipient: RecipientRow, { order, allowHttp }: ToStore): Planned {
-  const channels = channelsFor(type, { ...recipient, email: recipient.emailSwitch, push: recipient.pushSwitch });
+  const decided = channelsFor(type, recipient);
   const notification = { personId: recipient.id, subject: message.wording.subject, locale: message.locale };
-  if (channels.suppressed !== null) {
+  if (decided.suppressed !== null) {
     // It is in no inbox.
-    const suppressed = { status: 'suppressed', statusReason: channels.suppressed, body: null, url: null } as const;
-    return { message, notification: { ...notification, ...suppressed }, email: false, push: false };
+    const suppressed = { status: 'suppressed', statusReason: decided.suppressed, body: null, url: null } as const;
+    return { message, notification: { ...notification, ...suppressed }, channels: [] };
   }
-  const { email, push } = channels;
-  const status = email || push ? 'queued' : 'sent';
+  const channels = CHANNEL_NAMES.filter((name) => decided[name]);
+  const status = channels.length > 0 ? 'queued' : 'sent';
   const words = inboxWordsOf(message, order, allowHttp);
-  return { message, notification: { ...notification, ...words, status, statusReason: null }, email, push };
+  return { message, notification: { ...notification, ...words, status, statusReason: null }, channels };
 }
 
 /** The deliveries of each; begins when what was asked of the database before is on its way. */
@@ -258,22 +259,18 @@ async function* written(
   { order, unsubscriptions, allowHttp }: ToStore,
 ): AsyncGenerator<WrittenDelivery> {
   await turn();
-  const pieces = new Pieces();
-  for (const { message, notification, email, push } of planned) {
+  const pieces = new TimeSlicer();
+  for (const { message, notification, channels } of planned) {
     await pieces.next();
-    if (!email && !push) continue;
+    if (channels.length === 0) continue;
     const { personId } = notification;
-    const { brandId, locale } = message;
-    const { subject, html, text, pushTitle, pushBody, url } = wordsOf(message, order, allowHttp);
-    if (email) {
-      // Only what a user may switch off carries a link that does.
-      const unsubscribe = type.userCanDisable ? unsubscriptions.target(personId, type.id) : null;
-      const content = { to: message.email, subject, html, text, locale, fromName: type.emailFromName, unsubscribe };
-      yield writeDelivery(personId, { channel: 'email', brandId, content });
-    }
-    if (push) {
-      const content = { title: pushTitle, body: pushBody, icon: order.icon, url };
-      yield writeDelivery(personId, { channel: 'push', brandId, content });
+    const { email: to, brandId, locale } = message;
+    // Only what a user may switch off carries a link that does.
+    const unsubscribe = type.userCanDisable ? unsubscriptions.target(personId, type.id) : null;
+    const words = wordsOf(message, order, allowHttp);
+    const said = { ...words, to, locale, icon: order.icon, fromName: type.emailFromName, unsubscribe };
+    for (const channel of channels) {
+      yield writeDelivery(personId, { channel, brandId, content: CHANNELS[channel].contentOf(said) });
     }
   }
 }

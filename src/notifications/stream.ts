@@ -5,15 +5,15 @@
 
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/telemetry.ts';
-import { Pieces } from '../base/time-slice.ts';
+import { TimeSlicer } from '../base/time-slice.ts';
 import type { Database } from '../persistence/database.ts';
 import {
+  addressesWithNews,
   countUnread,
   countUnreadOf,
-  listBehind,
+  listNewer,
   newestIn,
-  type Told,
-  whoseIsAnother,
+  type StreamState,
 } from '../persistence/notifications/inbox.ts';
 import { StreamOrder } from './stream-order.ts';
 import { StreamSession } from './stream-session.ts';
@@ -86,7 +86,7 @@ export class InboxStreams {
       const behind = lastEventId === null ? last : Math.min(lastEventId, last);
       return {
         cursor: behind,
-        missed: behind === last ? [] : await listBehind(tx, [{ email, cursor: behind }], MAX_MISSED),
+        missed: behind === last ? [] : await listNewer(tx, [{ email, cursor: behind }], MAX_MISSED),
         count: await countUnread(tx, email),
       };
     });
@@ -169,7 +169,7 @@ export class InboxStreams {
         stream: (news) => this.#order.heard(news),
       });
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'not listening for notifications of other instances; they are polled for');
+      this.#options.log.warn({ err: error }, 'listening for notifications of other instances failed; polling');
       return null;
     }
   }
@@ -206,7 +206,7 @@ export class InboxStreams {
 
   /** Those who were told nothing for so long: thousands that were opened together are due together. */
   async #beat(now: number): Promise<void> {
-    const pieces = new Pieces(WRITTEN_AT_ONCE);
+    const pieces = new TimeSlicer(WRITTEN_AT_ONCE);
     for (const session of this.#all()) {
       if (now - session.beatAt < HEARTBEAT_MS) continue;
       await pieces.next();
@@ -221,7 +221,7 @@ export class InboxStreams {
     const all = revision !== this.#checked.revision || now - this.#checked.at >= RECHECK_MS;
     const emails = [...(all ? this.#sessions.keys() : this.#unchecked)];
     this.#unchecked = new Set();
-    const pieces = new Pieces();
+    const pieces = new TimeSlicer();
     const known: boolean[] = [];
     for (let from = 0; from < emails.length; from += POLL_BATCH) {
       const asked: Promise<boolean>[] = [];
@@ -254,7 +254,7 @@ export class InboxStreams {
 
   /** Asks for all whether anything is new, and looks at those of whom there is. */
   async #poll(): Promise<void> {
-    const told: Told[] = [];
+    const told: StreamState[] = [];
     for (const [email, sessions] of this.#sessions) {
       const [first] = sessions;
       if (first === undefined) continue;
@@ -263,7 +263,7 @@ export class InboxStreams {
     try {
       for (let from = 0; from < told.length && !this.#closed; from += POLL_BATCH) {
         const some = told.slice(from, from + POLL_BATCH);
-        this.#look(await this.#options.database.read((tx) => whoseIsAnother(tx, some)));
+        this.#look(await this.#options.database.read((tx) => addressesWithNews(tx, some)));
       }
     } catch (error) {
       this.#options.log.debug({ err: error }, 'it was not asked for what no signal told of; it will be');
@@ -283,10 +283,7 @@ export class InboxStreams {
       try {
         await this.#lookAt(emails);
       } catch (error) {
-        this.#options.log.warn(
-          { err: error },
-          'notifications were not read for streams; they will be with the next look',
-        );
+        this.#options.log.warn({ err: error }, 'inbox poll for streams failed; retrying');
       }
     }
     this.#looking = undefined;
@@ -298,11 +295,11 @@ export class InboxStreams {
       return cursors.length === 0 ? [] : [{ email, cursor: Math.min(...cursors) }];
     });
     const { items, counts } = await this.#options.database.read(async (tx) => ({
-      items: await listBehind(tx, positions, MAX_MISSED),
+      items: await listNewer(tx, positions, MAX_MISSED),
       counts: await countUnreadOf(tx, emails),
     }));
     const itemsOf = Map.groupBy(items, ({ email }) => email);
-    const pieces = new Pieces(WRITTEN_AT_ONCE);
+    const pieces = new TimeSlicer(WRITTEN_AT_ONCE);
     for (const { email } of positions) {
       for (const session of this.#sessions.get(email) ?? []) {
         await pieces.next();

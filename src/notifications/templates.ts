@@ -1,13 +1,12 @@
 /** The words of notification types, by key and language. (docs/reference/notifications.md#templates.) */
 
 import { administer, applicationOf, type By, editorOf, knownApplication } from '../administration/administer.ts';
-import { refuseImmutable } from '../administration/records.ts';
+import { isSame, merged, refuseImmutable, type Sent, unknownApplication } from '../administration/records.ts';
+import { OPTIONAL_PARTS, recordOf } from '../base/channels.ts';
 import { UsherError, validationFailed } from '../base/errors.ts';
+import { readApplication } from '../persistence/catalog/applications.ts';
 import { holdLanguage } from '../persistence/catalog/languages.ts';
-import type { Committed, Database, Tx } from '../persistence/database.ts';
-import { findApplication } from '../persistence/notifications/applications.ts';
-import { type BrandLook, brandBySlug, brandsFor } from '../persistence/notifications/brands.ts';
-import { findReader } from '../persistence/notifications/readers.ts';
+import { findType, lockType } from '../persistence/catalog/notification-types.ts';
 import {
   deleteTemplate,
   findTemplate,
@@ -17,18 +16,17 @@ import {
   type TemplateFields,
   type TemplateRow,
   updateTemplate,
-} from '../persistence/notifications/templates.ts';
-import { findType, lockType } from '../persistence/notifications/types.ts';
-import { unknownApplication } from './applications.ts';
+} from '../persistence/catalog/templates.ts';
+import type { Committed, Database, Tx } from '../persistence/database.ts';
+import { type BrandLook, brandBySlug, brandsFor } from '../persistence/notifications/brands.ts';
+import { findReader } from '../persistence/notifications/readers.ts';
 import type { RenderBudget } from './budget.ts';
 import type { Rendered, Renderer, TemplateSource } from './render.ts';
 import { refuseAuthType } from './types.ts';
 import { isTarget, targetRule } from './urls.ts';
 import { variablesOf } from './variables.ts';
 
-export type { TemplateFields, TemplateRow } from '../persistence/notifications/templates.ts';
-
-type Sent<T> = { readonly [Field in keyof T]?: T[Field] | undefined };
+export type { TemplateFields, TemplateRow } from '../persistence/catalog/templates.ts';
 
 /** As a route hands it over; what may be left out has a default. */
 export type NewTemplate = Pick<TemplateFields, 'locale' | 'subject' | 'html'> &
@@ -78,10 +76,7 @@ export class Templates {
       locale: sent.locale,
       subject: sent.subject,
       html: sent.html,
-      text: sent.text ?? null,
-      pushTitle: sent.pushTitle ?? null,
-      pushBody: sent.pushBody ?? null,
-      url: sent.url ?? null,
+      ...recordOf(OPTIONAL_PARTS, (part) => sent[part] ?? null),
       requiredVariables: sent.requiredVariables ?? [],
     };
     await this.#refuseUnfit(parts, app);
@@ -115,14 +110,15 @@ export class Templates {
       const before = await locked(tx, appId, id);
       refuseImmutable('key', before.key, key);
       const notificationTypeId = await typeAfter(tx, appId, before, { ...sent, type: code });
-      const fields = merged(before, { ...sent, notificationTypeId });
+      const { id: _id, type: _type, createdAt: _created, updatedAt: _updated, ...present } = before;
+      const fields = merged(present, { ...sent, notificationTypeId });
       const type = await refuseUnknown(tx, appId, fields);
       for (const one of [before.type, type]) {
         const refused = await refuseAuthType(tx, one, by.caller.email);
         if (refused !== null) return { result: refused, scopes: [] };
       }
-      if (JSON.stringify(fields) === JSON.stringify(merged(before, {}))) return { result: before, scopes: [] };
-      if (!(await updateTemplate(tx, id, { key: before.key, ...fields }))) throw taken(before.key, fields.locale);
+      if (isSame(fields, present)) return { result: before, scopes: [] };
+      if (!(await updateTemplate(tx, id, fields))) throw taken(before.key, fields.locale);
       const after = await findTemplate(tx, appId, id);
       if (after === undefined) throw new Error('a locked template is gone');
       audit({ action: about.action, subject: nameOf(before), before: words(before), after: words(after) });
@@ -154,7 +150,7 @@ export class Templates {
     signal?: AbortSignal,
   ): Promise<Rendered> {
     const found = await this.#database.read(async (tx) => {
-      const application = await findApplication(tx, app);
+      const application = await readApplication(tx, app);
       if (application === undefined) throw unknownApplication(app);
       const template = await findTemplate(tx, application.id, id);
       if (template === undefined) throw unknownTemplate();
@@ -176,14 +172,8 @@ export class Templates {
     if (sent.url && !/\{[{%]/.test(sent.url) && !isTarget(sent.url, this.#allowHttp)) {
       return [{ path: 'url', message: targetRule(this.#allowHttp) }];
     }
-    const source: TemplateSource = {
-      subject: sent.subject ?? '',
-      html: sent.html ?? '',
-      text: sent.text ?? null,
-      pushTitle: sent.pushTitle ?? null,
-      pushBody: sent.pushBody ?? null,
-      url: sent.url ?? null,
-    };
+    const { subject = '', html = '' } = sent;
+    const source = { subject, html, ...recordOf(OPTIONAL_PARTS, (part) => sent[part] ?? null) };
     const faults = await this.#renderer.check(source, laneOf(app));
     return faults.map(({ field, line, column, message }) => ({
       path: field,
@@ -206,8 +196,8 @@ function laneOf(app: string): string {
 
 /** What of a template is Liquid. */
 export function sourceOf(template: TemplateRow): TemplateSource {
-  const { subject, html, text, pushTitle, pushBody, url } = template;
-  return { subject, html, text, pushTitle, pushBody, url };
+  const { subject, html } = template;
+  return { subject, html, ...recordOf(OPTIONAL_PARTS, (part) => template[part]) };
 }
 
 /** 422: nothing was sent. */
@@ -224,7 +214,7 @@ async function brandOf(
   if (slug !== undefined) {
     const named = await brandBySlug(tx, slug);
     if (named !== undefined) return named;
-    throw new UsherError('UNKNOWN_REFERENCE', `brand names no brand: ${slug}.`, { details: { path: 'brand' } });
+    throw new UsherError('UNKNOWN_REFERENCE', `brand: unknown brand ${slug}.`, { details: { path: 'brand' } });
   }
   const brands = await brandsFor(tx, own === null || own === undefined ? [] : [own]);
   return brands.find(({ id }) => id === own) ?? brands.find(({ isDefault }) => isDefault);
@@ -241,7 +231,7 @@ async function typeIdOf(
   if (id !== undefined && (code === undefined || named?.id === id)) return id;
   throw new UsherError(
     'UNKNOWN_REFERENCE',
-    `type names no notification type of the application, or another one: ${code}.`,
+    `type: ${code} is not the type in notificationTypeId, or not a notification type of the application.`,
     {
       details: { path: 'type' },
     },
@@ -270,32 +260,14 @@ async function typeAfter(
 async function refuseUnknown(tx: Tx, app: number, { notificationTypeId, locale }: TemplateFields): Promise<string> {
   const type = await lockType(tx, app, notificationTypeId);
   if (type === undefined) {
-    throw new UsherError('UNKNOWN_REFERENCE', 'notificationTypeId names no notification type of the application.', {
+    throw new UsherError('UNKNOWN_REFERENCE', 'notificationTypeId: unknown notification type of the application.', {
       details: { path: 'notificationTypeId' },
     });
   }
   if (await holdLanguage(tx, locale)) return type.code;
-  throw new UsherError('UNKNOWN_LANGUAGES', `locale: there is no language ${locale} in the registry.`, {
+  throw new UsherError('UNKNOWN_LANGUAGES', `locale: unknown language ${locale}.`, {
     details: { languages: [locale], path: 'locale' },
   });
-}
-
-function merged(present: TemplateRow, sent: Sent<TemplateFields>): TemplateFields {
-  const pick = <Field extends keyof TemplateFields>(field: Field): TemplateFields[Field] => {
-    const value = sent[field];
-    return value === undefined ? present[field] : value;
-  };
-  return {
-    notificationTypeId: pick('notificationTypeId'),
-    locale: pick('locale'),
-    subject: pick('subject'),
-    html: pick('html'),
-    text: pick('text'),
-    pushTitle: pick('pushTitle'),
-    pushBody: pick('pushBody'),
-    url: pick('url'),
-    requiredVariables: pick('requiredVariables'),
-  };
 }
 
 /** As audit records say it: a long part by its beginning. */
@@ -319,9 +291,9 @@ async function locked(tx: Tx, app: number, id: number): Promise<TemplateRow> {
 }
 
 function unknownTemplate(): UsherError {
-  return new UsherError('NOT_FOUND', 'The application has no such template.');
+  return new UsherError('NOT_FOUND', 'Unknown template of the application.');
 }
 
 function taken(key: string, locale: string): UsherError {
-  return new UsherError('ALREADY_EXISTS', `This type has a template ${key} in ${locale} already.`);
+  return new UsherError('ALREADY_EXISTS', `This type already has a template ${key} in ${locale}.`);
 }

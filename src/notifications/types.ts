@@ -9,9 +9,9 @@ import {
   superAdmin,
 } from '../administration/administer.ts';
 import { AUTH_TYPE, PANEL_APP } from '../administration/panel.ts';
-import { refuseImmutable, refuseSystem } from '../administration/records.ts';
+import { isSame, merged, refuseImmutable, refuseSystem, type Sent } from '../administration/records.ts';
+import { FIXED_SWITCHES, recordOf, TYPE_SWITCHES } from '../base/channels.ts';
 import { UsherError } from '../base/errors.ts';
-import type { Committed, Database, Tx } from '../persistence/database.ts';
 import {
   deleteType,
   insertType,
@@ -21,9 +21,10 @@ import {
   type TypeFields,
   type TypeRow,
   updateType,
-} from '../persistence/notifications/types.ts';
+} from '../persistence/catalog/notification-types.ts';
+import type { Committed, Database, Tx } from '../persistence/database.ts';
 
-export type { TypeFields, TypeRow } from '../persistence/notifications/types.ts';
+export type { TypeFields, TypeRow } from '../persistence/catalog/notification-types.ts';
 
 /** Every application has it: a send that names no type is of this one. */
 export const GENERIC_TYPE = 'generic';
@@ -36,22 +37,11 @@ export async function refuseAuthType(tx: Tx, type: string, email: string): Promi
   return type === AUTH_TYPE ? await superAdmin(`write ${AUTH_TYPE}, whose templates hold codes`)(tx, email) : null;
 }
 
-/** Fields as they came: what was not sent is undefined. */
-type Sent<T> = { readonly [Field in keyof T]?: T[Field] | undefined };
-
 const DEFAULTS: Omit<TypeFields, 'name'> = {
   description: null,
-  emailEnabled: true,
-  pushEnabled: true,
-  userCanDisable: true,
-  defaultEmail: true,
-  defaultPush: true,
-  selfServiceEnabled: true,
+  ...recordOf(TYPE_SWITCHES, () => true),
   emailFromName: null,
 };
-
-/** The switches of `auth_idp`, through which codes of the identity provider go out, stay as they are (docs/reference/notifications.md#types). */
-const FIXED: readonly (keyof TypeFields)[] = ['emailEnabled', 'pushEnabled', 'userCanDisable', 'selfServiceEnabled'];
 
 export class NotificationTypes {
   readonly #database: Database;
@@ -81,7 +71,7 @@ export class NotificationTypes {
         code,
         system: false,
       });
-      if (made === undefined) throw new UsherError('ALREADY_EXISTS', `There is a notification type ${code} already.`);
+      if (made === undefined) throw new UsherError('ALREADY_EXISTS', `A notification type ${code} already exists.`);
       audit({ action: about.action, subject: code, after: words(made) });
       return { result: made, scopes: [] };
     });
@@ -101,12 +91,13 @@ export class NotificationTypes {
       if (refused !== null) return { result: refused, scopes: [] };
       refuseImmutable('code', before.code, code);
       refuseImmutable('system', before.system, system);
-      const fields = merged(before, sent);
-      const moved = before.system && app === PANEL_APP && FIXED.some((field) => fields[field] !== before[field]);
+      const after = merged(words(before), sent);
+      // The switches of `auth_idp`, through which codes of the identity provider go out.
+      const moved =
+        before.system && app === PANEL_APP && FIXED_SWITCHES.some((field) => after[field] !== before[field]);
       refuseSystem(moved, `switches of the type ${before.code} as they are`);
-      const after = { ...before, ...fields };
-      if (JSON.stringify(words(after)) === JSON.stringify(words(before))) return { result: before, scopes: [] };
-      const changed = await updateType(tx, id, fields);
+      if (isSame(after, words(before))) return { result: before, scopes: [] };
+      const changed = await updateType(tx, id, after);
       audit({ action: about.action, subject: before.code, before: words(before), after: words(changed) });
       return { result: changed, scopes: [] };
     });
@@ -121,7 +112,7 @@ export class NotificationTypes {
       if (refused !== null) return { result: refused, scopes: [] };
       refuseSystem(type.system || type.code === GENERIC_TYPE, `notification type ${type.code}`);
       if (await isTypeInUse(tx, id)) {
-        throw new UsherError('TYPE_IN_USE', `Templates or notifications are of the type ${type.code}.`);
+        throw new UsherError('TYPE_IN_USE', `Templates or notifications use the type ${type.code}.`);
       }
       await deleteType(tx, id);
       audit({ action: about.action, subject: type.code, before: words(type) });
@@ -130,31 +121,13 @@ export class NotificationTypes {
   }
 }
 
-function merged(present: TypeFields, sent: Sent<TypeFields>): TypeFields {
-  const pick = <Field extends keyof TypeFields>(field: Field): TypeFields[Field] => {
-    const value = sent[field];
-    return value === undefined ? present[field] : value;
-  };
-  return {
-    name: pick('name'),
-    description: pick('description'),
-    emailEnabled: pick('emailEnabled'),
-    pushEnabled: pick('pushEnabled'),
-    userCanDisable: pick('userCanDisable'),
-    defaultEmail: pick('defaultEmail'),
-    defaultPush: pick('defaultPush'),
-    selfServiceEnabled: pick('selfServiceEnabled'),
-    emailFromName: pick('emailFromName'),
-  };
-}
-
 /** As audit records say it. */
-function words({ id: _id, createdAt: _created, updatedAt: _updated, ...fields }: TypeRow): Record<string, unknown> {
+function words({ id: _id, createdAt: _created, updatedAt: _updated, ...fields }: TypeRow) {
   return fields;
 }
 
 async function locked(tx: Tx, app: number, id: number): Promise<TypeRow> {
   const type = await lockType(tx, app, id);
-  if (type === undefined) throw new UsherError('NOT_FOUND', 'The application has no such notification type.');
+  if (type === undefined) throw new UsherError('NOT_FOUND', 'Unknown notification type of the application.');
   return type;
 }

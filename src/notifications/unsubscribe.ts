@@ -4,10 +4,11 @@
  */
 
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { perChannel } from '../base/channels.ts';
 import { isSameSecret } from '../base/constant-time.ts';
 import { UsherError, validationFailed } from '../base/errors.ts';
-import { onDemand } from '../base/lazy.ts';
-import type { UnsubscribeTarget } from '../delivery/queue.ts';
+import { lazy } from '../base/lazy.ts';
+import type { UnsubscribeTarget } from '../delivery/channels.ts';
 import type { Database } from '../persistence/database.ts';
 import { holdSwitchable, keepPreferences } from '../persistence/notifications/preferences.ts';
 import { findSubscription, type Subscription } from '../persistence/notifications/unsubscribe.ts';
@@ -41,7 +42,7 @@ export class Unsubscriptions {
 
   constructor(options: UnsubscriptionsOptions) {
     this.#options = options;
-    this.#key = onDemand(async () => createSecretKey(await options.secret.derive(PURPOSE)));
+    this.#key = lazy(async () => createSecretKey(await options.secret.derive(PURPOSE)));
   }
 
   /** What is stored with a mail; `link` makes its link of it when it leaves. */
@@ -75,7 +76,7 @@ export class Unsubscriptions {
       const found = await findSubscription(tx, person, type);
       if (switchable === undefined || found === undefined) throw gone();
       if (!switchable) throw new MailLocked(found);
-      await keepPreferences(tx, person, [{ notificationTypeId: type, email, push: null }]);
+      await keepPreferences(tx, person, [{ notificationTypeId: type, ...perChannel(() => null), email }]);
       return { result: { ...found, email }, scopes: [] };
     });
     return result;
@@ -87,7 +88,7 @@ export class Unsubscriptions {
       const expected = sign(await this.#key(), Number(person), Number(type));
       if (isSameSecret(expected, token)) return { person: Number(person), type: Number(type) };
     }
-    throw validationFailed([{ path: 'token', message: 'is not one that this service made: use the link of the mail' }]);
+    throw validationFailed([{ path: 'token', message: 'is not a token of this service; use the link in the mail' }]);
   }
 }
 
@@ -99,6 +100,6 @@ function sign(key: KeyObject, person: number, type: number): string {
 function gone(): UsherError {
   return new UsherError(
     'NOT_FOUND',
-    'There is nothing to unsubscribe from: the type of mail or the user no longer exists.',
+    'Nothing to unsubscribe from: the notification type or the user no longer exists.',
   );
 }

@@ -5,6 +5,7 @@
 
 import { compile } from 'html-to-text';
 import { Context, Liquid, type LiquidOptions, type Template } from 'liquidjs';
+import { recordOf } from '../../base/channels.ts';
 import {
   type Rendered,
   type RenderJob,
@@ -109,14 +110,7 @@ export class Compiler {
       const source = template[field];
       return source === null ? null : engineOf(field).parse(source);
     };
-    const made: Compiled = {
-      subject: parse('subject'),
-      html: parse('html'),
-      text: parse('text'),
-      pushTitle: parse('pushTitle'),
-      pushBody: parse('pushBody'),
-      url: parse('url'),
-    };
+    const made = recordOf(TEMPLATE_FIELDS, parse);
     if (this.#kept.size >= 16) this.#kept.clear();
     this.#kept.set(key, made);
     return made;
@@ -163,18 +157,22 @@ function renderOne(compiler: Compiler, known: Map<TemplateSource, Compiled>, job
 
 /** A context that ends the rendering when it has used its processor time. */
 function contextOf(liquid: Liquid, scope: object): Context {
-  const context = new Context(scope, liquid.options, { sync: true }, { liquid });
   const before = process.threadCpuUsage();
   // The library tells it the clock before each node: it cannot have used more than has passed.
   let earliest = performance.now() + PART_CPU_MS;
-  context.renderLimit.check = (now) => {
-    if (now < earliest) return;
-    const { user, system } = process.threadCpuUsage(before);
-    const leftMs = PART_CPU_MS - (user + system) / 1000;
-    if (leftMs <= 0) throw new Error('template render limit exceeded');
-    earliest = now + leftMs;
+  const limiter = {
+    use: () => undefined,
+    check: (now: number) => {
+      if (now < earliest) return;
+      const { user, system } = process.threadCpuUsage(before);
+      const leftMs = PART_CPU_MS - (user + system) / 1000;
+      if (leftMs <= 0) throw new Error('template render limit exceeded');
+      earliest = now + leftMs;
+    },
   };
-  return context;
+  // A context takes a limiter of its caller's; its type has private fields, and the class is not exported.
+  const renderLimit = limiter as unknown as Context['renderLimit'];
+  return new Context(scope, liquid.options, { sync: true }, { liquid, renderLimit });
 }
 
 function assemble(part: (name: TemplateField) => string | null): Rendered {

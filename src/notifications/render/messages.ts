@@ -1,20 +1,13 @@
 /** What the service and a rendering process say to each other. Plain data: it travels by structured clone. */
 
-/** The parts of a template that are Liquid. A part that is null is left out of what is rendered. */
-export interface TemplateSource {
-  readonly subject: string;
-  readonly html: string;
-  /** Null: the text is made from the HTML. */
-  readonly text: string | null;
-  readonly pushTitle: string | null;
-  readonly pushBody: string | null;
-  readonly url: string | null;
-}
+import { TEMPLATE_PART_NAMES, type TemplatePart, type TemplateWords } from '../../base/channels.ts';
 
-export type TemplateField = keyof TemplateSource;
+/** The parts of a template that are Liquid. A part that is null is left out of what is rendered. */
+export type TemplateSource = Readonly<TemplateWords>;
+export type TemplateField = TemplatePart;
 
 /** The parts in the order in which faults are told. */
-export const TEMPLATE_FIELDS: readonly TemplateField[] = ['subject', 'html', 'text', 'pushTitle', 'pushBody', 'url'];
+export const TEMPLATE_FIELDS = TEMPLATE_PART_NAMES;
 
 /** What templates can show of whom they are rendered for. */
 export const USER_MEMBERS = ['email', 'firstName', 'lastName', 'displayName', 'locale'] as const;
@@ -44,15 +37,8 @@ export interface RenderJob {
   readonly variables: Readonly<Record<string, unknown>>;
 }
 
-export interface Rendered {
-  /** One line. */
-  readonly subject: string;
-  readonly html: string;
-  readonly text: string;
-  readonly pushTitle: string | null;
-  readonly pushBody: string | null;
-  readonly url: string | null;
-}
+/** The subject is one line; a text that the template has none of is made from the HTML. */
+export type Rendered = TemplateSource & { readonly text: string };
 
 /**
  * A rendered job, or a sentence for the template's author that says why it could not be rendered. `bytes` is the size of `rendered`

@@ -5,7 +5,7 @@
 
 import { type ChildProcess, fork } from 'node:child_process';
 import type { Clock } from '../../base/clock.ts';
-import { programBeside } from '../../base/worker-url.ts';
+import { workerUrl } from '../../base/worker-url.ts';
 import { cpuMsOf } from './cpu-time.ts';
 import type {
   FromProcess,
@@ -59,7 +59,7 @@ export class RenderProcess {
   constructor(clock: Clock, exited: (self: RenderProcess) => void) {
     this.#clock = clock;
     this.#exited = exited;
-    this.#child = fork(programBeside(import.meta.url, 'worker'), [], {
+    this.#child = fork(workerUrl(import.meta.url, 'worker'), [], {
       env: {},
       // Neither files to write, nor processes, threads, or native code.
       execArgv: [

@@ -1,42 +1,42 @@
-/** What a worker has in hand: claimed, and not yet settled. More is claimed than is under way, so that nobody waits for a claim. */
+/** The deliveries that a worker has claimed and not yet settled. It claims more than are under way, so that no place waits for a claim. */
 
+import type { ChannelName } from '../base/channels.ts';
 import type { Claimed } from '../persistence/delivery/claims.ts';
+import type { ChannelKind } from './channels.ts';
 
-/** A claim as a worker holds it. */
+/** A claimed delivery in a worker's memory. */
 export interface Held extends Claimed {
-  /** Monotonic milliseconds at which its claim began, or it was read anew: what was read later is as new as it is. */
+  /** When its claim began, or it was read again, in monotonic milliseconds. */
   claimedAt: number;
 }
 
-export interface HandLimits {
+export interface InFlightLimits {
   /** Claimed and not yet settled, in all. */
-  readonly inHand: number;
-  /** Of one lane: waiting and under way. */
-  readonly claimed: Readonly<Record<Claimed['channel'], number>>;
+  readonly total: number;
   /** Attempts under way at once, in all. */
   readonly atOnce: number;
-  /** Of one lane: one that is slow never takes all places. */
-  readonly perLane: Readonly<Record<Claimed['channel'], number>>;
+  /** Of one lane of that channel: a slow lane never takes all places. `claimed` counts what waits and what is under way. */
+  readonly perLane: Readonly<Record<ChannelName, ChannelKind<unknown>['perLane']>>;
 }
 
 interface Lane {
-  readonly channel: Claimed['channel'];
+  readonly channel: ChannelName;
   readonly waiting: Held[];
   underWay: number;
-  /** More of it may be due than there was room for. */
+  /** Whether more of it may be due than there was room for. */
   crowded: boolean;
 }
 
-export class Hand {
-  readonly #limits: HandLimits;
+export class InFlight {
+  readonly #limits: InFlightLimits;
   readonly #held = new Map<number, Held>();
-  /** Those that have something waiting or under way; the one whose turn is longest ago first. */
+  /** Lanes with something waiting or under way; the one that was served longest ago comes first. */
   readonly #lanes = new Map<string, Lane>();
   #underWay = 0;
-  /** More may be due than there was room for in all. */
+  /** Whether more may be due than there was room for in all. */
   #full = false;
 
-  constructor(limits: HandLimits) {
+  constructor(limits: InFlightLimits) {
     this.#limits = limits;
   }
 
@@ -55,15 +55,15 @@ export class Hand {
 
   /** How many more may be claimed, in all and of the lanes in use. */
   room(): { limit: number; free: Map<string, number> } {
-    const limit = this.#limits.inHand - this.#held.size;
+    const limit = this.#limits.total - this.#held.size;
     if (limit <= 0) this.#full = true;
     const free = new Map([...this.#lanes].map(([name, lane]) => [name, this.#freeOf(lane)]));
     return { limit: Math.max(0, limit), free };
   }
 
   /**
-   * Takes what was claimed for that room. One that is held already (its lease had ended unnoticed) stays as it is under its new
-   * claim: nothing is sent twice by the same worker.
+   * Adds what was claimed for that room. A delivery that is here already (its lease had ended unnoticed) goes on under its new claim:
+   * the same worker sends nothing twice.
    */
   take(claimed: readonly Held[], { limit, free }: { limit: number; free: ReadonlyMap<string, number> }): void {
     const counts = new Map<string, number>();
@@ -84,20 +84,20 @@ export class Hand {
     }
     this.#full = claimed.length >= limit;
     for (const [name, lane] of this.#lanes) {
-      lane.crowded = (counts.get(name) ?? 0) >= (free.get(name) ?? this.#limits.claimed[lane.channel]);
+      lane.crowded = (counts.get(name) ?? 0) >= (free.get(name) ?? this.#limits.perLane[lane.channel].claimed);
     }
   }
 
-  /** The next whose turn it is, which is under way from now on; undefined when there is none, or no place. */
+  /** The next delivery in turn, which counts as under way from now on; undefined when none waits, or no place is free. */
   next(): Held | undefined {
     if (this.#underWay >= this.#limits.atOnce) return undefined;
     for (const [name, lane] of this.#lanes) {
-      if (lane.underWay >= this.#limits.perLane[lane.channel]) continue;
+      if (lane.underWay >= this.#limits.perLane[lane.channel].underWay) continue;
       const held = lane.waiting.shift();
       if (held === undefined) continue;
       lane.underWay++;
       this.#underWay++;
-      // The lanes take turns.
+      // To the end of the queue: lanes take turns.
       this.#lanes.delete(name);
       this.#lanes.set(name, lane);
       return held;
@@ -105,23 +105,23 @@ export class Hand {
     return undefined;
   }
 
-  /** It is under way no more, and still in hand. Whether it is time to claim: when half of its lane, or of all, are gone. */
+  /** Its attempt has ended; it is not settled yet. Answers whether it is time to claim: half of a crowded lane is done. */
   ended({ lane: name }: Held): boolean {
     const lane = this.#lanes.get(name) as Lane;
     lane.underWay--;
     this.#underWay--;
     const left = lane.waiting.length + lane.underWay;
     if (left === 0) this.#lanes.delete(name);
-    return lane.crowded && left <= this.#limits.claimed[lane.channel] / 2;
+    return lane.crowded && left <= this.#limits.perLane[lane.channel].claimed / 2;
   }
 
-  /** It is settled. Whether it is time to claim. */
+  /** It is settled. Answers whether it is time to claim: half of all are done. */
   drop({ id }: Held): boolean {
     this.#held.delete(id);
-    return this.#full && this.#held.size <= this.#limits.inHand / 2;
+    return this.#full && this.#held.size <= this.#limits.total / 2;
   }
 
-  /** What has not begun, taken out of its lanes; it is still in hand. */
+  /** Takes those out of their lanes that have not begun; they are not settled yet. */
   unbegun(): Held[] {
     const all = [...this.#lanes.values()].flatMap(({ waiting }) => waiting.splice(0));
     for (const [name, { underWay }] of this.#lanes) if (underWay === 0) this.#lanes.delete(name);
@@ -129,6 +129,6 @@ export class Hand {
   }
 
   #freeOf({ channel, waiting, underWay }: Lane): number {
-    return this.#limits.claimed[channel] - waiting.length - underWay;
+    return this.#limits.perLane[channel].claimed - waiting.length - underWay;
   }
 }

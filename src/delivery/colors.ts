@@ -1,6 +1,6 @@
-/** A brand's colours, made readable: which ink goes on them, and what replaces one that cannot be read. Mails and pages share them. */
+/** A brand's colors, made readable: which ink goes on them, and what replaces one that cannot be read. Mails and pages share them. */
 
-/** What a brand without colours looks like. */
+/** What a brand without colors looks like. */
 export const PRIMARY = '#3451b2';
 export const BACKGROUND = '#f4f5f7';
 /** The ground of the text. */
@@ -8,16 +8,16 @@ export const CARD = '#ffffff';
 export const INK = '#1c2024';
 
 /** Nothing but `#rrggbb` gets into a style. */
-export function colour(value: string | null, otherwise: string): string {
+export function color(value: string | null, otherwise: string): string {
   return value !== null && /^#[0-9a-f]{6}$/i.test(value) ? value : otherwise;
 }
 
-/** Black or white, the one with the higher contrast: at least 4.5 on every colour. */
+/** Black or white, the one with the higher contrast: at least 4.5 on every color. */
 export function inkOn(background: string): string {
   return luminance(background) > 0.179 ? '#000000' : '#ffffff';
 }
 
-/** The wanted colour where its contrast on that ground suffices, else ink: a pale brand's name and links. */
+/** The wanted color where its contrast on that ground suffices, else ink: a pale brand's name and links. */
 export function readableOn(background: string, wanted: string, contrast: number): string {
   return (
     [wanted, ...(inkOn(background) === '#ffffff' ? [] : [INK])].find(
@@ -33,9 +33,9 @@ export function contrastOf(one: string, other: string): number {
 }
 
 /** Relative luminance (WCAG 2.2). */
-function luminance(colour: string): number {
+function luminance(color: string): number {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
-    const channel = Number.parseInt(colour.slice(at, at + 2), 16) / 255;
+    const channel = Number.parseInt(color.slice(at, at + 2), 16) / 255;
     return channel <= 0.04045 ? channel / 12.92 : ((channel + 0.055) / 1.055) ** 2.4;
   });
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
