@@ -1,62 +1,68 @@
 /**
- * What every administrative write has in common (docs/reference/callers.md#guards-of-writes): its guard is decided on rows of its own transaction, its
- * audit record is written in it, and a refused one leaves a record too.
+ * The common part of every administrative write (docs/reference/callers.md#guards-of-writes): its guard is decided on rows of its own transaction, its
+ * audit record is written in it, and a refusal is recorded too.
  */
 
 import { UsherError } from '../base/errors.ts';
 import { evaluateRows } from '../engine/evaluate.ts';
-import { Level, type MemberAnswer } from '../engine/types.ts';
+import { Level, type RevisionToken } from '../engine/types.ts';
 import type { AuditEntry } from '../persistence/audit.ts';
 import { findApplicationId, holdApplication, holdApplicationAlone } from '../persistence/catalog/applications.ts';
 import type { Committed, Database, Outcome, Tx } from '../persistence/database.ts';
 import { memberIn, policyIn } from '../persistence/facts/source.ts';
+import type { Concern } from '../persistence/impact.ts';
+import { type DryRun, type Reach, rehearse } from './dry-run.ts';
+import { refuseChanged, refuseChangedForGood } from './if-revision.ts';
 import { managedResource, PANEL_APP, PANEL_ENTRY, PANEL_MANAGE } from './panel.ts';
+import { unknownApplication } from './records.ts';
+import { byAdministratorOf, byManagerOfAll, bySuperAdmin, type Rule } from './rules.ts';
 
-/** Who writes: a signed-in administrator, by a request. What a route's handler is given fits. */
+/** The author of a write: a signed-in administrator and the request. The input of a route's handler fits. */
 export interface By {
   readonly caller: { readonly email: string };
   readonly requestId: string;
+  /** Present where the write is to be rehearsed only. */
+  readonly dryRun?: DryRun | undefined;
+  /** The write is refused when what it concerns has changed since that revision. */
+  readonly ifRevision?: RevisionToken | undefined;
 }
 
-/** Decides on fresh rows; answers why not, or null. */
+/** What is known of an administrative write before it is carried out. */
+export interface About {
+  /** The application that it concerns. */
+  app: string | null;
+  /** Names the write for the audit of a refusal. */
+  action: string;
+  guard: WriteGuard;
+  /** The address of the person whom it is about. */
+  subject?: string;
+  /** Whether it may make, change or take away overrides. */
+  overrides?: boolean;
+  /** Whether it changes definitions alone, and neither the state of people nor their roles and seats. */
+  policyAlone?: boolean;
+  /** Whom it concerns beside: what a dry run compares, too. */
+  also?: (tx: Tx) => Promise<readonly Concern[]>;
+}
+
+/** Decides on fresh rows; resolves to the refusal, or null. */
 export type WriteGuard = (tx: Tx, email: string) => Promise<UsherError | null>;
 
 /** An active SuperAdmin; `act` completes "Only a SuperAdmin may …". */
 export function superAdmin(act: string): WriteGuard {
-  return async (tx, email) => {
-    const { person } = await who(tx, email, '');
-    if (!person.active) return inactive();
-    return person.superadmin ? null : new UsherError('FORBIDDEN', `Only a SuperAdmin may ${act}.`);
-  };
+  return onRows('', bySuperAdmin(act));
 }
 
-/** A SuperAdmin, or a panel user who manages all applications: who creates and deletes them (docs/reference/administration.md#guards). */
+/** A SuperAdmin, or a panel user who manages all applications: they may create and delete applications (docs/reference/administration.md#guards). */
 export function managerOfAll(act: string): WriteGuard {
-  return async (tx, email) => {
-    const { person } = await who(tx, email, '');
-    if (!person.active) return inactive();
-    if (person.superadmin || (await managesByPanel(tx, email, null))) return null;
-    return new UsherError('FORBIDDEN', `Only users who manage every application may ${act}.`);
-  };
+  return onRows('', byManagerOfAll(act));
 }
 
-/**
- * A SuperAdmin, an AppAdmin of `app`, or a panel user with level `edit` on it. In `auth` only SuperAdmins: who rules `auth`
- * rules everything. An application that does not exist is like a foreign one.
- */
-export function editorOf(app: string): WriteGuard {
-  return async (tx, email) => {
-    const { person, member } = await who(tx, email, app);
-    if (!person.active) return inactive();
-    if (person.superadmin) return null;
-    const may = app !== PANEL_APP && member.appId !== null && (member.admin || (await managesByPanel(tx, email, app)));
-    return may
-      ? null
-      : new UsherError('NO_APPLICATION_LEVEL', 'You have no level that allows this on the application.');
-  };
+/** A SuperAdmin, an AppAdmin of `app`, or a panel user with level `edit` on it; in `auth` see `byAdministratorOf`. */
+export function editorOf(app: string, options?: { delegated: boolean }): WriteGuard {
+  return onRows(app, byAdministratorOf(app, Level.EDIT, options));
 }
 
-/** Who passes each of them; the first that refuses says why. */
+/** All of the guards; the first refusal counts. */
 export function allOf(...guards: readonly WriteGuard[]): WriteGuard {
   return async (tx, email) => {
     for (const guard of guards) {
@@ -67,53 +73,68 @@ export function allOf(...guards: readonly WriteGuard[]): WriteGuard {
   };
 }
 
-/** Whether somebody who may enter the panel holds `edit` on an application there; of all of them where `app` is null. */
-export async function managesByPanel(tx: Tx, email: string, app: string | null): Promise<boolean> {
-  const policy = await policyIn(tx, PANEL_APP);
-  const entry = await who(tx, email, PANEL_APP);
-  if (!evaluateRows(policy, entry, PANEL_ENTRY).granted) return false;
-  const managed = await memberIn(tx, { email, app: PANEL_APP, ...managedResource(app) });
-  return evaluateRows(policy, managed, PANEL_MANAGE).level >= Level.EDIT;
+/** The rule over rows of the transaction. The person and their place in `app` are one statement. */
+function onRows(app: string, rule: Rule): WriteGuard {
+  return async (tx, email) => {
+    const whole = (of: string) => memberIn(tx, { email, app: of, resourceType: '', resourceId: '' });
+    const first = await whole(app);
+    const answerIn = async (of: string) => (of === app ? first : await whole(of));
+    return await rule({
+      person: first.person,
+      member: async (of) => (await answerIn(of)).member,
+      panelLevel: async (of) => {
+        const policy = await policyIn(tx, PANEL_APP);
+        if (!evaluateRows(policy, await answerIn(PANEL_APP), PANEL_ENTRY).granted) return Level.NONE;
+        const managed = await memberIn(tx, { email, app: PANEL_APP, ...managedResource(of) });
+        return evaluateRows(policy, managed, PANEL_MANAGE).level;
+      },
+    });
+  };
 }
 
-function who(tx: Tx, email: string, app: string): Promise<MemberAnswer> {
-  return memberIn(tx, { email, app, resourceType: '', resourceId: '' });
-}
-
-function inactive(): UsherError {
-  return new UsherError('USER_INACTIVE', 'This account is not active.');
-}
-
-/** What a write hands its audit record, beside who, where and by which request. */
+/** The part of an audit record that a write supplies, beside actor, application and request. */
 export type Change = Pick<AuditEntry, 'action' | 'subject' | 'before' | 'after'>;
 
-/** What a write inside `administer` gets: the transaction, and the audit of this very write. */
+/** The context of a write inside `administer`: its transaction, and its audit. */
 export interface Administration {
   readonly tx: Tx;
-  /** Keeps the record for the end of the transaction: it is written with the commit, or not at all. */
+  /** Adds a record to the end of the transaction: it is written with the commit, or not at all. */
   readonly audit: (change: Change) => void;
 }
 
 /**
- * Runs `write` when `guard` lets `by` do it. `about.action` names the write for the audit of a refusal; `about.app` is the
- * application it concerns, `about.subject` the address of the person whom it is about. Throws what the guard says (after its record is committed) or what `write` throws.
- * A write whose guard needs rows that only the write has locked may refuse itself: it answers the error, having written nothing.
+ * Runs `write` when the guard allows it, or rehearses it. Throws the guard's refusal (after committing its record) or the error
+ * of `write`; STALE and UNKNOWN_REVISION of `by.ifRevision`.
+ * A write whose guard needs rows that only the write has locked may refuse itself: it returns the error, having written nothing.
  */
 export async function administer<T>(
   database: Database,
   by: By,
-  about: { app: string | null; action: string; guard: WriteGuard; subject?: string },
+  about: About,
   write: (administration: Administration) => Promise<Outcome<T | UsherError>>,
 ): Promise<Committed<T>> {
+  const named = { actor: `user:${by.caller.email}`, appCode: about.app, requestId: by.requestId };
+  const judge = (tx: Tx) => about.guard(tx, by.caller.email);
+  const carryOut = async (tx: Tx, audit: Administration['audit']) => {
+    await refuseChanged(tx, by.ifRevision, about);
+    return await write({ tx, audit });
+  };
+  if (by.dryRun !== undefined) {
+    return await rehearse(database, by.dryRun, {
+      judge,
+      reach: (tx) => reachOf(tx, about),
+      write: (tx) => carryOut(tx, () => undefined),
+    });
+  }
   const committed = await database.change(async (tx): Promise<Outcome<T | UsherError>> => {
-    const named = { actor: `user:${by.caller.email}`, appCode: about.app, requestId: by.requestId };
     const records: AuditEntry[] = [];
     const audit = (change: Change): void => void records.push({ ...named, ...change });
-    const refused = await about.guard(tx, by.caller.email);
+    const refused = await judge(tx);
     const outcome: Outcome<T | UsherError> =
-      refused === null ? await write({ tx, audit }) : { result: refused, scopes: [] };
-    if (outcome.result instanceof UsherError)
+      refused === null ? await carryOut(tx, audit) : { result: refused, scopes: [] };
+    if (outcome.result instanceof UsherError) {
       records.push({ ...named, action: `${about.action}.refused`, subject: about.subject ?? null });
+    } else if (outcome.scopes.length > 0) await refuseChangedForGood(tx, by.ifRevision, about);
     return { ...outcome, records };
   });
   const { result, ...made } = committed;
@@ -121,29 +142,38 @@ export async function administer<T>(
   return { result, ...made };
 }
 
+async function reachOf(tx: Tx, { app, subject, overrides = false, policyAlone, also }: About): Promise<Reach> {
+  if (app === null) {
+    if (subject === undefined) throw new Error('a write about nobody in particular cannot be rehearsed');
+    return { everywhere: subject };
+  }
+  const concern = { apps: [app], people: subject === undefined ? null : [subject], overrides, policyAlone };
+  return { concerns: [concern, ...((await also?.(tx)) ?? [])] };
+}
+
 /**
- * The id of an application that a write concerns, held against deletion until the transaction ends. NOT_FOUND when there is none:
- * only SuperAdmins get so far.
+ * The id of the application of a write, held against deletion until the transaction ends. NOT_FOUND for an unknown one: only
+ * SuperAdmins get that far.
  */
 export async function applicationOf(tx: Tx, code: string): Promise<number> {
   return existing(await holdApplication(tx, code), code);
 }
 
 /**
- * The same for a write that depends on what else is in the application (nothing refers to this, no parents in a circle): every
- * other write to the application waits until the transaction ends. To be called before anything else is locked.
+ * The same for a write that depends on the rest of the application (no references left, no cycle of parents): every
+ * other write to the application waits until the transaction ends. Call it before locking anything else.
  */
 export async function applicationAlone(tx: Tx, code: string): Promise<number> {
   return existing(await holdApplicationAlone(tx, code), code);
 }
 
-/** The id that a statement found under that code; NOT_FOUND when it found none. */
+/** The id that a statement found for that code; NOT_FOUND for null. */
 export function existing(id: number | null, code: string): number {
-  if (id === null) throw new UsherError('NOT_FOUND', `There is no application ${code}.`);
+  if (id === null) throw unknownApplication(code);
   return id;
 }
 
-/** The id of an application that a read concerns. NOT_FOUND when there is none. */
+/** The id of the application of a read. Throws NOT_FOUND. */
 export async function knownApplication(tx: Tx, code: string): Promise<number> {
   return existing(await findApplicationId(tx, code), code);
 }

@@ -1,10 +1,10 @@
-/** Who changed what, for those who may know. (docs/reference/administration.md#audit.) */
+/** Audit records, for the people who may read them. (docs/reference/administration.md#audit.) */
 
-import { UsherError } from '../base/errors.ts';
 import { oneMore, type Page, type PageQuery, pageOf } from '../base/page.ts';
 import { type AuditFilter, type AuditRow, readAudit } from '../persistence/audit.ts';
 import { findApplicationBirth } from '../persistence/catalog/applications.ts';
 import type { Database } from '../persistence/database.ts';
+import { unknownApplication } from './records.ts';
 
 export type { AuditFilter, AuditRow } from '../persistence/audit.ts';
 
@@ -21,13 +21,13 @@ export class AuditLog {
   }
 
   /**
-   * Those of one application. An application that was deleted and made again is another one: what happened to the old one is not
-   * for the administrators of the new. NOT_FOUND when there is none.
+   * The records of one application. An application that was deleted and created again is a new one: the old one's history is not
+   * for the administrators of the new one. NOT_FOUND for an unknown one.
    */
   ofApplication(app: string, filter: Omit<AuditFilter, 'appCode'>, page: PageQuery): Promise<Page<AuditRow>> {
     return this.#database.read(async (tx) => {
       const birth = await findApplicationBirth(tx, app);
-      if (birth === undefined) throw new UsherError('NOT_FOUND', `There is no application ${app}.`);
+      if (birth === undefined) throw unknownApplication(app);
       const from = filter.from !== undefined && filter.from > birth ? filter.from : birth;
       return pageOf(await readAudit(tx, { ...filter, appCode: app, from }, oneMore(page)), page);
     });

@@ -1,6 +1,6 @@
 /**
- * What somebody may administer, on rows of one snapshot (docs/reference/administration.md#panel-levels): where he
- * is an AppAdmin, and the level on each application.
+ * What a person may administer, on rows of one snapshot (docs/reference/administration.md#panel-levels): where they
+ * are an AppAdmin, and their level on each application.
  */
 
 import { evaluate, type PolicyPermission, permissionIn } from '../engine/evaluate.ts';
@@ -10,7 +10,7 @@ import type { Tx } from '../persistence/database.ts';
 import { memberIn, policyIn } from '../persistence/facts/source.ts';
 import { PANEL_APP, PANEL_ENTITY, PANEL_ENTRY, PANEL_MANAGE } from './panel.ts';
 
-/** An application that somebody may see, and whether he may change it. */
+/** An application that a person may see or change. */
 export interface ReachedApplication {
   readonly id: number;
   readonly code: string;
@@ -20,15 +20,15 @@ export interface ReachedApplication {
 export interface Reach {
   readonly active: boolean;
   readonly superadmin: boolean;
-  /** Codes of the applications whose AppAdmin he is, in order. */
+  /** Codes of the applications whose AppAdmin they are, in order. */
   readonly appAdminFor: readonly string[];
-  /** What he may see, by code; nothing while he is inactive. */
+  /** The applications they may see, by code; empty while they are inactive. */
   readonly applications: readonly ReachedApplication[];
-  /** Codes of what is granted to him in the panel's own application without a resource, in order. */
+  /** Codes of the permissions granted to them in the panel's own application without a resource, in order. */
   readonly panelPermissions: readonly string[];
 }
 
-/** In four statements, however many applications there are. */
+/** Takes four statements, however many applications there are. */
 export async function reachIn(tx: Tx, email: string): Promise<Reach> {
   const panelist = await panelistIn(tx, email);
   const { active, superadmin } = panelist.answer.person;
@@ -48,13 +48,13 @@ export async function reachIn(tx: Tx, email: string): Promise<Reach> {
   };
 }
 
-/** What somebody may see; of the applications only the one `app`, where it is not null. */
+/** What a person may see; only the application `app`, where it is not null. */
 export type Sight = Pick<Reach, 'active' | 'superadmin'> & {
-  /** Null: all of them, which nobody needs to read. */
+  /** Null: all of them, so that they need not be read. */
   readonly applications: readonly ReachedApplication[] | null;
 };
 
-/** The part of `reachIn` that says whose people somebody sees. */
+/** The part of `reachIn` that decides whose records a person may see. */
 export async function sightIn(tx: Tx, email: string, app: string | null): Promise<Sight> {
   const panelist = await panelistIn(tx, email);
   const { active, superadmin } = panelist.answer.person;
@@ -71,7 +71,7 @@ function reached(panelist: Panelist, all: readonly ApplicationOf[]): ReachedAppl
   });
 }
 
-/** Somebody as a user of the panel: what decides the level on each application there, whichever it is. */
+/** A person as a user of the panel: decides their level on each application. */
 export class Panelist {
   readonly policy: PolicyRows;
   readonly answer: MemberAnswer;
@@ -94,7 +94,7 @@ export class Panelist {
     return new Panelist(this.policy, { ...this.answer, member }, this.overrides);
   }
 
-  /** The level on one application; null: on all of them, the ones to come included. */
+  /** The level on one application; null: on all of them, including future ones. */
   level(app: string | null): Level {
     const { person, member } = this.answer;
     if (!evaluate(person, member, this.#entry, null).granted) return Level.NONE;
@@ -105,9 +105,9 @@ export class Panelist {
   }
 }
 
-/** In three statements. */
-export async function panelistIn(tx: Tx, email: string): Promise<Panelist> {
-  const policy = await policyIn(tx, PANEL_APP);
+/** Takes three statements, two where the panel's policy is known from the same locks. */
+export async function panelistIn(tx: Tx, email: string, known?: PolicyRows): Promise<Panelist> {
+  const policy = known ?? (await policyIn(tx, PANEL_APP));
   const answer = await memberIn(tx, { email, app: PANEL_APP, resourceType: '', resourceId: '' });
   const of = { email, app: PANEL_APP, permission: PANEL_MANAGE, resourceType: PANEL_ENTITY };
   return new Panelist(policy, answer, await levelsByResource(tx, of));

@@ -1,27 +1,43 @@
-/** What the writes of all records share: tags, and what no write may do. (docs/reference/http.md#preconditions.) */
+/** Shared by the writes of all records: tags, and common refusals. (docs/reference/http.md#preconditions.) */
 
 import { hash } from 'node:crypto';
 import { UsherError, validationFailed } from '../base/errors.ts';
 
-/** The tag of a state, without quotes: equal exactly when what it was made of is. */
+/** The tag of a state, without quotes: equal exactly when the states are. */
 export function tagOf(state: unknown): string {
   return hash('sha256', JSON.stringify(state), 'base64url').slice(0, 22);
 }
 
-/** Whether two states say the same, as JSON writes them. */
+/** Whether two states are equal as JSON. */
 export function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Throws STALE when `ifMatch` names another state than `tag`. RFC 9110 13.1.1: a list, or `*` for whatever there is. */
+/** The fields of a change as they were sent: absent ones are undefined. */
+export type Sent<T> = { readonly [Field in keyof T]?: T[Field] | undefined };
+
+/** The fields of `present`, each replaced where the change has it. */
+export function merged<T extends object>(present: T, sent: Sent<T>): T {
+  const after = { ...present };
+  for (const field of Object.keys(present) as (keyof T)[]) {
+    const value = sent[field];
+    if (value !== undefined) after[field] = value;
+  }
+  return after;
+}
+
+/** Throws STALE when `ifMatch` excludes `tag`. RFC 9110 13.1.1: a list, or `*` for any. */
 export function refuseStale(ifMatch: string | undefined, tag: string): void {
   if (ifMatch === undefined) return;
   const named = ifMatch.split(',').map((entry) => entry.trim());
   if (named.includes('*') || named.includes(`"${tag}"`)) return;
-  throw new UsherError('STALE', 'It has changed since you read it: read it again, and decide anew.');
+  throw new UsherError(
+    'STALE',
+    'It has changed since you read it: read it again, then repeat the change if it still applies.',
+  );
 }
 
-/** Throws IMMUTABLE_FIELD when another value than the present one was sent. */
+/** Throws IMMUTABLE_FIELD when the sent value differs from the present one. */
 export function refuseImmutable<T extends string | boolean | number>(
   field: string,
   present: T,
@@ -31,12 +47,17 @@ export function refuseImmutable<T extends string | boolean | number>(
   throw new UsherError('IMMUTABLE_FIELD', `${field} cannot be changed.`, { details: { field } });
 }
 
-/** Throws SYSTEM_RECORD when the service itself needs it. */
+/** Throws SYSTEM_RECORD when the service itself needs the record. */
 export function refuseSystem(needed: boolean | undefined, what: string): void {
   if (needed) throw new UsherError('SYSTEM_RECORD', `The service itself needs the ${what}.`);
 }
 
-/** Throws VALIDATION_FAILED about one field, for what only the database can tell. */
+/** The error of a question or a write about an application that does not exist. */
+export function unknownApplication(code: string): UsherError {
+  return new UsherError('NOT_FOUND', `There is no application ${code}.`);
+}
+
+/** Throws VALIDATION_FAILED for one field, where only the database can decide. */
 export function refuseField(path: string, message: string): never {
   throw validationFailed([{ path, message }]);
 }

@@ -6,7 +6,7 @@ export type { AuditEntry } from './database.ts';
 
 export const MASK = '***';
 
-/** Whole words of a field's name that say its value is secret: `smtpPassword`, `api_key`, `x-webhook-secret`. */
+/** Whole words of a field's name that mark its value as secret: `smtpPassword`, `api_key`, `x-webhook-secret`. */
 const SECRET_WORDS = new Set([
   'password',
   'passwd',
@@ -17,11 +17,11 @@ const SECRET_WORDS = new Set([
   'credential',
   'credentials',
 ]);
-/** Two words that only together say so. */
+/** Pairs of words that mark a secret only together. */
 const SECRET_PAIRS = new Set(['api key', 'private key', 'signing key', 'secret key', 'smtp key']);
-/** A signed token, wherever it stands. */
+/** A signed token, anywhere in a text. */
 const JWT = /(?<![\w-])(?=[\w-]*eyJ)[\w-]+\.[\w-]+\.[\w-]*/g;
-/** Deeper than this nothing of ours goes; what does is left out. */
+/** Deeper than any audit record; deeper values are left out. */
 const MAX_DEPTH = 32;
 
 /** $1 the records, as `toRows` writes them; null for none. */
@@ -32,17 +32,17 @@ export const INSERT_AUDIT_SQL = `
 
 const INSERT = new Prepared<never>('audit', INSERT_AUDIT_SQL);
 
-/** Writes the record in the same transaction as what it tells of. */
+/** Writes the record in the transaction of the change it describes. */
 export async function record(tx: Tx, entry: AuditEntry): Promise<void> {
   await INSERT.rows(tx, toRows([entry]));
 }
 
-/** The same of several, in one statement. */
+/** The same for several records, in one statement. */
 export async function recordAll(tx: Tx, entries: readonly AuditEntry[]): Promise<void> {
   if (entries.length > 0) await INSERT.rows(tx, toRows(entries));
 }
 
-/** Records as the parameter of INSERT_AUDIT_SQL; secrets in them are masked. */
+/** Records as the parameter of INSERT_AUDIT_SQL, with secrets masked. */
 export function toRows(entries: readonly AuditEntry[]): string | null {
   if (entries.length === 0) return null;
   return JSON.stringify(
@@ -58,7 +58,7 @@ export function toRows(entries: readonly AuditEntry[]): string | null {
   );
 }
 
-/** A copy of plain data in which secrets are replaced. Whether there is one stays visible: null and '' are kept. */
+/** A copy of plain data with secrets masked. Null and '' are kept, so that the presence of a secret stays visible. */
 export function mask(value: unknown, depth = 0): unknown {
   if (typeof value === 'string') return value.replace(JWT, MASK);
   if (typeof value !== 'object' || value === null) return value;
@@ -70,7 +70,7 @@ export function mask(value: unknown, depth = 0): unknown {
   );
 }
 
-/** Flags such as `hasPassword: true` say nothing secret. */
+/** Flags such as `hasPassword: true` are not secret. */
 function hides(value: unknown): boolean {
   return value !== null && value !== undefined && value !== '' && typeof value !== 'boolean';
 }
@@ -86,7 +86,7 @@ function isSecret(name: string): boolean {
   return [...SECRET_PAIRS].some((pair) => text.includes(pair)) || words.includes('apikey') || words.includes('apikeys');
 }
 
-/** A record as it was written. */
+/** A record as stored. */
 export interface AuditRow {
   id: number;
   at: Date;
@@ -99,7 +99,7 @@ export interface AuditRow {
   requestId: string | null;
 }
 
-/** What records are looked for; undefined lets any through. Texts are compared whole. */
+/** The filter of records; undefined matches any. Texts are compared whole. */
 export interface AuditFilter {
   appCode?: string | undefined;
   actor?: string | undefined;
@@ -111,7 +111,7 @@ export interface AuditFilter {
   to?: Date | undefined;
 }
 
-/** Records that a filter lets through, the newest first; at most `limit`, behind (older than) the record `after`. */
+/** Matching records, the newest first; at most `limit`, older than the record `after`. */
 export async function readAudit(
   tx: Tx,
   filter: AuditFilter,

@@ -1,5 +1,5 @@
 import { type CompiledQuery, type Kysely, sql } from 'kysely';
-import { ANY_REVISION, type Mark } from '../engine/types.ts';
+import { ANY_REVISION, type RevisionToken } from '../engine/types.ts';
 import { INSERT_AUDIT_SQL } from './audit.ts';
 import type { Scope, Tx } from './database.ts';
 import { asLast } from './driver/dialect.ts';
@@ -8,15 +8,15 @@ import type { Schema } from './entities/schema.ts';
 
 /** More scopes than this are collapsed into fewer, wider ones. */
 const MAX_SCOPES = 200;
-/** Rows older than this are pruned, but for the newest. */
+/** Rows older than this are pruned, except for the newest. */
 const KEEP_DAYS = 7;
 const PRUNE_ROWS = 500;
-/** How many random bytes a nonce is made of. */
+/** The number of random bytes in a nonce. */
 export const NONCE_BYTES = 6;
 
 /**
- * What tells the row of this revision from one of the same number in another history. In digits, so that a revision as callers
- * see it still reads as a number that grows.
+ * Distinguishes the row of this revision from one with the same number in another history. In digits, so that a revision as
+ * callers see it still reads as a growing number.
  */
 export function nonceOf(bytes: Buffer): string {
   return bytes.readUIntBE(0, NONCE_BYTES).toString();
@@ -33,35 +33,46 @@ const ANNOUNCE = new Prepared<Newest>(
   'select log_change($1::jsonb, $2::text, $3::text[]) as revision, $2::text as nonce',
 );
 
-/** The snapshot is that of the statement, so the revision is at least as new as everything that the transaction saw. */
+/** One statement, hence one snapshot: the revision is at least as new as everything that the transaction saw. */
 const NEWEST = new Prepared<Newest>(
   'newest',
   `with recorded as (${INSERT_AUDIT_SQL}) select revision, nonce from policy_change order by revision desc limit 1`,
 );
 
-/** The end of a write: which parts of the policy it touched, and what it leaves in the audit. */
+/** The end of a write: the parts of the policy that it touched, and its audit records. */
 export interface Ending {
-  /** None: no policy row was touched, and no revision is made. */
+  /** Empty: no policy row was touched, and no revision is made. */
   scopes: readonly Scope[];
   /** As `toRows` of the audit writes them. */
   records: string | null;
-  /** Of this write alone, at random: `nonceOf`. */
+  /** Random, for this write alone: `nonceOf`. */
   nonce: string;
 }
 
 /**
- * Writes the audit records of this transaction and its log row, if it is to have one, as its very last statement: COMMIT goes
- * with it, so that nobody waits for the lock of the numbering longer than the server needs. Answers the revision that it makes,
- * or the newest that it sees, 0 when there is none; of worth only when the commit succeeds.
+ * Writes the audit records of this transaction and its log row, if any, as its very last statement: COMMIT is sent with it, so
+ * that nobody waits for the lock of the numbering longer than the server needs. Returns the revision that it makes, or the
+ * newest that it sees, 0 for an empty log; valid only when the commit succeeds.
  */
-export async function conclude(tx: Tx, { scopes, records, nonce }: Ending): Promise<Mark> {
+export async function conclude(tx: Tx, { scopes, records, nonce }: Ending): Promise<RevisionToken> {
   const last: CompiledQuery<Newest> =
     scopes.length > 0 ? ANNOUNCE.with(records, nonce, collapse(scopes)) : NEWEST.with(records);
   const [row] = (await tx.kysely.executeQuery(asLast(last))).rows;
   return row === undefined ? ANY_REVISION : { number: row.revision, nonce: row.nonce };
 }
 
-/** Each scope once; more than 200 become `a:APP` for each application, and where that is not enough `*`. */
+/** The newest revision that the transaction sees. */
+export async function newestRevision(tx: Tx): Promise<RevisionToken> {
+  const row = await tx.kysely
+    .selectFrom('policy_change')
+    .select(['revision', 'nonce'])
+    .orderBy('revision', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row === undefined ? ANY_REVISION : { number: row.revision, nonce: row.nonce };
+}
+
+/** Each scope once; more than 200 become `a:APP` for each application, and if that is not enough `*`. */
 export function collapse(scopes: readonly Scope[]): Scope[] {
   const distinct = [...new Set(scopes)];
   if (distinct.length <= MAX_SCOPES) return distinct;
@@ -75,8 +86,8 @@ function widen(scope: Scope): Scope {
 }
 
 /**
- * Deletes log rows of more than seven days ago, a few at a time, each time a statement of its own. The newest row stays,
- * whatever its age: numbering goes on from it. Answers how many went.
+ * Deletes log rows older than seven days, a few per statement. The newest row stays, whatever its age, because numbering
+ * continues from it. Returns the number of deleted rows.
  */
 export async function pruneChangeLog(db: Kysely<Schema>): Promise<number> {
   for (let total = 0; ; ) {

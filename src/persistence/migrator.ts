@@ -14,10 +14,10 @@ import { MIGRATIONS } from './migrations/list.ts';
 /** Any number that nothing else in this database locks. */
 const MIGRATION_LOCK = 7_411_532_001;
 
-export interface MigrationState {
-  /** Known here, not applied there, in order. */
+interface MigrationState {
+  /** Known here and not applied there, in order. */
   pending: string[];
-  /** Applied there, not known here: a newer Usher has been at work. */
+  /** Applied there and unknown here: a newer Usher has migrated the database. */
   unknown: string[];
 }
 
@@ -26,7 +26,7 @@ export async function migrationState(db: Kysely<unknown>): Promise<MigrationStat
   return compare(await appliedMigrations(db));
 }
 
-/** The statement that reads the record, for those who have no Kysely at hand. */
+/** The statement that reads the record, for callers without Kysely. */
 export const APPLIED_SQL = 'select name from mikro_orm_migrations order by id';
 
 export function compare(applied: readonly string[]): MigrationState {
@@ -42,7 +42,7 @@ async function appliedMigrations(db: Kysely<unknown>): Promise<string[]> {
     const { rows } = await sql.raw<{ name: string }>(APPLIED_SQL).execute(db);
     return rows.map((row) => row.name);
   } catch (error) {
-    // No such table: nothing was ever migrated.
+    // No such table: the database was never migrated.
     if (error instanceof StatementFailed && error.sqlState === '42P01') return [];
     throw error;
   }
@@ -67,7 +67,7 @@ export function refusePending(state: MigrationState): void {
   );
 }
 
-/** Applies what is pending in the embedded database, all of it or nothing. Answers the names. */
+/** Applies the pending migrations of the embedded database, all or none. Returns their names. */
 export async function migrateEmbedded(orm: Orm): Promise<string[]> {
   return (await orm.migrator.up()).map((migration) => migration.name);
 }
@@ -76,19 +76,19 @@ export interface MigrateOptions {
   url: string;
   clock: Clock;
   log: Logger;
-  /** How long another migration is waited for; a minute unless a test says otherwise. */
+  /** How long to wait for another migration; a minute unless a test sets it. */
   migrationWaitMs?: number;
 }
 
-/** Another migration, of an instance that started at the same moment, is waited for so long. */
+/** How long to wait for another migration, of an instance that started at the same moment. */
 const WAIT_MS = 60_000;
-/** A table that somebody else holds: everybody who asks for it meanwhile waits behind the migration. */
+/** How long to wait for a locked table: everybody else who needs it waits behind the migration meanwhile. */
 const TABLE_WAIT_MS = 20_000;
 
 /**
- * Applies what is pending in a PostgreSQL, all of it or nothing; answers the names. Only one at a time does so, across all
- * instances: the others wait, and then find nothing to do. The lock and the migrations are one transaction, with limits of its
- * own: behind a pooler nothing else is sure to stay on one connection, and a lock of a session would stay there for ever.
+ * Applies the pending migrations of a PostgreSQL, all or none; returns their names. One at a time across all
+ * instances: the others wait, and then find none pending. The lock and the migrations share one transaction, with limits of its
+ * own: behind a pooler nothing else is sure to stay on one connection, and a session lock could stay there for ever.
  */
 export async function migratePostgres({
   url,
@@ -115,7 +115,7 @@ export async function migratePostgres({
       await connection.commit(transaction);
       return applied;
     } catch (error) {
-      await connection.rollback(transaction).catch(() => undefined); // the connection is lost: so is the transaction
+      await connection.rollback(transaction).catch(() => undefined); // the connection is lost, and the transaction with it
       throw isLockTimeout(error) ? await lockedBy(connection.getClient(), migrationWaitMs) : error;
     }
   } finally {
@@ -133,7 +133,7 @@ async function lockMigrations(transaction: MigrationTransaction, waitMs: number)
 }
 
 async function migrateLocked(orm: Orm, transaction: MigrationTransaction): Promise<string[]> {
-  // By another connection: that there is no record yet would end this transaction.
+  // On another connection: while the record's table is missing, reading it would fail this transaction.
   const state = await migrationState(connectionOf(orm).getClient());
   refuseNewer(state);
   if (state.pending.length === 0) return [];
@@ -144,7 +144,7 @@ async function migrateLocked(orm: Orm, transaction: MigrationTransaction): Promi
     const failed = error instanceof Error && error.cause instanceof StatementFailed ? error.cause : error;
     if (!isLockTimeout(failed)) throw error;
     throw new Refused(
-      `A table was held by another session for ${TABLE_WAIT_MS / 1000} s (a backup, a long report?), so nothing was migrated. ` +
+      `A table was locked by another session for ${TABLE_WAIT_MS / 1000} s (a backup, a long report?), so nothing was migrated. ` +
         'Run the migration again when that has ended.',
       error,
     );
@@ -163,7 +163,7 @@ interface Holder {
   seconds: number;
 }
 
-/** Who holds the lock, for the operator who waits for it. */
+/** Describes the holder of the lock, for the operator who waits for it. */
 async function lockedBy(db: Kysely<unknown>, waitMs: number): Promise<Refused> {
   const { rows } = await sql<Holder>`
     select a.pid, a.application_name as program, host(a.client_addr) as address, coalesce(a.state, 'unknown') as state,

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { unavailable } from '../base/errors.ts';
 import { FailureLog, type Logger } from '../base/telemetry.ts';
+import { within } from '../base/wait.ts';
 import { pruneChangeLog } from './change-log.ts';
 import type { Database } from './database.ts';
 import { holdDirectory } from './driver/data-dir-lock.ts';
@@ -40,37 +41,37 @@ export interface OpenOptions {
   poolSize: number;
   /** Apply pending migrations; otherwise a start with pending ones is refused. */
   migrateOnStart: boolean;
-  /** Whoever started this has seen to the migrations (PostgreSQL only). */
-  migrationsSeenTo?: boolean;
+  /** The caller has checked the migrations already (PostgreSQL only). */
+  migrationsChecked?: boolean;
   clock: Clock;
   log: Logger;
-  /** Handed in by tests alone. */
+  /** Set by tests only. */
   failpoints?: Failpoints;
-  /** As MigrateOptions says. */
+  /** See MigrateOptions. */
   migrationWaitMs?: number;
 }
 
-/** How often old rows of the change log are looked for. */
+/** How often old rows are pruned. */
 const PRUNE_EVERY_MS = 3_600_000;
-/** What is under way at close gets so long. */
+/** How long `close` waits for work in progress. */
 const CLOSE_MS = 10_000;
 
-/** What differs between the two kinds of database. */
+/** The differences between the two kinds of database. */
 interface Opened {
   kind: Database['kind'];
   orm: Orm;
   facts: Database['facts'];
-  /** Tells other instances; never rejects. */
+  /** Wakes other instances; never rejects. */
   notify: () => void;
   inboxSignals: InboxSignals;
-  /** The names of the applied migrations, read past the ORM's own connections. */
+  /** The names of the applied migrations, read without the ORM's connections. */
   applied(): Promise<string[]>;
   close(): Promise<void>;
 }
 
 /**
- * Opens the database, holding the directory of an embedded one, and makes sure that its migrations are this program's.
- * Rejects with Refused, whose message is for the operator: away, held by another process, newer, or not migrated.
+ * Opens the database, locking the directory of an embedded one, and ensures that its migrations are this program's.
+ * Rejects with Refused, whose message is for the operator: unavailable, held by another process, newer, or not migrated.
  */
 export async function openDatabase(options: OpenOptions): Promise<Database> {
   const opened = options.url === null ? await openEmbedded(options) : await openPostgres(options, options.url);
@@ -84,6 +85,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
     inboxSignals: opened.inboxSignals,
     read: (fn) => transactions.read(fn),
     change: (fn) => transactions.change(fn),
+    rehearse: (fn) => transactions.rehearse(fn),
     once: (statement) => transactions.once(statement),
     follow: (follower) => transactions.follow(follower),
     ping: () => ping(opened),
@@ -94,7 +96,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
   };
 }
 
-/** Applies pending migrations, for `usher migrate`; answers their names. Rejects with Refused. */
+/** Applies pending migrations, for `usher migrate`; returns their names. Rejects with Refused. */
 export async function migrate(options: Omit<OpenOptions, 'poolSize' | 'migrateOnStart'>): Promise<string[]> {
   if (options.url !== null) return await migrateUrl({ ...options, url: options.url });
   const { opened, applied } = await openMigratedDirectory(options, true);
@@ -105,14 +107,14 @@ export async function migrate(options: Omit<OpenOptions, 'poolSize' | 'migrateOn
 async function openPostgres(options: OpenOptions, url: string): Promise<Opened> {
   const { clock, log, poolSize } = options;
   const limits = { max: poolSize, statementTimeoutMs: 15_000, lockTimeoutMs: 5000 };
-  // One for both pools: the server that refuses one refuses the other.
+  // Shared by both pools: the server that refuses one refuses the other.
   const connecting = new FailureLog({
     log,
     clock,
-    failing: 'no connection to the database can be made; retrying',
-    working: 'connections to the database can be made again',
+    failing: 'database unreachable; retrying',
+    working: 'database reachable again',
   });
-  // Nothing here runs long enough to be worth compiling; and what a search's condition is said to cost is not what it costs.
+  // No statement runs long enough to be worth compiling, and the estimated cost of a search's condition is far from its real one.
   const pool = new ClientPool({ url, clock, log, connecting, ...limits, settings: { jit: 'off' } });
   const factsPool = createFactsPool({ url, clock, log, connecting });
   const dialect = createDialect(postgresSessions(pool));
@@ -126,7 +128,7 @@ async function openPostgres(options: OpenOptions, url: string): Promise<Opened> 
     await orm.close();
   };
   try {
-    if (options.migrationsSeenTo !== true) await migrated(orm, url, options);
+    if (options.migrationsChecked !== true) await migrated(orm, url, options);
   } catch (error) {
     await close();
     throw error;
@@ -155,7 +157,7 @@ async function migrated(orm: Orm, url: string, { migrateOnStart, ...options }: O
   if (!migrateOnStart) refusePending(state);
   else if (state.pending.length > 0) {
     const applied = await migrateUrl({ ...options, url });
-    options.log.info({ migrations: applied }, 'the database was migrated');
+    options.log.info({ migrations: applied }, 'database migrated');
   }
 }
 
@@ -178,7 +180,10 @@ async function openMigratedDirectory(
   const held = holdDirectory(dataDir);
   try {
     const embedded = await Embedded.open(held.database, clock).catch((error: unknown) => {
-      throw new Refused(`The embedded database in ${dataDir} does not open; restore a backup of the directory.`, error);
+      throw new Refused(
+        `The embedded database in ${dataDir} cannot be opened; restore a backup of the directory.`,
+        error,
+      );
     });
     const dialect = createDialect(embedded.sessions());
     const orm = await openOrm({ kind: 'pglite', dialect, name: 'postgres', log });
@@ -215,34 +220,34 @@ async function openMigratedDirectory(
 async function ping(opened: Opened): Promise<void> {
   try {
     const { pending } = compare(await opened.applied());
-    if (pending.length > 0) throw unavailable('The database is not migrated.');
+    if (pending.length > 0) throw unavailable('The database lacks migrations.');
   } catch (error) {
-    // 42P01: the record itself is missing.
+    // 42P01: the record's table is missing.
     if (error instanceof StatementFailed && error.sqlState === '42P01')
-      throw unavailable('The database is not migrated.');
+      throw unavailable('The database lacks migrations.');
     throw toDatabaseError(error);
   }
 }
 
-/** What grows by itself and is of no use any more, each with the statement that deletes a few rows at a time. */
+/** Tables that grow by themselves, each with the statement that deletes expired rows, a few at a time. */
 const PRUNED = [
-  ['the change log', pruneChangeLog],
-  ['events told once', pruneSeenEvents],
-  ['languages of registrations', pruneRegistrationLocales],
+  ['change log', pruneChangeLog],
+  ['seen events', pruneSeenEvents],
+  ['registration languages', pruneRegistrationLocales],
 ] as const;
 
 async function prune(orm: Orm, log: Logger): Promise<void> {
   for (const [what, pruneRows] of PRUNED) {
     try {
       const rows = await pruneRows(connectionOf(orm).getClient());
-      if (rows > 0) log.info({ rows, what }, 'old rows were deleted');
+      if (rows > 0) log.info({ rows, what }, 'old rows pruned');
     } catch (error) {
-      log.warn({ err: error, what }, 'old rows were not deleted; they will be in an hour');
+      log.warn({ err: error, what }, 'old rows not pruned; retrying in an hour');
     }
   }
 }
 
-/** Runs `job` every hour until the answer is called; never two at once. */
+/** Runs `job` every hour until the returned function is called; never two at once. */
 function everyHour(clock: Clock, job: () => Promise<void>): () => void {
   let stopped = false;
   let cancel = (): void => undefined;
@@ -255,15 +260,4 @@ function everyHour(clock: Clock, job: () => Promise<void>): () => void {
     stopped = true;
     cancel();
   };
-}
-
-/** Waits for `work`, but not longer than `ms`. */
-async function within(clock: Clock, ms: number, work: Promise<void>): Promise<void> {
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const cancel = clock.after(ms, resolve);
-  try {
-    await Promise.race([work, late]);
-  } finally {
-    cancel();
-  }
 }

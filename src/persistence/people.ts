@@ -5,12 +5,12 @@ import type { Tx } from './database.ts';
 const BATCH = 1000;
 
 /**
- * The ids of the addresses, making a row for each that was never mentioned. The same row comes out whoever asks first, also
- * when several ask at once. E-mails are normalised (grammar.ts) and may be repeated. Not a policy change: an address
- * without rights decides nothing.
+ * The ids of the addresses, creating a row for each unknown one. Concurrent callers get the same row.
+ * E-mails are normalized (grammar.ts) and may be repeated. Not a policy change: an address without rights
+ * decides nothing.
  */
 export async function ensurePeople(tx: Tx, emails: Iterable<string>): Promise<Map<string, number>> {
-  // In one order for everybody: whoever waits for another's row then holds none that the other waits for.
+  // In one order for all, so that two transactions never wait for each other.
   const wanted = [...new Set(emails)].sort();
   const ids = new Map<string, number>();
   for (let at = 0; at < wanted.length; at += BATCH) await ensureBatch(tx, wanted.slice(at, at + BATCH), ids);
@@ -25,7 +25,7 @@ async function ensureBatch(tx: Tx, emails: readonly string[], ids: Map<string, n
     insert into person (email) select email from unnest(${missing}::text[]) with ordinality as m (email, position)
     order by position on conflict (email) do nothing returning id, email`.execute(tx.kysely);
   for (const { id, email } of rows) ids.set(email, id);
-  // Somebody else made these meanwhile, and has committed: the insertion waited for that.
+  // Another transaction has created these meanwhile and committed: the insertion waited for that.
   await find(
     tx,
     missing.filter((email) => !ids.has(email)),
@@ -49,8 +49,8 @@ async function find(tx: Tx, emails: readonly string[], ids: Map<string, number>)
 }
 
 /**
- * The id of the address, held against other writes about the same person until the transaction ends; null when it was never
- * mentioned. Who replaces a set of somebody holds him first, so that of two the second sees what the first has made.
+ * The id of the address, locked against other writes about the same person until the transaction ends; null for an unknown
+ * address. A replacement of a person's set locks them first, so that of two the second sees the result of the first.
  */
 export async function holdPerson(tx: Tx, email: string): Promise<number | null> {
   const row = await tx.kysely
@@ -62,7 +62,7 @@ export async function holdPerson(tx: Tx, email: string): Promise<number | null> 
   return row?.id ?? null;
 }
 
-/** The id of the address; null when it was never mentioned. */
+/** The id of the address; null for an unknown one. */
 export async function personIdOf(tx: Tx, email: string): Promise<number | null> {
   return (await idsOf(tx, [email])).get(email) ?? null;
 }

@@ -2,50 +2,50 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from './database.ts';
 import { PreparedFamily, planByIndex } from './driver/prepared.ts';
 
-/** By what they ask for one text each, whoever is looked for: planning takes longer than finding. */
+/** One text for each shape of the question, independent of the values: planning takes longer than finding. */
 const STATEMENTS = new PreparedFamily('people');
 
-/** How long the pieces are that the index holds; at the end of a text they are shorter. */
+/** The length of the trigrams in the index; at the end of a text they are shorter. */
 const PIECE = 3;
-/** So many characters of a text have one piece to find it by; more pieces find hardly fewer people, and each takes its time. */
+/** One trigram per this many characters of a search; more of them exclude hardly anybody, and each costs time. */
 const PIECE_EVERY = 4;
 const MAX_PIECES = 5;
-/** At so many places all over the order people are asked whether a text is common; a prime, so that nothing regular in the order meets it. */
+/** Sample places, spread over all people, that estimate whether a text is common; a prime, so that no regularity of the order coincides. */
 const PLACES = 43;
-/** So many at each: to come to a place takes longer than to read on there. */
+/** People read at each place: reaching a place takes longer than reading on. */
 const AT_A_PLACE = 3;
-/** With so many of them, three in a hundred, it is: the index of pieces would find thousands, and a walk soon finds a page. */
+/** This many matches in the sample, three in a hundred, make a text common: the index would return thousands, and a walk soon fills a page. */
 const COMMON = 4;
 
-/** What one page costs at most; each some milliseconds of a server. */
+/** The limits of one page; each costs some milliseconds of the server. */
 export interface PageBounds {
-  /** So many people are examined by their text alone. */
+  /** People examined by their text alone. */
   examined: number;
-  /** So many, where each is looked up in other tables: members, the inactive, people of applications. */
+  /** People examined with look-ups in other tables: members, the inactive, people of applications. */
   probed: number;
-  /** Members of so many applications are examined, each of which takes a look at every table; of more, people are asked instead. */
+  /** Up to this many applications are scanned member by member; beyond that the scan runs over people. */
   apps: number;
 }
 
 const BOUNDS: PageBounds = { examined: 4000, probed: 1000, apps: 50 };
 
-/** Rows that make a person one of those asked about: of one of these tables, in one of these applications (ids). */
+/** Rows that make a person a match: of one of these tables, in one of these applications (ids). */
 export interface Members {
   tables: readonly ('user_role' | 'resource_override' | 'app_preference' | 'app_admin')[];
   apps: readonly number[];
-  /** Holders of this role only; of `user_role` alone. */
+  /** Holders of this role only; for `user_role` alone. */
   role?: number;
 }
 
 export interface PeopleFilter {
-  /** Text in the address or the display name, case aside; as text, never as a pattern. */
+  /** Text in the address or the display name, ignoring case; literal, never a pattern. */
   search: string | null;
   active: boolean | null;
   /** Null: everybody. */
   members: Members | null;
 }
 
-/** `limit` people at most, behind the id `after`. */
+/** At most `limit` people, after the id `after`. */
 export interface PeoplePage {
   limit: number;
   after: number;
@@ -55,15 +55,15 @@ export interface PeoplePage {
 export interface FoundPeople {
   /** Ascending. */
   ids: number[];
-  /** The id behind which the next page of a short one begins; null when the page is full, or nobody is left to examine. */
+  /** The id after which the page following a short one begins; null when the page is full, or nobody is left to examine. */
   behind: number | null;
 }
 
 /**
- * The people that a filter lets through, ascending. A page costs some milliseconds at most, however many people there are: each way to
- * it examines so many, in order the inactive, the members or everybody, by the index of pieces those whom a rare text means. Where none
- * fills the page or comes to the end, as when text and members are common both and hardly ever meet, the page is short, and ends
- * behind the last person examined.
+ * The matching people, ascending. A page costs some milliseconds at most, however many people there are: each strategy examines a
+ * bounded number, in order the inactive, the members or everybody, or by trigram the people who match a rare text. Where none
+ * fills the page or reaches the end, for example when text and members are both common and hardly ever coincide, the page is
+ * short, and ends at the last person examined.
  */
 export async function findPeople(
   tx: Tx,
@@ -78,31 +78,31 @@ export async function findPeople(
     if (found === null) continue;
     const { ids, behind } = found;
     if (behind === null) return { ids, behind };
-    // Each finds everybody up to where it ends.
+    // Each finds everybody up to its end.
     if (behind > furthest.behind) furthest = { ids, behind };
-    // Those whom a rare text means are all that there are to examine.
+    // The people who match a rare text are all that need examining.
     if (way === lookUp) break;
   }
   return furthest;
 }
 
-/** Null: no way for this text. */
+/** Null: this strategy does not fit the text. */
 type Way = (tx: Tx, filter: PeopleFilter, page: PeoplePage, bounds: PageBounds) => Promise<FoundPeople | null>;
 
-/** What is tried until a page is full or whole. */
+/** The strategies, tried until a page is full or complete. */
 function waysOf({ search, active, members }: PeopleFilter, { apps }: PageBounds): Way[] {
   const inactive: Way[] = active === false ? [walkInactive] : [];
   const named: Way[] = search === null ? [] : [lookUp];
-  // Of everybody, a text that is not rare soon fills a page.
+  // Without members, a text that is not rare soon fills a page.
   if (members === null) return active === false ? [...inactive, ...named] : [walkEverybody, ...named];
   const ways = [...inactive, ...named];
   if (members.apps.length <= apps) ways.push((tx, ...rest) => walkMembers(tx, members, ...rest));
-  // Of several applications a few members each are examined only.
+  // With several applications, only a few members of each are examined.
   if (members.apps.length > 1) ways.push(walkEverybody);
   return ways;
 }
 
-/** People in order. */
+/** Examines people in order. */
 async function walkEverybody(
   tx: Tx,
   filter: PeopleFilter,
@@ -110,15 +110,15 @@ async function walkEverybody(
   { examined, probed }: PageBounds,
 ): Promise<FoundPeople> {
   const { search, members } = filter;
-  // Of members, whoever is meant is looked up in their tables, too.
+  // With members, each match is also looked up in their tables.
   const size = search === null ? probed : Math.ceil(members === null ? examined : examined / 2);
   const people = (most: number): RawBuilder<unknown> => sql`
     select person_id, searched from person_search where person_id > ${page.after} order by person_id limit ${most}`;
-  const isMeant = search === null ? sql`true` : meant(search);
-  return await walk(tx, { next: people, size, fitting: sql`${isMeant} and ${fits(filter, EXAMINED)}` }, page);
+  const isMatch = search === null ? sql`true` : matches(search);
+  return await walk(tx, { next: people, size, fitting: sql`${isMatch} and ${fits(filter, EXAMINED)}` }, page);
 }
 
-/** The inactive in order, by an index of them alone. */
+/** Examines the inactive in order, by an index of them alone. */
 async function walkInactive(
   tx: Tx,
   filter: PeopleFilter,
@@ -131,7 +131,7 @@ async function walkInactive(
   return await walk(tx, { next: inactive, size: probed, fitting }, page);
 }
 
-/** Members in order, of each application as many as come to it. */
+/** Examines members in order, an equal number of each application. */
 async function walkMembers(
   tx: Tx,
   { tables, apps, role }: Members,
@@ -141,7 +141,7 @@ async function walkMembers(
 ): Promise<FoundPeople> {
   const { search, active } = filter;
   const which = role === undefined ? sql`true` : sql`m.role_id = ${role}`;
-  // Each table's in order and limited first: a planner might read all members otherwise.
+  // Each table ordered and limited first: otherwise the planner might read all members.
   const next = (most: number): RawBuilder<unknown> => {
     const parts = tables.map(
       (table) => sql`(select distinct m.person_id from ${sql.table(table)} m
@@ -154,10 +154,10 @@ async function walkMembers(
   return await walk(tx, { next, once: true, size, fitting, apps }, page);
 }
 
-/** Whom a walk examines: the `size` next ones, of each of the applications (`a.id` in `next`), if there are any. */
+/** The people that a walk examines: the next `size`, for each of the applications (`a.id` in `next`), if any. */
 interface Walk {
   next: (most: number) => RawBuilder<unknown>;
-  /** Whether they are read but once, because it takes more than to read on in a table: then only their ids are known. */
+  /** Reads them only once, where that costs more than reading on in a table: then only their ids are known. */
   once?: boolean;
   size: number;
   fitting: RawBuilder<unknown>;
@@ -171,7 +171,7 @@ async function walk(
 ): Promise<FoundPeople> {
   const read = once ? sql`with c as materialized (${next(size + 1)})` : sql``;
   const first = once ? (most: number) => sql`select person_id from c order by person_id limit ${most}` : next;
-  // Whoever comes first of those not examined is asked for only where the page is not full.
+  // The first person not examined is needed only where the page is not full.
   const rows = await STATEMENTS.rows(
     tx,
     sql<FoundPeople>`
@@ -190,8 +190,8 @@ async function walk(
 }
 
 /**
- * Those whom a rare text means, in order; null when they are many. By the index of pieces: a text that stands in another has all its
- * pieces there.
+ * The people who match a rare text, in order; null when there are many. By the trigram index: a text contained in another has all
+ * its trigrams there.
  */
 async function lookUp(
   tx: Tx,
@@ -204,17 +204,17 @@ async function lookUp(
   const isPlain = members === null && active === null;
   const few = isPlain ? examined : Math.ceil(examined / 2);
   if (await isCommon(tx, search, { after, few })) return null;
-  // Of members, each is looked up in several tables.
+  // With members, each person is looked up in several tables.
   const one = members === null ? probed : Math.ceil(probed / 2);
   const size = isPlain ? few : Math.min(few, one);
-  // A condition of pieces for each spelling: of two in one, the pieces of every row found would be made anew. As a subquery, so that
-  // all texts have one plan; by that index alone, none of which would need all people by their ids.
+  // A condition for each spelling: with both in one, the trigrams of every row found would be computed again. As a subquery, so that
+  // all texts share one plan; restricted to that index, because another plan would read all people by id.
   const parts = spellings(search).map(
     (text) => sql`(select s.person_id from person_search s
-      where text_pieces(s.searched) @@ (select ${piecesOf(text)}::tsquery) and ${meant(search)} and s.person_id + 0 > ${after}
+      where text_pieces(s.searched) @@ (select ${piecesOf(text)}::tsquery) and ${matches(search)} and s.person_id + 0 > ${after}
       limit ${few + 1})`,
   );
-  // In order before it is asked whether they fit: no more are asked than the page needs.
+  // Ordered before the membership test: only as many are tested as the page needs.
   const [row] = await STATEMENTS.rows(
     tx,
     sql<{ isMore: boolean; ids: number[]; behind: number | null }>`
@@ -230,8 +230,8 @@ async function lookUp(
 }
 
 /**
- * Whether more than `few` are meant by `search`, or so many that a walk soon finds a page, as some from all over the people behind
- * `after` tell: those next may all be otherwise.
+ * Whether more than `few` match `search`, or enough that a walk soon fills a page, estimated from a sample of all people after
+ * `after`: the next ones alone may not be representative.
  */
 async function isCommon(tx: Tx, search: string, { after, few }: { after: number; few: number }): Promise<boolean> {
   const [row] = await STATEMENTS.rows(
@@ -244,24 +244,24 @@ async function isCommon(tx: Tx, search: string, { after, few }: { after: number;
         cross join generate_series(0, ${sql.lit(PLACES - 1)}) g
         cross join lateral (select n.person_id, n.searched from person_search n
           where n.person_id > ${after}::bigint + l.reach * g / ${PLACES} order by n.person_id limit ${sql.lit(AT_A_PLACE)}) n) s
-    where ${meant(search)}`,
+    where ${matches(search)}`,
   );
   return row?.common === true;
 }
 
-/** Whether somebody is meant by `search`: his text holds it. */
-function meant(search: string, searched = sql`s.searched`): RawBuilder<boolean> {
+/** Whether a person's text contains `search`. */
+function matches(search: string, searched = sql`s.searched`): RawBuilder<boolean> {
   const texts = spellings(search).map((text) => sql`${searched} like ${`%${text.replace(/[\\%_]/g, '\\$&')}%`}`);
   return sql<boolean>`(${sql.join(texts, sql` or `)})`;
 }
 
-/** In small letters; and as it is, where a database's small letters may not be JavaScript's: other alphabets, a Turkish I. */
+/** Lower-cased; and unchanged, where the database's lower case may differ from JavaScript's: other alphabets, a Turkish I. */
 function spellings(search: string): string[] {
   const folded = search.toLowerCase();
   return /^[ -HJ-~]*$/.test(search) || folded === search ? [folded] : [folded, search];
 }
 
-/** All that is asked of the person `id` beside the text. Scalar subqueries: a planner would join, and read a table for a page. */
+/** The conditions on the person `id` beside the text. Scalar subqueries: the planner would join, and read a table for a page. */
 function fits({ active, members }: PeopleFilter, id: RawBuilder<unknown>): RawBuilder<boolean> {
   const state = active === null ? [] : [sql`(select ${activeIs(active)} from person p where p.id = ${id})`];
   return sql<boolean>`(${sql.join([sql`true`, ...state, ...(members === null ? [] : [isOf(members, id)])], sql` and `)})`;
@@ -270,7 +270,7 @@ function fits({ active, members }: PeopleFilter, id: RawBuilder<unknown>): RawBu
 function isOf({ tables, apps, role }: Members, id: RawBuilder<unknown>): RawBuilder<boolean> {
   const which = role === undefined ? sql`true` : sql`m.role_id = ${role}`;
   const [only] = apps;
-  // Of several not by the index, which an older PostgreSQL would ask for each of them.
+  // With several not by the index, which an older PostgreSQL would probe for each of them.
   const app = apps.length === 1 ? sql`m.application_id = ${only}` : sql`m.application_id + 0 = any(${apps}::bigint[])`;
   const parts = tables.map(
     (table) => sql`coalesce((
@@ -287,15 +287,15 @@ function activeIs(active: boolean): RawBuilder<boolean> {
 
 const EXAMINED = sql`s.person_id`;
 
-/** Whether the person examined is meant, where the walk has no text at hand. */
+/** Whether the examined person matches, where the walk has no text at hand. */
 function named({ search }: PeopleFilter): RawBuilder<boolean> {
   if (search === null) return sql<boolean>`true`;
-  return sql<boolean>`(select ${meant(search, sql`n.searched`)} from person_search n where n.person_id = ${EXAMINED})`;
+  return sql<boolean>`(select ${matches(search, sql`n.searched`)} from person_search n where n.person_id = ${EXAMINED})`;
 }
 
 /**
- * What must be among the pieces of every text that holds this one, as a tsquery: some of its pieces, from all over it; of a text
- * shorter than a piece that one begins with it.
+ * The condition, as a tsquery, for a text that contains this one: some of its trigrams, spread over it; for a text
+ * shorter than a trigram, one that begins with it.
  */
 function piecesOf(text: string): string {
   const characters = Array.from(text);
@@ -307,7 +307,7 @@ function piecesOf(text: string): string {
   return [...new Set(pieces)].map(lexeme).join(' & ');
 }
 
-/** One word of a tsquery, whatever is in it. */
+/** One word of a tsquery, with any content. */
 function lexeme(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 }

@@ -2,17 +2,17 @@ import { type Kysely, sql } from 'kysely';
 import type { Tx } from './database.ts';
 import type { Schema } from './entities/schema.ts';
 
-/** An event told again within this long counts once (docs/reference/people.md#application-events). */
+/** An event reported again within this time counts once (docs/reference/people.md#application-events). */
 export const EVENTS_KEPT = "interval '24 hours'";
 const KEEP = sql.raw(EVENTS_KEPT);
 const PRUNE_ROWS = 500;
 
-/** Who tells events, each with keys of its own. */
+/** The sources of events, each with keys of its own. */
 export type EventSource = 'application-event' | 'webhook' | 'login';
 
 /**
- * Whether the event was not told within the last 24 hours; it is remembered with the transaction. Of several at once exactly
- * one is told true, and the others only after its commit.
+ * Whether the event is new within the last 24 hours; it is remembered with the transaction. Of concurrent calls exactly
+ * one returns true, and the others return only after its commit.
  */
 export async function claimEvent(tx: Tx, source: EventSource, key: string): Promise<boolean> {
   const { rows } = await sql`
@@ -22,7 +22,7 @@ export async function claimEvent(tx: Tx, source: EventSource, key: string): Prom
   return rows.length > 0;
 }
 
-/** Deletes events of more than 24 hours ago, a few at a time, each time a statement of its own. Answers how many went. */
+/** Deletes events older than 24 hours, a few per statement. Returns the number of deleted rows. */
 export async function pruneSeenEvents(db: Kysely<Schema>): Promise<number> {
   for (let total = 0; ; ) {
     const { numAffectedRows = 0n } = await sql`

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from './database.ts';
 
-/** What this database remembers about itself, by key. Values are plain JSON; who reads one checks its shape. */
+/** Settings that the service stores for itself, by key. Values are plain JSON; readers check their shape. */
 export async function getSetting(tx: Tx, key: string): Promise<unknown> {
   const row = await tx.kysely.selectFrom('setting').select('value').where('key', '=', key).executeTakeFirst();
   return row?.value;
@@ -18,8 +18,8 @@ export async function putSetting(tx: Tx, key: string, value: unknown): Promise<v
 }
 
 /**
- * Keeps `value` where nothing is kept under `key` yet; true when it was kept. Of several at once exactly one is told true,
- * and the others only after its commit.
+ * Stores `value` where `key` has none; true when it was stored. Of concurrent calls exactly one returns true,
+ * and the others return only after its commit.
  */
 export async function claimSetting(tx: Tx, key: string, value: unknown): Promise<boolean> {
   const row = await tx.kysely
@@ -31,14 +31,14 @@ export async function claimSetting(tx: Tx, key: string, value: unknown): Promise
   return row !== undefined;
 }
 
-/** Forgets what is kept under `key`. */
+/** Removes the value of `key`. */
 export async function dropSetting(tx: Tx, key: string): Promise<void> {
   await tx.kysely.deleteFrom('setting').where('key', '=', key).execute();
 }
 
 /**
- * Claims `key` for `holder`, so that others are told false until it is released, or for so many seconds. Of several at once
- * exactly one is told true.
+ * Claims `key` for `holder` until it is released, or for `seconds`. Of concurrent calls exactly one returns true;
+ * further ones return false.
  */
 export async function claimLease(tx: Tx, key: string, holder: string, seconds: number): Promise<boolean> {
   const row = await tx.kysely
@@ -55,7 +55,7 @@ export async function claimLease(tx: Tx, key: string, holder: string, seconds: n
   return row !== undefined;
 }
 
-/** Gives a claim back; false, and nothing happens, where it ran out and is another's now, or was. */
+/** Releases a lease; false, without effect, where it expired and another holder has, or had, it since. */
 export async function releaseLease(tx: Tx, key: string, holder: string): Promise<boolean> {
   const { numAffectedRows } =
     await sql`delete from setting where key = ${key} and value = ${JSON.stringify(holder)}::jsonb`.execute(tx.kysely);
@@ -64,9 +64,9 @@ export async function releaseLease(tx: Tx, key: string, holder: string): Promise
 
 const SECRET_KEY = 'secretKey';
 
-/** The secret key of this installation: `proposed` where none is kept yet. */
+/** The secret key of this installation: stores `proposed` where there is none yet. */
 export async function keepSecretKey(tx: Tx, proposed: string): Promise<string> {
   const kept = (await claimSetting(tx, SECRET_KEY, proposed)) ? proposed : await getSetting(tx, SECRET_KEY);
-  if (typeof kept !== 'string' || kept.length < 16) throw new Error('The kept secret key is damaged.');
+  if (typeof kept !== 'string' || kept.length < 16) throw new Error('The stored secret key is damaged.');
   return kept;
 }

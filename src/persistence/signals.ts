@@ -1,50 +1,51 @@
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/telemetry.ts';
+import { sleep } from '../base/wait.ts';
 import { listenTo, type WakeOptions } from './driver/notify.ts';
 import type { ClientPool } from './driver/postgresql.ts';
 
-/** A stream that somebody opened, or that ended, at the instance `at`, which gave it that number. */
+/** A stream that was opened or ended at the instance `at`, which gave it that number. */
 export interface StreamNews {
   readonly what: 'opened' | 'ended';
   readonly email: string;
   readonly at: string;
   readonly number: number;
-  /** When it ends at the latest, in seconds since the epoch; 0 for one that has ended. */
+  /** Its latest end, in seconds since the epoch; 0 for one that has ended. */
   readonly expiresAt: number;
 }
 
-/** What is done with what instances tell. */
-export interface InboxEar {
-  /** Whose inbox is another, as another instance says: null when anybody's may be, and signals may have been missed. */
+/** The callbacks for signals from instances. */
+export interface InboxCallbacks {
+  /** Addresses whose inbox another instance changed. Null: signals may have been lost, so treat every inbox as changed. */
   changed(emails: readonly string[] | null): void;
-  /** Of other instances and of this one: all hear all of it in the same order. */
+  /** From other instances and this one: all receive all of them in the same order. */
   stream(news: StreamNews): void;
 }
 
 /**
- * Tells other instances whose inbox is another now, and who opens streams where. Only ever faster than looking: a signal may be
- * lost, and none comes from the embedded database, which has one instance.
+ * Signals changed inboxes and opened streams to other instances. Only a shortcut to polling: a signal may be
+ * lost, and the embedded database, with its one instance, sends none.
  */
 export interface InboxSignals {
   /** The name of this instance in `StreamNews`. */
   readonly self: string;
-  /** After the commit. Never rejects, and does not wait. */
+  /** Call it after the commit. Never rejects, and does not wait. */
   tell(emails: readonly string[]): void;
   /** The same for a stream of this instance. */
   tellStream(news: Omit<StreamNews, 'at'>): void;
-  /** The answer ends it. */
-  listen(ear: InboxEar): Promise<() => Promise<void>>;
+  /** The returned function stops it. */
+  listen(ear: InboxCallbacks): Promise<() => Promise<void>>;
 }
 
 const CHANNEL = 'usher_inbox';
-/** PostgreSQL takes 8,000 bytes; addresses are ASCII. */
+/** PostgreSQL accepts 8,000 bytes; addresses are ASCII. */
 const MAX_PAYLOAD = 7500;
-/** More than this that wait to be told are told as "anybody". */
+/** More pending addresses than this are signalled as "any inbox". */
 const MAX_PENDING = 5000;
-/** Milliseconds: streams are opened many at once, and nobody waits to hear of one. */
+/** Milliseconds to collect streams: many are opened at once, and their signals are not urgent. */
 const GATHER_MS = 20;
 
-/** One database, one process: there is nobody to tell. */
+/** One database, one process: there are no other instances. */
 export const noSignals: InboxSignals = {
   self: '',
   tell: () => undefined,
@@ -72,17 +73,17 @@ export class PostgresSignals implements InboxSignals {
   }
 
   tellStream({ what, email, number, expiresAt }: Omit<StreamNews, 'at'>): void {
-    // An address holds no colon (docs/reference/names.md#e-mail-addresses).
+    // An address contains no colon (docs/reference/names.md#e-mail-addresses).
     this.#streams.push(`${what === 'opened' ? '+' : '-'}${number}:${expiresAt}:${email}`);
     this.#running ??= this.#run();
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no signal is in progress. */
   async idle(): Promise<void> {
     await this.#running;
   }
 
-  listen(ear: InboxEar): Promise<() => Promise<void>> {
+  listen(ear: InboxCallbacks): Promise<() => Promise<void>> {
     return listenTo(CHANNEL, this.#options, {
       connected: () => ear.changed(null),
       heard: (payload) => {
@@ -99,7 +100,7 @@ export class PostgresSignals implements InboxSignals {
   async #run(): Promise<void> {
     while (this.#pending.size > 0 || this.#streams.length > 0) {
       if (this.#pending.size === 0) {
-        await new Promise<void>((resolve) => void this.#options.clock.after(GATHER_MS, resolve));
+        await sleep(this.#options.clock, GATHER_MS);
       }
       const payloads = [...changesOf(this.self, this.#pending), ...packed(`${this.self}  `, this.#streams)];
       this.#pending = new Set();
@@ -110,19 +111,19 @@ export class PostgresSignals implements InboxSignals {
           values: [CHANNEL, payloads],
         });
       } catch (error) {
-        this.#options.log.debug({ err: error }, 'other instances were not told; they will see by themselves');
+        this.#options.log.debug({ err: error }, 'other instances not notified; they will poll');
       }
     }
     this.#running = undefined;
   }
 }
 
-/** `SELF EMAIL,EMAIL`, and `SELF` alone for anybody. */
+/** `SELF EMAIL,EMAIL`, and `SELF` alone for any inbox. */
 function changesOf(self: string, emails: ReadonlySet<string>): string[] {
   return emails.size > MAX_PENDING ? [self] : packed(`${self} `, emails);
 }
 
-/** The texts behind the prefix, parted by commas, in as few payloads as they fit into. */
+/** The texts after the prefix, separated by commas, in as few payloads as possible. */
 function packed(prefix: string, texts: Iterable<string>): string[] {
   const payloads: string[] = [];
   let payload = '';

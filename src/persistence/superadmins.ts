@@ -3,7 +3,7 @@ import type { Outcome, Scope, Tx } from './database.ts';
 import { ensurePeople } from './people.ts';
 import { claimSetting } from './settings.ts';
 
-/** The configuration's list was taken over once; after that only the endpoints and `usher superadmin` rule (docs/reference/callers.md#superadmins). */
+/** Set once the configuration's list has been imported; from then on only the endpoints and `usher superadmin` change SuperAdmins (docs/reference/callers.md#superadmins). */
 const SEEDED = 'superadmins.seeded';
 
 export interface SuperadminRow {
@@ -14,13 +14,13 @@ export interface SuperadminRow {
 
 /** Every SuperAdmin, by e-mail. */
 export async function listSuperadmins(tx: Tx): Promise<SuperadminRow[]> {
-  return (await rowsOf(tx).orderBy('person.email').execute()).map(shown);
+  return (await rowsOf(tx).orderBy('person.email').execute()).map(toRow);
 }
 
-/** Undefined when `email` is none. */
+/** Undefined when `email` is not one. */
 export async function findSuperadmin(tx: Tx, email: string): Promise<SuperadminRow | undefined> {
   const row = await rowsOf(tx).where('person.email', '=', email).executeTakeFirst();
-  return row === undefined ? undefined : shown(row);
+  return row === undefined ? undefined : toRow(row);
 }
 
 function rowsOf(tx: Tx) {
@@ -30,18 +30,18 @@ function rowsOf(tx: Tx) {
     .select(['person.email', 'person.provider_active', 'person.blocked', 'superadmin.created_at']);
 }
 
-function shown(row: { email: string; provider_active: boolean; blocked: boolean; created_at: Date }): SuperadminRow {
+function toRow(row: { email: string; provider_active: boolean; blocked: boolean; created_at: Date }): SuperadminRow {
   return { email: row.email, active: row.provider_active && !row.blocked, createdAt: row.created_at };
 }
 
-/** Adds one; `result` is false, and nothing is announced, when it was one already. */
+/** Adds one; `result` is false, and nothing is announced, when they already are one. */
 export async function addSuperadmin(tx: Tx, email: string): Promise<Outcome<boolean>> {
   const added = await add(tx, [email]);
   return { result: added.length > 0, scopes: scopesOf(added) };
 }
 
 /**
- * Removes one; `result` is false when it was none. Throws LAST_SUPERADMIN (409) when no active one would be left.
+ * Removes one; `result` is false when they are not one. Throws LAST_SUPERADMIN (409) when no active one would be left.
  * Removing an inactive one is refused only while there is no active one at all.
  */
 export async function removeSuperadmin(tx: Tx, email: string): Promise<Outcome<boolean>> {
@@ -56,23 +56,23 @@ export async function removeSuperadmin(tx: Tx, email: string): Promise<Outcome<b
 }
 
 /**
- * Throws LAST_SUPERADMIN (409) when `email` is the only active SuperAdmin: to be called before it is removed or blocked.
- * Holds all SuperAdmins' rows until the transaction ends, so that of two who remove each other the second sees the first.
+ * Throws LAST_SUPERADMIN (409) when `email` is the only active SuperAdmin: call it before removing or blocking them.
+ * Locks all SuperAdmins' rows until the transaction ends, so that of two who remove each other the second sees the first.
  */
 export async function refuseLastSuperadmin(tx: Tx, email: string): Promise<void> {
   const held = await tx.kysely.selectFrom('superadmin').select('person_id').orderBy('person_id').forUpdate().execute();
   if (held.length === 0) return;
-  // A statement of its own, since the one above may have waited for others' changes.
+  // A separate statement, because the one above may have waited for others' changes.
   const active = (await listSuperadmins(tx)).filter((row) => row.active);
   const isOne = (await findSuperadmin(tx, email)) !== undefined;
   if (isOne && active.every((row) => row.email === email)) {
-    throw new UsherError('LAST_SUPERADMIN', 'This is the last active SuperAdmin; name another one first.');
+    throw new UsherError('LAST_SUPERADMIN', 'This is the last active SuperAdmin; add another one first.');
   }
 }
 
 /**
- * Takes the configuration's list over, the first time that there is one: a list that was emptied later stays empty.
- * `result` holds who was added.
+ * Imports the configuration's list the first time that it is not empty: a list that was emptied later stays empty.
+ * `result` lists the people added.
  */
 export async function seedSuperadmins(tx: Tx, emails: readonly string[]): Promise<Outcome<string[]>> {
   if (emails.length === 0 || !(await claimSetting(tx, SEEDED, true))) return { result: [], scopes: [] };

@@ -4,7 +4,8 @@ import type { ControlledTransaction } from 'kysely';
 import type { Clock } from '../base/clock.ts';
 import { UsherError } from '../base/errors.ts';
 import type { Logger } from '../base/telemetry.ts';
-import { ANY_REVISION, formatRevision, type Mark } from '../engine/types.ts';
+import { sleep } from '../base/wait.ts';
+import { ANY_REVISION, formatRevision, type RevisionToken } from '../engine/types.ts';
 import { toRows } from './audit.ts';
 import { conclude, type Ending, NONCE_BYTES, nonceOf } from './change-log.ts';
 import type { Committed, Follower, Outcome, Statement, Tx } from './database.ts';
@@ -18,21 +19,21 @@ export interface Failpoints {
   hit(name: Failpoint): Promise<void> | void;
 }
 
-export interface TransactionsOptions {
+interface TransactionsOptions {
   connection: AbstractSqlConnection;
   clock: Clock;
   log: Logger;
-  /** Tells other instances that something was written; never rejects. */
+  /** Wakes other instances after a write; never rejects. */
   notify: () => void;
   failpoints?: Failpoints | undefined;
 }
 
-/** A transaction that another one has overtaken is done again, at most so many times in all. */
+/** How often a transaction that another one has overtaken runs in all. */
 const ATTEMPTS = 7;
-/** How long a write waits for its own instance to see it; after that every cached fact is forgotten instead. */
+/** How long a write waits for its own instance to see it; after that every cached fact is dropped instead. */
 const REACH_MS = 3000;
 
-/** The only BEGIN: `read` and `change` of the Database, whose interface says what they promise. */
+/** The only place that begins transactions: `read` and `change` of the Database, whose interface documents their guarantees. */
 export class Transactions {
   readonly #options: TransactionsOptions;
   #follower: Follower | undefined;
@@ -42,13 +43,26 @@ export class Transactions {
   }
 
   follow(follower: Follower): void {
-    if (this.#follower !== undefined) throw new Error('A follower was handed over before.');
+    if (this.#follower !== undefined) throw new Error('A follower is already registered.');
     this.#follower = follower;
   }
 
   read<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
     const settings = { isolationLevel: IsolationLevel.REPEATABLE_READ, readOnly: true };
     return this.#repeating(() => this.#within(settings, (trx) => fn({ kysely: trx })));
+  }
+
+  /** Repeatable read: reads before and after the write must differ by the write alone. */
+  rehearse<T>(fn: (tx: Tx) => Promise<T>): Promise<T> {
+    const { connection } = this.#options;
+    return this.#repeating(async () => {
+      const trx: Transaction = await connection.begin({ isolationLevel: IsolationLevel.REPEATABLE_READ });
+      try {
+        return await fn({ kysely: trx });
+      } finally {
+        await this.#rollback(trx);
+      }
+    });
   }
 
   async change<T>(fn: (tx: Tx) => Promise<Outcome<T>>): Promise<Committed<T>> {
@@ -64,11 +78,11 @@ export class Transactions {
   once<R>(statement: Statement<R>): Promise<R[]> {
     const settings = { isolationLevel: IsolationLevel.READ_COMMITTED };
     const ask = async (trx: Transaction) => (await trx.executeQuery(statement)).rows;
-    // It may have been done, and may be done twice: as if nothing had been asked of that connection.
+    // The statement may have run, and may run twice: treat the connection as if nothing had been sent.
     return this.#repeating(() => this.#within(settings, ask, failedToBegin));
   }
 
-  /** `failure`: what is thrown for an error once the transaction was to begin. */
+  /** `failure` maps an error that occurs after the transaction has begun. */
   async #within<T>(
     settings: { isolationLevel: IsolationLevel; readOnly?: boolean },
     work: (trx: Transaction) => Promise<T>,
@@ -86,9 +100,11 @@ export class Transactions {
     }
   }
 
-  async #write<T>(fn: (tx: Tx) => Promise<Outcome<T>>): Promise<{ result: T; mark: Mark; announced: boolean }> {
+  async #write<T>(
+    fn: (tx: Tx) => Promise<Outcome<T>>,
+  ): Promise<{ result: T; mark: RevisionToken; announced: boolean }> {
     const { connection, clock, failpoints } = this.#options;
-    // Read committed: the numbering below must see what was committed while it waited for its turn.
+    // Read committed: the numbering below must see what was committed while it waited for its lock.
     const trx: Transaction = await connection.begin({ isolationLevel: IsolationLevel.READ_COMMITTED });
     const tx: Tx = { kysely: trx };
     let outcome: Outcome<T>;
@@ -107,10 +123,10 @@ export class Transactions {
   }
 
   /**
-   * Answers the revision when the server has committed; throws the reason when it certainly has not, else OUTCOME_UNKNOWN. COMMIT
-   * may be under way as soon as the statement before it is.
+   * Returns the revision when the server has committed; throws the reason when it certainly has not, else OUTCOME_UNKNOWN. COMMIT
+   * may be sent as soon as the statement before it.
    */
-  async #commit(trx: Transaction, ending: Ending): Promise<Mark> {
+  async #commit(trx: Transaction, ending: Ending): Promise<RevisionToken> {
     try {
       const concluded = conclude({ kysely: trx }, ending);
       await Promise.all([concluded, this.#options.failpoints?.hit('committing')]);
@@ -122,22 +138,22 @@ export class Transactions {
       this.#follower?.dropAll();
       throw new UsherError(
         'OUTCOME_UNKNOWN',
-        'The connection was lost while the change was being committed: ask whether it was made.',
+        'The connection was lost while the change was being committed: check whether it was made.',
         { cause: error },
       );
     }
   }
 
   /**
-   * What another instance has taken away already is NOT_FOUND here. That acknowledges the revocation as much as the first answer
-   * did, so this instance must have seen it: a reading of the log that begins now has all that the transaction saw.
+   * NOT_FOUND for a record that another instance has deleted acknowledges that deletion, so this instance must have seen it: a read
+   * of the log that begins now includes everything that the transaction saw.
    */
   async #refused(error: unknown): Promise<never> {
     if (error instanceof UsherError && error.code === 'NOT_FOUND') await this.#reached(ANY_REVISION);
     throw error;
   }
 
-  async #reached(mark: Mark): Promise<void> {
+  async #reached(mark: RevisionToken): Promise<void> {
     const follower = this.#follower;
     if (follower === undefined) return;
     const { promise: late, reject } = Promise.withResolvers<never>();
@@ -145,10 +161,10 @@ export class Transactions {
     try {
       await Promise.race([follower.reach(mark), late]);
     } catch (error) {
-      // The write stands. Without a cache, what is answered next is read from where it stands.
+      // The write stands. With an empty cache, the next answers are read from the database.
       this.#options.log.warn(
         { err: error, revision: mark.number },
-        'a write was not followed; all cached facts are forgotten',
+        'write not seen by this instance in time; all cached facts dropped',
       );
       follower.dropAll();
     } finally {
@@ -162,7 +178,7 @@ export class Transactions {
       try {
         return await attempt();
       } catch (error) {
-        // Nothing had been asked of it yet. The idle ones beside it are not trusted any more, so the next is a new one.
+        // Nothing was sent on it yet. The idle connections are replaced as well, so the next one is new.
         if (isUnbegun(error) && dead++ === 0) continue;
         if (!isWorthRepeating(error)) throw toDatabaseError(error);
         if (tries >= ATTEMPTS) throw this.#givenUp(error);
@@ -171,36 +187,34 @@ export class Transactions {
     }
   }
 
-  /** Others came first that often, or, where a constraint says so each time, the statement never fits: a mistake of ours. */
+  /** Others came first each time; or, where a constraint refused each attempt, the statement can never succeed: a defect. */
   #givenUp(error: unknown): unknown {
     if (error instanceof StatementFailed && error.constraint !== null) {
       const { constraint, sqlState } = error;
       const line = { err: error, constraint, sqlState, attempts: ATTEMPTS };
-      this.#options.log.error(line, 'a constraint refused every attempt of a transaction');
+      this.#options.log.error(line, 'constraint refused every attempt of a transaction');
     }
     return toDatabaseError(error);
   }
 
-  /** The reason for rolling back is thrown by the caller; a failing rollback adds nothing to it, and loses nothing. */
+  /** The caller throws the reason for rolling back; a failing rollback adds nothing to it. */
   async #rollback(trx: Transaction): Promise<void> {
     try {
       await this.#options.connection.rollback(trx);
     } catch (error) {
-      this.#options.log.debug({ err: error }, 'a rollback did not come through; the connection is given up');
+      this.#options.log.debug({ err: error }, 'rollback failed; connection discarded');
     }
   }
 
-  #pause(tries: number): Promise<void> {
+  async #pause(tries: number): Promise<void> {
     const { clock } = this.#options;
-    return new Promise((resolve) => {
-      clock.after(clock.random() * 20 * 2 ** tries, resolve);
-    });
+    await sleep(clock, clock.random() * 20 * 2 ** tries);
   }
 }
 
 type Transaction = ControlledTransaction<Schema>;
 
-/** Whether the server said no to COMMIT. A lost connection, or a server going down, leaves the outcome open. */
+/** Whether the server refused COMMIT. A lost connection, or a server shutting down, leaves the outcome unknown. */
 function isRefusedCommit(error: unknown): boolean {
   return error instanceof StatementFailed && error.sqlState !== null && !/^(08|57P)/.test(error.sqlState);
 }

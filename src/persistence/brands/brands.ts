@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 
-/** A brand as it is stored: the password is sealed, `smtpKey` names the key that sealed it. */
+/** A brand as stored: the password is sealed, and `smtpKey` is the name of the key that sealed it. */
 export interface BrandRow {
   id: number;
   slug: string;
@@ -26,7 +26,7 @@ export interface BrandRow {
   updatedAt: Date;
 }
 
-/** What a write may set. */
+/** The writable columns. */
 export type BrandChange = Partial<Omit<BrandRow, 'id' | 'slug' | 'createdAt' | 'updatedAt'>>;
 
 const COLUMNS = [
@@ -71,19 +71,19 @@ export async function findBrandOfOrganization(tx: Tx, orgId: string): Promise<Br
 }
 
 /**
- * Writes of brands come one after the other until the transaction ends, so that what they read of other brands (who is the
- * default, whose organization) still holds when they write. Reads go on, and so do references to brands.
+ * Serializes writes of brands until the transaction ends, so that what they read of other brands (which is the
+ * default, which has an organization) still holds when they write. Reads go on, and so do references to brands.
  */
 export async function lockBrands(tx: Tx): Promise<void> {
   await sql`lock table brand in share row exclusive mode`.execute(tx.kysely);
 }
 
-/** One brand, locked until the transaction ends: nobody can begin to refer to it. After `lockBrands`. */
+/** One brand, locked until the transaction ends against new references to it. After `lockBrands`. */
 export async function lockBrand(tx: Tx, id: number): Promise<BrandRow | undefined> {
   return await tx.kysely.selectFrom('brand').select(COLUMNS).where('id', '=', id).forUpdate().executeTakeFirst();
 }
 
-/** The brand that has the slug or the organization already; after `lockBrands` none can come up. */
+/** Another brand with the slug or the organization; after `lockBrands` none can appear. */
 export async function findTaken(
   tx: Tx,
   { id, slug, idpOrgId }: { id: number | null; slug: string; idpOrgId: string | null },
@@ -100,7 +100,7 @@ export async function insertBrand(tx: Tx, brand: { slug: string; name: string })
   return await tx.kysely.insertInto('brand').values(brand).returning(COLUMNS).executeTakeFirstOrThrow();
 }
 
-/** Makes the first brand where there is none: the default one. */
+/** Creates the first brand, the default one, where there is none. */
 export async function ensureDefaultBrand(tx: Tx, brand: { slug: string; name: string }): Promise<void> {
   await sql`
     insert into brand (slug, name, is_default)
@@ -123,7 +123,7 @@ export async function updateBrand(tx: Tx, id: number, change: BrandChange): Prom
     .executeTakeFirstOrThrow();
 }
 
-/** Makes `id` the default in place of whichever it is; after `lockBrands`. */
+/** Makes `id` the default in place of the present one; after `lockBrands`. */
 export async function makeDefault(tx: Tx, id: number): Promise<void> {
   await tx.kysely
     .updateTable('brand')
@@ -134,7 +134,7 @@ export async function makeDefault(tx: Tx, id: number): Promise<void> {
   await tx.kysely.updateTable('brand').set({ is_default: true }).where('id', '=', id).execute();
 }
 
-/** Whether a profile refers to it. After `lockBrand` none can begin to. */
+/** Whether a profile uses it. After `lockBrand` no further profile can. */
 export async function isBrandInUse(tx: Tx, id: number): Promise<boolean> {
   const user = await tx.kysely
     .selectFrom('profile')

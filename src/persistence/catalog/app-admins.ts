@@ -16,7 +16,7 @@ export async function listAppAdmins(tx: Tx, app: number): Promise<AppAdminRow[]>
     .execute();
 }
 
-/** Since when the person is an administrator of it; undefined when it is none. */
+/** Since when the person has been an administrator of it; undefined when they are not one. */
 export async function findAppAdmin(tx: Tx, app: number, person: number): Promise<Date | undefined> {
   const row = await tx.kysely
     .selectFrom('app_admin')

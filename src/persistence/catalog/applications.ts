@@ -6,51 +6,40 @@ export interface ApplicationRecord {
   code: string;
   name: string;
   description: string | null;
-  /** In the order in which they were given. */
+  /** In the order given by the administrator. */
   supportedLanguages: string[];
-  /** Whether questions that name an unknown permission or resource type are refused. */
+  /** Whether questions with an unknown permission or resource type are refused. */
   strictCodes: boolean;
   createdAt: Date;
   updatedAt: Date;
 }
 
-/** What of an application can be changed, apart from its languages. */
+/** The writable fields of an application, apart from its languages. */
 export interface ApplicationFields {
   name: string;
   description: string | null;
   strictCodes: boolean;
 }
 
-/** The id of the application, held against deletion until the transaction ends; null when there is none. */
+/** The id of the application, locked against deletion until the transaction ends; null for an unknown one. */
 export async function holdApplication(tx: Tx, code: string): Promise<number | null> {
-  const row = await tx.kysely
-    .selectFrom('application')
-    .select('id')
-    .where('code', '=', code)
-    .forKeyShare()
-    .executeTakeFirst();
-  return row?.id ?? null;
+  return (await idOf(tx, code).forKeyShare().executeTakeFirst())?.id ?? null;
 }
 
 /**
- * As `holdApplication`, and nobody else who holds the application, or makes a row that refers to it, is let in until the
- * transaction ends: what is read after this call stays so.
+ * Like `holdApplication`, but exclusive: other holders, and inserts of rows that refer to the application, wait until the
+ * transaction ends, so that what is read after this call stays true.
  */
 export async function holdApplicationAlone(tx: Tx, code: string): Promise<number | null> {
-  const row = await tx.kysely
-    .selectFrom('application')
-    .select('id')
-    .where('code', '=', code)
-    .forUpdate()
-    .executeTakeFirst();
-  return row?.id ?? null;
+  return (await idOf(tx, code).forUpdate().executeTakeFirst())?.id ?? null;
 }
 
-/** The id of the application; null when there is none. For reads. */
+/** The id of the application; null for an unknown one. For reads. */
 export async function findApplicationId(tx: Tx, code: string): Promise<number | null> {
-  const row = await tx.kysely.selectFrom('application').select('id').where('code', '=', code).executeTakeFirst();
-  return row?.id ?? null;
+  return (await idOf(tx, code).executeTakeFirst())?.id ?? null;
 }
+
+const idOf = ({ kysely }: Tx, code: string) => kysely.selectFrom('application').select('id').where('code', '=', code);
 
 const records = (which: RawBuilder<unknown>): RawBuilder<ApplicationRecord> => sql<ApplicationRecord>`
   select id, code, name, description, strict_codes as "strictCodes", created_at as "createdAt", updated_at as "updatedAt", array(
@@ -67,7 +56,7 @@ export async function readApplication({ kysely }: Tx, code: string): Promise<App
   return (await records(sql`where code = ${code}`).execute(kysely)).rows[0];
 }
 
-/** Makes the application; answers its id, or null when the code is taken. */
+/** Creates the application; returns its id, or null when the code is taken. */
 export async function insertApplication(tx: Tx, app: ApplicationFields & { code: string }): Promise<number | null> {
   const { code, name, description, strictCodes } = app;
   const row = await tx.kysely
@@ -100,15 +89,15 @@ export async function replaceLanguages({ kysely }: Tx, app: number, codes: reado
     select ${app}, code, position from unnest(${codes}::text[]) with ordinality as t (code, position)`.execute(kysely);
 }
 
-/** Takes along everything that belongs to it. It is held alone: no send is being stored, whose notifications would not be seen. */
+/** Deletes everything that belongs to it. Lock the application alone first: the notifications of a concurrent send would be missed. */
 export async function deleteApplication(tx: Tx, id: number): Promise<void> {
   await sql`delete from notification where application_id = ${id}`.execute(tx.kysely);
   await tx.kysely.deleteFrom('application').where('id', '=', id).execute();
 }
 
 /**
- * Ends the overrides for one resource in an application; answers whose they were. The panel's levels on an application are such
- * overrides, in an application of their own.
+ * Deletes the overrides for one resource in an application; returns the addresses of their people. The panel's levels on an
+ * application are such overrides, in the panel's own application.
  */
 export async function deleteOverridesOfResource(
   tx: Tx,
@@ -126,7 +115,22 @@ export async function deleteOverridesOfResource(
   return rows.map(({ email }) => email);
 }
 
-/** When the application was made; undefined when there is none. */
+/** Whose overrides those are, by address. */
+export async function holdersOfResource(
+  tx: Tx,
+  app: string,
+  resourceType: string,
+  resourceId: string,
+): Promise<string[]> {
+  const { rows } = await sql<{ email: string }>`
+    select distinct p.email from resource_override o join person p on p.id = o.person_id
+     where o.application_id = (select id from application where code = ${app})
+       and o.resource_type = ${resourceType} and o.resource_id = ${resourceId}
+     order by p.email`.execute(tx.kysely);
+  return rows.map(({ email }) => email);
+}
+
+/** When the application was created; undefined for an unknown one. */
 export async function findApplicationBirth(tx: Tx, code: string): Promise<Date | undefined> {
   const row = await tx.kysely
     .selectFrom('application')

@@ -3,14 +3,14 @@ import type { Tx } from '../database.ts';
 import { Prepared } from '../driver/prepared.ts';
 import { findPeople } from '../person-search.ts';
 
-/** A role that somebody holds. */
+/** A role that a person holds. */
 export interface AssignedRole {
   id: number;
   code: string;
   description: string | null;
 }
 
-/** Who holds a role. */
+/** The holder of a role. */
 export interface HolderRow {
   id: number;
   email: string;
@@ -31,18 +31,18 @@ export async function readUserRoles(tx: Tx, app: number, person: number): Promis
   return await USER_ROLES.rows(tx, person, app);
 }
 
-/** What a replacement holds until the transaction ends. */
+/** The rows that a replacement keeps locked until the transaction ends. */
 export interface HeldForRoles {
-  /** Against deletion; null when there is none. */
+  /** Against deletion; null for an unknown application. */
   app: number | null;
-  /** Those of the application's roles that were named, by id, against deletion. */
+  /** The requested roles of the application, by id, against deletion. */
   roles: ReadonlyMap<number, AssignedRole>;
-  /** Against other writes about the same person; null when he was never mentioned. */
+  /** Against other writes about the same person; null for an unknown address. */
   person: number | null;
 }
 
-// In one order for everybody, so that no two writers wait for each other: the application, its roles by id, the person. What
-// follows from these rows is read by the next statement, which sees what was committed while this one waited.
+// One lock order for all writers, so that they cannot deadlock: the application, its roles by id, the person. Everything that
+// depends on these rows is read by the next statement, which sees what was committed while this one waited.
 const HOLD = new Prepared<{
   app: number | null;
   roles: [id: number, code: string, description: string | null][];
@@ -57,7 +57,7 @@ const HOLD = new Prepared<{
     (select id from person where email = $3 for no key update) as person`,
 );
 
-/** Holds everything that a replacement of somebody's roles depends on, in one statement. */
+/** Locks everything that a replacement of a person's roles depends on, in one statement. */
 export async function holdForRoles(tx: Tx, app: string, ids: readonly number[], email: string): Promise<HeldForRoles> {
   const { roles, ...held } = await HOLD.row(tx, app, ids, email);
   return { ...held, roles: new Map(roles.map(([id, code, description]) => [id, { id, code, description }])) };
@@ -81,7 +81,7 @@ export async function replaceUserRoles(tx: Tx, app: number, person: number, ids:
   await REPLACE.rows(tx, person, app, ids);
 }
 
-/** Adds one role that the person does not hold. The role must be the application's, held against deletion. */
+/** Adds one role that the person does not hold. The role must be the application's, locked against deletion. */
 export async function insertUserRole(tx: Tx, app: number, person: number, role: number): Promise<void> {
   await tx.kysely
     .insertInto('user_role')
@@ -100,8 +100,8 @@ export async function deleteUserRole(tx: Tx, app: number, person: number, role: 
 }
 
 /**
- * Who holds a role, in the order in which the addresses were first mentioned; at most `limit`, behind the id `after`. `behind` is where
- * a short page ends, as in FoundPeople.
+ * The holders of a role, in the order in which their addresses first appeared; at most `limit`, after the id `after`. `behind` is
+ * the end of a short page, as in FoundPeople.
  */
 export async function listHolders(
   tx: Tx,
@@ -112,7 +112,7 @@ export async function listHolders(
   const members = { tables: ['user_role'] as const, apps: [app], role };
   const found =
     search === null ? null : await findPeople(tx, { search, active: null, members }, { limit, after: after ?? 0 });
-  // The page first, with a limit of its own: a planner that joined would read everybody for it.
+  // The page first, with a limit of its own: for a plain join the planner would read everybody.
   const fits = found === null ? sql`true` : sql`m.person_id = any(${found.ids}::bigint[])`;
   const { rows } = await sql<HolderRow>`
     select p.id, p.email, f.display_name as "displayName", p.registered_at is not null as registered,

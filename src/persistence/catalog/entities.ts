@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 
-/** What of an entity can be changed. */
+/** The writable fields of an entity. */
 export interface EntityFields {
   code: string;
   name: string;
@@ -37,7 +37,7 @@ export async function listEntities(tx: Tx, app: number): Promise<EntityRecord[]>
     .execute();
 }
 
-/** One entity by its code, of an application by its code. */
+/** One entity by its code, in an application by its code. */
 export async function findEntity(tx: Tx, app: string, code: string): Promise<EntityRecord | undefined> {
   return await tx.kysely
     .selectFrom('entity')
@@ -68,7 +68,7 @@ export async function insertEntity(tx: Tx, app: number, fields: EntityFields): P
     .executeTakeFirst();
 }
 
-/** Undefined when another entity of the application has that code. The application must be held alone. */
+/** Undefined when another entity of the application has that code. Lock the application alone first. */
 export async function updateEntity(
   tx: Tx,
   app: number,

@@ -15,17 +15,17 @@ export async function listLanguages(tx: Tx): Promise<LanguageRow[]> {
   return await tx.kysely.selectFrom('language').select(COLUMNS).orderBy('code').execute();
 }
 
-/** One write of the registry at a time: whether fallbacks make a loop is a question about several rows. Readers go on. */
+/** Serializes writes of the registry, because loops of fallbacks span several rows. Readers go on. */
 export async function lockLanguages(tx: Tx): Promise<void> {
   await sql`lock table language in share row exclusive mode`.execute(tx.kysely);
 }
 
-/** One language, held against everybody who would refer to it until the transaction ends. */
+/** One language, locked against new references to it until the transaction ends. */
 export async function lockLanguage(tx: Tx, code: string): Promise<LanguageRow | undefined> {
   return await tx.kysely.selectFrom('language').select(COLUMNS).where('code', '=', code).forUpdate().executeTakeFirst();
 }
 
-/** Which of the codes the registry has, held against deletion until the transaction ends. */
+/** Those of the codes that the registry has, locked against deletion until the transaction ends. */
 export async function holdLanguages(tx: Tx, codes: readonly string[]): Promise<Set<string>> {
   if (codes.length === 0) return new Set();
   const { rows } = await sql<{ code: string }>`
@@ -33,7 +33,7 @@ export async function holdLanguages(tx: Tx, codes: readonly string[]): Promise<S
   return new Set(rows.map(({ code }) => code));
 }
 
-/** Whether the registry has the language; it is held against deletion until the transaction ends. */
+/** Whether the registry has the language; it is locked against deletion until the transaction ends. */
 export async function holdLanguage(tx: Tx, code: string): Promise<boolean> {
   return (await holdLanguages(tx, [code])).has(code);
 }
@@ -68,7 +68,7 @@ export async function deleteLanguage(tx: Tx, code: string): Promise<void> {
   await tx.kysely.deleteFrom('language').where('code', '=', code).execute();
 }
 
-/** Whether somebody who asks for `code` would be led back to it when it falls back to `fallback`. */
+/** Whether falling back from `code` to `fallback` would lead back to `code`. */
 export async function makesLoop(tx: Tx, code: string, fallback: string): Promise<boolean> {
   const { rows } = await sql<{ loop: boolean }>`
     with recursive chain (code) as (
@@ -79,7 +79,7 @@ export async function makesLoop(tx: Tx, code: string, fallback: string): Promise
   return rows[0]?.loop ?? false;
 }
 
-/** What refers to a language: the kinds of things, for a person to read. */
+/** The kinds of things that use a language, for a person to read. */
 export async function usersOfLanguage(tx: Tx, code: string): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select name from (values
@@ -89,4 +89,10 @@ export async function usersOfLanguage(tx: Tx, code: string): Promise<string[]> {
       ('the fallback of other languages', exists (select from language where fallback = ${code}))
     ) as uses (name, used) where used`.execute(tx.kysely);
   return rows.map(({ name }) => name);
+}
+
+/** What each language falls back to. */
+export async function fallbacks(tx: Tx): Promise<Map<string, string>> {
+  const rows = await tx.kysely.selectFrom('language').select(['code', 'fallback']).execute();
+  return new Map(rows.flatMap(({ code, fallback }) => (fallback === null ? [] : [[code, fallback]])));
 }

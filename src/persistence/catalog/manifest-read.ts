@@ -2,16 +2,7 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Level } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
 
-/** What a manifest describes, as the tables hold it, by codes and addresses instead of ids. */
-export interface ApplicationRow {
-  id: number;
-  code: string;
-  name: string;
-  description: string | null;
-  /** In the order in which they were given. */
-  languages: string[];
-  strictCodes: boolean;
-}
+/** The content of a manifest as the tables hold it, by codes and addresses instead of ids. */
 export interface EntityRow {
   code: string;
   name: string;
@@ -48,10 +39,10 @@ export interface OverrideRow {
   level: Level;
 }
 
-/** Rows of one statement: PGlite runs on this process's event loop, and a page is what it may hold of it at once. */
+/** Rows of one statement: PGlite runs on this process's event loop, and one page is the longest it may block it. */
 export const PAGE = 1000;
 
-/** Tries to become the only one who applies a manifest to `code`, until the transaction ends. Does not wait. */
+/** Tries to become the only apply of a manifest to `code` until the transaction ends. Does not wait. */
 export async function tryClaim({ kysely }: Tx, code: string): Promise<boolean> {
   // Two keys: the change log's lock has one, and the two kinds of key never meet.
   const { rows } = await sql<{ claimed: boolean }>`
@@ -63,7 +54,7 @@ const CLAIM = 0x6d616e69;
 
 /**
  * Locks the application, its permissions and its roles against everybody else until the transaction ends: no row that refers to
- * them can be made meanwhile, so that what is read after this call is what the plan will meet.
+ * them can be added meanwhile, so what is read after this call is still true when the plan is carried out.
  */
 export async function lockApplication({ kysely }: Tx, code: string): Promise<void> {
   await sql`select id from application where code = ${code} for update`.execute(kysely);
@@ -72,15 +63,6 @@ export async function lockApplication({ kysely }: Tx, code: string): Promise<voi
       select id from ${sql.table(table)} where application_id = (select id from application where code = ${code})
       order by id for update`.execute(kysely);
   }
-}
-
-export async function findApplication({ kysely }: Tx, code: string): Promise<ApplicationRow | null> {
-  const { rows } = await sql<ApplicationRow>`
-    select id, code, name, description, strict_codes as "strictCodes", array(
-      select language_code from application_language where application_id = application.id order by position
-    ) as languages
-    from application where code = ${code}`.execute(kysely);
-  return rows[0] ?? null;
 }
 
 /** The codes of the language registry. */
@@ -124,7 +106,7 @@ export function readRolePermissions(tx: Tx, app: number): AsyncGenerator<RolePer
   );
 }
 
-/** Whose rows are wanted: everybody's, those of these addresses, or those that go with these roles or permissions. */
+/** The rows to read: everybody's, those of these addresses, or those that belong to these roles or permissions. */
 export type Wanted = { all: true } | { emails: readonly string[] } | { with: readonly string[] };
 
 export function readAdmins(tx: Tx, app: number, wanted: Wanted): AsyncGenerator<{ email: string }[]> {
@@ -137,7 +119,7 @@ export function readAdmins(tx: Tx, app: number, wanted: Wanted): AsyncGenerator<
   );
 }
 
-/** `with` names roles. */
+/** `with` lists roles. */
 export function readAssignments(tx: Tx, app: number, wanted: Wanted): AsyncGenerator<AssignmentRow[]> {
   const choose = 'with' in wanted ? (codes: Texts) => sql`r.code = any(${codes}::text[])` : byEmail;
   return each(
@@ -152,7 +134,7 @@ export function readAssignments(tx: Tx, app: number, wanted: Wanted): AsyncGener
   );
 }
 
-/** `with` names permissions. */
+/** `with` lists permissions. */
 export function readOverrides(tx: Tx, app: number, wanted: Wanted): AsyncGenerator<OverrideRow[]> {
   const choose = 'with' in wanted ? (codes: Texts) => sql`p.code = any(${codes}::text[])` : byEmail;
   return each(
@@ -167,7 +149,7 @@ export function readOverrides(tx: Tx, app: number, wanted: Wanted): AsyncGenerat
   );
 }
 
-/** How many overrides there are of these permissions, and of these resource types. Zero is left out. */
+/** The number of overrides of these permissions, and of these resource types. Zeros are left out. */
 export async function countOverrides(
   { kysely }: Tx,
   app: number,
@@ -186,7 +168,7 @@ export async function countOverrides(
   return { ofPermission: counts(ofPermission.rows), ofType: counts(ofType.rows) };
 }
 
-/** How many rows the application has in a table of people. */
+/** The number of rows that the application has in a table of people. */
 export async function countRows(
   { kysely }: Tx,
   app: number,
@@ -201,7 +183,7 @@ type Texts = readonly string[];
 
 const byEmail = (emails: Texts) => sql`person.email = any(${emails}::text[])`;
 
-/** The statement once for all, or once for each page of what is chosen. */
+/** Runs the statement once for all, or once for each page of the chosen ones. */
 async function* each<T>(
   tx: Tx,
   wanted: Wanted,
@@ -230,7 +212,7 @@ async function* pages<T>({ kysely }: Tx, statement: RawBuilder<T>): AsyncGenerat
   }
 }
 
-/** Lets everything else that waits run: awaiting an answer of PGlite alone never leaves the microtasks. */
+/** Lets everything else that waits run: awaiting PGlite's answers alone never leaves the microtask queue. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -12,12 +12,12 @@ import type {
 import { expectRows } from './touched.ts';
 
 /**
- * The statements of an apply. Each takes at most a page of rows (manifest-read.ts), names things by code and address, and
- * throws when fewer rows were touched than given: the plan was made on locked rows, so that would be a mistake of ours.
+ * The statements of an apply. Each takes at most a page of rows (manifest-read.ts), refers to things by code and address, and
+ * throws when it touched fewer rows than given: the plan was made on locked rows, so that would be a defect.
  * All run after `lockApplication` in the same transaction.
  */
 
-/** Makes entities, or gives those that are there these fields. */
+/** Creates entities, or updates existing ones to these fields. */
 export async function putEntities({ kysely }: Tx, app: number, rows: readonly EntityRow[]): Promise<void> {
   expectRows(
     await sql`
@@ -33,7 +33,7 @@ export async function putEntities({ kysely }: Tx, app: number, rows: readonly En
   );
 }
 
-/** Makes permissions, or gives those that are there these fields; parents are for `putParents`, when all are there. */
+/** Creates permissions, or updates existing ones; `putParents` sets parents once all exist. */
 export async function putPermissions({ kysely }: Tx, app: number, rows: readonly PermissionRow[]): Promise<void> {
   expectRows(
     await sql`
@@ -116,7 +116,7 @@ export async function deleteRolePermissions(
   );
 }
 
-/** Removes what an application defines, by code. What hangs on it has gone before. */
+/** Deletes definitions of an application, by code. Rows that depend on them are gone by then. */
 export async function deleteDefinitions(
   { kysely }: Tx,
   table: 'entity' | 'permission' | 'role' | 'notification_type',
@@ -143,7 +143,7 @@ export async function insertAdmins({ kysely }: Tx, app: number, emails: readonly
   );
 }
 
-/** Somebody else may have removed one meanwhile: people's rows are not locked. */
+/** Another transaction may have removed one meanwhile: people's rows are not locked. */
 export async function deleteAdmins({ kysely }: Tx, app: number, emails: readonly string[]): Promise<void> {
   await sql`
     delete from app_admin x using person
@@ -174,7 +174,7 @@ export async function deleteAssignments({ kysely }: Tx, app: number, rows: reado
       and r.application_id = ${app} and r.code = t.role and x.role_id = r.id`.execute(kysely);
 }
 
-/** Makes overrides, or gives those that are there this level. */
+/** Creates overrides, or updates existing ones to this level. */
 export async function putOverrides({ kysely }: Tx, app: number, rows: readonly OverrideRow[]): Promise<void> {
   expectRows(
     await sql`

@@ -1,59 +1,78 @@
 import { sql } from 'kysely';
+import { FIXED_SWITCHES, TYPE_SWITCHES, type TypeSwitch } from '../../base/channels.ts';
 import type { Tx } from '../database.ts';
+import { type Column, columnOf, listed, replaced } from './columns.ts';
 import { expectRows } from './touched.ts';
 
-/** Statements about notification types that the catalog needs: what every application has, texts, manifests. */
-
-/** What every application has (docs/reference/notifications.md#types): for notifications without a type of their own. */
+/** The type of every application (docs/reference/notifications.md#types) for notifications without a type of their own. */
 const GENERIC = { code: 'generic', name: 'Generic' } as const;
 
-/** Gives an application its type `generic`. What is there already stays as it is. */
-export async function ensureGenericType({ kysely }: Tx, app: number): Promise<void> {
-  await sql`
-    insert into notification_type (application_id, code, name) values (${app}, ${GENERIC.code}, ${GENERIC.name})
-    on conflict (application_id, code) do nothing`.execute(kysely);
-}
-
-/** The same for every application that has none. */
-export async function ensureGenericTypes({ kysely }: Tx): Promise<void> {
-  await sql`
-    insert into notification_type (application_id, code, name)
-    select id, ${GENERIC.code}, ${GENERIC.name} from application
-    where not exists (
-      select from notification_type t where t.application_id = application.id and t.code = ${GENERIC.code})
-    order by id on conflict (application_id, code) do nothing`.execute(kysely);
-}
-
-export interface SystemType {
+/** A type as a manifest describes it. */
+export interface NotificationTypeRow extends Record<TypeSwitch, boolean> {
   code: string;
   name: string;
-  description: string;
-  emailFromName: string;
-  defaultEmail: boolean;
-  defaultPush: boolean;
-  emailEnabled: boolean;
-  pushEnabled: boolean;
-  userCanDisable: boolean;
-  selfServiceEnabled: boolean;
+  description: string | null;
+  system: boolean;
+  emailFromName: string | null;
 }
 
-/** Makes a system type, or gives the one that is there the flags that it always has; its texts and defaults stay. */
-export async function ensureSystemType({ kysely }: Tx, app: number, type: SystemType): Promise<void> {
-  await sql`
-    insert into notification_type as t (application_id, code, name, description, email_from_name, default_email,
-      default_push, email_enabled, push_enabled, user_can_disable, self_service_enabled, system)
-    values (${app}, ${type.code}, ${type.name}, ${type.description}, ${type.emailFromName}, ${type.defaultEmail},
-      ${type.defaultPush}, ${type.emailEnabled}, ${type.pushEnabled}, ${type.userCanDisable},
-      ${type.selfServiceEnabled}, true)
-    on conflict (application_id, code) do update set email_enabled = excluded.email_enabled,
-      push_enabled = excluded.push_enabled, user_can_disable = excluded.user_can_disable,
-      self_service_enabled = excluded.self_service_enabled, system = true
-    where (t.email_enabled, t.push_enabled, t.user_can_disable, t.self_service_enabled, t.system) is distinct from
-      (excluded.email_enabled, excluded.push_enabled, excluded.user_can_disable, excluded.self_service_enabled, true)
-  `.execute(kysely);
+/** A type as the API returns it. */
+export interface TypeRow extends NotificationTypeRow {
+  id: number;
+  createdAt: Date;
+  updatedAt: Date;
 }
 
-/** What the types of an application are called, by code. */
+/** The writable fields. */
+export type TypeFields = Omit<NotificationTypeRow, 'code' | 'system'>;
+
+/** A system type as the seed describes it. */
+export type SystemType = Omit<NotificationTypeRow, 'system'>;
+
+/** Each field has a column: a channel is two columns here, and not a row of a table of channels (docs/adr/0016). */
+const TEXTS = ['name', 'description', 'emailFromName'] as const;
+const FIELDS = [...TEXTS, ...TYPE_SWITCHES];
+
+const MANIFEST_COLUMNS = [
+  'code',
+  'name',
+  'description',
+  ...TYPE_SWITCHES.map((field) => sql.ref<boolean>(columnOf(field)).as(field)),
+  'system',
+  'email_from_name as emailFromName',
+] as const;
+const COLUMNS = ['id', ...MANIFEST_COLUMNS, 'created_at as createdAt', 'updated_at as updatedAt'] as const;
+
+type Values = { [Field in keyof TypeFields as Column<Field>]: TypeFields[Field] };
+
+function valuesOf(fields: TypeFields): Values {
+  return Object.fromEntries(FIELDS.map((field) => [columnOf(field), fields[field]])) as Values;
+}
+
+function types({ kysely }: Tx, app: number) {
+  return kysely.selectFrom('notification_type').select(COLUMNS).where('application_id', '=', app);
+}
+
+/** An application's notification types, by code. */
+export async function listTypes(tx: Tx, app: number): Promise<TypeRow[]> {
+  return await types(tx, app).orderBy('code').execute();
+}
+
+export async function findType(tx: Tx, app: number, code: string): Promise<TypeRow | undefined> {
+  return await types(tx, app).where('code', '=', code).executeTakeFirst();
+}
+
+/** The present type, locked against deletion until the transaction ends. */
+export async function holdType(tx: Tx, app: number, id: number): Promise<TypeRow | undefined> {
+  return await types(tx, app).where('id', '=', id).forKeyShare().executeTakeFirst();
+}
+
+/** One type of the application, locked against other writes, and against new templates and notifications of it. */
+export async function lockType(tx: Tx, app: number, id: number): Promise<TypeRow | undefined> {
+  return await types(tx, app).where('id', '=', id).forUpdate().executeTakeFirst();
+}
+
+/** The names and descriptions of an application's types, by code. */
 export async function readTypeTexts(
   tx: Tx,
   app: number,
@@ -66,82 +85,53 @@ export async function readTypeTexts(
     .execute();
 }
 
-/** A type as a manifest describes it. */
-export interface NotificationTypeRow {
-  code: string;
-  name: string;
-  description: string | null;
-  emailEnabled: boolean;
-  pushEnabled: boolean;
-  userCanDisable: boolean;
-  defaultEmail: boolean;
-  defaultPush: boolean;
-  selfServiceEnabled: boolean;
-  system: boolean;
-  emailFromName: string | null;
-}
-
-/** Its columns. */
-export const NOTIFICATION_TYPE = [
-  'code',
-  'name',
-  'description',
-  'email_enabled as emailEnabled',
-  'push_enabled as pushEnabled',
-  'user_can_disable as userCanDisable',
-  'default_email as defaultEmail',
-  'default_push as defaultPush',
-  'self_service_enabled as selfServiceEnabled',
-  'system',
-  'email_from_name as emailFromName',
-] as const;
-
-/** All types of an application, by code. */
+/** All types of an application as a manifest describes them, by code. */
 export async function readNotificationTypes(tx: Tx, app: number): Promise<NotificationTypeRow[]> {
   return await tx.kysely
     .selectFrom('notification_type')
-    .select(NOTIFICATION_TYPE)
+    .select(MANIFEST_COLUMNS)
     .where('application_id', '=', app)
     .orderBy('code')
     .execute();
 }
 
-/** Makes types, or gives those that are there these fields. */
-export async function putNotificationTypes(
-  { kysely }: Tx,
+/** Undefined when the code is taken. */
+export async function insertType(
+  tx: Tx,
   app: number,
-  rows: readonly NotificationTypeRow[],
-): Promise<void> {
-  const texts = (field: 'code' | 'name' | 'description' | 'emailFromName') => rows.map((row) => row[field]);
-  const flags = (
-    field:
-      | 'emailEnabled'
-      | 'pushEnabled'
-      | 'userCanDisable'
-      | 'defaultEmail'
-      | 'defaultPush'
-      | 'selfServiceEnabled'
-      | 'system',
-  ) => rows.map((row) => row[field]);
-  const touched = await sql`
-    insert into notification_type (application_id, code, name, description, email_from_name, email_enabled, push_enabled,
-      user_can_disable, default_email, default_push, self_service_enabled, system)
-    select ${app}, * from unnest(
-      ${texts('code')}::text[], ${texts('name')}::text[], ${texts('description')}::text[],
-      ${texts('emailFromName')}::text[], ${flags('emailEnabled')}::boolean[], ${flags('pushEnabled')}::boolean[],
-      ${flags('userCanDisable')}::boolean[], ${flags('defaultEmail')}::boolean[], ${flags('defaultPush')}::boolean[],
-      ${flags('selfServiceEnabled')}::boolean[], ${flags('system')}::boolean[])
-    on conflict (application_id, code) do update set name = excluded.name, description = excluded.description,
-      email_from_name = excluded.email_from_name, email_enabled = excluded.email_enabled,
-      push_enabled = excluded.push_enabled, user_can_disable = excluded.user_can_disable,
-      default_email = excluded.default_email, default_push = excluded.default_push,
-      self_service_enabled = excluded.self_service_enabled, system = excluded.system, updated_at = now()`.execute(
-    kysely,
-  );
-  expectRows(touched, rows.length, 'notification types');
+  { code, system, ...fields }: NotificationTypeRow,
+): Promise<TypeRow | undefined> {
+  return await tx.kysely
+    .insertInto('notification_type')
+    .values({ application_id: app, code, system, ...valuesOf(fields) })
+    .onConflict((oc) => oc.columns(['application_id', 'code']).doNothing())
+    .returning(COLUMNS)
+    .executeTakeFirst();
 }
 
-/** Those of the codes whose type notifications are of, or templates, where these count. */
+export async function updateType(tx: Tx, id: number, fields: TypeFields): Promise<TypeRow> {
+  return await tx.kysely
+    .updateTable('notification_type')
+    .set({ ...valuesOf(fields), updated_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .returning(COLUMNS)
+    .executeTakeFirstOrThrow();
+}
+
+/** Deletes the users' preferences for it too. */
+export async function deleteType(tx: Tx, id: number): Promise<void> {
+  await tx.kysely.deleteFrom('notification_type').where('id', '=', id).execute();
+}
+
+/** Whether notifications refer to the type, or templates, where these count; call it while the type is locked. */
+export async function isTypeInUse(tx: Tx, id: number, templatesCount = true): Promise<boolean> {
+  const { rows } = await sql<{ used: boolean }>`
+    select (${templatesCount}::boolean and exists (select from template where notification_type_id = ${id}))
+      or exists (select from notification where notification_type_id = ${id}) as used`.execute(tx.kysely);
+  return rows[0]?.used === true;
+}
+
+/** Those of the codes whose type notifications refer to or, where these count, templates. */
 export async function usedNotificationTypes(
   tx: Tx,
   app: number,
@@ -156,12 +146,54 @@ export async function usedNotificationTypes(
     .where('code', 'in', codes)
     .execute();
   const used = new Set<string>();
-  // One by one, and only for types that go: for all in one statement the planner would read whole tables.
-  for (const { id, code } of types) {
-    const { rows } = await sql<{ used: boolean }>`
-      select (${templatesCount}::boolean and exists (select from template where notification_type_id = ${id}))
-        or exists (select from notification where notification_type_id = ${id}) as used`.execute(tx.kysely);
-    if (rows[0]?.used) used.add(code);
-  }
+  // One by one, and only for types that are removed: for all in one statement the planner would read whole tables.
+  for (const { id, code } of types) if (await isTypeInUse(tx, id, templatesCount)) used.add(code);
   return used;
+}
+
+/** Creates types, or updates existing ones to these fields. */
+export async function putNotificationTypes(
+  { kysely }: Tx,
+  app: number,
+  rows: readonly NotificationTypeRow[],
+): Promise<void> {
+  const fields = [...FIELDS, 'system'] as const;
+  const columns = fields.map(columnOf);
+  const arrays = fields.map((field) => {
+    const type = TEXTS.some((text) => text === field) ? sql`text[]` : sql`boolean[]`;
+    return sql`${rows.map((row) => row[field])}::${type}`;
+  });
+  const touched = await sql`
+    insert into notification_type (application_id, code, ${listed(columns)})
+    select ${app}, * from unnest(${rows.map(({ code }) => code)}::text[], ${sql.join(arrays)})
+    on conflict (application_id, code) do update set ${replaced(columns)}, updated_at = now()`.execute(kysely);
+  expectRows(touched, rows.length, 'notification types');
+}
+
+/** Gives an application its type `generic`. An existing one stays unchanged. */
+export async function ensureGenericType({ kysely }: Tx, app: number): Promise<void> {
+  await sql`
+    insert into notification_type (application_id, code, name) values (${app}, ${GENERIC.code}, ${GENERIC.name})
+    on conflict (application_id, code) do nothing`.execute(kysely);
+}
+
+/** The same for every application that lacks it. */
+export async function ensureGenericTypes({ kysely }: Tx): Promise<void> {
+  await sql`
+    insert into notification_type (application_id, code, name)
+    select id, ${GENERIC.code}, ${GENERIC.name} from application
+    where not exists (
+      select from notification_type t where t.application_id = application.id and t.code = ${GENERIC.code})
+    order by id on conflict (application_id, code) do nothing`.execute(kysely);
+}
+
+/** Creates a system type, or resets the fixed switches of an existing one; its texts and defaults stay. */
+export async function ensureSystemType({ kysely }: Tx, app: number, type: SystemType): Promise<void> {
+  const values = valuesOf(type);
+  const fixed = [...FIXED_SWITCHES.map(columnOf), 'system'];
+  await sql`
+    insert into notification_type as t (application_id, code, system, ${listed(Object.keys(values))})
+    values (${app}, ${type.code}, true, ${sql.join(Object.values(values))})
+    on conflict (application_id, code) do update set ${replaced(fixed)}
+    where (${listed(fixed, 't')}) is distinct from (${listed(fixed, 'excluded')})`.execute(kysely);
 }

@@ -3,7 +3,7 @@ import type { Level } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
 import { Prepared } from '../driver/prepared.ts';
 
-/** What a person may do with one resource, whatever the roles say; level 0 denies. */
+/** A person's level on one resource, regardless of roles; level 0 denies. */
 export interface OverrideRow {
   permissionId: number;
   code: string;
@@ -18,10 +18,10 @@ export interface PlacedOverrideRow extends OverrideRow {
   createdAt: Date;
 }
 
-/** Where a list of overrides goes on: behind this one. */
+/** The place after which a list of overrides continues. */
 export type OverridePlace = Pick<PlacedOverrideRow, 'resourceType' | 'resourceId' | 'permissionId'>;
 
-/** A concrete record of an application: the type of the entity, and the identifier that its owner gave it. */
+/** A single resource of an application: its entity type, and the identifier that the application gave it. */
 export interface Resource {
   resourceType: string;
   resourceId: string;
@@ -59,7 +59,7 @@ const REPLACE = new Prepared<never>(
     do update set level = excluded.level where resource_override.level <> excluded.level`,
 );
 
-/** Makes the set for that resource exactly this, in one statement. The permissions must be the application's, the levels fit. */
+/** Makes the set for that resource exactly this, in one statement. The permissions must be the application's, and the levels of their types. */
 export async function replaceOverrides(
   tx: Tx,
   app: number,
@@ -72,20 +72,20 @@ export async function replaceOverrides(
   await REPLACE.rows(tx, person, app, resourceType, resourceId, ids, levels);
 }
 
-/** What a replacement holds until the transaction ends. */
+/** The rows that a replacement keeps locked until the transaction ends. */
 export interface HeldForOverrides {
-  /** Against deletion; null when there is none. */
+  /** Against deletion; null for an unknown application. */
   app: number | null;
-  /** Those of the application's permissions that were named, by id, against deletion and change of type. */
+  /** The requested permissions of the application, by id, against deletion and change of type. */
   permissions: ReadonlyMap<number, { code: string; tiered: boolean; global: boolean }>;
-  /** Against other writes about the same person; null when he was never mentioned. */
+  /** Against other writes about the same person; null for an unknown address. */
   person: number | null;
 }
 
 type HeldPermission = [id: number, code: string, tiered: boolean, global: boolean];
 
-// In one order for everybody, so that no two writers wait for each other: the application, its permissions by id, the person. What
-// follows from these rows is read by the next statement, which sees what was committed while this one waited.
+// One lock order for all writers, so that they cannot deadlock: the application, its permissions by id, the person. Everything that
+// depends on these rows is read by the next statement, which sees what was committed while this one waited.
 const HOLD = new Prepared<{ app: number | null; permissions: HeldPermission[]; person: number | null }>(
   'hold_for_overrides',
   `with a as materialized (select id from application where code = $1 for key share),
@@ -96,7 +96,7 @@ const HOLD = new Prepared<{ app: number | null; permissions: HeldPermission[]; p
     (select id from person where email = $3 for no key update) as person`,
 );
 
-/** Holds everything that a replacement of somebody's overrides depends on, but for the type, in one statement. */
+/** Locks everything that a replacement of a person's overrides depends on, except the type, in one statement. */
 export async function holdForOverrides(
   tx: Tx,
   app: string,
@@ -111,8 +111,8 @@ export async function holdForOverrides(
 }
 
 /**
- * Whether a new override may be of that type: the catalog lists it, or is empty. The entity is held until the transaction
- * ends, so that nobody can delete or rename it meanwhile: whoever tries waits, and then finds it in use.
+ * Whether a new override may be of that type: the catalog lists it, or is empty. The entity is locked until the transaction
+ * ends: a concurrent deletion or renaming waits, and then finds it in use.
  */
 export async function holdResourceType(tx: Tx, app: number, type: string): Promise<boolean> {
   const held = await tx.kysely
@@ -132,7 +132,7 @@ export async function holdResourceType(tx: Tx, app: number, type: string): Promi
   return any === undefined;
 }
 
-/** All overrides of a person in an application, by type, identifier and permission; at most `limit`, behind `after`. */
+/** All overrides of a person in an application, by type, identifier and permission; at most `limit`, after `after`. */
 export async function listOverrides(
   tx: Tx,
   app: number,
@@ -149,7 +149,7 @@ export async function listOverrides(
       ? sql`true`
       : sql`(strpos(o.resource_type, ${search}) > 0 or strpos(o.resource_id, ${search}) > 0 or o.permission_id = any(
           array(select id from permission where application_id = ${app} and strpos(code, ${search}) > 0)))`;
-  // The page first, on the index alone: somebody may have ten thousand.
+  // The page first, on the index alone: a person may have ten thousand.
   const { rows } = await sql<PlacedOverrideRow>`
     select o.resource_type as "resourceType", o.resource_id as "resourceId", o.permission_id as "permissionId", p.code,
       o.tiered, o.level, o.created_at as "createdAt"

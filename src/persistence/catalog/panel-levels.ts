@@ -2,7 +2,7 @@ import type { Level } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
 import { Prepared } from '../driver/prepared.ts';
 
-/** An application, and whether somebody is an administrator of it. */
+/** An application, and whether a person is an administrator of it. */
 export interface ApplicationOf {
   id: number;
   code: string;
@@ -19,7 +19,7 @@ const APPLICATIONS = new Prepared<ApplicationOf>('applications_of', applications
 /** $1 the e-mail, $2 the application. */
 const APPLICATION = new Prepared<ApplicationOf>('application_of', applications('where a.code = $2'));
 
-/** Every application, by code, with whether `email` is in its list of administrators; only the one `code` where it is not null. */
+/** Every application, by code, with whether `email` is an administrator of it; only the one `code` where it is not null. */
 export async function applicationsOf(tx: Tx, email: string, code: string | null): Promise<ApplicationOf[]> {
   return code === null ? await APPLICATIONS.rows(tx, email) : await APPLICATION.rows(tx, email, code);
 }
@@ -35,7 +35,7 @@ const LEVELS = new Prepared<{ id: string; level: Level }>(
       and o.resource_type = $3 and p.code = $4`,
 );
 
-/** The levels that a person's overrides of one permission say, by the resource's identifier; level 0 denies. */
+/** The levels in a person's overrides of one permission, by the resource's identifier; level 0 denies. */
 export async function levelsByResource(
   tx: Tx,
   { email, app, permission, resourceType }: { email: string; app: string; permission: string; resourceType: string },

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 
-/** What of a permission can be changed. */
+/** The writable fields of a permission. */
 export interface PermissionFields {
   tiered: boolean;
   description: string | null;
@@ -39,7 +39,7 @@ export async function listPermissions(tx: Tx, app: number): Promise<PermissionRe
     .execute();
 }
 
-/** Those of the application's permissions that `ids` name, by id. */
+/** The application's permissions with these ids, by id. */
 export async function findPermissions(
   tx: Tx,
   app: number,
@@ -89,12 +89,12 @@ export async function updatePermission(tx: Tx, id: number, fields: PermissionFie
     .executeTakeFirstOrThrow();
 }
 
-/** Takes what roles give of it and its overrides along; its children lose their parent. */
+/** Deletes its levels in roles and its overrides too; its children lose their parent. */
 export async function deletePermission(tx: Tx, id: number): Promise<void> {
   await tx.kysely.deleteFrom('permission').where('id', '=', id).execute();
 }
 
-/** Whether `ancestor` is `id` itself or stands above it. */
+/** Whether `ancestor` is `id` itself or above it. */
 export async function isBelow(tx: Tx, app: number, id: number, ancestor: number): Promise<boolean> {
   const { rows } = await sql<{ found: boolean }>`
     with recursive line (id) as (
@@ -106,7 +106,7 @@ export async function isBelow(tx: Tx, app: number, id: number, ancestor: number)
   return rows[0]?.found ?? false;
 }
 
-/** Whether a role gives it or an override names it. */
+/** Whether a role or an override refers to it. */
 export async function isPermissionUsed(tx: Tx, app: number, id: number): Promise<boolean> {
   const { rows } = await sql<{ used: boolean }>`
     select exists (select from role_permission where application_id = ${app} and permission_id = ${id})

@@ -1,6 +1,6 @@
 import type { Tx } from '../database.ts';
 
-/** The ids of an application's roles or permissions by their codes; a code that it does not define is left out. */
+/** The ids of an application's roles or permissions by their codes; unknown codes are left out. */
 export async function idsByCode(
   tx: Tx,
   table: 'role' | 'permission',

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Level } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
 
-/** A role gives something or has no row: the database takes no other level. */
-type Given = Exclude<Level, 0>;
+/** A role grants a level or has no row: the database accepts no other level. */
+type GrantedLevel = Exclude<Level, 0>;
 
 export interface RoleRow {
   id: number;
@@ -13,12 +13,12 @@ export interface RoleRow {
   updatedAt: Date;
 }
 
-/** What a role gives of one permission. */
+/** A role's level of one permission. */
 export interface RolePermission {
   permissionId: number;
   code: string;
   tiered: boolean;
-  level: Given;
+  level: GrantedLevel;
 }
 
 const COLUMNS = ['id', 'code', 'description', 'created_at as createdAt', 'updated_at as updatedAt'] as const;
@@ -62,12 +62,12 @@ export async function updateRole(tx: Tx, id: number, change: { description: stri
     .executeTakeFirstOrThrow();
 }
 
-/** Takes its permissions and assignments along. */
+/** Deletes its permissions and assignments too. */
 export async function deleteRole(tx: Tx, id: number): Promise<void> {
   await tx.kysely.deleteFrom('role').where('id', '=', id).execute();
 }
 
-/** What the role gives, by permission code; undefined when the application has no such role. */
+/** The role's permissions, by code; undefined for a role of another application. */
 export async function readRolePermissions(tx: Tx, app: number, id: number): Promise<RolePermission[] | undefined> {
   const role = await tx.kysely
     .selectFrom('role')
@@ -84,10 +84,10 @@ export async function readRolePermissions(tx: Tx, app: number, id: number): Prom
     .where('rp.role_id', '=', id)
     .orderBy('p.code')
     .execute();
-  return rows.map((row) => ({ ...row, level: row.level as Given }));
+  return rows.map((row) => ({ ...row, level: row.level as GrantedLevel }));
 }
 
-/** Makes the set exactly this, in two statements. The levels must fit; the permissions must be the application's. */
+/** Makes the set exactly this, in two statements. The levels must be of the types; the permissions must be the application's. */
 export async function replaceRolePermissions(
   tx: Tx,
   app: number,

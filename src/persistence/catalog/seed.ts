@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 
-/** Statements of the seed. Each inserts what is missing and never touches what is there. */
+/** Statements of the seed. Each inserts what is missing and leaves existing rows unchanged. */
 
 export interface LanguageSeed {
   code: string;
@@ -18,7 +18,7 @@ export async function insertLanguages(tx: Tx, languages: readonly LanguageSeed[]
     .execute();
 }
 
-/** The application's id, and whether it was made now. */
+/** The application's id, and whether it was created now. */
 export async function ensureApplication(
   tx: Tx,
   application: { code: string; name: string; description: string },
@@ -38,7 +38,7 @@ export async function ensureApplication(
   return { id, made: false };
 }
 
-/** True when it was made now. */
+/** True when it was created now. */
 export async function ensureEntity(
   tx: Tx,
   entity: { application_id: number; code: string; name: string; description: string; id_label: string },
@@ -52,7 +52,7 @@ export async function ensureEntity(
   return made !== undefined;
 }
 
-/** True when it was made now. */
+/** True when it was created now. */
 export async function ensurePermission(
   tx: Tx,
   permission: {
@@ -73,7 +73,7 @@ export async function ensurePermission(
   return made !== undefined;
 }
 
-/** Makes the role with its permissions (code to level); a role that is there keeps what administrators made of it. */
+/** Creates the role with its permissions (code to level); an existing role stays as administrators left it. */
 export async function ensureRole(
   tx: Tx,
   role: { application_id: number; code: string; description: string },

@@ -1,59 +1,151 @@
 import { sql } from 'kysely';
+import { OPTIONAL_PARTS, TEMPLATE_PART_NAMES, type TemplateWords } from '../../base/channels.ts';
 import type { Tx } from '../database.ts';
+import { type Column, columnOf, listed, replaced } from './columns.ts';
 import { expectRows } from './touched.ts';
 
-/** Statements about templates that manifests need; each takes at most a page of rows (manifest-read.ts). */
-
 /** A template by its place and its parts, without ids. */
-export interface TemplateContent {
+export interface TemplateContent extends TemplateWords {
   /** The type's code. */
   type: string;
   key: string;
   locale: string;
-  subject: string;
-  html: string;
-  text: string | null;
-  pushTitle: string | null;
-  pushBody: string | null;
-  url: string | null;
   requiredVariables: string[];
 }
 
-/** The next templates of an application behind an id, by id: few at a time, since each can be long. */
+/** A template as the API returns it. */
+export interface TemplateRow extends TemplateContent {
+  id: number;
+  notificationTypeId: number;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** The writable fields. */
+export type TemplateFields = Omit<TemplateRow, 'id' | 'type' | 'key' | 'createdAt' | 'updatedAt'>;
+
+const PARTS = TEMPLATE_PART_NAMES.map(columnOf);
+
+const CONTENT = [
+  't.id',
+  'n.code as type',
+  't.key',
+  't.locale',
+  't.subject',
+  't.html',
+  ...OPTIONAL_PARTS.map((part) => sql.ref<string | null>(`t.${columnOf(part)}`).as(part)),
+  't.required_variables as requiredVariables',
+] as const;
+
+function contents({ kysely }: Tx, app: number) {
+  return kysely
+    .selectFrom('template as t')
+    .innerJoin('notification_type as n', 'n.id', 't.notification_type_id')
+    .select(CONTENT)
+    .where('t.application_id', '=', app);
+}
+
+function templates(tx: Tx, app: number) {
+  return contents(tx, app).select([
+    't.notification_type_id as notificationTypeId',
+    't.created_at as createdAt',
+    't.updated_at as updatedAt',
+  ]);
+}
+
+/** An application's templates, by type, key and language. */
+export async function listTemplates(tx: Tx, app: number): Promise<TemplateRow[]> {
+  return await templates(tx, app).orderBy('n.code').orderBy('t.key').orderBy('t.locale').execute();
+}
+
+export async function findTemplate(tx: Tx, app: number, id: number): Promise<TemplateRow | undefined> {
+  return await templates(tx, app).where('t.id', '=', id).executeTakeFirst();
+}
+
+/** Every variant of a template. */
+export async function findVariants(tx: Tx, app: number, type: number, key: string): Promise<TemplateRow[]> {
+  return await templates(tx, app).where('t.notification_type_id', '=', type).where('t.key', '=', key).execute();
+}
+
+/** Locked against other writes until the transaction ends. */
+export async function lockTemplate(tx: Tx, app: number, id: number): Promise<TemplateRow | undefined> {
+  return await templates(tx, app).where('t.id', '=', id).forUpdate('t').executeTakeFirst();
+}
+
+/** Returns its id; undefined when type, key and language are taken. The type must be the application's, the language registered. */
+export async function insertTemplate(
+  tx: Tx,
+  app: number,
+  { key, ...fields }: TemplateFields & { key: string },
+): Promise<number | undefined> {
+  const row = await tx.kysely
+    .insertInto('template')
+    .values({ application_id: app, key, ...valuesOf(fields) })
+    .onConflict((oc) => oc.columns(['notification_type_id', 'key', 'locale']).doNothing())
+    .returning('id')
+    .executeTakeFirst();
+  return row?.id;
+}
+
+/** False when another template has its type, key and language. */
+export async function updateTemplate(tx: Tx, id: number, fields: TemplateFields & { key: string }): Promise<boolean> {
+  // Checked instead of undone by a savepoint: both writers lock the type, so a rival cannot appear in between.
+  const rival = await tx.kysely
+    .selectFrom('template')
+    .select('id')
+    .where('notification_type_id', '=', fields.notificationTypeId)
+    .where('key', '=', fields.key)
+    .where('locale', '=', fields.locale)
+    .where('id', '<>', id)
+    .executeTakeFirst();
+  if (rival !== undefined) return false;
+  await tx.kysely
+    .updateTable('template')
+    .set({ ...valuesOf(fields), updated_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .execute();
+  return true;
+}
+
+export async function deleteTemplate(tx: Tx, id: number): Promise<void> {
+  await tx.kysely.deleteFrom('template').where('id', '=', id).execute();
+}
+
+type Words = { [Part in keyof TemplateWords as Column<Part>]: TemplateWords[Part] };
+
+function valuesOf(fields: TemplateFields) {
+  return {
+    notification_type_id: fields.notificationTypeId,
+    locale: fields.locale,
+    ...(Object.fromEntries(TEMPLATE_PART_NAMES.map((part) => [columnOf(part), fields[part]])) as Words),
+    required_variables: sql<string[]>`${fields.requiredVariables}::text[]`,
+  };
+}
+
+/** The next templates of an application after an id, by id: few at a time, because each can be long. */
 export async function readTemplatesAfter(
-  { kysely }: Tx,
+  tx: Tx,
   app: number,
   after: number,
   limit: number,
 ): Promise<(TemplateContent & { id: number })[]> {
-  const { rows } = await sql<TemplateContent & { id: number }>`
-    select t.id, n.code as type, t.key, t.locale, t.subject, t.html, t.text, t.push_title as "pushTitle",
-      t.push_body as "pushBody", t.url, t.required_variables as "requiredVariables"
-    from template t join notification_type n on n.application_id = t.application_id and n.id = t.notification_type_id
-    where t.application_id = ${app} and t.id > ${after} order by t.id limit ${limit}`.execute(kysely);
-  return rows;
+  return await contents(tx, app).where('t.id', '>', after).orderBy('t.id').limit(limit).execute();
 }
 
-/** Makes templates, or gives those that are there these parts. Their types and languages are there. */
+/** Creates templates, or updates existing ones to these parts. Their types and languages exist. */
 export async function putTemplates({ kysely }: Tx, app: number, rows: readonly TemplateContent[]): Promise<void> {
-  const texts = (
-    field: 'type' | 'key' | 'locale' | 'subject' | 'html' | 'text' | 'pushTitle' | 'pushBody' | 'url',
-  ): (string | null)[] => rows.map((row) => row[field]);
+  const texts = ['type', 'key', 'locale', ...TEMPLATE_PART_NAMES] as const;
   // As JSON: an array of arrays would be flattened.
   const variables = rows.map((row) => JSON.stringify(row.requiredVariables));
   const touched = await sql`
-    insert into template (application_id, notification_type_id, key, locale, subject, html, text, push_title, push_body,
-      url, required_variables)
-    select ${app}, n.id, t.key, t.locale, t.subject, t.html, t.text, t.push_title, t.push_body, t.url,
+    insert into template (application_id, notification_type_id, key, locale, ${listed(PARTS)}, required_variables)
+    select ${app}, n.id, t.key, t.locale, ${listed(PARTS, 't')},
       array(select value from jsonb_array_elements_text(t.variables::jsonb) with ordinality order by ordinality)
     from unnest(
-        ${texts('type')}::text[], ${texts('key')}::text[], ${texts('locale')}::text[], ${texts('subject')}::text[],
-        ${texts('html')}::text[], ${texts('text')}::text[], ${texts('pushTitle')}::text[], ${texts('pushBody')}::text[],
-        ${texts('url')}::text[], ${variables}::text[])
-        as t (type, key, locale, subject, html, text, push_title, push_body, url, variables)
+        ${sql.join(texts.map((field) => sql`${rows.map((row) => row[field])}::text[]`))}, ${variables}::text[])
+        as t (type, key, locale, ${listed(PARTS)}, variables)
       join notification_type n on n.application_id = ${app} and n.code = t.type
-    on conflict (notification_type_id, key, locale) do update set subject = excluded.subject, html = excluded.html,
-      text = excluded.text, push_title = excluded.push_title, push_body = excluded.push_body, url = excluded.url,
+    on conflict (notification_type_id, key, locale) do update set ${replaced(PARTS)},
       required_variables = excluded.required_variables, updated_at = now()`.execute(kysely);
   expectRows(touched, rows.length, 'templates');
 }

@@ -1,4 +1,4 @@
-/** A manifest's plan was made on locked rows: a statement of it that touches another number of them is a mistake of ours. */
+/** A manifest's plan was made on locked rows: a statement of it that touches another number of rows is a defect. */
 export function expectRows(
   { numAffectedRows }: { readonly numAffectedRows?: bigint },
   rows: number,

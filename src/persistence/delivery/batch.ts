@@ -1,36 +1,38 @@
-/** In one statement at most so many deliveries and bytes, but for one that is larger: PGlite's statements run on the event loop. */
+import type { ChannelName } from '../../base/channels.ts';
+
+/** Limits of one statement, except for a single larger delivery: PGlite's statements run on the event loop. */
 const ROWS = 500;
 const BYTES = 512 * 1024;
-/** Enough for a notification to somebody. */
+/** Enough for a notification to one person. */
 const FEW_BYTES = 16 * 1024;
 
 /** PostgreSQL's object identifier of the type `json`. */
 const JSON_OID = 114;
-/** Of an array of one dimension: dimensions, flags, type of elements, their number, where they begin to be counted. */
+/** The header of a one-dimensional array: dimensions, flags, element type, length, lower bound. */
 const HEADER_BYTES = 5 * 4;
-/** Before each element. */
+/** Precedes each element. */
 const LENGTH_BYTES = 4;
 
 /** A delivery, ready to be stored. */
 export interface WrittenDelivery {
-  /** Whose: of its notification's number it is told when there is one. */
+  /** The position of its notification, whose id is assigned later. */
   readonly of: number;
-  readonly channel: 'email' | 'push';
-  /** Null for pushes: they queue by the push service of the person's newest subscription. */
+  readonly channel: ChannelName;
+  /** Null for pushes: their lane is the push service of the person's newest subscription. */
   readonly lane: string | null;
   readonly brandId: number | null;
   /** As JSON that PostgreSQL stores: see `writtenContent`. */
   readonly content: string;
 }
 
-/** Buffers of statements that are done, for the next ones: those that wait for the database are not collected with the young. */
+/** Buffers of finished statements, for reuse: buffers that wait for the database outlive the young generation. */
 const SPARE: Buffer[] = [];
 const MOST_SPARE = 4;
 
 /**
  * The deliveries of one statement. Their contents are written as a `json[]` in PostgreSQL's binary format (`array_recv` in
- * src/backend/utils/adt/arrayfuncs.c): read there once and not three times, as a JSON text of rows would be, and outside the heap.
- * Strings as long as statements are never collected with the young, and whoever asks for permissions would wait for long collections.
+ * src/backend/utils/adt/arrayfuncs.c): the server reads them once, not three times like a JSON text of rows, and they stay outside
+ * the heap. Strings as long as statements go to the old generation, and checks would wait for its long collections.
  */
 export class Batch {
   readonly of: number[] = [];
@@ -40,7 +42,7 @@ export class Batch {
   #bytes = SPARE.pop() ?? Buffer.allocUnsafe(FEW_BYTES);
   #end = HEADER_BYTES;
 
-  /** Whether it had room for it. The first one always has. */
+  /** Whether the delivery fitted. The first one always does. */
   add({ of, channel, lane, brandId, content }: WrittenDelivery): boolean {
     const length = Buffer.byteLength(content);
     const end = this.#end + LENGTH_BYTES + length;
@@ -56,14 +58,14 @@ export class Batch {
     return true;
   }
 
-  /** The array of their contents. */
+  /** The array of the contents. */
   contents(): Buffer {
     const header = [1, 0, JSON_OID, this.of.length, 1];
     for (const [at, value] of header.entries()) this.#bytes.writeInt32BE(value, at * 4);
     return this.#bytes.subarray(0, this.#end);
   }
 
-  /** By doubling: to `BYTES` in the end, where there are many. */
+  /** Doubles the buffer, up to `BYTES` for many deliveries. */
   #grow(needed: number): void {
     let { length } = this.#bytes;
     while (length < needed) length *= 2;
@@ -72,7 +74,7 @@ export class Batch {
     this.#bytes = larger;
   }
 
-  /** To be called once its statement has been answered: nobody looks at its contents any more. */
+  /** Call it once the statement has been answered: its contents may then be overwritten. */
   release(): void {
     if (this.#bytes.length === BYTES && SPARE.length < MOST_SPARE) SPARE.push(this.#bytes);
   }

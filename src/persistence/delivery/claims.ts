@@ -1,42 +1,46 @@
 import { sql } from 'kysely';
+import { CHANNEL_NAMES, type ChannelName } from '../../base/channels.ts';
 import type { Tx } from '../database.ts';
 import type { PushTarget } from './push-subscriptions.ts';
 
-/** A delivery in a worker's hands until its lease ends. */
+/** A delivery that a worker holds until its lease ends. */
 export interface Claimed {
   id: number;
   notificationId: number;
-  channel: 'email' | 'push';
+  channel: ChannelName;
   lane: string;
   brandId: number | null;
   content: unknown;
-  /** This attempt counted; the claim's name too: whoever claims it later has a higher one. */
+  /** Includes this attempt. Identifies the claim too: a later claim has a higher number. */
   attempts: number;
   personId: number;
-  /** Whether the person may be sent anything: active, not blocked. */
+  /** Whether the person may receive anything: active, not blocked. */
   active: boolean;
-  /** It has been tried, or was held up, for as long as is worth it. */
+  /** Its time for attempts and delays is over. */
   expired: boolean;
-  /** Push subscriptions that need no more tries. */
+  /** Push subscriptions that need no further attempts. */
   pushDone: number[];
   createdAt: Date;
-  /** Of a push: the person's subscriptions as they were when it was claimed. Else empty. */
+  /** For a push the person's subscriptions at the time of the claim; otherwise empty. */
   targets: readonly PushTarget[];
 }
 
-export interface ClaimRequest {
+interface ClaimRequest {
   /** Deliveries in all. */
   limit: number;
-  /** Of one lane of that channel, where `free` does not name it. */
-  perLane: Readonly<Record<'email' | 'push', number>>;
-  /** How many of a lane may still be claimed. */
+  /**
+   * Limit of each lane without an entry in `free`, by what its name begins with, before the colon. Other lanes are left alone: they
+   * belong to a channel that this version does not know.
+   */
+  perLane: Readonly<Record<string, number>>;
+  /** How many deliveries of a lane may still be claimed. */
   free: ReadonlyMap<string, number>;
   leaseMs: number;
 }
 
 /**
- * Claims what is due: of each lane the oldest, the lanes taking turns. Other workers' rows are skipped, never waited for. A claim
- * is a `due_at` behind the lease: nobody has to clean up after a worker that was killed.
+ * Claims due deliveries: the oldest of each lane, the lanes in turn. Other workers' rows are skipped, never waited for. A claim
+ * sets `due_at` to the end of the lease, so that nobody has to clean up after a killed worker.
  */
 export async function claimDue(tx: Tx, { limit, perLane, free, leaseMs }: ClaimRequest): Promise<Claimed[]> {
   const { rows } = await sql<ClaimedRow>`
@@ -49,12 +53,13 @@ export async function claimDue(tx: Tx, { limit, perLane, free, leaseMs }: ClaimR
       select d.id, row_number() over (partition by l.lane order by d.due_at, d.id) as turn
         from lanes l
         left join unnest(${[...free.keys()]}::text[], ${[...free.values()]}::int[]) as f (lane, free) on f.lane = l.lane
+        left join unnest(${Object.keys(perLane)}::text[], ${Object.values(perLane)}::int[]) as k (kind, free)
+               on k.kind = split_part(l.lane, ':', 1)
        cross join lateral (
          select id, due_at from delivery
           where lane = l.lane and due_at is not null and due_at <= now()
           order by due_at, id
-          limit greatest(0, coalesce(f.free,
-                  case when l.lane like 'push:%' then ${perLane.push}::int else ${perLane.email}::int end))
+          limit greatest(0, coalesce(f.free, k.free))
             for update skip locked
        ) d
     )
@@ -71,16 +76,16 @@ export async function claimDue(tx: Tx, { limit, perLane, free, leaseMs }: ClaimR
   return rows.map(({ targets, ...row }) => ({ ...row, targets: readTargets(targets) })).toSorted((a, b) => a.id - b.id);
 }
 
-/** Whether any delivery has something left to do, due or not. One look into the index that claims go by. */
+/** Whether any delivery is unfinished, due or not. One lookup in the index of claims. */
 export async function isAnythingWaiting(tx: Tx): Promise<boolean> {
   const { rows } = await sql`select from delivery where due_at is not null order by lane limit 1`.execute(tx.kysely);
   return rows.length > 0;
 }
 
-/** What may have changed since it was claimed. */
+/** The state that may have changed since the claim. */
 export type Present = Pick<Claimed, 'active' | 'expired' | 'targets'>;
 
-/** Reads it anew; what is not in the answer is claimed by somebody else meanwhile, or gone. */
+/** Reads it again; deliveries missing from the result have been claimed by another worker meanwhile, or are gone. */
 export async function readPresent(
   tx: Tx,
   held: readonly Pick<Claimed, 'id' | 'attempts'>[],
@@ -111,8 +116,8 @@ function readTargets(rows: TargetRows): PushTarget[] {
 }
 
 /**
- * Moves the ends of leases that are still held. One that was lost meanwhile, or settled for later, stays as it is; one that is
- * being settled just now is skipped, not waited for.
+ * Extends the leases that are still held. One that was lost meanwhile, or settled for a later time, stays as it is; one that is
+ * being settled right now is skipped, not waited for.
  */
 export async function renewLeases(
   tx: Tx,
@@ -131,19 +136,25 @@ export async function renewLeases(
 }
 
 /**
- * Makes every claim due at once. For an embedded database, which no other process can have open: what is claimed when a worker
- * starts was claimed by a process that is no more.
+ * Makes every claim due at once. For an embedded database, which no other process can have open: any claim found when a worker
+ * starts belongs to a dead process.
  */
 export async function releaseAll(tx: Tx): Promise<void> {
   await sql`
     update delivery set due_at = now() where due_at is not null and status = 'sending'`.execute(tx.kysely);
 }
 
-/** How many deliveries of each channel wait, and for how long the most overdue one has, in seconds. Counts to 10,000. */
-export async function readBacklog(tx: Tx): Promise<{ channel: 'email' | 'push'; waiting: number; overdue: number }[]> {
-  const { rows } = await sql<{ channel: 'email' | 'push'; waiting: number; overdue: number }>`
+export interface Backlog {
+  channel: ChannelName;
+  waiting: number;
+  overdue: number;
+}
+
+/** The number of waiting deliveries of each channel, and by how many seconds the oldest is overdue. Counts to 10,000. */
+export async function readBacklog(tx: Tx): Promise<Backlog[]> {
+  const { rows } = await sql<Backlog>`
     select c.channel, w.waiting, w.overdue
-      from (values ('email'), ('push')) as c (channel)
+      from unnest(${CHANNEL_NAMES}::text[]) as c (channel)
      cross join lateral (
        select count(*)::int as waiting,
               coalesce(greatest(0, extract(epoch from now() - min(due_at))), 0)::float8 as overdue

@@ -3,8 +3,8 @@ import type { Tx } from '../database.ts';
 import { Batch, type WrittenDelivery } from './batch.ts';
 
 /**
- * Stores deliveries, due at once. They are written while the database is at those before them: two statements' worth is held,
- * however many there are.
+ * Stores deliveries, due at once. They are produced while the database stores those before them, so at most two statements' worth
+ * is in memory.
  */
 export async function insertDeliveries(
   tx: Tx,
@@ -28,8 +28,8 @@ async function* inBatches(deliveries: AsyncIterable<WrittenDelivery>): AsyncGene
 }
 
 /**
- * Of the host two labels stand for the service: whoever may invent names below them makes no lanes by that. As `json`, whose parts
- * are stored as they came: `jsonb` takes them apart and writes them anew, twice, under the locks of all recipients.
+ * A push's lane is the last two labels of the host: otherwise anyone who controls a domain could create lanes at will. As `json`,
+ * which is stored as it came: `jsonb` would be parsed and written anew, twice, under the locks of all recipients.
  */
 async function insertBatch(tx: Tx, batch: Batch, numberOf: ReadonlyMap<number, number>): Promise<void> {
   await sql`
@@ -48,27 +48,27 @@ async function insertBatch(tx: Tx, batch: Batch, numberOf: ReadonlyMap<number, n
          order by p.id desc limit 1
       ) s on true
      order by d.notification, d.channel`.execute(tx.kysely);
-  // Not where it failed: a driver may still hold what it was to send.
+  // Not after a failure: a driver may still hold the buffer.
   batch.release();
 }
 
 /** NUL and lone surrogates as JSON writes them. */
 const UNSTORABLE = /\\u(?:0000|d[89a-f])/;
 
-/** What a delivery says, as JSON. Looked through value by value only where the whole says so: that takes ten times as long. */
+/** A delivery's content as JSON. Only a match in the whole text starts the search value by value, which takes ten times as long. */
 export function writtenContent(content: unknown): string {
   const text = JSON.stringify(content);
   return UNSTORABLE.test(text) ? JSON.stringify(content, storable) : text;
 }
 
-/** What a template cut in half or brought in must not keep a whole send from being stored: no text takes either. */
+/** Removes NUL and lone surrogates, which no text column accepts: a template must not make a whole send fail to store. */
 function storable(_: string, value: unknown): unknown {
   return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '') : value;
 }
 
 /**
- * Queues what failed of a notification again, with all its attempts before it; answers how many deliveries. The
- * notification is `queued` again when there was one. Runs after its row was locked, as every settlement does.
+ * Queues the failed deliveries of a notification again, with their full number of attempts; returns their number. The
+ * notification is `queued` again if there were any. Locks its row first, as every settlement does.
  */
 export async function requeueFailed(tx: Tx, notificationId: number): Promise<number> {
   await sql`select id from notification where id = ${notificationId} for update`.execute(tx.kysely);

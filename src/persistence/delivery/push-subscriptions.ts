@@ -17,12 +17,12 @@ export interface PushTarget {
   endpoint: string;
   p256dh: string;
   auth: string;
-  /** The public VAPID key that it was made with. */
+  /** The public VAPID key that it was created with. */
   vapidKey: string;
   updatedAt: Date;
 }
 
-/** A subscription as a browser made it. */
+/** A subscription as a browser creates it. */
 export interface NewPushSubscription {
   endpoint: string;
   p256dh: string;
@@ -31,7 +31,7 @@ export interface NewPushSubscription {
   vapidKey: string;
 }
 
-const SHOWN = [
+const OWNER_COLUMNS = [
   'id',
   'endpoint',
   'device_label as deviceLabel',
@@ -44,15 +44,15 @@ const SHOWN = [
 export async function listSubscriptions(tx: Tx, email: string): Promise<PushSubscriptionRow[]> {
   return await tx.kysely
     .selectFrom('push_subscription')
-    .select(SHOWN)
+    .select(OWNER_COLUMNS)
     .where('person_id', '=', (eb) => eb.selectFrom('person').select('id').where('email', '=', email))
     .orderBy('id')
     .execute();
 }
 
 /**
- * Stores a subscription, or updates the one with that endpoint. Another person's comes over only when both keys are the
- * same; else undefined. Of a person's subscriptions the `keep` most recently used stay. One person's come one after the other.
+ * Stores a subscription, or updates the one with that endpoint. Another person's is taken over only when both keys are
+ * equal; otherwise undefined. Keeps the `keep` most recently used of the person. Calls for one person are serialized.
  */
 export async function upsertSubscription(
   tx: Tx,
@@ -80,12 +80,12 @@ export async function upsertSubscription(
   return stored;
 }
 
-/** Ends the person's subscription with that endpoint; whether there was one. */
+/** Deletes the person's subscription with that endpoint; returns whether there was one. */
 export async function removeByEndpoint(tx: Tx, email: string, endpoint: string): Promise<boolean> {
   return await removeOwned(tx, email, sql`s.endpoint = ${endpoint}`);
 }
 
-/** Ends the person's subscription with that id; whether there was one. */
+/** Deletes the person's subscription with that id; returns whether there was one. */
 export async function removeById(tx: Tx, email: string, id: number): Promise<boolean> {
   return await removeOwned(tx, email, sql`s.id = ${id}`);
 }

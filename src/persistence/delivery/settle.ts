@@ -3,31 +3,31 @@ import type { Tx } from '../database.ts';
 import type { Claimed } from './claims.ts';
 import type { PushTarget } from './push-subscriptions.ts';
 
-/** What came of a claim. */
+/** The outcome of a claim. */
 export interface Settlement {
-  /** Whether it arrived, at one browser at least. Once it has, it counts as sent whatever becomes of the rest. */
+  /** Whether it arrived, at one browser at least. From then on it counts as sent whatever happens to the rest. */
   sent: boolean;
-  /** When to go on, in milliseconds from now; null when nothing is left to do. */
+  /** When to continue, in milliseconds from now; null when finished. */
   againInMs: number | null;
-  /** Whether this was an attempt: what had to wait for another reason has not used one up. */
+  /** Whether this counts as an attempt: a delay for another reason uses none. */
   attempted: boolean;
-  /** Short, stable, for people to read in the send log; never anything secret. Null when nothing went wrong. */
+  /** Short and stable, for people who read the send log; never secret. Null for a success. */
   error: string | null;
-  /** Push subscriptions that need no more tries, those of earlier attempts included. */
+  /** Push subscriptions that need no further attempts, including those of earlier attempts. */
   pushDone: readonly number[];
 }
 
-/** A claim and what came of it. */
+/** A claim and its outcome. */
 export interface Settled {
   readonly claimed: Pick<Claimed, 'id' | 'notificationId' | 'attempts'>;
   readonly settlement: Settlement;
 }
 
 /**
- * Writes what came of claims, each of another delivery, and the status of each notification by all its deliveries. Answers the ids
- * of those that were written; the other claims were lost meanwhile: whoever has them now settles them. Deliveries of one
- * notification are settled one after the other: the second statement begins under the notifications' locks, and so sees what
- * other settlements have committed. The locks are taken in one order for everybody.
+ * Writes the outcomes of claims, each of a different delivery, and the status of each notification. Returns the ids of those
+ * written; the other claims were lost, and their new workers settle them. Settlements of one notification are serialized: the
+ * second statement begins under the notifications' locks, and so sees what other settlements have committed. All take the locks
+ * in one order.
  */
 export async function settleDeliveries(tx: Tx, all: readonly Settled[]): Promise<Set<number>> {
   const written = all.map(({ claimed, settlement }) => ({
@@ -63,7 +63,7 @@ export async function settleDeliveries(tx: Tx, all: readonly Settled[]): Promise
   return new Set(rows.map(({ id }) => id));
 }
 
-/** The status of notifications by all their deliveries. Their rows are locked. */
+/** Derives the status of notifications from their deliveries. Their rows are locked. */
 async function settleNotifications(tx: Tx, ids: readonly number[]): Promise<void> {
   await sql`
     update notification n set status = s.status, status_reason = s.reason
@@ -79,13 +79,13 @@ async function settleNotifications(tx: Tx, ids: readonly number[]): Promise<void
        and (n.status <> s.status or n.status_reason is distinct from s.reason)`.execute(tx.kysely);
 }
 
-/** What sending taught about subscriptions: these took a push just now, and these are gone unless they were renewed meanwhile. */
+/** Records the results of pushes: these subscriptions were used now, and these are gone unless they were renewed meanwhile. */
 export async function noteResults(
   tx: Tx,
   { used, gone }: { used: readonly number[]; gone: readonly Pick<PushTarget, 'id' | 'updatedAt'>[] },
 ): Promise<void> {
   if (used.length > 0) {
-    // Locked in one order, since several workers may write of the same browsers.
+    // Locked in one order, because several workers may update the same browsers.
     await sql`
       update push_subscription set last_used_at = now()
        where id in (select id from push_subscription where id = any(${[...used]}::bigint[]) order by id

@@ -1,15 +1,15 @@
-/** Activity, written by statements that are a transaction each: one round trip, for one caller or for many of a moment. */
+/** Writes activity by statements that are a transaction each: one round trip, for one caller or a batch. */
 
 import type { Statement } from '../database.ts';
 import { asOnly } from '../driver/dialect.ts';
 import { Prepared } from '../driver/prepared.ts';
 import { EVENTS_KEPT } from '../seen-events.ts';
 
-/** Activity is written at most once in so long (docs/reference/people.md#logins). */
+/** Activity is written at most once in this time (docs/reference/people.md#logins). */
 export const ACTIVITY = "interval '5 minutes'";
 
-/** Who tells that he is active, and where. */
-export interface ToldActivity {
+/** Activity of a user in an application. */
+export interface ReportedActivity {
   /** In normal form. */
   email: string;
   app: string;
@@ -17,24 +17,24 @@ export interface ToldActivity {
   subject: string;
   /** The token's `iat`. */
   issuedAt: number;
-  /** The names that the token brings, as bits (`nameBits`). */
+  /** The names in the token, as bits (`nameBits`). */
   names: number;
 }
 
-export interface NotedActivity {
-  /** Null: there is no such application. */
+export interface RecordedActivity {
+  /** Null for an unknown application. */
   appId: number | null;
-  /** Whether the profile knows all that the token says. Where it does not, nothing was written: it comes first. */
+  /** Whether the profile is up to date with the token. If not, nothing was written: the profile comes first. */
   isCurrent: boolean;
-  /** Whether this one moved the last activity. */
+  /** Whether this call moved the last activity. */
   recorded: boolean;
-  /** How long there will be nothing to write. */
+  /** How long no write will be needed. */
   waitMs: number;
 }
 
 /**
- * Rows that are to be moved, `due (n, person_id, app_id)`, are written in one order, so that of two who write the same ones
- * neither waits for the other; their applications are held before. What is recent is not even locked.
+ * Writes the rows `due (n, person_id, app_id)` in one order, so that two writers of the same rows cannot deadlock; their
+ * applications are locked before. Recent rows are not even locked.
  */
 const MOVED = `
   held as (
@@ -46,8 +46,8 @@ const MOVED = `
       where f.last_activity_at is null or f.last_activity_at <= excluded.last_activity_at - ${ACTIVITY}
     returning person_id, application_id)`;
 
-/** $1 to $6 lists as long as each other, $7 whether names kept by their owners stay; answers in their order. Of several who tell the same at once, the first one's is recorded. */
-const NOTE = new Prepared<NotedActivity>(
+/** $1 to $6 lists of equal length, $7 whether names kept by their owners stay; results in the same order. Of equal inputs the first one is recorded. */
+const NOTE = new Prepared<RecordedActivity>(
   'note_activity',
   `with given as (
     select g.n, a.id as app_id, p.id as person_id, x.last_activity_at as last,
@@ -74,28 +74,28 @@ const NOTE = new Prepared<NotedActivity>(
 );
 
 /**
- * Moves the last activity of each, at most once in five minutes, where the application exists and the profile is current. Done
- * twice it is as done once.
+ * Moves the last activity of each, at most once in five minutes, where the application exists and the profile is up to date.
+ * Idempotent.
  */
-export function noteActivity(told: readonly ToldActivity[], ownNames: boolean): Statement<NotedActivity> {
+export function noteActivity(activities: readonly ReportedActivity[], ownNames: boolean): Statement<RecordedActivity> {
   return asOnly(
     NOTE.with(
-      told.map(({ email }) => email),
-      told.map(({ app }) => app),
-      told.map(({ issuer }) => issuer),
-      told.map(({ subject }) => subject),
-      told.map(({ issuedAt }) => issuedAt),
-      told.map(({ names }) => names),
+      activities.map(({ email }) => email),
+      activities.map(({ app }) => app),
+      activities.map(({ issuer }) => issuer),
+      activities.map(({ subject }) => subject),
+      activities.map(({ issuedAt }) => issuedAt),
+      activities.map(({ names }) => names),
       ownNames,
     ),
   );
 }
 
-/** What an application's backend was told of an activity, or why it was not recorded. */
+/** The result for an activity from an application's backend: the fields tell why it was not recorded. */
 export interface NotedEvent {
-  /** Null: there is no such application. */
+  /** Null for an unknown application. */
   appId: number | null;
-  /** Null: the address was never mentioned. */
+  /** Null for an unknown address. */
   active: boolean | null;
   registered: boolean | null;
   recorded: boolean;
@@ -104,7 +104,7 @@ export interface NotedEvent {
 /** $1 e-mail, $2 application, $3 the event's key, or null. */
 const NOTE_EVENT = new Prepared<NotedEvent>(
   'note_activity_event',
-  // The application is held: an event that comes while it is deleted is not remembered after its deletion.
+  // The application is locked: an event that comes during its deletion must not be remembered afterwards.
   `with who as (
     select a.id as app_id, p.id as person_id, p.registered_at is not null as registered,
       p.provider_active and not p.blocked as active
@@ -125,8 +125,8 @@ const NOTE_EVENT = new Prepared<NotedEvent>(
 );
 
 /**
- * The same of one person, told by a backend: where the user is registered and active. An event of a key that was told within
- * 24 hours moves nothing; what is refused is not remembered.
+ * The same for one person, reported by a backend: where the user is registered and active. An event whose key was reported within
+ * 24 hours moves nothing; refused events are not remembered.
  */
 export function noteActivityEvent(email: string, app: string, key: string | null): Statement<NotedEvent> {
   return asOnly(NOTE_EVENT.with(email, app, key));

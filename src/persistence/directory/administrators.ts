@@ -1,6 +1,6 @@
 import type { Tx } from '../database.ts';
 
-/** Whether the address is named as administrator of any application. */
+/** Whether the address is an administrator of any application. */
 export async function isAppAdmin(tx: Tx, email: string): Promise<boolean> {
   const row = await tx.kysely
     .selectFrom('person as p')

@@ -2,14 +2,14 @@ import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 import { ACTIVITY as FIVE_MINUTES } from './activity.ts';
 
-/** What a person set in an application. */
+/** A person's settings in an application. */
 export interface Preferences {
   applicationCode: string;
   showHelp: boolean;
   notificationsEnabled: boolean;
 }
 
-/** The fields that a write may name; what is left out stays. */
+/** The fields that a write may set; omitted ones stay. */
 export interface PreferencesChange {
   showHelp?: boolean | undefined;
   notificationsEnabled?: boolean | undefined;
@@ -17,12 +17,12 @@ export interface PreferencesChange {
 
 type Switches = Omit<Preferences, 'applicationCode'>;
 
-/** What holds where nothing was set (docs/reference/people.md#application-preferences). */
+/** The settings without a row (docs/reference/people.md#application-preferences). */
 export const DEFAULTS: Switches = { showHelp: true, notificationsEnabled: true };
 
 const ACTIVITY = sql.raw(FIVE_MINUTES);
 
-/** What the owner of an address set, in every application where there is a row, by the applications' codes. */
+/** The settings of an address, in every application where it has a row, by the applications' codes. */
 export async function listPreferences(tx: Tx, email: string): Promise<Preferences[]> {
   return await tx.kysely
     .selectFrom('app_preference as f')
@@ -34,12 +34,12 @@ export async function listPreferences(tx: Tx, email: string): Promise<Preference
     .execute();
 }
 
-/** What a person set in one application; the defaults where there is no row. */
+/** A person's settings in one application; the defaults without a row. */
 export async function findPreferences(tx: Tx, person: number, app: number): Promise<Switches> {
   return (await preferencesOf(tx, person, app).executeTakeFirst()) ?? DEFAULTS;
 }
 
-/** As `findPreferences`, and locked against other writes until the transaction ends where there is a row. */
+/** Like `findPreferences`, and locks the row, if any, against other writes until the transaction ends. */
 export async function lockPreferences(tx: Tx, person: number, app: number): Promise<Switches> {
   return (await preferencesOf(tx, person, app).forNoKeyUpdate().executeTakeFirst()) ?? DEFAULTS;
 }
@@ -52,7 +52,7 @@ function preferencesOf(tx: Tx, person: number, app: number) {
     .where('application_id', '=', app);
 }
 
-/** Sets the fields sent, making the row with defaults where there is none. Moves no login and no activity. */
+/** Sets the fields sent, creating the row with defaults if necessary. Moves no login and no activity. */
 export async function setPreferences(
   tx: Tx,
   person: number,
@@ -73,7 +73,7 @@ export async function setPreferences(
     .executeTakeFirstOrThrow();
 }
 
-/** Counts a login, with its event, and answers what is set; makes the row with defaults where there is none. */
+/** Counts a login, with its event, and returns the settings; creates the row with defaults if necessary. */
 export async function recordLogin(tx: Tx, person: number, app: number, actor: string): Promise<Switches> {
   const { rows } = await sql<Switches>`
     with told as (
@@ -88,20 +88,20 @@ export async function recordLogin(tx: Tx, person: number, app: number, actor: st
       last_activity_at = greatest(f.last_activity_at, excluded.last_activity_at)
     returning show_help as "showHelp", notifications_enabled as "notificationsEnabled"`.execute(tx.kysely);
   const row = rows[0];
-  if (row === undefined) throw new Error('an upsert answers its row');
+  if (row === undefined) throw new Error('an upsert must return its row');
   return row;
 }
 
 /**
- * Moves the last activity where the one before is five minutes old or there is none; makes the row where there is none.
- * `waitMs`: how long there will be nothing to write.
+ * Moves the last activity where the previous one is five minutes old or missing; creates the row if necessary.
+ * `waitMs`: how long no write will be needed.
  */
 export async function recordActivity(
   tx: Tx,
   person: number,
   app: number,
 ): Promise<{ recorded: boolean; waitMs: number }> {
-  // Who was waited for here is not seen by the second part: then `waitMs` is too short, and the next call asks again.
+  // A row that this statement had to wait for is invisible to its second part. `waitMs` is then too short, and the next call simply asks again.
   const { rows } = await sql<{ recorded: boolean; waitMs: number }>`
     with moved as (
       insert into app_preference as f (person_id, application_id, last_activity_at) values (${person}, ${app}, now())
@@ -117,11 +117,11 @@ export async function recordActivity(
       coalesce(greatest(0, extract(epoch from at + ${ACTIVITY} - now()) * 1000), 0)::float8 as "waitMs"
     from last`.execute(tx.kysely);
   const row = rows[0];
-  if (row === undefined) throw new Error('an aggregate answers its row');
+  if (row === undefined) throw new Error('an aggregate must return its row');
   return row;
 }
 
-export interface NewEvent {
+interface NewEvent {
   person: number;
   app: number;
   event: 'logout';
@@ -158,10 +158,10 @@ export async function listEvents(
     .execute();
 }
 
-/** What a call on somebody's behalf needs to know of an address; undefined when it was never mentioned. */
+/** The state of an address, for calls on a person's behalf; undefined for an unknown address. */
 export interface Known {
   id: number;
-  /** A user's record exists, not only a mention. */
+  /** The user has a record; otherwise the address only appears in other records. */
   registered: boolean;
   active: boolean;
 }

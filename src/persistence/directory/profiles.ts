@@ -3,15 +3,15 @@ import type { Statement, Tx } from '../database.ts';
 import { asOnly } from '../driver/dialect.ts';
 import { Prepared } from '../driver/prepared.ts';
 
-/** A user's record as it is stored. Beside what others see of it: whose it is, and how new its names are. */
+/** A user's record as stored. Besides the public fields: its account, and the age of its names. */
 export interface ProfileRow {
-  /** The person's number. */
+  /** The person's id. */
   id: number;
   email: string;
   firstName: string | null;
   lastName: string | null;
   displayName: string | null;
-  /** The newest source of names that was taken; null when none ever was. */
+  /** The time of the newest names stored; null when there never were any. */
   namesChangedAt: Date | null;
   /** The names that the owner changed here, as bits (`nameBits`). */
   namesKept: number;
@@ -19,7 +19,7 @@ export interface ProfileRow {
   locale: string | null;
   theme: 'light' | 'dark' | 'system';
   timezone: string | null;
-  /** The slug of the user's brand, or of the default brand where none was chosen. */
+  /** The slug of the user's brand, or of the default brand where they chose none. */
   brand: string;
   issuer: string | null;
   subject: string | null;
@@ -27,14 +27,14 @@ export interface ProfileRow {
   updatedAt: Date;
 }
 
-/** What the identity provider and Usher both know of a user. */
+/** The fields that the identity provider and Usher both have of a user. */
 export interface Names {
   firstName: string | null;
   lastName: string | null;
   displayName: string | null;
 }
 
-// Statements as text, not built each time: the first is asked with every access. There always is a default brand: the seed makes
+// Statements as text, not built each time: every access runs the first. There always is a default brand: the seed creates
 // it, and nothing deletes it.
 const COLUMNS = `f.person_id as id, p.email, f.first_name as "firstName", f.last_name as "lastName",
   f.display_name as "displayName", f.names_changed_at as "namesChangedAt", f.names_kept as "namesKept", f.avatar_url as "avatarUrl", f.locale, f.theme,
@@ -49,8 +49,8 @@ const FIND_MANY = new Prepared<ProfileRow>(
 );
 
 /**
- * Lists as long as each other: $1 e-mail, $2 to $4 names, $5 how new they are, $6 picture, $7 issuer, $8 subject. In the order
- * of the addresses, so that of two who make the same people neither waits for the other.
+ * Lists of equal length: $1 e-mail, $2 to $4 names, $5 their time, $6 picture, $7 issuer, $8 subject. In the order
+ * of the addresses, so that two writers of the same people cannot deadlock.
  */
 const INSERT_SQL = `
   with given as (
@@ -70,31 +70,31 @@ const INSERT_SQL = `
     returning *)
   select ${COLUMNS} from p join f on f.person_id = p.id`;
 
-/** The profile of an address in normal form; undefined when there is none. */
+/** The profile of an address in normal form; undefined when it does not exist. */
 export async function findProfile(tx: Tx, email: string): Promise<ProfileRow | undefined> {
   return (await tx.kysely.executeQuery<ProfileRow>(CompiledQuery.raw(FIND_SQL, [email]))).rows[0];
 }
 
-/** The profiles of addresses in normal form, in no order; addresses without one are left out. */
+/** The profiles of addresses in normal form, unordered; addresses without one are left out. */
 export function profilesAt(emails: readonly string[]): Statement<ProfileRow> {
   return asOnly(FIND_MANY.with(emails));
 }
 
-/** What a new profile is made of. */
+/** The content of a new profile. */
 export interface NewProfile {
   /** In normal form. */
   email: string;
   names?: Partial<Names>;
   picture?: string | null;
-  /** How new the names are (of a token: its `iat`); null when the source does not say or has none. */
+  /** The time of the names (a token's `iat`); null when the source does not say or has none. */
   at?: Date | null;
   issuer?: string | null;
   subject?: string | null;
 }
 
 /**
- * The number of the address's person, who has a profile afterwards; `created` says whether this call made it. Of several
- * at once exactly one makes it, and the others find it. An existing profile stays as it is. Not a policy change.
+ * The id of the address's person, who has a profile afterwards; `created` tells whether this call created it. Of concurrent
+ * calls exactly one creates it, and the others find it. An existing profile stays unchanged. Not a policy change.
  */
 export async function ensureProfile(tx: Tx, profile: NewProfile): Promise<{ id: number; created: boolean }> {
   const found = await findProfileId(tx, profile.email);
@@ -102,14 +102,14 @@ export async function ensureProfile(tx: Tx, profile: NewProfile): Promise<{ id: 
   const made = (await insertProfiles(tx, [profile])).get(profile.email);
   if (made !== undefined) return { id: made.id, created: true };
   const id = await findProfileId(tx, profile.email);
-  if (id === undefined) throw new Error('a profile that was there is gone');
+  if (id === undefined) throw new Error('profile vanished within its transaction');
   return { id, created: false };
 }
 
 /**
- * Makes the profiles of addresses that seem to have none, and the persons where there are none either; each address once. The
- * brand is the default one, the locale the newest that a registration of the last 24 hours told. By address; one that has a
- * profile is left out: somebody else made it meanwhile, and has committed, as the insertion waited for that.
+ * Creates the profiles of addresses that seem to have none, and their persons if necessary; each address once. The
+ * brand is the default one, the locale the newest registration locale of the last 24 hours. By address; one that has a
+ * profile is left out: another transaction created it meanwhile and has committed, because the insertion waited for that.
  */
 export async function insertProfiles(tx: Tx, profiles: readonly NewProfile[]): Promise<Map<string, ProfileRow>> {
   const of = <T>(pick: (profile: NewProfile) => T | null | undefined) => profiles.map((one) => pick(one) ?? null);
@@ -138,10 +138,10 @@ async function findProfileId(tx: Tx, email: string): Promise<number | undefined>
 }
 
 /**
- * When names of a source of the time `at` are taken (docs/reference/people.md#names):
+ * When names from a source of the time `at` are stored (docs/reference/people.md#names):
  * `laterSecond`: only when `at` is later than the second of the newest source so far. For tokens, whose `iat` has whole seconds.
- * `notOlder`: unless `at` is earlier than it. For pushes and webhooks that say when.
- * `always`: for a change made here, and for whoever does not say when.
+ * `notOlder`: unless `at` is earlier. For pushes and webhooks with a time.
+ * `always`: for a change made here, and for sources without a time.
  */
 export type NamesRule = 'laterSecond' | 'notOlder' | 'always';
 
@@ -154,7 +154,7 @@ export function nameBits(names: Partial<Names>): number {
   );
 }
 
-export interface NamesChange {
+interface NamesChange {
   names: Partial<Names>;
   at: Date;
   rule: NamesRule;
@@ -163,12 +163,12 @@ export interface NamesChange {
 }
 
 /**
- * Takes the names that are given (null clears one) when the rule allows; answers whether it did. One atomic statement: whatever
- * the order in which sources arrive, the newest wins. How new the names are never goes back.
+ * Stores the given names (null clears one) when the rule allows; returns whether it did. One atomic statement: whatever
+ * the order in which sources arrive, the newest wins. `names_changed_at` never goes back.
  */
 export async function applyNames(tx: Tx, id: number, { names, at, rule, own }: NamesChange): Promise<boolean> {
   const given = nameBits(names);
-  // Which of them may be written: all, or those that are not their owner's.
+  // The names that may be written: all, or those that are not their owner's.
   const open = own === 'respect' ? sql<number>`(${given}::int & ~names_kept::int)` : sql<number>`${given}::int`;
   const { numUpdatedRows } = await tx.kysely
     .updateTable('profile')
@@ -209,7 +209,7 @@ function mayTake(at: Date, rule: NamesRule) {
   }
 }
 
-/** What a user sets here, beside names; what is left out stays. `brandId` null: the default brand, whichever it is. */
+/** The fields that a user sets here, besides names; omitted ones stay. `brandId` null: whichever brand is the default. */
 export interface ProfileChange {
   avatarUrl?: string | null;
   locale?: string | null;
@@ -218,7 +218,7 @@ export interface ProfileChange {
   brandId?: number | null;
 }
 
-/** The language and the brand must be held (`holdLanguage`, `holdBrand`). */
+/** Hold the language and the brand first (`holdLanguage`, `holdBrand`). */
 export async function updateProfile(tx: Tx, id: number, change: ProfileChange): Promise<void> {
   await tx.kysely
     .updateTable('profile')
@@ -234,7 +234,7 @@ export async function updateProfile(tx: Tx, id: number, change: ProfileChange): 
     .execute();
 }
 
-/** The number of a brand, held against deletion until the transaction ends; undefined when there is none. */
+/** The id of a brand, locked against deletion until the transaction ends; undefined for an unknown one. */
 export async function holdBrand(tx: Tx, slug: string): Promise<number | undefined> {
   const brand = await tx.kysely
     .selectFrom('brand')

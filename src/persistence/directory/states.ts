@@ -3,12 +3,12 @@ import type { Tx } from '../database.ts';
 
 /**
  * Sets the provider's flag of a user with a profile (docs/reference/callers.md#active-and-inactive: a user is active when the provider says so and no
- * administrator has blocked it). `at` is when it happened there; null when the source does not say: then the last to
- * arrive wins. A time before the last change of state changes nothing. Answers whether the flag is another one now: then the
+ * administrator has blocked them). `at` is when it happened at the provider; null when the source does not say: then the last to
+ * arrive wins. A time before the last change of state changes nothing. Returns whether the flag changed: then the
  * caller announces `u:EMAIL`.
  */
 export async function setProviderActive(tx: Tx, id: number, active: boolean, at: Date | null): Promise<boolean> {
-  // The person first, as everywhere: two events about one user are carried out one after the other.
+  // The person first, as everywhere: this serializes events about one user.
   await tx.kysely.selectFrom('person').select('id').where('id', '=', id).forNoKeyUpdate().execute();
   const moment = sql<Date>`coalesce(${at}::timestamptz, now())`;
   const { numUpdatedRows: moved } = await tx.kysely

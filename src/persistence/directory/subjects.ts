@@ -7,18 +7,18 @@ export interface Subject {
   subject: string;
 }
 
-/** What a token is compared with: the account, and how new the names are. */
+/** The fields that a token is compared with: the account, and the age of the names. */
 export interface KeptAccount {
-  /** Null where none is kept. */
+  /** Null where none is stored. */
   readonly issuer: string | null;
   readonly subject: string | null;
   readonly namesChangedAt: Date | null;
   readonly namesKept: number;
-  /** The person's number. */
+  /** The person's id. */
   readonly id: number;
 }
 
-/** What is kept with an address; undefined where there is no profile. */
+/** The account stored with an address; undefined without a profile. */
 export async function findAccount(tx: Tx, email: string): Promise<KeptAccount | undefined> {
   return await tx.kysely
     .selectFrom('profile as f')
@@ -34,7 +34,7 @@ export async function findAccount(tx: Tx, email: string): Promise<KeptAccount | 
     .executeTakeFirst();
 }
 
-/** Keeps the account where none is kept; false when one is. */
+/** Stores the account where there is none; false when there is one. */
 export async function claimSubject(tx: Tx, id: number, { issuer, subject }: Subject): Promise<boolean> {
   const { numUpdatedRows } = await tx.kysely
     .updateTable('profile')
@@ -45,7 +45,7 @@ export async function claimSubject(tx: Tx, id: number, { issuer, subject }: Subj
   return numUpdatedRows > 0n;
 }
 
-/** Replaces the account, and answers the one that was kept; undefined when this very one is kept already. */
+/** Replaces the account and returns the previous one; undefined when it is the same. */
 export async function replaceSubject(tx: Tx, id: number, { issuer, subject }: Subject): Promise<Subject | undefined> {
   const before = await tx.kysely
     .selectFrom('profile')
@@ -58,7 +58,7 @@ export async function replaceSubject(tx: Tx, id: number, { issuer, subject }: Su
   return { issuer: before.issuer ?? '', subject: before.subject ?? '' };
 }
 
-/** Forgets the account of an address, so that the next one to call is kept. Answers the account; null when none was kept. */
+/** Removes the account of an address, so that the next caller's is stored. Returns the account; null without one. */
 export async function clearSubject(tx: Tx, email: string): Promise<Subject | null> {
   const { rows } = await sql<Subject>`
     update profile f set issuer = null, subject = null

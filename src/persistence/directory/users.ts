@@ -8,20 +8,20 @@ export interface UserRow {
   id: number;
   email: string;
   displayName: string | null;
-  /** Whether he has a record, or was only mentioned. */
+  /** Whether they have a record of their own; otherwise the address only appears in other records. */
   registered: boolean;
   active: boolean;
-  /** Whether an administrator has blocked him; the provider's word is another flag. */
+  /** Whether an administrator has blocked them; the provider has a flag of its own. */
   blocked: boolean;
   superadmin: boolean;
-  /** A slug: his brand's, else the default brand's. */
+  /** The slug of their brand, else of the default brand. */
   brand: string;
   createdAt: Date;
-  /** In the applications that were asked about. */
+  /** In the requested applications. */
   lastLoginAt: Date | null;
 }
 
-/** What somebody is in one application. */
+/** A person's membership of one application. */
 export interface MembershipRow {
   appCode: string;
   admin: boolean;
@@ -40,10 +40,10 @@ export interface UserFilter {
   apps: readonly number[] | null;
 }
 
-/** Where somebody is "of" an application (docs/reference/administration.md#users): a role, an override, preferences or a login, an administrator. */
+/** The tables that make a person a user "of" an application (docs/reference/administration.md#users): a role, an override, preferences or a login, an administrator. */
 const MEMBERSHIPS = ['user_role', 'resource_override', 'app_preference', 'app_admin'] as const;
 
-/** The ids of the users that a filter lets through, ascending; at most `limit`, behind `after`. The page may be short. */
+/** The ids of the matching users, ascending; at most `limit`, after `after`. The page may be short. */
 export async function findUserIds(
   tx: Tx,
   { search, active, apps }: UserFilter,
@@ -54,7 +54,7 @@ export async function findUserIds(
 }
 
 /**
- * $1 ids, $2 applications. Of each person every table is probed once: `limit 1` keeps a planner from joining, which costs more than
+ * $1 ids, $2 applications. Every table is probed once per person: `limit 1` keeps the planner from joining, which costs more than
  * the rows of a page do.
  */
 const USERS = new Prepared<UserRow>(
@@ -73,14 +73,14 @@ const USERS = new Prepared<UserRow>(
     order by p.id`,
 );
 
-/** The users of these ids, ascending. `lastLoginAt` is that of the applications `apps`; of all where it is null. */
+/** The users of these ids, ascending. `lastLoginAt` covers the applications `apps`; all of them where it is null. */
 export async function readUsers(tx: Tx, ids: readonly number[], apps: readonly number[] | null): Promise<UserRow[]> {
   if (ids.length === 0) return [];
   await planByIndex(tx);
   return await USERS.rows(tx, ids, apps);
 }
 
-/** What somebody is in each application that he is of, by code; among those of `apps`, or of all where it is null. */
+/** A person's memberships, by application code; among `apps`, or all where it is null. */
 export async function readMemberships(
   tx: Tx,
   person: number,
@@ -103,7 +103,7 @@ export async function readMemberships(
   return rows;
 }
 
-/** The roles that somebody holds anywhere, by application and code. */
+/** A person's roles in all applications, by application and code. */
 export async function readRolesEverywhere(tx: Tx, email: string): Promise<{ appCode: string; roleCodes: string[] }[]> {
   const { rows } = await sql<{ appCode: string; roleCodes: string[] }>`
     select a.code as "appCode", array_agg(r.code order by r.code) as "roleCodes"
@@ -113,7 +113,7 @@ export async function readRolesEverywhere(tx: Tx, email: string): Promise<{ appC
   return rows;
 }
 
-/** Sets the administrators' flag; whether it is another one now. */
+/** Sets the administrators' flag; returns whether it changed. */
 export async function setBlocked(tx: Tx, person: number, blocked: boolean): Promise<boolean> {
   const { numUpdatedRows } = await tx.kysely
     .updateTable('person')

@@ -26,7 +26,7 @@ const BY_CODE: Readonly<Record<string, ConnectReason>> = {
   '57P03': 'not-ready',
 };
 
-/** What the driver says itself, without a code. */
+/** Errors of the driver itself, which have no code. */
 const BY_MESSAGE: readonly (readonly [RegExp, ConnectReason])[] = [
   [/timeout/i, 'timeout'],
   [/does not support SSL/i, 'tls-refused'],
@@ -34,18 +34,18 @@ const BY_MESSAGE: readonly (readonly [RegExp, ConnectReason])[] = [
   [/terminated unexpectedly|socket hang up/i, 'closed'],
 ];
 
-/** A driver's error while it made a connection. Its words are not kept: they may hold the role and the password. */
+/** A driver's error while connecting. Its message is not kept: it may contain the role and the password. */
 export function connectFailed(error: unknown): ConnectFailed {
   const { code, message, routine } = fields(error);
   const sqlState = /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E') ? code : null;
   const reason = reasonOf(code, message, routine);
   const what =
-    sqlState !== null ? `SQLSTATE ${sqlState}` : `the connection failed (${code === '' ? (reason ?? 'Error') : code})`;
+    sqlState !== null ? `SQLSTATE ${sqlState}` : `connection failed (${code === '' ? (reason ?? 'Error') : code})`;
   return new ConnectFailed(sqlState, what, reason ?? 'other');
 }
 
 function reasonOf(code: string, message: string, routine: string): ConnectReason | undefined {
-  // 28000 is said of a role that may not log in, and of pg_hba.conf. The routine is named in English everywhere.
+  // 28000 is for a role that may not log in, and for pg_hba.conf. The routine's name is in English everywhere.
   if (code === '28000' && routine === 'ClientAuthentication') {
     return /no encryption|SSL off/.test(message) ? 'tls-required' : 'not-admitted';
   }

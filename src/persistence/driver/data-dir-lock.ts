@@ -15,22 +15,22 @@ import { DatabaseSync } from 'node:sqlite';
 import { Refused } from './refused.ts';
 
 const LOCK_FILE = 'usher.lock';
-/** Beside a database that is being made: one that was left half made, by a kill, holds nothing of anybody and is made anew. */
+/** Stands beside a database while it is created: one left half-made by a kill holds no data and is created anew. */
 const UNFINISHED_FILE = 'database.unfinished';
 
 /** A data directory that this process alone works in. */
 export interface HeldDirectory {
   /** Where the embedded database's files are. */
   readonly database: string;
-  /** To be called once the database is whole, and before anything is written for anybody: from then on it is kept. */
+  /** Call it once the database is complete, and before any data is written: from then on it is kept. */
   finished(): void;
   release(): void;
 }
 
 /**
- * Makes `dataDir` (mode 0700) where it is missing, and holds it: two processes on one embedded database destroy each
+ * Creates `dataDir` (mode 0700) if necessary, and locks it: two processes on one embedded database destroy each
  * other's data without an error. The lock is the kernel's, on a file: kill -9 frees it, and containers with equal process
- * ids cannot take each other for themselves. Throws Refused when another process holds it.
+ * ids cannot mistake each other for themselves. Throws Refused when another process holds it.
  */
 export function holdDirectory(dataDir: string): HeldDirectory {
   const database = join(dataDir, 'database');
@@ -69,7 +69,7 @@ function removeForGood(file: string, directory: string): void {
   }
 }
 
-/** Takes the group's and others' rights away, but not from a directory that was made for something else as well. */
+/** Removes the rights of group and others, but not from a directory that was made for another purpose as well. */
 function closeToOthers(dataDir: string): void {
   const loose = (statSync(dataDir).mode & 0o077) !== 0;
   if (!loose) return;
@@ -85,7 +85,7 @@ function takeLock(path: string, dataDir: string): DatabaseSync {
   } catch (error) {
     lock.close();
     throw new Refused(
-      `Another process works with the embedded database in ${dataDir}. ` +
+      `Another process is using the embedded database in ${dataDir}. ` +
         'Stop it first, choose another dataDir (DATA_DIR), or give both a PostgreSQL (DATABASE_URL).',
       error,
     );

@@ -9,28 +9,28 @@ import {
   type TransactionSettings,
 } from 'kysely';
 
-/** One connection for as long as somebody holds it. Every method rejects with StatementFailed or UsherError. */
+/** One connection while it is in use. Every method rejects with StatementFailed or UsherError. */
 export interface Session extends DatabaseConnection {
   begin(settings: TransactionSettings): Promise<void>;
-  /** Rejects unless the server said that it has committed. */
+  /** Rejects unless the server confirmed the commit. */
   commit(): Promise<void>;
   /** Does nothing where no transaction is open. */
   rollback(): Promise<void>;
-  /** Gives it back, or throws it away when it is broken. A second call does nothing. */
+  /** Returns it to the pool, or discards it when it is broken. A second call does nothing. */
   release(): Promise<void>;
 }
 
-/** The names of statements that a connection is to parse once, by their texts. */
+/** The names of statements that a connection parses once, by their texts. */
 const NAMES = new Map<string, string>();
 
-/** Has that text prepared, by sessions that can, under a name that no other has. */
+/** Has that text prepared, by sessions that support it, under a unique name. */
 export function nameStatement(name: string, text: string): void {
-  // A driver refuses a second text under a name, and what has been sent behind such a statement would be done without it.
-  if (NAMES.has(text) || [...NAMES.values()].includes(name)) throw new Error(`${name} is prepared elsewhere.`);
+  // A driver refuses a second text under a name, and statements already sent after it would run without it.
+  if (NAMES.has(text) || [...NAMES.values()].includes(name)) throw new Error(`${name} is prepared with another text.`);
   NAMES.set(text, name);
 }
 
-/** The name of a text; undefined for one that is not to be prepared. */
+/** The name of a text; undefined for one that is not prepared. */
 export function preparedName(text: string): string | undefined {
   return NAMES.get(text);
 }
@@ -38,8 +38,8 @@ export function preparedName(text: string): string | undefined {
 const LAST = new WeakSet<CompiledQuery>();
 
 /**
- * Marks a statement as the last of its transaction: a session may send COMMIT behind it before it is answered, and `commit`
- * then waits for the answer to that one. So a lock that the statement takes is held for no longer than the server needs.
+ * Marks a statement as the last of its transaction: a session may send COMMIT right after it, and `commit`
+ * then waits for that answer. So a lock that the statement takes is held no longer than the server needs.
  */
 export function asLast<R>(query: CompiledQuery<R>): CompiledQuery<R> {
   LAST.add(query);
@@ -53,8 +53,8 @@ export function isLast(query: CompiledQuery): boolean {
 const ONLY = new WeakSet<CompiledQuery>();
 
 /**
- * Marks a statement as the only one of its transaction, which may be done twice: a session may send BEGIN, the statement and
- * COMMIT together. Were BEGIN to fail alone, the statement would still be done as a whole or not at all.
+ * Marks a statement as the only one of its transaction, which may run twice: a session may send BEGIN, the statement and
+ * COMMIT together. If BEGIN alone failed, the statement would still run as a whole or not at all.
  */
 export function asOnly<R>(query: CompiledQuery<R>): CompiledQuery<R> {
   ONLY.add(query);
@@ -71,8 +71,8 @@ export interface SessionSource {
 }
 
 /**
- * PostgreSQL's dialect over sessions of ours. Kysely's own drivers lose a connection for ever when BEGIN, COMMIT or ROLLBACK
- * fails (it is never given back), and its PGlite driver hangs when BEGIN fails; here a failure of any of them releases.
+ * PostgreSQL's dialect over our own sessions. Kysely's drivers lose a connection for ever when BEGIN, COMMIT or ROLLBACK
+ * fails (they never return it), and its PGlite driver hangs when BEGIN fails; here a failure of any of them releases.
  */
 export function createDialect(source: SessionSource): Dialect {
   return {
@@ -108,7 +108,7 @@ class SessionDriver implements Driver {
     }
   }
 
-  /** A failed COMMIT is followed by a rollback, which releases. */
+  /** A rollback follows a failed COMMIT, and releases. */
   commitTransaction(connection: DatabaseConnection): Promise<void> {
     return (connection as Session).commit();
   }
@@ -123,7 +123,7 @@ class SessionDriver implements Driver {
     }
   }
 
-  // Names of savepoints are MikroORM's own (trx1, trx2, …), only used by migrations.
+  // MikroORM chooses the names of savepoints (trx1, trx2, …); only migrations use them.
   async savepoint(connection: DatabaseConnection, name: string): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw(`savepoint "${name}"`));
   }

@@ -1,23 +1,23 @@
 import { UsherError, unavailable } from '../../base/errors.ts';
 
 /**
- * What a driver threw, without its words: those hold statements and values, and must not reach a log or a caller.
- * Inside `change(fn)` this is what a failed statement throws; a feature that expects one asks for `constraint`.
+ * A driver's error without its message, which contains statements and values and must not reach a log or a caller.
+ * Inside `change(fn)` a failed statement throws this; a feature that expects a violation checks `constraint`.
  */
 export class StatementFailed extends Error {
-  /** Five characters of PostgreSQL's SQLSTATE, or null when the server said nothing (the connection was lost). */
+  /** Five characters of PostgreSQL's SQLSTATE, or null without an answer of the server (the connection was lost). */
   readonly sqlState: string | null;
-  /** The violated constraint's name, where one was violated. */
+  /** The name of the violated constraint, if any. */
   readonly constraint: string | null;
-  /** The connection is of no more use; the fate of the statement is unknown. */
+  /** The connection cannot be used again; the outcome of the statement is unknown. */
   readonly lost: boolean;
-  /** What happened, in a few words that hold nothing of the statement. */
+  /** What happened, in a few words without any part of the statement. */
   readonly what: string;
-  /** The connection turned out dead before its transaction had begun: nothing was asked of it. */
+  /** The connection was dead before its transaction had begun: nothing was executed. */
   readonly unbegun: boolean;
 
   constructor(sqlState: string | null, constraint: string | null, lost: boolean, what: string, unbegun = false) {
-    super(`The database did not carry out a statement: ${what}`);
+    super(`database statement failed: ${what}`);
     this.name = 'StatementFailed';
     this.sqlState = sqlState;
     this.constraint = constraint;
@@ -27,7 +27,7 @@ export class StatementFailed extends Error {
   }
 }
 
-/** Why no connection was made, as far as the driver or the server says. */
+/** Why connecting failed, as far as the driver or the server says. */
 export type ConnectReason =
   | 'refused'
   | 'unknown-host'
@@ -50,7 +50,7 @@ export type ConnectReason =
   | 'other';
 
 /**
- * No connection was made. What the server or the network says at that point is never about a statement, whatever its code: it is
+ * Connecting failed. Errors at that point are never about a statement, whatever their code: they are
  * the operator's to mend, and UNAVAILABLE for every caller.
  */
 export class ConnectFailed extends StatementFailed {
@@ -59,12 +59,12 @@ export class ConnectFailed extends StatementFailed {
   constructor(sqlState: string | null, what: string, reason: ConnectReason) {
     super(sqlState, null, true, what);
     this.name = 'ConnectFailed';
-    this.message = `No connection to the database was made: ${what}`;
+    this.message = `database connection failed: ${what}`;
     this.reason = reason;
   }
 }
 
-/** Codes of Node's sockets and name resolution; all else without a SQLSTATE is judged by how it came about. */
+/** Codes of Node's sockets and name resolution; other errors without a SQLSTATE are judged by their circumstances. */
 const SOCKET_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -77,15 +77,15 @@ const SOCKET_CODES = new Set([
   'ENETUNREACH',
 ]);
 
-/** States after which a connection is not used again: it ends, or (26000, 42P05) a pooler took our statements away. */
+/** States after which a connection is not used again: it ends, or (26000, 42P05) a pooler removed the prepared statements. */
 const LOST = /^(08|57P|25P03|25P04|26000|42P05|25006)/;
 
-/** States that say "not now" rather than "wrong": limits, locks, resources, start-up and shutdown, roles, files. */
+/** States that mean "not now" rather than "wrong": limits, locks, resources, start-up and shutdown, roles, files. */
 const TROUBLE = /^(08|53|57|58|XX|28|3D|25P03|25P04|25006|26000|42P05|55P03|40001|40P01)/;
 
 const FATAL: ReadonlySet<string> = new Set(['FATAL', 'PANIC']);
 
-/** A driver's error as a StatementFailed. Errors of ours, and mistakes in our own code, pass unchanged. */
+/** A driver's error as a StatementFailed. Our own errors, and defects in our code, pass unchanged. */
 export function statementFailed(error: unknown): Error {
   if (error instanceof UsherError || error instanceof StatementFailed) return error;
   if (error instanceof TypeError || error instanceof RangeError) return error;
@@ -93,44 +93,45 @@ export function statementFailed(error: unknown): Error {
   if (code !== null && /^[0-9A-Z]{5}$/.test(code) && !SOCKET_CODES.has(code)) {
     const constraint = stringField(error, 'constraint');
     const what = constraint === null ? `SQLSTATE ${code}` : `SQLSTATE ${code}, ${constraint}`;
-    // A server that ends the session did not judge the statement; a pooler says so of a connection that it could not make.
+    // A server that ends the session did not judge the statement; a pooler reports a connection that it could not make like this.
     const fatal = FATAL.has(stringField(error, 'severity') ?? '');
     return withStackOf(error, new StatementFailed(code, constraint, fatal || LOST.test(code), what));
   }
-  // Without a SQLSTATE the server did not judge the statement: socket, protocol, or PGlite's process within.
-  return withStackOf(error, new StatementFailed(null, null, true, `the connection failed (${code ?? nameOf(error)})`));
+  // Without a SQLSTATE the server did not judge the statement: socket, protocol, or PGlite itself.
+  return withStackOf(error, new StatementFailed(null, null, true, `connection failed (${code ?? nameOf(error)})`));
 }
 
 function withStackOf(error: unknown, failed: StatementFailed): StatementFailed {
-  // The driver's frames lead to the caller; its first line, with its words, is left out.
+  // The driver's frames lead to the caller; its first line, with the message, is left out.
   const frames = error instanceof Error ? error.stack?.split('\n').filter((line) => /^\s+at /.test(line)) : undefined;
   if (frames !== undefined && frames.length > 0)
     failed.stack = `${failed.name}: ${failed.message}\n${frames.join('\n')}`;
   return failed;
 }
 
-const AWAY = 'The database cannot be reached just now.';
+const AWAY = 'The database is unavailable; try again shortly.';
 
-/** What `read`, `change` and the facts reject with: database trouble becomes 503, everything else passes. */
+/** The error that callers of `read`, `change` and the facts get: database trouble becomes 503, everything else passes. */
 export function toDatabaseError(error: unknown): unknown {
   if (!(error instanceof StatementFailed)) return error;
   // Without the cause: the pool has logged it, once for all callers.
   if (error instanceof ConnectFailed) return unavailable(AWAY);
   if (error.lost && error.sqlState === null) return unavailable(AWAY, error);
-  if (isWorthRepeating(error)) return unavailable('Others wrote the same thing first, each time; try again.', error);
+  if (isWorthRepeating(error))
+    return unavailable('Concurrent writes to the same data overtook this one each time; try again.', error);
   if (error.sqlState !== null && (error.lost || TROUBLE.test(error.sqlState))) {
-    return unavailable('The database could not do this in time; try again shortly.', error);
+    return unavailable('The database did not complete this in time; try again shortly.', error);
   }
   return error;
 }
 
 /**
- * States that another transaction brought about: serialization and deadlock; and a reference or a unique value that was looked
- * up and found good, but is not any more (what it names was deleted, or taken, meanwhile).
+ * States caused by another transaction: serialization and deadlock; and a reference or a unique value that was
+ * valid when it was looked up, and was deleted, or taken, meanwhile.
  */
 const OVERTAKEN: ReadonlySet<string | null> = new Set(['40001', '40P01', '23503', '23505']);
 
-/** Whether the same work may simply be done again: a look-up then sees what overtook it, and says so in its own words. */
+/** Whether the same work may simply be repeated: its look-ups then see what overtook it, and refuse in their own words. */
 export function isWorthRepeating(error: unknown): boolean {
   return error instanceof StatementFailed && OVERTAKEN.has(error.sqlState);
 }
@@ -142,7 +143,7 @@ export function failedToBegin(error: unknown): unknown {
   return withStackOf(error, new StatementFailed(sqlState, constraint, lost, what, true));
 }
 
-/** Whether all was for nothing because the connection was dead, as idle ones may be without anybody knowing. */
+/** Whether nothing was executed because the connection was dead, as an idle one may be unnoticed. */
 export function isUnbegun(error: unknown): boolean {
   return error instanceof StatementFailed && error.unbegun;
 }

@@ -4,11 +4,11 @@ import type { Logger } from '../../base/telemetry.ts';
 import { statementFailed } from './failures.ts';
 import type { ClientPool } from './postgresql.ts';
 
-/** Told to other instances after a write; they would find it by polling anyway. */
+/** Wakes other instances after a write; they would also find it by polling. */
 const CHANNEL = 'usher_policy_change';
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5000;
-/** To be let in, and again to be told that it listens: a start waits for that, and so does whoever opens a stream. */
+/** For the connection, and again for the answer to LISTEN: a start waits for these, and so does the opening of a stream. */
 const ANSWER_MS = 2000;
 
 export interface WakeOptions {
@@ -18,8 +18,8 @@ export interface WakeOptions {
 }
 
 /**
- * Tells other instances to look, outside any transaction (inside one, all of a server's notifying commits queue behind one
- * lock). At most one is under way; what comes meanwhile is told once, after it. `self` lets an instance know its own voice.
+ * Wakes other instances, outside any transaction (inside one, all notifying commits of a server queue behind one
+ * lock). One notification at a time; calls meanwhile share the next one. `self` lets an instance ignore its own notifications.
  */
 export class Announcer {
   readonly #pool: ClientPool;
@@ -39,7 +39,7 @@ export class Announcer {
     this.#running ??= this.#run();
   };
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no notification is in progress. */
   async idle(): Promise<void> {
     await this.#running;
   }
@@ -54,7 +54,7 @@ export class Announcer {
           values: [CHANNEL, this.self],
         });
       } catch (error) {
-        this.#log.debug({ err: error }, 'other instances were not told; they will see by themselves');
+        this.#log.debug({ err: error }, 'other instances not notified; they will poll');
       }
     }
     this.#running = undefined;
@@ -62,8 +62,8 @@ export class Announcer {
 }
 
 /**
- * Listens on a connection of its own and makes a new one, with growing pauses, when it is lost. After each new one `wake` is
- * called too: something may have been missed. Resolves once the first attempt has ended, either way; the answer ends it.
+ * Listens on a connection of its own and replaces it, with growing pauses, when it is lost. Each new connection calls `wake`
+ * too: notifications may have been missed. Resolves once the first attempt has ended, either way; the returned function stops it.
  */
 export async function listen(options: WakeOptions, self: string, wake: () => void): Promise<() => Promise<void>> {
   return await listenTo(CHANNEL, options, {
@@ -74,16 +74,20 @@ export async function listen(options: WakeOptions, self: string, wake: () => voi
   });
 }
 
-/** What is done with what is heard. */
-export interface Ear {
+/** The callbacks of a listener. */
+export interface ListenerCallbacks {
   heard(payload: string): void;
-  /** After each new connection: something may have been missed. */
+  /** After each new connection: notifications may have been missed. */
   connected(): void;
 }
 
 /** The same for any channel. */
-export async function listenTo(channel: string, options: WakeOptions, ear: Ear): Promise<() => Promise<void>> {
-  const listener = new Listener(channel, options, ear);
+export async function listenTo(
+  channel: string,
+  options: WakeOptions,
+  callbacks: ListenerCallbacks,
+): Promise<() => Promise<void>> {
+  const listener = new Listener(channel, options, callbacks);
   await listener.connect();
   return () => listener.close();
 }
@@ -91,16 +95,16 @@ export async function listenTo(channel: string, options: WakeOptions, ear: Ear):
 class Listener {
   readonly #channel: string;
   readonly #options: WakeOptions;
-  readonly #ear: Ear;
+  readonly #callbacks: ListenerCallbacks;
   #client: pg.Client | undefined;
   #pauseMs = FIRST_PAUSE_MS;
   #cancelPause: (() => void) | undefined;
   #closed = false;
 
-  constructor(channel: string, options: WakeOptions, ear: Ear) {
+  constructor(channel: string, options: WakeOptions, callbacks: ListenerCallbacks) {
     this.#channel = channel;
     this.#options = options;
-    this.#ear = ear;
+    this.#callbacks = callbacks;
   }
 
   async connect(): Promise<void> {
@@ -112,15 +116,15 @@ class Listener {
       keepAlive: true,
     });
     this.#client = client;
-    client.on('notification', ({ payload }) => this.#ear.heard(payload ?? ''));
+    client.on('notification', ({ payload }) => this.#callbacks.heard(payload ?? ''));
     client.on('error', (error) => this.#lost(client, error));
     client.on('end', () => this.#lost(client, undefined));
     try {
       await client.connect();
-      // The channel is one of ours, never anybody's input.
+      // The channel is a constant, never input.
       await client.query(`listen ${this.#channel}`);
       this.#pauseMs = FIRST_PAUSE_MS;
-      if (this.#client === client) this.#ear.connected();
+      if (this.#client === client) this.#callbacks.connected();
     } catch (error) {
       this.#lost(client, error);
     }
@@ -131,7 +135,7 @@ class Listener {
     this.#cancelPause?.();
     const client = this.#client;
     this.#client = undefined;
-    // A dead line would be waited for; nothing is owed to the server.
+    // `end` would wait for a dead connection; nothing needs to be sent to the server.
     client?.connection.stream.destroy();
     await client?.end();
   }
@@ -141,7 +145,7 @@ class Listener {
     this.#client = undefined;
     this.#options.log.debug(
       { err: error === undefined ? undefined : statementFailed(error) },
-      'not listening just now',
+      'database listener disconnected; reconnecting',
     );
     client.connection.stream.destroy();
     const { clock } = this.#options;

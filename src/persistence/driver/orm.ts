@@ -8,26 +8,26 @@ import { MIGRATIONS } from '../migrations/list.ts';
 
 export type Orm = MikroORM<AbstractSqlDriver>;
 
-export interface OrmOptions {
+interface OrmOptions {
   kind: 'postgresql' | 'pglite';
   dialect: Dialect;
-  /** The database's name: MikroORM's migrator asks whether it exists. */
+  /** The database's name: MikroORM's migrator checks that it exists. */
   name: string;
   log: Logger;
 }
 
-/** MikroORM over a dialect of ours: entities, migrations, transactions. It connects with the first statement. */
+/** MikroORM over our own dialect: entities, migrations, transactions. It connects with the first statement. */
 export async function openOrm({ kind, dialect, name, log }: OrmOptions): Promise<Orm> {
   const driver =
     kind === 'postgresql'
       ? (await import('@mikro-orm/postgresql')).PostgreSqlDriver
       : (await import('@mikro-orm/pglite')).PgliteDriver;
   return await MikroORM.init<AbstractSqlDriver>({
-    // biome-ignore lint/suspicious/noExplicitAny: the two drivers' entity managers differ in type, not in what is used here.
+    // biome-ignore lint/suspicious/noExplicitAny: the two drivers' entity managers differ in type, not in the parts used here.
     driver: driver as any,
     dbName: name,
     entities,
-    // A function, since MikroORM copies plain objects.
+    // A function, because MikroORM copies plain objects.
     driverOptions: () => dialect,
     ensureDatabase: false,
     extensions: [Migrator],

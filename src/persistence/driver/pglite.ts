@@ -2,34 +2,34 @@ import { readdirSync } from 'node:fs';
 import type { PGlite, Transaction } from '@electric-sql/pglite';
 import type { CompiledQuery, QueryResult, TransactionSettings } from 'kysely';
 import type { Clock } from '../../base/clock.ts';
-import { Gate } from '../../base/semaphore.ts';
+import { Semaphore } from '../../base/semaphore.ts';
 import type { Session, SessionSource } from './dialect.ts';
 import { StatementFailed, statementFailed } from './failures.ts';
 import { OID, readBigint } from './values.ts';
 
-/** A transaction that does nothing for so long is rolled back, as PostgreSQL does by itself. */
+/** A transaction idle for this long is rolled back, as PostgreSQL does by itself. */
 const IDLE_IN_TRANSACTION_MS = 10_000;
-/** The one session is waited for longer than one of many connections: a big write holds all of it. */
+/** Longer than for one of many connections: a big write occupies the only session. */
 const WAIT_MS = 5000;
 
 /**
- * The embedded database: one session on this process's event loop. Everything, facts included, passes the gate, one at a
- * time: nothing can be read inside another's transaction, and nobody waits for ever.
+ * The embedded database: one session on this process's event loop. Everything, facts included, takes turns at the semaphore:
+ * nothing is read inside another caller's transaction, and nobody waits for ever.
  */
 export class Embedded {
-  readonly gate: Gate;
+  readonly gate: Semaphore;
   readonly #client: PGlite;
   readonly #clock: Clock;
 
   private constructor(client: PGlite, clock: Clock) {
     this.#client = client;
     this.#clock = clock;
-    this.gate = new Gate({ clock, permits: 1, maxWaiting: 1000, waitMs: WAIT_MS });
+    this.gate = new Semaphore({ clock, permits: 1, maxWaiting: 1000, waitMs: WAIT_MS });
   }
 
-  /** Opens, or makes, the database in `dir`. Whoever calls this holds the directory's lock. */
+  /** Opens, or creates, the database in `dir`. The caller holds the directory's lock. */
   static async open(dir: string, clock: Clock): Promise<Embedded> {
-    // Not with the service: on PostgreSQL nobody needs it.
+    // Loaded here, because a service on PostgreSQL never needs it.
     const { PGlite } = await import('@electric-sql/pglite');
     const parsers = { [OID.int8]: readBigint };
     const isNew = readdirSync(dir).length === 0;
@@ -57,7 +57,7 @@ export class Embedded {
         await this.gate.enter();
         return new EmbeddedSession(this.#client, this.#clock, () => this.gate.leave());
       },
-      // Whoever opened it closes it: facts are read past Kysely.
+      // `close` of Embedded ends it: facts are read without Kysely.
       close: () => Promise.resolve(),
     };
   }
@@ -68,7 +68,7 @@ export class Embedded {
   }
 }
 
-/** What initdb makes, made beforehand by those who make PGlite: to run it here takes seconds. */
+/** The result of initdb, prepared by PGlite's authors: running it here takes seconds. */
 async function emptyDatabase(): Promise<Blob> {
   const { dataDir } = await import('@electric-sql/pglite-prepopulatedfs');
   return await dataDir();
@@ -113,7 +113,7 @@ class EmbeddedSession implements Session {
   }
 
   streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-    throw new TypeError('Streaming is not offered; read in pages.');
+    throw new TypeError('Streaming is not supported; read in pages.');
   }
 
   async begin({ isolationLevel, accessMode }: TransactionSettings): Promise<void> {
@@ -126,7 +126,7 @@ class EmbeddedSession implements Session {
         begun();
         await decision;
       });
-      // Also keeps a rejection that comes before anybody awaits `over` from counting as unhandled.
+      // Also marks a rejection that comes before `over` is awaited as handled.
       over.catch((error: unknown) => failed(statementFailed(error)));
     });
     this.#watch();
@@ -135,7 +135,7 @@ class EmbeddedSession implements Session {
   async commit(): Promise<void> {
     if (this.#expired) throw expired();
     const open = this.#end();
-    if (open === undefined) throw new StatementFailed('25P01', null, false, 'SQLSTATE 25P01, no transaction is open');
+    if (open === undefined) throw new StatementFailed('25P01', null, false, 'SQLSTATE 25P01, no open transaction');
     open.commit();
     try {
       await open.over;
@@ -176,12 +176,12 @@ class EmbeddedSession implements Session {
     if (this.#open === undefined) return;
     this.#cancelWatch = this.#clock.after(IDLE_IN_TRANSACTION_MS, () => {
       this.#expired = true;
-      // Its outcome is certain, and reported by the next call of whoever forgot this transaction.
+      // The outcome is certain, and the next call of this forgotten transaction reports it.
       void this.release().catch(() => undefined);
     });
   }
 }
 
 function expired(): StatementFailed {
-  return new StatementFailed('25P03', null, true, 'SQLSTATE 25P03, idle in its transaction for too long');
+  return new StatementFailed('25P03', null, true, 'SQLSTATE 25P03, transaction idle for too long');
 }

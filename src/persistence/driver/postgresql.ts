@@ -1,7 +1,7 @@
 import type { CompiledQuery, QueryResult, TransactionSettings } from 'kysely';
 import pg from 'pg';
 import type { Clock } from '../../base/clock.ts';
-import { Gate } from '../../base/semaphore.ts';
+import { Semaphore } from '../../base/semaphore.ts';
 import type { FailureLog, Logger } from '../../base/telemetry.ts';
 import { connectFailed } from './connecting.ts';
 import { isLast, isOnly, preparedName, type Session, type SessionSource } from './dialect.ts';
@@ -14,9 +14,9 @@ types.setTypeParser(OID.int8Array, readBigintArray);
 
 /** How long a pool waits for a connection, free or new; then 503. */
 const POOL_WAIT_MS = 1000;
-/** A statement that the server has not ended this long after its own limit is on a dead line. */
+/** A statement that the server has not ended this long after its own limit is on a dead connection. */
 const GRACE_MS = 500;
-/** BEGIN waits for nobody: later than this, the connection was dead before it was asked. */
+/** BEGIN never waits: a later answer means that the connection was dead before. */
 const BEGIN_MS = 1500;
 
 export interface ClientPoolOptions {
@@ -24,31 +24,31 @@ export interface ClientPoolOptions {
   max: number;
   clock: Clock;
   log: Logger;
-  /** Limits that the server keeps, in milliseconds; 0 for none. */
+  /** Limits enforced by the server, in milliseconds; 0 for none. */
   statementTimeoutMs: number;
   lockTimeoutMs: number;
   /** Further settings of each session. */
   settings?: Readonly<Record<string, string>>;
-  /** Keep every connection, however long it is idle. */
+  /** Keeps every connection, however long it is idle. */
   keep?: boolean;
-  /** Is told of connections that could and could not be made. */
+  /** Logs failed and successful connection attempts. */
   connecting?: FailureLog;
 }
 
 /**
- * Connections to one PostgreSQL. Beyond pg's own pool: waiting is bounded in time and number, every statement has an end
- * even when the network swallows it, and when one connection turns out dead the idle ones are not trusted either.
+ * Connections to one PostgreSQL. Beyond pg's own pool: waiting is bounded in time and number, every statement ends
+ * even when the network swallows it, and when one connection proves dead the idle ones are replaced as well.
  */
 export class ClientPool {
   readonly #options: ClientPoolOptions;
-  readonly #gate: Gate;
+  readonly #gate: Semaphore;
   #pool: pg.Pool;
   readonly #ending = new Set<Promise<void>>();
   #closing: Promise<void> | undefined;
 
   constructor(options: ClientPoolOptions) {
     this.#options = options;
-    this.#gate = new Gate({ clock: options.clock, permits: options.max, maxWaiting: 1000, waitMs: POOL_WAIT_MS });
+    this.#gate = new Semaphore({ clock: options.clock, permits: options.max, maxWaiting: 1000, waitMs: POOL_WAIT_MS });
     this.#pool = this.#create();
   }
 
@@ -65,7 +65,7 @@ export class ClientPool {
       });
     } catch (error) {
       this.#gate.leave();
-      // By where it failed, not by its code: a server may refuse a connection for any reason.
+      // Judged by where it failed, not by its code: a server may refuse a connection for any reason.
       const failed = connectFailed(error);
       this.#options.connecting?.failed(failed);
       throw failed;
@@ -82,7 +82,7 @@ export class ClientPool {
     }
   }
 
-  /** Waits for what is under way, then ends every connection. Calling it again waits for the same end. */
+  /** Waits for statements in progress, then ends every connection. Further calls wait for the same end. */
   close(): Promise<void> {
     this.#closing ??= this.#gate.close().then(async () => {
       this.#end(this.#pool);
@@ -99,7 +99,7 @@ export class ClientPool {
       max,
       types,
       keepAlive: true,
-      // A statement is sent when it is handed over, also while another is under way: COMMIT behind the last one.
+      // Sends a statement at once, even while another is in progress: COMMIT right after the last one.
       pipeline: true,
       connectionTimeoutMillis: POOL_WAIT_MS,
       idleTimeoutMillis: keep ? 0 : 30_000,
@@ -110,8 +110,8 @@ export class ClientPool {
         .map(([key, value]) => `-c ${key}=${value}`)
         .join(' '),
     });
-    // Without a listener an error of an idle connection, or of one in use, would end the process.
-    pool.on('error', (error) => log.warn({ err: statementFailed(error) }, 'an idle database connection was lost'));
+    // Without a listener, an error of an idle connection, or of one in use, would end the process.
+    pool.on('error', (error) => log.warn({ err: statementFailed(error) }, 'idle database connection lost'));
     pool.on('connect', (client) => {
       client.on('error', () => undefined);
       connecting?.succeeded();
@@ -127,14 +127,14 @@ export class ClientPool {
 
   #end(pool: pg.Pool): void {
     const ending = pool.end().catch((error: unknown) => {
-      this.#options.log.warn({ err: statementFailed(error) }, 'a database connection did not end in good order');
+      this.#options.log.warn({ err: statementFailed(error) }, 'database connection not closed cleanly');
     });
     this.#ending.add(ending);
     void ending.then(() => this.#ending.delete(ending));
   }
 }
 
-/** One connection in somebody's hands. */
+/** One connection while it is in use. */
 export class Lease {
   readonly #client: pg.PoolClient;
   readonly #limitMs: number;
@@ -147,7 +147,7 @@ export class Lease {
     this.#giveBack = giveBack;
   }
 
-  /** One statement, after `limitMs` ended with its connection. Rejects with StatementFailed. */
+  /** One statement; after `limitMs` it ends together with its connection. Rejects with StatementFailed. */
   async query<R extends pg.QueryResultRow>(query: pg.QueryConfig, limitMs = this.#limitMs): Promise<pg.QueryResult<R>> {
     // pg's own query_timeout leaves the late answer in the connection; destroying the socket ends both.
     const timer = limitMs === 0 ? undefined : setTimeout(() => this.#client.connection.stream.destroy(), limitMs);
@@ -162,7 +162,7 @@ export class Lease {
     }
   }
 
-  /** What `send` asks for leaves in one packet. */
+  /** Everything that `send` sends leaves in one packet. */
   together<T>(send: () => T): T {
     const { stream } = this.#client.connection;
     stream.cork();
@@ -173,7 +173,7 @@ export class Lease {
     }
   }
 
-  /** Throws the connection away instead of giving it back. */
+  /** Closes the connection on release instead of returning it. */
   discard(): void {
     this.#lost = true;
   }
@@ -190,14 +190,14 @@ export function postgresSessions(pool: ClientPool): SessionSource {
   return { open: async () => new PostgresSession(await pool.acquire()), close: () => pool.close() };
 }
 
-/** Commands whose row count says how many rows they changed. */
+/** Commands whose row count is the number of rows they changed. */
 const CHANGING = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
 
 class PostgresSession implements Session {
   readonly #lease: Lease;
   /** BEGIN, until it leaves together with the first statement. */
   #begin: string | undefined;
-  /** A COMMIT that was sent behind the last statement. */
+  /** A COMMIT that was sent right after the last statement. */
   #committing: Promise<pg.QueryResult> | undefined;
 
   constructor(lease: Lease) {
@@ -205,7 +205,7 @@ class PostgresSession implements Session {
   }
 
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    // Were BEGIN to fail alone, what came behind it would be done without a transaction: only what changes nothing may go with it.
+    // If BEGIN alone failed, statements sent with it would run without a transaction: so only harmless ones may go with it.
     if (this.#begin !== undefined && !isHarmless(query)) await this.#sendBegin();
     const { command, rowCount, rows } = await this.#lease.together(() => this.#send(query));
     return {
@@ -218,16 +218,16 @@ class PostgresSession implements Session {
     const begun = this.#sendBegin();
     const name = preparedName(query.sql);
     const named = name === undefined ? {} : { name };
-    const asked = this.#lease.query({ ...named, text: query.sql, values: [...query.parameters] });
+    const answer = this.#lease.query({ ...named, text: query.sql, values: [...query.parameters] });
     if (isLast(query)) {
-      // Where the statement fails the server answers this with ROLLBACK; its values are texts, which leave without fail.
+      // If the statement fails the server answers COMMIT with ROLLBACK. Its parameters are texts, so sending it cannot fail.
       this.#committing = this.#lease.query({ text: 'commit' });
-      told(this.#committing);
+      handled(this.#committing);
     }
-    if (begun === undefined) return await asked;
-    told(asked);
+    if (begun === undefined) return await answer;
+    handled(answer);
     await begun;
-    return await asked;
+    return await answer;
   }
 
   #sendBegin(): Promise<void> | undefined {
@@ -243,7 +243,7 @@ class PostgresSession implements Session {
   }
 
   streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
-    throw new TypeError('Streaming is not offered; read in pages.');
+    throw new TypeError('Streaming is not supported; read in pages.');
   }
 
   begin({ isolationLevel, accessMode }: TransactionSettings): Promise<void> {
@@ -255,17 +255,23 @@ class PostgresSession implements Session {
   async commit(): Promise<void> {
     if (this.#isUnused()) return;
     const { command } = await (this.#committing ?? this.#lease.query({ text: 'commit' }));
-    // The server answers COMMIT of a failed transaction with ROLLBACK, and with no error.
+    // The server answers COMMIT of a failed transaction with ROLLBACK, and without an error.
     if (command !== 'COMMIT') throw new StatementFailed('25P02', null, false, 'SQLSTATE 25P02, rolled back at commit');
   }
 
   async rollback(): Promise<void> {
     if (this.#isUnused()) return;
-    // Behind a COMMIT under way it finds no transaction, which is no error.
-    await this.#lease.query({ text: 'rollback' });
+    try {
+      // After a COMMIT in progress it finds no transaction, which is not an error.
+      await this.#lease.query({ text: 'rollback' });
+    } catch (error) {
+      // The transaction may still be open: the connection must not be reused, whatever the reason.
+      this.#lease.discard();
+      throw error;
+    }
   }
 
-  /** Whether a transaction was to begin, and was asked for nothing. */
+  /** Whether a transaction was begun without a statement in it. */
   #isUnused(): boolean {
     const unused = this.#begin !== undefined;
     this.#begin = undefined;
@@ -278,12 +284,12 @@ class PostgresSession implements Session {
   }
 }
 
-/** Whether it only reads, with or without locks; or is all that there is to do. */
+/** Whether it only reads, with or without locks; or is the only statement of its transaction. */
 function isHarmless(query: CompiledQuery): boolean {
   return isOnly(query) || (/^\s*select\b/i.test(query.sql) && !isLast(query));
 }
 
-/** Somebody else is told how it ends, and perhaps later than it does. */
-function told(promise: Promise<unknown>): void {
+/** Marks a rejection as handled: another promise reports it, perhaps later. */
+function handled(promise: Promise<unknown>): void {
   promise.catch(() => undefined);
 }

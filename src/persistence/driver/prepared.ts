@@ -3,8 +3,8 @@ import type { Tx } from '../database.ts';
 import { nameStatement, preparedName } from './dialect.ts';
 
 /**
- * A statement whose text is always the same: built by nobody for each call, and parsed and planned once a connection of
- * PostgreSQL. Only for look-ups and changes by key, whose plan no value changes. `name` is unique in the program.
+ * A statement whose text is always the same: not built for each call, and parsed and planned once per connection of
+ * PostgreSQL. Only for look-ups and changes by key, whose plan is the same for all values. `name` is unique in the program.
  */
 export class Prepared<R> {
   readonly #text: string;
@@ -23,10 +23,10 @@ export class Prepared<R> {
     return (await tx.kysely.executeQuery<R>(this.with(...parameters))).rows;
   }
 
-  /** The only row of a statement that always answers one. */
+  /** The only row of a statement that always returns one. */
   async row(tx: Tx, ...parameters: readonly unknown[]): Promise<R> {
     const [row, second] = await this.rows(tx, ...parameters);
-    if (row === undefined || second !== undefined) throw new Error('This statement answers one row.');
+    if (row === undefined || second !== undefined) throw new Error('This statement must return one row.');
     return row;
   }
 }
@@ -34,19 +34,19 @@ export class Prepared<R> {
 const BY_INDEX = new Prepared<never>('by_index', `select set_config('enable_seqscan', 'off', true)`);
 
 /**
- * What is asked in the rest of the transaction is planned by index, as if every table were large. For what probes tables for each of
- * many rows: a plan that was made while they were small is kept after a big load, until the server has counted their rows anew.
+ * Plans the rest of the transaction by index, as if every table were large. For statements that probe tables for each of
+ * many rows: a plan made while they were small is kept after a big load, until the server has analysed them again.
  */
 export async function planByIndex(tx: Tx): Promise<void> {
   await BY_INDEX.rows(tx);
 }
 
-/** So many texts of one family are prepared; each is a plan in every connection that has asked it. */
+/** Texts prepared per family; each is a plan in every connection that has run it. */
 const MAX_TEXTS = 100;
 
 /**
- * Statements put together of parts, each with values of its own: there are few texts, and each is parsed and planned once a connection,
- * as a `Prepared` is. Only where no value changes the plan. `name` is unique in the program.
+ * Statements assembled from parts, each with values of its own: there are few texts, and each is parsed and planned once per
+ * connection, like a `Prepared`. Only where no value changes the plan. `name` is unique in the program.
  */
 export class PreparedFamily {
   readonly #name: string;

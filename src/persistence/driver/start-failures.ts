@@ -4,7 +4,7 @@ import { connectFailed } from './connecting.ts';
 import { ConnectFailed, type ConnectReason, StatementFailed } from './failures.ts';
 import { Refused } from './refused.ts';
 
-/** The server that a URL names; never its password. */
+/** The server in a URL, without its password. */
 export interface Server {
   readonly host: string;
   readonly port: number;
@@ -17,47 +17,47 @@ export function serverOf(url: string): Server {
   return { host, port, database: database ?? 'postgres', user: user ?? 'postgres' };
 }
 
-/** What is wrong, and what would be right. `name` is how SQL writes the names of the server. */
+/** What is wrong, and what would be right. `name` quotes the names of the server for SQL. */
 type Words = (server: Server, name: (text: string) => string) => string;
 
 const CHECK_URL = 'check database.url (DATABASE_URL)';
 
 const WORDS: Readonly<Record<ConnectReason, Words>> = {
   refused: ({ host, port }) => `nothing listens at ${host}:${port}. Start PostgreSQL there, or ${CHECK_URL}.`,
-  'unknown-host': ({ host }) => `the host name ${host} is not known here. Look for a typing mistake: ${CHECK_URL}.`,
-  unreachable: ({ host }) => `no network leads to ${host}. Check the network, or ${CHECK_URL}.`,
-  timeout: ({ host, port }) => `${host}:${port} did not answer in time. Check the firewall between, or ${CHECK_URL}.`,
+  'unknown-host': ({ host }) => `the host name ${host} is unknown. Look for a typing error: ${CHECK_URL}.`,
+  unreachable: ({ host }) => `${host} is unreachable. Check the network, or ${CHECK_URL}.`,
+  timeout: ({ host, port }) => `${host}:${port} did not answer in time. Check firewalls, or ${CHECK_URL}.`,
   closed: ({ host, port }) =>
-    `${host}:${port} closed the connection without a word. Make sure that it is a PostgreSQL, and whether it demands TLS (append ?sslmode=verify-full to database.url, DATABASE_URL).`,
+    `${host}:${port} closed the connection without an answer. Check that it is a PostgreSQL, and whether it requires TLS (append ?sslmode=verify-full to database.url, DATABASE_URL).`,
   'tls-refused': () =>
-    'the server offers no TLS, and database.url asks for it. Take sslmode out of database.url (DATABASE_URL), or switch `ssl` on in the server.',
+    'the server does not support TLS, and database.url requires it. Remove sslmode from database.url (DATABASE_URL), or enable `ssl` in the server.',
   'tls-required': ({ user, database }) =>
-    `the server takes the role ${user} and the database ${database} over TLS only. Append ?sslmode=verify-full to database.url (DATABASE_URL).`,
+    `the server accepts the role ${user} and the database ${database} over TLS only. Append ?sslmode=verify-full to database.url (DATABASE_URL).`,
   'tls-untrusted': () =>
-    'the certificate of the server is not trusted. Append sslrootcert=FILE with the authority that signed it to database.url (DATABASE_URL), and use the host name that it was made for.',
+    'the certificate of the server is not trusted. Append sslrootcert=FILE with the authority that signed it to database.url (DATABASE_URL), and use the host name in the certificate.',
   password: ({ user }) =>
-    `the password of the role ${user} is wrong, or there is no such role. Correct it: ${CHECK_URL}.`,
+    `the password of the role ${user} is wrong, or the role does not exist. Correct it: ${CHECK_URL}.`,
   'no-password': ({ user }) =>
-    `the server asks for a password of the role ${user}, and none is given. Put it into database.url (DATABASE_URL): postgresql://${user}:PASSWORD@…`,
+    `the server requires a password for the role ${user}, and none is configured. Add it to database.url (DATABASE_URL): postgresql://${user}:PASSWORD@…`,
   role: ({ user }, name) =>
     `there is no role ${user} that may log in. Create it (\`create role ${name(user)} login password '…'\`), or ${CHECK_URL}.`,
   'not-admitted': ({ user, database }) =>
-    `pg_hba.conf of the server has no line that lets the role ${user} into the database ${database} from here. Add one, and reload the server.`,
+    `pg_hba.conf of the server has no line that admits the role ${user} to the database ${database} from this host. Add one, and reload the server.`,
   'no-database': ({ database, user }, name) =>
     `there is no database ${database}. Create it (\`create database ${name(database)} owner ${name(user)}\`), or ${CHECK_URL}.`,
   'no-right': ({ database, user }, name) =>
     `the role ${user} may not connect to it. Allow it: \`grant connect on database ${name(database)} to ${name(user)}\`.`,
   'not-accepting': ({ database }, name) =>
-    `it takes no connections at present. Allow them: \`alter database ${name(database)} allow_connections true\`.`,
+    `it does not accept connections. Allow them: \`alter database ${name(database)} allow_connections true\`.`,
   full: () =>
     'every connection of the server is in use. Lower database.poolSize (DATABASE_POOL_SIZE), or raise max_connections of the server.',
   'not-ready': () => 'the server is starting, stopping or recovering. Try again when it is ready.',
   pooler: () =>
-    'a pooler in front of it refused what the connection begins with (08P01). PgBouncer needs `ignore_startup_parameters = statement_timeout,lock_timeout,idle_in_transaction_session_timeout,options` and, from version 1.21 on, `max_prepared_statements = 500`; see "Behind a pooler" in docs/operations.md.',
-  other: () => `no connection can be made. Look into the log of the server, and ${CHECK_URL}.`,
+    'a pooler in front of it refused the start of the connection (08P01). PgBouncer needs `ignore_startup_parameters = statement_timeout,lock_timeout,idle_in_transaction_session_timeout,options` and, from version 1.21 on, `max_prepared_statements = 500`; see "Behind a pooler" in docs/operations.md.',
+  other: () => `connecting failed. Check the log of the server, and ${CHECK_URL}.`,
 };
 
-/** What went wrong while reaching a server, for the operator; never the URL, which may hold a password. */
+/** The error of reaching a server, for the operator; never with the URL, which may contain a password. */
 export function cannotBeUsed(url: string, error: unknown): Refused {
   if (error instanceof Refused) return error;
   const server = serverOf(url);
@@ -75,31 +75,31 @@ function wordsOf(failed: StatementFailed, server: Server): string {
   }
   const { user, database } = server;
   if (failed.sqlState === '42501') {
-    return `the role ${user} may not make tables in it. Make it the owner: \`alter database ${quoted(database)} owner to ${quoted(user)}\`, or \`grant create on schema public to ${quoted(user)}\` in that database. (42501)`;
+    return `the role ${user} may not create tables in it. Make it the owner: \`alter database ${quoted(database)} owner to ${quoted(user)}\`, or \`grant create on schema public to ${quoted(user)}\` in that database. (42501)`;
   }
-  // Behind a pooler the line is there, and the server's connection is what could not be made.
+  // A pooler reports like this that it could not connect to the server itself.
   if (failed.sqlState === '08P01') return WORDS.pooler(server, quoted);
   if (failed.sqlState === '26000' || failed.sqlState === '42P05') {
     return `a pooler in front of it does not keep prepared statements. PgBouncer 1.21 or newer does, with \`max_prepared_statements = 500\`; see "Behind a pooler" in docs/operations.md. (${failed.sqlState})`;
   }
-  return `${failed.what}. Look into the log of the server.`;
+  return `${failed.what}. Check the log of the server.`;
 }
 
-/** MikroORM and our own doors wrap what a statement failed with. */
+/** MikroORM and our own wrappers hide the error of a statement in their causes. */
 function causeOf(error: unknown): unknown {
   for (let at = error; at instanceof Error; at = at.cause) if (at instanceof StatementFailed) return at;
-  // A driver's own error, of a client that no pool made.
+  // A driver's own error, of a client outside the pools.
   return error instanceof Error && 'code' in error ? connectFailed(error) : error;
 }
 
-/** As SQL writes a name that is not plain. */
+/** Quotes a name for SQL if necessary. */
 function quoted(text: string): string {
   return /^[a-z_][a-z0-9_]*$/.test(text) ? text : `"${text.replaceAll('"', '""')}"`;
 }
 
 const OLDEST_VERSION = 14;
 
-/** Throws Refused when the server is older than what the statements need, or takes no writes. */
+/** Throws Refused when the server is older than the statements require, or does not accept writes. */
 export async function refuseUnfit(url: string, db: Kysely<unknown>): Promise<void> {
   const { rows } = await sql<{ version: number; standby: boolean }>`
     select current_setting('server_version_num')::int as version, pg_is_in_recovery() as standby`.execute(db);
@@ -108,17 +108,17 @@ export async function refuseUnfit(url: string, db: Kysely<unknown>): Promise<voi
   const major = Math.floor(version / 10_000);
   if (major < OLDEST_VERSION) {
     throw new Refused(
-      `The PostgreSQL at ${host}:${port} is version ${major}, and Usher needs ${OLDEST_VERSION} or newer. Upgrade the server, or name another one with database.url (DATABASE_URL).`,
+      `The PostgreSQL at ${host}:${port} is version ${major}, and Usher needs ${OLDEST_VERSION} or newer. Upgrade the server, or choose another one with database.url (DATABASE_URL).`,
     );
   }
   if (standby) {
     throw new Refused(
-      `The PostgreSQL at ${host}:${port} is a standby, which takes no writes. Name the primary with database.url (DATABASE_URL), or an address that leads to it.`,
+      `The PostgreSQL at ${host}:${port} is a standby, which does not accept writes. Set database.url (DATABASE_URL) to the primary, or to an address that leads to it.`,
     );
   }
 }
 
-/** What a start failed with behind the first connection, in the operator's words where it is about the database. */
+/** The error of a start after the first connection, in the operator's words where it is about the database. */
 export function startFailure(url: string | null, error: unknown): unknown {
   const failed = causeOf(error);
   if (url === null || !(failed instanceof StatementFailed)) return error;

@@ -1,10 +1,14 @@
-/** How both drivers read what JavaScript has no exact type for. */
+/** How both drivers read values without an exact JavaScript type. */
 
-/** A bigint column's text as a number. Throws a RangeError above 2^53: a rounded id would be another row's. */
-export function readBigint(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value)) throw new RangeError('A bigint beyond 2^53 came from the database.');
+/** The number itself. Throws a RangeError above 2^53: a rounded id would be another row's. */
+export function exact(value: number): number {
+  if (!Number.isSafeInteger(value)) throw new RangeError('The database returned a bigint beyond 2^53.');
   return value;
+}
+
+/** A bigint column's text as a number; throws as `exact`. */
+export function readBigint(text: string): number {
+  return exact(Number(text));
 }
 
 /** The text of a one-dimensional `bigint[]` (`{1,2}`) as numbers. */

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { reference, stamp } from './columns.ts';
 
-/** A send by an administrator that named an idempotency key, with its first answer; kept 24 hours. */
+/** A send by an administrator with an idempotency key, with its first answer; kept 24 hours. */
 export const AdministratorSendRequest = defineEntity({
   name: 'AdministratorSendRequest',
   tableName: 'administrator_send_request',

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { reference, stamp } from './columns.ts';
 
-/** What a person set in one application, and when they were last there. */
+/** A person's settings in one application, and their last visits. */
 export const AppPreference = defineEntity({
   name: 'AppPreference',
   tableName: 'app_preference',

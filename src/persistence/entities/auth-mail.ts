@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { stamp } from './columns.ts';
 
-/** The hash of an e-mail of the identity provider that went out, so that an identical call sends nothing. */
+/** The hash of a sent e-mail of the identity provider, so that an identical call sends nothing. */
 export const AuthMail = defineEntity({
   name: 'AuthMail',
   tableName: 'auth_mail',

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { identity, stamp } from './columns.ts';
 
-/** A brand: look, sender, SMTP, and the provider's organization it stands for (docs/reference/brands.md). `smtpPassword` is sealed; `smtpKey` names the key that sealed it. */
+/** A brand: appearance, sender, SMTP, and the provider's organization it stands for (docs/reference/brands.md). `smtpPassword` is sealed; `smtpKey` is the name of the key that sealed it. */
 export const Brand = defineEntity({
   name: 'Brand',
   tableName: 'brand',

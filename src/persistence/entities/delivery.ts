@@ -1,14 +1,15 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import type { ChannelName } from '../../base/channels.ts';
 import { identity, reference, stamp } from './columns.ts';
 
-/** One notification by one channel: the truth of what is still to be sent. */
+/** One notification through one channel: the table is the queue of unsent deliveries. */
 export const Delivery = defineEntity({
   name: 'Delivery',
   tableName: 'delivery',
   properties: {
     id: identity(),
     notificationId: reference(),
-    channel: p.text().$type<'email' | 'push'>(),
+    channel: p.text().$type<ChannelName>(),
     status: p.text().$type<'queued' | 'sending' | 'sent' | 'failed'>().default('queued'),
     brandId: reference().nullable(),
     content: p.json<unknown>().columnType('json'),

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { identity, reference, stamp } from './columns.ts';
 
-/** A type of resource that an application's overrides may name (docs/reference/administration.md#entities, entity catalog). */
+/** A type of resource for an application's overrides (docs/reference/administration.md#entities, entity catalog). */
 export const Entity = defineEntity({
   name: 'Entity',
   tableName: 'entity',

@@ -1,15 +1,15 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import { perChannel } from '../../base/channels.ts';
 import { reference, stamp } from './columns.ts';
 
-/** A user's choice for one notification type; null where the type's default holds. */
+/** A user's choice for one notification type; null where the type's default applies. */
 export const NotificationPreference = defineEntity({
   name: 'NotificationPreference',
   tableName: 'notification_preference',
   properties: {
     personId: reference().primary(),
     notificationTypeId: reference().primary(),
-    email: p.boolean().nullable(),
-    push: p.boolean().nullable(),
+    ...perChannel(() => p.boolean().nullable()),
     updatedAt: stamp(),
   },
 });

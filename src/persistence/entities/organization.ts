@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { reference, stamp } from './columns.ts';
 
-/** The application that an organization of the identity provider belongs to, beside `idp.orgToApp`. */
+/** The application of an organization of the identity provider, beside `idp.orgToApp`. */
 export const Organization = defineEntity({
   name: 'Organization',
   tableName: 'organization',

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { identity, stamp } from './columns.ts';
 
-/** An e-mail address that was mentioned; a user's record once `registeredAt` is set. */
+/** A known e-mail address; a user's record once `registeredAt` is set. */
 export const Person = defineEntity({
   name: 'Person',
   tableName: 'person',

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 
-/** The change log (docs/freshness.md): one row a commit that touched policy, numbered in commit order without gaps. */
+/** The change log (docs/freshness.md): one row per commit that touched policy, numbered in commit order without gaps. */
 export const PolicyChange = defineEntity({
   name: 'PolicyChange',
   tableName: 'policy_change',

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { identity, reference, stamp } from './columns.ts';
 
-/** A browser that takes pushes. `vapidKey` is the public key that it subscribed with. */
+/** A browser that receives pushes. `vapidKey` is the public key that it subscribed with. */
 export const PushSubscription = defineEntity({
   name: 'PushSubscription',
   tableName: 'push_subscription',

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { stamp } from './columns.ts';
 
-/** The language in which somebody registers who has no record yet; kept 24 hours (docs/reference/identity-provider.md#registration-locale). */
+/** The language of a person who registers and has no record yet; kept 24 hours (docs/reference/identity-provider.md#registration-locale). */
 export const RegistrationLocale = defineEntity({
   name: 'RegistrationLocale',
   tableName: 'registration_locale',

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import type { Level } from '../../engine/types.ts';
 import { reference, stamp } from './columns.ts';
 
-/** What one person may do with one resource, whatever the roles say: level 0 denies, 1 allowed, 2 view, 3 edit. */
+/** A person's level on one resource, regardless of roles: level 0 denies, 1 allowed, 2 view, 3 edit. */
 export const ResourceOverride = defineEntity({
   name: 'ResourceOverride',
   tableName: 'resource_override',

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import type { Level } from '../../engine/types.ts';
 import { reference } from './columns.ts';
 
-/** What a role grants. `tiered` repeats the permission's, so that the database can hold the level to it. */
+/** A role's levels. `tiered` repeats the permission's, so that the database can check the level. */
 export const RolePermission = defineEntity({
   name: 'RolePermission',
   tableName: 'role_permission',

@@ -32,7 +32,7 @@ import { Superadmin } from './superadmin.ts';
 import { Template } from './template.ts';
 import { UserRole } from './user-role.ts';
 
-/** Every table. The migrations make them; a test compares the two. */
+/** Every table. The migrations create them; a test compares the two. */
 export const entities = [
   Person,
   PersonSearch,
@@ -70,6 +70,6 @@ export const entities = [
 
 /**
  * The tables as Kysely sees them, by the names of the database (`person.registered_at`). bigint is a number (the drivers
- * refuse what is above 2^53), timestamptz a Date, jsonb what JSON says; JSON is written as text: `JSON.stringify(value)`.
+ * refuse values above 2^53), timestamptz a Date, jsonb the JSON value; JSON is written as text: `JSON.stringify(value)`.
  */
 export type Schema = InferKyselyDB<(typeof entities)[number]>;

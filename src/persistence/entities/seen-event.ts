@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { stamp } from './columns.ts';
 
-/** An event that was told already: the same `eventId` again changes nothing. */
+/** An event that was reported before: the same `eventId` again changes nothing. */
 export const SeenEvent = defineEntity({
   name: 'SeenEvent',
   tableName: 'seen_event',

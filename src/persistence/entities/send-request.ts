@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { reference, stamp } from './columns.ts';
 
-/** A send by a backend that named an idempotency key, with its first answer; kept 24 hours. */
+/** A send by a backend with an idempotency key, with its first answer; kept 24 hours. */
 export const SendRequest = defineEntity({
   name: 'SendRequest',
   tableName: 'send_request',

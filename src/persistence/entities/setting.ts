@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { stamp } from './columns.ts';
 
-/** What this database remembers about itself. `value` is JSON; written as text (settings.ts). */
+/** Settings that the service stores for itself. `value` is JSON; written as text (settings.ts). */
 export const Setting = defineEntity({
   name: 'Setting',
   tableName: 'setting',

@@ -1,7 +1,8 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import { OPTIONAL_PARTS, recordOf } from '../../base/channels.ts';
 import { identity, reference, stamp } from './columns.ts';
 
-/** The words of a notification type in one language (docs/reference/notifications.md#templates). */
+/** The texts of a notification type in one language (docs/reference/notifications.md#templates). */
 export const Template = defineEntity({
   name: 'Template',
   tableName: 'template',
@@ -13,10 +14,7 @@ export const Template = defineEntity({
     locale: p.text(),
     subject: p.text(),
     html: p.text(),
-    text: p.text().nullable(),
-    pushTitle: p.text().nullable(),
-    pushBody: p.text().nullable(),
-    url: p.text().nullable(),
+    ...recordOf(OPTIONAL_PARTS, () => p.text().nullable()),
     requiredVariables: p.array().columnType('text[]').defaultRaw("'{}'"),
     createdAt: stamp(),
     updatedAt: stamp(),

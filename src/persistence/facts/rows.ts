@@ -1,20 +1,31 @@
-import type {
-  Change,
-  Level,
-  LogWindow,
-  MemberAnswer,
-  MemberNeed,
-  OverrideFacts,
-  PolicyRows,
-  Revision,
+import {
+  ANY_REVISION,
+  type Change,
+  type GroundRows,
+  type Level,
+  type LogHead,
+  type LogWindow,
+  type MemberAnswer,
+  type MemberNeed,
+  type OverrideFacts,
+  type PolicyRows,
+  type Question,
+  type Revision,
+  type RevisionToken,
 } from '../../engine/types.ts';
+import { exact } from '../driver/values.ts';
 import { MAX_CHANGES } from './sql.ts';
 
-/** What CHANGES_SQL answers, and every other statement of a miss besides. JSON `null` stands for an empty list. */
-export interface WindowRow {
-  /** The newest row; null when there is none. */
-  head: [revision: number, nonce: string] | null;
+/** What NEWEST_REVISION answers; null when there is none. */
+export type HeadTuple = [revision: number, nonce: string] | null;
+
+export interface HeadRow {
+  head: HeadTuple;
   since_nonce: string | null;
+}
+
+/** What CHANGES_SQL answers, and every other statement of a miss besides. JSON `null` stands for an empty list. */
+export interface WindowRow extends HeadRow {
   changes: [revision: number, nonce: string, scopes: string[]][] | null;
 }
 
@@ -31,32 +42,41 @@ type MemberTuple = [
   overrides: [permissionId: number, level: Level][] | null,
 ];
 
+type PermissionTuple = [id: number, code: string, tiered: boolean, global: boolean, groupName: string | null];
+
+/** What GROUNDS_SQL answers. */
+export interface GroundsRow extends HeadRow, Pick<MembersRow, 'answers'> {
+  user_known: boolean | null;
+  app_id: number | null;
+  permission: PermissionTuple | null;
+  roles: [id: number, code: string, level: Level | null][] | null;
+}
+
 export interface PolicyRow extends WindowRow {
   app_id: number | null;
   strict_codes: boolean | null;
   resource_types: string[] | null;
-  permissions: [id: number, code: string, tiered: boolean, global: boolean, groupName: string | null][] | null;
+  permissions: PermissionTuple[] | null;
   role_permissions: [roleId: number, permissionId: number, level: Level][] | null;
 }
 
 /**
- * The log as the statement's snapshot shows it. Numbers have no gaps, so that fewer rows than `head - since` means that some
- * were pruned: as good as too many.
+ * The log as the statement's snapshot shows it. Numbers have no gaps, so fewer rows than `head - since` mean that some
+ * were pruned, which counts as too many.
  */
 export function readWindow(row: WindowRow, since: Revision): LogWindow {
   const rows = row.changes ?? [];
-  const [head, headNonce] = row.head ?? [0, null];
+  const { head, headNonce, sinceNonce } = readHead(row);
   const expected = Math.max(0, head - since);
   const tooMany = expected > MAX_CHANGES || rows.length !== expected;
   const changes: Change[] = tooMany ? [] : rows.map(([revision, nonce, scopes]) => ({ revision, nonce, scopes }));
-  return { head, headNonce, sinceNonce: row.since_nonce, changes, tooMany };
+  return { head, headNonce, sinceNonce, changes, tooMany };
 }
 
-/** Answers in the order of the needs. Throws when their number differs: facts of one must never be taken for another's. */
+/** Answers in the order of the needs. Throws when their number differs: the facts of one person must never be used for another. */
 export function readAnswers(row: Pick<MembersRow, 'answers'>, needs: readonly MemberNeed[]): MemberAnswer[] {
   const tuples = row.answers ?? [];
-  if (tuples.length !== needs.length)
-    throw new Error('The database answered another number of needs than it was asked.');
+  if (tuples.length !== needs.length) throw new Error('The answers of the database do not match the needs.');
   return needs.map((need, index) => readAnswer(tuples[index] as MemberTuple, need));
 }
 
@@ -64,7 +84,7 @@ function readAnswer(tuple: MemberTuple, { email, app, resourceType, resourceId }
   const [active, superadmin, appId, admin, roleIds, levels] = tuple;
   return {
     person: { email, active, superadmin: superadmin === true },
-    member: { app, email, appId: idOrNull(appId), admin: admin === true, roleIds: (roleIds ?? []).map(id) },
+    member: { app, email, appId: idOrNull(appId), admin: admin === true, roleIds: (roleIds ?? []).map(exact) },
     overrides: resourceType === '' ? null : readOverrides(levels, { app, email, resourceType, resourceId }),
   };
 }
@@ -73,7 +93,10 @@ function readOverrides(
   levels: [number, Level][] | null,
   of: Pick<OverrideFacts, 'app' | 'email' | 'resourceType' | 'resourceId'>,
 ): OverrideFacts {
-  return { ...of, levels: (levels ?? []).map(([permissionId, level]) => ({ permissionId: id(permissionId), level })) };
+  return {
+    ...of,
+    levels: (levels ?? []).map(([permissionId, level]) => ({ permissionId: exact(permissionId), level })),
+  };
 }
 
 export function readPolicy(row: Omit<PolicyRow, keyof WindowRow>, app: string): PolicyRows {
@@ -83,26 +106,54 @@ export function readPolicy(row: Omit<PolicyRow, keyof WindowRow>, app: string): 
     strictCodes: row.strict_codes === true,
     resourceTypes: row.resource_types ?? [],
     permissions: (row.permissions ?? []).map(([permissionId, code, tiered, global, groupName]) => ({
-      id: id(permissionId),
+      id: exact(permissionId),
       code,
       tiered,
       global,
       groupName,
     })),
     rolePermissions: (row.role_permissions ?? []).map(([roleId, permissionId, level]) => ({
-      roleId: id(roleId),
-      permissionId: id(permissionId),
+      roleId: exact(roleId),
+      permissionId: exact(permissionId),
       level,
     })),
   };
 }
 
-/** JSON numbers beyond 2^53 are rounded by the reader: a rounded id would be another row's. */
-function id(value: number): number {
-  if (!Number.isSafeInteger(value)) throw new RangeError('A bigint beyond 2^53 came from the database.');
-  return value;
+export function readNewest(head: HeadTuple): RevisionToken {
+  return head === null ? ANY_REVISION : { number: head[0], nonce: head[1] };
+}
+
+export function readHead(row: HeadRow): LogHead {
+  const [head, headNonce] = row.head ?? [0, null];
+  return { head, headNonce, sinceNonce: row.since_nonce };
+}
+
+export function readGrounds(row: GroundsRow, question: Question): GroundRows {
+  const [answer] = readAnswers(row, [question]);
+  if (answer === undefined) throw new Error('one need has one answer');
+  const { permission } = row;
+  const roles = row.roles ?? [];
+  const policy = readPolicy(
+    {
+      app_id: row.app_id,
+      strict_codes: null,
+      resource_types: null,
+      permissions: permission === null ? null : [permission],
+      role_permissions: roles.flatMap(([roleId, , level]): [number, number, Level][] =>
+        permission === null || level === null ? [] : [[roleId, permission[0], level]],
+      ),
+    },
+    question.app,
+  );
+  return {
+    answer,
+    userKnown: row.user_known === true,
+    policy,
+    roles: roles.map(([roleId, code]) => ({ id: exact(roleId), code })),
+  };
 }
 
 function idOrNull(value: number | null): number | null {
-  return value === null ? null : id(value);
+  return value === null ? null : exact(value);
 }

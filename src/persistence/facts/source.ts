@@ -12,14 +12,25 @@ import { toDatabaseError } from '../driver/failures.ts';
 import type { Embedded } from '../driver/pglite.ts';
 import { ClientPool, type ClientPoolOptions } from '../driver/postgresql.ts';
 import { Prepared } from '../driver/prepared.ts';
-import { type MembersRow, type PolicyRow, readAnswers, readPolicy, readWindow, type WindowRow } from './rows.ts';
-import { CHANGES_SQL, MEMBER_SQL, MEMBERS_SQL, POLICY_ALONE_SQL, POLICY_SQL } from './sql.ts';
+import {
+  type GroundsRow,
+  type HeadRow,
+  type MembersRow,
+  type PolicyRow,
+  readAnswers,
+  readGrounds,
+  readHead,
+  readPolicy,
+  readWindow,
+  type WindowRow,
+} from './rows.ts';
+import { CHANGES_SQL, GROUNDS_SQL, MEMBER_SQL, MEMBERS_SQL, POLICY_ALONE_SQL, POLICY_SQL } from './sql.ts';
 
 /** A statement by name, so that a connection prepares it once. Answers its only row. */
-type Ask = <R extends WindowRow>(name: string, sql: string, parameters: readonly unknown[]) => Promise<R>;
+type Ask = <R extends HeadRow>(name: string, sql: string, parameters: readonly unknown[]) => Promise<R>;
 
 function source(parallelism: number, ask: Ask, listen: FactsSource['listen']): FactsSource {
-  const asking = async <R extends WindowRow>(name: string, sql: string, parameters: readonly unknown[]): Promise<R> => {
+  const asking = async <R extends HeadRow>(name: string, sql: string, parameters: readonly unknown[]): Promise<R> => {
     try {
       return await ask<R>(name, sql, parameters);
     } catch (error) {
@@ -29,13 +40,19 @@ function source(parallelism: number, ask: Ask, listen: FactsSource['listen']): F
   return {
     parallelism,
     async members(since, needs) {
-      if (needs.length === 0 || needs.length > MAX_NEEDS) throw new RangeError(`1 to ${MAX_NEEDS} needs a statement`);
+      if (needs.length === 0 || needs.length > MAX_NEEDS) throw new RangeError(`1 to ${MAX_NEEDS} needs per statement`);
       const row = await asking<MembersRow>('usher_members', MEMBERS_SQL, [since, ...columns(needs)]);
       return { window: readWindow(row, since), answers: readAnswers(row, needs) };
     },
     async policy(since, app) {
       const row = await asking<PolicyRow>('usher_policy', POLICY_SQL, [since, app]);
       return { window: readWindow(row, since), policy: readPolicy(row, app) };
+    },
+    async grounds(since, question) {
+      const { email, app, permission, resourceType, resourceId } = question;
+      const parameters = [since, email, app, resourceType, resourceId, permission];
+      const row = await asking<GroundsRow>('usher_grounds', GROUNDS_SQL, parameters);
+      return { window: readHead(row), grounds: readGrounds(row, question) };
     },
     async changes(since): Promise<LogWindow> {
       return readWindow(await asking<WindowRow>('usher_changes', CHANGES_SQL, [since]), since);
@@ -53,19 +70,19 @@ function columns(needs: readonly MemberNeed[]): [string[], string[], string[], s
   ];
 }
 
-/** Loads at once; one more connection is for the sync that goes on beside them. */
+/** Concurrent loads; one more connection is for the sync beside them. */
 const LOADS = 4;
 
-/** The pool of the facts: its own, so that slow writers never hold up a check. Its sessions cannot write. */
+/** The facts' own pool, so that slow writers never hold up a check. Its sessions cannot write. */
 export function createFactsPool(options: Pick<ClientPoolOptions, 'url' | 'clock' | 'log' | 'connecting'>): ClientPool {
   return new ClientPool({
     ...options,
     max: LOADS + 1,
-    // With the pool's grace for dead lines under 2 s: so long after a network is back a check may still hang on one.
+    // Together with the pool's grace for dead connections below 2 s: after a network outage a check may hang on one for that long.
     statementTimeoutMs: 1400,
     lockTimeoutMs: 1400,
     keep: true,
-    // The plan by index, prepared once, whatever the statistics say after a big load.
+    // Always the plan by index, prepared once, whatever the statistics say after a big load.
     settings: {
       default_transaction_read_only: 'on',
       plan_cache_mode: 'force_generic_plan',
@@ -78,36 +95,36 @@ export function createFactsPool(options: Pick<ClientPoolOptions, 'url' | 'clock'
 }
 
 export function postgresFacts(pool: ClientPool, listen: FactsSource['listen']): FactsSource {
-  const ask: Ask = async <R extends WindowRow>(name: string, text: string, values: readonly unknown[]) =>
+  const ask: Ask = async <R extends HeadRow>(name: string, text: string, values: readonly unknown[]) =>
     only((await pool.query<R & QueryResultRow>({ name, text, values: [...values] })).rows);
   return source(LOADS, ask, listen);
 }
 
-/** The embedded database has one process and one session: nobody else writes, so there is nothing to listen to. */
+/** The embedded database has one process and one session: without other writers there is nothing to listen to. */
 export function embeddedFacts(embedded: Embedded): FactsSource {
-  const ask: Ask = async <R extends WindowRow>(_name: string, sql: string, parameters: readonly unknown[]) =>
+  const ask: Ask = async <R extends HeadRow>(_name: string, sql: string, parameters: readonly unknown[]) =>
     only(await embedded.query<R>(sql, parameters));
   return source(1, ask, () => Promise.resolve(() => Promise.resolve()));
 }
 
 function only<R>(rows: readonly R[]): R {
   const row = rows[0];
-  if (row === undefined || rows.length !== 1) throw new Error('A statement of facts answers one row.');
+  if (row === undefined || rows.length !== 1) throw new Error('A statement of facts must return one row.');
   return row;
 }
 
 const MEMBER = new Prepared<Pick<MembersRow, 'answers'>>('member_alone', MEMBER_SQL);
 const POLICY = new Prepared<Omit<PolicyRow, keyof WindowRow>>('policy_alone', POLICY_ALONE_SQL);
 
-/** The same facts as rows of `tx` show them, its own uncommitted ones included: for guards of writes. */
+/** The same facts from the rows of `tx`, including its own uncommitted ones: for guards of writes. */
 export async function memberIn(tx: Tx, need: MemberNeed): Promise<MemberAnswer> {
   const { email, app, resourceType, resourceId } = need;
   const [answer] = readAnswers(await MEMBER.row(tx, email, app, resourceType, resourceId), [need]);
-  if (answer === undefined) throw new Error('one need has one answer');
+  if (answer === undefined) throw new Error('one need must have one answer');
   return answer;
 }
 
-/** One application's policy as rows of `tx` show it. */
+/** One application's policy from the rows of `tx`. */
 export async function policyIn(tx: Tx, app: string): Promise<PolicyRows> {
   return readPolicy(await POLICY.row(tx, app), app);
 }

@@ -2,16 +2,21 @@
  * The statements of a miss (docs/freshness.md). Each is one statement, hence one snapshot: the newest revision, the change
  * log after $1, the nonce of the row at $1, and the facts. Index probes only: a test reads their plans at full size.
  *
- * Facts come as JSON, which costs the least to make and to read. Scalar subqueries and `limit 1` instead of EXISTS and
- * joins, since for a batch of needs a planner might hash a whole table.
+ * Facts come as JSON, the cheapest format to make and to read. Scalar subqueries and `limit 1` instead of EXISTS and
+ * joins, because for a batch of needs the planner might hash a whole table.
  */
 
-/** How many log rows one statement brings at most; one more is asked for, to tell that there are more. */
+/** The most log rows of one statement; it reads one more, to detect that there are more. */
 export const MAX_CHANGES = 1000;
 
-const WINDOW = `
-  (select json_build_array(revision, nonce) from policy_change order by revision desc limit 1) as head,
-  (select nonce from policy_change where revision = $1::bigint) as since_nonce,
+/** The newest revision of the snapshot, as `head`. */
+export const NEWEST_REVISION = `
+  (select json_build_array(revision, nonce) from policy_change order by revision desc limit 1) as head`;
+
+const HEAD = `${NEWEST_REVISION},
+  (select nonce from policy_change where revision = $1::bigint) as since_nonce`;
+
+const WINDOW = `${HEAD},
   (select json_agg(json_build_array(c.revision, c.nonce, c.scopes) order by c.revision)
      from (select revision, nonce, scopes from policy_change
             where revision > $1::bigint order by revision limit ${MAX_CHANGES + 1}) c) as changes`;
@@ -41,12 +46,32 @@ export const MEMBERS_SQL = `select ${WINDOW}, ${answers(
 )}`;
 
 /**
- * The same for one need, without the log: $1 the e-mail, $2 the application, $3 and $4 the resource. No list, whose length a plan
- * for every value would have to guess: this one is made once a connection.
+ * The same for one need, without the log: $1 the e-mail, $2 the application, $3 and $4 the resource. Without a list, whose length
+ * a generic plan would have to guess: this one is planned once per connection.
  */
 export const MEMBER_SQL = `select ${answers(
   '(select $1::text as email, $2::text as app, $3::text as type, $4::text as id, 1 as position) n',
 )}`;
+
+/**
+ * What decides one question, with the codes of roles: $1 since, $2 the e-mail, $3 the application, $4 and $5 the resource, $6 the
+ * permission.
+ */
+export const GROUNDS_SQL = `
+  with
+    p as (select id, registered_at from person where email = $2::text limit 1),
+    a as (select id from application where code = $3::text limit 1),
+    d as (select id, code, tiered, global, group_name from permission
+           where application_id = (select id from a) and code = $6::text limit 1)
+  select ${HEAD}, ${answers('(select $2::text as email, $3::text as app, $4::text as type, $5::text as id, 1 as position) n')},
+    (select registered_at is not null from p) as user_known,
+    (select id from a) as app_id,
+    (select json_build_array(id, code, tiered, global, group_name) from d) as permission,
+    (select json_agg(json_build_array(u.role_id,
+        (select code from role where id = u.role_id),
+        (select level from role_permission
+          where application_id = u.application_id and role_id = u.role_id and permission_id = (select id from d))))
+       from user_role u where u.person_id = (select id from p) and u.application_id = (select id from a)) as roles`;
 
 const policy = (app: string): string => `
   (select id from application where code = ${app}) as app_id,

@@ -2,7 +2,7 @@ import { Migration } from '@mikro-orm/migrations';
 import { STAMPS } from './stamps.ts';
 
 /** Held by a transaction from its log row to past its commit. Any number of its own. */
-const CHANGE_LOCK = 7_411_532_002;
+export const CHANGE_LOCK = 7_411_532_002;
 /** What a migration once made stays as it is: what the program says today is another matter (persistence/audit.ts). */
 const INSERT_AUDIT_SQL = `
         insert into audit (actor, action, app_code, subject, before, after, request_id)

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 
-/** What a template may say of a brand. */
+/** The fields of a brand that templates can use. */
 export interface BrandLook {
   id: number;
   slug: string;
@@ -12,7 +12,7 @@ export interface BrandLook {
   isDefault: boolean;
 }
 
-/** The brands that these persons have chosen, and the default one; by id. */
+/** The brands that these people have chosen, and the default one; by id. */
 export async function brandsFor(tx: Tx, brands: readonly number[]): Promise<BrandLook[]> {
   const { rows } = await sql<BrandLook>`
     select id, slug, name, primary_color as "primaryColor", logo_url as "logoUrl", footer_text as "footerText",

@@ -8,7 +8,7 @@ export interface InboxRow {
   appName: string;
   type: string;
   subject: string;
-  /** Plain text. Null where the send had none, and for notifications from before bodies were kept. */
+  /** Plain text. Null where the send had none, and for notifications older than stored bodies. */
   body: string | null;
   url: string | null;
   icon: string | null;
@@ -24,22 +24,22 @@ const COLUMNS = sql`n.id, a.code as "appCode", a.name as "appName", t.code as ty
   n.status_reason as "statusReason", n.locale, n.read_at as "readAt", n.created_at as "createdAt", n.payload`;
 const JOINS = sql`join application a on a.id = n.application_id join notification_type t on t.id = n.notification_type_id`;
 
-/** Newest first, at most `limit`, only what is older than `after`. An unknown application has none. */
+/** Newest first, at most `limit`, older than `after`. Empty for an unknown application. */
 export async function listInbox(
   tx: Tx,
   email: string,
-  asked: { limit: number; after: number | null; unreadOnly: boolean; app: string | null },
+  query: { limit: number; after: number | null; unreadOnly: boolean; app: string | null },
 ): Promise<InboxRow[]> {
   const conditions = [
     sql`n.person_id = (select id from person where email = ${email})`,
     sql`n.status <> 'suppressed'`,
-    ...(asked.after === null ? [] : [sql`n.id < ${asked.after}`]),
-    ...(asked.unreadOnly ? [sql`n.read_at is null`] : []),
-    ...(asked.app === null ? [] : [sql`n.application_id = (select id from application where code = ${asked.app})`]),
+    ...(query.after === null ? [] : [sql`n.id < ${query.after}`]),
+    ...(query.unreadOnly ? [sql`n.read_at is null`] : []),
+    ...(query.app === null ? [] : [sql`n.application_id = (select id from application where code = ${query.app})`]),
   ];
   const { rows } = await sql<InboxRow>`
     with n as (
-      select * from notification n where ${sql.join(conditions, sql` and `)} order by n.id desc limit ${asked.limit})
+      select * from notification n where ${sql.join(conditions, sql` and `)} order by n.id desc limit ${query.limit})
     select ${COLUMNS} from n ${JOINS} order by n.id desc`.execute(tx.kysely);
   return rows;
 }
@@ -53,7 +53,7 @@ export async function countUnread(tx: Tx, email: string): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-/** `read` when this made it read, `known` when it was before, undefined when it is not in this inbox. */
+/** `read` when this call marked it, `known` when it was read before, undefined when it is not in this inbox. */
 export async function markRead(tx: Tx, email: string, id: number): Promise<'read' | 'known' | undefined> {
   const { rows } = await sql<{ marked: boolean }>`
     with mine as (
@@ -67,7 +67,7 @@ export async function markRead(tx: Tx, email: string, id: number): Promise<'read
   return found.marked ? 'read' : 'known';
 }
 
-/** How many became read by this; of one application where `app` names one. */
+/** The number of notifications marked by this call; only of the application `app`, where given. */
 export async function markAllRead(tx: Tx, email: string, app: string | null): Promise<number> {
   const within = app === null ? sql`` : sql`and application_id = (select id from application where code = ${app})`;
   const { numAffectedRows } = await sql`
@@ -77,15 +77,15 @@ export async function markAllRead(tx: Tx, email: string, app: string | null): Pr
   return Number(numAffectedRows ?? 0);
 }
 
-/** Where a stream of somebody's notifications goes on. */
+/** The position of a stream in a person's notifications. */
 export interface Position {
   email: string;
-  /** The id of the last one that was told. */
+  /** The id of the last notification sent to the stream. */
   cursor: number;
 }
 
-/** What came behind each position: of each person the newest `limit`, in the order in which they came. */
-export async function listBehind(
+/** The notifications after each position: the newest `limit` of each person, oldest first. */
+export async function listNewer(
   tx: Tx,
   positions: readonly Position[],
   limit: number,
@@ -103,18 +103,18 @@ export async function listBehind(
   return rows;
 }
 
-/** What somebody was told last. */
-export interface Told extends Position {
-  /** Unread ones. */
+/** The state that was last sent to a stream. */
+export interface StreamState extends Position {
+  /** Unread notifications. */
   count: number;
 }
 
-/** Of whom there is something that was not told: who is up to date, as nearly all are, costs two looks into indexes. */
-export async function whoseIsAnother(tx: Tx, told: readonly Told[]): Promise<string[]> {
+/** The addresses with news for their streams. One that is up to date, as nearly all are, costs two index look-ups. */
+export async function addressesWithNews(tx: Tx, states: readonly StreamState[]): Promise<string[]> {
   const { rows } = await sql<{ email: string }>`
     select w.email
-    from unnest(${told.map(({ email }) => email)}::text[], ${told.map(({ cursor }) => cursor)}::bigint[],
-      ${told.map(({ count }) => count)}::int[]) as w (email, cursor, count)
+    from unnest(${states.map(({ email }) => email)}::text[], ${states.map(({ cursor }) => cursor)}::bigint[],
+      ${states.map(({ count }) => count)}::int[]) as w (email, cursor, count)
     join person p on p.email = w.email
     where exists (
         select from notification n where n.person_id = p.id and n.id > w.cursor and n.status <> 'suppressed')
@@ -124,7 +124,7 @@ export async function whoseIsAnother(tx: Tx, told: readonly Told[]): Promise<str
   return rows.map(({ email }) => email);
 }
 
-/** The unread of each address; one that was never mentioned has none. */
+/** The number of unread notifications of each address; unknown ones are left out. */
 export async function countUnreadOf(tx: Tx, emails: readonly string[]): Promise<Map<string, number>> {
   const { rows } = await sql<{ email: string; count: number }>`
     select p.email, (
@@ -134,7 +134,7 @@ export async function countUnreadOf(tx: Tx, emails: readonly string[]): Promise<
   return new Map(rows.map(({ email, count }) => [email, count]));
 }
 
-/** The id of the newest notification in somebody's inbox; 0 when it is empty. */
+/** The id of the newest notification in a person's inbox; 0 when it is empty. */
 export async function newestIn(tx: Tx, email: string): Promise<number> {
   const { rows } = await sql<{ id: number }>`
     select id from notification

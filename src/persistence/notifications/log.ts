@@ -1,9 +1,10 @@
 import { sql } from 'kysely';
+import type { ChannelName } from '../../base/channels.ts';
+import { findType } from '../catalog/notification-types.ts';
 import type { Tx } from '../database.ts';
-import { findType } from './types.ts';
 
-export interface LoggedDelivery {
-  channel: 'email' | 'push';
+interface LoggedDelivery {
+  channel: ChannelName;
   status: string;
   attempts: number;
   error: string | null;
@@ -28,7 +29,7 @@ export interface LogQuery {
   email: string | null;
 }
 
-/** An application's notifications, newest first, at most `limit`, only what is older than `after`; with their deliveries. */
+/** An application's notifications with their deliveries, newest first, at most `limit`, older than `after`. */
 export async function listLog(
   tx: Tx,
   app: number,
@@ -41,7 +42,7 @@ export async function listLog(
     ...(email === null ? [] : [sql`n.person_id = (select id from person where email = ${email})`]),
   ];
   if (type !== null) {
-    // As a number that the planner can look up: of a rare type it must not read the whole log.
+    // As an id that the planner has statistics for: for a rare type it must not read the whole log.
     const found = await findType(tx, app, type);
     if (found === undefined) return [];
     conditions.push(sql`n.notification_type_id = ${found.id}`);
@@ -68,12 +69,6 @@ async function withDeliveries(tx: Tx, conditions: ReturnType<typeof sql>[], limi
   const byNotification = Map.groupBy(deliveries, ({ notification }) => notification);
   return rows.map((row) => ({
     ...row,
-    deliveries: (byNotification.get(row.id) ?? []).map(({ channel, status, attempts, error, sentAt }) => ({
-      channel,
-      status,
-      attempts,
-      error,
-      sentAt,
-    })),
+    deliveries: (byNotification.get(row.id) ?? []).map(({ notification: _notification, ...delivery }) => delivery),
   }));
 }

@@ -1,41 +1,51 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
+import {
+  CHANNEL_FIELDS,
+  CHANNEL_NAMES,
+  type ChannelName,
+  ENABLED_FIELDS,
+  type EnabledField,
+} from '../../base/channels.ts';
+import { columnOf, listed } from '../catalog/columns.ts';
 import type { Tx } from '../database.ts';
 
-export interface PreferenceRow {
+/** A type, the application's switches of it, and by each channel whether it is on for the person. */
+export interface PreferenceRow extends Record<EnabledField | ChannelName, boolean> {
   notificationTypeId: number;
   code: string;
   name: string;
   description: string | null;
-  emailEnabled: boolean;
-  pushEnabled: boolean;
   userCanDisable: boolean;
-  email: boolean;
-  push: boolean;
 }
 
-/** What a user chose for one type; null leaves a switch as it is. */
-export interface PreferenceChange {
+/** A user's choice for one type; null leaves a switch unchanged. */
+export interface PreferenceChange extends Record<ChannelName, boolean | null> {
   notificationTypeId: number;
-  email: boolean | null;
-  push: boolean | null;
+}
+
+const ENABLED = ENABLED_FIELDS.map((field) => sql`${sql.ref(`t.${columnOf(field)}`)} as ${sql.ref(field)}`);
+const SWITCHES = CHANNEL_NAMES.map((name) => sql`${switchOf(name)} as ${sql.ref(name)}`);
+
+/** A person's switch, of a type `t` and a choice \`c\` of the person: the type's default where nothing was chosen. */
+export function switchOf(channel: ChannelName): RawBuilder<boolean> {
+  return sql`coalesce(${sql.ref(`c.${channel}`)}, ${sql.ref(`t.${columnOf(CHANNEL_FIELDS[channel].default)}`)})`;
 }
 
 const SELECTED = sql`
-  select t.id as "notificationTypeId", t.code, t.name, t.description, t.email_enabled as "emailEnabled",
-    t.push_enabled as "pushEnabled", t.user_can_disable as "userCanDisable",
-    coalesce(c.email, t.default_email) as email, coalesce(c.push, t.default_push) as push
+  select t.id as "notificationTypeId", t.code, t.name, t.description, ${sql.join(ENABLED)},
+    t.user_can_disable as "userCanDisable", ${sql.join(SWITCHES)}
   from notification_type t
   left join notification_preference c on t.user_can_disable and c.notification_type_id = t.id
     and c.person_id = (select id from person where email = `;
 
-/** A person's switches for every type of an application, by code: the type's own where users may not switch. */
+/** A person's switches for every type of an application, by code; the type's defaults where users may not switch. */
 export async function listPreferences(tx: Tx, app: number, email: string): Promise<PreferenceRow[]> {
   const { rows } = await sql<PreferenceRow>`
     ${SELECTED} ${email}) where t.application_id = ${app} order by t.code`.execute(tx.kysely);
   return rows;
 }
 
-/** A person's switches for these types, of whatever application; by id. */
+/** A person's switches for these types of any application; by id. */
 export async function preferencesOf(
   tx: Tx,
   email: string,
@@ -46,7 +56,7 @@ export async function preferencesOf(
   return new Map(rows.map((row) => [row.notificationTypeId, row]));
 }
 
-/** Whether users may switch each of these types; those that exist, held as they are until the transaction ends. */
+/** Whether users may switch each of these types; existing ones are locked until the transaction ends. */
 export async function holdSwitchable(tx: Tx, types: readonly number[]): Promise<Map<number, boolean>> {
   const { rows } = await sql<{ id: number; switchable: boolean }>`
     select id, user_can_disable as switchable from notification_type
@@ -54,18 +64,18 @@ export async function holdSwitchable(tx: Tx, types: readonly number[]): Promise<
   return new Map(rows.map(({ id, switchable }) => [id, switchable]));
 }
 
-/** Keeps what a person chose, in one statement. The types must exist, and stand once each. */
+/** Stores a person's choices, in one statement. The types must exist, and occur once each. */
 export async function keepPreferences(tx: Tx, person: number, changes: readonly PreferenceChange[]): Promise<void> {
   const ids = changes.map(({ notificationTypeId }) => notificationTypeId);
-  const emails = changes.map(({ email }) => email);
-  const pushes = changes.map(({ push }) => push);
+  const chosen = CHANNEL_NAMES.map((name) => sql`${changes.map((change) => change[name])}::boolean[]`);
+  const kept = CHANNEL_NAMES.map(
+    (name) => sql`${sql.ref(name)} = coalesce(${sql.ref(`excluded.${name}`)}, ${sql.ref(`p.${name}`)})`,
+  );
   await sql`
-    insert into notification_preference as p (person_id, notification_type_id, email, push)
-    select ${person}, c.id, c.email, c.push
-    from unnest(${ids}::bigint[], ${emails}::boolean[], ${pushes}::boolean[]) as c (id, email, push)
+    insert into notification_preference as p (person_id, notification_type_id, ${listed(CHANNEL_NAMES)})
+    select ${person}, c.id, ${listed(CHANNEL_NAMES, 'c')}
+    from unnest(${ids}::bigint[], ${sql.join(chosen)}) as c (id, ${listed(CHANNEL_NAMES)})
     order by c.id
     on conflict (person_id, notification_type_id) do update
-      set email = coalesce(excluded.email, p.email), push = coalesce(excluded.push, p.push), updated_at = now()`.execute(
-    tx.kysely,
-  );
+      set ${sql.join(kept)}, updated_at = now()`.execute(tx.kysely);
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 
-/** Whom a notification is written to, as far as its words depend on it. */
+/** The recipient of a notification, as far as its texts depend on them. */
 export interface ReaderRow {
   email: string;
   firstName: string | null;

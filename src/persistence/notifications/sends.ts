@@ -1,21 +1,21 @@
 import { sql } from 'kysely';
+import { CHANNEL_NAMES, type ChannelName } from '../../base/channels.ts';
+import { listed } from '../catalog/columns.ts';
 import type { Tx } from '../database.ts';
 import { ensurePeople } from '../people.ts';
 
-/** A recipient as a send finds it in its own transaction. */
-export interface RecipientRow {
+/** A recipient as a send finds them in its own transaction, with their choices for the type; null where its default holds. */
+export interface RecipientRow extends Record<ChannelName, boolean | null> {
   id: number;
-  email: string;
+  address: string;
   active: boolean;
   application: boolean;
-  emailSwitch: boolean | null;
-  pushSwitch: boolean | null;
   subscribed: boolean;
 }
 
 /**
- * The recipients, each once, with their switches, by address; who has no record gets one. Their rows are locked, in one order for
- * everybody: notifications of one person are then numbered in the order in which they are committed, on which streams and cursors rest.
+ * The recipients, each once, with their switches, by address; unknown addresses get a record. Their rows are locked in one order
+ * for all: a person's notifications are then numbered in commit order, on which streams and cursors rely.
  */
 export async function holdRecipients(
   tx: Tx,
@@ -36,16 +36,16 @@ export async function holdRecipients(
   if (unregistered.length > 0) {
     await sql`update person set registered_at = now() where id = any(${unregistered}::bigint[])`.execute(tx.kysely);
   }
-  // A statement of its own, begun once they are held: it sees what others changed before that.
+  // A separate statement, begun under the locks: it sees what others committed before.
   const { rows: recipients } = await sql<RecipientRow>`
-    select p.id, p.email, p.provider_active and not p.blocked as active,
-      coalesce(a.notifications_enabled, true) as application, c.email as "emailSwitch", c.push as "pushSwitch",
+    select p.id, p.email as address, p.provider_active and not p.blocked as active,
+      coalesce(a.notifications_enabled, true) as application, ${listed(CHANNEL_NAMES, 'c')},
       exists (select from push_subscription s where s.person_id = p.id) as subscribed
     from person p
     left join app_preference a on a.person_id = p.id and a.application_id = ${app}
     left join notification_preference c on c.person_id = p.id and c.notification_type_id = ${type}
     where p.email = any(${emails}::text[])`.execute(tx.kysely);
-  return new Map(recipients.map((row) => [row.email, row]));
+  return new Map(recipients.map((row) => [row.address, row]));
 }
 
 export interface NewNotification {
@@ -59,7 +59,7 @@ export interface NewNotification {
   locale: string;
 }
 
-/** Stores one notification a person, in their order; answers their ids by person. */
+/** Stores one notification per person, in their order; returns their ids by person. */
 export async function insertNotifications(
   tx: Tx,
   { app, type, payload, icon }: { app: number; type: number; payload: unknown; icon: string | null },
@@ -87,13 +87,13 @@ export async function insertNotifications(
   return new Map(people.map((person, at) => [person, ids[at] as number]));
 }
 
-/** A send that named a key, within its 24 hours. */
+/** An earlier send with a key, within its 24 hours. */
 export interface SendRequestRow {
   bodyHash: string;
   answer: unknown;
 }
 
-/** What a send is known by. */
+/** The identity of a send with a key. */
 export interface RequestName {
   app: number;
   /** Each kind of sender has keys of its own. */
@@ -102,8 +102,8 @@ export interface RequestName {
 }
 
 /**
- * A table for each kind of sender: processes of the version before, which run beside this one during an upgrade, know that of the
- * keys, and rely on its primary key.
+ * A table for each kind of sender: processes of the previous version, which run beside this one during an upgrade, use the table
+ * of the keys, and rely on its primary key.
  */
 const TABLE = { key: sql.table('send_request'), administrator: sql.table('administrator_send_request') } as const;
 
@@ -117,12 +117,12 @@ export async function findSendRequest(tx: Tx, { app, by, key }: RequestName): Pr
 }
 
 /**
- * Takes the key for this transaction's send: true when it is free, or its 24 hours are over. Of several at once one is told so;
- * the others wait for it to end, and are told false when it has committed.
+ * Claims the key for this transaction's send: true when it is free, or its 24 hours are over. Of concurrent claims one gets true;
+ * the others wait for its end, and get false when it has committed.
  */
 export async function claimSendRequest(tx: Tx, { app, by, key }: RequestName, bodyHash: string): Promise<boolean> {
   const table = TABLE[by];
-  // What nobody needs any more goes with what comes: a hundred for each, so that it never piles up.
+  // Each claim removes up to a hundred expired keys, so that they never pile up.
   await sql`
     delete from ${table} where (application_id, idempotency_key) in (
       select application_id, idempotency_key from ${table}

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import { switchOf } from './preferences.ts';
 
 /** A person's mail of one type, for a page that switches it. */
 export interface Subscription {
@@ -29,7 +30,7 @@ interface Row extends Omit<Subscription, 'brand'>, Omit<Subscription['brand'], '
 export async function findSubscription(tx: Tx, person: number, type: number): Promise<Subscription | undefined> {
   const { rows } = await sql<Row>`
     select a.name as "appName", t.name as "typeName", t.user_can_disable as switchable,
-      coalesce(c.email, t.default_email) as email, p.locale,
+      ${switchOf('email')} as email, p.locale,
       b.name as "brandName", b.primary_color as "primaryColor", b.background_color as "backgroundColor",
       b.logo_url as "logoUrl", b.footer_text as "footerText"
     from notification_type t

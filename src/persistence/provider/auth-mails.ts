@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 
-/** Who sends an auth mail, in which words, and whether it went out already. Neither code nor link is ever stored here. */
+/** The sender and the texts of an auth mail, and whether it went out already. Codes and links are never stored. */
 
 export interface AuthTemplate {
   locale: string;
@@ -11,14 +11,14 @@ export interface AuthTemplate {
   requiredVariables: string[];
 }
 
-/** What is known for one mail. */
+/** The facts behind one mail. */
 export interface AuthMailFacts {
   app: { code: string; name: string };
   /** The displayed name of the sender, where the type has one. */
   fromName: string | null;
   /** The variants of the key's template. */
   variants: AuthTemplate[];
-  /** The registry: each language with the one it falls back to. */
+  /** The registry: each language with its fallback. */
   fallbacks: Map<string, string | null>;
   profile: {
     firstName: string | null;
@@ -26,14 +26,14 @@ export interface AuthMailFacts {
     displayName: string | null;
     locale: string | null;
   } | null;
-  /** What the login component said at registration, in the last 24 hours. */
+  /** The registration locale of the last 24 hours. */
   registrationLocale: string | null;
 }
 
-export interface AuthMailKey {
+interface AuthMailKey {
   appCode: string;
   typeCode: string;
-  /** Null: no template is looked for. */
+  /** Null: no template is used. */
   templateKey: string | null;
   email: string;
   orgId: string;
@@ -82,7 +82,7 @@ export async function readAuthMailFacts(tx: Tx, key: AuthMailKey): Promise<AuthM
   };
 }
 
-/** Keeps the language of a registration as the profile's, where there is a profile that has none yet. */
+/** Stores the language of a registration in the profile, if there is a profile without one. */
 export async function keepRegistrationLocale(tx: Tx, email: string, locale: string): Promise<void> {
   await sql`
     update profile set locale = ${locale}, updated_at = now()
@@ -93,8 +93,8 @@ export async function keepRegistrationLocale(tx: Tx, email: string, locale: stri
 export type Claim = { kind: 'ours' } | { kind: 'sent'; templateSource: string | null } | { kind: 'busy' };
 
 /**
- * Claims the sending of a mail by its hash. `sent`: it went out in the last 30 days. `busy`: another instance is at it. A claim
- * that is older than `leaseSeconds` was left behind by a crash, and given to who asks next. Of several at once one gets it.
+ * Claims the sending of a mail by its hash. `sent`: it went out in the last 30 days. `busy`: another instance is sending it. A claim
+ * older than `leaseSeconds` was left behind by a crash and goes to the next caller. Of concurrent callers one gets it.
  */
 export async function claimAuthMail(tx: Tx, hash: string, leaseSeconds: number): Promise<Claim> {
   await sql`
@@ -116,7 +116,7 @@ export async function claimAuthMail(tx: Tx, hash: string, leaseSeconds: number):
   return row?.status === 'sent' ? { kind: 'sent', templateSource: row.templateSource } : { kind: 'busy' };
 }
 
-/** It went out: kept for 30 days from now. */
+/** It went out: remembered for 30 days from now. */
 export async function settleAuthMail(tx: Tx, hash: string, templateSource: 'panel' | 'idp'): Promise<void> {
   await sql`
     insert into auth_mail (hash, status, template_source) values (${hash}, 'sent', ${templateSource})
@@ -138,7 +138,7 @@ export interface TemplateSeed {
   requiredVariables: readonly string[];
 }
 
-/** Makes the templates that are missing, in languages that the registry has; what is there is never touched. */
+/** Creates missing templates, in languages that the registry has; existing ones are never changed. */
 export async function ensureTemplates(
   tx: Tx,
   type: { app: string; code: string },

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 
-/** Remembers which application an organization of the provider belongs to; the newest word counts. */
+/** Stores the application of an organization of the provider; the newest assignment counts. */
 export async function keepOrganization(tx: Tx, orgId: string, app: number): Promise<void> {
   await tx.kysely
     .insertInto('organization')
@@ -15,7 +15,7 @@ export async function keepOrganization(tx: Tx, orgId: string, app: number): Prom
     .execute();
 }
 
-/** The application of an organization: the one that the configuration says, else what was kept; null when there is none. */
+/** The application of an organization: the configured one, else the stored one; null without either. */
 export async function applicationOfOrganization(
   tx: Tx,
   orgId: string,
@@ -39,7 +39,7 @@ export async function applicationOfOrganization(
   return row?.id ?? null;
 }
 
-/** Gives a person the application's preferences as they are by default; false when there were some. */
+/** Creates a person's default preferences for the application; false when they exist. */
 export async function ensurePreference(tx: Tx, person: number, app: number): Promise<boolean> {
   const row = await tx.kysely
     .insertInto('app_preference')

@@ -5,8 +5,8 @@ import type { Schema } from '../entities/schema.ts';
 const PRUNE_ROWS = 500;
 
 /**
- * Deletes what login components said of registrations more than 24 hours ago (docs/reference/identity-provider.md#registration-locale), a few at a time, each time a
- * statement of its own. Answers how many went.
+ * Deletes registration locales older than 24 hours (docs/reference/identity-provider.md#registration-locale), a few per
+ * statement. Returns the number of deleted rows.
  */
 export async function pruneRegistrationLocales(db: Kysely<Schema>): Promise<number> {
   for (let total = 0; ; ) {
@@ -20,7 +20,7 @@ export async function pruneRegistrationLocales(db: Kysely<Schema>): Promise<numb
   }
 }
 
-/** Keeps the newest word about an address in an organization. */
+/** Stores the newest locale of an address in an organization. */
 export async function keepRegistrationLocale(
   tx: Tx,
   { email, orgId, locale }: { email: string; orgId: string; locale: string },
@@ -36,7 +36,7 @@ export async function keepRegistrationLocale(
     .execute();
 }
 
-/** Those of the codes that the registry has and the application supports; one that names no languages supports all. */
+/** Those of the codes that the registry has and the application supports; an application without languages supports all. */
 export async function supportedOf(tx: Tx, app: string, codes: readonly string[]): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ code: string }>`
     select l.code from language l where l.code = any(${codes}::text[])

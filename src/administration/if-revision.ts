@@ -1,0 +1,55 @@
+/** Conditional writes: refused if the state of a dry run has changed (docs/reference/administration.md#dry-runs). */
+
+import { UsherError } from '../base/errors.ts';
+import { unknownRevision } from '../engine/question.ts';
+import type { RevisionToken } from '../engine/types.ts';
+import { changedSince, holdNumbering, type Watched } from '../persistence/changed-since.ts';
+import type { Tx } from '../persistence/database.ts';
+import { applicationsOf, type Concern } from '../persistence/impact.ts';
+
+/** What a write concerns: an application, one person in it, or one person everywhere. */
+interface Concerned {
+  app: string | null;
+  subject?: string;
+  also?: (tx: Tx) => Promise<readonly Concern[]>;
+}
+
+/**
+ * Throws STALE when the policy of the application, or what the people concerned are and hold in it, has changed since `mark`;
+ * UNKNOWN_REVISION for one that was never issued. Undefined means unconditional.
+ */
+export async function refuseChanged(
+  tx: Tx,
+  mark: RevisionToken | undefined,
+  { app, subject, also }: Concerned,
+): Promise<void> {
+  if (mark === undefined) return;
+  const people = subject === undefined ? null : [subject];
+  const everywhere = app === null;
+  const apps = app !== null ? [app] : subject === undefined ? [] : await applicationsOf(tx, subject);
+  const watched: Watched[] = [{ apps, people, everywhere }];
+  // Those who held something there at the time of the dry run are not known any more: everybody counts.
+  for (const more of (await also?.(tx)) ?? []) watched.push({ apps: more.apps, people: null, everywhere: false });
+  for (const one of watched) await refuseChangedOf(tx, mark, one);
+}
+
+async function refuseChangedOf(tx: Tx, mark: RevisionToken, watched: Watched): Promise<void> {
+  const answer = await changedSince(tx, mark, watched);
+  if (answer === 'unknown') throw unknownRevision();
+  if (answer === 'same') return;
+  throw new UsherError(
+    'STALE',
+    'Permissions that this write concerns have changed since the revision in usher-if-revision; repeat the dry run and decide again.',
+  );
+}
+
+/** The same as the last step of a write: no further change can be logged before this write commits. */
+export async function refuseChangedForGood(
+  tx: Tx,
+  mark: RevisionToken | undefined,
+  concerned: Concerned,
+): Promise<void> {
+  if (mark === undefined) return;
+  await holdNumbering(tx);
+  await refuseChanged(tx, mark, concerned);
+}

@@ -1,0 +1,81 @@
+import { sql } from 'kysely';
+import type { RevisionToken } from '../engine/types.ts';
+import type { Tx } from './database.ts';
+import { CHANGE_LOCK } from './migrations/0001-policy.ts';
+
+/** Whose decisions are to be as they were: those of people, or of everybody where `people` is null, in these applications. */
+export interface Watched {
+  readonly apps: readonly string[];
+  readonly people: readonly string[] | null;
+  /** Whether what the people hold in any other application counts, too. */
+  readonly everywhere: boolean;
+}
+
+/**
+ * Whether the change log names anything of `watched` after `mark`; `unknown` when this history never made that revision. What was
+ * pruned counts as changed: nobody can tell.
+ */
+export async function changedSince(
+  tx: Tx,
+  mark: RevisionToken,
+  watched: Watched,
+): Promise<'same' | 'changed' | 'unknown'> {
+  const known = await sql<{ head: number; nonce: string | null }>`
+    select coalesce(max(revision), 0) as head, (select nonce from policy_change where revision = ${mark.number}) as nonce
+      from policy_change`.execute(tx.kysely);
+  const { head, nonce } = known.rows[0] ?? { head: 0, nonce: null };
+  if (mark.number > head) return 'unknown';
+  if (mark.nonce !== null && (mark.number === 0 || (nonce !== null && nonce !== mark.nonce))) return 'unknown';
+  if (mark.number > 0 && nonce === null) return 'changed';
+  const { rows } = await sql<{ changed: boolean }>`
+    select exists (select from policy_change c, unnest(c.scopes) s
+                    where c.revision > ${mark.number} and (${touching(mark, watched)})) as changed`.execute(tx.kysely);
+  return rows[0]?.changed === false ? 'same' : 'changed';
+}
+
+/**
+ * Holds the numbering until the transaction ends: what the log does not say now, no other write says before this one commits.
+ * To be called as late as possible, since every other write to the policy waits.
+ */
+export async function holdNumbering(tx: Tx): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${CHANGE_LOCK})`.execute(tx.kysely);
+}
+
+function touching(mark: RevisionToken, watched: Watched) {
+  const { apps, people } = watched;
+  const policies = ['*', ...apps.flatMap((app) => [`p:${app}`, `a:${app}`])];
+  if (people === null) return sql`s = any(${policies}::text[]) or ${anybodyIn(apps)}`;
+  const named = [
+    ...people.map((email) => `u:${email}`),
+    ...apps.flatMap((app) => people.map((email) => `m:${app}:${email}`)),
+  ];
+  const anywhere = watched.everywhere ? sql`or ${anywhereOf(mark, people)}` : sql``;
+  return sql`s = any(${[...policies, ...named]}::text[]) ${anywhere}`;
+}
+
+/** What anybody is or holds in these applications. A SuperAdmin without a place there has the highest level whatever is written. */
+function anybodyIn(apps: readonly string[]) {
+  const members = apps.map((app) => `m:${app}:`);
+  return sql`exists (select from unnest(${members}::text[]) m where starts_with(s, m))
+    or (starts_with(s, 'u:') and exists (
+      select from person p, application a where p.email = substr(s, 3) and a.code = any(${apps}::text[])
+         and (exists (select from user_role r where r.person_id = p.id and r.application_id = a.id)
+           or exists (select from app_admin d where d.person_id = p.id and d.application_id = a.id)
+           or exists (select from resource_override o where o.person_id = p.id and o.application_id = a.id))))`;
+}
+
+/**
+ * What these people hold in any application. Where `a:APP` stands for many changes at once, or for a deletion, nobody can tell
+ * whose they were: it does not count only where it was the making of an application, in which these people have nothing.
+ */
+function anywhereOf(mark: RevisionToken, people: readonly string[]) {
+  return sql`(starts_with(s, 'm:') and substr(s, 3 + strpos(substr(s, 3), ':')) = any(${people}::text[]))
+    or (starts_with(s, 'a:') and not (
+      exists (select from application a where a.code = substr(s, 3) and a.created_at > ${atOf(mark)})
+      and (select count(*) from policy_change d where d.revision > ${mark.number} and s = any(d.scopes)) = 1))`;
+}
+
+/** When that revision was made: a little after its transaction began. */
+function atOf({ number }: RevisionToken) {
+  return sql`coalesce((select at from policy_change where revision = ${number}), '-infinity')`;
+}

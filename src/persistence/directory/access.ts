@@ -1,0 +1,108 @@
+import type { Level, RevisionToken } from '../../engine/types.ts';
+import type { Tx } from '../database.ts';
+import { Prepared, planByIndex } from '../driver/prepared.ts';
+import { type HeadTuple, readNewest } from '../facts/rows.ts';
+import { NEWEST_REVISION } from '../facts/sql.ts';
+
+/** Overrides of an application that are read; the rest is counted. */
+const SHOWN_OVERRIDES = 200;
+
+export interface AccessOverrideRow {
+  resourceType: string;
+  resourceId: string;
+  permission: string;
+  /** 0 denies. */
+  level: Level;
+}
+
+/** What somebody is and holds in one application. */
+export interface AccessRow {
+  code: string;
+  name: string;
+  admin: boolean;
+  roles: { id: number; code: string }[];
+  /** Those that may be held: for administrators all, else those of the roles. By code. */
+  permissions: { id: number; code: string; tiered: boolean; global: boolean }[];
+  rolePermissions: { roleId: number; permissionId: number; level: Level }[];
+  /** By resource, at most `SHOWN_OVERRIDES` of them. */
+  overrides: AccessOverrideRow[];
+  overrideCount: number;
+  lastLoginAt: Date | null;
+}
+
+export interface AccessRead {
+  /** Null for an address that was never mentioned. */
+  id: number | null;
+  /** Of an address that was never mentioned: active, and no SuperAdmin. */
+  active: boolean;
+  superadmin: boolean;
+  /** The newest revision of the snapshot. */
+  head: RevisionToken;
+}
+
+/** $1 the e-mail. */
+const PERSON = new Prepared<Omit<AccessRead, 'head'> & { head: HeadTuple }>(
+  'access_person',
+  `
+    select (select id from person where email = $1) as id,
+      coalesce((select provider_active and not blocked from person where email = $1), true) as active,
+      exists (select from superadmin where person_id = (select id from person where email = $1)) as superadmin,
+      ${NEWEST_REVISION}`,
+);
+
+/**
+ * $1 the person, $2 the applications among which, null for all, $3 whether every permission may be held. Applications are found from
+ * the person, by the beginnings of the primary keys.
+ */
+const APPLICATIONS = new Prepared<AccessRow>(
+  'access_applications',
+  `
+    with held as materialized (
+      select application_id, role_id from user_role where person_id = $1::bigint),
+    found as materialized (
+      select application_id as id from held
+      union select application_id from app_admin where person_id = $1::bigint
+      union select application_id from app_preference where person_id = $1::bigint and last_login_at is not null
+      union select a.id from application a where exists (
+        select from resource_override where person_id = $1::bigint and application_id = a.id))
+    select a.code, a.name, m.admin,
+      coalesce((select json_agg(json_build_object('id', r.id, 'code', r.code) order by r.code)
+        from held h join role r on r.id = h.role_id where h.application_id = a.id), '[]') as roles,
+      coalesce((select json_agg(json_build_object('id', p.id, 'code', p.code, 'tiered', p.tiered, 'global', p.global) order by p.code)
+        from permission p where p.application_id = a.id and ($3::boolean or m.admin or exists (
+          select from held h join role_permission g on g.role_id = h.role_id and g.application_id = a.id
+            where h.application_id = a.id and g.permission_id = p.id))), '[]') as permissions,
+      coalesce((select json_agg(json_build_object('roleId', g.role_id, 'permissionId', g.permission_id, 'level', g.level))
+        from held h join role_permission g on g.role_id = h.role_id and g.application_id = a.id
+        where h.application_id = a.id), '[]') as "rolePermissions",
+      coalesce((select json_agg(json_build_object('resourceType', o.resource_type, 'resourceId', o.resource_id,
+            'permission', o.code, 'level', o.level) order by o.resource_type, o.resource_id, o.code)
+        from (select o.resource_type, o.resource_id, p.code, o.level
+          from (select * from resource_override where person_id = $1::bigint and application_id = a.id
+            order by resource_type, resource_id, permission_id limit ${SHOWN_OVERRIDES}) o
+          join permission p on p.id = o.permission_id) o), '[]') as overrides,
+      (select count(*) from resource_override where person_id = $1::bigint and application_id = a.id) as "overrideCount",
+      (select last_login_at from app_preference where person_id = $1::bigint and application_id = a.id) as "lastLoginAt"
+    from found join application a on a.id = found.id
+    cross join lateral (select exists (
+      select from app_admin where person_id = $1::bigint and application_id = a.id) as admin) m
+    where $2::bigint[] is null or a.id = any($2::bigint[])
+    order by a.code`,
+);
+
+/** What somebody is everywhere. */
+export async function readAccessPerson(tx: Tx, email: string): Promise<AccessRead> {
+  const { head, ...person } = await PERSON.row(tx, email);
+  return { ...person, head: readNewest(head) };
+}
+
+/** What somebody has, by the application's code: where they have a role, an override, a seat or a login. */
+export async function readAccess(
+  tx: Tx,
+  person: number,
+  apps: readonly number[] | null,
+  everything: boolean,
+): Promise<AccessRow[]> {
+  await planByIndex(tx);
+  return await APPLICATIONS.rows(tx, person, apps, everything);
+}
