@@ -1,31 +1,26 @@
-/** The gateway's listeners: Express with its middlewares in their order, on node:http with every limit set. */
+/** The gateway: an Express application, its middleware in their order, on each of its listeners. */
 
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import express from 'express';
 import type { Clock } from '../base/clock.ts';
-import { UsherError } from '../base/errors.ts';
-import { networkOf } from '../base/ip-address.ts';
-import { onDemand } from '../base/lazy.ts';
 import type { Logger } from '../base/telemetry.ts';
 import type { Config } from '../config/config.ts';
-import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
-import { type ConnectionLimits, Connections } from './http/connections.ts';
-import { Exchange } from './http/exchange.ts';
-import { Responder } from './http/respond.ts';
-import { UnprovenBodies, type UnprovenBody, type UnprovenLimits } from './http/unproven.ts';
-import { splitTarget } from './http/url-tree.ts';
-import { CorsOrigins, type Site } from './middleware/cors.ts';
+import type { mountRpcs } from './connect/router.ts';
+import type { ConnectionLimits } from './http/connections.ts';
+import { type Listener, listen } from './http/listener.ts';
+import { CorsOrigins, type Site, secureAnswers } from './middleware/cors.ts';
+import { answerError, refusePath } from './middleware/errors.ts';
+import { openExchange } from './middleware/exchange.ts';
 import { createObserver, type Observer } from './middleware/observe.ts';
 import { createRateLimit, type RateLimit } from './middleware/rate-limit.ts';
+import { UnprovenBodies, type UnprovenLimits } from './middleware/unproven.ts';
+import { refuseMalformed } from './middleware/well-formed.ts';
+import { parseQuery } from './route/inputs.ts';
 import { HTTP_LIMITS } from './route/limits.ts';
 import type { Route } from './route/route.ts';
-import { mount, nothingHere } from './router.ts';
+import { mountRoutes } from './router.ts';
 import { opsRoutes } from './routes/operations.ts';
 import type { Services } from './services.ts';
-
-// Imported as an ES module it would be read with all of its exports, WebSocket among them, and that loads the whole of fetch.
-const http = process.getBuiltinModule('node:http');
 
 export interface GatewayOptions {
   readonly config: Pick<Config, 'production' | 'http' | 'ops' | 'cors' | 'publicUrl'>;
@@ -34,10 +29,10 @@ export interface GatewayOptions {
   readonly log: Logger;
   /** Opens the operators' listener alone: a process without the role `gateway` is watched there. */
   readonly opsOnly?: boolean;
-  /** For tests: other routes than the service's, and answers checked against their schemas. */
+  /** For tests: routes in place of the service's, and answers checked against their schemas. */
   readonly routes?: readonly Route[];
   readonly checkAnswers?: boolean;
-  /** For tests: shorter times than HTTP_LIMITS has. */
+  /** For tests: shorter times than in HTTP_LIMITS. */
   readonly limits?: Partial<ConnectionLimits>;
   readonly unproven?: UnprovenLimits;
 }
@@ -45,46 +40,57 @@ export interface GatewayOptions {
 export interface Gateway {
   /** Listens; rejects when a port is taken. A port is null where there is no such listener. */
   start(): Promise<{ port: number | null; opsPort: number | null }>;
-  /** Bytes held of unfinished bodies whose callers have shown no credentials. */
+  /** Bytes held for unfinished bodies of callers without credentials. */
   readonly unprovenBytes: number;
-  /** Accepts nothing more, lets what is in flight finish for a bounded time, then cuts it. */
+  /** Accepts nothing new, lets requests in flight finish within a bounded time, then cuts them. */
   close(): Promise<void>;
+}
+
+/** The routes and middleware of one listener. */
+interface Surface {
+  readonly routes: readonly Route[];
+  readonly rateLimit: RateLimit | null;
+  /** Null where there are no RPCs. */
+  readonly mountRpcs: typeof mountRpcs | null;
 }
 
 /** The REST, Connect and gRPC-Web door, and the operators' one where it is configured. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { config, services, clock } = options;
+  const { config, services, clock, log } = options;
   const observer = createObserver(services.registry, clock);
-  const rateLimit = createRateLimit(config.http.rateLimit);
-  const unprovenBodies = new UnprovenBodies(options.unproven);
+  const unproven = new UnprovenBodies(options.unproven);
+  const limits = { ...HTTP_LIMITS, ...options.limits };
   const listeners: Listener[] = [];
 
-  const openGateway = async (): Promise<number> => {
-    // Not with the operators' listener: features are more than a process without the gateway needs.
-    const routes = options.routes ?? (await import('./routes.ts')).gatewayRoutes(config);
-    const gateway = await listen(options, observer, config.http, (site) => {
-      return { routes, rateLimit, unprovenBodies, rpc: true, site };
+  const open = async (at: { host: string; port: number }, surface: Surface): Promise<number> => {
+    const listener = await listen({ host: at.host, port: at.port, clock, log, limits }, (port) => {
+      const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
+      const corsOrigins = new CorsOrigins(config.cors.origins, config.production);
+      return createApp(options, observer, unproven, surface, { origin: new URL(publicUrl).origin, corsOrigins });
     });
-    listeners.push(gateway);
-    return gateway.port;
+    listeners.push(listener);
+    return listener.port;
+  };
+
+  const openGateway = async (): Promise<number> => {
+    // Not for the operators' listener: a process without the gateway does not need the features.
+    const routes = options.routes ?? (await import('./routes.ts')).gatewayRoutes(config);
+    const rpcs = await import('./connect/router.ts');
+    return await open(config.http, {
+      routes,
+      rateLimit: createRateLimit(config.http.rateLimit),
+      mountRpcs: rpcs.mountRpcs,
+    });
   };
 
   return {
     async start() {
       const port = options.opsOnly === true ? null : await openGateway();
-      if (config.ops === null) return { port, opsPort: null };
-      const ops = await listen(options, observer, config.ops, (site) => ({
-        routes: opsRoutes,
-        rateLimit: null,
-        unprovenBodies,
-        rpc: false,
-        site,
-      }));
-      listeners.push(ops);
-      return { port, opsPort: ops.port };
+      const ops = { routes: opsRoutes, rateLimit: null, mountRpcs: null };
+      return { port, opsPort: config.ops === null ? null : await open(config.ops, ops) };
     },
     get unprovenBytes() {
-      return unprovenBodies.held;
+      return unproven.held;
     },
     close: async () => {
       await Promise.all(listeners.splice(0).map((listener) => listener.close()));
@@ -92,149 +98,31 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
 }
 
-interface Surface {
-  readonly routes: readonly Route[];
-  readonly rateLimit: RateLimit | null;
-  readonly unprovenBodies: UnprovenBodies;
-  readonly rpc: boolean;
-  readonly site: Site;
-}
-
-interface Listener {
-  readonly port: number;
-  close(): Promise<void>;
-}
-
-/** Listens first and builds after: the origin that browsers are held to can depend on the port. */
-async function listen(
+function createApp(
   options: GatewayOptions,
   observer: Observer,
-  at: { host: string; port: number },
-  surfaceOf: (site: Site) => Surface,
-): Promise<Listener> {
-  const { config, clock, log } = options;
-  const limits: ConnectionLimits = { ...HTTP_LIMITS, ...options.limits };
-  const server = createHttpServer(limits);
-  const connections = new Connections(server, { clock, log, limits });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(at.port, at.host, () => {
-      server.off('error', reject);
-      const { port } = server.address() as AddressInfo;
-      const publicUrl = config.publicUrl ?? `http://localhost:${port}`;
-      const corsOrigins = new CorsOrigins(config.cors.origins, config.production);
-      const site: Site = { origin: new URL(publicUrl).origin, corsOrigins };
-      connections.serve(createApp(options, observer, surfaceOf(site)));
-      server.on('error', (error) => log.error({ err: error }, 'gateway listener failed'));
-      resolve();
-    });
-  });
-  return { port: (server.address() as AddressInfo).port, close: () => connections.close() };
-}
+  unproven: UnprovenBodies,
+  surface: Surface,
+  site: Site,
+): RequestListener {
+  const { config, services, clock, log, checkAnswers = false } = options;
+  const { routes, rateLimit } = surface;
 
-function createHttpServer(limits: ConnectionLimits): Server {
-  const server = http.createServer({
-    requestTimeout: limits.requestTimeoutMs,
-    headersTimeout: limits.headersTimeoutMs,
-    connectionsCheckingInterval: limits.connectionsCheckingIntervalMs,
-    keepAliveTimeout: limits.keepAliveTimeoutMs,
-    maxHeaderSize: HTTP_LIMITS.maxHeaderBytes,
-    // A second Authorization is not passed over: it makes the first one wrong.
-    joinDuplicateHeaders: true,
-    // Checked in admission below, so that the refusal has our shape.
-    requireHostHeader: false,
-  });
-  server.maxRequestsPerSocket = HTTP_LIMITS.maxRequestsPerSocket;
-  server.maxHeadersCount = 0;
-  return server;
-}
-
-/** Where the middleware leaves the exchange of a request. */
-interface Carrier extends IncomingMessage {
-  exchange: Exchange;
-}
-
-function createApp(options: GatewayOptions, observer: Observer, surface: Surface): RequestListener {
-  const { config, services, clock, log } = options;
-  const { site, rateLimit, unprovenBodies } = surface;
-  const responder = new Responder(site);
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
-  app.disable('query parser');
-  // One proxy: the address that it saw. Trusting the whole list would let a caller choose his own.
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
+  app.set('query parser', (search: string | null) => parseQuery(search ?? ''));
+  // One proxy: the address that it saw. Trusting the whole list would let a caller choose their own.
   if (config.http.trustProxy) app.set('trust proxy', 1);
-  const address = (exchange: Exchange): string => networkOf((exchange.req as express.Request).ip ?? 'unknown');
 
-  const unproven = (exchange: Exchange): UnprovenBody => unprovenBodies.open(address(exchange));
-
-  const door = onDemand(async () => {
-    const { createConnectDoor } = await import('./connect/connect.ts');
-    return createConnectDoor({ services, site, responder, rateLimit, address, unproven });
-  });
-  const dispatch = mount({
-    routes: surface.routes,
-    services,
-    site,
-    responder,
-    rateLimit,
-    address,
-    unproven,
-    checkAnswers: options.checkAnswers ?? false,
-  });
-  // One middleware, not three: each costs the router as much as finding a route costs us.
-  app.use((req, res, next) => {
-    const exchange = new Exchange(req, res, clock, log);
-    (req as unknown as Carrier).exchange = exchange;
-    observer.follow(exchange);
-    const fault = faultOf(req);
-    if (fault !== null) {
-      const { status } = fault;
-      responder.error(exchange, new UsherError('BAD_REQUEST', fault.message), { browsers: false, status });
-    } else if (surface.rpc && mayBeRpc(exchange)) {
-      door()
-        .then((answers) => {
-          if (!answers(exchange)) dispatch(exchange);
-        })
-        .catch(next);
-    } else {
-      dispatch(exchange);
-    }
-  });
-  // Express reads the target before any middleware and gives up on some; its own answer would be a page.
-  const unanswered = (req: IncomingMessage, res: ServerResponse, error: unknown): void => {
-    let { exchange } = req as Partial<Carrier>;
-    if (exchange === undefined) {
-      exchange = new Exchange(req, res, clock, log);
-      observer.follow(exchange);
-    }
-    responder.error(exchange, error ?? nothingHere(), { browsers: true });
-  };
-  return (req, res) => {
-    app(req as express.Request, res as express.Response, (error?: unknown) => unanswered(req, res, error));
-  };
-}
-
-const RPC_PATH = `/${PermissionService.typeName}/`;
-
-/** Connect is loaded for the first call that may be its own: most services are asked over gRPC and REST alone. */
-function mayBeRpc({ req }: Exchange): boolean {
-  return splitTarget(req.url ?? '')?.path.startsWith(RPC_PATH) ?? false;
-}
-
-/** What is wrong with a request before anybody asks for its path. */
-function faultOf(req: IncomingMessage): { status: number; message: string } | null {
-  if (req.rawHeaders.length > 2 * HTTP_LIMITS.maxHeaders) {
-    return { status: 431, message: `The request has more than ${HTTP_LIMITS.maxHeaders} headers.` };
-  }
-  const { host, expect } = req.headers;
-  if (host === undefined && req.httpVersion === '1.1') {
-    return { status: 400, message: 'The request has no Host header.' };
-  }
-  // RFC 9112 3.2: a proxy may have gone by the one and we by the other. Several come joined, and no host name holds a comma.
-  if (host?.includes(',')) return { status: 400, message: 'The request has more than one Host header.' };
-  if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
-    return { status: 417, message: 'Nothing but 100-continue can be expected.' };
-  }
-  return null;
+  app.use(openExchange({ clock, log, follow: observer.follow })); // request id, log line, metrics
+  app.use(secureAnswers(site));
+  app.use(refuseMalformed); // headers, Host, Expect
+  mountRoutes(app, { routes, services, site, rateLimit, unproven, checkAnswers }); // REST
+  surface.mountRpcs?.(app, { services, site, rateLimit, unproven }); // Connect and gRPC-Web
+  app.use(refusePath(site)); // 404
+  app.use(answerError);
+  return app;
 }

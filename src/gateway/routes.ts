@@ -1,11 +1,15 @@
-/** The URL tree at a glance: a line for each resource, whose routes stand together in its file. */
+/** The URL tree at a glance: one line per resource; the routes of a resource share a file. */
 
 import type { Config } from '../config/config.ts';
+import { withDryRun } from './route/dry-run.ts';
 import type { Route } from './route/route.ts';
+import { accessRoutes } from './routes/access.ts';
 import { administratorRoutes } from './routes/administrators.ts';
+import { applicationQuestionRoutes } from './routes/application-questions.ts';
 import { applicationRoutes } from './routes/applications.ts';
 import { assignmentRoutes } from './routes/assignments.ts';
 import { auditRoutes } from './routes/audit.ts';
+import { authzenRoutes } from './routes/authzen.ts';
 import { brandRoutes } from './routes/brands.ts';
 import { checkRoutes } from './routes/checks.ts';
 import { devMailRoutes } from './routes/dev-mail.ts';
@@ -14,6 +18,7 @@ import { entityRoutes } from './routes/entities.ts';
 import { inboxRoutes } from './routes/inbox.ts';
 import { internalAuthRoutes } from './routes/internal-auth.ts';
 import { languageRoutes } from './routes/languages.ts';
+import { listRoutes } from './routes/lists.ts';
 import { manifestRoutes } from './routes/manifests.ts';
 import { myAppRoutes } from './routes/my-apps.ts';
 import { notificationPreferenceRoutes } from './routes/notification-preferences.ts';
@@ -34,18 +39,21 @@ import { unsubscribeRoutes } from './routes/unsubscribe.ts';
 import { userAppRoutes } from './routes/user-apps.ts';
 import { userRoutes } from './routes/users.ts';
 
-/** What the gateway serves. */
+/** Every route of the gateway. */
 export function gatewayRoutes(
   config: Pick<Config, 'production'> & Partial<Pick<Config, 'notifications'>>,
 ): readonly Route[] {
   const routes: readonly Route[] = [
     ...checkRoutes, //        /api/check…
+    ...authzenRoutes, //      /authzen/:appCode/access/v1/…, /.well-known/authzen-configuration/authzen/:appCode
     ...profileCheckRoutes, // /api/profile/me/check…
     ...profileRoutes, //      /api/profile/me, /api/profile/:email
     ...myAppRoutes, //        /api/profile/me/apps…
     ...userAppRoutes, //      /api/users/:email/apps/:appCode/preferences, …/events
     ...internalAuthRoutes, // /api/internal/auth/application-events, …/profile-sync
     ...applicationRoutes, //  /api/applications, /api/applications/:appCode, …/i18n/:locale
+    ...applicationQuestionRoutes, // /api/applications/:appCode/explain
+    ...listRoutes, //         /api/check/{subjects,resources}, /api/applications/:appCode/{subjects,resources}, /api/profile/me/check/resources
     ...entityRoutes, //       /api/applications/:appCode/entities…
     ...permissionRoutes, //   /api/applications/:appCode/permissions…
     ...pushRoutes, //         /api/profile/me/push…
@@ -55,6 +63,7 @@ export function gatewayRoutes(
     ...overrideRoutes, //     /api/users/:email/apps/:appCode/resources…
     ...administratorRoutes, // /api/users/admins…
     ...userRoutes, //         /api/users…, /api/profile/me/admin-status
+    ...accessRoutes, //       /api/profile/me/access, /api/users/:email/access
     ...auditRoutes, //        /api/admin/audit, /api/applications/:appCode/audit
     ...manifestRoutes, //     /api/manifests/apply, /api/applications/:appCode/manifest
     ...providerRoutes, //      /api/idp/health, discovery, login, callback, webhook, /api/internal/auth/registration-locale
@@ -70,5 +79,6 @@ export function gatewayRoutes(
     ...unsubscribeRoutes(config.notifications?.settingsUrl ?? null), // /api/notifications/unsubscribe
     ...operationRoutes(config.production), // /healthz, /readyz, /metrics
   ];
-  return [...routes, ...documentation(routes)]; // /api/openapi.json, /api/docs
+  const all = routes.map((route) => (route.dryRun ? withDryRun(route) : route));
+  return [...all, ...documentation(all)]; // /api/openapi.json, /api/docs
 }

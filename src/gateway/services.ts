@@ -1,4 +1,4 @@
-/** What handlers and guards may use: one line a feature, handed over by app.ts. A new feature adds its line here. */
+/** The services that handlers and guards use: one line per feature, passed in by app.ts. A new feature adds its line here. */
 
 import type { AuditLog } from '../administration/audit-log.ts';
 import type { Registry } from '../base/telemetry.ts';
@@ -15,6 +15,7 @@ import type { Permissions } from '../catalog/permissions.ts';
 import type { Roles } from '../catalog/roles.ts';
 import type { Mailbox } from '../delivery/mailbox.ts';
 import type { PushSubscriptions } from '../delivery/subscriptions.ts';
+import type { Access } from '../directory/access.ts';
 import type { AdminStatuses } from '../directory/admin-status.ts';
 import type { Administrators } from '../directory/administrators.ts';
 import type { AppPreferences } from '../directory/app-preferences.ts';
@@ -36,7 +37,7 @@ import type { NotificationTypes } from '../notifications/types.ts';
 import type { Unsubscriptions } from '../notifications/unsubscribe.ts';
 import type { AuthMails } from '../provider/mail/auth-mails.ts';
 import type { Provider } from '../provider/provider.ts';
-import type { Asked } from '../rpc/methods.ts';
+import type { PermissionEngine } from '../rpc/call.ts';
 
 /** A refused administrative write of an identified caller, for the audit (docs/reference/administration.md#audit). */
 export interface Refusal {
@@ -52,7 +53,7 @@ export interface Refusal {
 }
 
 export interface Services {
-  readonly engine: Asked &
+  readonly engine: PermissionEngine &
     Pick<Engine, 'peek' | 'peekMember' | 'peekPerson' | 'person' | 'member' | 'clear' | 'status'>;
   readonly authMails: Pick<AuthMails, 'signatureHeader' | 'examine' | 'verify' | 'deliver'>;
   readonly brands: Brands;
@@ -78,22 +79,25 @@ export interface Services {
   readonly appAdmins: AppAdmins;
   readonly superadmins: Superadmins;
   readonly users: Users;
+  readonly access: Access;
   readonly adminStatuses: AdminStatuses;
   readonly auditLog: AuditLog;
   readonly administrators: Pick<Administrators, 'isAppAdmin'>;
   readonly profiles: Profiles;
   readonly appPreferences: AppPreferences;
   readonly applicationEvents: ApplicationEvents;
-  /** Guards ask it whether an address is still the same account's. */
+  /** Guards ask whether an address still belongs to the same account. */
   readonly subjects: Pick<Subjects, 'admit' | 'noteOwner' | 'binding' | 'isSettled' | 'noteSettled' | 'refuseOther'>;
   readonly provider: Provider;
   readonly tokens: Tokens;
   readonly keys: ApiKeys;
   readonly unsubscriptions: Unsubscriptions;
-  /** Makes every instance drop what it holds, through the change log; answers the revision that says so. */
+  /** Empties the cache of every instance through the change log; returns the revision that does so. */
   readonly clearEverywhere: () => Promise<string>;
   /** Whether the database answers and is migrated; rejects with the reason. */
   readonly ping: () => Promise<void>;
   readonly recordRefusal: (refusal: Refusal) => Promise<void>;
   readonly registry: Registry;
+  /** Where users reach this service, without a trailing slash. */
+  readonly publicUrl: () => string;
 }

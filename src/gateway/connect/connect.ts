@@ -1,261 +1,175 @@
 /**
- * Connect and gRPC-Web for usher.permission.v1.PermissionService (docs/reference/service.md#rpc): for languages and networks without HTTP/2. Slower
- * than the gRPC port by five times. Only POST: as GET the e-mail address would stand in URLs and logs.
+ * Connect and gRPC-Web for usher.permission.v1.PermissionService (docs/reference/service.md#rpc), carried by connect-express: for
+ * languages and networks without HTTP/2. Slower than the gRPC port by five times.
+ *
+ * Key, size and strictness are checked before Connect sees a call: it offers no hook between the headers and its own
+ * reading of the body, which closes the connection of a message that is too large, repairs text that is not UTF-8, and does not
+ * name an unknown field. Connect writes errors found here in the protocol of the call.
  */
 
 import type { DescMessage } from '@bufbuild/protobuf';
 import {
   type ContextKey,
-  createConnectRouter,
+  type ContextValues,
   createContextKey,
   createContextValues,
   type HandlerContext,
   type ServiceImpl,
 } from '@connectrpc/connect';
-import type { UniversalHandler, UniversalServerResponse } from '@connectrpc/connect/protocol';
-import { toUsherError, UsherError, validationFailed } from '../../base/errors.ts';
+import { expressConnectMiddleware } from '@connectrpc/connect-express';
+import type { Request, RequestHandler } from 'express';
+import { toUsherError, type UsherError, validationFailed } from '../../base/errors.ts';
 import { PermissionService } from '../../gen/usher/permission/v1/permission_pb.ts';
-import type { KeyHolder } from '../../identity/api-keys.ts';
 import { type Answer, answersOf, UNARY } from '../../rpc/methods.ts';
 import { PROTO } from '../../rpc/naming.ts';
-import { CallerGone, type Exchange } from '../http/exchange.ts';
-import { type OpenUnproven, readBytes } from '../http/receive.ts';
-import { logTrouble, type Responder } from '../http/respond.ts';
-import { splitTarget } from '../http/url-tree.ts';
-import { refuseBrowser, type Site } from '../middleware/cors.ts';
-import { countRefused, type RateLimit } from '../middleware/rate-limit.ts';
+import { type Admission, admit, type Entrance } from '../middleware/admit.ts';
+import { readBytes } from '../middleware/body.ts';
+import { logTrouble } from '../middleware/errors.ts';
+import { CallerGone, type Exchange } from '../middleware/exchange.ts';
+import type { UnprovenBodies } from '../middleware/unproven.ts';
 import { checkMedia } from '../route/bodies.ts';
-import { bringsSecret, type GuardRequest, key } from '../route/guards.ts';
+import { type Guard, key } from '../route/guards.ts';
 import { DEADLINE_MS, RPC_MESSAGE_BYTES } from '../route/limits.ts';
 import type { Services } from '../services.ts';
 import { FRAME_BYTES, RPC_MEDIA, type RpcMedia, readMessage, rpcError, toConnectError } from './messages.ts';
 
-export interface ConnectDoorOptions {
-  readonly services: Services;
-  readonly site: Site;
-  readonly responder: Responder;
-  readonly rateLimit: RateLimit | null;
-  address(exchange: Exchange): string;
-  /** Counts the body of a caller without credentials. */
-  readonly unproven: OpenUnproven;
+export interface ConnectOptions extends Admission {
+  /** Counts the bodies of callers without credentials. */
+  readonly unproven: UnprovenBodies;
 }
 
-const ALLOW = 'POST, OPTIONS';
-const GUARD = key('check');
+const ENTRANCE: Entrance = { guard: key('check') as Guard<unknown>, refusal: null, counted: true };
 
-/** What was wrong with a call before Connect read it; its handler says it in the protocol of the call. */
-const FAULT: ContextKey<UsherError | null> = createContextKey<UsherError | null>(null, { description: 'fault' });
+declare global {
+  namespace Express {
+    interface Locals {
+      /** The error of an RPC, found before Connect read it. */
+      fault?: UsherError;
+    }
+  }
+}
+
 const EXCHANGE: ContextKey<Exchange | null> = createContextKey<Exchange | null>(null, { description: 'exchange' });
 
-/** Answers the exchanges whose path is a method of the service; false for any other. */
-export function createConnectDoor(options: ConnectDoorOptions): (exchange: Exchange) => boolean {
-  const { responder } = options;
-  const handlers = createHandlers(options.services);
+/** Answers the calls of the service's methods. */
+export function createConnect(options: ConnectOptions): RequestHandler {
+  const inputs = new Map(UNARY.map(({ name, input }) => [`/${PermissionService.typeName}/${name}`, input]));
+  const call = expressConnectMiddleware({
+    grpc: false,
+    readMaxBytes: RPC_MESSAGE_BYTES,
+    acceptCompression: [],
+    jsonOptions: { ignoreUnknownFields: false, alwaysEmitImplicit: true },
+    contextValues: (req) => createContextValues().set(EXCHANGE, req.res?.locals.exchange ?? null),
+    requestGate: ({ values }) => {
+      exchangeOf(values);
+    },
+    routes: (router) => router.service(PermissionService, implementation(options.services)),
+  });
 
-  return (exchange) => {
-    const path = splitTarget(exchange.req.url ?? '')?.path;
-    const handler = path === undefined ? undefined : handlers.get(path);
-    if (path === undefined || handler === undefined) return false;
-    exchange.pattern = path;
+  return async (req, res, next) => {
+    const { exchange } = res.locals;
     exchange.quiet = true;
-    if (exchange.req.method === 'OPTIONS') {
-      exchange.res.writeHead(204, [...responder.common(exchange), 'allow', ALLOW]).end();
-    } else if (exchange.req.method !== 'POST') {
-      const refusal = new UsherError('METHOD_NOT_ALLOWED', `This path takes ${ALLOW}.`);
-      responder.error(exchange, refusal, { browsers: false, allow: ALLOW });
-    } else {
-      serve(options, exchange, handler).catch((error: unknown) => {
-        responder.error(exchange, error, { browsers: false });
-      });
+    let message: Buffer = EMPTY;
+    try {
+      message = await receive(options, exchange, inputs.get(exchange.pattern) as DescMessage);
+    } catch (error) {
+      if (error instanceof CallerGone) return;
+      // The caller's protocol is unknown, so the answer is a plain HTTP error.
+      if (!Object.hasOwn(RPC_MEDIA, req.headers['content-type'] ?? '')) throw error;
+      res.locals.fault = toUsherError(error);
     }
-    return true;
+    // Connect parses the first as a URL, throws if it cannot, and compares the second. Nothing else reads them after this.
+    Object.assign(req.headers, { host: 'localhost', 'content-length': String(message.length) });
+    // Connect takes the body from here, where body-parser would leave it; bytes too.
+    req.body = oneChunk(message);
+    call(req, res, next);
   };
 }
 
-/** One call: who asks, what is asked, and Connect in between. */
-async function serve(options: ConnectDoorOptions, exchange: Exchange, handler: UniversalHandler): Promise<void> {
-  let fault = await admit(options, exchange);
-  let media: RpcMedia;
-  try {
-    media = checkMedia(exchange.header('content-type'), Object.keys(RPC_MEDIA)) as RpcMedia;
-  } catch (unsupported) {
-    // In no protocol of the caller's that is known, so in ours.
-    throw fault ?? unsupported;
-  }
-  fault ??= timeoutFault(exchange, media);
-  let body: Buffer = Buffer.alloc(0);
-  try {
-    if (fault === null) {
-      const unproven = exchange.caller === null ? options.unproven : null;
-      body = await receive(exchange, media, handler.method.input, unproven);
-    }
-  } catch (error) {
-    if (error instanceof CallerGone) return;
-    fault = toUsherError(error);
-  }
-  const response = await handler({
-    httpVersion: exchange.req.httpVersion,
-    method: 'POST',
-    // Connect wants a URL; the host that the caller named plays no part.
-    url: `http://localhost${handler.requestPath}`,
-    header: headersFor(exchange, media),
-    body: oneChunk(body),
-    signal: exchange.signal,
-    contextValues: createContextValues().set(FAULT, fault).set(EXCHANGE, exchange),
-  });
-  await write(options.responder, exchange, response);
-}
+const EMPTY = Buffer.alloc(0);
 
-/** 401, 429, 403: in the order of the other doors. */
-async function admit(options: ConnectDoorOptions, exchange: Exchange): Promise<UsherError | null> {
-  const { services, rateLimit, site } = options;
-  const { requestId, signal } = exchange;
-  const request = { header: (name: string) => exchange.header(name), params: {}, requestId, signal };
-  let holder: KeyHolder | null;
-  try {
-    if (bringsSecret(request)) await rateLimit?.refuseGuesser(options.address(exchange));
-    holder = await GUARD.identify(services, request);
-  } catch (error) {
-    return await countedFault(options, exchange, request, error);
-  }
-  try {
-    const actor = GUARD.actor(holder);
-    exchange.caller = actor;
-    await rateLimit?.take(actor ?? `ip:${options.address(exchange)}`);
-    refuseBrowser(site, exchange);
-    await GUARD.permit?.(services, request, holder);
-    return null;
-  } catch (error) {
-    return toUsherError(error);
-  }
-}
-
-/** Why a caller is refused; 429 instead where its address was refused too often. */
-async function countedFault(
-  options: ConnectDoorOptions,
-  exchange: Exchange,
-  request: Pick<GuardRequest, 'header'>,
-  error: unknown,
-): Promise<UsherError> {
-  try {
-    const { rateLimit } = options;
-    if (rateLimit !== null) await countRefused(rateLimit, options.address(exchange), request, error);
-    return toUsherError(error);
-  } catch (limited) {
-    return toUsherError(limited);
-  }
-}
-
-async function receive(
-  exchange: Exchange,
-  media: RpcMedia,
-  input: DescMessage,
-  unproven: OpenUnproven | null,
-): Promise<Buffer> {
+/** Admits the caller and reads the message: 401, 429, 403, then 415, then faults of the message. */
+async function receive(options: ConnectOptions, exchange: Exchange, input: DescMessage): Promise<Buffer> {
+  const { req } = exchange;
+  const media = mediaOf(req);
+  exchange.caller = await admit(options, exchange, ENTRANCE);
+  if (media instanceof Error) throw media;
+  capTimeout(req, media);
+  // Connect refuses every compression by name; a compressed message cannot be read here.
+  const encoding = req.get(RPC_MEDIA[media].framed ? 'grpc-encoding' : 'content-encoding');
+  if (encoding !== undefined && encoding !== 'identity') return EMPTY;
   const limit = RPC_MESSAGE_BYTES + (RPC_MEDIA[media].framed ? FRAME_BYTES : 0);
-  const body = await readBytes(exchange, limit, unproven);
-  // Connect refuses every compression by name; what is compressed cannot be read here.
-  const encoding = exchange.header(encodingOf(media));
-  return encoding === undefined || encoding === 'identity' ? readMessage(body, media, input) : body;
+  return readMessage(
+    await readBytes(exchange, limit, exchange.caller === null ? options.unproven : null),
+    media,
+    input,
+  );
 }
 
-/** What Connect reads of a request's headers: its encodings, and how long the caller waits. */
-function headersFor(exchange: Exchange, media: RpcMedia): Headers {
-  const headers = new Headers({ 'content-type': media });
-  for (const name of ['connect-protocol-version', encodingOf(media)]) {
-    const value = exchange.header(name);
-    if (value !== undefined) headers.set(name, value);
+/** The media type of a call, whose header then holds it without parameters; an error of 415 for any other. */
+function mediaOf(req: Request): RpcMedia | UsherError {
+  try {
+    const media = checkMedia(req.get('content-type'), Object.keys(RPC_MEDIA)) as RpcMedia;
+    req.headers['content-type'] = media;
+    return media;
+  } catch (unsupported) {
+    return toUsherError(unsupported);
   }
-  const { name, form } = timeoutOf(media);
-  const value = exchange.header(name);
-  // Connect would refuse a caller who is ready to wait longer than we let him; our own deadline holds for him too.
-  if (value !== undefined && form.test(value) && !exceeds(value, DEADLINE_MS.call)) headers.set(name, value);
-  return headers;
 }
 
-/** Where a message's compression is named in the protocol of that media type; the other's name says nothing there. */
-function encodingOf(media: RpcMedia): string {
-  return RPC_MEDIA[media].framed ? 'grpc-encoding' : 'content-encoding';
-}
+const UNIT_MS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 
-/** A timeout that is none: Connect would refuse it without a reason (docs/reference/http.md#limits). */
-function timeoutFault(exchange: Exchange, media: RpcMedia): UsherError | null {
-  const { name, form } = timeoutOf(media);
-  const value = exchange.header(name);
-  if (value === undefined || form.test(value)) return null;
-  return validationFailed([{ path: name, message: 'is no timeout' }]);
-}
-
-/** How a caller says in the protocol of that media type how long he waits. */
-function timeoutOf(media: RpcMedia): { name: string; form: RegExp } {
-  return RPC_MEDIA[media].framed
-    ? { name: 'grpc-timeout', form: /^\d{1,8}[HMSmun]$/ }
-    : { name: 'connect-timeout-ms', form: /^\d{1,10}$/ };
-}
-
-const UNIT_MS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6, '': 1 };
-
-/** Whether a well-formed timeout (`5000`, `5S`) is longer than `ms`. */
-function exceeds(timeout: string, ms: number): boolean {
-  const [, amount = '0', unit = ''] = /^(\d{1,10})([HMSmun]?)$/.exec(timeout) ?? [];
-  return Number(amount) * (UNIT_MS[unit] ?? 0) > ms;
+/**
+ * Caps the timeout that Connect reads: a caller that would wait longer than this service allows is held to the service's
+ * deadline. Throws VALIDATION_FAILED for a malformed timeout, which Connect would refuse without a reason.
+ */
+function capTimeout(req: Request, media: RpcMedia): void {
+  const [name, form] = RPC_MEDIA[media].framed
+    ? (['grpc-timeout', /^(\d{1,8})([HMSmun])$/] as const)
+    : (['connect-timeout-ms', /^(\d{1,10})$/] as const);
+  const value = req.get(name);
+  if (value === undefined) return;
+  const [, amount, unit = 'm'] = form.exec(value) ?? [];
+  if (amount === undefined) throw validationFailed([{ path: name, message: 'must be a timeout' }]);
+  if (Number(amount) * (UNIT_MS[unit] ?? 0) > DEADLINE_MS.call) delete req.headers[name];
 }
 
 async function* oneChunk(body: Buffer): AsyncIterable<Uint8Array> {
   if (body.length > 0) yield body;
 }
 
-/** Unary answers are small and whole: written with their length, in one piece. */
-async function write(responder: Responder, exchange: Exchange, response: UniversalServerResponse): Promise<void> {
-  const chunks: Uint8Array[] = [];
-  if (response.body) for await (const chunk of response.body) chunks.push(chunk);
-  if (exchange.gone) return;
-  const body = Buffer.concat(chunks);
-  const headers = responder.common(exchange);
-  headers.push('cache-control', 'no-store');
-  for (const [name, value] of response.header ?? []) if (name !== 'content-length') headers.push(name, value);
-  headers.push('content-length', String(body.length));
-  exchange.res.writeHead(response.status, headers);
-  exchange.res.end(body);
-}
-
-function createHandlers(services: Services): ReadonlyMap<string, UniversalHandler> {
+function implementation(services: Services): Partial<ServiceImpl<typeof PermissionService>> {
   const answers = answersOf(services.engine);
-  const router = createConnectRouter({
-    grpc: false,
-    readMaxBytes: RPC_MESSAGE_BYTES,
-    maxTimeoutMs: DEADLINE_MS.call,
-    acceptCompression: [],
-    jsonOptions: { ignoreUnknownFields: false, alwaysEmitImplicit: true },
-    requestGate: ({ values }) => {
-      const fault = values.get(FAULT);
-      if (fault !== null) throw told(values.get(EXCHANGE), fault);
-    },
-  });
-  const implementation = UNARY.map(({ localName }) => [localName, bridged(answers[localName as keyof typeof answers])]);
-  router.service(
-    PermissionService,
-    Object.fromEntries(implementation) as Partial<ServiceImpl<typeof PermissionService>>,
-  );
-  return new Map(router.handlers.map((handler) => [handler.requestPath, handler]));
+  const methods = UNARY.map(({ localName }) => [localName, bridged(answers[localName as keyof typeof answers])]);
+  return Object.fromEntries(methods) as Partial<ServiceImpl<typeof PermissionService>>;
 }
 
-/** An answer within the deadline, and every failure as an error of ours. */
+/** An answer within the deadline; every failure becomes a Connect error. */
 function bridged(answer: Answer): (request: never, context: HandlerContext) => Promise<Record<string, unknown>> {
   return async (request, { signal, values }) => {
-    const exchange = values.get(EXCHANGE);
+    // The caller is already admitted; checked again, so that the key check never depends on Connect's options.
+    const exchange = exchangeOf(values);
     try {
       const work = Promise.resolve(answer(request, { naming: PROTO, signal }));
-      return await (exchange === null ? work : exchange.within(DEADLINE_MS.call, work));
+      return await exchange.within(DEADLINE_MS.call, work);
     } catch (error) {
       // The caller's own deadline or departure: Connect knows its code.
       if (signal.aborted) throw rpcError(signal.reason);
-      throw told(exchange, toUsherError(error));
+      throw connectError(exchange, toUsherError(error));
     }
   };
 }
 
-function told(exchange: Exchange | null, error: UsherError): unknown {
-  if (exchange !== null) logTrouble(exchange, error, error.httpStatus);
+/** The exchange of an admitted call; throws the error of any other. */
+function exchangeOf(values: ContextValues): Exchange {
+  const exchange = values.get(EXCHANGE);
+  if (exchange === null) throw new Error('the RPC has no exchange');
+  const { fault } = exchange.res.locals;
+  if (fault !== undefined) throw connectError(exchange, fault);
+  return exchange;
+}
+
+function connectError(exchange: Exchange, error: UsherError): unknown {
+  logTrouble(exchange, error, error.httpStatus);
   return toConnectError(error);
 }

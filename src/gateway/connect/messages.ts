@@ -1,11 +1,11 @@
-/** RPC messages before Connect sees them, and errors as Connect writes them: one meaning with REST and gRPC (docs/reference/http.md#error-bodies). */
+/** Checks RPC messages before Connect reads them, and makes Connect errors that agree with REST and gRPC (docs/reference/http.md#error-bodies). */
 
 import { type DescMessage, fromJson, type JsonValue } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
-import { UsherError, validationFailed } from '../../base/errors.ts';
+import { type Issue, UsherError, validationFailed } from '../../base/errors.ts';
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../gen/google/rpc/error_details_pb.ts';
 import { clip, errorDetails } from '../../rpc/error-details.ts';
-import { decodeStrictly } from '../../rpc/strict.ts';
+import { decodeStrictly, unreadableItem } from '../../rpc/strict.ts';
 import { parseJson } from '../route/bodies.ts';
 import { KEY_CHALLENGE } from '../route/guards.ts';
 
@@ -23,7 +23,7 @@ export type RpcMedia = keyof typeof RPC_MEDIA;
 export const FRAME_BYTES = 5;
 
 /**
- * A received body as Connect may parse it, after our own reading of it: JSON in strict UTF-8, a member given twice counting as
+ * A received body, checked so that Connect may parse it: JSON in strict UTF-8, a member given twice counting as
  * its last; no unknown field in either encoding. Throws VALIDATION_FAILED. Connect would answer a malformed binary message with
  * INTERNAL and let unknown fields of it pass.
  */
@@ -31,7 +31,7 @@ export function readMessage(body: Buffer, media: RpcMedia, input: DescMessage): 
   const { json, framed } = RPC_MEDIA[media];
   if (!framed) return checked(body, json, input);
   if (body.length < FRAME_BYTES || body.readUInt8(0) !== 0 || body.readUInt32BE(1) !== body.length - FRAME_BYTES) {
-    throw validationFailed([{ path: '', message: 'must be one whole uncompressed frame' }]);
+    throw validationFailed([{ path: '', message: 'must be one complete uncompressed frame' }]);
   }
   const message = checked(body.subarray(FRAME_BYTES), json, input);
   const frame = Buffer.alloc(FRAME_BYTES);
@@ -41,32 +41,52 @@ export function readMessage(body: Buffer, media: RpcMedia, input: DescMessage): 
 
 function checked(bytes: Buffer, json: boolean, input: DescMessage): Buffer {
   if (json) {
-    const value = parseJson(bytes.length === 0 ? Buffer.from('{}') : bytes) as JsonValue;
-    refuseUnless(() => fromJson(input, value), input);
+    const value = parsed(bytes.length === 0 ? Buffer.from('{}') : bytes);
+    refuseUnless(
+      () => fromJson(input, value),
+      input,
+      () => unreadableItem(input, value),
+    );
     return Buffer.from(JSON.stringify(value));
   }
   decodeStrictly(input, bytes);
   return bytes;
 }
 
-function refuseUnless<T>(decode: () => T, input: DescMessage): T {
+/** One JSON value; what is wrong with it stands at a path as this protocol writes paths: `checks[3].resource_id`. */
+function parsed(bytes: Buffer): JsonValue {
+  try {
+    return parseJson(bytes) as JsonValue;
+  } catch (error) {
+    const issues = error instanceof UsherError ? (error.details?.issues as readonly Issue[] | undefined) : undefined;
+    if (issues === undefined) throw error;
+    throw validationFailed(issues.map(({ path, message }) => ({ path: protoPath(path), message })));
+  }
+}
+
+/** `checks.3.resourceId` as gRPC names it. The JSON names of fields are made of their names in the proto by this rule. */
+function protoPath(path: string): string {
+  return path.replace(/\.(\d+)(?=\.|$)/g, '[$1]').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function refuseUnless<T>(decode: () => T, input: DescMessage, where: () => string): T {
   try {
     return decode();
   } catch (error) {
     if (error instanceof UsherError) throw error;
-    // The parser's own words name the field; they hold nothing but what the caller sent.
+    // The parser's own message names the field and contains only input of the caller.
     const why = error instanceof Error ? error.message : 'malformed';
-    throw validationFailed([{ path: '', message: `is no ${input.name}: ${why}` }]);
+    throw validationFailed([{ path: where(), message: `is no ${input.name}: ${why}` }]);
   }
 }
 
-/** Our error as Connect writes it, with the details of the gRPC door. */
+/** A UsherError as a Connect error, with the details of gRPC. */
 export function toConnectError(error: UsherError): ConnectError {
   const { info, badRequest, retry } = errorDetails(error);
   const metadata = new Headers();
   if (error.code === 'UNAUTHENTICATED') metadata.set('www-authenticate', KEY_CHALLENGE);
   if (error.retryAfter !== undefined) metadata.set('retry-after', String(error.retryAfter));
-  // Connect's codes are those of gRPC, by number.
+  // Connect uses gRPC's numeric codes.
   return new ConnectError(clip(error.message), error.grpcStatus as number as Code, metadata, [
     { desc: ErrorInfoSchema, value: info },
     ...(badRequest === null ? [] : [{ desc: BadRequestSchema, value: badRequest }]),
@@ -74,7 +94,7 @@ export function toConnectError(error: UsherError): ConnectError {
   ]);
 }
 
-/** A cancelled or late call keeps Connect's own code; everything else is ours. */
+/** A canceled or late call keeps Connect's own code; every other error becomes a UsherError's. */
 export function rpcError(thrown: unknown): unknown {
   if (thrown instanceof UsherError) return toConnectError(thrown);
   if (thrown instanceof ConnectError) return thrown;

@@ -1,5 +1,5 @@
 /**
- * The connections of a listener, from the first byte to the last. Nobody holds one for longer than a named limit: neither a
+ * The connections of a listener, from the first byte to the last. No client holds one for longer than a named limit: neither a
  * client that stops in the middle of a request, nor one that does not read its answer, nor one whose body was refused.
  */
 
@@ -7,18 +7,21 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net';
 import type { Clock } from '../../base/clock.ts';
 import { type Logger, requestId } from '../../base/telemetry.ts';
+import { type ErrorBody, JSON_TYPE } from '../route/envelopes.ts';
 import { HTTP_LIMITS, isTooFine } from '../route/limits.ts';
-import { announcesBody } from './receive.ts';
-import { rawErrorResponse } from './respond.ts';
+import { SECURITY_HEADERS } from '../route/security-headers.ts';
 
-/** What may be shortened in tests. */
+// Not imported: see http/listener.ts.
+const { STATUS_CODES } = process.getBuiltinModule('node:http');
+
+/** The limits that tests shorten. */
 export type ConnectionLimits = { readonly [Limit in keyof typeof HTTP_LIMITS]: number };
 
 /** The newest request of a connection. */
 interface Latest {
   req: IncomingMessage;
   res: ServerResponse;
-  /** An answer before it was still being made: what is written to the socket now would stand in its place. */
+  /** An earlier answer was unfinished: bytes written to the socket now would be taken for it. */
   queued: boolean;
 }
 
@@ -37,7 +40,7 @@ export class Connections {
   readonly #server: Server;
   readonly #options: ConnectionsOptions;
   readonly #open = new Map<Socket, Latest | null>();
-  /** Connections that were told what is wrong and are about to end. */
+  /** Connections that got an error from the parser and are about to close. */
   readonly #refused = new WeakSet<Socket>();
 
   constructor(server: Server, options: ConnectionsOptions) {
@@ -48,17 +51,17 @@ export class Connections {
       socket.once('close', () => this.#open.delete(socket));
     });
     server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => this.#refuse(error, socket));
-    // Also what ends a connection that was kept alive: whoever listens to the event has to do it.
+    // Also closes connections that were kept alive: with a listener for the event, node:http does not.
     server.setTimeout(options.limits.stalledMs, (socket) => this.#onSilence(socket));
   }
 
-  /** Hands requests to the application, and sees to what becomes of their connections. */
+  /** Passes requests to the application and manages their connections. */
   serve(app: RequestListener): void {
     const { log, limits } = this.#options;
     const answer = cutFloods((req, res) => this.#follow(app, req, res), { log, pipelined: limits.pipelined });
     this.#server.on('request', answer);
     const onExpectation: RequestListener = (req, res) => {
-      // A caller that gets no 100 need not send the body, and then nobody can tell where its next request begins.
+      // A caller that gets no 100 need not send the body, and then the start of its next request is unknown.
       res.shouldKeepAlive = false;
       answer(req, res);
     };
@@ -67,8 +70,8 @@ export class Connections {
   }
 
   /**
-   * Accepts nothing more and ends every connection: the idle ones now, those whose request has not arrived after a moment, and
-   * those whose answer is being made or read when it is finished, at the latest after `drainMs`.
+   * Accepts nothing new and closes every connection: idle ones now, those whose request has not arrived after a moment, and
+   * those with an answer in progress when it has been read, at the latest after `drainMs`.
    */
   async close(): Promise<void> {
     const { clock, limits } = this.#options;
@@ -90,13 +93,13 @@ export class Connections {
     const { limits } = this.#options;
     this.#server.closeIdleConnections();
     for (const [socket, latest] of this.#open) {
-      // node:http does not count connections that never sent a byte among the idle.
+      // node:http does not count connections that never sent a byte as idle.
       const isUnused = socket.bytesRead === 0;
       const isArriving = latest === null || latest.res.writableFinished || !latest.req.complete;
       if (isUnused || elapsedMs >= limits.drainMs || (isArriving && elapsedMs >= limits.drainArrivalMs)) {
         socket.destroy();
       } else if (latest?.res.writableEnded) {
-        // Somebody reads slowly, or not at all: the first may finish.
+        // A slow reader may finish; one that reads nothing is cut.
         if (socket.timeout !== limits.drainArrivalMs) socket.setTimeout(limits.drainArrivalMs);
       }
     }
@@ -117,7 +120,7 @@ export class Connections {
   }
 
   /**
-   * An answer was given before the body was read to its end. What is left of it is passed over for a moment, so that its sender
+   * The answer was written before the body was read to its end. The rest is discarded for a moment, so that its sender
    * can read the answer and the next request begins where it should; then the connection is cut.
    */
   #linger(req: IncomingMessage): void {
@@ -136,7 +139,7 @@ export class Connections {
     req.once('close', cancel);
   }
 
-  /** Nothing was sent or read for long. Requests that do not arrive have times of their own (408). */
+  /** Nothing was sent or read for long. Requests that do not arrive have timeouts of their own (408). */
   #onSilence(socket: Socket): void {
     const latest = this.#open.get(socket);
     const isIdle = latest === undefined || latest === null || latest.res.writableFinished;
@@ -144,29 +147,29 @@ export class Connections {
     else socket.setTimeout(this.#options.limits.stalledMs);
   }
 
-  /** Answers what the parser refused, in our shape, and ends the connection: where the next request begins is unknown. */
+  /** Answers a request that the parser refused, and closes the connection: the start of the next request is unknown. */
   #refuse(error: NodeJS.ErrnoException, socket: Socket): void {
-    // What a refused client goes on sending is refused again with each piece.
+    // Each further chunk of a refused client is refused again.
     if (this.#refused.has(socket)) return;
     this.#refused.add(socket);
     const { clock, log, limits } = this.#options;
     const id = requestId(undefined);
     const { status, message } = PARSER_FAULTS[error.code ?? ''] ?? {
       status: 400,
-      message: 'This is not well-formed HTTP.',
+      message: 'The request is not well-formed HTTP.',
     };
     log.info({ requestId: id, status, code: error.code }, 'request refused by the parser');
     if (!socket.writable || error.code === 'ECONNRESET' || this.#isAnswering(socket)) {
       socket.destroy();
       return;
     }
-    // `end` alone closes our side; a client that keeps its own open would hold the connection for ever.
+    // `end` closes only this side; a client that keeps its own open would hold the connection forever.
     socket.end(rawErrorResponse(status, message, id));
     const cancel = clock.after(limits.refusedMs, () => socket.destroy());
     socket.once('close', cancel);
   }
 
-  /** Whether an answer to an earlier request has begun or is to come: another one in its place would be taken for it. */
+  /** Whether an answer to an earlier request has begun or is pending: the client would take any other answer for it. */
   #isAnswering(socket: Socket): boolean {
     const latest = this.#open.get(socket);
     if (latest === undefined || latest === null || latest.res.writableEnded) return false;
@@ -175,8 +178,8 @@ export class Connections {
 }
 
 /**
- * node:http hands over all requests that stand in one piece of a connection, a thousand of them and more, before it looks at any
- * other connection. A connection that sends so many at once is cut.
+ * node:http handles all requests in one chunk of a connection, possibly thousands, before it reads any
+ * other connection. A connection that sends more than `pipelined` at once is cut.
  */
 function cutFloods(app: RequestListener, { log, pipelined }: { log: Logger; pipelined: number }): RequestListener {
   let socket: Socket | null = null;
@@ -195,7 +198,28 @@ function cutFloods(app: RequestListener, { log, pipelined }: { log: Logger; pipe
       return;
     }
     if (req.socket.destroyed) return;
-    log.info({ requests: inARow }, 'a connection with too many requests at once was cut');
+    log.info({ requests: inARow }, 'connection cut: too many pipelined requests');
     req.socket.destroy();
   };
+}
+
+/** The error body for a request that node:http's parser refused, written directly to the socket. */
+function rawErrorResponse(status: number, message: string, requestId: string): string {
+  const body = JSON.stringify({ success: false, code: 'BAD_REQUEST', message, requestId } satisfies ErrorBody);
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Bad Request'}`,
+    `content-type: ${JSON_TYPE}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${requestId}`,
+    ...Object.entries(SECURITY_HEADERS).map(([name, value]) => `${name}: ${value}`),
+    'connection: close',
+    '',
+    body,
+  ].join('\r\n');
+}
+
+/** Whether the request announces a body. */
+export function announcesBody(req: IncomingMessage): boolean {
+  const length = req.headers['content-length'];
+  return (length !== undefined && Number(length) !== 0) || req.headers['transfer-encoding'] !== undefined;
 }

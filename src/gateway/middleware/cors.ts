@@ -1,36 +1,37 @@
-/** What a browser may do here: CORS for listed origins, nothing on key surfaces, and the headers that hold it back. */
+/** Rules for browsers: CORS for listed origins, nothing on key surfaces, and security headers. */
 
+import type { Request, RequestHandler, Response } from 'express';
 import { UsherError } from '../../base/errors.ts';
 import type { Logger } from '../../base/telemetry.ts';
-import type { Exchange } from '../http/exchange.ts';
 import { REQUEST_HEADERS } from '../route/route.ts';
+import { SECURITY_HEADERS } from '../route/security-headers.ts';
 
-/** Who we are to a browser. */
+/** This service's identity for browsers. */
 export interface Site {
   /** The origin of publicUrl, such as `https://usher.example.com`. */
   readonly origin: string;
-  /** Origins that may read user and admin surfaces. */
+  /** Origins whose pages may read user and admin surfaces. */
   readonly corsOrigins: CorsOrigins;
 }
 
 const LOOPBACK_NAMES: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
-/** Refused origins that are remembered as logged: anybody can make up any number of them. */
+/** Refused origins remembered as logged: bounded, because callers can invent any number. */
 const MAX_LOGGED = 100;
 const MAX_SHOWN = 200;
 
-/** Which origins may read answers, and which were refused so far. */
+/** The origins that may read answers, and those refused and logged so far. */
 export class CorsOrigins {
   readonly #listed: ReadonlySet<string>;
   readonly #loopback: boolean;
   readonly #logged = new Set<string>();
 
-  /** Outside production, where none is listed, every loopback origin counts: front ends are served there by their own tools. */
+  /** Outside production, with none listed, every loopback origin is allowed: front ends run there under their own dev servers. */
   constructor(listed: readonly string[], production: boolean) {
     this.#listed = new Set(listed);
     this.#loopback = !production && listed.length === 0;
   }
 
-  /** Whether answers can depend on the origin. */
+  /** Whether any origin is allowed, so that answers depend on the origin. */
   get any(): boolean {
     return this.#loopback || this.#listed.size > 0;
   }
@@ -39,14 +40,14 @@ export class CorsOrigins {
     return this.#listed.has(origin) || (this.#loopback && isLoopbackOrigin(origin));
   }
 
-  /** Says once for each refused origin what would let it in. */
+  /** Logs, once per refused origin, how to allow it. */
   noteRefused(origin: string, log: Logger): void {
     const shown = origin.slice(0, MAX_SHOWN);
     if (this.#logged.size >= MAX_LOGGED || this.#logged.has(shown)) return;
     this.#logged.add(shown);
     log.warn(
       { origin: shown, key: 'cors.origins', variable: 'CORS_ORIGINS' },
-      'a page of an origin that is not listed was refused; add the origin to cors.origins if it is yours',
+      'request from an unlisted origin refused; add the origin to cors.origins if it is yours',
     );
   }
 }
@@ -57,59 +58,57 @@ function isLoopbackOrigin(origin: string): boolean {
   return (url.protocol === 'http:' || url.protocol === 'https:') && LOOPBACK_NAMES.has(url.hostname);
 }
 
-export type HeaderList = string[];
-
 const EXPOSED = 'etag, usher-revision, x-request-id, retry-after';
 const ALLOWED_HEADERS = ['authorization', 'content-type', 'x-request-id', ...Object.keys(REQUEST_HEADERS)].join(', ');
 
-/** On every answer. `content-security-policy` is for what is no page; a page brings its own. */
-export function securityHeaders(site: Site): { headers: readonly string[]; policy: string } {
-  const headers = [
-    'x-content-type-options',
-    'nosniff',
-    'x-frame-options',
-    'DENY',
-    'referrer-policy',
-    'no-referrer',
-    'cross-origin-resource-policy',
-    'same-origin',
-  ];
-  if (site.origin.startsWith('https:')) headers.push('strict-transport-security', 'max-age=31536000');
-  return { headers, policy: "default-src 'none'; frame-ancestors 'none'" };
+/** Sets the headers of every answer; pages and routes replace single ones. */
+export function secureAnswers(site: Site): RequestHandler {
+  const headers: [string, string][] = Object.entries(SECURITY_HEADERS);
+  if (site.origin.startsWith('https:')) headers.push(['strict-transport-security', 'max-age=31536000']);
+  return (_req, res, next) => {
+    for (const [name, value] of headers) res.setHeader(name, value);
+    next();
+  };
 }
 
 /**
- * Key surfaces are for backends: a page that talks to them would hold a key, or would be somebody else's page talking to a
- * development server that needs none. Throws BROWSER_NOT_ALLOWED for any `Origin` but our own (docs/reference/callers.md#internal-keys).
+ * Key surfaces are for backends: a page that calls them would hold a key, or would be a foreign page calling a
+ * development server that needs none. Throws BROWSER_NOT_ALLOWED for any `Origin` but publicUrl's (docs/reference/callers.md#internal-keys).
  */
-export function refuseBrowser(site: Site, exchange: Exchange): void {
-  const origin = exchange.header('origin');
+export function refuseBrowser(site: Site, req: Request): void {
+  const origin = req.get('origin');
   if (origin === undefined || origin === site.origin) return;
-  throw new UsherError('BROWSER_NOT_ALLOWED', 'This surface is for backends; pages of other origins may not call it.');
+  throw new UsherError(
+    'BROWSER_NOT_ALLOWED',
+    'This surface is for backends; pages of other origins are not allowed to call it.',
+  );
 }
 
-/** What an answer on a user or admin surface tells a browser of a listed origin. No cookies, no wildcard. */
-export function corsHeaders(site: Site, exchange: Exchange): HeaderList {
-  const origin = exchange.header('origin');
-  // Caches must keep the answers to different origins apart, also those to none.
-  const headers: HeaderList = site.corsOrigins.any ? ['vary', 'Origin'] : [];
-  if (origin !== undefined && site.corsOrigins.has(origin)) {
-    headers.push('access-control-allow-origin', origin, 'access-control-expose-headers', EXPOSED);
-  } else if (origin !== undefined && origin !== site.origin) {
-    site.corsOrigins.noteRefused(origin, exchange.log);
+/** Allows a browser of a listed origin to read the answer, on user and admin surfaces. No cookies, no wildcard. */
+export function allowOrigin(site: Site, req: Request, res: Response): boolean {
+  const origin = req.get('origin');
+  // Caches must keep answers to different origins apart, and those to requests without one.
+  if (site.corsOrigins.any) res.vary('Origin');
+  if (origin === undefined) return false;
+  if (site.corsOrigins.has(origin)) {
+    res.set({ 'access-control-allow-origin': origin, 'access-control-expose-headers': EXPOSED });
+    return true;
   }
-  return headers;
+  if (origin !== site.origin) site.corsOrigins.noteRefused(origin, res.locals.exchange.log);
+  return false;
 }
 
-/** The answer to OPTIONS: what the place takes, and for a listed origin the preflight's permissions. */
-export function optionsHeaders(site: Site, exchange: Exchange, allow: string, browsers: boolean): HeaderList {
-  const headers: HeaderList = ['allow', allow];
-  if (!browsers) return headers;
-  const cors = corsHeaders(site, exchange);
-  headers.push(...cors);
-  if (cors.length > 2 && exchange.header('access-control-request-method') !== undefined) {
-    headers.push('access-control-allow-methods', allow, 'access-control-allow-headers', ALLOWED_HEADERS);
-    headers.push('access-control-max-age', '600');
-  }
-  return headers;
+/** Answers OPTIONS: the methods of the path, and for a listed origin the preflight's permissions. */
+export function answerOptions(site: Site, allow: string, browsers: boolean): RequestHandler {
+  return (req, res) => {
+    res.setHeader('allow', allow);
+    if (browsers && allowOrigin(site, req, res) && req.get('access-control-request-method') !== undefined) {
+      res.set({
+        'access-control-allow-methods': allow,
+        'access-control-allow-headers': ALLOWED_HEADERS,
+        'access-control-max-age': '600',
+      });
+    }
+    res.status(204).end();
+  };
 }

@@ -1,24 +1,23 @@
-/** Requests a minute and caller, kept in memory (docs/reference/http.md#limits: `http.rateLimit`, none by default). */
+/** Requests per minute and caller, counted in memory (docs/reference/http.md#limits: `http.rateLimit`, none by default). */
 
 import { UsherError } from '../../base/errors.ts';
-import { onDemand } from '../../base/lazy.ts';
-import { bringsSecret, type GuardRequest } from '../route/guards.ts';
+import { lazy } from '../../base/lazy.ts';
 
 export interface RateLimit {
   /** Counts one request of `caller` (`user:<email>`, `key:<name>`, `ip:<address>`); throws RATE_LIMITED. */
   take(caller: string): Promise<void>;
-  /** Counts a wrong internal key or webhook secret of an address; throws RATE_LIMITED past the limit. */
+  /** Counts a wrong internal key or webhook secret from an address; throws RATE_LIMITED past the limit. */
   guessed(address: string): Promise<void>;
   /**
-   * Throws RATE_LIMITED while an address has guessed more often than the limit: what it brings then is not even looked at, or a
-   * guess that hits would be told from the others.
+   * Throws RATE_LIMITED while an address has guessed more often than the limit. Its secret is then not even examined, or a
+   * correct guess would be recognizable.
    */
   refuseGuesser(address: string): Promise<void>;
 }
 
 export function createRateLimit(requestsPerMinute: number | null): RateLimit | null {
   if (requestsPerMinute === null) return null;
-  const open = onDemand(async () => {
+  const open = lazy(async () => {
     const { RateLimiterMemory, RateLimiterRes } = await import('rate-limiter-flexible');
     return { limiter: new RateLimiterMemory({ points: requestsPerMinute, duration: 60 }), RateLimiterRes };
   });
@@ -47,15 +46,15 @@ export function createRateLimit(requestsPerMinute: number | null): RateLimit | n
 }
 
 /**
- * Counts a refused caller against its address. Wrong secrets are counted by themselves: nobody who only forgot theirs, and no page
- * that anybody may read, shuts out the backends of the same address.
+ * Counts a refused caller against its address. Wrong secrets have a count of their own: callers that sent none, and pages
+ * open to anybody, must not lock out the backends of the same address.
  */
 export async function countRefused(
   rateLimit: RateLimit,
   address: string,
-  request: Pick<GuardRequest, 'header'>,
+  bringsSecret: boolean,
   error: unknown,
 ): Promise<void> {
-  const isGuess = error instanceof UsherError && error.code === 'UNAUTHENTICATED' && bringsSecret(request);
+  const isGuess = bringsSecret && error instanceof UsherError && error.code === 'UNAUTHENTICATED';
   await (isGuess ? rateLimit.guessed(address) : rateLimit.take(`ip:${address}`));
 }

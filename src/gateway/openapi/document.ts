@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document, made from the values that serve (docs/reference/service.md#documents): what is not mounted is not in it. */
+/** The OpenAPI 3.1 document, made from the mounted routes (docs/reference/service.md#documents). */
 
 import { stringify } from 'yaml';
 import { z } from 'zod';
@@ -30,6 +30,11 @@ const SECURITY_SCHEMES = {
     description:
       'The key of a backend. Keys have scopes. Without configured keys (development on loopback) checks are open.',
   },
+  bearerKey: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The key of a backend as a bearer, as AuthZEN clients send it.',
+  },
   webhookSecret: {
     type: 'apiKey',
     in: 'header',
@@ -51,7 +56,7 @@ const ERROR_SCHEMA: JsonSchema = {
         code: { type: 'string', enum: Object.keys(ERROR_TABLE.reasons) },
         issues: {
           type: 'array',
-          description: 'With VALIDATION_FAILED: what does not fit, the first 100 of it.',
+          description: 'With VALIDATION_FAILED: the first 100 issues.',
           maxItems: MAX_ISSUES,
           items: {
             type: 'object',
@@ -59,33 +64,33 @@ const ERROR_SCHEMA: JsonSchema = {
             required: ['path', 'message'],
           },
         },
-        more: { type: 'integer', description: 'How many issues are not listed, where there are more than 100.' },
+        more: { type: 'integer', description: 'The number of issues beyond the first 100.' },
       },
       additionalProperties: true,
     },
-    requestId: { type: 'string', description: 'Also the header `x-request-id`; the log knows it.' },
+    requestId: { type: 'string', description: 'Also in the header `x-request-id` and in the log.' },
   },
   required: ['success', 'code', 'message', 'requestId'],
 };
 
-/** One advice at every door: the proto file, the clients and docs/reliability.md give the same. */
+/** The same advice everywhere: also in the proto file, the clients and docs/reliability.md. */
 const ADVICE =
   'An error is not an answer: treat the person as denied for this request, and retry the call while it is UNAVAILABLE, with back-off, within your own deadline.';
 const UNAVAILABLE =
   'The service cannot answer now; retry after `retry-after`, with back-off. A check without an answer is a denial. After `OUTCOME_UNKNOWN` read whether the write was made, or repeat the same request.';
 
 const STATUS_WORDS: Readonly<Record<number, string>> = {
-  400: 'The request does not fit.',
+  400: 'The request is invalid.',
   401: 'Credentials are missing or wrong.',
-  403: 'Not for this caller.',
-  404: 'There is no such thing.',
-  409: 'It collides with what is there.',
-  412: 'The state is another by now.',
+  403: 'The caller is not allowed to do this.',
+  404: 'The record does not exist.',
+  409: 'The request conflicts with the current state.',
+  412: 'The state has changed since it was read.',
   413: 'The body is too large.',
-  415: 'The body is of another type, compressed, or in another charset.',
-  422: 'It cannot be done for this input.',
+  415: 'The body has an unsupported media type, encoding or charset.',
+  422: 'The request is valid but cannot be carried out.',
   429: 'Too many requests.',
-  500: 'A fault of the service.',
+  500: 'An internal error of the service.',
   502: 'Another service failed.',
   503: UNAVAILABLE,
 };
@@ -108,7 +113,7 @@ export function openApiDocument(routes: readonly Route[], version: string): Open
     info: {
       title: 'Usher',
       version,
-      description: `Permissions, profiles and notifications for every application of an organisation.\n\n${ADVICE}`,
+      description: `Permissions, profiles and notifications for every application of an organization.\n\n${ADVICE}`,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
@@ -210,18 +215,43 @@ function successesOf(route: Route, components: Components): Record<string, JsonS
   const headers = {
     'x-request-id': { schema: { type: 'string' } },
     ...(route.headers.includes('usher-min-revision')
-      ? { 'usher-revision': { description: 'The revision that the answer is true of.', schema: { type: 'string' } } }
+      ? { 'usher-revision': { description: 'The revision that the answer reflects.', schema: { type: 'string' } } }
+      : {}),
+    ...(route.headers.includes('if-none-match')
+      ? { etag: { description: 'The tag of this state.', schema: { type: 'string' } } }
       : {}),
   };
-  return Object.fromEntries(
+  const own = Object.fromEntries(
     route.statuses.map((status) => [
       String(status),
       { description: route.summary, headers, ...(Object.keys(content).length > 0 ? { content } : {}) },
     ]),
   );
+  if (route.headers.includes('if-none-match')) {
+    own[304] = { description: 'The state still has an `ETag` of `If-None-Match`.', headers };
+  }
+  return route.rehearsal === null ? own : withRehearsal(own, successesOf(route.rehearsal, components));
 }
 
-/** What the machinery itself can answer for a route, beside its guard and its handler. */
+/** 200 of a write with dry runs: its own answer, if that is 200 too, or that of a dry run. */
+function withRehearsal(
+  own: Record<string, JsonSchema>,
+  rehearsed: Record<string, JsonSchema>,
+): Record<string, JsonSchema> {
+  const [of, dry] = [own[200], rehearsed[200]].map(
+    (one) => (one as { content?: Content } | undefined)?.content?.['application/json'],
+  );
+  if (dry === undefined) throw new Error('a dry run must have a JSON schema');
+  const description = 'With `dryRun=true`: the answer of the write, and who would gain and lose.';
+  if (of === undefined) return { ...own, 200: { ...rehearsed[200], description } };
+  const { example, schema } = of;
+  const either = { schema: { anyOf: [schema, dry.schema] }, ...(example === undefined ? {} : { example }) };
+  return { ...own, 200: { ...own[200], content: { 'application/json': either } } };
+}
+
+type Content = Readonly<Record<string, { schema: JsonSchema; example?: unknown }>>;
+
+/** The errors of the gateway itself for a route, beside those of its guard and its handler. */
 function machineryErrors(route: Route): (Reason | ErrorCode)[] {
   const body: (Reason | ErrorCode)[] = route.method === 'get' ? [] : ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'];
   return ['VALIDATION_FAILED', ...body, 'RATE_LIMITED', 'INTERNAL', 'UNAVAILABLE'];
@@ -267,7 +297,7 @@ class Components {
     const id = ['Error', String(status), ...names.map((name) => name.replaceAll('_', ''))].join('_');
     this.responses[id] ??= {
       description:
-        (STATUS_WORDS[status] ?? 'It failed.') +
+        (STATUS_WORDS[status] ?? 'The request failed.') +
         (names.length === 0 ? '' : ` \`details.code\`: ${names.map((name) => `\`${name}\``).join(', ')}.`),
       headers: {
         'x-request-id': { schema: { type: 'string' } },

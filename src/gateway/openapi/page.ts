@@ -1,4 +1,4 @@
-/** The OpenAPI document as one page for people: made here, with no script, no font and no request to anywhere. */
+/** The OpenAPI document as one page for people, without scripts, fonts or external requests. */
 
 import { escapeHtml } from '../../delivery/layout.ts';
 import { Html, html, raw } from '../pages/html.ts';
@@ -36,7 +36,7 @@ th{font-size:.8rem;color:var(--soft);font-weight:600}
 `;
 
 export const docsPage = {
-  /** Nothing but the page's own style sheet may load. */
+  /** Only the page's own style sheet may load. */
   headers: { 'content-security-policy': pagePolicy({ style: STYLE }) },
   render,
 } as const;

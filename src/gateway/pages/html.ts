@@ -1,4 +1,4 @@
-/** HTML as values: what goes into a template is escaped, unless it is HTML already. */
+/** HTML as values: values in a template are escaped unless they are already HTML. */
 
 import { escapeHtml } from '../../delivery/layout.ts';
 
@@ -10,7 +10,7 @@ export class Html {
   }
 }
 
-/** Marks a text of this program as HTML. Never for input. */
+/** Marks a constant text as HTML. Never use it for input. */
 export function raw(text: string): Html {
   return new Html(text);
 }

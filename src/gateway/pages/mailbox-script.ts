@@ -1,6 +1,6 @@
-/** The one script of the mailbox's list, let in by its hash: it asks for the list again and puts in what is new. */
+/** The only script of the mailbox's list, allowed by its hash: it reloads the list and inserts new mails. */
 
-/** What runs in a browser is text here: the types of this project are not those of a browser. */
+/** Browser code is kept as text: this project is compiled without the types of a browser. */
 export const MAILBOX_SCRIPT = `
 'use strict';
 const EVERY_MS = 3000;

@@ -1,4 +1,4 @@
-/** The development mailbox as pages: a list that refreshes by itself, and a mail in a frame where nothing of it can act. */
+/** The development mailbox as pages: a list that refreshes itself, and a mail in a sandboxed frame. */
 
 import type { KeptMail } from '../../delivery/mailbox.ts';
 import type { Problem } from '../route/envelopes.ts';
@@ -43,7 +43,7 @@ pre{white-space:pre-wrap;overflow-wrap:anywhere;border:1px solid var(--line);bor
 @media(max-width:34rem){label{flex-basis:100%}li a{grid-template-columns:1fr}.who,time{grid-row:auto}dl{grid-template-columns:1fr;gap:0}dd{margin-bottom:.5rem}}
 `;
 
-/** Keeps windows that a mail opens from reaching back to the mailbox, whatever its links say (`rel` and all). */
+/** Keeps windows that a mail opens from reaching back to the mailbox, regardless of `rel` in its links. */
 const APART = { 'cross-origin-opener-policy': 'same-origin' };
 
 export const LIST_HEADERS = {
@@ -56,12 +56,12 @@ export const MAIL_HEADERS = {
   'content-security-policy': pagePolicy({ style: null, images: 'http: https: data:' }),
 };
 
-/** Mails that fit the search, newest first. */
+/** Mails that match the search, newest first. */
 export interface MailList {
   readonly mails: readonly KeptMail[];
-  /** How many there are without the search. */
+  /** The number of mails without the search. */
   readonly total: number;
-  /** What is looked for; null: everything. */
+  /** The search text; null for all mails. */
   readonly query: string | null;
   /** Milliseconds of the epoch. */
   readonly now: number;
@@ -104,9 +104,9 @@ export function mailPage(mail: KeptMail, now: number): string {
   );
 }
 
-/** An error for a person, such as the address of a mail that has been thrown away. */
+/** An error page, for example for a deleted mail. */
 export function mailboxProblem({ error }: Problem): { page: string; policy: string } {
-  const body = html`<h1>${error.httpStatus === 404 ? 'This mail is not here any more' : 'The mailbox cannot be shown'}</h1><p>${error.message}</p><p><a href="/dev/mail">All mail</a></p>`;
+  const body = html`<h1>${error.httpStatus === 404 ? 'This mail is no longer here' : 'The mailbox cannot be shown'}</h1><p>${error.message}</p><p><a href="/dev/mail">All mail</a></p>`;
   return { page: page('Development mailbox', body), policy: pagePolicy({ style: STYLE }) };
 }
 
@@ -117,11 +117,11 @@ function page(title: string, body: Html): string {
 `.text;
 }
 
-/** The mail, with its links opening new tabs. The target of a base is no address, so `base-uri` has nothing against it. */
+/** The mail, with its links opening new tabs. A `base` element without `href` is not subject to `base-uri`. */
 function inNewTabs(mail: string): string {
   const head = '<head>';
   const at = mail.indexOf(head);
-  // Every mail of ours has a head. Without one it goes first: a document type behind it would count for nothing.
+  // Every mail of this service has a head. Without one the element goes first: a doctype after it would be ignored.
   const behind = at < 0 ? 0 : at + head.length;
   return `${mail.slice(0, behind)}<base target="_blank">${mail.slice(behind)}`;
 }
@@ -151,7 +151,7 @@ const UNITS = [
   { unit: 'minute', ms: 60_000 },
 ] as const;
 
-/** As one says it: "just now", "5 minutes ago", "yesterday". */
+/** Relative time in words: "just now", "5 minutes ago", "yesterday". */
 export function relative(at: number, now: number): string {
   const passed = now - at;
   const found = UNITS.find(({ ms }) => passed >= ms);

@@ -1,8 +1,8 @@
-/** Content security policies of pages: nothing loads, runs or is sent but what a page names here. */
+/** Content security policies of pages: only the sources that a page names here may load, run or receive forms. */
 
 import { createHash } from 'node:crypto';
 
-/** What a page needs beside itself. */
+/** The sources that a page needs. */
 export interface PageNeeds {
   /** The one style sheet in the page; `null` lets in inline styles, for a page that shows a mail. */
   readonly style: string | null;
@@ -14,12 +14,12 @@ export interface PageNeeds {
   readonly forms?: boolean;
 }
 
-/** The policy that lets exactly these through. Styles and scripts are known by their hash. */
+/** The policy that allows exactly these. Styles and scripts are allowed by their hash. */
 export function pagePolicy({ style, script, images, forms = false }: PageNeeds): string {
   return [
     "default-src 'none'",
     `style-src ${style === null ? "'unsafe-inline'" : hashOf(style)}`,
-    // A script may ask this service for the page anew.
+    // A script may reload the page from this service.
     ...(script === undefined ? [] : [`script-src ${hashOf(script)}`, "connect-src 'self'"]),
     ...(images === undefined || !SOURCES.test(images) ? [] : [`img-src ${images}`]),
     `form-action ${forms ? "'self'" : "'none'"}`,
@@ -28,7 +28,7 @@ export function pagePolicy({ style, script, images, forms = false }: PageNeeds):
   ].join('; ');
 }
 
-/** A host may hold ";" and ",", which end a directive and a policy: such a source is left out, and its pictures are blocked. */
+/** A host may contain ";" and ",", which end a directive and a policy: such a source is left out, and its pictures are blocked. */
 const SOURCES = /^[^;,]+$/;
 
 function hashOf(text: string): string {

@@ -1,19 +1,19 @@
 /** The page behind the link of a mail, in the look of the mail's brand and the language of its reader. */
 
-import { BACKGROUND, CARD, colour, INK, inkOn, PRIMARY, readableOn } from '../../delivery/colours.ts';
+import { BACKGROUND, CARD, color, INK, inkOn, PRIMARY, readableOn } from '../../delivery/colors.ts';
 import type { Subscription } from '../../notifications/unsubscribe.ts';
 import type { Page } from '../route/envelopes.ts';
 import { type Html, html, raw } from './html.ts';
 import { pagePolicy } from './policies.ts';
 import { type State, wordsFor } from './unsubscribe-words.ts';
 
-export interface UnsubscribeView {
+interface UnsubscribeView {
   readonly state: State;
-  /** Null where the link does not say whose it is. */
+  /** Null if the link does not name a subscription. */
   readonly subscription: Subscription | null;
   /** The `Accept-Language` of the request. */
   readonly languages: string | undefined;
-  /** Where the reader changes everything else; null: nowhere. */
+  /** The page for all other settings; null for none. */
   readonly settingsUrl: string | null;
   /** Null: no button. */
   readonly form: Form | null;
@@ -21,7 +21,7 @@ export interface UnsubscribeView {
 
 export interface Form {
   readonly does: 'unsubscribe' | 'resubscribe';
-  /** Relative to the page, so that it works under whatever path a proxy serves it; null: the page's own address. */
+  /** Relative to the page, so that it works under any path of a proxy; null: the page's own URL. */
   readonly action: string | null;
 }
 
@@ -66,10 +66,10 @@ function footerOf(text: string | null): Html {
   return html`<footer>${lines.map((line) => html`<div dir="auto">${line.trim()}</div>`)}</footer>`;
 }
 
-/** The brand's colours, each replaced where it could not be read: text 4.5 to 1, the edges of buttons and large names 3 to 1. */
+/** The brand's colors, each replaced if its contrast is too low: text 4.5 to 1, the edges of buttons and large names 3 to 1. */
 function styleOf({ primaryColor, backgroundColor }: Omit<Brand, 'name'>): string {
-  const primary = colour(primaryColor, PRIMARY);
-  const ground = colour(backgroundColor, BACKGROUND);
+  const primary = color(primaryColor, PRIMARY);
+  const ground = color(backgroundColor, BACKGROUND);
   const soft = readableOn(ground, inkOn(ground) === '#ffffff' ? '#c3c7cf' : '#60646c', 4.5);
   return `
 :root{color-scheme:light dark;--ground:${ground};--card:${CARD};--ink:${INK};--soft:${soft};--name:${readableOn(ground, primary, 4.5)};--link:${readableOn(CARD, primary, 4.5)};--edge:${readableOn(CARD, primary, 3)}}

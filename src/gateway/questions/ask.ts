@@ -1,26 +1,28 @@
-/** The RPCs as the REST surfaces call them: internal and user-scoped differ only in who names the person. */
+/** Calls of the RPCs from REST: internal and user-scoped routes differ only in where the person comes from. */
 
 import { isAllowed, unknownRevision } from '../../engine/question.ts';
-import type { Decision, EffectiveItem } from '../../engine/types.ts';
-import { type Asked, type BulkCheckFields, type CheckAnswer, type CheckFields, RPCS } from '../../rpc/methods.ts';
+import type { Decision, EffectiveItem, Level } from '../../engine/types.ts';
+import type { CheckFields, PermissionEngine } from '../../rpc/call.ts';
+import type { ExplainAnswer } from '../../rpc/explain.ts';
+import { type BulkCheckFields, type CheckAnswer, RPCS } from '../../rpc/methods.ts';
 import { REST } from '../../rpc/naming.ts';
 import { type Answer, answer } from '../route/route.ts';
 
-/** A request of an RPC but for what stands in a header. */
+/** An RPC request without the fields that REST takes from headers. */
 type Body<Q> = Omit<Q, 'minRevision'>;
 
 /**
- * What a question needs of its request beside the body: how fresh the answer must be, and until when the caller waits.
- * A handler's input as it is; an object with a getter made for each check costs half of the whole in garbage collection.
+ * The part of a request beside its body: how fresh the answer must be, and until when the caller waits.
+ * The handler's input is passed as is: a new object with a getter for each check doubled the garbage collection.
  */
 export interface Asking {
   header(name: 'usher-min-revision'): string | undefined;
   readonly signal: AbortSignal;
 }
 
-/** One decision. Answered in the same turn when the engine holds all it needs. */
+/** One decision. Synchronous when the facts are cached. */
 export function askCheck(
-  engine: Asked,
+  engine: PermissionEngine,
   body: Body<CheckFields>,
   asking: Asking,
 ): Answer<{ allowed: boolean }> | Promise<Answer<{ allowed: boolean }>> {
@@ -28,9 +30,9 @@ export function askCheck(
   return answered instanceof Promise ? answered.then(allowedOf) : allowedOf(answered);
 }
 
-/** A decision for each distinct code, of one revision, on an object without a prototype: codes may be `constructor`. */
+/** A decision for each distinct code, at one revision, on an object without a prototype: a code may be `constructor`. */
 export async function askBulk(
-  engine: Asked,
+  engine: PermissionEngine,
   body: Body<BulkCheckFields>,
   asking: Asking,
 ): Promise<Answer<Record<string, boolean>>> {
@@ -42,9 +44,9 @@ export async function askBulk(
   return answer(allowed, { revision: answered.revision });
 }
 
-/** Everything that the application defines and what the person holds of it; nothing for an unknown application. */
+/** Every permission of the application with the level that the person holds; empty for an unknown application. */
 export async function askEffective<T>(
-  engine: Asked,
+  engine: PermissionEngine,
   body: Omit<CheckFields, 'permission' | 'accessLevel' | 'minRevision'>,
   view: (item: EffectiveItem) => T,
   asking: Asking,
@@ -53,17 +55,41 @@ export async function askEffective<T>(
   return answer(items.map(view), { revision });
 }
 
+/** A result for each check, in order, at one revision. */
+export async function askBatch<T>(
+  engine: PermissionEngine,
+  checks: readonly Body<CheckFields>[],
+  view: (decision: Decision, allowed: boolean) => T,
+  asking: Asking,
+): Promise<Answer<{ results: T[] }>> {
+  const fields = withRevision({ checks: checks.map((check) => ({ ...check, minRevision: '' })) }, asking);
+  const { decisions, levels, revision } = await RPCS.batchCheck.ask(engine, fields, callOf(asking));
+  const results = decisions.map((decision, index) => view(decision, isAllowed(decision, levels[index] as Level)));
+  return answer({ results }, { revision });
+}
+
+/** A decision and its explanation, read from the database. */
+export async function askExplain<T>(
+  engine: PermissionEngine,
+  body: Body<CheckFields>,
+  view: (explained: ExplainAnswer) => T,
+  asking: Asking,
+): Promise<Answer<T>> {
+  const explained = await RPCS.explain.ask(engine, { check: withRevision(body, asking) }, callOf(asking));
+  return answer(view(explained), { revision: explained.revision });
+}
+
 function allowedOf({ allowed, revision }: CheckAnswer): Answer<{ allowed: boolean }> {
   return answer({ allowed }, { revision });
 }
 
-/** Throws UNKNOWN_REVISION for an empty header: in a message '' is absent, a header that is sent asks for something. */
-function withRevision<Q>(body: Q, asking: Asking): Q & { minRevision: string } {
+/** Throws UNKNOWN_REVISION for an empty header: '' means absent in a message, but a header that is sent must name a revision. */
+export function withRevision<Q>(body: Q, asking: Asking): Q & { minRevision: string } {
   const minRevision = asking.header('usher-min-revision');
   if (minRevision === '') throw unknownRevision();
   return { ...body, minRevision: minRevision ?? '' };
 }
 
-function callOf({ signal }: Asking) {
+export function callOf({ signal }: Asking) {
   return { naming: REST, signal };
 }

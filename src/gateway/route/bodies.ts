@@ -1,4 +1,4 @@
-/** What a route takes as its body: media types, size, and how the received bytes become a value. */
+/** The body formats of routes: media types, size, and how received bytes become a value. */
 
 import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
@@ -16,13 +16,13 @@ export interface BodyFormat<T> {
   parse(bytes: Buffer | undefined, media: string): T;
   /** For the document. */
   describe(media: string): JsonSchema;
-  /** Whether a request without a body is one, where `schema` does not say. */
+  /** Whether the body may be absent, for formats without `schema`. */
   readonly optional?: true;
   /** Present for JSON: the tests check examples with it. */
   readonly schema?: z.ZodType<T>;
 }
 
-/** A JSON body of that schema. `z.strictObject` only: an unknown field is never passed over (docs/reference/http.md#bodies). */
+/** A JSON body of that schema. `z.strictObject` only: unknown fields are refused (docs/reference/http.md#bodies). */
 export function json<S extends z.ZodType>(schema: S, limit: BodyLimit = 'record'): BodyFormat<z.output<S>> {
   return {
     media: ['application/json'],
@@ -31,7 +31,9 @@ export function json<S extends z.ZodType>(schema: S, limit: BodyLimit = 'record'
       const parsed = schema.safeParse(bytes === undefined ? undefined : parseJson(bytes));
       if (parsed.success) return parsed.data;
       throw validationFailed(
-        bytes === undefined ? [{ path: '', message: 'a JSON body is needed' }] : zodIssues(parsed.error.issues, schema),
+        bytes === undefined
+          ? [{ path: '', message: 'a JSON body is required' }]
+          : zodIssues(parsed.error.issues, schema),
       );
     },
     describe: () => z.toJSONSchema(schema, { io: 'input' }) as JsonSchema,
@@ -39,23 +41,29 @@ export function json<S extends z.ZodType>(schema: S, limit: BodyLimit = 'record'
   };
 }
 
-/** A body handed on as text, with its media type: manifests. UTF-8 only, and never empty. */
+/** A body passed on as text, with its media type: manifests. UTF-8 only, and not empty. `json` names the schema of its JSON form. */
 export function rawText(
   media: readonly [string, ...string[]],
   limit: BodyLimit,
+  json?: () => readonly [name: string, schema: JsonSchema],
 ): BodyFormat<{ text: string; media: string }> {
   return {
     media,
     maxBytes: BODY_LIMIT[limit],
     parse: (bytes, type) => {
-      if (bytes === undefined) throw validationFailed([{ path: '', message: 'a body is needed' }]);
+      if (bytes === undefined) throw validationFailed([{ path: '', message: 'a body is required' }]);
       return { text: decodeUtf8(bytes), media: type };
     },
-    describe: (type) => ({ type: type === 'application/json' ? 'object' : 'string' }),
+    describe: (type) => {
+      if (type !== 'application/json') return { type: 'string' };
+      if (json === undefined) return { type: 'object' };
+      const [name, { $schema: _dialect, ...schema }] = json();
+      return { $ref: `#/$defs/${name}`, $defs: { [name]: schema } };
+    },
   };
 }
 
-/** A body handed on as the bytes received: what a signature is computed over. */
+/** A body passed on as received bytes: a signature is computed over them. */
 export function rawBytes(media: readonly [string, ...string[]], limit: BodyLimit): BodyFormat<Buffer> {
   return {
     media,
@@ -66,15 +74,15 @@ export function rawBytes(media: readonly [string, ...string[]], limit: BodyLimit
 }
 
 /**
- * What a route without a body takes: nothing, or `{}`, which many clients send with every POST. Anything else is an
+ * A route without a body accepts none, or `{}`, which many clients send with every POST. Anything else is an
  * unknown field and refused like one.
  */
 export const NO_BODY: BodyFormat<Record<string, never> | undefined> = json(z.strictObject({}).optional());
 
 /**
- * One JSON value out of bytes: UTF-8 without errors, at most 32 levels deep, no NUL and no lone surrogate in any string
+ * Parses one JSON value: valid UTF-8, at most 32 levels deep, no NUL and no lone surrogate in any string
  * (neither can be stored, and two of the latter would be stored as one). Throws 400 VALIDATION_FAILED.
- * A member given twice counts as its last; `__proto__` is a member like any other.
+ * Of a member given twice the last counts; `__proto__` is a member like any other.
  */
 export function parseJson(bytes: Buffer): unknown {
   const text = decodeUtf8(bytes);
@@ -83,10 +91,10 @@ export function parseJson(bytes: Buffer): unknown {
   try {
     value = JSON.parse(text);
   } catch {
-    // V8's message quotes the body; what the caller sent is not repeated into logs.
+    // V8's message quotes the body, which must not get into logs.
     throw validationFailed([{ path: '', message: 'the body is not well-formed JSON' }]);
   }
-  // Only an escape can bring such a character past JSON.parse and the UTF-8 check.
+  // Only an escape can get such a character past JSON.parse and the UTF-8 check.
   if (text.includes('\\u')) refuseUnstorable(value, '');
   return value;
 }
@@ -128,7 +136,7 @@ function refuseDeepNesting(text: string): void {
 function refuseUnstorable(value: unknown, path: string): void {
   if (typeof value === 'string') {
     if (value.includes('\0') || !value.isWellFormed()) {
-      throw validationFailed([{ path, message: 'holds a NUL character or half of a surrogate pair' }]);
+      throw validationFailed([{ path, message: 'contains a NUL character or half of a surrogate pair' }]);
     }
     return;
   }
@@ -141,7 +149,7 @@ function refuseUnstorable(value: unknown, path: string): void {
   }
 }
 
-/** Whether a Content-Type is one of `media`, with no charset but UTF-8. Answers the bare type; throws 415. */
+/** Returns the bare media type if a Content-Type is one of `media`, in UTF-8; throws 415 otherwise. */
 export function checkMedia(contentType: string | undefined, media: readonly string[]): string {
   const [type = '', ...parameters] = (contentType ?? '').split(';').map((part) => part.trim().toLowerCase());
   const charset = parameters.find((parameter) => parameter.startsWith('charset='));

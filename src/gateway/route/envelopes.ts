@@ -1,6 +1,6 @@
 /**
- * How an answer is written, as values: a route names its envelope, no handler ever asks which one it is (docs/reference/http.md#envelopes).
- * A new content type is a new value of one of these shapes, not a branch somewhere.
+ * How an answer is written, as values: a route names its envelope, and handlers do not depend on it (docs/reference/http.md#envelopes).
+ * A new content type is a new value of one of these shapes, not a new branch.
  */
 
 import type { UsherError } from '../../base/errors.ts';
@@ -17,7 +17,7 @@ export interface ErrorBody {
   requestId: string;
 }
 
-/** A page, and the content security policy that goes with it. */
+/** A page with its content security policy. */
 export interface Page {
   readonly page: string;
   readonly policy: string;
@@ -30,7 +30,7 @@ export interface Problem {
   readonly languages: string | undefined;
 }
 
-/** Lines written before the answer is known, where the client accepts that. */
+/** Progress lines written before the answer, for clients that accept them. */
 export interface ProgressLines {
   readonly media: string;
   line(done: number, total: number): string;
@@ -41,11 +41,11 @@ export interface ProgressLines {
 interface EnvelopeBase {
   /** For documentation and the tests' tables. */
   readonly name: string;
-  /** Media types it can answer with, the default first; more than one is negotiated by `Accept`. */
+  /** Its media types, the default first; `Accept` chooses among several. */
   readonly media: readonly [string, ...string[]];
-  /** Headers that go with it. */
+  /** Headers of every answer in this envelope. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The schema of the body, given the payload's. */
+  /** The schema of the body for the payload's schema. */
   describe(payload: JsonSchema, media: string): JsonSchema;
 }
 
@@ -54,17 +54,17 @@ export interface ValueEnvelope extends EnvelopeBase {
   readonly kind: 'value';
   encode(payload: unknown, media: string): string | Buffer;
   readonly progress?: ProgressLines;
-  /** An error as a page, for callers who prefer HTML to JSON. Without it every error is JSON. */
+  /** An error as a page, for callers that prefer HTML to JSON. Without it every error is JSON. */
   readonly problem?: (problem: Problem) => Page;
 }
 
 /**
- * A payload in pieces. `ended` is aborted when there will be no more, which may be while one of them waits to be read; `end` is
- * called when nobody is there to read them any more.
+ * A payload in chunks. `ended` is aborted when no further chunk will come, possibly while one still waits to be read; `end` is
+ * called when the reader is gone.
  */
-export type Pieces<T> = AsyncIterable<T> & { readonly ended?: AbortSignal; end?(): void };
+export type Chunks<T> = AsyncIterable<T> & { readonly ended?: AbortSignal; end?(): void };
 
-/** A payload that comes in pieces: the handler returns them. */
+/** A payload in chunks, which the handler returns as an iterable. */
 export interface StreamEnvelope extends EnvelopeBase {
   readonly kind: 'stream';
   encode(piece: unknown): string;
@@ -82,7 +82,7 @@ export type Envelope = ValueEnvelope | StreamEnvelope | EmptyEnvelope;
 export const JSON_TYPE = 'application/json; charset=utf-8';
 export const HTML_TYPE = 'text/html; charset=utf-8';
 
-/** One JSON body, made of the payload by `wrap`; `describe` gives its schema. */
+/** One JSON body, made from the payload by `wrap`; `describe` gives its schema. */
 export function valueEnvelope(
   name: string,
   wrap: (payload: unknown) => unknown,
@@ -91,7 +91,7 @@ export function valueEnvelope(
   return { kind: 'value', name, media: [JSON_TYPE], encode: (payload) => JSON.stringify(wrap(payload)), describe };
 }
 
-/** An object of which every member is always there. */
+/** An object whose members are all required. */
 export function objectSchema(properties: Record<string, JsonSchema>): JsonSchema {
   return { type: 'object', properties, required: Object.keys(properties) };
 }
@@ -126,7 +126,7 @@ export function text(media: string, headers: Readonly<Record<string, string>> = 
 }
 
 /**
- * A page for people, and its data in `successData` for programs; `Accept` decides, the first of `media` where it does not. The payload
+ * A page for people, and its data in `successData` for programs; `Accept` decides, the first of `media` is the default. The payload
  * is `{data, page}`.
  */
 export function pageAndData(
@@ -151,7 +151,7 @@ export function pageAndData(
 }
 
 /**
- * `successData`, and for who accepts `application/x-ndjson` lines of `{progress: {done, total}}` before it (docs/reference/command-line.md#manifests:
+ * `successData`; with `Accept: application/x-ndjson`, lines of `{progress: {done, total}}` before it (docs/reference/command-line.md#manifests:
  * manifests). The handler reports progress in either case. The last line is the answer, or the error body when the
  * operation failed after the first line had gone out with status 200.
  */
@@ -167,7 +167,7 @@ export const successDataWithProgress: ValueEnvelope = {
     media === JSON_TYPE
       ? successData.describe(payload, media)
       : {
-          description: 'One JSON value a line: progress, then the answer or an error body.',
+          description: 'One JSON value per line: progress, then the answer or an error body.',
           anyOf: [
             objectSchema({ progress: objectSchema({ done: { type: 'integer' }, total: { type: 'integer' } }) }),
             successData.describe(payload, media),
@@ -182,7 +182,7 @@ export const successDataWithProgress: ValueEnvelope = {
 };
 
 /**
- * The media type to answer with: the offered one that `accept` weighs highest, the earlier on a tie; the first where
+ * The media type of the answer: the offered one that `accept` weighs highest, the earlier on a tie; the first when
  * the header is absent or names none of them (a client that sends a wrong Accept still gets an answer it can read).
  */
 export function negotiate(accept: string | undefined, offered: readonly [string, ...string[]]): string {

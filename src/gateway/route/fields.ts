@@ -1,4 +1,4 @@
-/** Fields that many bodies and paths share, by the grammar that all doors use (docs/reference/names.md). */
+/** Fields that many bodies and paths share, by the grammar of all transports (docs/reference/names.md). */
 
 import { z } from 'zod';
 import {
@@ -17,7 +17,7 @@ import {
 
 const ID_RULE = 'must be the id of a record: a whole number from 1, without leading zeros';
 
-/** A number in a path: an id, at most 2^53. */
+/** An id in a path, at most 2^53. */
 export const idParam = z
   .string()
   .regex(/^[1-9][0-9]{0,15}$/, ID_RULE)
@@ -42,10 +42,10 @@ export interface NamedPermission {
 export const namedPermission = {
   permissionId: id.optional(),
   permission: permissionCode.optional().meta({ description: 'The code, in place of the id.' }),
-  code: z.string().optional().meta({ description: "As it was read: only the named permission's own." }),
+  code: z.string().optional().meta({ description: 'As read: must be the code of the named permission.' }),
 };
 
-/** What is said about permissions of an application, each once: a set that a body replaces whole. */
+/** A list of items about permissions, each permission once: a body replaces the whole set. */
 export function permissionSet<Item extends z.ZodType<NamedPermission>>(item: Item) {
   return z
     .array(item)
@@ -62,7 +62,7 @@ export function permissionSet<Item extends z.ZodType<NamedPermission>>(item: Ite
           context.addIssue({
             code: 'custom',
             path,
-            message: 'names a permission that is named before; name each once',
+            message: 'repeats a permission of an earlier item; send each once',
           });
         } else seen.add(reference);
       });
@@ -72,16 +72,16 @@ export function permissionSet<Item extends z.ZodType<NamedPermission>>(item: Ite
 /** The permission that an item of such a set names: its id, or its code. */
 export function permissionOf(item: NamedPermission): number | string {
   const reference = item.permissionId ?? item.permission;
-  if (reference === undefined) throw new Error('the schema asks for one of both');
+  if (reference === undefined) throw new Error('the schema requires permissionId or permission');
   return reference;
 }
 
-/** The application that a path names. What cannot be a code names none: 404, as for an unknown one. */
+/** The application that a path names. A malformed code is 404, as an unknown one is. */
 export const AppParams = z.strictObject({ appCode: z.string().meta({ description: "The application's code." }) });
 
 export const applicationCode = z.string().refine(isApplicationCode, `must be ${RULES.applicationCode}`);
 
-/** Normalised: what comes out is the address that everything else knows. */
+/** Normalized: the output is the address in the form that is stored. */
 export const email = z
   .string()
   .transform((text, context) => {
@@ -90,9 +90,9 @@ export const email = z
     context.addIssue({ code: 'custom', message: `must be ${RULES.email}` });
     return z.NEVER;
   })
-  .meta({ description: 'An e-mail address; upper and lower case are one.' });
+  .meta({ description: 'An e-mail address; case does not matter.' });
 
-/** The person that a path names; the address is normalised as everywhere. */
+/** The person that a path names; the address is normalized. */
 export const EmailParams = z.strictObject({ email });
 
 /** The person and the application that a path names. */
@@ -105,11 +105,11 @@ export function text(max: number) {
     .refine((value) => !isLongerThan(value, max), `must be at most ${max} characters`)
     .refine(
       (value) => !hasForbiddenCharacters(value.replace(/[\n\r\t]/g, ' ')),
-      'must not hold control characters or lone surrogates',
+      'must not contain control characters or lone surrogates',
     );
 }
 
-/** Text for people in one line, not empty: it can stand in a header of a mail. */
+/** One line of text for people, not empty: safe in a mail header. */
 export function line(max: number) {
   return text(max)
     .refine((value) => value.trim() !== '', 'must not be empty')
@@ -123,7 +123,7 @@ export function storableUrl(allowHttp: boolean) {
     .refine((value) => isStorableUrl(value, allowHttp), `must be ${allowHttp ? RULES.url : RULES.httpsUrl}`);
 }
 
-/** An object of whatever its sender puts into it. */
+/** An object with any members. */
 export const freeObject = z.record(z.string(), z.unknown());
 
 export const name = line(200);
@@ -131,19 +131,19 @@ export const description = text(2000).nullable();
 
 export const languageCode = z.string().refine(isLanguageCode, `must be ${RULES.language}`);
 export const timeZone = z.string().refine(isTimeZone, `must be ${RULES.timeZone}`);
-/** A read-only field of a record: it may come back in a PUT, and is ignored (docs/reference/http.md#bodies). */
+/** A read-only field of a record: a PUT may send it back, and it is ignored (docs/reference/http.md#bodies). */
 export const readOnly = z.unknown().optional();
 
 export const timestamp = z.iso.datetime();
 
-/** The identifier of a record of an application's entity, as its owner writes it. */
+/** The identifier of a record of an application's entity, kept as given. */
 export const resourceId = z.string().refine(isResourceId, `must be ${RULES.resourceId}`);
 
-/** `?q=`: text to look for, compared as text; null where nothing is asked for. */
+/** `?q=`: text to search for literally; null when absent or blank. */
 export const search = text(200)
   .optional()
   .transform((value) => (value === undefined || value === '' ? null : value))
-  .meta({ description: 'Text to look for; nothing in it is a pattern.' });
+  .meta({ description: 'Text to search for, taken literally.' });
 
 /** A boolean in a query. */
 export const flagParam = z.enum(['true', 'false']).transform((value) => value === 'true');

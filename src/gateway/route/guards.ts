@@ -1,12 +1,19 @@
 /**
  * Who may call a route, as values. A guard decides before the body is read; it documents itself in OpenAPI and can be
- * enumerated, so that the authorisation matrix is made from the routes. (docs/reference/administration.md#guards.)
+ * enumerated, so that the authorization matrix is made from the routes. (docs/reference/administration.md#guards.)
  *
- * Guards ask the cached engine. For reads that is the decision. For administrative writes it is the first gate only:
- * the write decides again on rows of its own transaction, so a revoked administrator's next write fails.
+ * Guards ask the cached engine. For reads that is the decision. For administrative writes it is only the first check:
+ * the write decides again on rows of its own transaction, so the next write of a revoked administrator fails.
  */
 
 import { managedResource, PANEL_APP, PANEL_ENTRY, PANEL_MANAGE } from '../../administration/panel.ts';
+import {
+  byAdministratorOf,
+  byManagerOfAll,
+  bySuperAdmin,
+  type Rule,
+  type Standing,
+} from '../../administration/rules.ts';
 import { type ErrorCode, type Reason, UsherError } from '../../base/errors.ts';
 import { isApplicationCode } from '../../base/grammar.ts';
 import { Level, type PersonFacts, type Question } from '../../engine/types.ts';
@@ -23,7 +30,7 @@ export interface GuardRequest {
   readonly signal: AbortSignal;
 }
 
-export type GuardKind =
+type GuardKind =
   | 'open'
   | 'key'
   | 'signature'
@@ -39,23 +46,23 @@ export interface Guard<C> {
   readonly kind: GuardKind;
   /** Unique and readable: `key(check)`, `applicationLevel(edit)`. */
   readonly name: string;
-  /** One sentence for the document. */
+  /** A sentence for the OpenAPI document. */
   readonly description: string;
-  /** The OpenAPI security scheme that it takes; null where it takes none. */
+  /** The OpenAPI security scheme that it requires; null for none. */
   readonly scheme: 'bearer' | 'internalKey' | 'webhookSecret' | null;
   /** Another scheme that it takes in place of that one. */
-  readonly alternative?: 'internalKey';
+  readonly alternative?: 'internalKey' | 'bearerKey';
   /** What it refuses with. */
   readonly errors: readonly (Reason | ErrorCode)[];
-  /** Key surfaces are not for browsers: an `Origin` other than publicUrl's is refused (docs/reference/callers.md#internal-keys). */
+  /** False for routes with keys, which refuse an `Origin` other than publicUrl's (docs/reference/callers.md#internal-keys). */
   readonly browsers: boolean;
-  /** The same for callers of one kind, where a guard lets several kinds in. */
+  /** The same by caller, for guards that admit several kinds. */
   refusesBrowsers?(caller: C): boolean;
-  /** Whom the call comes from; throws 401 (or 503). Synchronous where it can be: checks are hot. */
+  /** Identifies the caller; throws 401 (or 503). Synchronous when possible: checks are hot. */
   identify(services: Services, request: GuardRequest): C | Promise<C>;
   /**
-   * Whether that caller may; throws 403 (or 503). Left out where whoever is identified may; undefined where that is known in
-   * this turn: checks are hot.
+   * Throws 403 (or 503) if the caller may not call. Absent when every identified caller may; returns undefined when the answer is
+   * known synchronously: checks are hot.
    */
   permit?(services: Services, request: GuardRequest, caller: C): Promise<unknown> | undefined;
   /** For audit records and rate limits: `user:<email>`, `key:<name>`; null for nobody in particular. */
@@ -64,7 +71,7 @@ export interface Guard<C> {
 
 export const KEY_HEADER = 'x-internal-api-key';
 const WEBHOOK_HEADER = 'x-webhook-secret';
-/** What a 401 asks for on the surfaces of keys. */
+/** The challenge of a 401 on routes with keys. */
 export const KEY_CHALLENGE = `ApiKey realm="usher", header="${KEY_HEADER}"`;
 
 /** Anybody. */
@@ -81,14 +88,18 @@ export const open: Guard<null> = {
 
 const keyActor = (holder: KeyHolder | null): string | null => (holder === null ? null : `key:${holder.name}`);
 
-/** Whoever needs no key, in development, needs to be on this machine. */
+/** Without a key, in development, the caller must be on this machine. */
 function onlyLocally(_services: Services, request: GuardRequest, holder: KeyHolder | null): undefined {
   if (holder === null) refuseForeignHost(request.header('host'));
 }
 
-/** Whether a call brings a secret that somebody may be guessing. */
-export function bringsSecret(request: Pick<GuardRequest, 'header'>): boolean {
-  return request.header(KEY_HEADER) !== undefined || request.header(WEBHOOK_HEADER) !== undefined;
+/** Whether a call brings a secret that somebody may be guessing. A user's token is not one: it is signed. */
+export function bringsSecret(
+  guard: Pick<Guard<unknown>, 'alternative'>,
+  request: Pick<GuardRequest, 'header'>,
+): boolean {
+  if (request.header(KEY_HEADER) !== undefined || request.header(WEBHOOK_HEADER) !== undefined) return true;
+  return guard.alternative === 'bearerKey' && request.header('authorization') !== undefined;
 }
 
 /** Without configured keys (development on loopback) only some scopes are open. */
@@ -113,12 +124,12 @@ export function key(scope: KeyScope): Guard<KeyHolder | null> {
   };
 }
 
-/** Anybody; but whoever sends an internal API key is judged by it: a wrong one is 401 even where none is needed (docs/reference/callers.md#internal-keys). */
+/** Anybody; but an internal API key that is sent must be valid: a wrong one is 401 (docs/reference/callers.md#internal-keys). */
 export function keyIfSent(scope: KeyScope): Guard<KeyHolder | null> {
   return {
     ...open,
     name: `keyIfSent(${scope})`,
-    description: 'Needs no credentials; an internal API key that is sent must be a good one.',
+    description: 'Needs no credentials; an internal API key that is sent must be valid.',
     errors: ['UNAUTHENTICATED', 'KEY_SCOPE', 'BROWSER_NOT_ALLOWED'],
     browsers: false,
     permit: onlyLocally,
@@ -145,7 +156,7 @@ export const webhookSecret: Guard<'idp'> = {
   actor: (caller) => caller,
 };
 
-/** Anybody, where there is a login for development; elsewhere there is nothing at the path. */
+/** Anybody, where the development login is enabled; elsewhere the path is 404. */
 export const developmentLogin: Guard<null> = {
   ...open,
   name: 'developmentLogin',
@@ -164,7 +175,7 @@ function authenticate({ tokens }: Services, request: GuardRequest): Caller | Pro
 
 const userActor = (caller: Caller): string => `user:${caller.email}`;
 
-/** What all guards have in common that ask for a user's token. */
+/** The common part of guards that require a user's token. */
 const bearer = {
   scheme: 'bearer',
   browsers: true,
@@ -176,7 +187,7 @@ const bearer = {
 export const signedInEvenInactive: Guard<Caller> = {
   kind: 'signedIn',
   name: 'signedInEvenInactive',
-  description: "Needs a user's bearer token. An inactive user is answered too: everything is denied.",
+  description: "Needs a user's bearer token. An inactive user gets an answer too: everything is denied.",
   ...bearer,
   errors: ['UNAUTHENTICATED', 'EMAIL_NOT_VERIFIED', 'IDENTITY_CONFLICT'],
   permit: ({ subjects }, { requestId }, caller) => subjects.refuseOther(caller, requestId),
@@ -189,30 +200,30 @@ export const signedIn: Guard<Caller> = {
   description: "Needs an active user's bearer token.",
   ...bearer,
   errors: [...signedInEvenInactive.errors, 'USER_INACTIVE'],
-  permit: (services, request, caller) => asked(activePerson(services, request, caller)),
+  permit: (services, request, caller) => ifPending(activePerson(services, request, caller)),
 };
 
 /**
- * As `signedIn`, for routes whose own transaction settles the account (directory/presence.ts): it is not asked about twice. Where
- * accounts are bound it is: another one is refused before anything else of its request is looked at.
+ * As `signedIn`, for routes whose own transaction settles the account (directory/presence.ts), so that it is not checked twice. Where
+ * accounts are bound it is: a different account is refused before anything else of its request is examined.
  */
 export const profileOwner: Guard<Caller> = {
   ...signedIn,
   name: 'profileOwner',
   permit: (services, request, caller) => {
     const { subjects } = services;
-    if (subjects.binding) return asked(activePerson(services, request, caller));
+    if (subjects.binding) return ifPending(activePerson(services, request, caller));
     subjects.noteOwner(caller);
-    return asked(personOf(services, request, caller));
+    return ifPending(personOf(services, request, caller));
   },
 };
 
-/** As `signedIn`, for a route that settles the account when it writes, and asks `isSettled` when it does not. */
+/** As `signedIn`, for a route that settles the account when it writes, and checks `isSettled` when it does not. */
 export const accountSettler: Guard<Caller> = {
   ...signedIn,
   name: 'accountSettler',
   permit: (services, request, caller) =>
-    asked((services.subjects.binding ? activePerson : personOf)(services, request, caller)),
+    ifPending((services.subjects.binding ? activePerson : personOf)(services, request, caller)),
 };
 
 /** An active SuperAdmin. */
@@ -222,14 +233,10 @@ export const superAdmin: Guard<Caller> = {
   description: 'Needs the bearer token of a SuperAdmin.',
   ...bearer,
   errors: [...signedIn.errors, 'FORBIDDEN'],
-  permit: async (services, request, caller) => {
-    const { superadmin } = await activePerson(services, request, caller);
-    if (superadmin) return;
-    throw new UsherError('FORBIDDEN', 'Only a SuperAdmin may do this.');
-  },
+  permit: (services, request, caller) => obey([bySuperAdmin('do this')], services, request, caller),
 };
 
-/** A SuperAdmin, or an active user who may enter the panel: reads what the panel's users share (docs/reference/administration.md#panel-levels, brands). */
+/** A SuperAdmin, or an active panel user: for reads that all panel users share (docs/reference/administration.md#panel-levels, brands). */
 export const panelEntry: Guard<Caller> = {
   kind: 'panelEntry',
   name: 'panelEntry',
@@ -239,18 +246,18 @@ export const panelEntry: Guard<Caller> = {
   permit: async (services, request, caller) => {
     const { superadmin } = await activePerson(services, request, caller);
     if (superadmin || (await entersPanel(services, request, caller.email))) return;
-    throw new UsherError('FORBIDDEN', 'Only users of the panel may do this.');
+    throw new UsherError('FORBIDDEN', 'Only panel users may do this.');
   },
 };
 
 /**
- * Who administers anything: a SuperAdmin, an AppAdmin of any application, or a user who may enter the panel (docs/reference/administration.md#panel-levels). What
- * the answer may hold beyond that is the handler's to decide.
+ * An administrator of anything: a SuperAdmin, an app admin of any application, or a panel user (docs/reference/administration.md#panel-levels). What
+ * the answer may contain is the handler's decision.
  */
 export const anyAdministrator: Guard<Caller> = {
   kind: 'anyAdministrator',
   name: 'anyAdministrator',
-  description: 'Needs the bearer token of a SuperAdmin, an AppAdmin of any application, or a user of the panel.',
+  description: 'Needs the bearer token of a SuperAdmin, an app admin of any application, or a panel user.',
   ...bearer,
   errors: [...signedIn.errors, 'FORBIDDEN'],
   permit: async (services, request, caller) => {
@@ -262,9 +269,9 @@ export const anyAdministrator: Guard<Caller> = {
 };
 
 /**
- * Who administers the application that the path names: a SuperAdmin, its AppAdmin, or a user with `panel.access` and
- * `applications.manage` of that level on it. An unknown application is forbidden like a foreign one; a SuperAdmin
- * passes, and the handler answers 404. In `auth` itself writes are for SuperAdmins, but for the few routes that say
+ * An administrator of the application that the path names: a SuperAdmin, its app admin, or a user with `panel.access` and
+ * `applications.manage` of that level on it. An unknown application is 403 like a foreign one; a SuperAdmin
+ * passes, and the handler answers 404. In `auth` itself only SuperAdmins write, except through the few routes marked
  * `delegated` (docs/reference/administration.md#guards): user roles and overrides, which their transaction limits further.
  */
 export function applicationLevel(
@@ -275,22 +282,17 @@ export function applicationLevel(
   return {
     kind: 'applicationLevel',
     name: `applicationLevel(${level}${delegated ? ', delegated' : ''})`,
-    description: `Needs the bearer token of a SuperAdmin, an AppAdmin of the application, or a panel user with level \`${level}\` on it.`,
+    description: `Needs the bearer token of a SuperAdmin, an app admin of the application, or a panel user with level \`${level}\` on it.`,
     ...bearer,
     errors: [...signedIn.errors, 'NO_APPLICATION_LEVEL'],
-    permit: async (services, request, caller) => {
-      const { superadmin } = await activePerson(services, request, caller);
-      if (superadmin) return;
-      const app = request.params[param] ?? '';
-      if (await administers(services, request, caller.email, app, needed, delegated)) return;
-      throw noLevel();
-    },
+    permit: (services, request, caller) =>
+      obey([byAdministratorOf(request.params[param] ?? '', needed, { delegated })], services, request, caller),
   };
 }
 
 /**
- * Who manages every application: a SuperAdmin, or a user with `panel.access` and `applications.manage: edit` without a resource.
- * Where the path names an application, it must not be one that is closed to him.
+ * A manager of all applications: a SuperAdmin, or a user with `panel.access` and `applications.manage: edit` without a resource.
+ * If the path names an application, it must not be one that an override closes to them.
  */
 export function managerOfAll(param?: string): Guard<Caller> {
   return {
@@ -299,30 +301,40 @@ export function managerOfAll(param?: string): Guard<Caller> {
     description: 'Needs the bearer token of a SuperAdmin, or of a panel user who manages every application.',
     ...bearer,
     errors: [...signedIn.errors, 'FORBIDDEN', ...(param === undefined ? [] : (['NO_APPLICATION_LEVEL'] as const))],
-    permit: async (services, request, caller) => {
-      const { superadmin } = await activePerson(services, request, caller);
-      if (superadmin) return;
-      const { email } = caller;
-      if (param !== undefined) {
-        const app = request.params[param] ?? '';
-        if (!(await administers(services, request, email, app, Level.EDIT, false))) throw noLevel();
-      }
-      if (await holdsPanelLevel(services, request, email, null, Level.EDIT)) return;
-      throw new UsherError('FORBIDDEN', 'Only users who manage every application may do this.');
+    permit: (services, request, caller) => {
+      const own = param === undefined ? [] : [byAdministratorOf(request.params[param] ?? '', Level.EDIT)];
+      return obey([...own, byManagerOfAll('do this')], services, request, caller);
     },
   };
 }
 
-function noLevel(): UsherError {
-  return new UsherError('NO_APPLICATION_LEVEL', 'You have no level that allows this on the application.');
+/** Throws the first refusal of the rules, over the cached engine. */
+async function obey(rules: readonly Rule[], services: Services, request: GuardRequest, caller: Caller): Promise<void> {
+  const { engine } = services;
+  const { email } = caller;
+  const { signal } = request;
+  const standing: Standing = {
+    person: await activePerson(services, request, caller),
+    member: async (app) =>
+      isApplicationCode(app) ? (await engine.member(app, email, { signal })).member : { appId: null, admin: false },
+    panelLevel: async (app) => {
+      if (!(await entersPanel(services, request, email))) return Level.NONE;
+      const manage: Question = { email, app: PANEL_APP, permission: PANEL_MANAGE, ...managedResource(app) };
+      return (await engine.check(manage, { signal })).decision.level;
+    },
+  };
+  for (const rule of rules) {
+    const refused = await rule(standing);
+    if (refused !== null) throw refused;
+  }
 }
 
-/** What has to be waited for; undefined for what is known. */
-function asked<T>(answer: T | Promise<T>): Promise<T> | undefined {
+/** The promise if the answer is pending; undefined if it is known. */
+function ifPending<T>(answer: T | Promise<T>): Promise<T> | undefined {
   return answer instanceof Promise ? answer : undefined;
 }
 
-/** The person, active, and the address still the same account's. At once where both are known. */
+/** The active person, whose address still belongs to the same account. Synchronous when both are known. */
 function activePerson(services: Services, request: GuardRequest, caller: Caller): PersonFacts | Promise<PersonFacts> {
   const { subjects } = services;
   const person = personOf(services, request, caller);
@@ -335,7 +347,7 @@ function activePerson(services: Services, request: GuardRequest, caller: Caller)
   return subjects.admit(caller, request.requestId)?.then(() => person) ?? person;
 }
 
-/** The person, active. At once where the facts are at hand, which they mostly are. */
+/** The active person. Synchronous when the facts are cached, as they mostly are. */
 function personOf(services: Services, request: GuardRequest, caller: Caller): PersonFacts | Promise<PersonFacts> {
   const { engine } = services;
   const known = engine.peekPerson(caller.email);
@@ -355,36 +367,4 @@ async function entersPanel(
 ): Promise<boolean> {
   const entry: Question = { email, app: PANEL_APP, permission: PANEL_ENTRY, ...managedResource(null) };
   return (await engine.check(entry, { signal })).decision.granted;
-}
-
-async function administers(
-  services: Services,
-  request: GuardRequest,
-  email: string,
-  app: string,
-  needed: Level,
-  delegated: boolean,
-): Promise<boolean> {
-  if (!isApplicationCode(app)) return false;
-  const { member } = await services.engine.member(app, email, { signal: request.signal });
-  if (member.appId === null) return false;
-  // Who rules `auth` rules everything: its templates carry reset codes.
-  const closed = app === PANEL_APP && needed === Level.EDIT;
-  if (closed && !delegated) return false;
-  if (member.admin && !closed) return true;
-  // In `auth` a delegated write is for holders of the global level, not of a level on `auth`.
-  return await holdsPanelLevel(services, request, email, closed ? null : app, needed);
-}
-
-/** Whether somebody who may enter the panel holds the level on an application there; without a resource where `app` is null. */
-async function holdsPanelLevel(
-  { engine }: Services,
-  { signal }: GuardRequest,
-  email: string,
-  app: string | null,
-  needed: Level,
-): Promise<boolean> {
-  if (!(await entersPanel({ engine }, { signal }, email))) return false;
-  const manage: Question = { email, app: PANEL_APP, permission: PANEL_MANAGE, ...managedResource(app) };
-  return (await engine.check(manage, { signal })).decision.level >= needed;
 }

@@ -1,4 +1,4 @@
-/** Paths and queries as checked values, and zod's findings as issues (docs/reference/errors.md#reasons: VALIDATION_FAILED). */
+/** Checked values of paths and queries, and zod's issues as our own (docs/reference/errors.md#reasons: VALIDATION_FAILED). */
 
 import type { z } from 'zod';
 import { type Issue, validationFailed } from '../../base/errors.ts';
@@ -6,10 +6,10 @@ import { nearest } from '../../base/nearest.ts';
 
 type ZodIssue = z.core.$ZodIssue;
 
-/** So many unknown fields may come with a guess at what was meant. */
+/** At most this many unknown fields get a suggestion. */
 const SUGGESTIONS = 20;
 
-/** What `schema` found, in our shape: every unknown field is one issue of its own, named by its path. */
+/** The issues of `schema` in our shape: every unknown field is an issue of its own, named by its path. */
 export function zodIssues(issues: readonly ZodIssue[], schema: z.core.$ZodType): Issue[] {
   let unknown = 0;
   return issues.flatMap((issue) => {
@@ -23,7 +23,7 @@ export function zodIssues(issues: readonly ZodIssue[], schema: z.core.$ZodType):
   });
 }
 
-/** The fields that a schema knows at that path; none where they cannot be told. */
+/** The fields that a schema knows at that path; empty when they cannot be determined. */
 function fieldsAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): string[] {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   switch (def.type) {
@@ -53,8 +53,8 @@ function fieldsAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): string
 }
 
 /**
- * The rule that a value breaks. Messages of our schemas say it themselves and begin in lower case; zod's own are about its types, not
- * about what to send.
+ * The rule that a value breaks. Messages of our schemas state it and begin in lower case; zod's own describe its types, not
+ * the value to send.
  */
 function inWords(issue: ZodIssue): string {
   if (!/^[A-Z]/.test(issue.message)) return issue.message;
@@ -92,7 +92,7 @@ function dotted(path: readonly PropertyKey[]): string {
 
 /**
  * The parameters of a query, on an object without a prototype. A parameter given twice, or one that is not
- * percent-encoded UTF-8, is an issue: whoever reads the first and whoever reads the last must not disagree.
+ * percent-encoded UTF-8, is an issue: one reader may take the first and another the last.
  */
 export function parseQuery(search: string): { values: Record<string, string>; issues: Issue[] } {
   const values: Record<string, string> = Object.create(null);
@@ -107,7 +107,7 @@ export function parseQuery(search: string): { values: Record<string, string>; is
     } else if (Object.hasOwn(values, name)) {
       issues.push({ path: name, message: 'is given twice' });
     } else if (value.includes('\0') || name.includes('\0')) {
-      issues.push({ path: name.replaceAll('\0', '?'), message: 'holds a NUL character' });
+      issues.push({ path: name.replaceAll('\0', '?'), message: 'contains a NUL character' });
     } else {
       values[name] = value;
     }
@@ -123,16 +123,16 @@ function decodeComponent(text: string): string | null {
   }
 }
 
-/** Collects what is wrong with each part of a request, so that all of it is told at once. */
+/** Collects the issues of every part of a request, so that all are reported at once. */
 export class Findings {
   #issues: Issue[] = [];
 
   add(issues: readonly Issue[]): void {
-    // Not spread: so many arguments can be more than the stack holds.
+    // Not spread: thousands of arguments can overflow the stack.
     this.#issues = this.#issues.concat(issues);
   }
 
-  /** The checked value; undefined when it does not fit, which `settle` will tell. */
+  /** The checked value; undefined when it is invalid, which `settle` will throw. */
   check<S extends z.ZodType>(schema: S, value: unknown): z.output<S> | undefined {
     const parsed = schema.safeParse(value);
     if (parsed.success) return parsed.data;
@@ -145,7 +145,7 @@ export class Findings {
   }
 }
 
-/** A cookie of a `Cookie` header; undefined when absent, or there twice: whoever set the other one must not choose. */
+/** A cookie of a `Cookie` header; undefined when absent, or sent twice: the setter of the second one must not decide. */
 export function readCookie(header: string | undefined, name: string): string | undefined {
   const values = (header ?? '')
     .split(';')

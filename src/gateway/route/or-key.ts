@@ -1,6 +1,7 @@
-/** Guards that let either an administrator or a pipeline in. */
+/** Guards that take an internal API key beside, or in place of, another credential. */
 
-import type { KeyScope } from '../../identity/api-keys.ts';
+import { UsherError } from '../../base/errors.ts';
+import type { KeyHolder, KeyScope } from '../../identity/api-keys.ts';
 import type { Caller } from '../../identity/tokens.ts';
 import { type Guard, KEY_HEADER, key } from './guards.ts';
 
@@ -14,7 +15,7 @@ export function isKeyCaller(caller: Caller | KeyCaller): caller is KeyCaller {
 }
 
 /**
- * Whom `guard` lets in, or an internal API key with that scope. A key that is sent decides alone: a wrong one is 401, whatever
+ * Callers that `guard` admits, or an internal API key with that scope. A key that is sent decides alone: a wrong one is 401, whatever
  * token comes with it, and one without the scope is 403. Keys are not for browsers, so a request with a key is refused with an
  * Origin other than publicUrl's.
  */
@@ -30,12 +31,37 @@ export function orKey(scope: KeyScope, guard: Guard<Caller>): Guard<Caller | Key
       const value = request.header(KEY_HEADER);
       if (value === undefined) return guard.identify(services, request);
       const holder = services.keys.authorize(value, scope);
-      if (holder === null) throw new Error('a key that was sent has a holder');
+      if (holder === null) throw new Error('the key that was sent has no holder');
       return { key: holder.name };
     },
     refusesBrowsers: isKeyCaller,
     permit: (services, request, caller) =>
       isKeyCaller(caller) ? undefined : guard.permit?.(services, request, caller),
     actor: (caller) => (isKeyCaller(caller) ? `key:${caller.key}` : guard.actor(caller)),
+  };
+}
+
+/** RFC 6750 2.1, but for the characters of a key, of which a token may have fewer. */
+const BEARER_KEY = /^bearer +([\x21-\x7e]+)$/i;
+
+/** As `key`, for clients that send every credential as a bearer. `x-internal-api-key` decides alone where both are sent. */
+export function keyOrBearer(scope: KeyScope): Guard<KeyHolder | null> {
+  const byKey = key(scope);
+  return {
+    ...byKey,
+    name: `key(${scope}), or the key as bearer`,
+    description: `${byKey.description} It may come as \`Authorization: Bearer <key>\` too.`,
+    alternative: 'bearerKey',
+    identify: ({ keys }, request) => {
+      const authorization = request.header('authorization');
+      const value = request.header(KEY_HEADER);
+      if (value !== undefined || authorization === undefined) return keys.authorize(value, scope);
+      const [, bearer] = BEARER_KEY.exec(authorization) ?? [];
+      if (bearer !== undefined) return keys.authorize(bearer, scope);
+      throw new UsherError(
+        'UNAUTHENTICATED',
+        'Send the internal API key as Authorization: Bearer <key>, or in the header x-internal-api-key.',
+      );
+    },
   };
 }

@@ -1,7 +1,7 @@
 /**
  * Pages of long lists (docs/reference/http.md#lists): `?limit=` and an opaque `?cursor=`, and `page: {nextCursor}` beside the payload. A cursor
- * names the list that it is of and the id it goes on behind; both are checked, and the id is only ever bound as a parameter.
- * A page may hold fewer than the limit, even nothing: only `nextCursor: null` ends a list.
+ * names its list and the id after which the page begins; both are checked, and the id is only ever bound as a parameter.
+ * A page may hold fewer items than the limit, or none: only `nextCursor: null` ends a list.
  */
 
 import { z } from 'zod';
@@ -13,21 +13,18 @@ const MAX_LIMIT = 200;
 
 /** A payload with its page, as `pagedData` and `pagedResponse` take it. */
 export interface Paged<T> {
-  readonly items: T[];
+  readonly data: T;
   readonly nextCursor: string | null;
 }
 
-/** A number of a query. */
+/** A number in a query. */
 const wholeNumber = z
   .string()
   .regex(/^\d{1,9}$/, 'must be a whole number')
   .transform(Number);
 
-/**
- * The query parameters of a paged list, to be spread into its schema. `list` is the list's own name: a cursor of another one is
- * refused (400).
- */
-export function pageParams(list: string) {
+/** The query parameters of a paged list. `read` returns undefined for text that is not a cursor of the list. */
+function paramsOf<Place>(read: (cursor: string) => Place | undefined) {
   return {
     limit: wholeNumber
       .refine((value) => value >= 1 && value <= MAX_LIMIT, `must be from 1 to ${MAX_LIMIT}`)
@@ -37,15 +34,23 @@ export function pageParams(list: string) {
       }),
     cursor: z
       .string()
-      .transform((text, context) => {
-        const after = readCursor(list, text);
-        if (after !== null) return after;
-        context.addIssue({ code: 'custom', message: 'is no cursor of this list' });
+      .transform((text, context): Place => {
+        const place = read(text);
+        if (place !== undefined) return place;
+        context.addIssue({ code: 'custom', message: 'is not a cursor of this list' });
         return z.NEVER;
       })
       .optional()
-      .meta({ description: 'The `nextCursor` of the page before.' }),
+      .meta({ description: 'The `nextCursor` of the previous page.' }),
   };
+}
+
+/**
+ * The query parameters of a paged list, to be spread into its schema. `list` is the list's own name: a cursor of another one is
+ * refused (400).
+ */
+export function pageParams(list: string) {
+  return paramsOf((text) => readCursor(list, text));
 }
 
 /** What a feature is asked for, from the checked query. */
@@ -53,51 +58,46 @@ export function pageOf(query: { limit: number; cursor?: number | undefined }): P
   return { limit: query.limit, after: query.cursor ?? null };
 }
 
-/** As `pageParams`, for a list whose place is no single id: `key` is the schema of a place, as JSON can say it. */
+/** As `pageParams`, for lists that are not ordered by one id: `key` is the schema of a position, as JSON. */
 export function keyedPageParams<K extends z.ZodType>(list: string, key: K) {
-  const cursor = z
-    .string()
-    .transform((text, context): z.output<K> => {
-      const place = readKey(list, text, key);
-      if (place !== undefined) return place;
-      context.addIssue({ code: 'custom', message: 'is no cursor of this list' });
-      return z.NEVER;
-    })
-    .optional()
-    .meta({ description: 'The `nextCursor` of the page before.' });
-  return { limit: pageParams(list).limit, cursor };
+  return paramsOf((text) => readKey(list, text, key));
 }
 
 /** As `paged`, for `keyedPageParams`. */
-export function keyedPage<R, K, T>(list: string, page: Page<R, K>, show: (item: R) => T): Paged<T> {
-  return { items: page.items.map(show), nextCursor: page.next === null ? null : writeKey(list, page.next) };
+export function keyedPage<R, K, T>(list: string, page: Page<R, K>, show: (item: R) => T): Paged<T[]> {
+  return { data: page.items.map(show), nextCursor: page.next === null ? null : writeKey(list, page.next) };
 }
 
 /** A feature's page as the payload of `pagedData` or `pagedResponse`. */
-export function paged<R, T>(list: string, page: Page<R>, show: (item: R) => T): Paged<T> {
-  return { items: page.items.map(show), nextCursor: page.next === null ? null : writeCursor(list, page.next) };
+export function paged<R, T>(list: string, page: Page<R>, show: (item: R) => T): Paged<T[]> {
+  return { data: page.items.map(show), nextCursor: page.next === null ? null : writeCursor(list, page.next) };
 }
 
-/** The response schema of a paged route. */
+/** The response schema of a paged list. */
 export function pageSchema<T extends z.ZodType>(item: T) {
-  return z.strictObject({ items: z.array(item), nextCursor: z.string().nullable() });
+  return pagedSchema(z.array(item));
+}
+
+/** The same where the payload holds the list. */
+export function pagedSchema<T extends z.ZodType>(data: T) {
+  return z.strictObject({ data, nextCursor: z.string().nullable() });
 }
 
 function writeCursor(list: string, after: number): string {
   return Buffer.from(`${list}:${after}`).toString('base64url');
 }
 
-function readCursor(list: string, text: string): number | null {
-  if (text.length > 128) return null;
+function readCursor(list: string, text: string): number | undefined {
+  if (text.length > 128) return undefined;
   const decoded = Buffer.from(text, 'base64url').toString('latin1');
-  if (!decoded.startsWith(`${list}:`)) return null;
+  if (!decoded.startsWith(`${list}:`)) return undefined;
   const id = decoded.slice(list.length + 1);
-  if (!/^[1-9][0-9]{0,15}$/.test(id) || !Number.isSafeInteger(Number(id))) return null;
+  if (!/^[1-9][0-9]{0,15}$/.test(id) || !Number.isSafeInteger(Number(id))) return undefined;
   // One spelling only: what another decoder would read differently is refused.
-  return writeCursor(list, Number(id)) === text ? Number(id) : null;
+  return writeCursor(list, Number(id)) === text ? Number(id) : undefined;
 }
 
-/** The longest key holds an identifier of 256 characters, each of which JSON and base64 may make some more bytes of. */
+/** The longest key holds an identifier of 256 characters, each of which JSON and base64 can expand. */
 const MAX_KEY = 4096;
 
 function writeKey(list: string, key: unknown): string {
@@ -114,7 +114,7 @@ function readKey<K extends z.ZodType>(list: string, text: string, schema: K): z.
   }
   const [name, key] = Array.isArray(value) && value.length === 2 ? value : [];
   const parsed = name === list ? schema.safeParse(key) : undefined;
-  // One spelling only, as of the cursors above.
+  // One spelling only, as for the cursors above.
   return parsed?.success && writeKey(list, parsed.data) === text ? parsed.data : undefined;
 }
 
@@ -129,19 +129,24 @@ function pagedEnvelope(name: string, member: 'data' | 'response', mark: Record<s
   return valueEnvelope(
     name,
     (payload) => {
-      const { items, nextCursor } = payload as Paged<unknown>;
-      return { ...mark, [member]: items, page: { nextCursor } };
+      const { data, nextCursor } = payload as Paged<unknown>;
+      return { ...mark, [member]: data, page: { nextCursor } };
     },
     (payload) => {
-      const { items } = payload.properties as Record<string, JsonSchema>;
+      const { data } = payload.properties as Record<string, JsonSchema>;
       const constants = Object.entries(mark).map(([key, value]) => [key, { const: value }]);
-      return objectSchema({ ...Object.fromEntries(constants), [member]: items ?? {}, page: PAGE });
+      return objectSchema({ ...Object.fromEntries(constants), [member]: data ?? {}, page: PAGE });
     },
   );
 }
 
-/** `{success: true, data: [<item>], page: {nextCursor}}` */
+/** `{success: true, data: <payload>, page: {nextCursor}}` */
 export const pagedData = pagedEnvelope('pagedData', 'data', { success: true });
 
-/** `{code: "OK", response: [<item>], page: {nextCursor}}` */
+/** `{code: "OK", response: <payload>, page: {nextCursor}}` */
 export const pagedResponse = pagedEnvelope('pagedResponse', 'response', { code: 'OK' });
+
+/** `page` inside a payload. */
+export const pageInfo = z.object({
+  nextCursor: z.string().nullable().meta({ description: 'The `cursor` of the next page; null on the last one.' }),
+});

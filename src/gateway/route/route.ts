@@ -1,13 +1,15 @@
 /**
- * A route, once: method, path, guard, schemas, envelope and handler are one value. What validates is what documents, and a
+ * A route is one value: method, path, guard, schemas, envelope and handler. The same schemas validate and document, and a
  * route without a guard does not compile. `router.ts` runs these values, `openapi/document.ts` documents them.
  */
 
 import { z } from 'zod';
+import type { DryRun } from '../../administration/dry-run.ts';
 import type { ErrorCode, Reason } from '../../base/errors.ts';
+import type { RevisionToken } from '../../engine/types.ts';
 import type { Services } from '../services.ts';
 import { type BodyFormat, json } from './bodies.ts';
-import type { EmptyEnvelope, Envelope, Pieces, StreamEnvelope } from './envelopes.ts';
+import type { Chunks, EmptyEnvelope, Envelope, StreamEnvelope } from './envelopes.ts';
 import type { Guard } from './guards.ts';
 import { type BodyLimit, DEADLINE_MS } from './limits.ts';
 
@@ -16,6 +18,7 @@ export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 /** The groups of the document, in its order. */
 export const TAGS = {
   Checks: 'Is it allowed? Asked by backends with an internal key, and by signed-in users about themselves.',
+  AuthZEN: 'Decisions by the OpenID Authorization API 1.0: for gateways and other enforcement points that speak it.',
   Profile: 'Who somebody is, and what they prefer in each application.',
   Inbox: 'Notifications of a signed-in user, and what they want to be notified about.',
   Push: 'Browsers that take pushes for a signed-in user.',
@@ -25,23 +28,26 @@ export const TAGS = {
   Users: 'People as administrators see them: state, roles, overrides, preferences.',
   Administrators: 'SuperAdmins, and administrators of single applications.',
   Notifications: 'Types, templates, sends and their log.',
-  Languages: 'The registry of languages and what each falls back to.',
+  Languages: 'The registry of languages and their fallbacks.',
   Brands: 'Look, sender and mail server.',
   Audit: 'Who changed what.',
-  Manifests: 'A whole application as one file.',
+  Manifests: 'A complete application as one file.',
   'Identity provider': 'Webhook, e-mail provider, health, login for development, organizations.',
   Internal: 'For backends and the identity provider, with an internal key.',
   Operations: 'Health, readiness, metrics and this document.',
 } as const;
-export type Tag = keyof typeof TAGS;
+type Tag = keyof typeof TAGS;
 
-/** Request headers that a route may read beside those that the machinery handles, with their documentation. */
+/** Request headers that a route may read beside those that the gateway itself handles, with their documentation. */
 export const REQUEST_HEADERS = {
   'usher-min-revision':
     'Answer at least as fresh as this revision, taken from the `usher-revision` header of an earlier answer.',
-  'last-event-id': 'Go on behind the event with this id.',
-  'accept-language': 'The languages of the reader, for pages where none is known otherwise.',
+  'last-event-id': 'Continue after the event with this id.',
+  'accept-language': 'The languages of the reader, for pages of users whose language is unknown.',
+  'usher-if-revision':
+    'Write only when nothing that the write concerns has changed since this revision, taken from a dry run; else 412.',
   'if-match': 'Write only when the state still has this `ETag`; else 412.',
+  'if-none-match': 'Answer 304 without a body when the state still has one of these `ETag`s.',
 } as const;
 export type RequestHeader = keyof typeof REQUEST_HEADERS;
 
@@ -51,19 +57,19 @@ export interface CookieSpec {
   readonly description: string;
 }
 
-/** What an answer may carry beside its payload; all of it becomes headers. */
+/** What an answer may carry beside its payload: its status and headers. */
 export interface AnswerMeta {
-  /** The revision that the answer is true of, or that the write made: `usher-revision`. */
+  /** The revision that the answer reflects, or that the write made: `usher-revision`. */
   revision?: string;
   /** The opaque tag without quotes: `etag`. */
   etag?: string;
-  /** The path of what was created: `location`. */
+  /** The path of the created record: `location`. */
   location?: string;
   /** A whole `set-cookie` line. */
   cookie?: string;
   /** One of the route's statuses other than its first. */
   status?: number;
-  /** The content security policy of this page, where its envelope names none. */
+  /** The content security policy of this page, for envelopes without one of their own. */
   policy?: string;
 }
 
@@ -81,7 +87,7 @@ export function answer<T>(payload: T, meta: AnswerMeta): Answer<T> {
   return new Answer(payload, meta);
 }
 
-/** What a handler gets to see of a request. Everything in it is checked. */
+/** A request as its handler sees it. Every field is already checked. */
 export interface Input<C, P, Q, B, H extends RequestHeader> {
   readonly caller: C;
   /** The caller as audit records name it: `user:<email>`, `key:<name>`; `system` for nobody in particular. */
@@ -96,22 +102,25 @@ export interface Input<C, P, Q, B, H extends RequestHeader> {
   readonly requestId: string;
   /** Aborted when the caller is gone or the deadline has passed. */
   readonly signal: AbortSignal;
-  /** Reports how far a long operation is. Costs nothing where the caller did not ask for it. */
+  /** Reports the progress of a long operation. Free unless the caller asked for it. */
   readonly progress: (done: number, total: number) => void;
+  /** Set by route/dry-run.ts: the write is only rehearsed. A write passes both to `administer`. */
+  dryRun?: DryRun | undefined;
+  ifRevision?: RevisionToken | undefined;
 }
 
-/** What the handler of an envelope returns, for a response schema of type T. */
+/** The type that a handler returns for its envelope and a response schema of type T. */
 export type Payload<E extends Envelope, T> = E extends EmptyEnvelope
   ? undefined
   : E extends StreamEnvelope
-    ? Pieces<T>
+    ? Chunks<T>
     : T;
 
 type Handled<T> = T | Answer<T>;
 
 type BodyOf<B> = B extends z.ZodType ? z.output<B> : B extends BodyFormat<infer T> ? T : never;
 
-export interface RouteSpec<
+interface RouteSpec<
   C,
   E extends Envelope,
   P extends z.ZodType,
@@ -137,33 +146,37 @@ export interface RouteSpec<
   /** For a JSON body: 64 KiB (`record`, the default), 1 MiB (`list`) or 32 MiB (`manifest`). */
   readonly limit?: BodyLimit;
   readonly headers?: readonly H[];
-  /** The one cookie that it reads. Nothing here authenticates by cookies. */
+  /** The one cookie that it reads. No route authenticates by cookies. */
   readonly cookie?: CookieSpec;
   readonly envelope: E;
-  /** The status of success, or several: the first unless the answer says another. */
+  /** The status of success, or several: the first unless the answer sets another. */
   readonly status: number | readonly [number, ...number[]];
   /** The payload, without the envelope. Left out where there is none. */
   readonly response?: R;
-  /** What the handler refuses with, for the document; those of guard and machinery are known. */
+  /** The errors of the handler, for the document; those of the guard and the gateway are added. */
   readonly errors?: readonly (Reason | ErrorCode)[];
-  /** For the document; a test proves that they fit the schemas. */
+  /** For the document; a test checks them against the schemas. */
   readonly example?: { readonly body?: unknown; readonly response?: unknown };
   readonly deadlineMs?: number;
   /** Default `no-store`: nearly everything here is personal. */
   readonly cacheControl?: string;
   /** The audit action of a write that the guard refused an identified caller, such as `manifest.applied.refused`. */
   readonly refusal?: `${string}.refused`;
-  /** Logged at `debug` while it succeeds: asked thousands of times a second, or by probes. */
+  /** Whether it takes `?dryRun=true` and `usher-if-revision`: a write that can make a revision, carried out by `administer`. */
+  readonly dryRun?: boolean;
+  /** Logged at `debug` while it succeeds: called thousands of times a second, or by probes. */
   readonly quiet?: boolean;
-  /** A GET that changes something: it takes no HEAD, which must never do what it does. */
+  /** A GET that changes something: it takes no HEAD, which must change nothing. */
   readonly unsafe?: boolean;
+  /** Whether it repeats every `x-request-id` of 1 to 128 visible ASCII characters, as AuthZEN asks. */
+  readonly anyRequestId?: boolean;
   readonly handle: (
     services: Services,
     input: Input<C, z.output<P>, z.output<Q>, BodyOf<B>, H>,
   ) => Handled<Payload<E, z.output<R>>> | Promise<Handled<Payload<E, z.output<R>>>>;
 }
 
-/** A route as the machinery sees it: the types of its parts have done their work. */
+/** A route without the types of its parts, as the router and the document see it. */
 export interface Route {
   readonly method: Method;
   readonly path: `/${string}`;
@@ -172,7 +185,7 @@ export interface Route {
   readonly description: string | undefined;
   readonly guard: Guard<unknown>;
   readonly params: z.ZodType | null;
-  /** Whether any text fits each parameter, as it is: then there is nothing to check. */
+  /** Whether every parameter accepts any text unchanged: then checking is skipped. */
   readonly takesAnyText: boolean;
   readonly query: z.ZodType | null;
   readonly body: BodyFormat<unknown> | null;
@@ -188,10 +201,14 @@ export interface Route {
   readonly refusal: string | null;
   readonly quiet: boolean;
   readonly unsafe: boolean;
+  readonly anyRequestId: boolean;
   readonly handle: (services: Services, input: Input<unknown, unknown, unknown, unknown, RequestHeader>) => unknown;
+  readonly dryRun: boolean;
+  /** Answers `?dryRun=true` (dry-run.ts); null for routes without dry runs. */
+  readonly rehearsal: Route | null;
 }
 
-/** Checks what types cannot, and gives the route its defaults. Throws at load when a route contradicts itself. */
+/** Checks the rules that types cannot express, and fills in defaults. Throws at load when a route contradicts itself. */
 export function defineRoute<
   C,
   E extends Envelope,
@@ -213,7 +230,7 @@ export function defineRoute<
     throw fault('a response schema belongs to every envelope but the empty one');
   }
   if (spec.method === 'get' && spec.body !== undefined) throw fault('a GET takes no body');
-  if (spec.method !== 'get' && spec.unsafe !== undefined) throw fault('only a GET is safe unless it says otherwise');
+  if (spec.method !== 'get' && spec.unsafe !== undefined) throw fault('`unsafe` belongs to a GET');
 
   return {
     method: spec.method,
@@ -238,12 +255,15 @@ export function defineRoute<
     refusal: spec.refusal ?? null,
     quiet: spec.quiet ?? false,
     unsafe: spec.unsafe ?? false,
+    anyRequestId: spec.anyRequestId ?? false,
     // The one place where the types of the parts are dropped: router.ts passes what these very schemas have checked.
     handle: spec.handle as unknown as Route['handle'],
+    dryRun: spec.dryRun ?? false,
+    rehearsal: null,
   };
 }
 
-/** Whether a schema takes an object of texts, and answers it as it is. */
+/** Whether a schema accepts any object of texts and returns it unchanged. */
 function isAnyText(params: z.ZodType): boolean {
   return (
     params instanceof z.ZodObject &&

@@ -1,4 +1,4 @@
-/** SuperAdmins, and who administers a single application (docs/reference/administration.md#application-administrators). */
+/** SuperAdmins and app admins (docs/reference/administration.md#application-administrators). */
 
 import { z } from 'zod';
 import type { SuperadminRow } from '../../directory/superadmins.ts';
@@ -13,7 +13,7 @@ const SUPERADMINS = '/api/users/admins/super';
 const AppAdmin = z.strictObject({ email: z.string(), createdAt: timestamp });
 const Superadmin = z.strictObject({
   email: z.string(),
-  active: z.boolean().meta({ description: 'An inactive SuperAdmin may do nothing.' }),
+  active: z.boolean().meta({ description: 'An inactive SuperAdmin is denied everything.' }),
   createdAt: timestamp,
 });
 const NewAdministrator = z.strictObject({ email });
@@ -22,7 +22,7 @@ const listAppAdmins = defineRoute({
   method: 'get',
   path: APP_ADMINS,
   tag: 'Administrators',
-  summary: 'The administrators of an application',
+  summary: 'List the app admins of an application',
   guard: applicationLevel('view'),
   params: AppParams,
   envelope: successData,
@@ -37,10 +37,11 @@ const addAppAdmin = defineRoute({
   method: 'post',
   path: APP_ADMINS,
   tag: 'Administrators',
-  summary: 'Make somebody administrator of an application',
-  description: '200 when he is one already.',
+  summary: 'Add an app admin to an application',
+  description: '200 if they are one already.',
   guard: applicationLevel('edit'),
   refusal: 'app_admin.added.refused',
+  dryRun: true,
   params: AppParams,
   body: NewAdministrator,
   envelope: successData,
@@ -61,9 +62,10 @@ const removeAppAdmin = defineRoute({
   method: 'delete',
   path: `${APP_ADMINS}/:email`,
   tag: 'Administrators',
-  summary: 'Take the administration of an application from somebody',
+  summary: 'Remove an app admin from an application',
   guard: applicationLevel('edit'),
   refusal: 'app_admin.removed.refused',
+  dryRun: true,
   params: z.strictObject({ ...AppParams.shape, ...EmailParams.shape }),
   envelope: noContent,
   status: 204,
@@ -74,7 +76,7 @@ const removeAppAdmin = defineRoute({
   },
 });
 
-function shown({ createdAt, ...row }: SuperadminRow): z.output<typeof Superadmin> {
+function toJson({ createdAt, ...row }: SuperadminRow): z.output<typeof Superadmin> {
   return { ...row, createdAt: createdAt.toISOString() };
 }
 
@@ -87,17 +89,18 @@ const listSuperadmins = defineRoute({
   envelope: successData,
   status: 200,
   response: z.array(Superadmin),
-  handle: async ({ superadmins }) => (await superadmins.list()).map(shown),
+  handle: async ({ superadmins }) => (await superadmins.list()).map(toJson),
 });
 
 const addSuperadmin = defineRoute({
   method: 'post',
   path: SUPERADMINS,
   tag: 'Administrators',
-  summary: 'Make somebody a SuperAdmin',
-  description: '200 when he is one already.',
+  summary: 'Add a SuperAdmin',
+  description: '200 if they are one already.',
   guard: superAdmin,
   refusal: 'superadmin.added.refused',
+  dryRun: true,
   body: NewAdministrator,
   envelope: successData,
   status: [201, 200],
@@ -106,7 +109,7 @@ const addSuperadmin = defineRoute({
   handle: async ({ superadmins }, input) => {
     const { result, revision } = await superadmins.add(input.body.email, input);
     const place = `${SUPERADMINS}/${encodeURIComponent(input.body.email)}`;
-    return answer(shown(result.superadmin), { revision, ...placed(result.made, place) });
+    return answer(toJson(result.superadmin), { revision, ...placed(result.made, place) });
   },
 });
 
@@ -114,10 +117,11 @@ const removeSuperadmin = defineRoute({
   method: 'delete',
   path: `${SUPERADMINS}/:email`,
   tag: 'Administrators',
-  summary: 'Make somebody a SuperAdmin no longer',
+  summary: 'Remove a SuperAdmin',
   description: 'The last active one cannot be removed.',
   guard: superAdmin,
   refusal: 'superadmin.removed.refused',
+  dryRun: true,
   params: EmailParams,
   envelope: noContent,
   status: 204,
@@ -128,7 +132,7 @@ const removeSuperadmin = defineRoute({
   },
 });
 
-/** What was there already is 200, without a place. */
+/** 201 with a location, or 200 without one if it already existed. */
 function placed(made: boolean, location: string): { status: number; location?: string } {
   return made ? { status: 201, location } : { status: 200 };
 }

@@ -12,7 +12,7 @@ const Application = z.strictObject({
   code: z.string(),
   name: z.string(),
   description: z.string().nullable(),
-  supportedLanguages: z.array(z.string()).meta({ description: 'In the order given; empty: no restriction.' }),
+  supportedLanguages: z.array(z.string()).meta({ description: 'In the order given; empty means any language.' }),
   strictCodes: z
     .boolean()
     .meta({ description: 'Whether questions that name an unknown permission or resource type are refused.' }),
@@ -20,19 +20,19 @@ const Application = z.strictObject({
   updatedAt: timestamp,
 });
 
-/** What the registry of languages does not know, however it is spelt, is UNKNOWN_LANGUAGES, not a fault of the form. */
+/** A code that the language registry lacks is UNKNOWN_LANGUAGES, even a malformed one, not VALIDATION_FAILED. */
 const supportedLanguages = z
   .array(text(64))
   .max(500)
   .refine((codes) => new Set(codes).size === codes.length, 'must name each language once')
-  .meta({ description: 'Codes of the language registry. A list that is sent replaces the whole stored one.' });
+  .meta({ description: 'Codes of the language registry. Replaces the whole stored list.' });
 
 const strictCodes = z.boolean().meta({
   description:
     'Refuses a question that names a permission which the application does not define, or a resource type that its catalog (once it has an entry) does not list: 400 UNKNOWN_CODE. Default false.',
 });
 
-function shown({ createdAt, updatedAt, ...application }: ApplicationRecord): z.output<typeof Application> {
+function toJson({ createdAt, updatedAt, ...application }: ApplicationRecord): z.output<typeof Application> {
   return { ...application, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
 }
 
@@ -40,13 +40,13 @@ const listApplications = defineRoute({
   method: 'get',
   path: '/api/applications',
   tag: 'Applications',
-  summary: 'The applications that the caller may view',
+  summary: 'List the applications that the caller may view',
   description: 'Empty for a panel user without a level on any.',
   guard: anyAdministrator,
   envelope: successData,
   status: 200,
   response: z.array(Application),
-  handle: async ({ applications }, { caller }) => (await applications.list(caller.email)).map(shown),
+  handle: async ({ applications }, { caller }) => (await applications.list(caller.email)).map(toJson),
 });
 
 const createApplication = defineRoute({
@@ -54,9 +54,10 @@ const createApplication = defineRoute({
   path: '/api/applications',
   tag: 'Applications',
   summary: 'Create an application',
-  description: 'It begins with the notification type `generic` and nothing else.',
+  description: 'It starts with only the notification type `generic`.',
   guard: managerOfAll(),
   refusal: 'application.created.refused',
+  dryRun: true,
   body: z.strictObject({
     code: applicationCode,
     name,
@@ -72,7 +73,7 @@ const createApplication = defineRoute({
   handle: async ({ applications }, input) => {
     const { result, revision } = await applications.create(input.body, input);
     const { application, etag } = result;
-    return answer(shown(application), { revision, etag, location: `/api/applications/${application.code}` });
+    return answer(toJson(application), { revision, etag, location: `/api/applications/${application.code}` });
   },
 });
 
@@ -83,13 +84,14 @@ const readApplication = defineRoute({
   summary: 'One application',
   guard: applicationLevel('view'),
   params: AppParams,
+  headers: ['if-none-match'],
   envelope: successData,
   status: 200,
   response: Application,
   errors: ['NOT_FOUND'],
   handle: async ({ applications }, { params }) => {
     const { application, etag } = await applications.get(params.appCode);
-    return answer(shown(application), { etag });
+    return answer(toJson(application), { etag });
   },
 });
 
@@ -100,6 +102,7 @@ const changeApplication = defineRoute({
   summary: 'Change an application',
   guard: applicationLevel('edit'),
   refusal: 'application.changed.refused',
+  dryRun: true,
   params: AppParams,
   headers: ['if-match'],
   body: z.strictObject({
@@ -107,7 +110,7 @@ const changeApplication = defineRoute({
     description: description.optional(),
     supportedLanguages: supportedLanguages.optional(),
     strictCodes: strictCodes.optional(),
-    code: z.string().optional().meta({ description: 'Cannot be changed; only the present one may be sent.' }),
+    code: z.string().optional().meta({ description: 'Cannot be changed; only the current one may be sent.' }),
     id: readOnly,
     createdAt: readOnly,
     updatedAt: readOnly,
@@ -124,7 +127,7 @@ const changeApplication = defineRoute({
       input.header('if-match'),
       input,
     );
-    return answer(shown(result.application), { etag: result.etag, revision });
+    return answer(toJson(result.application), { etag: result.etag, revision });
   },
 });
 
@@ -132,11 +135,12 @@ const deleteApplication = defineRoute({
   method: 'delete',
   path: '/api/applications/:appCode',
   tag: 'Applications',
-  summary: 'Delete an application with all that belongs to it',
+  summary: 'Delete an application and everything in it',
   description:
-    'Its entities, permissions, roles, assignments, overrides, admins, notification types, templates and notifications go with it.',
+    'Deletes its entities, permissions, roles, assignments, overrides, admins, notification types, templates and notifications too.',
   guard: managerOfAll('appCode'),
   refusal: 'application.deleted.refused',
+  dryRun: true,
   params: AppParams,
   envelope: noContent,
   status: 204,
@@ -153,7 +157,7 @@ const readTexts = defineRoute({
   tag: 'Applications',
   summary: 'The texts of an application by key',
   description:
-    'Flat: `notifications.types.<code>.title`, and `notifications.types.<code>.description` where there is one. Texts are stored without a locale; it is passed through.',
+    'Flat: `notifications.types.<code>.title`, and `notifications.types.<code>.description` if present. Texts are stored without a locale, so every locale gets the same.',
   guard: signedIn,
   params: z.strictObject({ ...AppParams.shape, locale: z.string().meta({ description: 'Any locale.' }) }),
   envelope: codeResponse,

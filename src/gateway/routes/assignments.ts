@@ -1,4 +1,4 @@
-/** Which roles people hold (docs/reference/administration.md#assignments). */
+/** Roles of users (docs/reference/administration.md#assignments). */
 
 import { z } from 'zod';
 import type { AssignedRole, HolderRow, WantedRoles } from '../../catalog/assignments.ts';
@@ -11,7 +11,7 @@ import { answer, defineRoute, type Route } from '../route/route.ts';
 const AssignedOne = z.strictObject({ id, code: z.string(), description: z.string().nullable() });
 const Assigned = z.array(AssignedOne);
 
-function shown(roles: readonly AssignedRole[]): z.output<typeof Assigned> {
+function toJson(roles: readonly AssignedRole[]): z.output<typeof Assigned> {
   return roles.map(({ id, code, description }) => ({ id, code, description }));
 }
 
@@ -22,13 +22,14 @@ const readUserRoles = defineRoute({
   summary: 'The roles of a user in an application',
   guard: applicationLevel('view'),
   params: MemberParams,
+  headers: ['if-none-match'],
   envelope: successData,
   status: 200,
   response: Assigned,
   errors: ['NOT_FOUND'],
   handle: async ({ assignments }, { params }) => {
     const { roles, etag } = await assignments.roles(params.appCode, params.email);
-    return answer(shown(roles), { etag });
+    return answer(toJson(roles), { etag });
   },
 });
 
@@ -38,16 +39,17 @@ const replaceUserRoles = defineRoute({
   tag: 'Users',
   summary: 'Replace the roles of a user in an application',
   description:
-    'Also before the user has a record. In `auth` for SuperAdmins; who manages every application may give and take the roles ' +
-    '`application_manager` and `panel_admin` there, as far as that changes nothing which he could not change himself.',
+    'Works before the user has a record. In `auth` only SuperAdmins; a manager of every application may give and take the roles ' +
+    '`application_manager` and `panel_admin` there, if they are allowed everything that the change allows.',
   guard: applicationLevel('edit', { delegated: true }),
   refusal: 'user_roles.replaced.refused',
+  dryRun: true,
   params: MemberParams,
   headers: ['if-match'],
   body: z
     .strictObject({
       roleIds: z.array(id).max(1000).optional(),
-      roles: z.array(slug).max(1000).optional().meta({ description: 'Codes, in place of the ids.' }),
+      roles: z.array(slug).max(1000).optional().meta({ description: 'Codes, instead of the ids.' }),
     })
     .refine(({ roleIds, roles }) => roleIds !== undefined || roles !== undefined, {
       path: ['roleIds'],
@@ -73,7 +75,7 @@ const replaceUserRoles = defineRoute({
       ifMatch,
       input,
     );
-    return answer(shown(result.roles), { etag: result.etag, revision });
+    return answer(toJson(result.roles), { etag: result.etag, revision });
   },
 });
 
@@ -83,7 +85,7 @@ function wantedRoles(body: { roleIds?: number[] | undefined; roles?: string[] | 
 }
 
 const DELEGATION =
-  'Also before the user has a record. In `auth` for SuperAdmins, and within the same limits as the replacement for who manages every application.';
+  'Works before the user has a record. In `auth` only SuperAdmins, and managers of every application within the same limits as for the replacement.';
 
 const addUserRole = defineRoute({
   method: 'post',
@@ -93,11 +95,12 @@ const addUserRole = defineRoute({
   description: `Leaves the other roles alone, whoever writes them at the same time; 200 when the user holds it already. ${DELEGATION}`,
   guard: applicationLevel('edit', { delegated: true }),
   refusal: 'assignment.created.refused',
+  dryRun: true,
   params: MemberParams,
   body: z
     .strictObject({
       roleId: id.optional(),
-      role: slug.optional().meta({ description: 'The code, in place of the id.' }),
+      role: slug.optional().meta({ description: 'The code, instead of the id.' }),
     })
     .refine(({ roleId, role }) => (roleId === undefined) !== (role === undefined), {
       path: ['role'],
@@ -112,11 +115,11 @@ const addUserRole = defineRoute({
     const { appCode, email } = input.params;
     const { roleId, role } = input.body;
     const reference = roleId ?? role;
-    if (reference === undefined) throw new Error('the schema asks for one of both');
+    if (reference === undefined) throw new Error('the schema requires role or roleId');
     const { result, revision } = await assignments.addRole(appCode, email, reference, input);
-    const [shownRole] = shown([result.role]);
+    const [added] = toJson([result.role]);
     const location = `/api/users/${encodeURIComponent(email)}/apps/${appCode}/roles/${result.role.code}`;
-    return answer(shownRole as z.output<typeof AssignedOne>, {
+    return answer(added as z.output<typeof AssignedOne>, {
       revision,
       ...(result.made ? { status: 201, location } : { status: 200 }),
     });
@@ -128,10 +131,10 @@ const removeUserRole = defineRoute({
   path: '/api/users/:email/apps/:appCode/roles/:roleCode',
   tag: 'Users',
   summary: 'Take one role in an application from a user',
-  description:
-    'Leaves the other roles alone, whoever writes them at the same time. 404 when the user does not hold it.',
+  description: 'Leaves the other roles alone, even under concurrent writes. 404 when the user does not hold it.',
   guard: applicationLevel('edit', { delegated: true }),
   refusal: 'assignment.removed.refused',
+  dryRun: true,
   params: z.strictObject({ ...MemberParams.shape, roleCode: z.string().meta({ description: "The role's code." }) }),
   envelope: noContent,
   status: 204,
@@ -147,7 +150,7 @@ const Holder = z.strictObject({
   id,
   email: z.string(),
   displayName: z.string().nullable(),
-  registered: z.boolean().meta({ description: 'Whether there is a record, or the address was only mentioned.' }),
+  registered: z.boolean().meta({ description: 'Whether the address has a record, or was only mentioned.' }),
   active: z.boolean(),
   assignedAt: timestamp,
 });
@@ -160,7 +163,7 @@ const listHolders = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/roles/:roleId/users',
   tag: 'Roles',
-  summary: 'Who holds a role',
+  summary: 'List the holders of a role',
   guard: applicationLevel('view'),
   params: z.strictObject({ ...AppParams.shape, roleId: idParam }),
   query: z.strictObject({ ...pageParams('role-users'), q: search }),

@@ -12,28 +12,28 @@ const AuditRecord = z.strictObject({
   id,
   at: timestamp,
   actor: z.string().meta({ description: '`user:<email>`, `key:<name>`, `idp`, `cli` or `system`.' }),
-  action: z.string().meta({ description: '`<thing>.<verb>`; of a refused write it ends in `.refused`.' }),
+  action: z.string().meta({ description: '`<thing>.<verb>`; ends in `.refused` for a refused write.' }),
   appCode: z.string().nullable(),
-  subject: z.string().nullable().meta({ description: 'Whom or what it was done to.' }),
-  before: z.unknown().meta({ description: 'What was there; null where there was nothing. Secrets are masked.' }),
-  after: z.unknown().meta({ description: 'What is there since; null where there is nothing.' }),
+  subject: z.string().nullable().meta({ description: 'The person or record that was changed.' }),
+  before: z.unknown().meta({ description: 'The state before; null if there was none. Secrets are masked.' }),
+  after: z.unknown().meta({ description: 'The state after; null if there is none.' }),
   requestId: z.string().nullable(),
 });
 
-function shown({ at, ...row }: AuditRow): z.output<typeof AuditRecord> {
+function toJson({ at, ...row }: AuditRow): z.output<typeof AuditRecord> {
   return { ...row, at: at.toISOString() };
 }
 
 const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 const Filters = {
-  actor: text(300).optional().meta({ description: 'As records name it; an e-mail address means that user.' }),
+  actor: text(300).optional().meta({ description: 'As in records; an e-mail address means that user.' }),
   subject: text(300).optional(),
   action: text(300).optional(),
   from: moment.optional().meta({ description: 'At this moment or later.' }),
   to: moment.optional().meta({ description: 'At this moment or earlier.' }),
 };
 
-/** Addresses in the form in which records hold them. */
+/** Addresses in the form of the stored records. */
 function filterOf(query: AuditFilter): AuditFilter {
   const { actor, subject } = query;
   const address = actor === undefined ? null : normalizeEmail(actor);
@@ -56,7 +56,7 @@ const readAudit = defineRoute({
   response: pageSchema(AuditRecord),
   handle: async ({ auditLog }, { query }) => {
     const { limit, cursor, ...filter } = query;
-    return paged('audit', await auditLog.read(filterOf(filter), pageOf({ limit, cursor })), shown);
+    return paged('audit', await auditLog.read(filterOf(filter), pageOf({ limit, cursor })), toJson);
   },
 });
 
@@ -75,7 +75,7 @@ const readApplicationAudit = defineRoute({
   handle: async ({ auditLog }, { params, query }) => {
     const { limit, cursor, ...filter } = query;
     const page = await auditLog.ofApplication(params.appCode, filterOf(filter), pageOf({ limit, cursor }));
-    return paged('application-audit', page, shown);
+    return paged('application-audit', page, toJson);
   },
 });
 

@@ -37,26 +37,26 @@ const Brand = z.strictObject({
 
 const Params = z.strictObject({ id: idParam });
 
-const colour = z
+const color = z
   .string()
-  .regex(/^#[0-9a-fA-F]{6}$/, 'must be a colour such as #1a2b3c')
+  .regex(/^#[0-9a-fA-F]{6}$/, 'must be a color such as #1a2b3c')
   .nullable();
 
 const host = z.string().refine(isHostName, `must be ${RULES.hostName}`);
 
 const smtpFields = {
-  secure: z.boolean().meta({ description: 'TLS from the first byte (port 465); without it STARTTLS.' }),
+  secure: z.boolean().meta({ description: 'TLS from the first byte (port 465); false: STARTTLS.' }),
   allowInsecure: z
     .boolean()
-    .meta({ description: 'Send even where neither TLS nor a fitting certificate can be had. Loopback may always.' }),
+    .meta({ description: 'Send even without TLS or a valid certificate. Loopback servers never need either.' }),
   user: line(320).nullable(),
   password: z
     .string()
-    .min(1, 'must not be empty; null takes it away')
+    .min(1, 'must not be empty; null removes it')
     .max(1000)
-    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must not hold NUL or lone surrogates')
+    .refine((value) => value.isWellFormed() && !value.includes('\0'), 'must not contain NUL or lone surrogates')
     .nullable()
-    .meta({ description: 'Write-only. Needed again when host, port or user change; null takes it away.' }),
+    .meta({ description: 'Write-only. Required again when host, port or user change; null removes it.' }),
 };
 
 const Smtp = z.strictObject({
@@ -76,9 +76,9 @@ function fields(allowHttp: boolean) {
     isDefault: z
       .boolean()
       .optional()
-      .meta({ description: 'True makes it the default in place of the present one; there is always exactly one.' }),
-    primaryColor: colour.optional(),
-    backgroundColor: colour.optional(),
+      .meta({ description: 'True makes it the default instead of the current one; there is always exactly one.' }),
+    primaryColor: color.optional(),
+    backgroundColor: color.optional(),
     logoUrl: url,
     iconUrl: url,
     footerText: text(2000).nullable().optional(),
@@ -89,8 +89,8 @@ function fields(allowHttp: boolean) {
   };
 }
 
-/** Who is no SuperAdmin sees brands without SMTP. */
-function shown(row: BrandRow, withSmtp: boolean): z.output<typeof Brand> {
+/** Only SuperAdmins see SMTP. */
+function toJson(row: BrandRow, withSmtp: boolean): z.output<typeof Brand> {
   const { smtpHost, smtpPort, smtpSecure, smtpAllowInsecure, smtpUser, smtpPassword, smtpKey: _, ...brand } = row;
   const smtp =
     smtpHost === null || smtpPort === null
@@ -122,7 +122,7 @@ const listBrands = defineRoute({
   response: z.array(Brand),
   handle: async ({ brands, engine }, { caller, signal }) => {
     const { person } = await engine.person(caller.email, { signal });
-    return (await brands.list()).map((row) => shown(row, person.superadmin));
+    return (await brands.list()).map((row) => toJson(row, person.superadmin));
   },
 });
 
@@ -139,7 +139,7 @@ const readBrand = defineRoute({
   errors: ['NOT_FOUND'],
   handle: async ({ brands, engine }, { params, caller, signal }) => {
     const { person } = await engine.person(caller.email, { signal });
-    return shown(await brands.get(params.id), person.superadmin);
+    return toJson(await brands.get(params.id), person.superadmin);
   },
 });
 
@@ -167,7 +167,7 @@ function createBrand(allowHttp: boolean): Route {
     },
     handle: async ({ brands }, input) => {
       const { result, revision } = await brands.create(input.body, input);
-      return answer(shown(result, true), { revision, location: `/api/admin/brands/${result.id}` });
+      return answer(toJson(result, true), { revision, location: `/api/admin/brands/${result.id}` });
     },
   });
 }
@@ -179,12 +179,12 @@ function changeBrand(allowHttp: boolean): Route {
     tag: 'Brands',
     summary: 'Change a brand',
     description:
-      'Fields that are not sent stay, those of `smtp` too. `smtp: null` takes the mail server away, `idpOrgId: null` the organization.',
+      'Changes the fields sent, also within `smtp`. `smtp: null` removes the mail server, `idpOrgId: null` the organization.',
     guard: superAdmin,
     refusal: 'brand.changed.refused',
     params: Params,
     body: z.strictObject({
-      slug: slug.optional().meta({ description: 'Cannot be changed; only the present one may be sent.' }),
+      slug: slug.optional().meta({ description: 'Cannot be changed; only the current one may be sent.' }),
       name: name.optional(),
       ...fields(allowHttp),
       id: readOnly,
@@ -198,7 +198,7 @@ function changeBrand(allowHttp: boolean): Route {
     example: { body: { idpOrgId: '285181292935381355' } },
     handle: async ({ brands }, input) => {
       const { result, revision } = await brands.change(input.params.id, input.body, input);
-      return answer(shown(result, true), { revision });
+      return answer(toJson(result, true), { revision });
     },
   });
 }
@@ -208,7 +208,7 @@ const deleteBrand = defineRoute({
   path: '/api/admin/brands/:id',
   tag: 'Brands',
   summary: 'Delete a brand',
-  description: 'Not the default one, and none that users or an organization use.',
+  description: 'Refused for the default brand and for brands that users or an organization use.',
   guard: superAdmin,
   refusal: 'brand.deleted.refused',
   params: Params,

@@ -1,16 +1,23 @@
 /** Permission checks of backends (docs/reference/decisions.md#doors). */
 
 import { z } from 'zod';
-import { askBulk, askCheck, askEffective } from '../questions/ask.ts';
+import { askBatch, askBulk, askCheck, askEffective, askExplain } from '../questions/ask.ts';
 import {
   appField,
   askedLevel,
+  CheckResult,
+  checkResult,
+  checksField,
   EffectivePermission,
+  EXPLANATION_EXAMPLE,
+  Explanation,
   effectivePermission,
   emailField,
+  explanation,
   levelField,
   permissionField,
   permissionsField,
+  rawCheck,
   rawSubject,
   resourceFields,
 } from '../questions/fields.ts';
@@ -72,7 +79,7 @@ const bulkCheck = defineRoute({
   path: '/api/check/bulk',
   tag: 'Checks',
   summary: 'Check several permissions of a user',
-  description: 'One answer for each distinct code, all true of one revision.',
+  description: 'One answer for each distinct code, all at one revision.',
   guard: key('check'),
   headers: ['usher-min-revision'],
   body: BulkQuestion,
@@ -132,12 +139,85 @@ const effective = defineRoute({
     askEffective(engine, rawSubject(input.body.email, input.body), effectivePermission, input),
 });
 
+const batchCheck = defineRoute({
+  method: 'post',
+  path: '/api/check/batch',
+  tag: 'Checks',
+  summary: 'Check permissions of any users for any records',
+  description:
+    'Answers each check in order, all at one revision: one call for a page of rows. A malformed check refuses the whole call and is named (`checks.3.resourceId`).',
+  guard: key('check'),
+  headers: ['usher-min-revision'],
+  body: z.strictObject({ checks: checksField(CheckQuestion) }),
+  limit: 'list',
+  envelope: successData,
+  status: 200,
+  response: z.object({ results: z.array(CheckResult) }),
+  errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
+  example: {
+    body: {
+      checks: [
+        {
+          email: 'jana@example.com',
+          app: 'crm',
+          permission: 'contacts.manage',
+          resourceType: 'contact',
+          resourceId: '42',
+        },
+        {
+          email: 'jana@example.com',
+          app: 'crm',
+          permission: 'contacts.manage',
+          resourceType: 'contact',
+          resourceId: '43',
+        },
+      ],
+    },
+    response: {
+      results: [
+        { allowed: true, accessLevel: 'view', source: 'role' },
+        { allowed: false, accessLevel: null, source: 'override' },
+      ],
+    },
+  },
+  quiet: true,
+  handle: ({ engine }, input) => askBatch(engine, input.body.checks.map(rawCheck), checkResult, input),
+});
+
+const explain = defineRoute({
+  method: 'post',
+  path: '/api/check/explain',
+  tag: 'Checks',
+  summary: 'Explain the answer to a check',
+  description:
+    'Answers one check with the result of each of the six rules, read from the database and never from a cache of decisions. `strictCodes` refuses nothing here: `known` says what exists.',
+  guard: key('check'),
+  headers: ['usher-min-revision'],
+  body: CheckQuestion,
+  envelope: successData,
+  status: 200,
+  response: Explanation,
+  errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION'],
+  example: {
+    body: {
+      email: 'jana@example.com',
+      app: 'crm',
+      permission: 'contacts.manage',
+      resourceType: 'contact',
+      resourceId: '43',
+    },
+    response: EXPLANATION_EXAMPLE,
+  },
+  quiet: true,
+  handle: ({ engine }, input) => askExplain(engine, rawCheck(input.body), explanation, input),
+});
+
 const clearCache = defineRoute({
   method: 'post',
   path: '/api/check/cache/clear',
   tag: 'Checks',
   summary: 'Forget every cached decision and fact',
-  description: 'Of this instance, or of all. Never needed for correctness but after rows were changed by hand.',
+  description: 'Of this instance, or of all. Only needed after rows were changed by hand.',
   guard: key('check'),
   query: z.strictObject({
     everywhere: z.enum(['true', 'false']).optional().meta({ description: '`true`: every instance, within a second.' }),
@@ -147,7 +227,7 @@ const clearCache = defineRoute({
   response: z.object({
     cleared: z.literal(true),
     message: z.string(),
-    entries: z.int().meta({ description: 'How many cached decisions of this instance could still have answered.' }),
+    entries: z.int().meta({ description: 'The number of cached decisions of this instance that were still valid.' }),
   }),
   example: { response: { cleared: true, message: 'The cache of this instance is empty.', entries: 128 } },
   handle: async ({ engine, clearEverywhere }, { query }) => {
@@ -161,4 +241,4 @@ const clearCache = defineRoute({
   },
 });
 
-export const checkRoutes: readonly Route[] = [check, bulkCheck, effective, clearCache];
+export const checkRoutes: readonly Route[] = [check, bulkCheck, effective, batchCheck, explain, clearCache];

@@ -1,4 +1,4 @@
-/** The development mailbox: mail that no brand can send, shown to developers. Not mounted in production. */
+/** The development mailbox: mail of brands without SMTP, for developers. Not mounted in production. */
 
 import { z } from 'zod';
 import { UsherError } from '../../base/errors.ts';
@@ -22,17 +22,17 @@ const Mail = z.strictObject({
   headers: z.record(z.string(), z.string()),
 });
 
-/** Anybody who reaches this machine by its own name: a page that made its own host name resolve to here reads no mail. */
+/** Callers that use a loopback host name: a page whose own host name resolves to this machine reads no mail. */
 const developer: Guard<null> = {
   ...open,
   name: 'developer',
   description: 'Needs no credentials; answers to `localhost` and loopback addresses only.',
   errors: ['FORBIDDEN', 'BROWSER_NOT_ALLOWED'],
-  // It holds reset codes: no page of another origin reads it, also not of one that may read answers in development.
+  // It contains reset codes: no page of another origin may read it, even an origin that CORS allows.
   browsers: false,
   identify: (_services, request) => {
     if (isLocalHost(request.header('host'))) return null;
-    throw new UsherError('FORBIDDEN', 'The development mailbox is shown to localhost only.');
+    throw new UsherError('FORBIDDEN', 'The development mailbox is open to localhost only.');
   },
 };
 
@@ -40,7 +40,7 @@ const listMail = defineRoute({
   method: 'get',
   path: '/dev/mail',
   tag: 'Operations',
-  summary: 'The development mailbox: mail that no brand can send',
+  summary: 'The development mailbox: mail of brands without SMTP',
   description: 'Outside production only.',
   guard: developer,
   query: z.strictObject({ q: search.meta({ description: 'Text in the recipient or the subject.' }) }),
@@ -58,7 +58,7 @@ const readMail = defineRoute({
   method: 'get',
   path: '/dev/mail/:id',
   tag: 'Operations',
-  summary: 'A mail of the development mailbox',
+  summary: 'A mail in the development mailbox',
   description: 'Outside production only.',
   guard: developer,
   params: z.strictObject({ id: z.string().regex(/^[0-9a-f-]{1,64}$/, 'must be the id of a mail') }),
@@ -68,7 +68,7 @@ const readMail = defineRoute({
   errors: ['NOT_FOUND'],
   handle: async ({ mailbox }, { params }) => {
     const mail = (await mailbox?.get(params.id)) ?? null;
-    if (mail === null) throw new UsherError('NOT_FOUND', 'There is no such mail in the mailbox.');
+    if (mail === null) throw new UsherError('NOT_FOUND', 'The mail is not in the mailbox.');
     return { data: mail, page: mailPage(mail, mailbox?.now() ?? 0) };
   },
 });

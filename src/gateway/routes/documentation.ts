@@ -7,11 +7,11 @@ import { bare, HTML_TYPE, text } from '../route/envelopes.ts';
 import { open } from '../route/guards.ts';
 import { defineRoute, type Route } from '../route/route.ts';
 
-/** The version of the interface, not of the build: it moves when the document changes in kind. */
+/** The version of the interface, not of the build: it changes with incompatible changes. */
 const API_VERSION = '1.0';
 const CACHE = 'public, max-age=300';
 
-/** Both routes document themselves too. Made when first asked for: a start should not wait for it. */
+/** Both routes document themselves too. Made on the first request, so that a start does not wait for it. */
 export function documentation(routes: readonly Route[]): readonly Route[] {
   let document: OpenApiDocument | null = null;
   const made = async (): Promise<OpenApiDocument> => {

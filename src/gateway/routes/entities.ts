@@ -27,12 +27,12 @@ const fields = {
     .refine((url) => isStorableUrl(url, true), `must be ${RULES.url}`)
     .nullable()
     .optional()
-    .meta({ description: 'Answers the existing records of this type.' }),
+    .meta({ description: 'The endpoint that lists the existing records of this type.' }),
 };
 
 const EntityParams = z.strictObject({ ...AppParams.shape, id: idParam });
 
-function shown({ createdAt, updatedAt, ...entity }: EntityRecord): z.output<typeof Entity> {
+function toJson({ createdAt, updatedAt, ...entity }: EntityRecord): z.output<typeof Entity> {
   return { ...entity, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
 }
 
@@ -47,7 +47,7 @@ const listEntities = defineRoute({
   status: 200,
   response: z.array(Entity),
   errors: ['NOT_FOUND'],
-  handle: async ({ entities }, { params }) => (await entities.list(params.appCode)).map(shown),
+  handle: async ({ entities }, { params }) => (await entities.list(params.appCode)).map(toJson),
 });
 
 const createEntity = defineRoute({
@@ -55,9 +55,10 @@ const createEntity = defineRoute({
   path: '/api/applications/:appCode/entities',
   tag: 'Applications',
   summary: 'Add an entity to the catalog',
-  description: 'From the first one on, new overrides of any other resource type are refused.',
+  description: 'Once the catalog has an entity, new overrides of other resource types are refused.',
   guard: applicationLevel('edit'),
   refusal: 'entity.created.refused',
+  dryRun: true,
   params: AppParams,
   body: z.strictObject({ code: slug, name, ...fields }),
   envelope: successData,
@@ -79,7 +80,7 @@ const createEntity = defineRoute({
       { ...named, description, idLabel, listEndpoint },
       input,
     );
-    return answer(shown(result), { revision, location: `/api/applications/${appCode}/entities/${result.id}` });
+    return answer(toJson(result), { revision, location: `/api/applications/${appCode}/entities/${result.id}` });
   },
 });
 
@@ -88,9 +89,10 @@ const changeEntity = defineRoute({
   path: '/api/applications/:appCode/entities/:id',
   tag: 'Applications',
   summary: 'Change an entity',
-  description: 'Its code too, while no override is for a resource of this type.',
+  description: 'Including its code, while no override names a resource of this type.',
   guard: applicationLevel('edit'),
   refusal: 'entity.changed.refused',
+  dryRun: true,
   params: EntityParams,
   body: z.strictObject({
     code: slug.optional(),
@@ -108,7 +110,7 @@ const changeEntity = defineRoute({
   handle: async ({ entities }, input) => {
     const { id: _, createdAt: __, updatedAt: ___, ...change } = input.body;
     const { result, revision } = await entities.change(input.params.appCode, input.params.id, change, input);
-    return answer(shown(result), { revision });
+    return answer(toJson(result), { revision });
   },
 });
 
@@ -116,10 +118,11 @@ const deleteEntity = defineRoute({
   method: 'delete',
   path: '/api/applications/:appCode/entities/:id',
   tag: 'Applications',
-  summary: 'Take an entity out of the catalog',
-  description: 'Refused while overrides are for resources of this type.',
+  summary: 'Remove an entity from the catalog',
+  description: 'Refused while overrides name resources of this type.',
   guard: applicationLevel('edit'),
   refusal: 'entity.deleted.refused',
+  dryRun: true,
   params: EntityParams,
   envelope: noContent,
   status: 204,
@@ -141,12 +144,12 @@ const listItems = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/entities/:entityCode/items',
   tag: 'Applications',
-  summary: 'The existing records of an entity',
+  summary: 'List the existing records of an entity',
   description: [
-    "Asked of the entity's `listEndpoint`, with the bearer token of the caller. It may answer an array, or one in `data`,",
+    "Calls the entity's `listEndpoint` with the bearer token of the caller. It may return an array, or one in `data`,",
     '`items` or `results`; ids are read from `id`, `code` or `uuid`, labels from `name`, `title` or `label`; a record without',
     'an id that an override could name is left out. Only origins in `entities.allowedOrigins` are called (outside production',
-    'loopback too). 502 with `details.reason` when there is no such answer within 5 seconds and 1 MiB, without a redirect.',
+    'loopback too). 502 with `details.reason` without such an answer within 5 seconds and 1 MiB; redirects are not followed.',
   ].join(' '),
   guard: applicationLevel('view'),
   params: z.strictObject({

@@ -18,8 +18,8 @@ const Item = z.strictObject({
   body: z
     .string()
     .nullable()
-    .meta({ description: 'Plain text, at most 4,000 characters: what a push says. Null where there is none.' }),
-  url: z.string().nullable().meta({ description: 'Where it leads: a URL, or a path of the application.' }),
+    .meta({ description: 'Plain text, at most 4,000 characters: the text of a push. Null for none.' }),
+  url: z.string().nullable().meta({ description: 'The link: a URL, or a path of the application.' }),
   icon: z.string().nullable().meta({ description: 'A path, or a URL.' }),
   status: z.string().meta({ description: '`queued`, `sent`, `partial` or `failed`.' }),
   statusReason: z.string().nullable(),
@@ -29,7 +29,7 @@ const Item = z.strictObject({
   payload: z.record(z.string(), z.unknown()),
 });
 
-function shown(row: InboxRow): z.output<typeof Item> {
+function toJson(row: InboxRow): z.output<typeof Item> {
   const { readAt, createdAt, payload } = row;
   return {
     id: row.id,
@@ -50,8 +50,11 @@ function shown(row: InboxRow): z.output<typeof Item> {
 }
 
 const LIST = 'inbox';
-// An application that does not exist has no notifications: no code is wrong here.
-const ofApplication = z.string().max(256).meta({ description: 'Only of the application with this code.' });
+// An unknown application has no notifications, so any code is accepted.
+const ofApplication = z
+  .string()
+  .max(256)
+  .meta({ description: 'Only notifications of the application with this code.' });
 
 const listInbox = defineRoute({
   method: 'get',
@@ -72,7 +75,7 @@ const listInbox = defineRoute({
   response: pageSchema(Item),
   handle: async ({ inbox }, { query, caller }) => {
     const { unreadOnly, appCode: app = null } = query;
-    return paged(LIST, await inbox.list(caller.email, { ...pageOf(query), unreadOnly, app }), shown);
+    return paged(LIST, await inbox.list(caller.email, { ...pageOf(query), unreadOnly, app }), toJson);
   },
 });
 
@@ -93,7 +96,7 @@ const markRead = defineRoute({
   path: '/api/profile/me/notifications/inbox/:id/read',
   tag: 'Inbox',
   summary: 'Mark a notification read',
-  description: 'One that was read stays as it is.',
+  description: 'A notification that was already read stays unchanged.',
   guard: signedIn,
   params: z.strictObject({ id: idParam }),
   envelope: noContent,
@@ -121,12 +124,12 @@ const markAllRead = defineRoute({
   }),
 });
 
-/** Server-sent events (WHATWG HTML 9.2). An id stands with notifications alone: they are what a reader resumes behind. */
+/** Server-sent events (WHATWG HTML 9.2). Only notifications have ids: a reader resumes after one. */
 const serverSentEvents: StreamEnvelope = {
   kind: 'stream',
   name: 'serverSentEvents',
   media: ['text/event-stream'],
-  // Buffering proxies would hold events back.
+  // Keeps proxies from buffering events.
   headers: { 'x-accel-buffering': 'no' },
   encode: (piece) => (piece as StreamEvents).map(encodeEvent).join(''),
   describe: () => ({ type: 'string', description: 'Events `notification` (an inbox item) and `unread-count`.' }),
@@ -136,7 +139,7 @@ function encodeEvent(event: StreamEvent): string {
   if (event.event === 'heartbeat') return ': here\n\n';
   // JSON has no line breaks outside strings, and escapes those inside.
   if (event.event === 'unread-count') return `event: unread-count\ndata: ${JSON.stringify({ count: event.count })}\n\n`;
-  return `event: notification\nid: ${event.item.id}\ndata: ${JSON.stringify(shown(event.item))}\n\n`;
+  return `event: notification\nid: ${event.item.id}\ndata: ${JSON.stringify(toJson(event.item))}\n\n`;
 }
 
 const stream = defineRoute({
@@ -144,9 +147,9 @@ const stream = defineRoute({
   path: '/api/profile/me/notifications/stream',
   unsafe: true,
   tag: 'Inbox',
-  summary: "The caller's notifications as they come",
+  summary: "Stream the caller's notifications",
   description:
-    'Server-sent events: `notification` (data: the inbox item) and `unread-count` (data: `{count}`). `Last-Event-ID` resumes behind a notification: at most 200 that were missed, the newest. The stream ends when the token expires or the account is deactivated; an eleventh of one user ends the oldest.',
+    'Server-sent events: `notification` (data: the inbox item) and `unread-count` (data: `{count}`). `Last-Event-ID` resumes after a notification, with at most the newest 200 that were missed. The stream ends when the token expires or the account is deactivated; an eleventh stream of a user ends the oldest.',
   guard: signedIn,
   headers: ['last-event-id'],
   envelope: serverSentEvents,

@@ -1,4 +1,4 @@
-/** What backends and the identity provider's own editor tell about users, with an internal key (docs/reference/people.md#names). */
+/** Reports about users from backends and from the identity provider's profile editor, with an internal key (docs/reference/people.md#names). */
 
 import { z } from 'zod';
 import { successData } from '../route/envelopes.ts';
@@ -11,9 +11,9 @@ const applicationEvent = defineRoute({
   method: 'post',
   path: '/api/internal/auth/application-events',
   tag: 'Internal',
-  summary: 'Tell a login, activity or a logout',
+  summary: 'Record a login, activity or a logout',
   description:
-    'For applications whose backend, not whose front end, tells logins: one of the two, or each login counts twice. `activity` moves only the last activity, at most once in five minutes; `logout` leaves an event and a record in the audit.',
+    'For applications whose backend records logins instead of the front end. Use only one of the two, or each login counts twice. `activity` updates only the last activity, at most once in five minutes; `logout` adds an event and an audit record.',
   guard: key('events'),
   body: z.strictObject({
     email,
@@ -24,7 +24,7 @@ const applicationEvent = defineRoute({
       .optional()
       .meta({
         description:
-          "The application's own name for the event: sent again within 24 hours it counts once. Deleting the application forgets it.",
+          "The application's own name for the event: repeated within 24 hours it counts once. Deleting the application forgets it.",
       }),
   }),
   envelope: successData,
@@ -47,7 +47,7 @@ const profileSync = defineRoute({
   method: 'put',
   path: '/api/internal/auth/profile-sync',
   tag: 'Internal',
-  summary: 'Push names that were changed at the identity provider',
+  summary: 'Store names that were changed at the identity provider',
   description:
     'Null or an empty text clears a name; a name that is left out stays. `applied` is false for an unknown user, and for a `changedAt` older than the last change of names known here.',
   guard: key('profile'),
@@ -60,7 +60,7 @@ const profileSync = defineRoute({
       .datetime({ offset: true })
       .transform((moment) => new Date(moment))
       .optional()
-      .meta({ description: 'When they were changed there; just now without it.' }),
+      .meta({ description: 'The time of the change there; default: now.' }),
   }),
   envelope: successData,
   status: 200,

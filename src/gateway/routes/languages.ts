@@ -60,7 +60,7 @@ const changeLanguage = defineRoute({
     name: name.optional(),
     nativeName: name.optional(),
     fallback,
-    code: z.string().optional().meta({ description: 'Cannot be changed; only the present one may be sent.' }),
+    code: z.string().optional().meta({ description: 'Cannot be changed; only the current one may be sent.' }),
   }),
   envelope: successData,
   status: 200,

@@ -1,19 +1,21 @@
-/** A whole application as one file (docs/reference/command-line.md#manifests). */
+/** A complete application as one file (docs/reference/command-line.md#manifests). */
 
 import { z } from 'zod';
 import { UsherError } from '../../base/errors.ts';
 import { isApplicationCode } from '../../base/grammar.ts';
+import { manifestSchema } from '../../catalog/manifest/schema.ts';
 import { KINDS } from '../../catalog/manifest/steps.ts';
-import { accessLevel } from '../questions/fields.ts';
 import { rawText } from '../route/bodies.ts';
+import { IF_REVISION, Impact, readIfRevision } from '../route/dry-run.ts';
 import {
+  bare,
   JSON_TYPE,
   type JsonSchema,
   successData,
   successDataWithProgress,
   type ValueEnvelope,
 } from '../route/envelopes.ts';
-import { applicationLevel, superAdmin } from '../route/guards.ts';
+import { applicationLevel, open, superAdmin } from '../route/guards.ts';
 import { DEADLINE_MS } from '../route/limits.ts';
 import { isKeyCaller, orKey } from '../route/or-key.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
@@ -39,9 +41,9 @@ const PlanAnswer = z.strictObject({
   prune: z.boolean(),
   summary: z
     .strictObject({ create: count, change: count, remove: count, keep: count })
-    .meta({ description: 'How many things are made, changed, removed, and named by the manifest but already so.' }),
-  assignmentsEnded: count.meta({ description: 'How many of the removals end a role that a person holds.' }),
-  changes: z.array(Change).meta({ description: 'Everything but what is kept.' }),
+    .meta({ description: 'The number of records created, changed, removed, and already as the manifest says.' }),
+  assignmentsEnded: count.meta({ description: 'The number of removals that end a role that a person holds.' }),
+  changes: z.array(Change).meta({ description: 'Every change; records that are kept are only counted.' }),
 });
 
 const flag = z.enum(['true', 'false']).default('false');
@@ -50,23 +52,29 @@ const applyManifest = defineRoute({
   method: 'post',
   path: '/api/manifests/apply',
   tag: 'Manifests',
-  summary: 'Make an application what a manifest says',
+  summary: 'Apply a manifest',
   description: [
-    'Compares the manifest with what is there and carries the difference out in one transaction; applying it twice changes',
-    'nothing. A section that is absent is left alone; what a section does not name stays, unless `prune` is set. Every fault',
+    'Compares the manifest with the application and carries out the difference in one transaction; applying it twice changes',
+    'nothing. An absent section is left alone; records that a section does not name stay, unless `prune` is set. Every fault',
     'is reported at once: `details.issues` with `path`, `message`, `line` and `column`. With `Accept: application/x-ndjson`',
-    'lines of `{"progress": {"done", "total"}}` come first. A key with the scope `manifest` may apply what a SuperAdmin may, to `auth` too.',
+    'lines of `{"progress": {"done", "total"}}` come first. A key with the scope `manifest` may apply everything that a SuperAdmin may, to `auth` too.',
   ].join(' '),
   guard: orKey('manifest', superAdmin),
   refusal: 'manifest.applied.refused',
   query: z.strictObject({
-    dryRun: flag.meta({ description: 'Answer the plan and change nothing.' }),
-    prune: flag.meta({ description: 'Remove what a present section does not name.' }),
+    dryRun: flag.meta({ description: 'Return the plan and who would gain and lose by it, and change nothing.' }),
+    prune: flag.meta({ description: 'Remove records that a present section does not name.' }),
   }),
-  body: rawText([...YAML_TYPES, 'application/json'], 'manifest'),
+  body: rawText([...YAML_TYPES, 'application/json'], 'manifest', () => ['Manifest', manifestSchema('draft-2020-12')]),
   envelope: successDataWithProgress,
   status: 200,
-  response: PlanAnswer,
+  headers: [IF_REVISION],
+  response: PlanAnswer.extend({
+    result: PlanAnswer.optional().meta({
+      description: 'With a dry run: the plan again, as in dry runs of all writes.',
+    }),
+    impact: Impact.optional().meta({ description: 'With a dry run: who would gain and who would lose.' }),
+  }),
   errors: [
     'VALIDATION_FAILED',
     'UNKNOWN_LANGUAGES',
@@ -78,6 +86,8 @@ const applyManifest = defineRoute({
     'TYPE_IN_USE',
     'SYSTEM_RECORD',
     'IMMUTABLE_FIELD',
+    'STALE',
+    'UNKNOWN_REVISION',
     'PAYLOAD_TOO_LARGE',
     'UNAVAILABLE',
   ],
@@ -90,16 +100,18 @@ const applyManifest = defineRoute({
       assignments: [{ email: 'ann@example.com', roles: ['accountant'] }],
     },
   },
-  handle: async ({ manifests }, { caller, query, body, requestId, signal, progress }) => {
-    const { plan, revision } = await manifests.apply(body.text, {
+  handle: async ({ manifests }, { caller, query, body, header, requestId, signal, progress }) => {
+    const { plan, revision, impact } = await manifests.apply(body.text, {
       actor: isKeyCaller(caller) ? caller : { email: caller.email },
       dryRun: query.dryRun === 'true',
       prune: query.prune === 'true',
+      ifRevision: readIfRevision(header(IF_REVISION)),
       requestId,
       signal,
       onProgress: progress,
     });
-    return answer(plan as z.output<typeof PlanAnswer>, revision === undefined ? {} : { revision });
+    const shown = plan as z.output<typeof PlanAnswer>;
+    return answer(impact === null ? shown : { ...shown, result: shown, impact }, { revision });
   },
 });
 
@@ -118,80 +130,19 @@ const manifestEnvelope: ValueEnvelope = {
       : successData.describe((payload.properties as Record<string, JsonSchema>).manifest ?? {}, media),
 };
 
-const named = <T extends z.ZodRawShape>(shape: T) => z.array(z.strictObject({ code: z.string(), ...shape }));
-const description = z.string().optional();
-
-const ManifestAnswer = z.strictObject({
-  application: z.strictObject({
-    code: z.string(),
-    name: z.string(),
-    description,
-    supportedLanguages: z.array(z.string()).optional(),
-    strictCodes: z.literal(true).optional(),
-  }),
-  entities: named({
-    name: z.string(),
-    description,
-    idLabel: z.string().optional(),
-    listEndpoint: z.string().optional(),
-  }),
-  permissions: named({
-    type: z.enum(['binary', 'tiered']),
-    description,
-    groupName: z.string().optional(),
-    parent: z.string().optional(),
-    global: z.literal(true).optional(),
-  }),
-  roles: named({ description, permissions: z.record(z.string(), accessLevel) }),
-  notificationTypes: named({
-    name: z.string(),
-    description,
-    emailEnabled: z.literal(false).optional(),
-    pushEnabled: z.literal(false).optional(),
-    userCanDisable: z.literal(false).optional(),
-    defaultEmail: z.literal(false).optional(),
-    defaultPush: z.literal(false).optional(),
-    selfServiceEnabled: z.literal(false).optional(),
-    system: z.literal(true).optional(),
-    emailFromName: z.string().optional(),
-  }),
-  templates: z.array(
-    z.strictObject({
-      type: z.string(),
-      key: z.string().optional(),
-      locale: z.string(),
-      subject: z.string(),
-      html: z.string(),
-      text: z.string().optional(),
-      pushTitle: z.string().optional(),
-      pushBody: z.string().optional(),
-      url: z.string().optional(),
-      requiredVariables: z.array(z.string()).optional(),
-    }),
-  ),
-  admins: z.array(z.string()),
-  assignments: z.array(z.strictObject({ email: z.string(), roles: z.array(z.string()) })),
-  overrides: z.array(
-    z.strictObject({
-      email: z.string(),
-      resourceType: z.string(),
-      resourceId: z.string(),
-      permission: z.string(),
-      granted: z.boolean(),
-      accessLevel: accessLevel.optional(),
-    }),
-  ),
+/** A named schema in the document: the input of `apply`, with every section. */
+const ExportAnswer = z.strictObject({
+  manifest: z.unknown().meta({ $ref: '#/components/schemas/Manifest' }),
+  yaml: z.string(),
 });
-
-const ExportAnswer = z.strictObject({ manifest: ManifestAnswer, yaml: z.string() });
 
 const exportManifest = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/manifest',
   tag: 'Manifests',
-  summary: 'The application as a manifest',
+  summary: 'Export an application as a manifest',
   description:
-    'What `POST /api/manifests/apply` takes: applied with `prune` it brings exactly this state about. In a stable order.',
+    'The input of `POST /api/manifests/apply`: applied with `prune` it restores exactly this state. In a stable order.',
   guard: orKey('manifest', applicationLevel('view')),
   params: z.strictObject({ appCode: z.string() }),
   envelope: manifestEnvelope,
@@ -200,9 +151,27 @@ const exportManifest = defineRoute({
   errors: ['NOT_FOUND'],
   deadlineMs: DEADLINE_MS.manifest,
   handle: async ({ manifests }, { params }) => {
-    if (!isApplicationCode(params.appCode)) throw new UsherError('NOT_FOUND', 'There is no such application.');
-    return (await manifests.export(params.appCode)) as z.output<typeof ExportAnswer>;
+    if (!isApplicationCode(params.appCode)) throw new UsherError('NOT_FOUND', 'Unknown application.');
+    return await manifests.export(params.appCode);
   },
 });
 
-export const manifestRoutes: readonly Route[] = [applyManifest, exportManifest];
+const manifestJsonSchema = defineRoute({
+  method: 'get',
+  path: '/api/manifest.schema.json',
+  tag: 'Manifests',
+  summary: 'The JSON Schema of a manifest',
+  description: [
+    'For editors, which complete and check a manifest with it, and for pipelines (draft 7). It knows the form of a manifest;',
+    'only a dry run checks references and the present state. Exports name it in their first line:',
+    '`# yaml-language-server: $schema=…`.',
+  ].join(' '),
+  guard: open,
+  envelope: bare,
+  status: 200,
+  response: z.looseObject({ title: z.string() }),
+  cacheControl: 'public, max-age=300',
+  handle: () => manifestSchema() as { title: string },
+});
+
+export const manifestRoutes: readonly Route[] = [applyManifest, exportManifest, manifestJsonSchema];

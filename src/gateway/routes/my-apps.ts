@@ -1,4 +1,4 @@
-/** What users set in each application, and when they were there (docs/reference/people.md#application-preferences). */
+/** Preferences of users in each application, and their logins and activity (docs/reference/people.md#application-preferences). */
 
 import { z } from 'zod';
 import { existing } from '../../administration/administer.ts';
@@ -15,10 +15,10 @@ import type { Services } from '../services.ts';
 export const Preferences = z.strictObject({
   applicationCode: z.string(),
   showHelp: z.boolean().meta({ description: 'Show help in the user interface.' }),
-  notificationsEnabled: z.boolean().meta({ description: 'The switch over all notifications of the application.' }),
+  notificationsEnabled: z.boolean().meta({ description: 'The switch for all notifications of the application.' }),
 });
 
-/** What a write may send; `refuseOtherCode` looks at the code. */
+/** The body of a write; `refuseOtherCode` checks the code. */
 export function preferencesBody() {
   return z.strictObject({
     showHelp: z.boolean().optional(),
@@ -26,7 +26,7 @@ export function preferencesBody() {
     applicationCode: z
       .string()
       .optional()
-      .meta({ description: 'Cannot be changed; only that of the path may be sent.' }),
+      .meta({ description: 'Cannot be changed; only the one in the path may be sent.' }),
   });
 }
 
@@ -51,7 +51,7 @@ const listMine = defineRoute({
   path: '/api/profile/me/apps',
   tag: 'Profile',
   summary: 'My preferences in every application',
-  description: 'Of the applications where I have been or have set something, by code.',
+  description: 'For applications that I have used or set preferences in, by code.',
   guard: signedIn,
   envelope: successData,
   status: 200,
@@ -67,7 +67,7 @@ const bootstrap = defineRoute({
   tag: 'Profile',
   summary: 'Log in to an application',
   description:
-    'The login bootstrap: records a login and answers my preferences, made with defaults where there are none. A front end calls it exactly once, when its authenticated start is complete.',
+    'The login bootstrap: records a login and returns my preferences, creating them with defaults if there are none. A front end calls it exactly once, when its authenticated start is complete.',
   guard: profileOwner,
   params: AppParams,
   envelope: successData,
@@ -108,9 +108,9 @@ const tellActivity = defineRoute({
   method: 'post',
   path: '/api/profile/me/apps/:appCode/activity',
   tag: 'Profile',
-  summary: 'Tell that I am active in an application',
+  summary: 'Record my activity in an application',
   description:
-    'Moves my last activity there, at most once in five minutes; `recorded` says whether this call did. Changes no login.',
+    'Updates my last activity there, at most once in five minutes; `recorded` says whether this call did. Changes no login.',
   guard: accountSettler,
   params: AppParams,
   envelope: successData,
@@ -122,7 +122,7 @@ const tellActivity = defineRoute({
   handle: (services, input) => {
     const { caller, params } = input;
     const { engine, appPreferences, subjects } = services;
-    // Of most there is nothing to write: they are answered in the turn in which they came.
+    // Most calls have nothing to write and are answered synchronously.
     const known = engine.peekMember(params.appCode, caller.email);
     const isQuiet = known !== null && appPreferences.isQuiet(caller.email, params.appCode, known.appId);
     return isQuiet && subjects.isSettled(caller) ? { recorded: false } : recordActivity(services, input);
@@ -134,7 +134,7 @@ async function recordActivity(
   { caller, params: { appCode }, requestId, signal }: TellInput,
 ): Promise<z.output<typeof Recorded>> {
   const { email } = caller;
-  // What cannot be a code is asked of nobody.
+  // A malformed code needs no lookup.
   if (!isApplicationCode(appCode)) existing(null, appCode);
   if (engine.peekMember(appCode, email) === null) {
     const known = engine.member(appCode, email, { signal });
@@ -142,7 +142,7 @@ async function recordActivity(
       const { member } = await known;
       if (appPreferences.isQuiet(email, appCode, member.appId)) return { recorded: false };
     }
-    // Else it is for the next call, and this one need not wait. What goes wrong with it goes wrong there again.
+    // The load serves the next call; this one need not wait. A failure repeats there.
     known.catch(() => undefined);
   }
   const recorded = await appPreferences.activity(caller, appCode, requestId);
@@ -154,8 +154,8 @@ const tellLogout = defineRoute({
   method: 'post',
   path: '/api/profile/me/apps/:appCode/logout',
   tag: 'Profile',
-  summary: 'Tell that I log out of an application',
-  description: 'Leaves an event and a record in the audit. Changes no login.',
+  summary: 'Record my logout from an application',
+  description: 'Adds an event and an audit record. Changes no login.',
   guard: profileOwner,
   params: AppParams,
   envelope: successData,

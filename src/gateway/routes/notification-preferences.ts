@@ -1,7 +1,9 @@
-/** What a signed-in user wants to be notified about (docs/reference/notifications.md#preferences). */
+/** Notification preferences of a signed-in user (docs/reference/notifications.md#preferences). */
 
 import { z } from 'zod';
 import { refuseImmutable } from '../../administration/records.ts';
+import { perChannel } from '../../base/channels.ts';
+import { eachEnabled } from '../route/channels.ts';
 import { codeResponse, successData } from '../route/envelopes.ts';
 import { AppParams, id, idParam, readOnly } from '../route/fields.ts';
 import { signedIn } from '../route/guards.ts';
@@ -12,22 +14,20 @@ const Preference = z.strictObject({
   code: z.string(),
   name: z.string(),
   description: z.string().nullable(),
-  emailEnabled: z.boolean().meta({ description: 'Whether mail of this type goes out at all.' }),
-  pushEnabled: z.boolean().meta({ description: 'Whether pushes of this type go out at all.' }),
+  ...eachEnabled(({ noun, verb }) =>
+    z.boolean().meta({ description: `Whether ${noun} of this type ${verb} out at all.` }),
+  ),
   userCanDisable: z.boolean().meta({ description: 'False: hide or lock the switches.' }),
-  email: z.boolean(),
-  push: z.boolean(),
+  ...perChannel(() => z.boolean()),
 });
 
-/** What a write may send: the switches, and the rest as it was read, so that get, change, put works. */
+/** Fields of a write: the switches, and the other fields as read, so that a client can get, change and put. */
 const changes = {
-  email: z.boolean().optional(),
-  push: z.boolean().optional(),
+  ...perChannel(() => z.boolean().optional()),
   code: z.string().optional().meta({ description: "Cannot be changed; only the type's own may be sent." }),
   name: readOnly,
   description: readOnly,
-  emailEnabled: readOnly,
-  pushEnabled: readOnly,
+  ...eachEnabled(() => readOnly),
   userCanDisable: readOnly,
 };
 
@@ -51,7 +51,7 @@ const changePreferences = defineRoute({
   path: '/api/profile/me/notifications/preferences/bulk',
   tag: 'Inbox',
   summary: 'Change switches of several notification types',
-  description: 'All or nothing. Answers what was changed, as it is now.',
+  description: 'All or nothing. Returns the changed types.',
   guard: signedIn,
   body: z.strictObject({
     updates: z
@@ -80,7 +80,7 @@ const changePreference = defineRoute({
   params: z.strictObject({ notificationTypeId: idParam }),
   body: z.strictObject({
     ...changes,
-    notificationTypeId: id.optional().meta({ description: 'Cannot be changed; only that of the path may be sent.' }),
+    notificationTypeId: id.optional().meta({ description: 'Cannot be changed; only the one in the path may be sent.' }),
   }),
   envelope: successData,
   status: 200,

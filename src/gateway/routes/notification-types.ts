@@ -1,7 +1,9 @@
 /** Notification types of an application (docs/reference/notifications.md#types). */
 
 import { z } from 'zod';
+import { DEFAULT_FIELDS, recordOf, TYPE_SWITCHES } from '../../base/channels.ts';
 import type { TypeRow } from '../../notifications/types.ts';
+import { eachEnabled } from '../route/channels.ts';
 import { noContent, successData } from '../route/envelopes.ts';
 import { AppParams, description, id, idParam, line, name, readOnly, slug, timestamp } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
@@ -12,12 +14,7 @@ const NotificationType = z.strictObject({
   code: z.string(),
   name: z.string(),
   description: z.string().nullable(),
-  emailEnabled: z.boolean(),
-  pushEnabled: z.boolean(),
-  userCanDisable: z.boolean(),
-  defaultEmail: z.boolean(),
-  defaultPush: z.boolean(),
-  selfServiceEnabled: z.boolean(),
+  ...recordOf(TYPE_SWITCHES, () => z.boolean()),
   system: z.boolean(),
   emailFromName: z.string().nullable(),
   createdAt: timestamp,
@@ -27,18 +24,22 @@ const NotificationType = z.strictObject({
 const fields = {
   name,
   description: description.optional(),
-  emailEnabled: z.boolean().optional().meta({ description: 'Whether mail goes out at all; true without it.' }),
-  pushEnabled: z.boolean().optional().meta({ description: 'Whether pushes go out at all; true without it.' }),
+  ...eachEnabled(({ noun, verb }) =>
+    z
+      .boolean()
+      .optional()
+      .meta({ description: `Whether ${noun} ${verb} out at all; true without it.` }),
+  ),
   userCanDisable: z.boolean().optional().meta({
-    description: 'False: the defaults hold for everybody, whatever a user chose for the type or the application.',
+    description: 'False: the defaults apply to everybody, regardless of preferences for the type or the application.',
   }),
-  defaultEmail: z.boolean().optional().meta({ description: 'The switch of a user who has not chosen.' }),
-  defaultPush: z.boolean().optional().meta({ description: 'The switch of a user who has not chosen.' }),
+  ...recordOf(DEFAULT_FIELDS, () =>
+    z.boolean().optional().meta({ description: 'The switch of a user who has not chosen.' }),
+  ),
   selfServiceEnabled: z.boolean().optional(),
-  system: z
-    .boolean()
-    .optional()
-    .meta({ description: 'True of what the service itself needs. Cannot be set; only the present value may be sent.' }),
+  system: z.boolean().optional().meta({
+    description: 'True for types that the service itself needs. Cannot be changed; only the current value may be sent.',
+  }),
   emailFromName: line(200)
     .nullable()
     .optional()
@@ -48,7 +49,7 @@ const fields = {
 const TypeParams = z.strictObject({ ...AppParams.shape, id: idParam });
 const PATH = '/api/applications/:appCode/notification-types';
 
-function shown({ createdAt, updatedAt, ...type }: TypeRow): z.output<typeof NotificationType> {
+function toJson({ createdAt, updatedAt, ...type }: TypeRow): z.output<typeof NotificationType> {
   return { ...type, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
 }
 
@@ -63,7 +64,7 @@ const listTypes = defineRoute({
   status: 200,
   response: z.array(NotificationType),
   errors: ['NOT_FOUND'],
-  handle: async ({ notificationTypes }, { params }) => (await notificationTypes.list(params.appCode)).map(shown),
+  handle: async ({ notificationTypes }, { params }) => (await notificationTypes.list(params.appCode)).map(toJson),
 });
 
 const createType = defineRoute({
@@ -83,7 +84,7 @@ const createType = defineRoute({
   handle: async ({ notificationTypes }, input) => {
     const { appCode } = input.params;
     const { result, revision } = await notificationTypes.create(appCode, input.body, input);
-    return answer(shown(result), {
+    return answer(toJson(result), {
       revision,
       location: `/api/applications/${appCode}/notification-types/${result.id}`,
     });
@@ -95,14 +96,14 @@ const changeType = defineRoute({
   path: `${PATH}/:id`,
   tag: 'Notifications',
   summary: 'Change a notification type',
-  description: 'The switches of `auth_idp`, through which codes of the identity provider go out, stay as they are.',
+  description: 'The switches of `auth_idp`, which sends codes of the identity provider, cannot be changed.',
   guard: applicationLevel('edit'),
   refusal: 'notification_type.changed.refused',
   params: TypeParams,
   body: z.strictObject({
     ...fields,
     name: name.optional(),
-    code: slug.optional().meta({ description: 'Cannot be changed; only the present one may be sent.' }),
+    code: slug.optional().meta({ description: 'Cannot be changed; only the current one may be sent.' }),
     id: readOnly,
     createdAt: readOnly,
     updatedAt: readOnly,
@@ -115,7 +116,7 @@ const changeType = defineRoute({
   handle: async ({ notificationTypes }, input) => {
     const { appCode, id: type } = input.params;
     const { result, revision } = await notificationTypes.change(appCode, type, input.body, input);
-    return answer(shown(result), { revision });
+    return answer(toJson(result), { revision });
   },
 });
 

@@ -1,6 +1,7 @@
 /** Sends, by backends and by administrators, and their log (docs/reference/notifications.md#sends). */
 
 import { z } from 'zod';
+import { CHANNEL_NAMES } from '../../base/channels.ts';
 import { LIMITS } from '../../base/grammar.ts';
 import type { LogRow } from '../../notifications/log.ts';
 import type { SendOrder } from '../../notifications/send.ts';
@@ -24,31 +25,30 @@ import { defineRoute, type Route } from '../route/route.ts';
 const fields = {
   type: slug.optional().meta({
     description:
-      'The code of a notification type; `generic` without it. Never `auth_idp`: those mails are the identity provider’s.',
+      'The code of a notification type; default `generic`. Never `auth_idp`: those mails belong to the identity provider.',
   }),
   recipients: z
     .array(email)
     .min(1)
     .max(LIMITS.recipients)
-    .meta({ description: 'Addresses. One listed twice counts once; one without a record gets one.' }),
-  payload: freeObject.optional().meta({ description: 'For the templates, and for whoever shows the inbox.' }),
-  subject: text(500).optional().meta({ description: "Where there is no template; else the type's name." }),
+    .meta({ description: 'Addresses. Duplicates count once; an address without a record gets one.' }),
+  payload: freeObject.optional().meta({ description: 'For the templates, and for clients that show the inbox.' }),
+  subject: text(500).optional().meta({ description: "For types without a template; default: the type's name." }),
   body: text(1024 * 1024)
     .optional()
-    .meta({ description: 'Plain text, where there is no template. Without it the mail shows the subject.' }),
+    .meta({ description: 'Plain text, for types without a template. Without it the mail shows the subject.' }),
   url: text(LIMITS.url).optional().meta({
-    description:
-      'Where it leads: a URL, or a path. In the inbox and the push; a mail without a template links to a URL.',
+    description: 'The link: a URL, or a path. In the inbox and the push; a mail without a template links to a URL.',
   }),
   icon: text(LIMITS.url).optional().meta({ description: 'Shown in the inbox and with a push: a path, or a URL.' }),
-  locale: languageCode.optional().meta({ description: "For all recipients; each one's own without it." }),
-  templateKey: slug.optional().meta({ description: '`default` without it, where there is such a template.' }),
+  locale: languageCode.optional().meta({ description: "For all recipients; default: each recipient's own." }),
+  templateKey: slug.optional().meta({ description: 'By default `default`, if that template exists.' }),
   idempotencyKey: text(200)
     .refine((value) => value !== '', 'must not be empty')
     .optional()
     .meta({
       description:
-        'The same key within 24 hours answers with the first result and sends nothing. Backends and administrators have keys of their own.',
+        'The same key within 24 hours returns the first result and sends nothing. Keys of backends and of administrators are separate.',
     }),
 };
 
@@ -59,7 +59,7 @@ const Sent = z.strictObject({
     z.strictObject({
       id,
       email: z.string(),
-      status: z.string().meta({ description: '`queued`, `sent` (nothing is to be delivered) or `suppressed`.' }),
+      status: z.string().meta({ description: '`queued`, `sent` (nothing to deliver) or `suppressed`.' }),
       statusReason: z.string().nullable().meta({ description: '`notifications_disabled` or `user_inactive`.' }),
     }),
   ),
@@ -80,7 +80,7 @@ function orderOf(body: z.output<typeof Send>): SendOrder {
 }
 
 const DESCRIPTION =
-  'One notification a recipient, one delivery for each channel that applies. What was answered 202 is stored, and is delivered at least once. A send whose words come to more than 64 MiB for all recipients together is refused (413); while too much is being rendered for others, 503.';
+  'One notification per recipient, one delivery per channel that applies. A send answered with 202 is stored and is delivered at least once. A send with more than 64 MiB of rendered text for all recipients together is refused (413); while too much is being rendered for other sends, 503.';
 
 const sendBySystem = defineRoute({
   method: 'post',
@@ -152,7 +152,7 @@ const Logged = z.strictObject({
   createdAt: timestamp,
   deliveries: z.array(
     z.strictObject({
-      channel: z.enum(['email', 'push']),
+      channel: z.enum(CHANNEL_NAMES),
       status: z.string(),
       attempts: z.int(),
       error: z.string().nullable(),
@@ -161,7 +161,7 @@ const Logged = z.strictObject({
   ),
 });
 
-function shown({ createdAt, deliveries, ...row }: LogRow): z.output<typeof Logged> {
+function toJson({ createdAt, deliveries, ...row }: LogRow): z.output<typeof Logged> {
   return {
     ...row,
     createdAt: createdAt.toISOString(),
@@ -175,7 +175,7 @@ const listSends = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/notifications',
   tag: 'Notifications',
-  summary: 'What an application has sent, newest first',
+  summary: 'List the notifications of an application, newest first',
   guard: applicationLevel('view'),
   params: AppParams,
   query: z.strictObject({
@@ -191,7 +191,7 @@ const listSends = defineRoute({
   handle: async ({ sendLog }, { params, query }) => {
     const { status = null, type = null, email: recipient = null } = query;
     const page = await sendLog.list(params.appCode, { ...pageOf(query), status, type, email: recipient });
-    return paged(LIST, page, shown);
+    return paged(LIST, page, toJson);
   },
 });
 
@@ -199,8 +199,8 @@ const retrySend = defineRoute({
   method: 'post',
   path: '/api/applications/:appCode/notifications/:id/retry',
   tag: 'Notifications',
-  summary: 'Try the failed deliveries of a notification again',
-  description: 'What was delivered is not delivered again. Answers the line of the log as it is now.',
+  summary: 'Retry the failed deliveries of a notification',
+  description: 'Successful deliveries are not repeated. Returns the current log entry.',
   guard: applicationLevel('edit'),
   refusal: 'notification.retried.refused',
   params: z.strictObject({ ...AppParams.shape, id: idParam }),
@@ -208,7 +208,7 @@ const retrySend = defineRoute({
   status: 202,
   response: Logged,
   errors: ['NOT_FOUND', 'UNKNOWN_REFERENCE'],
-  handle: async ({ sendLog }, input) => shown(await sendLog.retry(input.params.appCode, input.params.id, input)),
+  handle: async ({ sendLog }, input) => toJson(await sendLog.retry(input.params.appCode, input.params.id, input)),
 });
 
 export const notificationRoutes: readonly Route[] = [sendBySystem, sendByAdministrator, listSends, retrySend];

@@ -1,4 +1,4 @@
-/** What operators and their probes ask (docs/reference/service.md#health-and-metrics). */
+/** Probes and metrics for operators (docs/reference/service.md#health-and-metrics). */
 
 import { z } from 'zod';
 import { unavailable } from '../../base/errors.ts';
@@ -12,8 +12,8 @@ const healthz = defineRoute({
   method: 'get',
   path: '/healthz',
   tag: 'Operations',
-  summary: 'The process lives',
-  description: 'Says nothing about the database: a process is not restarted because its database is away.',
+  summary: 'Liveness: the process runs',
+  description: 'Does not check the database: a process need not restart because its database is down.',
   guard: open,
   envelope: bare,
   status: 200,
@@ -31,7 +31,7 @@ const readyz = defineRoute({
   method: 'get',
   path: '/readyz',
   tag: 'Operations',
-  summary: 'The service can answer',
+  summary: 'Readiness: the service can answer',
   description: 'The database answers, its migrations are applied, and the permission engine follows it. Else 503.',
   guard: open,
   envelope: bare,
@@ -41,7 +41,7 @@ const readyz = defineRoute({
   quiet: true,
   handle: async ({ ping, engine }) => {
     const status = engine.status();
-    if (!status.ready) throw unavailable('The permission engine has not followed the database lately.');
+    if (!status.ready) throw unavailable('The permission engine is behind the database.');
     await ping();
     return { status: 'ready', revision: status.revision } as const;
   },
@@ -68,7 +68,7 @@ const openMetrics = metricsRoute(open);
 const keyIfSentMetrics = metricsRoute(keyIfSent('metrics'));
 const keyedMetrics = metricsRoute(key('metrics'));
 
-/** At the gateway: outside production metrics are open (but not to a wrong key), in it they take a key of the scope `metrics`. */
+/** At the gateway: metrics are open outside production (but refuse a wrong key); in production they need a key with the scope `metrics`. */
 export function operationRoutes(production: boolean): readonly Route[] {
   return [healthz, readyz, production ? keyedMetrics : keyIfSentMetrics];
 }

@@ -1,9 +1,10 @@
-/** What people may do with single records, whatever their roles say (docs/reference/administration.md#assignments). */
+/** Overrides of users for single records, which beat their roles (docs/reference/administration.md#assignments). */
 
 import { z } from 'zod';
+import { LEVEL_NAMES, LEVELS } from '../../base/level-names.ts';
 import type { OverrideRow, PlacedOverrideRow } from '../../catalog/overrides.ts';
 import { Level } from '../../engine/types.ts';
-import { accessLevel, LEVEL_NAMES, LEVELS } from '../questions/fields.ts';
+import { accessLevel } from '../questions/fields.ts';
 import { successData } from '../route/envelopes.ts';
 import {
   id,
@@ -40,9 +41,8 @@ const PlacedOverride = z.strictObject({
   createdAt: timestamp,
 });
 
-function shown({ permissionId, code, level }: OverrideRow): z.output<typeof OverrideSet>['permissions'][number] {
-  const denied = level === Level.NONE;
-  return { permissionId, code, granted: !denied, accessLevel: denied ? null : LEVEL_NAMES[level] };
+function toJson({ permissionId, code, level }: OverrideRow): z.output<typeof OverrideSet>['permissions'][number] {
+  return { permissionId, code, granted: level !== Level.NONE, accessLevel: LEVEL_NAMES[level] };
 }
 
 const readOverrides = defineRoute({
@@ -52,6 +52,7 @@ const readOverrides = defineRoute({
   summary: 'The overrides of a user for one record',
   guard: applicationLevel('view'),
   params: ResourceParams,
+  headers: ['if-none-match'],
   envelope: successData,
   status: 200,
   response: OverrideSet,
@@ -59,7 +60,7 @@ const readOverrides = defineRoute({
   handle: async ({ overrides }, { params }) => {
     const { appCode, email, ...resource } = params;
     const found = await overrides.read(appCode, email, resource);
-    return answer({ permissions: found.overrides.map(shown) }, { etag: found.etag });
+    return answer({ permissions: found.overrides.map(toJson) }, { etag: found.etag });
   },
 });
 
@@ -69,11 +70,12 @@ const replaceOverrides = defineRoute({
   tag: 'Users',
   summary: 'Replace the overrides of a user for one record',
   description:
-    'An empty list removes all of them. A granting override of a tiered permission has a level, `edit` without one; a denying one ' +
-    'has none. In `auth` for SuperAdmins; who manages every application may write overrides of `applications.manage` for ' +
-    '`application` there, for every application on which he himself has `edit`.',
+    'An empty list removes all of them. A granting override of a tiered permission has a level, by default `edit`; a denying one ' +
+    'has none. In `auth` only SuperAdmins; a manager of every application may write overrides of `applications.manage` for ' +
+    '`application` there, for every application on which they have `edit` themselves.',
   guard: applicationLevel('edit', { delegated: true }),
   refusal: 'override.replaced.refused',
+  dryRun: true,
   params: ResourceParams,
   headers: ['if-match'],
   body: z.strictObject({
@@ -100,7 +102,7 @@ const replaceOverrides = defineRoute({
     }));
     const ifMatch = input.header('if-match');
     const { result, revision } = await overrides.replace(appCode, email, resource, wanted, ifMatch, input);
-    return answer({ permissions: result.overrides.map(shown) }, { etag: result.etag, revision });
+    return answer({ permissions: result.overrides.map(toJson) }, { etag: result.etag, revision });
   },
 });
 
@@ -132,7 +134,7 @@ const listOverrides = defineRoute({
 
 function shownPlaced(row: PlacedOverrideRow): z.output<typeof PlacedOverride> {
   const { resourceType, resourceId, createdAt } = row;
-  return { resourceType, resourceId, ...shown(row), createdAt: createdAt.toISOString() };
+  return { resourceType, resourceId, ...toJson(row), createdAt: createdAt.toISOString() };
 }
 
 export const overrideRoutes: readonly Route[] = [readOverrides, replaceOverrides, listOverrides];

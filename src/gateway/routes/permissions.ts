@@ -23,12 +23,9 @@ const Permission = z.strictObject({
 
 const fields = {
   description: description.optional(),
-  groupName: line(200).nullable().optional().meta({ description: 'Under what the panel lists it.' }),
+  groupName: line(200).nullable().optional().meta({ description: 'The group in which the panel lists it.' }),
   parentPermissionId: id.nullable().optional().meta({ description: "Place in the panel's tree; decides nothing." }),
-  parentPermission: permissionCode
-    .nullable()
-    .optional()
-    .meta({ description: "The parent's code, in place of its id." }),
+  parentPermission: permissionCode.nullable().optional().meta({ description: "The parent's code, instead of its id." }),
   global: z.boolean().optional().meta({ description: 'True: overrides for single resources are ignored.' }),
 };
 
@@ -46,7 +43,7 @@ function hasOneParent({ parentPermissionId, parentPermission }: ParentFields): b
   return parentPermissionId === undefined || parentPermission === undefined;
 }
 
-/** Undefined where the body does not say. */
+/** Undefined if the body does not name one. */
 function parentOf({ parentPermissionId, parentPermission }: ParentFields): Parent | undefined {
   if (parentPermissionId === null || parentPermission === null) return null;
   if (parentPermissionId !== undefined) return { field: 'parentPermissionId', reference: parentPermissionId };
@@ -55,7 +52,7 @@ function parentOf({ parentPermissionId, parentPermission }: ParentFields): Paren
 
 const PermissionParams = z.strictObject({ ...AppParams.shape, permissionId: idParam });
 
-function shown(permission: PermissionRecord): z.output<typeof Permission> {
+function toJson(permission: PermissionRecord): z.output<typeof Permission> {
   const { id, code, description, tiered, createdAt, updatedAt, ...rest } = permission;
   return {
     id,
@@ -79,7 +76,7 @@ const listPermissions = defineRoute({
   status: 200,
   response: z.array(Permission),
   errors: ['NOT_FOUND'],
-  handle: async ({ permissions }, { params }) => (await permissions.list(params.appCode)).map(shown),
+  handle: async ({ permissions }, { params }) => (await permissions.list(params.appCode)).map(toJson),
 });
 
 const createPermission = defineRoute({
@@ -89,6 +86,7 @@ const createPermission = defineRoute({
   summary: 'Create a permission',
   guard: applicationLevel('edit'),
   refusal: 'permission.created.refused',
+  dryRun: true,
   params: AppParams,
   body: z.strictObject({ code: permissionCode, type, ...fields }).refine(hasOneParent, ONE_PARENT),
   envelope: successData,
@@ -113,7 +111,7 @@ const createPermission = defineRoute({
       },
       input,
     );
-    return answer(shown(result), { revision, location: `/api/applications/${appCode}/permissions/${result.id}` });
+    return answer(toJson(result), { revision, location: `/api/applications/${appCode}/permissions/${result.id}` });
   },
 });
 
@@ -122,15 +120,16 @@ const changePermission = defineRoute({
   path: '/api/applications/:appCode/permissions/:permissionId',
   tag: 'Permissions',
   summary: 'Change a permission',
-  description: 'Its type only while no role gives it and no override names it.',
+  description: 'The type can change only while no role or override refers to it.',
   guard: applicationLevel('edit'),
   refusal: 'permission.changed.refused',
+  dryRun: true,
   params: PermissionParams,
   body: z
     .strictObject({
       type: type.optional(),
       ...fields,
-      code: z.string().optional().meta({ description: 'Cannot be changed; only the present one may be sent.' }),
+      code: z.string().optional().meta({ description: 'Cannot be changed; only the current one may be sent.' }),
       id: readOnly,
       createdAt: readOnly,
       updatedAt: readOnly,
@@ -147,7 +146,7 @@ const changePermission = defineRoute({
     const { appCode, permissionId } = input.params;
     const tiered = wanted === undefined ? undefined : wanted === 'tiered';
     const { result, revision } = await permissions.change(appCode, permissionId, { ...change, tiered }, input);
-    return answer(shown(result), { revision });
+    return answer(toJson(result), { revision });
   },
 });
 
@@ -156,9 +155,10 @@ const deletePermission = defineRoute({
   path: '/api/applications/:appCode/permissions/:permissionId',
   tag: 'Permissions',
   summary: 'Delete a permission',
-  description: 'What roles give of it and its overrides go with it; its children lose their parent.',
+  description: 'Removes it from roles and deletes its overrides; its children lose their parent.',
   guard: applicationLevel('edit'),
   refusal: 'permission.deleted.refused',
+  dryRun: true,
   params: PermissionParams,
   envelope: noContent,
   status: 204,

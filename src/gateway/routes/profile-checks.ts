@@ -1,24 +1,35 @@
 /**
- * Permission checks of a signed-in user about himself (docs/reference/decisions.md#doors): the user is taken
- * from the token only, so `email` is an unknown field. An inactive user is answered: everything is denied.
+ * Permission checks of signed-in users about themselves (docs/reference/decisions.md#doors): the user is taken
+ * from the token only, so `email` is an unknown field. An inactive user gets an answer: everything is denied.
  */
 
 import { z } from 'zod';
-import { askBulk, askCheck, askEffective } from '../questions/ask.ts';
+import { askBatch, askBulk, askCheck, askEffective } from '../questions/ask.ts';
 import {
   appField,
   askedLevel,
+  checksField,
   levelField,
+  MyCheckResult,
   MyEffectivePermission,
+  myCheckResult,
   myEffectivePermission,
   permissionField,
   permissionsField,
+  rawCheck,
   rawSubject,
   resourceFields,
 } from '../questions/fields.ts';
 import { bare } from '../route/envelopes.ts';
 import { signedInEvenInactive } from '../route/guards.ts';
 import { defineRoute, type Route } from '../route/route.ts';
+
+const MyCheckQuestion = z.strictObject({
+  app: appField,
+  permission: permissionField,
+  ...resourceFields,
+  accessLevel: levelField,
+});
 
 const myCheck = defineRoute({
   method: 'post',
@@ -27,7 +38,7 @@ const myCheck = defineRoute({
   summary: 'Check one of my permissions',
   guard: signedInEvenInactive,
   headers: ['usher-min-revision'],
-  body: z.strictObject({ app: appField, permission: permissionField, ...resourceFields, accessLevel: levelField }),
+  body: MyCheckQuestion,
   envelope: bare,
   status: 200,
   response: z.object({ allowed: z.boolean() }),
@@ -50,7 +61,7 @@ const myBulkCheck = defineRoute({
   path: '/api/profile/me/check/bulk',
   tag: 'Checks',
   summary: 'Check several of my permissions',
-  description: 'One answer for each distinct code, all true of one revision.',
+  description: 'One answer for each distinct code, all at one revision.',
   guard: signedInEvenInactive,
   headers: ['usher-min-revision'],
   body: z.strictObject({ app: appField, permissions: permissionsField, ...resourceFields, accessLevel: levelField }),
@@ -107,4 +118,31 @@ const myEffective = defineRoute({
     askEffective(engine, rawSubject(input.caller.email, input.body), myEffectivePermission, input),
 });
 
-export const profileCheckRoutes: readonly Route[] = [myCheck, myBulkCheck, myEffective];
+const myBatchCheck = defineRoute({
+  method: 'post',
+  path: '/api/profile/me/check/batch',
+  tag: 'Checks',
+  summary: 'Check my permissions for many records',
+  description:
+    'Answers each check in order, all at one revision. A malformed check refuses the whole call and is named (`checks.3.resourceId`).',
+  guard: signedInEvenInactive,
+  headers: ['usher-min-revision'],
+  body: z.strictObject({ checks: checksField(MyCheckQuestion) }),
+  limit: 'list',
+  envelope: bare,
+  status: 200,
+  response: z.object({ results: z.array(MyCheckResult) }),
+  errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
+  example: {
+    body: { checks: [{ app: 'crm', permission: 'contacts.manage', resourceType: 'contact', resourceId: '43' }] },
+    response: { results: [{ allowed: false, accessLevel: null, source: 'none' }] },
+  },
+  quiet: true,
+  handle: ({ engine }, input) => {
+    const { body, caller } = input;
+    const checks = body.checks.map((check) => rawCheck({ ...check, email: caller.email }));
+    return askBatch(engine, checks, myCheckResult, input);
+  },
+});
+
+export const profileCheckRoutes: readonly Route[] = [myCheck, myBulkCheck, myEffective, myBatchCheck];

@@ -1,4 +1,4 @@
-/** Who somebody is (docs/reference/people.md#profiles): one's own record, and that of others for administrators. */
+/** Profiles (docs/reference/people.md#profiles): a user's own, and those of others for administrators. */
 
 import { z } from 'zod';
 import { successData } from '../route/envelopes.ts';
@@ -19,7 +19,7 @@ import { defineRoute, type Route } from '../route/route.ts';
 
 const THEMES = ['light', 'dark', 'system'] as const;
 
-/** A user's record; administrators see it with more around it. */
+/** A user's record; answers to administrators add more. */
 export const Profile = z.strictObject({
   id,
   email: z.string(),
@@ -30,9 +30,9 @@ export const Profile = z.strictObject({
   locale: z.string().nullable().meta({ description: 'Null means the system language, `en`.' }),
   theme: z.enum(THEMES),
   timezone: z.string().nullable().meta({ description: 'Null means the system time zone.' }),
-  brand: z.string().meta({ description: 'The slug of a brand; the default one where none was chosen.' }),
+  brand: z.string().meta({ description: 'The slug of a brand; the default brand if none was chosen.' }),
   identityProfileUrl: z.string().nullable().meta({
-    description: 'Where name, password and passkeys are edited; null where no identity provider is configured.',
+    description: 'The page for editing name, password and passkeys; null without an identity provider.',
   }),
   createdAt: timestamp,
   updatedAt: timestamp,
@@ -61,7 +61,7 @@ const myProfile = defineRoute({
   tag: 'Profile',
   summary: 'My profile',
   description:
-    'Made at the first access, with the names and the picture of the token. A newer token brings names up to date; an older one changes nothing.',
+    'Created at the first access, with the names and the picture of the token. A newer token updates the names; an older one changes nothing.',
   guard: profileOwner,
   envelope: successData,
   status: 200,
@@ -76,7 +76,7 @@ const changeMyProfile = defineRoute({
   tag: 'Profile',
   summary: 'Change my profile',
   description:
-    'Changes the fields sent. Names go to the identity provider first and are stored once it took them. Null clears a name or the picture, and resets language, time zone and brand.',
+    'Changes the fields sent. Names are sent to the identity provider first and stored once it has accepted them. Null clears a name or the picture, and resets language, time zone and brand.',
   guard: profileOwner,
   body: z.strictObject({
     firstName: name.nullable().optional(),
@@ -87,7 +87,7 @@ const changeMyProfile = defineRoute({
     theme: z.enum(THEMES).optional(),
     timezone: timeZone.nullable().optional(),
     brand: slug.nullable().optional().meta({ description: 'The slug of a brand.' }),
-    email: email.optional().meta({ description: 'Cannot be changed; only the present one may be sent.' }),
+    email: email.optional().meta({ description: 'Cannot be changed; only the current one may be sent.' }),
     id: readOnly,
     identityProfileUrl: readOnly,
     createdAt: readOnly,
@@ -105,9 +105,9 @@ const profileOf = defineRoute({
   method: 'get',
   path: '/api/profile/:email',
   tag: 'Profile',
-  summary: "Somebody's profile",
+  summary: "A user's profile",
   description:
-    'Of anybody for SuperAdmins and AppAdmins; for panel users of the users of applications on which they have a level.',
+    'SuperAdmins and app admins may read every profile; panel users those of users of applications on which they have a level.',
   guard: anyAdministrator,
   params: EmailParams,
   envelope: successData,

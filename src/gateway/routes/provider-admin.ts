@@ -1,4 +1,4 @@
-/** What SuperAdmins do at the identity provider: its e-mail provider and its organizations (docs/reference/identity-provider.md#organizations). */
+/** Administration of the identity provider by SuperAdmins: its e-mail provider and its organizations (docs/reference/identity-provider.md#organizations). */
 
 import { z } from 'zod';
 import { isStorableUrl, RULES } from '../../base/grammar.ts';
@@ -22,8 +22,8 @@ const readNotificationProvider = defineRoute({
   method: 'get',
   path: '/api/idp/admin/notification-provider',
   tag: 'Identity provider',
-  summary: 'Whether the provider sends its e-mails through this service',
-  description: 'What is known here; the provider is not asked.',
+  summary: 'Show whether the provider sends its e-mails through this service',
+  description: 'From the stored state; the provider is not queried.',
   guard: superAdmin,
   envelope: bare,
   status: 200,
@@ -37,7 +37,7 @@ const setUpNotificationProvider = defineRoute({
   tag: 'Identity provider',
   summary: 'Make the provider send its e-mails through this service',
   description:
-    'Finds or makes it there, keeps its signing key sealed, activates it. Can be repeated whenever it failed.',
+    'Finds or creates it there, stores its signing key sealed, and activates it. Safe to repeat after a failure.',
   guard: superAdmin,
   refusal: 'notification_provider.set_up.refused',
   envelope: successData,
@@ -64,11 +64,11 @@ const activateNotificationProvider = defineRoute({
 const Organization = z.strictObject({
   id: z.string(),
   name: z.string(),
-  state: z.string().meta({ description: "The provider's own word, such as `ORGANIZATION_STATE_ACTIVE`." }),
+  state: z.string().meta({ description: "The provider's own value, such as `ORGANIZATION_STATE_ACTIVE`." }),
   primaryDomain: z.string().nullable(),
 });
 
-function shown({ id, name, state, primaryDomain }: IdpOrganization): z.output<typeof Organization> {
+function toJson({ id, name, state, primaryDomain }: IdpOrganization): z.output<typeof Organization> {
   return { id, name, state, primaryDomain };
 }
 
@@ -82,7 +82,7 @@ const listOrganizations = defineRoute({
   status: 200,
   response: z.array(Organization),
   errors: IDP_ERRORS,
-  handle: async ({ provider }) => (await provider.organizations.list()).map(shown),
+  handle: async ({ provider }) => (await provider.organizations.list()).map(toJson),
 });
 
 const domain = z
@@ -103,7 +103,7 @@ const createOrganization = defineRoute({
   response: Organization,
   errors: [...IDP_ERRORS, 'ALREADY_EXISTS'],
   example: { body: { name: 'Acme', domain: 'acme.example.com' } },
-  handle: async ({ provider }, input) => shown(await provider.organizations.create(input.body, input)),
+  handle: async ({ provider }, input) => toJson(await provider.organizations.create(input.body, input)),
 });
 
 /** It becomes a header of requests to the provider. */
@@ -120,14 +120,14 @@ const brandOrganization = defineRoute({
   tag: 'Identity provider',
   summary: "Change how an organization's login pages look",
   description:
-    'Only what is sent is changed. The logo is fetched and handed to the provider: PNG, JPEG, GIF or WebP, at most 512 KiB.',
+    'Changes the fields sent. The logo is fetched and passed to the provider: PNG, JPEG, GIF or WebP, at most 512 KiB.',
   guard: superAdmin,
   refusal: 'organization.branded.refused',
   params: OrganizationParams,
   body: z.strictObject({
     primaryColor: z
       .string()
-      .regex(/^#(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$/i, 'must be a colour such as #5469d4')
+      .regex(/^#(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$/i, 'must be a color such as #5469d4')
       .optional(),
     logoUrl: z
       .string()
@@ -157,9 +157,9 @@ const setUpOrganization = defineRoute({
   method: 'post',
   path: '/api/idp/admin/orgs/:orgId/setup',
   tag: 'Identity provider',
-  summary: 'Project and OpenID Connect client for an application',
+  summary: 'Create a project and an OpenID Connect client for an application',
   description:
-    'Each is found by its name or made, so that it can be repeated. The organization belongs to the application from then on.',
+    'Finds each by its name or creates it, so it is safe to repeat. The organization then belongs to the application.',
   guard: superAdmin,
   refusal: 'organization.set_up.refused',
   params: OrganizationParams,

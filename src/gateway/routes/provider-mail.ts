@@ -7,8 +7,8 @@ import type { Guard } from '../route/guards.ts';
 import { defineRoute, type Route } from '../route/route.ts';
 
 /**
- * A signature over the body. Its form and time, and that there is a key to check it with, are asked here, before a byte of the
- * body is read; whether it fits, once the body is there.
+ * A signature over the body. Its form and time, and the presence of a key, are checked before a byte of the
+ * body is read; the signature itself, once the body is there.
  */
 const signed: Guard<string> = {
   kind: 'signature',
@@ -33,8 +33,8 @@ const sendEmail = defineRoute({
   summary: 'Send an e-mail of the identity provider',
   description: [
     'The brand that carries `args.orgID` sends it, in the words of the template that `contextInfo.eventType` stands for, or in the',
-    "provider's own. A body that went out in the last 30 days is answered `duplicate` and not sent again. Everything but 2xx has",
-    'the provider try again.',
+    "provider's own. A body that was sent in the last 30 days gets `duplicate` and is not sent again. Any answer other than 2xx makes",
+    'the provider retry.',
   ].join(' '),
   guard: signed,
   body: rawBytes(['application/json'], 'list'),
@@ -42,7 +42,7 @@ const sendEmail = defineRoute({
   status: 200,
   response: z.strictObject({ status: z.enum(['sent', 'duplicate']), templateSource: z.enum(['panel', 'idp']) }),
   errors: ['VALIDATION_FAILED', 'UNKNOWN_ORGANIZATION', 'SMTP_FAILED', 'UNAVAILABLE'],
-  // The provider has long gone by then; what it asks again meanwhile waits for the same sending.
+  // The provider has stopped waiting by then; its retries in the meantime wait for the same sending.
   deadlineMs: 35_000,
   example: {
     body: {

@@ -1,4 +1,4 @@
-/** The identity provider's side for everybody, and for the provider: health, metadata, login, webhook (docs/reference/identity-provider.md#webhook). */
+/** The identity provider's public routes, and its webhook: health, metadata, login (docs/reference/identity-provider.md#webhook). */
 
 import { z } from 'zod';
 import { isLifecycleEvent } from '../../provider/lifecycle.ts';
@@ -13,12 +13,12 @@ const health = defineRoute({
   method: 'get',
   path: '/api/idp/health',
   tag: 'Identity provider',
-  summary: 'Whether the identity provider can be reached',
+  summary: 'Show whether the identity provider can be reached',
   guard: open,
   envelope: successData,
   status: 200,
   response: z.strictObject({
-    idpUrl: z.string().nullable().meta({ description: 'Where users reach it; null where none is configured.' }),
+    idpUrl: z.string().nullable().meta({ description: 'Its URL for users; null if none is configured.' }),
     status: z.enum(['ok', 'unreachable', 'not_configured']),
   }),
   handle: ({ provider }) => provider.discovery.health(),
@@ -28,7 +28,7 @@ const discovery = defineRoute({
   method: 'get',
   path: '/api/idp/discovery',
   tag: 'Identity provider',
-  summary: "The provider's OpenID Connect discovery document, as it is",
+  summary: "The provider's OpenID Connect discovery document, unchanged",
   guard: open,
   envelope: bare,
   status: 200,
@@ -42,8 +42,8 @@ const login = defineRoute({
   path: '/api/idp/login',
   unsafe: true,
   tag: 'Identity provider',
-  summary: "Go to the provider's login page",
-  description: 'For development: in production frontends talk to the provider themselves.',
+  summary: "Redirect to the provider's login page",
+  description: 'For development: in production, front ends talk to the provider directly.',
   guard: developmentLogin,
   query: z.strictObject({
     client_id: z
@@ -66,8 +66,8 @@ const callback = defineRoute({
   path: '/api/idp/callback',
   unsafe: true,
   tag: 'Identity provider',
-  summary: 'Where the provider sends the browser back to',
-  description: 'Parameters that it adds are passed over.',
+  summary: 'Handle the return from the login page',
+  description: 'Unknown parameters are ignored.',
   guard: developmentLogin,
   cookie: { name: LOGIN_COOKIE, description: 'Sealed; set by the login, valid for ten minutes and once.' },
   query: z.object({
@@ -86,7 +86,7 @@ const callback = defineRoute({
     access_token_claims: claims,
     userapi_verification: z
       .strictObject({ valid: z.boolean(), email: z.string().optional(), error: z.string().optional() })
-      .meta({ description: 'What this service makes of the access token.' }),
+      .meta({ description: 'How this service reads the access token.' }),
   }),
   errors: ['IDP_UNREACHABLE', 'IDP_REJECTED', 'IDP_NOT_CONFIGURED'],
   handle: async ({ provider }, { query, cookie }) => {
@@ -106,15 +106,15 @@ const WebhookEvent = z.object({
   occurredAt: z.iso.datetime({ offset: true }).nullish(),
 });
 
-/** Of an event that is none of ours nothing but its type is read. */
+/** Of events that this service does not handle only the type is read. */
 const WebhookBody = z
   .looseObject({
     eventType: text(100),
     orgId: z.unknown().optional().meta({ description: 'The organization of the user.' }),
     user: z.unknown().optional().meta({ description: '`{email, firstName, lastName, displayName}`.' }),
-    eventId: z.unknown().optional().meta({ description: 'The same one again changes nothing.' }),
+    eventId: z.unknown().optional().meta({ description: 'A repeated event changes nothing.' }),
     occurredAt: z.unknown().optional().meta({
-      description: "When it happened. One before the user's last change of state changes nothing.",
+      description: "The time of the event. An event older than the user's last change of state changes nothing.",
     }),
   })
   .transform((body, context) => {
@@ -131,9 +131,9 @@ const webhook = defineRoute({
   method: 'post',
   path: '/api/idp/webhook',
   tag: 'Identity provider',
-  summary: 'An event in the life of a user',
+  summary: 'Receive a user event of the identity provider',
   description:
-    '`user.created`, `user.updated`, `user.deactivated`, `user.reactivated`, `user.removed`; others are answered `applied: false`. Unknown fields are passed over.',
+    '`user.created`, `user.updated`, `user.deactivated`, `user.reactivated`, `user.removed`; others get `applied: false`. Unknown fields are ignored.',
   guard: webhookSecret,
   body: WebhookBody,
   envelope: successData,
@@ -168,9 +168,9 @@ const registrationLocale = defineRoute({
   method: 'put',
   path: '/api/internal/auth/registration-locale',
   tag: 'Internal',
-  summary: 'The language in which somebody registers',
+  summary: 'Record the language in which a user registers',
   description:
-    'Kept for 24 hours, for registration e-mails and the profile to come. A language that the registry or the application `auth` does not have becomes `en`.',
+    'Kept for 24 hours, for registration e-mails and the future profile. A language that the registry or the application `auth` lacks becomes `en`.',
   guard: key('profile'),
   body: z.strictObject({
     email,

@@ -1,4 +1,4 @@
-/** Browsers that take pushes for a signed-in user (docs/reference/notifications.md#push-subscriptions). */
+/** Push subscriptions of a signed-in user's browsers (docs/reference/notifications.md#push-subscriptions). */
 
 import { z } from 'zod';
 import { LIMITS } from '../../base/grammar.ts';
@@ -12,12 +12,12 @@ const PushSubscription = z.strictObject({
   id,
   endpoint: z.string(),
   deviceLabel: z.string(),
-  lastUsedAt: timestamp.nullable().meta({ description: 'The last successful delivery; null until there was one.' }),
+  lastUsedAt: timestamp.nullable().meta({ description: 'The last successful delivery; null before the first.' }),
   createdAt: timestamp,
   updatedAt: timestamp,
 });
 
-function shown({ id, endpoint, deviceLabel, lastUsedAt, createdAt, updatedAt }: PushSubscriptionRow) {
+function toJson({ id, endpoint, deviceLabel, lastUsedAt, createdAt, updatedAt }: PushSubscriptionRow) {
   return {
     id,
     endpoint,
@@ -34,7 +34,7 @@ const vapidKey = defineRoute({
   method: 'get',
   path: '/api/profile/me/push/vapid-key',
   tag: 'Push',
-  summary: 'The key that browsers subscribe with',
+  summary: 'Get the key that browsers subscribe with',
   description: '`applicationServerKey` of `pushManager.subscribe`. In production 503 where no keys are configured.',
   guard: signedIn,
   envelope: successData,
@@ -48,12 +48,12 @@ const subscribe = defineRoute({
   method: 'post',
   path: '/api/profile/me/push/subscribe',
   tag: 'Push',
-  summary: 'Take pushes in this browser',
+  summary: 'Subscribe this browser to pushes',
   description:
-    'Send what `pushManager.subscribe` returned. The same endpoint again updates its subscription (200); it comes over from another user when both keys are the same. At most 20 a user: the least recently used gives way.',
+    'Send what `pushManager.subscribe` returned. The same endpoint again updates its subscription (200); it moves from another user when both keys are the same. At most 20 per user: the least recently used one is removed.',
   guard: signedIn,
   body: z.strictObject({
-    // A browser's own object: what it adds in times to come is ignored.
+    // A browser's own object: members added by future browsers are ignored.
     subscription: z.object({ endpoint, keys: z.object({ p256dh: z.string(), auth: z.string() }) }),
     deviceLabel: text(200),
   }),
@@ -75,8 +75,8 @@ const subscribe = defineRoute({
   },
   handle: async ({ pushSubscriptions }, { caller, body }) => {
     const stored = await pushSubscriptions.subscribe(caller.email, body);
-    if (!stored.created) return answer(shown(stored), { status: 200 });
-    return answer(shown(stored), { location: `/api/profile/me/push/subscriptions/${stored.id}` });
+    if (!stored.created) return answer(toJson(stored), { status: 200 });
+    return answer(toJson(stored), { location: `/api/profile/me/push/subscriptions/${stored.id}` });
   },
 });
 
@@ -84,7 +84,7 @@ const unsubscribe = defineRoute({
   method: 'post',
   path: '/api/profile/me/push/unsubscribe',
   tag: 'Push',
-  summary: 'Take no more pushes at an endpoint',
+  summary: 'Unsubscribe an endpoint from pushes',
   guard: signedIn,
   body: z.strictObject({ endpoint }),
   envelope: successData,
@@ -100,19 +100,19 @@ const list = defineRoute({
   method: 'get',
   path: '/api/profile/me/push/subscriptions',
   tag: 'Push',
-  summary: 'My browsers that take pushes',
+  summary: 'List my subscribed browsers',
   guard: signedIn,
   envelope: codeResponse,
   status: 200,
   response: z.array(PushSubscription),
-  handle: async ({ pushSubscriptions }, { caller }) => (await pushSubscriptions.list(caller.email)).map(shown),
+  handle: async ({ pushSubscriptions }, { caller }) => (await pushSubscriptions.list(caller.email)).map(toJson),
 });
 
 const remove = defineRoute({
   method: 'delete',
   path: '/api/profile/me/push/subscriptions/:id',
   tag: 'Push',
-  summary: 'Take no more pushes in one of my browsers',
+  summary: 'Unsubscribe one of my browsers from pushes',
   guard: signedIn,
   params: z.strictObject({ id: idParam }),
   envelope: noContent,

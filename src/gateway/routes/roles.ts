@@ -1,8 +1,9 @@
 /** Roles of an application (docs/reference/administration.md#permissions-and-roles). */
 
 import { z } from 'zod';
+import { LEVEL_NAMES, LEVELS } from '../../base/level-names.ts';
 import type { RolePermission, RoleRow } from '../../catalog/roles.ts';
-import { accessLevel, LEVEL_NAMES, LEVELS } from '../questions/fields.ts';
+import { accessLevel } from '../questions/fields.ts';
 import { noContent, successData } from '../route/envelopes.ts';
 import {
   AppParams,
@@ -29,7 +30,7 @@ const Role = z.strictObject({
 
 const RoleParams = z.strictObject({ ...AppParams.shape, roleId: idParam });
 
-function shown({ createdAt, updatedAt, ...role }: RoleRow): z.output<typeof Role> {
+function toJson({ createdAt, updatedAt, ...role }: RoleRow): z.output<typeof Role> {
   return { ...role, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
 }
 
@@ -44,7 +45,7 @@ const listRoles = defineRoute({
   status: 200,
   response: z.array(Role),
   errors: ['NOT_FOUND'],
-  handle: async ({ roles }, { params }) => (await roles.list(params.appCode)).map(shown),
+  handle: async ({ roles }, { params }) => (await roles.list(params.appCode)).map(toJson),
 });
 
 const createRole = defineRoute({
@@ -54,6 +55,7 @@ const createRole = defineRoute({
   summary: 'Create a role',
   guard: applicationLevel('edit'),
   refusal: 'role.created.refused',
+  dryRun: true,
   params: AppParams,
   body: z.strictObject({ code: slug, description: description.optional() }),
   envelope: successData,
@@ -63,7 +65,7 @@ const createRole = defineRoute({
   example: { body: { code: 'accountant', description: 'Writes invoices.' } },
   handle: async ({ roles }, input) => {
     const { result, revision } = await roles.create(input.params.appCode, input.body, input);
-    return answer(shown(result), {
+    return answer(toJson(result), {
       revision,
       location: `/api/applications/${input.params.appCode}/roles/${result.id}`,
     });
@@ -77,10 +79,11 @@ const changeRole = defineRoute({
   summary: 'Change a role',
   guard: applicationLevel('edit'),
   refusal: 'role.changed.refused',
+  dryRun: true,
   params: RoleParams,
   body: z.strictObject({
     description: description.optional(),
-    code: slug.optional().meta({ description: 'Cannot be changed; only the present one may be sent.' }),
+    code: slug.optional().meta({ description: 'Cannot be changed; only the current one may be sent.' }),
     id: readOnly,
     createdAt: readOnly,
     updatedAt: readOnly,
@@ -93,7 +96,7 @@ const changeRole = defineRoute({
   handle: async ({ roles }, input) => {
     const { appCode, roleId } = input.params;
     const { result, revision } = await roles.change(appCode, roleId, input.body, input);
-    return answer(shown(result), { revision });
+    return answer(toJson(result), { revision });
   },
 });
 
@@ -102,9 +105,10 @@ const deleteRole = defineRoute({
   path: '/api/applications/:appCode/roles/:roleId',
   tag: 'Roles',
   summary: 'Delete a role',
-  description: 'Whoever holds it holds it no longer.',
+  description: 'Its assignments end with it.',
   guard: applicationLevel('edit'),
   refusal: 'role.deleted.refused',
+  dryRun: true,
   params: RoleParams,
   envelope: noContent,
   status: 204,
@@ -133,9 +137,10 @@ const readRolePermissions = defineRoute({
   method: 'get',
   path: '/api/applications/:appCode/roles/:roleId/permissions',
   tag: 'Roles',
-  summary: 'What a role gives',
+  summary: 'List the permissions of a role',
   guard: applicationLevel('view'),
   params: RoleParams,
+  headers: ['if-none-match'],
   envelope: successData,
   status: 200,
   response: RolePermissionAnswer,
@@ -150,9 +155,10 @@ const replaceRolePermissions = defineRoute({
   method: 'put',
   path: '/api/applications/:appCode/roles/:roleId/permissions',
   tag: 'Roles',
-  summary: 'Replace what a role gives',
+  summary: 'Replace the permissions of a role',
   guard: applicationLevel('edit'),
   refusal: 'role_permissions.replaced.refused',
+  dryRun: true,
   params: RoleParams,
   headers: ['if-match'],
   body: z.strictObject({

@@ -1,6 +1,7 @@
 /** Templates of notification types (docs/reference/notifications.md#templates). */
 
 import { z } from 'zod';
+import { OPTIONAL_PART_DESCRIPTIONS, OPTIONAL_PARTS, recordOf, TEMPLATE_PARTS } from '../../base/channels.ts';
 import type { TemplateRow } from '../../notifications/templates.ts';
 import { noContent, successData } from '../route/envelopes.ts';
 import { AppParams, freeObject, id, idParam, languageCode, readOnly, slug, text, timestamp } from '../route/fields.ts';
@@ -15,10 +16,7 @@ const Template = z.strictObject({
   locale: z.string(),
   subject: z.string(),
   html: z.string(),
-  text: z.string().nullable(),
-  pushTitle: z.string().nullable(),
-  pushBody: z.string().nullable(),
-  url: z.string().nullable(),
+  ...recordOf(OPTIONAL_PARTS, () => z.string().nullable()),
   requiredVariables: z.array(z.string()),
   createdAt: timestamp,
   updatedAt: timestamp,
@@ -27,27 +25,24 @@ const Template = z.strictObject({
 const variable = text(128).refine((value) => value.trim() !== '', 'must not be empty');
 
 const parts = {
-  subject: text(1000).refine((value) => value.trim() !== '', 'must not be empty'),
-  html: text(1024 * 1024),
-  text: text(1024 * 1024)
-    .nullable()
-    .optional()
-    .meta({ description: 'Made from the HTML where there is none.' }),
-  pushTitle: text(1000).nullable().optional().meta({ description: 'The subject where there is none.' }),
-  pushBody: text(4000).nullable().optional().meta({ description: 'The text where there is none.' }),
-  url: text(2048).nullable().optional().meta({ description: 'What a push opens.' }),
+  subject: text(TEMPLATE_PARTS.subject).refine((value) => value.trim() !== '', 'must not be empty'),
+  html: text(TEMPLATE_PARTS.html),
+  ...recordOf(OPTIONAL_PARTS, (part) => {
+    const schema = text(TEMPLATE_PARTS[part]).nullable().optional();
+    return schema.meta({ description: OPTIONAL_PART_DESCRIPTIONS[part] });
+  }),
   requiredVariables: z
     .array(variable)
     .max(100)
     .refine((all) => new Set(all).size === all.length, 'must name each variable once')
     .optional()
-    .meta({ description: 'What the payload of a send must have; `order.id` is a member of a member.' }),
+    .meta({ description: 'Members that the payload of a send must have; `order.id` names a nested one.' }),
 };
 
 const TemplateParams = z.strictObject({ ...AppParams.shape, id: idParam });
 const PATH = '/api/applications/:appCode/templates';
 
-function shown({ createdAt, updatedAt, ...template }: TemplateRow): z.output<typeof Template> {
+function toJson({ createdAt, updatedAt, ...template }: TemplateRow): z.output<typeof Template> {
   return { ...template, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
 }
 
@@ -62,7 +57,7 @@ const listTemplates = defineRoute({
   status: 200,
   response: z.array(Template),
   errors: ['NOT_FOUND'],
-  handle: async ({ templates }, { params }) => (await templates.list(params.appCode)).map(shown),
+  handle: async ({ templates }, { params }) => (await templates.list(params.appCode)).map(toJson),
 });
 
 const createTemplate = defineRoute({
@@ -78,8 +73,8 @@ const createTemplate = defineRoute({
   body: z
     .strictObject({
       notificationTypeId: id.optional(),
-      type: slug.optional().meta({ description: "The type's code, in place of its id." }),
-      key: slug.optional().meta({ description: '`default` without it.' }),
+      type: slug.optional().meta({ description: "The type's code, instead of its id." }),
+      key: slug.optional().meta({ description: 'Default: `default`.' }),
       locale: languageCode.meta({ description: 'A language of the registry.' }),
       ...parts,
     })
@@ -104,7 +99,7 @@ const createTemplate = defineRoute({
   handle: async ({ templates }, input) => {
     const { appCode } = input.params;
     const { result, revision } = await templates.create(appCode, input.body, input);
-    return answer(shown(result), { revision, location: `/api/applications/${appCode}/templates/${result.id}` });
+    return answer(toJson(result), { revision, location: `/api/applications/${appCode}/templates/${result.id}` });
   },
 });
 
@@ -119,8 +114,8 @@ const changeTemplate = defineRoute({
   body: z.strictObject({
     ...parts,
     notificationTypeId: id.optional(),
-    type: slug.optional().meta({ description: "Another type's code moves the template there, as another id does." }),
-    key: slug.optional().meta({ description: 'Cannot be changed; only the present one may be sent.' }),
+    type: slug.optional().meta({ description: 'The code of another type moves the template there, as its id does.' }),
+    key: slug.optional().meta({ description: 'Cannot be changed; only the current one may be sent.' }),
     locale: languageCode.optional(),
     subject: parts.subject.optional(),
     html: parts.html.optional(),
@@ -137,7 +132,7 @@ const changeTemplate = defineRoute({
   handle: async ({ templates }, input) => {
     const { appCode, id: template } = input.params;
     const { result, revision } = await templates.change(appCode, template, input.body, input);
-    return answer(shown(result), { revision });
+    return answer(toJson(result), { revision });
   },
 });
 
@@ -169,16 +164,17 @@ const previewTemplate = defineRoute({
   method: 'post',
   path: `${PATH}/:id/preview`,
   tag: 'Notifications',
-  summary: 'What a template would send',
-  description: 'To the caller, with this payload; what the payload lacks is empty. Nothing is sent or stored.',
+  summary: 'Preview a template',
+  description:
+    'Renders it for the caller with this payload; variables that the payload lacks are empty. Nothing is sent or stored.',
   guard: applicationLevel('view'),
   params: TemplateParams,
   body: z.strictObject({
     payload: freeObject.optional(),
     locale: languageCode
       .optional()
-      .meta({ description: 'The variable `locale`; the language of the template without it.' }),
-    brand: slug.optional().meta({ description: "The slug of a brand; the caller's without it." }),
+      .meta({ description: 'The variable `locale`; default: the language of the template.' }),
+    brand: slug.optional().meta({ description: "The slug of a brand; default: the caller's." }),
   }),
   limit: 'list',
   envelope: successData,

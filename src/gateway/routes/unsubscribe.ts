@@ -1,4 +1,4 @@
-/** Switching a type's mail off, and on again, by the link in it, with no login (RFC 8058). */
+/** Switches a type's mail off, and on again, by the link in a mail, without a login (RFC 8058). */
 
 import { z } from 'zod';
 import type { UsherError } from '../../base/errors.ts';
@@ -21,7 +21,7 @@ const query = z.strictObject({
   }),
 });
 
-/** What mail programs (`List-Unsubscribe=One-Click`), forms and others send along; the address says everything. */
+/** Any body: mail programs send `List-Unsubscribe=One-Click`, forms send others. The URL holds every parameter. */
 const anything: BodyFormat<undefined> = {
   media: ['application/x-www-form-urlencoded', 'multipart/form-data', 'application/json', 'text/plain'],
   maxBytes: 4096,
@@ -44,7 +44,7 @@ export function unsubscribeRoutes(settingsUrl: Config['notifications']['settings
     tag: 'Inbox',
     summary: 'The page with the button that unsubscribes',
     description:
-      "Changes nothing: scanners of mail follow links. It is in the look of the user's brand and in their language.",
+      "Changes nothing, because mail scanners follow links. It has the look of the user's brand and is in their language.",
     guard: open,
     query,
     headers: ['accept-language'],
@@ -55,7 +55,7 @@ export function unsubscribeRoutes(settingsUrl: Config['notifications']['settings
     handle: async ({ unsubscriptions }, { query: { token, undo }, header }) => {
       const subscription = await unsubscriptions.describe(token);
       const form = formOf(token, subscription.email);
-      // Without an action a form goes to this very address, token included.
+      // A form without an action posts to the page's own URL, token included.
       const here = undo === undefined && subscription.email ? { ...form, action: null } : form;
       const { page, policy } = show(subscription.email ? 'ask' : 'off', subscription, header('accept-language'), here);
       return answer(page, { policy });
@@ -68,7 +68,7 @@ export function unsubscribeRoutes(settingsUrl: Config['notifications']['settings
     tag: 'Inbox',
     summary: "Switch off a type's mail",
     description:
-      'For the user and the type that the token names; with `undo=true` switches it on again. Again is no error. JSON for programs, a page for browsers.',
+      'For the user and the type that the token names; `undo=true` switches it on again. Repeating it is harmless. JSON for programs, a page for browsers.',
     guard: open,
     query,
     headers: ['accept-language'],
@@ -88,7 +88,7 @@ export function unsubscribeRoutes(settingsUrl: Config['notifications']['settings
   return [showButton, unsubscribe];
 }
 
-/** The button that turns the mail the other way. */
+/** The button that reverses the switch. */
 function formOf(token: string, isOn: boolean): Form {
   const address = `?token=${encodeURIComponent(token)}`;
   return isOn ? { does: 'unsubscribe', action: address } : { does: 'resubscribe', action: `${address}&undo=true` };

@@ -1,4 +1,4 @@
-/** What administrators see and set of a user in an application (docs/reference/people.md#application-preferences): preferences, and logins and logouts. */
+/** Preferences, logins and logouts of a user in an application, for administrators (docs/reference/people.md#application-preferences). */
 
 import { z } from 'zod';
 import { successData } from '../route/envelopes.ts';
@@ -13,7 +13,7 @@ const readPreferences = defineRoute({
   path: '/api/users/:email/apps/:appCode/preferences',
   tag: 'Users',
   summary: "A user's preferences in an application",
-  description: 'The defaults where nothing was set.',
+  description: 'The defaults if nothing was set.',
   guard: applicationLevel('view'),
   params: MemberParams,
   envelope: successData,
@@ -63,7 +63,7 @@ const listEvents = defineRoute({
     z.strictObject({
       id,
       event: z.enum(['login', 'logout']),
-      actor: z.string().meta({ description: 'Who told: `user:<email>` or `key:<name>`.' }),
+      actor: z.string().meta({ description: 'The caller that recorded it: `user:<email>` or `key:<name>`.' }),
       at: timestamp,
     }),
   ),

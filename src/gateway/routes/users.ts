@@ -1,4 +1,4 @@
-/** People as administrators see them, and what a user may administer himself (docs/reference/administration.md#users). */
+/** Users for administrators, and what users may administer themselves (docs/reference/administration.md#users). */
 
 import { z } from 'zod';
 import type { MembershipRow, UserRow } from '../../directory/users.ts';
@@ -10,9 +10,11 @@ import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/pagin
 import { answer, defineRoute, type Route } from '../route/route.ts';
 import { Profile } from './profile.ts';
 
-const isSuperAdmin = z.boolean().optional().meta({ description: 'Told to SuperAdmins only.' });
-const registered = z.boolean().meta({ description: 'Whether there is a record, or the address was only mentioned.' });
-const blocked = z.boolean().meta({ description: 'By an administrator; the identity provider’s word is another flag.' });
+const isSuperAdmin = z.boolean().optional().meta({ description: 'Included for SuperAdmins only.' });
+const registered = z.boolean().meta({ description: 'Whether the address has a record, or was only mentioned.' });
+const blocked = z
+  .boolean()
+  .meta({ description: 'By an administrator; deactivation at the identity provider is a separate flag.' });
 
 const User = z.strictObject({
   id,
@@ -27,7 +29,7 @@ const User = z.strictObject({
   lastLoginAt: timestamp.nullable(),
 });
 
-function shown({ superadmin, createdAt, lastLoginAt, ...row }: UserRow, bySuperadmin: boolean): z.output<typeof User> {
+function toJson({ superadmin, createdAt, lastLoginAt, ...row }: UserRow, bySuperadmin: boolean): z.output<typeof User> {
   return {
     ...row,
     ...(bySuperadmin ? { isSuperAdmin: superadmin } : {}),
@@ -46,13 +48,13 @@ const listUsers = defineRoute({
   tag: 'Users',
   summary: 'Known addresses',
   description:
-    'In the order in which they were first mentioned. Who is no SuperAdmin sees users of the applications that he may see: with a ' +
-    'role, an override, preferences, a login or the administration of it.',
+    'In the order in which they were first mentioned. Callers other than SuperAdmins see users of the applications that they may view: with a ' +
+    'role, an override, preferences, a login or the administration of one.',
   guard: anyAdministrator,
   query: z.strictObject({
     ...pageParams('users'),
     q: search,
-    active: flagParam.optional().meta({ description: 'Only active ones, or only inactive ones.' }),
+    active: flagParam.optional().meta({ description: 'Only active users, or only inactive ones.' }),
     appCode: applicationCode.optional().meta({ description: 'Only users of this application.' }),
   }),
   envelope: pagedData,
@@ -62,7 +64,7 @@ const listUsers = defineRoute({
   handle: async ({ users }, { caller, query }) => {
     const filter = { search: query.q, active: query.active ?? null, appCode: query.appCode ?? null };
     const page = await users.list(caller.email, filter, pageOf(query));
-    return paged('users', page, (row) => shown(row, page.bySuperadmin));
+    return paged('users', page, (row) => toJson(row, page.bySuperadmin));
   },
 });
 
@@ -102,7 +104,7 @@ const readUser = defineRoute({
   path: '/api/users/:email',
   tag: 'Users',
   summary: 'A user with logins and roles',
-  description: 'Cut to the applications that the caller may see, of which the user must be in one.',
+  description: 'Limited to the applications that the caller may view; the user must be in one of them.',
   guard: anyAdministrator,
   params: EmailParams,
   envelope: successData,
@@ -127,12 +129,13 @@ const changeActive = defineRoute({
   method: 'put',
   path: '/api/users/:email/active',
   tag: 'Users',
-  summary: 'Block a user, or take that back',
+  summary: 'Block or unblock a user',
   description:
-    'A user is active when the identity provider says so and no administrator has blocked him: this moves the second flag, and ' +
-    'undoes nothing of the first.',
+    'A user is active when active at the identity provider and not blocked by an administrator. This sets the second flag and ' +
+    'leaves the first as it is.',
   guard: superAdmin,
   refusal: 'user.blocked.refused',
+  dryRun: true,
   params: EmailParams,
   body: z.strictObject({ active: z.boolean() }),
   envelope: successData,
@@ -142,7 +145,7 @@ const changeActive = defineRoute({
   example: { body: { active: false } },
   handle: async ({ users }, input) => {
     const { result, revision } = await users.setActive(input.params.email, input.body.active, input);
-    return answer(shown(result, true), { revision });
+    return answer(toJson(result, true), { revision });
   },
 });
 
@@ -150,8 +153,8 @@ const clearSubject = defineRoute({
   method: 'delete',
   path: '/api/users/:email/subject',
   tag: 'Users',
-  summary: 'Forget whose account of the identity provider an address is',
-  description: 'The next token of that address says it anew.',
+  summary: 'Forget which account of the identity provider an address belongs to',
+  description: 'The next token of that address binds it again.',
   guard: superAdmin,
   refusal: 'user.subject_cleared.refused',
   params: EmailParams,
@@ -177,7 +180,7 @@ const readAdminStatus = defineRoute({
   method: 'get',
   path: '/api/profile/me/admin-status',
   tag: 'Profile',
-  summary: 'What I may administer',
+  summary: 'Show what I may administer',
   guard: signedIn,
   envelope: codeResponse,
   status: 200,

@@ -1,58 +1,52 @@
-/** Reading a request body: in the order 413, 415, 400, and never a byte more than the limit kept. */
+/**
+ * Reads a request body: in the order 413, 415, 400, never keeping a byte more than the limit. By hand, because body-parser checks
+ * the encoding before the size, and cannot be stopped by the limits of unfinished bodies (test/gateway/unproven) and of tiny chunks.
+ */
 
-import type { IncomingMessage } from 'node:http';
 import { UsherError, validationFailed } from '../../base/errors.ts';
+import { announcesBody } from '../http/connections.ts';
 import { type BodyFormat, checkMedia } from '../route/bodies.ts';
 import { isTooFine } from '../route/limits.ts';
 import { CallerGone, type Exchange } from './exchange.ts';
-import type { UnprovenBody } from './unproven.ts';
+import type { UnprovenBodies, UnprovenBody } from './unproven.ts';
 
 /** The body of a request as its format's value. Throws PAYLOAD_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE or VALIDATION_FAILED. */
 export async function receiveBody<T>(
   exchange: Exchange,
   format: BodyFormat<T>,
-  unproven: OpenUnproven | null,
+  unproven: UnprovenBodies | null,
 ): Promise<T> {
   const { req } = exchange;
   if (!announcesBody(req)) return format.parse(undefined, '');
-  if (Number(req.headers['content-length'] ?? 0) > format.maxBytes) throw tooLarge(format.maxBytes);
-  const encoding = exchange.header('content-encoding');
+  if (Number(req.get('content-length') ?? 0) > format.maxBytes) throw tooLarge(format.maxBytes);
+  const encoding = req.get('content-encoding');
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new UsherError('UNSUPPORTED_MEDIA_TYPE', 'Send the body uncompressed.');
   }
-  const media = checkMedia(exchange.header('content-type'), format.media);
+  const media = checkMedia(req.get('content-type'), format.media);
   const bytes = await readBytes(exchange, format.maxBytes, unproven);
   return format.parse(bytes.length === 0 ? undefined : bytes, media);
 }
 
-/** Whether a body may come. */
-export function announcesBody(req: IncomingMessage): boolean {
-  const length = req.headers['content-length'];
-  return (length !== undefined && Number(length) !== 0) || req.headers['transfer-encoding'] !== undefined;
-}
-
-/** Where the body of a caller without credentials is counted; asked for only when a body does not come in one piece. */
-export type OpenUnproven = (exchange: Exchange) => UnprovenBody;
-
 /**
- * The whole body; PAYLOAD_TOO_LARGE as soon as a byte over the limit has come, VALIDATION_FAILED for one in too fine pieces. With
- * `unproven`, for callers without credentials, RATE_LIMITED or UNAVAILABLE where too much of such bodies is held already.
+ * The whole body; PAYLOAD_TOO_LARGE as soon as a byte over the limit arrives, VALIDATION_FAILED for too many tiny chunks. With
+ * `unproven`, for callers without credentials, RATE_LIMITED or UNAVAILABLE when too many bytes of such bodies are held already.
  */
-export function readBytes(exchange: Exchange, maxBytes: number, unproven: OpenUnproven | null): Promise<Buffer> {
+export function readBytes(exchange: Exchange, maxBytes: number, unproven: UnprovenBodies | null): Promise<Buffer> {
   const { req, res } = exchange;
-  // The server answers `Expect: 100-continue` here, so that a refused caller never sends its 32 MiB.
+  // `Expect: 100-continue` is answered here, so that a refused caller never sends its 32 MiB.
   if (req.headers.expect !== undefined && !res.headersSent) {
-    // The body comes now, so the next request begins where it ends (connections.ts).
+    // The client sends the body now, so the next request begins after it (connections.ts).
     res.shouldKeepAlive = !/\bclose\b/i.test(req.headers.connection ?? '');
     res.writeContinue();
   }
   return new Promise((resolve, reject) => {
-    // Usually one piece, kept as it came; of several what they hold is kept, not they: each may stand in a page of its own.
+    // One chunk, the usual case, is kept as it came. Several are copied: each could keep a whole page of memory alive.
     let whole: Buffer = EMPTY;
     let size = 0;
     let pieces = 0;
     let share: UnprovenBody | null = null;
-    // Small bodies come in one piece, and most of them are checks: those are not counted.
+    // Small bodies, mostly checks, arrive in one chunk and are not counted.
     const announced = Number(req.headers['content-length'] ?? Number.POSITIVE_INFINITY);
     const most = Math.min(maxBytes, announced);
     const stop = (): void => {
@@ -76,7 +70,7 @@ export function readBytes(exchange: Exchange, maxBytes: number, unproven: OpenUn
         refuse(tooFine());
       } else {
         if (unproven !== null && size < announced) {
-          share ??= unproven(exchange);
+          share ??= unproven.open(exchange.address);
           try {
             share.take(chunk.length);
           } catch (error) {
@@ -116,7 +110,7 @@ function withRoom(bytes: Buffer, used: number, room: number): Buffer {
 }
 
 function tooFine(): UsherError {
-  return validationFailed([{ path: '', message: 'comes in thousands of pieces of a few bytes: send larger ones' }]);
+  return validationFailed([{ path: '', message: 'arrived in thousands of chunks of a few bytes; send larger chunks' }]);
 }
 
 function tooLarge(maxBytes: number): UsherError {

@@ -1,12 +1,12 @@
 /**
- * What is kept of bodies whose caller is not known yet: a signature over a body can be verified only once all of it is there, and
- * some doors are open to everybody. All such bodies share one bound, and those of one address a part of it.
+ * Bounds the memory of bodies whose caller is not known yet: a signature over a body can be verified only once all of it is there, and
+ * some routes are open to everybody. All such bodies share one bound, and those of one address a part of it.
  */
 
 import { UsherError } from '../../base/errors.ts';
 import { UNPROVEN_BYTES } from '../route/limits.ts';
 
-/** How much longer than an upload may take anybody needs to wait. */
+/** `retry-after` in seconds: an upload is over by then. */
 const RETRY_S = 5;
 
 export interface UnprovenLimits {
@@ -14,7 +14,7 @@ export interface UnprovenLimits {
   readonly address: number;
 }
 
-/** Bytes of bodies that are being received from callers without credentials, over all and by address. */
+/** Bytes of bodies that are being received from callers without credentials, in total and by address. */
 export class UnprovenBodies {
   readonly #limits: UnprovenLimits;
   readonly #byAddress = new Map<string, number>();
@@ -41,12 +41,12 @@ export class UnprovenBodies {
     if (bytes > 0 && own > this.#limits.address) {
       throw new UsherError(
         'RATE_LIMITED',
-        'Too many bytes of unfinished requests without credentials come from this address; wait a little.',
+        'Too many bytes of unfinished requests without credentials from this address; try again shortly.',
         { retryAfter: RETRY_S },
       );
     }
     if (bytes > 0 && total > this.#limits.total) {
-      throw new UsherError('UNAVAILABLE', 'Too many requests without credentials are unfinished here; wait a little.', {
+      throw new UsherError('UNAVAILABLE', 'Too many unfinished requests without credentials; try again shortly.', {
         retryAfter: RETRY_S,
       });
     }
@@ -56,7 +56,7 @@ export class UnprovenBodies {
   }
 }
 
-/** What one body holds of the bound. */
+/** The share of one body in the bound. */
 export class UnprovenBody {
   readonly #count: (bytes: number) => void;
   #bytes = 0;
@@ -65,7 +65,7 @@ export class UnprovenBody {
     this.#count = count;
   }
 
-  /** Throws RATE_LIMITED where its address holds too much, UNAVAILABLE where all together do. */
+  /** Throws RATE_LIMITED when its address holds too much, UNAVAILABLE when all together do. */
   take(bytes: number): void {
     this.#count(bytes);
     this.#bytes += bytes;

@@ -1,0 +1,199 @@
+/** AuthZEN's requests as questions of Usher, and the answers in its words (docs/reference/authzen.md). */
+
+import type { z } from 'zod';
+import { UsherError } from '../../base/errors.ts';
+import { LEVEL_NAMES, SOURCE_NAMES } from '../../base/level-names.ts';
+import { notACursor } from '../../engine/lists.ts';
+import { isAllowed } from '../../engine/question.ts';
+import type { Decision, Level } from '../../engine/types.ts';
+import type { Call, CheckFields, Naming, PermissionEngine } from '../../rpc/call.ts';
+import { RESOURCES_PAGE, SUBJECTS_PAGE } from '../../rpc/lists.ts';
+import { RPCS } from '../../rpc/methods.ts';
+import { type Asking, withRevision } from '../questions/ask.ts';
+import { askedLevel } from '../questions/fields.ts';
+import { type Answer, answer } from '../route/route.ts';
+import {
+  type ActionSearch,
+  type DecisionResponse,
+  type Evaluation,
+  type Evaluations,
+  type PageRequest,
+  type ResourceSearch,
+  SEMANTICS,
+  type SubjectSearch,
+} from './messages.ts';
+
+type DecisionBody = z.output<typeof DecisionResponse>;
+
+interface Results<T> {
+  page: { next_token: string; count: number };
+  context: { revision: string };
+  results: T[];
+}
+
+const AUTHZEN: Naming = {
+  fields: {
+    email: 'subject.id',
+    app: 'appCode',
+    permission: 'action.name',
+    resourceType: 'resource.type',
+    resourceId: 'resource.id',
+  },
+  item: (_list, index) => `evaluations.${index}`,
+  message: () => '',
+  page: { size: 'page.limit', cursor: 'page.token' },
+};
+
+/** Stands for a subject of another type: not an address, so that the other fields are read as usual and the question is denied. */
+const NOBODY = '-';
+/** The same of an application, for a question that names no address. */
+const NOWHERE = '-';
+
+const USER = 'user';
+const APPLICATION = 'application';
+
+function emailOf(subject: Evaluation['subject']): string {
+  return subject.type === USER ? subject.id : NOBODY;
+}
+
+/** The record; the application itself stands for none. */
+function recordOf({ type, id }: Evaluation['resource'], app: string): { resourceType: string; resourceId: string } {
+  if (type === APPLICATION && id === app) return { resourceType: '', resourceId: '' };
+  return { resourceType: type, resourceId: id };
+}
+
+function checkOf(app: string, { subject, action, resource }: Evaluation): Omit<CheckFields, 'minRevision'> {
+  return {
+    email: emailOf(subject),
+    app,
+    permission: action.name,
+    ...recordOf(resource, app),
+    accessLevel: askedLevel(action.properties?.accessLevel),
+  };
+}
+
+function decided({ level, source }: Decision, isYes: boolean, revision: string): DecisionBody {
+  return { decision: isYes, context: { source: SOURCE_NAMES[source], access_level: LEVEL_NAMES[level], revision } };
+}
+
+function callOf({ signal }: Asking): Call {
+  return { naming: AUTHZEN, signal };
+}
+
+/** One decision. Answered in the same turn when the engine holds all it needs. */
+export function askEvaluation(
+  engine: PermissionEngine,
+  app: string,
+  question: Evaluation,
+  asking: Asking,
+): Answer<DecisionBody> | Promise<Answer<DecisionBody>> {
+  const answered = RPCS.check.ask(engine, withRevision(checkOf(app, question), asking), callOf(asking));
+  const toAnswer = ({ decision, allowed, revision }: Awaited<typeof answered>) =>
+    answer(decided(decision, allowed, revision), { revision });
+  return answered instanceof Promise ? answered.then(toAnswer) : toAnswer(answered);
+}
+
+/**
+ * Decisions of one revision, in the order of the questions, up to the one with which the semantic ends. All are decided, those that
+ * are not told too: a malformed one is refused wherever it stands.
+ */
+export async function askEvaluations(
+  engine: PermissionEngine,
+  app: string,
+  { questions, semantic }: Evaluations,
+  asking: Asking,
+): Promise<Answer<DecisionBody | { evaluations: DecisionBody[] }>> {
+  if (semantic === null) return await askEvaluation(engine, app, questions[0] as Evaluation, asking);
+  const checks = questions.map((question) => ({ ...checkOf(app, question), minRevision: '' }));
+  const { decisions, levels, revision } = await RPCS.batchCheck.ask(
+    engine,
+    withRevision({ checks }, asking),
+    callOf(asking),
+  );
+  const all = decisions.map((decision, index) => {
+    return decided(decision, isAllowed(decision, levels[index] as Level), revision);
+  });
+  const last = all.findIndex(({ decision }) => decision === SEMANTICS[semantic]);
+  return answer({ evaluations: last === -1 ? all : all.slice(0, last + 1) }, { revision });
+}
+
+/** A page of the users for whom an evaluation of the same question says yes. */
+export async function searchSubjects(
+  engine: PermissionEngine,
+  app: string,
+  { subject, action, resource, page }: z.output<typeof SubjectSearch>,
+  asking: Asking,
+): Promise<Answer<Results<{ type: 'user'; id: string }>>> {
+  const fields = {
+    app: subject.type === USER ? app : NOWHERE,
+    permission: action.name,
+    ...recordOf(resource, app),
+    accessLevel: askedLevel(action.properties?.accessLevel),
+    ...pageOf(page, SUBJECTS_PAGE),
+  };
+  const { subjects, next, revision } = await RPCS.listSubjects.ask(
+    engine,
+    withRevision(fields, asking),
+    callOf(asking),
+  );
+  return results(
+    subjects.map(({ email }) => ({ type: USER, id: email })),
+    next,
+    revision,
+  );
+}
+
+/** A page of the records for which an evaluation of the same question says yes; UNBOUNDED where these are all but some. */
+export async function searchResources(
+  engine: PermissionEngine,
+  app: string,
+  { subject, action, resource, page }: z.output<typeof ResourceSearch>,
+  asking: Asking,
+): Promise<Answer<Results<{ type: string; id: string }>>> {
+  const fields = {
+    email: emailOf(subject),
+    app,
+    permission: action.name,
+    resourceType: resource.type,
+    accessLevel: askedLevel(action.properties?.accessLevel),
+    ...pageOf(page, RESOURCES_PAGE),
+  };
+  const listed = await RPCS.listResources.ask(engine, withRevision(fields, asking), callOf(asking));
+  if (listed.allExcept) {
+    throw new UsherError(
+      'UNBOUNDED',
+      `They can reach every ${resource.type} but single ones, and an AuthZEN answer cannot say so: evaluate the records at hand, or ask POST /api/check/resources for the exceptions.`,
+    );
+  }
+  // An override for the application's own name does not answer the question without a record, which that resource asks.
+  const ids = listed.resourceIds.filter((id) => resource.type !== APPLICATION || id !== app);
+  return results(
+    ids.map((id) => ({ type: resource.type, id })),
+    listed.next,
+    listed.revision,
+  );
+}
+
+/** The permissions that a subject holds for a record, all of them: an application defines no more than an answer holds. */
+export async function searchActions(
+  engine: PermissionEngine,
+  app: string,
+  { subject, resource, page }: z.output<typeof ActionSearch>,
+  asking: Asking,
+): Promise<Answer<Results<{ name: string }>>> {
+  if (typeof page?.token === 'string') throw notACursor(AUTHZEN.page.cursor);
+  const fields = { email: emailOf(subject), app, ...recordOf(resource, app) };
+  const { items, revision } = await RPCS.effective.ask(engine, withRevision(fields, asking), callOf(asking));
+  const held = items.filter(({ granted }) => granted).map(({ code }) => ({ name: code }));
+  return results(held, '', revision);
+}
+
+/** Any limit is one: a page may hold fewer than were asked for. */
+function pageOf(page: PageRequest, { most }: { most: number }): { pageSize: number; pageToken: string } {
+  return { pageSize: Math.min(page?.limit ?? 0, most), pageToken: page?.token ?? '' };
+}
+
+function results<T>(found: T[], next: string, revision: string): Answer<Results<T>> {
+  const page = { next_token: next, count: found.length };
+  return answer({ page, context: { revision }, results: found }, { revision });
+}

@@ -1,0 +1,217 @@
+/**
+ * Bodies of the OpenID Authorization API 1.0 (docs/reference/authzen.md). Members that the standard does not name are ignored, as it
+ * asks, and so are `context` and `properties` but for the level of an action: decisions rest on what Usher holds.
+ */
+
+import { z } from 'zod';
+import { LIMITS } from '../../base/grammar.ts';
+import { RESOURCES_PAGE, SUBJECTS_PAGE } from '../../rpc/lists.ts';
+import { CheckResult, levelField } from '../questions/fields.ts';
+import { freeObject } from '../route/fields.ts';
+
+const present = (description: string) => z.string().min(1, 'must not be empty').meta({ description });
+
+const properties = freeObject.nullish().meta({ description: 'Read, and not used.' });
+const context = freeObject.nullish().meta({ description: 'Read, and not used: decisions do not depend on it.' });
+
+const subjectType = present('`user`. A subject of another type is denied, and found nowhere.');
+const resourceType = present(
+  'The type of the record; `application` with the id of the application asks without a record.',
+);
+const actionProperties = z
+  .object({ accessLevel: levelField })
+  .nullish()
+  .meta({ description: 'All but `accessLevel` is not used.' });
+
+const Subject = z.object({ type: subjectType, id: present("The user's e-mail address."), properties });
+const Action = z.object({ name: present("The permission's code."), properties: actionProperties });
+const Resource = z.object({ type: resourceType, id: present('The identifier of the record.'), properties });
+
+const evaluation = { subject: Subject, action: Action, resource: Resource };
+
+/** One question. */
+export const EvaluationRequest = z.object({ ...evaluation, context });
+export type Evaluation = Omit<z.output<typeof EvaluationRequest>, 'context'>;
+
+/** Where a list of decisions ends early, by the standard's name; the list ends with the first decision of that kind. */
+export const SEMANTICS = { execute_all: null, deny_on_first_deny: false, permit_on_first_permit: true } as const;
+export type Semantic = keyof typeof SEMANTICS;
+
+/** A default may be incomplete where every evaluation has its own: clients send `resource: {}` then. */
+const defaults = {
+  subject: Subject.partial().nullish(),
+  action: Action.partial().nullish(),
+  resource: Resource.partial().nullish(),
+};
+
+const Item = z.object({
+  subject: Subject.nullish(),
+  action: Action.nullish(),
+  resource: Resource.nullish(),
+  context,
+});
+
+export interface Evaluations {
+  readonly questions: readonly Evaluation[];
+  /** Null where the request holds no evaluations and so asks one question of its own. */
+  readonly semantic: Semantic | null;
+}
+
+/** Several questions with their defaults, or one. An entity replaces a default whole: nothing is merged within it. */
+export const EvaluationsRequest = z
+  .object({
+    ...defaults,
+    context,
+    evaluations: z
+      .array(Item)
+      .max(LIMITS.batchChecks)
+      .nullish()
+      .meta({ description: `At most ${LIMITS.batchChecks}. Without any, the request is a single evaluation.` }),
+    options: z
+      .object({
+        evaluations_semantic: z
+          .enum(Object.keys(SEMANTICS) as [Semantic, ...Semantic[]])
+          .nullish()
+          .meta({
+            description: 'Whether the list ends with the first denial, or the first permit; `execute_all` without it.',
+          }),
+      })
+      .nullish(),
+  })
+  .transform((body, issues): Evaluations => {
+    const wholes = new Defaults(body, issues);
+    const items = body.evaluations ?? [];
+    const isSingle = items.length === 0;
+    const questions = (isSingle ? [{}] : items).map((item: z.output<typeof Item>, index) => ({
+      subject: item.subject ?? wholes.take('subject', isSingle ? null : index),
+      action: item.action ?? wholes.take('action', isSingle ? null : index),
+      resource: item.resource ?? wholes.take('resource', isSingle ? null : index),
+    }));
+    // Complete, or there are issues and nobody sees it.
+    return {
+      questions: questions as Evaluation[],
+      semantic: isSingle ? null : (body.options?.evaluations_semantic ?? 'execute_all'),
+    };
+  });
+
+type Member = keyof typeof evaluation;
+type DefaultBody = { readonly [M in Member]?: z.output<(typeof defaults)[M]> };
+
+/** The defaults of a request, and what is wrong with those that are used. */
+class Defaults {
+  readonly #body: DefaultBody;
+  readonly #issues: z.RefinementCtx;
+  readonly #seen = new Set<Member>();
+
+  constructor(body: DefaultBody, issues: z.RefinementCtx) {
+    this.#body = body;
+    this.#issues = issues;
+  }
+
+  /** The default, which must be whole; `index` is the evaluation that needs it, null where there are none. */
+  take(member: Member, index: number | null): unknown {
+    const value = this.#body[member] ?? undefined;
+    if (value === undefined && index !== null) {
+      this.#add(['evaluations', index, member], 'is required: here, or as a default beside `evaluations`');
+    } else if (!this.#seen.has(member)) {
+      this.#seen.add(member);
+      if (value === undefined) this.#add([member], 'is required');
+      else this.#complete(member, value);
+    }
+    return value;
+  }
+
+  #complete(member: Member, value: object): void {
+    const required = member === 'action' ? ['name'] : ['type', 'id'];
+    for (const field of required) {
+      if ((value as Record<string, unknown>)[field] === undefined) this.#add([member, field], 'is required');
+    }
+  }
+
+  #add(path: (string | number)[], message: string): void {
+    this.#issues.addIssue({ code: 'custom', path, message });
+  }
+}
+
+function pageField(sizes: { most: number; usual: number } | null) {
+  const size =
+    sizes === null
+      ? 'The answer always is whole.'
+      : `At most so many results, of which a page never has more than ${sizes.most}; ${sizes.usual} without it.`;
+  return z
+    .object({
+      token: z
+        .string()
+        .min(1, 'must not be empty: an empty next_token says that there is no next page')
+        .nullish()
+        .meta({ description: 'The `next_token` of the page before, with the same question.' }),
+      limit: z.int().min(1).nullish().meta({ description: size }),
+      properties,
+    })
+    .nullish();
+}
+
+export type PageRequest = z.output<ReturnType<typeof pageField>>;
+
+/** Who can? An id of the subject is ignored. */
+export const SubjectSearch = z.object({
+  subject: z.object({ type: subjectType }),
+  action: Action,
+  resource: Resource,
+  context,
+  page: pageField(SUBJECTS_PAGE),
+});
+
+/** What can somebody reach? An id of the resource is ignored. */
+export const ResourceSearch = z.object({
+  subject: Subject,
+  action: Action,
+  resource: z.object({ type: present('The type of the records.') }),
+  context,
+  page: pageField(RESOURCES_PAGE),
+});
+
+/** What can somebody do with a record? */
+export const ActionSearch = z.object({ subject: Subject, resource: Resource, context, page: pageField(null) });
+
+const revision = z.string().meta({ description: 'The revision that the answer is true of; also `usher-revision`.' });
+
+export const DecisionResponse = z.object({
+  decision: z.boolean(),
+  context: z.object({
+    source: CheckResult.shape.source,
+    access_level: CheckResult.shape.accessLevel,
+    revision,
+  }),
+});
+
+export const EvaluationsResponse = z.union([
+  z.object({ evaluations: z.array(DecisionResponse) }),
+  DecisionResponse.meta({ description: 'To a request without `evaluations`.' }),
+]);
+
+function searchResponse<T extends z.ZodType>(result: T) {
+  return z.object({
+    page: z.object({
+      next_token: z.string().meta({ description: 'The `page.token` of the next request; empty on the last page.' }),
+      count: z.int(),
+    }),
+    context: z.object({ revision }),
+    results: z.array(result),
+  });
+}
+
+export const SubjectResults = searchResponse(z.object({ type: z.literal('user'), id: z.string() }));
+export const ResourceResults = searchResponse(z.object({ type: z.string(), id: z.string() }));
+export const ActionResults = searchResponse(z.object({ name: z.string() }));
+
+const endpoint = z.string();
+
+export const Metadata = z.object({
+  policy_decision_point: endpoint,
+  access_evaluation_endpoint: endpoint,
+  access_evaluations_endpoint: endpoint,
+  search_subject_endpoint: endpoint,
+  search_resource_endpoint: endpoint,
+  search_action_endpoint: endpoint,
+});

@@ -1,0 +1,69 @@
+/** A listener of node:http with every limit set, and the application on it. */
+
+import { once } from 'node:events';
+import type { RequestListener, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/telemetry.ts';
+import { HTTP_LIMITS } from '../route/limits.ts';
+import { type ConnectionLimits, Connections } from './connections.ts';
+import { routableTarget } from './target.ts';
+
+// `import 'node:http'` evaluates every export, and the getter of `WebSocket` loads all of fetch. `getBuiltinModule` does not.
+const http = process.getBuiltinModule('node:http');
+
+export interface Listener {
+  readonly port: number;
+  /** Accepts nothing new, lets requests in flight finish within a bounded time, then cuts them. */
+  close(): Promise<void>;
+}
+
+interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly limits: ConnectionLimits;
+}
+
+/** Listens first and builds the application after: the allowed origin can depend on the port. */
+export async function listen(options: ListenOptions, createApp: (port: number) => RequestListener): Promise<Listener> {
+  const { clock, log, limits } = options;
+  const server = createHttpServer(limits);
+  const connections = new Connections(server, { clock, log, limits });
+  server.listen(options.port, options.host);
+  await once(server, 'listening');
+  try {
+    const app = createApp(portOf(server));
+    connections.serve((req, res) => {
+      req.url = routableTarget(req.url ?? '');
+      app(req, res);
+    });
+  } catch (error) {
+    await connections.close();
+    throw error;
+  }
+  server.on('error', (error) => log.error({ err: error }, 'gateway listener failed'));
+  return { port: portOf(server), close: () => connections.close() };
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
+function createHttpServer(limits: ConnectionLimits): Server {
+  const server = http.createServer({
+    requestTimeout: limits.requestTimeoutMs,
+    headersTimeout: limits.headersTimeoutMs,
+    connectionsCheckingInterval: limits.connectionsCheckingIntervalMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    maxHeaderSize: HTTP_LIMITS.maxHeaderBytes,
+    // A second Authorization is not ignored: it invalidates the first one.
+    joinDuplicateHeaders: true,
+    // Checked in middleware/well-formed.ts, so that the refusal has the shape of every error.
+    requireHostHeader: false,
+  });
+  server.maxRequestsPerSocket = HTTP_LIMITS.maxRequestsPerSocket;
+  server.maxHeadersCount = 0;
+  return server;
+}

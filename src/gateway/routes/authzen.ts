@@ -1,0 +1,165 @@
+/** Each application as a policy decision point of the OpenID Authorization API 1.0 (docs/reference/authzen.md). */
+
+import { askEvaluation, askEvaluations, searchActions, searchResources, searchSubjects } from '../authzen/ask.ts';
+import {
+  ActionResults,
+  ActionSearch,
+  DecisionResponse,
+  EvaluationRequest,
+  EvaluationsRequest,
+  EvaluationsResponse,
+  Metadata,
+  ResourceResults,
+  ResourceSearch,
+  SubjectResults,
+  SubjectSearch,
+} from '../authzen/messages.ts';
+import { bare } from '../route/envelopes.ts';
+import { AppParams } from '../route/fields.ts';
+import { keyOrBearer } from '../route/or-key.ts';
+import { defineRoute, type Route } from '../route/route.ts';
+
+/** What all questions have in common. */
+const question = {
+  method: 'post',
+  tag: 'AuthZEN',
+  guard: keyOrBearer('check'),
+  params: AppParams,
+  headers: ['usher-min-revision'],
+  envelope: bare,
+  status: 200,
+  quiet: true,
+  anyRequestId: true,
+} as const;
+
+const JANA = { type: 'user', id: 'jana@example.com' } as const;
+const MANAGE = { name: 'contacts.manage', properties: { accessLevel: 'edit' } } as const;
+const CONTACT = { type: 'contact', id: '42' } as const;
+const REVISION = '184';
+const YES = {
+  decision: true,
+  context: { source: 'role' as const, access_level: 'edit' as const, revision: REVISION },
+};
+
+const evaluation = defineRoute({
+  ...question,
+  path: '/authzen/:appCode/access/v1/evaluation',
+  summary: 'Evaluate one request',
+  description:
+    "Whether the subject may do the action to the resource: a check of the application that the path names. `{type: application, id: <the application's code>}` asks without a record. An error is not a decision: treat the subject as denied.",
+  body: EvaluationRequest,
+  response: DecisionResponse,
+  errors: ['UNKNOWN_REVISION', 'UNKNOWN_CODE'],
+  example: { body: { subject: JANA, action: MANAGE, resource: CONTACT }, response: YES },
+  handle: ({ engine }, input) => askEvaluation(engine, input.params.appCode, input.body, input),
+});
+
+const evaluations = defineRoute({
+  ...question,
+  path: '/authzen/:appCode/access/v1/evaluations',
+  summary: 'Evaluate several requests',
+  description:
+    'Decisions of one revision, in the order of the requests. The members beside `evaluations` are defaults, which an evaluation replaces whole. A malformed evaluation refuses the whole call and is named (`evaluations.3.resource.id`).',
+  body: EvaluationsRequest,
+  limit: 'list',
+  response: EvaluationsResponse,
+  errors: ['UNKNOWN_REVISION', 'UNKNOWN_CODE'],
+  example: {
+    body: {
+      subject: JANA,
+      action: MANAGE,
+      evaluations: [{ resource: CONTACT }, { resource: { ...CONTACT, id: '43' } }],
+      options: { evaluations_semantic: 'execute_all' },
+    },
+    response: {
+      evaluations: [
+        YES,
+        { decision: false, context: { source: 'override', access_level: 'view', revision: REVISION } },
+      ],
+    },
+  },
+  handle: ({ engine }, input) => askEvaluations(engine, input.params.appCode, input.body, input),
+});
+
+const PAGED = 'A page may hold fewer than its limit: only an empty `next_token` ends the results.';
+
+const subjects = defineRoute({
+  ...question,
+  path: '/authzen/:appCode/access/v1/search/subject',
+  summary: 'Search the users who may do something',
+  description: `Every user for whom an evaluation of the same request says yes. ${PAGED}`,
+  body: SubjectSearch,
+  response: SubjectResults,
+  errors: ['UNKNOWN_REVISION', 'UNKNOWN_CODE'],
+  example: {
+    body: { subject: { type: 'user' }, action: MANAGE, resource: CONTACT, page: { limit: 100 } },
+    response: { page: { next_token: '', count: 1 }, context: { revision: REVISION }, results: [JANA] },
+  },
+  handle: ({ engine }, input) => searchSubjects(engine, input.params.appCode, input.body, input),
+});
+
+const resources = defineRoute({
+  ...question,
+  path: '/authzen/:appCode/access/v1/search/resource',
+  summary: 'Search the records that a user can reach',
+  description: `Every record of the type for which an evaluation of the same request says yes. 400 UNBOUNDED where these are all but some, as with a permission held by role. ${PAGED}`,
+  body: ResourceSearch,
+  response: ResourceResults,
+  errors: ['UNKNOWN_REVISION', 'UNKNOWN_CODE', 'UNBOUNDED', 'LIST_CHANGED'],
+  example: {
+    body: { subject: JANA, action: MANAGE, resource: { type: 'contact' } },
+    response: { page: { next_token: '', count: 1 }, context: { revision: REVISION }, results: [CONTACT] },
+  },
+  handle: ({ engine }, input) => searchResources(engine, input.params.appCode, input.body, input),
+});
+
+const actions = defineRoute({
+  ...question,
+  path: '/authzen/:appCode/access/v1/search/action',
+  summary: 'Search what a user may do to a record',
+  description: 'The permissions of the application that the subject holds for the resource, at any level, in one page.',
+  body: ActionSearch,
+  response: ActionResults,
+  errors: ['UNKNOWN_REVISION', 'UNKNOWN_CODE'],
+  example: {
+    body: { subject: JANA, resource: CONTACT },
+    response: {
+      page: { next_token: '', count: 1 },
+      context: { revision: REVISION },
+      results: [{ name: 'contacts.manage' }],
+    },
+  },
+  handle: ({ engine }, input) => searchActions(engine, input.params.appCode, input.body, input),
+});
+
+const metadata = defineRoute({
+  method: 'get',
+  path: '/.well-known/authzen-configuration/authzen/:appCode',
+  tag: 'AuthZEN',
+  summary: 'Read where a policy decision point has its endpoints',
+  description: 'Built from `publicUrl`. 404 for an application that does not exist.',
+  guard: keyOrBearer('check'),
+  params: AppParams,
+  envelope: bare,
+  status: 200,
+  response: Metadata,
+  errors: ['NOT_FOUND'],
+  anyRequestId: true,
+  cacheControl: 'private, max-age=300',
+  handle: async ({ applications, publicUrl }, { params }) => {
+    const { appCode } = params;
+    await applications.get(appCode);
+    const point = `${publicUrl()}/authzen/${appCode}`;
+    const access = `${point}/access/v1`;
+    return {
+      policy_decision_point: point,
+      access_evaluation_endpoint: `${access}/evaluation`,
+      access_evaluations_endpoint: `${access}/evaluations`,
+      search_subject_endpoint: `${access}/search/subject`,
+      search_resource_endpoint: `${access}/search/resource`,
+      search_action_endpoint: `${access}/search/action`,
+    };
+  },
+});
+
+export const authzenRoutes: readonly Route[] = [evaluation, evaluations, subjects, resources, actions, metadata];

@@ -1,0 +1,152 @@
+/** Lists of subjects and of resources: for backends, for users about themselves, for administrators (docs/reference/lists.md). */
+
+import { z } from 'zod';
+import { appField, emailField } from '../questions/fields.ts';
+import {
+  askResources,
+  askSubjects,
+  ofKnownApplication,
+  Resources,
+  resourcesAnswer,
+  resourcesFields,
+  Subjects,
+  subjectsFields,
+} from '../questions/lists.ts';
+import { bare } from '../route/envelopes.ts';
+import { AppParams } from '../route/fields.ts';
+import { applicationLevel, key, signedInEvenInactive } from '../route/guards.ts';
+import { pagedData, pagedSchema, pageInfo } from '../route/paging.ts';
+import { answer, defineRoute, type Route } from '../route/route.ts';
+
+const WHO_CAN =
+  'Everybody whom a check of the same question allows: by role or override, including administrators of the application, SuperAdmins and addresses without a record, but not inactive users. In a stable order; a person who qualifies throughout is listed exactly once. Each page reflects one revision.';
+const REACH =
+  'A filter for your own query: `all` with records to exclude (NOT IN), or `only` with records to include (IN). Exact even for records unknown to Usher. All pages reflect one state: 409 LIST_CHANGED when what the user holds, or the policy of the application, has changed since the first; then start over. A list of exceptions must not be used before it is complete.';
+
+const SUBJECTS_EXAMPLE = {
+  data: { subjects: [{ email: 'jana@example.com', accessLevel: 'edit' as const, source: 'role' as const }] },
+  nextCursor: null,
+};
+const RESOURCES_EXAMPLE = { data: { scope: 'only' as const, resourceIds: ['42', '43'] }, nextCursor: null };
+
+const subjects = defineRoute({
+  method: 'post',
+  path: '/api/check/subjects',
+  tag: 'Checks',
+  summary: 'List who holds a permission',
+  description: WHO_CAN,
+  guard: key('check'),
+  headers: ['usher-min-revision'],
+  body: z.strictObject({ app: appField, ...subjectsFields }),
+  envelope: pagedData,
+  status: 200,
+  response: pagedSchema(Subjects),
+  errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
+  example: {
+    body: { app: 'crm', permission: 'contacts.manage', resourceType: 'contact', resourceId: '42', accessLevel: 'edit' },
+    response: SUBJECTS_EXAMPLE,
+  },
+  quiet: true,
+  handle: async ({ engine }, input) => (await askSubjects(engine, input.body, input)).answer,
+});
+
+const resources = defineRoute({
+  method: 'post',
+  path: '/api/check/resources',
+  tag: 'Checks',
+  summary: 'List the records that a user can reach',
+  description: REACH,
+  guard: key('check'),
+  headers: ['usher-min-revision'],
+  body: z.strictObject({ email: emailField, app: appField, ...resourcesFields }),
+  envelope: pagedData,
+  status: 200,
+  response: pagedSchema(Resources),
+  errors: ['UNKNOWN_REVISION', 'UNKNOWN_CODE', 'LIST_CHANGED'],
+  example: {
+    body: { email: 'jana@example.com', app: 'crm', permission: 'contacts.manage', resourceType: 'contact' },
+    response: RESOURCES_EXAMPLE,
+  },
+  quiet: true,
+  handle: async ({ engine }, input) => (await askResources(engine, input.body, input)).answer,
+});
+
+const myResources = defineRoute({
+  method: 'post',
+  path: '/api/profile/me/check/resources',
+  tag: 'Checks',
+  summary: 'List the records that I can reach',
+  description: REACH,
+  guard: signedInEvenInactive,
+  headers: ['usher-min-revision'],
+  body: z.strictObject({ app: appField, ...resourcesFields }),
+  envelope: bare,
+  status: 200,
+  response: z.object({ ...resourcesAnswer, page: pageInfo }),
+  errors: ['UNKNOWN_REVISION', 'UNKNOWN_CODE', 'LIST_CHANGED'],
+  example: {
+    body: { app: 'crm', permission: 'contacts.manage', resourceType: 'contact' },
+    response: { ...RESOURCES_EXAMPLE.data, page: { nextCursor: null } },
+  },
+  quiet: true,
+  handle: async ({ engine }, input) => {
+    const { email } = input.caller;
+    const { payload, meta } = (await askResources(engine, { ...input.body, email }, input)).answer;
+    return answer({ ...payload.data, page: { nextCursor: payload.nextCursor } }, meta);
+  },
+});
+
+const applicationSubjects = defineRoute({
+  method: 'post',
+  path: '/api/applications/:appCode/subjects',
+  tag: 'Applications',
+  summary: 'List who holds a permission of the application',
+  description: WHO_CAN,
+  guard: applicationLevel('view'),
+  params: AppParams,
+  headers: ['usher-min-revision'],
+  body: z.strictObject(subjectsFields),
+  envelope: pagedData,
+  status: 200,
+  response: pagedSchema(Subjects),
+  errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE', 'NOT_FOUND'],
+  example: { body: { permission: 'contacts.manage' }, response: SUBJECTS_EXAMPLE },
+  handle: ({ engine }, input) => {
+    const app = input.params.appCode;
+    const about = { app, email: input.caller.email, signal: input.signal };
+    return ofKnownApplication(engine, about, () => askSubjects(engine, { ...input.body, app }, input));
+  },
+});
+
+const applicationResources = defineRoute({
+  method: 'post',
+  path: '/api/applications/:appCode/resources',
+  tag: 'Applications',
+  summary: 'List the records of the application that a user can reach',
+  description: REACH,
+  guard: applicationLevel('view'),
+  params: AppParams,
+  headers: ['usher-min-revision'],
+  body: z.strictObject({ email: emailField, ...resourcesFields }),
+  envelope: pagedData,
+  status: 200,
+  response: pagedSchema(Resources),
+  errors: ['UNKNOWN_REVISION', 'UNKNOWN_CODE', 'LIST_CHANGED', 'NOT_FOUND'],
+  example: {
+    body: { email: 'jana@example.com', permission: 'contacts.manage', resourceType: 'contact' },
+    response: RESOURCES_EXAMPLE,
+  },
+  handle: ({ engine }, input) => {
+    const app = input.params.appCode;
+    const about = { app, email: input.caller.email, signal: input.signal };
+    return ofKnownApplication(engine, about, () => askResources(engine, { ...input.body, app }, input));
+  },
+});
+
+export const listRoutes: readonly Route[] = [
+  subjects,
+  resources,
+  myResources,
+  applicationSubjects,
+  applicationResources,
+];
