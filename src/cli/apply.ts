@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, formatOf, type Io, print } from './io.ts';
 import { ProgressLine } from './progress.ts';
-import { asksService, failureOf, openService, type Service, type ServiceOptions } from './service.ts';
+import { addServiceOptions, failureOf, openService, type Service, type ServiceOptions } from './service.ts';
 import { hasWork, type PlanAnswer, showPlan } from './show-plan.ts';
 import { readAll } from './stdin.ts';
 import { painter } from './terminal.ts';
@@ -12,6 +12,8 @@ import { painter } from './terminal.ts';
 interface Options extends ServiceOptions {
   dryRun?: boolean;
   prune?: boolean;
+  impact?: boolean;
+  maxLost?: number;
 }
 
 interface ManifestFile {
@@ -21,46 +23,85 @@ interface ManifestFile {
 }
 
 const TIMEOUT_MS = 11 * 60_000;
-/** What `apply --dry-run` ends with when there is something to do. */
-const SOMETHING_TO_DO = 2;
+/** The exit code of `apply --dry-run` when there are changes to make. */
+const CHANGES_PENDING = 2;
+/** The exit code of `apply --max-lost` when more decisions would be lost. */
+const TOO_MUCH_LOST = 3;
 
-/** `usher apply FILE…`: makes applications what manifests say. */
+/** `usher apply FILE…`: brings applications to the state in their manifests. */
 export function defineApply(program: Command, context: Context): void {
-  const command = asksService(program.command('apply <file...>'))
-    .summary('make applications what manifests say')
+  const command = addServiceOptions(program.command('apply <file...>'))
+    .summary('bring applications to the state in their manifests')
     .description(
       [
-        'Makes each application what its manifest says, in one transaction, and shows what was done. The file - is standard input.',
+        'Brings each application to the state in its manifest, in one transaction, and lists the changes. The file - is standard input.',
         'Of several files none is applied unless all of them can be.',
-        'Exit codes: 0 done, or nothing to do; 1 failed; with --dry-run 2 when there is something to do.',
+        'Exit codes: 0 applied, or no changes; 1 failed; with --dry-run 2 when there are changes to make; with --max-lost 3 when more would be lost.',
       ].join('\n\n'),
     )
-    .option('--dry-run', 'show what would be done, and do nothing')
-    .option('--prune', 'remove what a section of the manifest does not name')
+    .option('--dry-run', 'list the changes without making them')
+    .option('--prune', 'remove what a section of the manifest does not list')
+    .option('--impact', 'list who gains and who loses')
+    .option('--max-lost <n>', 'apply nothing when more than n decisions would be lost', wholeNumber)
     .action(async (names: string[], _: Options, self: Command) => {
       const options = self.optsWithGlobals<Options>();
       const { io } = context;
       const paint = painter(io, io.stdout);
       const files = await Promise.all(names.map((name) => readManifestFile(io, name)));
       const service = await openService(io, options);
-      const dryRun = options.dryRun === true;
-      if (files.length > 1 && !dryRun)
-        for (const file of files) await send(io, service, file, { ...options, dryRun: true });
+      const rehearsed = isRehearsed(options, files) ? await rehearse(io, service, files, options) : [];
+      const lost = rehearsed.reduce((sum, { impact }) => sum + (impact?.lost ?? 0), 0);
+      const stopped = options.maxLost !== undefined && lost > options.maxLost;
+      // What was counted is what is applied, or nothing is.
+      const insists = options.maxLost !== undefined;
       const plans: PlanAnswer[] = [];
-      for (const file of files) {
-        const plan = await send(io, service, file, options);
-        plans.push(plan);
-        // For people each as it is done; for programs all of them as one document.
-        if (formatOf(options) === 'table') await print(context, options, plan, showPlan(plan, io.stdout, paint));
+      for (const [index, file] of files.entries()) {
+        const before = rehearsed[index];
+        const only = options.dryRun === true || stopped;
+        const done =
+          only && before
+            ? before
+            : await send(io, service, file, options, insists ? before?.impact?.revision : undefined);
+        const { result: _, impact = before?.impact, ...plan } = done;
+        plans.push(options.impact === true || stopped ? { ...plan, ...(impact ? { impact } : {}) } : plan);
+        // For people each file when it is applied; for programs one document with all.
+        if (formatOf(options) === 'table')
+          await print(context, options, plan, showPlan(plans.at(-1) ?? plan, io.stdout, paint));
       }
       if (formatOf(options) !== 'table') await print(context, options, plans.length === 1 ? plans[0] : plans, '');
-      if (dryRun && plans.some(hasWork)) context.exitCode = SOMETHING_TO_DO;
+      if (stopped) {
+        context.exitCode = TOO_MUCH_LOST;
+        io.stderr.write(`${lost} lost, more than --max-lost ${options.maxLost}: nothing was applied.\n`);
+      } else if (options.dryRun === true && plans.some(hasWork)) context.exitCode = CHANGES_PENDING;
     });
   withExamples(command, [
     'usher apply atelier.yaml --dry-run',
     'usher apply atelier.yaml --prune',
+    'usher apply atelier.yaml --dry-run --impact',
+    'usher apply atelier.yaml --prune --max-lost 0',
     'usher export atelier --url https://staging.example.com | usher apply - --url https://usher.example.com',
   ]);
+}
+
+/** Whether the files are planned first: of several none is applied unless all can be, and what they change is to be known before. */
+function isRehearsed({ dryRun, impact, maxLost }: Options, files: readonly ManifestFile[]): boolean {
+  return dryRun === true || impact === true || maxLost !== undefined || files.length > 1;
+}
+
+async function rehearse(
+  io: Io,
+  service: Service,
+  files: readonly ManifestFile[],
+  options: Options,
+): Promise<PlanAnswer[]> {
+  const plans: PlanAnswer[] = [];
+  for (const file of files) plans.push(await send(io, service, file, { ...options, dryRun: true }));
+  return plans;
+}
+
+function wholeNumber(text: string): number {
+  if (!/^[0-9]{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 0.');
+  return Number(text);
 }
 
 async function readManifestFile(io: Io, name: string): Promise<ManifestFile> {
@@ -70,11 +111,18 @@ async function readManifestFile(io: Io, name: string): Promise<ManifestFile> {
     return { name, text: await readFile(resolve(io.cwd, name), 'utf8'), media };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new CommandFailed(`${name} ${code === 'ENOENT' ? 'is not there' : `cannot be read (${code})`}.`);
+    throw new CommandFailed(`${name} ${code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`}.`);
   }
 }
 
-async function send(io: Io, service: Service, file: ManifestFile, options: Options): Promise<PlanAnswer> {
+/** `revision`: of a dry run; the apply is refused when the application has changed since. */
+async function send(
+  io: Io,
+  service: Service,
+  file: ManifestFile,
+  options: Options,
+  revision?: string,
+): Promise<PlanAnswer> {
   const query = new URLSearchParams({ dryRun: String(options.dryRun === true), prune: String(options.prune === true) });
   const progress = new ProgressLine(
     io.stderr,
@@ -86,7 +134,11 @@ async function send(io: Io, service: Service, file: ManifestFile, options: Optio
       method: 'POST',
       path: `/api/manifests/apply?${query.toString()}`,
       body: file.text,
-      headers: { 'content-type': file.media, accept: 'application/x-ndjson' },
+      headers: {
+        'content-type': file.media,
+        accept: 'application/x-ndjson',
+        ...(revision === undefined ? {} : { 'usher-if-revision': revision }),
+      },
       timeoutMs: TIMEOUT_MS,
     });
     return await readPlan(response, progress);
@@ -97,7 +149,7 @@ async function send(io: Io, service: Service, file: ManifestFile, options: Optio
   }
 }
 
-/** Lines of progress, then the plan, or an error that came after the first line had gone out. */
+/** Lines of progress, then the plan or, because the response has begun, an error. */
 async function readPlan(response: Response, progress: ProgressLine): Promise<PlanAnswer> {
   for await (const line of linesOf(response)) {
     const value = JSON.parse(line) as { progress?: { done: number; total: number }; success?: boolean; data?: unknown };
@@ -110,7 +162,7 @@ async function readPlan(response: Response, progress: ProgressLine): Promise<Pla
 
 function cutShort(): CommandFailed {
   return new CommandFailed(
-    'The service ended before its answer: see with --dry-run whether it was done. Applying again is safe.',
+    'The connection ended before the answer: run it with --dry-run to see whether it was applied. Applying again is safe.',
     { code: 'OUTCOME_UNKNOWN' },
   );
 }
@@ -131,7 +183,7 @@ async function* linesOf(response: Response): AsyncGenerator<string> {
   if (rest !== '') yield rest;
 }
 
-/** Faults of a manifest as an editor or a terminal follows them: `file:line:column: path: what is wrong`. */
+/** Faults of a manifest in the form that editors and terminals link: `file:line:column: path: message`. */
 function inFile(error: unknown, { name }: ManifestFile): unknown {
   if (!(error instanceof CommandFailed) || !Array.isArray(error.details?.issues)) return error;
   const issues = error.details.issues as { path: string; message: string; line?: number; column?: number }[];

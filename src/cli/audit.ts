@@ -3,7 +3,7 @@ import { limitOption, momentOption } from './flags.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, print } from './io.ts';
 import { readRows } from './pages.ts';
-import { asksService, openService, type Service, type ServiceOptions } from './service.ts';
+import { addServiceOptions, openService, type Service, type ServiceOptions } from './service.ts';
 import { moment, painter, table } from './terminal.ts';
 
 interface Options extends ServiceOptions {
@@ -27,23 +27,27 @@ interface AuditRecord {
   after: unknown;
 }
 
-/** `usher audit`: who changed what, the newest first. */
+/** `usher audit`: audit records, the newest first. */
 export function defineAudit(program: Command, context: Context): void {
   const { clock } = context.io;
-  const command = asksService(program.command('audit'))
-    .summary('list who changed what, the newest first')
+  const command = addServiceOptions(program.command('audit'))
+    .summary('list audit records, the newest first')
     .description(
-      'Lists the records of what was changed and of what was refused, the newest first. All of them for SuperAdmins; with --app those of one application for its administrators too. With -o json or yaml each record comes whole.',
+      'Lists the records of changes and refusals, the newest first. SuperAdmins see all of them; with --app, administrators of that application see its records. With -o json or yaml each record is complete.',
     )
-    .addOption(new Option('--person <email>', 'only what was done to this person').conflicts('subject'))
-    .option('--subject <text>', 'only what was done to this; an address, or what the service names its records by')
-    .option('--actor <who>', 'only what this actor did: an address, key:NAME, idp, cli or system')
-    .option('--app <code>', 'only what was done in this application')
-    .option('--action <action>', 'only this action, for example user.blocked')
+    .addOption(new Option('--person <email>', 'only records about this person').conflicts('subject'))
+    .option('--subject <text>', 'only records about this subject: an address or a code')
+    .option('--actor <who>', 'only records of this actor: an address, key:NAME, idp, cli or system')
+    .option('--app <code>', 'only records of this application')
+    .option('--action <action>', 'only records of this action, for example user.blocked')
     .addOption(
-      momentOption('--from <when>', 'only from then on: a date, a date and time (UTC), or an age such as 24h', clock),
+      momentOption(
+        '--from <when>',
+        'only records since then: a date, a date and time (UTC), or an age such as 24h',
+        clock,
+      ),
     )
-    .addOption(momentOption('--to <when>', 'only until then', clock))
+    .addOption(momentOption('--to <when>', 'only records before then', clock))
     .addOption(limitOption())
     .action(async (_: Options, self: Command) => {
       const options = self.optsWithGlobals<Options>();
@@ -61,7 +65,7 @@ export function defineAudit(program: Command, context: Context): void {
       const heads = ['AT', 'ACTOR', 'ACTION', 'APP', 'SUBJECT', 'CHANGE'];
       const text = rows.length === 0 ? 'No records match.' : table(heads, lines, painter(io, io.stdout));
       await print(context, options, rows, text);
-      if (more) io.stderr.write(`There are more: raise --limit (now ${options.limit}).\n`);
+      if (more) io.stderr.write(`There are more records: raise --limit (now ${options.limit}).\n`);
     });
   withExamples(command, [
     'usher audit --person clara@example.com',
@@ -77,14 +81,14 @@ async function readRecords(service: Service, options: Options): Promise<{ rows: 
     return await readRows<AuditRecord>(service, '/api/admin/audit', { ...query, appCode: app }, limit);
   } catch (error) {
     if (app === undefined || !(error instanceof CommandFailed) || error.code !== 'FORBIDDEN') throw error;
-    // Not a SuperAdmin; administrators of the application have a list of their own.
+    // Not a SuperAdmin: administrators of the application have a list of their own.
     return await readRows<AuditRecord>(service, `/api/applications/${encodeURIComponent(app)}/audit`, query, limit);
   }
 }
 
 const LONGEST = 80;
 
-/** What was there and what is there since, on one line, cut where it is long. */
+/** Before and after, on one line, cut when long. */
 function inShort({ before, after }: Pick<AuditRecord, 'before' | 'after'>): string {
   const parts = [before, after].map((value) => (value === null ? '' : JSON.stringify(value)));
   const text = parts[0] === '' ? (parts[1] ?? '') : parts.join(' → ');

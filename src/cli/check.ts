@@ -1,9 +1,10 @@
-import { type Command, Option } from 'commander';
-import { explain } from './explain.ts';
+import type { Command } from 'commander';
+import { check } from './explain.ts';
+import { levelOption } from './flags.ts';
 import { withExamples } from './help.ts';
 import { type Context, print } from './io.ts';
 import { readResource } from './questions.ts';
-import { asksService, openService, type ServiceOptions } from './service.ts';
+import { addServiceOptions, openService, type ServiceOptions } from './service.ts';
 
 interface Options extends ServiceOptions {
   resource?: string;
@@ -11,28 +12,33 @@ interface Options extends ServiceOptions {
   exitCode?: boolean;
 }
 
-/** What `check --exit-code` ends with for a denial: as `apply --dry-run`, 1 stays what every failure ends with. */
+/** The exit code of `check --exit-code` for a denial; 1 stays the code of every failure, as in `apply --dry-run`. */
 const DENIED = 2;
 
 /** `usher check EMAIL APP PERMISSION`: one decision, with its reason. */
 export function defineCheck(program: Command, context: Context): void {
-  const command = asksService(program.command('check <email> <app> <permission>'))
-    .summary('ask whether a person holds a permission, and why')
+  const command = addServiceOptions(program.command('check <email> <app> <permission>'))
+    .summary('ask whether a person has a permission, and why')
     .description(
       [
-        'Asks a running service whether a person holds a permission, and says why.',
-        'Exit codes: 0 answered, whether allowed or denied; 1 failed. With --exit-code: 0 allowed, 2 denied, 1 failed. A failure is not an answer: treat it as a denial.',
+        'Asks a running service whether a person has a permission, and prints the reason.',
+        'Exit codes: 0 answered, whether allowed or denied; 1 failed. With --exit-code: 0 allowed, 2 denied, 1 failed. A failure is not an answer: treat it as denied.',
       ].join('\n\n'),
     )
-    .option('--resource <type:id>', 'for one record, for example project:1042')
-    .addOption(new Option('--level <level>', 'the level that is needed').choices(['view', 'edit']))
-    .option('--exit-code', 'end with 2 when the answer is a denial')
+    .option('--resource <type:id>', 'for one resource, for example project:1042')
+    .addOption(levelOption())
+    .option('--exit-code', 'exit with 2 when the answer is denied')
     .action(async (email: string, app: string, permission: string, _: Options, self: Command) => {
       const options = self.optsWithGlobals<Options>();
       const resource = readResource(options.resource);
       const service = await openService(context.io, options);
       const subject = { email, app, ...resource };
-      const answer = await explain(service, subject, permission, options.level);
+      const { level } = options;
+      const answer = await check(service, {
+        ...subject,
+        permission,
+        ...(level === undefined ? {} : { accessLevel: level }),
+      });
       const what = `${permission} in ${app}${options.resource === undefined ? '' : ` for ${options.resource}`}`;
       const verdict = answer.allowed ? 'allowed' : 'denied';
       const text = `${verdict}: ${email}, ${what}: ${answer.reason}`;
@@ -42,6 +48,6 @@ export function defineCheck(program: Command, context: Context): void {
   withExamples(command, [
     'usher check clara@example.com atelier invoice.access',
     'usher check clara@example.com atelier project.access --resource project:1042 --level edit',
-    'usher check clara@example.com atelier invoice.access --exit-code && echo "may go on"',
+    'usher check clara@example.com atelier invoice.access --exit-code && echo "allowed"',
   ]);
 }

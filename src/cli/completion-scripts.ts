@@ -1,10 +1,10 @@
-/** The command line as scripts that shells load. Each finds the command before the cursor, then offers what can follow it. */
+/** Completion scripts for shells. Each finds the command before the cursor, then offers the words that can follow it. */
 
 import type { CommandNode, OptionNode } from './completion-tree.ts';
 
 type Tree = readonly CommandNode[];
 
-/** The path of a command as the scripts build it up: ` superadmin add`; of the program ''. */
+/** The path of a command as the scripts build it: ` superadmin add`; '' for the program. */
 function pathOf({ names }: CommandNode): string {
   return names.map((name) => ` ${name}`).join('');
 }
@@ -19,7 +19,7 @@ function nameOf({ names }: CommandNode): string {
   return names.at(-1) ?? '';
 }
 
-/** Every option of the tree, each once. */
+/** Every option of the tree, once each. */
 function optionsOf(tree: Tree): OptionNode[] {
   return [...new Map(tree.flatMap(({ options }) => options).map((option) => [option.flags.join(), option])).values()];
 }
@@ -28,12 +28,12 @@ function flagsOf(options: readonly OptionNode[]): string[] {
   return options.flatMap(({ flags }) => flags);
 }
 
-/** Between single quotes, as bash, zsh and fish read them when the text has neither a quote nor a backslash. */
+/** In single quotes, which bash, zsh and fish read alike when the text has neither a quote nor a backslash. */
 function quoted(text: string): string {
   return `'${text.replace(/['\\]/g, '’')}'`;
 }
 
-/** Inside the loop over the words before the cursor: which command they name. The same in bash and zsh. */
+/** The body of the loop over the words before the cursor: finds their command. The same in bash and zsh. */
 function scan(tree: Tree, skipValue: string): string {
   const valued = flagsOf(optionsOf(tree).filter(({ takesValue }) => takesValue));
   const known = tree.filter(({ names }) => names.length > 0).map((node) => quoted(pathOf(node)));
@@ -141,7 +141,7 @@ export function fishScript(tree: Tree): string {
   return ['# fish completion of usher', 'complete -c usher -f', ...lines].join('\n');
 }
 
-/** That the cursor is behind this command, and behind none of its own. */
+/** The condition that the cursor is after this command and before any subcommand of it. */
 function conditionOf(tree: Tree, node: CommandNode): string {
   const seen = node.names.map((name) => `__fish_seen_subcommand_from ${name}`);
   const below = childrenOf(tree, node).map(nameOf);

@@ -1,4 +1,4 @@
-/** The command line as completion needs it, read off commander's own tree so that no command is forgotten. */
+/** The command line as completion needs it, read from commander's tree so that no command is forgotten. */
 
 import type { Command, Option } from 'commander';
 
@@ -7,7 +7,7 @@ export interface OptionNode {
   flags: readonly string[];
   description: string;
   takesValue: boolean;
-  /** A fixed set of values; empty for any. */
+  /** A fixed set of values; empty when any value is allowed. */
   choices: readonly string[];
   /** The value is a file. */
   isFile: boolean;
@@ -17,15 +17,15 @@ export interface CommandNode {
   /** The names that lead to it, without the program's: ['superadmin', 'add']. */
   names: readonly string[];
   description: string;
-  /** With those of the program. */
+  /** Including those of the program. */
   options: readonly OptionNode[];
-  /** What its first argument can be; empty for anything. */
+  /** The values of its first argument; empty when any value is allowed. */
   choices: readonly string[];
   /** Its arguments are files. */
   takesFiles: boolean;
 }
 
-/** The program itself first, then every command with its own. */
+/** The program itself first, then every command with its subcommands. */
 export function describeTree(program: Command): CommandNode[] {
   const shared = program.options.filter(({ long }) => long !== '--version');
   return walk(program, [], shared);

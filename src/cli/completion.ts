@@ -11,11 +11,11 @@ type Shell = keyof typeof SCRIPTS;
 export function defineCompletion(program: Command, context: Context): void {
   const command = program
     .command('completion')
-    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SCRIPTS)))
-    .summary('write a script that completes this command line in a shell')
+    .addArgument(new Argument('<shell>', 'bash, zsh or fish').choices(Object.keys(SCRIPTS)))
+    .summary('print a completion script for a shell')
     .description(
       [
-        'Writes a script that makes a shell complete commands, options and the values of those that have a fixed set. It knows the commands of this version and starts no process of its own.',
+        'Prints a script that completes commands, options and the values of options with a fixed set. It knows the commands of this version and starts no process.',
         'bash: load it in ~/.bashrc. zsh: write it to a file _usher in a folder of $fpath. fish: write it to ~/.config/fish/completions/usher.fish.',
       ].join('\n\n'),
     )

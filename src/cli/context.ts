@@ -10,7 +10,7 @@ export function defineContext(program: Command, context: Context): void {
   const group = program
     .command('context')
     .summary('list, use, show and remove stored services')
-    .description(`The services that ${usherCommand('login')} stored. No command prints their credentials.`);
+    .description(`The services that ${usherCommand('login')} stored. Credentials are never printed.`);
   withExamples(group, ['usher context list', 'usher context use staging']);
   defineList(group, context);
   defineUse(group, context);
@@ -21,16 +21,16 @@ export function defineContext(program: Command, context: Context): void {
 function defineList(group: Command, context: Context): void {
   const command = group
     .command('list')
-    .description('Lists them; * marks the one in use.')
+    .description('Lists the stored services; * marks the current one.')
     .action(async (_: GlobalOptions, self: Command) => {
       const options = self.optsWithGlobals<GlobalOptions>();
       const { io } = context;
       const contexts = await readContexts(io);
-      const all = [...contexts.byName.keys()].map((name) => shown(contexts, name));
+      const all = [...contexts.byName.keys()].map((name) => describeContext(contexts, name));
       const rows = all.map(({ name, url, credential, current }) => [current ? '*' : '', name, url, credential]);
       const text =
         rows.length === 0
-          ? `There are none: ${usherCommand('login NAME --url URL')} stores one.`
+          ? `No services are stored; ${usherCommand('login NAME --url URL')} stores one.`
           : table(['', 'NAME', 'URL', 'CREDENTIAL'], rows, painter(io, io.stdout));
       await print(context, options, all, text);
     });
@@ -40,13 +40,13 @@ function defineList(group: Command, context: Context): void {
 function defineUse(group: Command, context: Context): void {
   const command = group
     .command('use <name>')
-    .description('Makes commands ask that service from now on.')
+    .description('Makes a stored service the current one, which commands use.')
     .action(async (name: string, _: GlobalOptions, self: Command) => {
       const options = self.optsWithGlobals<GlobalOptions>();
       const contexts = await readContexts(context.io);
       const { url } = contextNamed(contexts, name);
       await writeContexts(context.io, { ...contexts, current: name });
-      await print(context, options, { name, url }, `${name} is in use now: ${url}`);
+      await print(context, options, { name, url }, `Now using ${name}: ${url}`);
     });
   withExamples(command, ['usher context use staging']);
 }
@@ -54,17 +54,17 @@ function defineUse(group: Command, context: Context): void {
 function defineShow(group: Command, context: Context): void {
   const command = group
     .command('show [name]')
-    .description('Shows one, by default the one in use, without its credential.')
+    .description('Shows a stored service, by default the current one, without its credential.')
     .action(async (named: string | undefined, _: GlobalOptions, self: Command) => {
       const options = self.optsWithGlobals<GlobalOptions>();
       const contexts = await readContexts(context.io);
       const name = named ?? contexts.current;
       if (name === null) {
-        throw new CommandFailed(`No context is in use: ${usherCommand('context use NAME')} chooses one.`, {
+        throw new CommandFailed(`No context is in use; choose one with ${usherCommand('context use NAME')}.`, {
           code: 'NOT_FOUND',
         });
       }
-      const one = shown(contexts, name);
+      const one = describeContext(contexts, name);
       const text = [
         `name:       ${name}`,
         `url:        ${one.url}`,
@@ -79,7 +79,7 @@ function defineShow(group: Command, context: Context): void {
 function defineRemove(group: Command, context: Context): void {
   const command = group
     .command('remove <name>')
-    .description('Forgets one, with its credential.')
+    .description('Removes a stored service and its credential.')
     .action(async (name: string, _: GlobalOptions, self: Command) => {
       const options = self.optsWithGlobals<GlobalOptions>();
       const contexts = await readContexts(context.io);
@@ -87,12 +87,15 @@ function defineRemove(group: Command, context: Context): void {
       contexts.byName.delete(name);
       const current = contexts.current === name ? null : contexts.current;
       await writeContexts(context.io, { ...contexts, current });
-      await print(context, options, { name, removed: true }, `${name} is removed.`);
+      await print(context, options, { name, removed: true }, `Removed ${name}.`);
     });
   withExamples(command, ['usher context remove staging']);
 }
 
-function shown(contexts: Contexts, name: string): { name: string; url: string; credential: string; current: boolean } {
+function describeContext(
+  contexts: Contexts,
+  name: string,
+): { name: string; url: string; credential: string; current: boolean } {
   const stored = contextNamed(contexts, name);
   return { name, url: stored.url, credential: describeCredential(stored), current: contexts.current === name };
 }

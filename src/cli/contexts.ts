@@ -1,6 +1,6 @@
 /**
- * Contexts: services by name, each with its URL and a credential, in one file of the user's own. The file is of mode 0600 and
- * nothing of this program prints a credential.
+ * Contexts: services by name, each with its URL and a credential, in one file of the user's own. The file has mode 0600, and
+ * credentials are never printed.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -12,26 +12,26 @@ import { CommandFailed, type Io } from './io.ts';
 
 export interface StoredContext {
   url: string;
-  /** At most one of the two; neither beside a local issuer. */
+  /** At most one of the two; neither for a local issuer. */
   token?: string | undefined;
   key?: string | undefined;
 }
 
 export interface Contexts {
-  /** The name of the one in use; null for none. */
+  /** The name of the current one, or null. */
   current: string | null;
   /** By name, in the order in which they were first stored. */
   byName: Map<string, StoredContext>;
 }
 
-/** The file's path; null where the environment names no directory for it. */
+/** The file's path; null where the environment has no directory for it. */
 export function contextsFile({ env }: Pick<Io, 'env'>): string | null {
   const home = env.HOME ?? env.USERPROFILE;
   const folder = env.XDG_CONFIG_HOME || env.APPDATA || (home ? join(home, '.config') : '');
   return folder === '' ? null : join(folder, 'usher', 'contexts.json');
 }
 
-/** All of them; none where there is no file. */
+/** All of them; empty without the file. */
 export async function readContexts(io: Pick<Io, 'env'>): Promise<Contexts> {
   const path = contextsFile(io);
   const text = path === null ? null : await readIfThere(path);
@@ -39,17 +39,17 @@ export async function readContexts(io: Pick<Io, 'env'>): Promise<Contexts> {
   const contexts = parse(text);
   if (contexts === null) {
     throw new CommandFailed(
-      `${path} cannot be read as contexts: remove it, then store them again with ${usherCommand('login')}.`,
+      `${path} is not a valid contexts file: remove it, then store the services again with ${usherCommand('login')}.`,
     );
   }
   return contexts;
 }
 
-/** Replaces the file as a whole, so that a command that is killed leaves the old one. */
+/** Replaces the file as a whole, so that a killed command leaves the old one. */
 export async function writeContexts(io: Pick<Io, 'env'>, { current, byName }: Contexts): Promise<void> {
   const path = contextsFile(io);
   if (path === null) {
-    throw new CommandFailed('There is no place for contexts: set XDG_CONFIG_HOME or HOME to a folder.');
+    throw new CommandFailed('No folder for contexts: set XDG_CONFIG_HOME or HOME to a folder.');
   }
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const text = `${JSON.stringify({ current, contexts: [...byName].map(([name, context]) => ({ name, ...context })) }, null, 2)}\n`;
@@ -62,27 +62,24 @@ export async function writeContexts(io: Pick<Io, 'env'>, { current, byName }: Co
   }
 }
 
-/** What `named`, USHER_CONTEXT or `usher context use` chose; null for none. */
+/** The context that `named`, USHER_CONTEXT or `usher context use` chose; null without one. */
 export async function chosenContext(io: Pick<Io, 'env'>, named: string | undefined): Promise<StoredContext | null> {
   const contexts = await readContexts(io);
   const name = named ?? (io.env.USHER_CONTEXT || contexts.current);
   return name === null ? null : contextNamed(contexts, name);
 }
 
-/** Throws for one that is not stored. */
+/** Throws for an unknown name. */
 export function contextNamed({ byName }: Contexts, name: string): StoredContext {
   const found = byName.get(name);
   if (found !== undefined) return found;
   const names = byName.size === 0 ? 'none is stored yet' : `there are ${[...byName.keys()].join(', ')}`;
-  throw new CommandFailed(
-    `There is no context ${JSON.stringify(name)}: ${names} (${usherCommand('login')} stores one).`,
-    {
-      code: 'NOT_FOUND',
-    },
-  );
+  throw new CommandFailed(`Unknown context ${JSON.stringify(name)}: ${names} (${usherCommand('login')} stores one).`, {
+    code: 'NOT_FOUND',
+  });
 }
 
-/** Whom a credential speaks for and until when, without the credential. */
+/** The owner and the expiry of a credential, without the credential. */
 export function describeCredential({ token, key }: Omit<StoredContext, 'url'>): string {
   if (key !== undefined) return 'key';
   if (token === undefined) return 'none';
@@ -98,7 +95,7 @@ function claimsOf(token: string): { email: string | null; exp: number | null } {
     const isTime = typeof exp === 'number' && exp > 0 && exp < 4_000_000_000;
     return { email: typeof email === 'string' ? email : null, exp: isTime ? exp : null };
   } catch {
-    // Opaque to us: the provider's own form of a token.
+    // An opaque token, in the provider's own format.
     return { email: null, exp: null };
   }
 }
@@ -113,7 +110,7 @@ async function readIfThere(path: string): Promise<string | null> {
   }
 }
 
-/** Null for what this program does not write. */
+/** Null for text that this program did not write. */
 function parse(text: string): Contexts | null {
   let value: unknown;
   try {
@@ -130,6 +127,6 @@ function parse(text: string): Contexts | null {
     if (![token, key].every((part) => part === undefined || typeof part === 'string')) return null;
     byName.set(name, { url, token: token as string | undefined, key: key as string | undefined });
   }
-  // The one in use may have been removed by an editor.
+  // An editor may have removed the current one.
   return { current: current !== null && byName.has(current) ? current : null, byName };
 }

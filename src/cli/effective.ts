@@ -1,27 +1,26 @@
 import type { Command } from 'commander';
 import { withExamples } from './help.ts';
 import { type Context, print } from './io.ts';
-import { askAbout, type Held, readResource } from './questions.ts';
-import { asksService, openService, type ServiceOptions } from './service.ts';
+import { askEffective, type EffectiveItem, readResource } from './questions.ts';
+import { addServiceOptions, openService, type ServiceOptions } from './service.ts';
 
 interface Options extends ServiceOptions {
   resource?: string;
 }
 
-/** `usher effective EMAIL APP`: everything that the application defines, and what of it somebody holds. */
+/** `usher effective EMAIL APP`: every permission of the application, and what the person holds of it. */
 export function defineEffective(program: Command, context: Context): void {
-  const command = asksService(program.command('effective <email> <app>'))
+  const command = addServiceOptions(program.command('effective <email> <app>'))
     .summary('list what a person holds in an application')
     .description(
-      'Lists every permission that an application defines, the level that a person holds, and the rule that gives it.',
+      'Lists every permission that an application defines, the level that the person holds, and the rule that grants it.',
     )
-    .option('--resource <type:id>', 'for one record, for example project:1042')
+    .option('--resource <type:id>', 'for one resource, for example project:1042')
     .action(async (email: string, app: string, _: Options, self: Command) => {
       const options = self.optsWithGlobals<Options>();
       const service = await openService(context.io, options);
       const subject = { email, app, ...readResource(options.resource) };
-      const { payload, revision } = await askAbout(service, 'effective', subject);
-      const items = payload as readonly Held[];
+      const { items, revision } = await askEffective(service, subject);
       await print(context, options, { ...subject, permissions: items, revision }, byGroup(items, app));
     });
   withExamples(command, [
@@ -30,7 +29,7 @@ export function defineEffective(program: Command, context: Context): void {
   ]);
 }
 
-function byGroup(items: readonly Held[], app: string): string {
+function byGroup(items: readonly EffectiveItem[], app: string): string {
   if (items.length === 0) return `${app} defines no permissions, or there is no such application.`;
   const width = Math.max(...items.map(({ code }) => code.length));
   const lines: string[] = [];
@@ -46,7 +45,7 @@ function byGroup(items: readonly Held[], app: string): string {
   return lines.join('\n');
 }
 
-function source({ source: by, granted }: Held): string {
+function source({ source: by, granted }: EffectiveItem): string {
   if (by === null || by === 'none') return '';
   if (by === 'override') return granted ? 'by override' : 'denied by override';
   return { role: 'by role', superadmin: 'SuperAdmin', app_admin: 'application admin' }[by];

@@ -1,11 +1,12 @@
 /**
- * Why a decision is what it is, out of what a service answers today: the check itself, the list of what is held at the same
- * revision, and what the caller may read as an administrator. Where these leave several causes open, the reason names them all.
+ * Decisions with their reasons. The verdict is a batch of one check, which tells the level and the rule and refuses what a strict
+ * application does not define; where no rule grants anything, Explain says what is missing.
  */
 
-import { isApplicationCode, isPermissionCode, isSlug, normalizeEmail } from '../base/grammar.ts';
+import { isPermissionCode, isSlug, normalizeEmail } from '../base/grammar.ts';
+import type { LevelName, RuleName, SourceName } from '../base/level-names.ts';
 import { CommandFailed } from './io.ts';
-import { askAbout, asksAboutItself, type Held, type Resource, reasonOf } from './questions.ts';
+import { asksAboutItself, asksAsAdministrator, type EffectiveItem, type Resource, reasonOf } from './questions.ts';
 import type { Service } from './service.ts';
 
 export interface Subject extends Resource {
@@ -13,219 +14,128 @@ export interface Subject extends Resource {
   app: string;
 }
 
-export interface Explained {
+export interface Checked {
   allowed: boolean;
   /** What is held; null when nothing is. */
-  accessLevel: 'allowed' | 'view' | 'edit' | null;
-  source: 'role' | 'override' | 'superadmin' | 'app_admin' | null;
+  accessLevel: LevelName;
+  source: SourceName;
   reason: string;
   revision: string | null;
 }
 
-/** What one revision says: the decision, and everything that is held. */
-interface Facts {
+/** The answer to `usher explain`. */
+export interface Explained {
   allowed: boolean;
-  items: readonly Held[];
-  /** Where the application defines nothing: what is held in `auth`, which always defines something. */
-  elsewhere: readonly Held[];
-  revision: string | null;
+  accessLevel: LevelName;
+  source: SourceName;
+  rule: number;
+  rules: {
+    rule: number;
+    name: RuleName;
+    applies: boolean;
+    decides: boolean;
+    accessLevel: LevelName;
+    override?: { granted: boolean; accessLevel: LevelName } | null;
+    roles?: { code: string; accessLevel: LevelName }[];
+  }[];
+  known: { user: boolean; application: boolean; permission: boolean };
 }
 
-const TRIES = 5;
-const NOTHING = { accessLevel: null, source: null } as const;
+/** A question about one permission, from the arguments of a command. */
+export interface Question extends Subject {
+  permission: string;
+  accessLevel?: string;
+}
 
-/** The decision of the check itself, with its reason. */
+/** One decision, as Check makes it, with its reason. */
+export async function check(service: Service, question: Question): Promise<Checked> {
+  const { email, ...mine } = question;
+  const own = asksAboutItself(service, email);
+  const { body, headers } = await service
+    .json({
+      method: 'POST',
+      path: own ? '/api/profile/me/check/batch' : '/api/check/batch',
+      body: JSON.stringify({ checks: [own ? mine : question] }),
+      asks: 'checks',
+    })
+    .catch((error: unknown) => {
+      throw withAnotherWay(withoutPlace(error), service);
+    });
+  const { results } = (own ? body : (body as { data: unknown }).data) as {
+    results: [Pick<Checked, 'allowed' | 'accessLevel'> & { source: EffectiveItem['source'] }];
+  };
+  const [{ allowed, accessLevel, source: said }] = results;
+  const source = said === 'none' ? null : said;
+  const answer = { allowed, accessLevel, source, revision: headers.get('usher-revision') };
+  const reason = source === null ? await whyNothing(service, question) : because(question, answer);
+  return { ...answer, reason };
+}
+
+/** The result of each of the six rules for a question, for backends and administrators. */
 export async function explain(
   service: Service,
-  subject: Subject,
-  permission: string,
-  level: string | undefined,
-): Promise<Explained> {
-  for (let tries = 1; ; tries++) {
-    const question = { ...subject, permission, ...(level === undefined ? {} : { accessLevel: level }) };
-    const check = await askAbout(service, 'check', question);
-    const { allowed } = check.payload as { allowed: boolean };
-    const facts = await readFacts(service, subject, allowed, check.revision);
-    if (facts !== null) {
-      return { allowed, ...(await describe(service, subject, permission, level, facts)), revision: check.revision };
-    }
-    // A policy changed between the questions. All are asked again, because the reason must be that of the answer.
-    if (tries === TRIES) {
-      const reason = 'unknown, because policies change faster than the reason can be read: ask again';
-      return { allowed, ...NOTHING, reason, revision: check.revision };
-    }
+  question: Question,
+): Promise<{ explained: Explained; revision: string | null }> {
+  const { app, ...inApp } = question;
+  const { key, checkKey } = service.credentials;
+  const byKey = key !== undefined || checkKey !== undefined;
+  const { body, headers } = await service.json({
+    method: 'POST',
+    path: byKey ? '/api/check/explain' : `/api/applications/${encodeURIComponent(app)}/explain`,
+    body: JSON.stringify(byKey ? question : inApp),
+    asks: 'checks',
+  });
+  return { explained: (body as { data: Explained }).data, revision: headers.get('usher-revision') };
+}
+
+/** The reason of an answer that Explain has given. */
+export function reasonFor(question: Question, explained: Explained): string {
+  const { email, app, permission } = question;
+  const { source, rule, rules, known } = explained;
+  const undefinedHere = `${app} defines no permission ${permission}`;
+  if (rule === 1) return 'the account is inactive';
+  if (source !== null) {
+    const note = known.permission || rule > 3 ? '' : ` (${undefinedHere})`;
+    return `${because(question, explained)}${note}`;
+  }
+  const malformed = malformedPart(question);
+  if (malformed !== null) return malformed;
+  if (!known.application) return `there is no application ${app}`;
+  if (!known.permission) return undefinedHere;
+  const isStranger = !known.user && rules.every(({ roles = [] }) => roles.length === 0);
+  return `no rule grants it${isStranger ? `: ${email} is unknown` : ''}`;
+}
+
+/** The rule that decided, with the required level if it was not reached. */
+function because(
+  { accessLevel: needed }: Question,
+  { allowed, accessLevel, source }: Pick<Checked, 'allowed' | 'accessLevel' | 'source'>,
+): string {
+  const granted = accessLevel !== null;
+  const short = granted && !allowed ? `, ${needed ?? 'another level'} is needed` : '';
+  return `${reasonOf(source, granted, accessLevel)}${short}`;
+}
+
+/** The reason for a denial, as far as the caller may see it. */
+async function whyNothing(service: Service, question: Question): Promise<string> {
+  const malformed = malformedPart(question);
+  if (malformed !== null) return malformed;
+  try {
+    const { explained } = await explain(service, question);
+    // A policy changed between the two questions, so the explanation is of a different answer.
+    return explained.source === null ? reasonFor(question, explained) : 'no rule granted it';
+  } catch (error) {
+    if (!(error instanceof CommandFailed)) throw error;
+    if (error.code === 'NOT_FOUND') return `there is no application ${question.app}`;
+    if (WITHHELD.has(error.code)) return UNSEEN;
+    throw error;
   }
 }
 
-/** Null when the answers are not all of one revision. */
-async function readFacts(
-  service: Service,
-  subject: Subject,
-  allowed: boolean,
-  revision: string | null,
-): Promise<Facts | null> {
-  const list = await askAbout(service, 'effective', { ...subject }, revision ?? undefined);
-  const items = list.payload as readonly Held[];
-  if (list.revision !== revision) return null;
-  if (!allowed || items.length > 0) return { allowed, items, elsewhere: [], revision };
-  const other = await askAbout(service, 'effective', { email: subject.email, app: 'auth' }, revision ?? undefined);
-  if (other.revision !== revision) return null;
-  return { allowed, items, elsewhere: other.payload as readonly Held[], revision };
-}
+const UNSEEN =
+  "no rule grants it, or an override denies it, or the account is inactive (an administrator's token tells which)";
 
-type Described = Pick<Explained, 'accessLevel' | 'source' | 'reason'>;
-
-async function describe(
-  service: Service,
-  subject: Subject,
-  permission: string,
-  level: string | undefined,
-  { allowed, items, elsewhere }: Facts,
-): Promise<Described> {
-  const malformed = malformedPart(subject, permission);
-  if (!allowed && malformed !== null) return { ...NOTHING, reason: malformed };
-  const held = items.find(({ code }) => code === permission);
-  const undefinedHere = `${subject.app} defines no permission ${permission}`;
-  if (allowed && held === undefined) {
-    // SuperAdmins and administrators of the application are allowed what nobody has defined, each with a level of their own.
-    const rule = [...items, ...elsewhere].some(({ source }) => source === 'superadmin') ? SUPERADMIN : APP_ADMIN;
-    return { ...rule, reason: `${reasonOf(rule.source, true, null)} (${undefinedHere})` };
-  }
-  if (held !== undefined && (held.granted || held.source === 'override')) {
-    const source = held.source === 'none' ? null : held.source;
-    const accessLevel = held.accessLevel === 'none' ? null : held.accessLevel;
-    const short = held.granted && !allowed ? [`${level ?? 'another level'} is needed`] : [];
-    const notes = allowed ? [] : await resourceNotes(service, subject, held);
-    const parts = [reasonOf(source, held.granted, accessLevel), ...short, ...notes];
-    return { accessLevel, source, reason: parts.join(', ') };
-  }
-  return { ...NOTHING, reason: await whyNothing(service, subject, held ?? null, items, undefinedHere) };
-}
-
-const SUPERADMIN = { accessLevel: 'edit', source: 'superadmin' } as const;
-const APP_ADMIN = { accessLevel: 'allowed', source: 'app_admin' } as const;
-
-/** A code or an address that can name nothing is denied to everybody, before any rule is looked at. */
-function malformedPart({ email, app, resourceType }: Subject, permission: string): string | null {
-  const codes = 'lower-case letters and digits, joined by . _ or -, at most 64';
-  if (normalizeEmail(email) === null) return `${JSON.stringify(email)} is not an e-mail address`;
-  if (!isSlug(app)) return `${JSON.stringify(app)} cannot be an application code (${codes})`;
-  if (!isPermissionCode(permission)) {
-    return `${JSON.stringify(permission)} cannot be a permission code (letters and digits, joined by . _ or -, at most 128)`;
-  }
-  if (resourceType !== undefined && !isSlug(resourceType)) {
-    return `${JSON.stringify(resourceType)} cannot be a resource type (${codes})`;
-  }
-  return null;
-}
-
-/** Why nothing is held of a permission: an inactive account, an override that only administrators see, or no rule at all. */
-async function whyNothing(
-  service: Service,
-  subject: Subject,
-  held: Held | null,
-  items: readonly Held[],
-  undefinedHere: string,
-): Promise<string> {
-  const person = await standing(service, subject.email, items);
-  if (person.inactive !== null) return person.inactive;
-  const causes: string[] = [];
-  if (held === null)
-    causes.push(items.length > 0 ? undefinedHere : await whyNoPermissions(service, subject.app, undefinedHere));
-  else {
-    const denial = await hiddenDenial(service, subject, held);
-    if (denial === 'yes') return reasonOf('override', false, null);
-    causes.push(`no rule grants it${person.known === false ? `: ${subject.email} is not known here` : ''}`);
-    if (denial === 'perhaps') causes.push('an override denies it');
-  }
-  if (person.known === null) causes.push('the account is inactive');
-  const open = causes.length > 1 ? " (an administrator's token tells which)" : '';
-  return [`${causes.join(', or ')}${open}`, ...(held === null ? [] : await resourceNotes(service, subject, held))].join(
-    ', ',
-  );
-}
-
-interface Standing {
-  /** The sentence for an inactive account; null for an active one, and where that cannot be seen. */
-  inactive: string | null;
-  /** Whether the account is certain to be active: true, or false when the address has no record; null when it cannot be seen. */
-  known: boolean | null;
-}
-
-const ACTIVE: Standing = { inactive: null, known: true };
-
-/** Whether the account is inactive, which denies everything and shows in no list. */
-async function standing(service: Service, email: string, items: readonly Held[]): Promise<Standing> {
-  // Nothing comes from any rule for an inactive account.
-  if (items.some(({ source }) => source !== null && source !== 'none')) return ACTIVE;
-  const seen = await look(service, `/api/users/${encodeURIComponent(email)}`);
-  if (seen.state === 'missing') return { inactive: null, known: false };
-  if (seen.state === 'withheld') {
-    if (!asksAboutItself(service, email)) return { inactive: null, known: null };
-    // Callers who ask about themselves: an active one is refused for lack of a level, an inactive one for being that.
-    if (seen.code === 'USER_INACTIVE') return { inactive: 'the account is inactive', known: null };
-    return seen.code === 'FORBIDDEN' || seen.code === 'NO_APPLICATION_LEVEL' ? ACTIVE : { inactive: null, known: null };
-  }
-  const { active, blocked } = seen.data as { active: boolean; blocked?: boolean };
-  if (active) return ACTIVE;
-  const by = blocked ? 'an administrator blocked it' : 'the identity provider deactivated it';
-  return { inactive: `the account is inactive: ${by}`, known: true };
-}
-
-async function whyNoPermissions(service: Service, app: string, undefinedHere: string): Promise<string> {
-  const seen = isApplicationCode(app)
-    ? await look(service, `/api/applications/${encodeURIComponent(app)}`)
-    : ({ state: 'missing' } as const);
-  if (seen.state === 'found') return undefinedHere;
-  if (seen.state === 'missing') return `there is no application ${app}`;
-  return `there is no application ${app}, or it defines no permissions`;
-}
-
-/** What users see of themselves does not tell an override that denies from the absence of any rule. */
-async function hiddenDenial(service: Service, subject: Subject, held: Held): Promise<'yes' | 'no' | 'perhaps'> {
-  if (held.source !== 'none' || held.global || subject.resourceType === undefined) return 'no';
-  const overrides = await readOverrides(service, subject);
-  if (overrides === null) return 'perhaps';
-  return overrides.some(({ code, granted }) => code === held.code && !granted) ? 'yes' : 'no';
-}
-
-/** What is about the record that was named, and not about the rules: an override that does not count, a type that is not listed. */
-async function resourceNotes(service: Service, subject: Subject, held: Held): Promise<string[]> {
-  const { app, resourceType, resourceId } = subject;
-  if (resourceType === undefined) return [];
-  if (held.global) {
-    const dormant = (await readOverrides(service, subject))?.some(({ code }) => code === held.code) === true;
-    const what = dormant
-      ? `the override for ${resourceType}:${resourceId} does not count`
-      : 'overrides for single records do not count';
-    return [`and ${what}, because ${held.code} is global`];
-  }
-  if (held.source === 'override') return [];
-  const seen = await look(service, `/api/applications/${encodeURIComponent(app)}/entities`);
-  const types = seen.state === 'found' ? (seen.data as { code: string }[]).map(({ code }) => code) : [];
-  if (types.length === 0 || types.includes(resourceType)) return [];
-  const shown = types.length > MOST_TYPES ? `${types.slice(0, MOST_TYPES).join(', ')} and more` : types.join(', ');
-  return [`and ${app} lists no resource type ${resourceType} (it lists ${shown})`];
-}
-
-const MOST_TYPES = 10;
-
-/** Null where the caller may not see them. */
-async function readOverrides(
-  service: Service,
-  { email, app, resourceType = '', resourceId = '' }: Subject,
-): Promise<{ code: string; granted: boolean }[] | null> {
-  const [user, application, type, id] = [email, app, resourceType, resourceId].map(encodeURIComponent);
-  const seen = await look(service, `/api/users/${user}/apps/${application}/resources/${type}/${id}/permissions`);
-  if (seen.state === 'missing') return [];
-  return seen.state === 'found'
-    ? (seen.data as { permissions: { code: string; granted: boolean }[] }).permissions
-    : null;
-}
-
-type Seen = { state: 'found'; data: unknown } | { state: 'missing' } | { state: 'withheld'; code: string };
-
-/** The refusals that mean "not for this caller"; every other failure is one of the command. */
+/** The refusals that mean "not for this caller"; any other failure ends the command. */
 const WITHHELD = new Set([
   'UNAUTHENTICATED',
   'FORBIDDEN',
@@ -236,16 +146,36 @@ const WITHHELD = new Set([
   'EMAIL_NOT_VERIFIED',
 ]);
 
-/** Reads what an administrator may see. Without a token nothing is asked. */
-async function look(service: Service, path: string): Promise<Seen> {
-  if (service.credentials.token === undefined) return { state: 'withheld', code: 'UNAUTHENTICATED' };
-  try {
-    const { body } = await service.json({ method: 'GET', path });
-    return { state: 'found', data: (body as { data?: unknown }).data };
-  } catch (error) {
-    if (!(error instanceof CommandFailed)) throw error;
-    if (error.code === 'NOT_FOUND') return { state: 'missing' };
-    if (WITHHELD.has(error.code)) return { state: 'withheld', code: error.code };
-    throw error;
+/** A question with a malformed code or address is denied to everybody, before any rule. */
+function malformedPart({ email, app, permission, resourceType }: Question): string | null {
+  const codes = 'lower-case letters and digits, joined by . _ or -, at most 64';
+  if (normalizeEmail(email) === null) return `${JSON.stringify(email)} is not an e-mail address`;
+  if (!isSlug(app)) return `${JSON.stringify(app)} is not an application code (${codes})`;
+  if (!isPermissionCode(permission)) {
+    return `${JSON.stringify(permission)} is not a permission code (letters and digits, joined by . _ or -, at most 128)`;
   }
+  if (resourceType !== undefined && !isSlug(resourceType)) {
+    return `${JSON.stringify(resourceType)} is not a resource type (${codes})`;
+  }
+  return null;
+}
+
+/** With a token alone backends' questions about others are refused; Explain has a door for administrators. */
+function withAnotherWay(error: unknown, service: Service): unknown {
+  if (!(error instanceof CommandFailed) || error.code !== 'UNAUTHENTICATED' || !asksAsAdministrator(service))
+    return error;
+  const { code, details, lines } = error;
+  return new CommandFailed(`${error.message} For \`usher explain\` an administrator's token is enough.`, {
+    code,
+    details,
+    lines,
+  });
+}
+
+/** The failure under the names that its fields have on the command line: there is one check, whose place says nothing. */
+function withoutPlace(error: unknown): unknown {
+  if (!(error instanceof CommandFailed)) return error;
+  const { code, details } = error;
+  const bare = (text: string) => text.replace(/^checks\.0\./, '');
+  return new CommandFailed(bare(error.message), { code, lines: error.lines.map(bare), details });
 }

@@ -1,21 +1,21 @@
 import type { Command } from 'commander';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, formatOf, print } from './io.ts';
-import { asksService, openService, type ServiceOptions } from './service.ts';
+import { addServiceOptions, openService, type ServiceOptions } from './service.ts';
 
 const TIMEOUT_MS = 11 * 60_000;
 
-/** `usher export APP`: the application as a manifest. */
+/** `usher export APP`: prints an application as a manifest. */
 export function defineExport(program: Command, context: Context): void {
-  const command = asksService(program.command('export <app>'))
-    .summary('write an application as a manifest')
+  const command = addServiceOptions(program.command('export <app>'))
+    .summary('print an application as a manifest')
     .description(
-      'Writes an application as a manifest to standard output, as YAML or with -o json as JSON. Applied with --prune, it restores exactly that state.',
+      'Prints an application as a manifest, as YAML or with -o json as JSON. Applied with --prune, the manifest restores exactly that state.',
     )
     .action(async (app: string, _: ServiceOptions, self: Command) => {
       const options = self.optsWithGlobals<ServiceOptions>();
       if (options.output === 'table') {
-        throw new CommandFailed('A manifest is not a table: export writes yaml, or json with -o json.', {
+        throw new CommandFailed('A manifest has no table format: export prints yaml, or json with -o json.', {
           code: 'USAGE',
         });
       }
@@ -32,7 +32,7 @@ export function defineExport(program: Command, context: Context): void {
         headers: { accept: 'application/yaml' },
         timeoutMs: TIMEOUT_MS,
       });
-      // The service's own YAML, in its order and with its line breaks.
+      // The service's own YAML, with its order and line breaks.
       await print(context, { output: 'table' }, null, await response.text());
     });
   withExamples(command, ['usher export atelier > atelier.yaml', 'usher export atelier -o json']);

@@ -1,4 +1,4 @@
-/** How a failed command ends: one clear line on stderr, what follows from it, and a non-zero exit code. */
+/** How a failed command ends: one clear line on stderr, details below it, and a non-zero exit code. */
 
 import { CommanderError } from 'commander';
 import { usherCommand } from '../base/command.ts';
@@ -6,9 +6,9 @@ import { UsherError } from '../base/errors.ts';
 import { Refused } from '../persistence/driver/refused.ts';
 import { CommandFailed, type Io } from './io.ts';
 
-/** Writes what went wrong; answers the exit code. */
+/** Prints the failure; returns the exit code. */
 export async function reportFailure(io: Io, error: unknown, json: boolean): Promise<number> {
-  // Commander has written its own words: help, the version, or, for people, what is wrong with the arguments.
+  // Commander has printed its own text: help, the version or, for people, the fault in the arguments.
   if (error instanceof CommanderError && (error.exitCode === 0 || !json)) return error.exitCode === 0 ? 0 : 1;
   const failure = await toFailure(error);
   if (json) {
@@ -17,7 +17,7 @@ export async function reportFailure(io: Io, error: unknown, json: boolean): Prom
   } else {
     io.stderr.write(`${[failure.message, ...failure.lines.map((line) => `  ${line}`)].join('\n')}\n`);
   }
-  return 1;
+  return failure.exitCode;
 }
 
 async function toFailure(error: unknown): Promise<CommandFailed> {
@@ -28,7 +28,7 @@ async function toFailure(error: unknown): Promise<CommandFailed> {
     const lines = error.faults.map(
       ({ key, variable, problem }) => `${key}${variable ? ` (${variable})` : ''}: ${problem}`,
     );
-    return new CommandFailed('The configuration does not fit:', {
+    return new CommandFailed('The configuration is invalid:', {
       lines,
       code: 'CONFIGURATION',
       details: { faults: error.faults },
@@ -42,10 +42,10 @@ async function toFailure(error: unknown): Promise<CommandFailed> {
   if (code === 'EADDRINUSE') return new CommandFailed(portTaken(error as NodeJS.ErrnoException), { code });
   const unusable = unusablePath(error) ?? unusableAddress(error);
   if (unusable !== null) return new CommandFailed(unusable, { code: 'CONFIGURATION' });
-  // A mistake of ours: its stack is the only thing that helps.
-  const shown = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  return new CommandFailed('Something went wrong here that should not have.', {
-    lines: shown.split('\n'),
+  // A defect of this program: only the stack helps.
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return new CommandFailed('Internal error: this is a defect of usher.', {
+    lines: stack.split('\n'),
     code: 'INTERNAL',
   });
 }
@@ -62,14 +62,14 @@ function portTaken(error: NodeJS.ErrnoException & { address?: string; port?: num
   return `The address${at} is taken by another process: stop it, or choose another port (HTTP_PORT, GRPC_PORT, OPS_PORT).`;
 }
 
-/** A file or folder that the system does not let this process have, in words that name the key; null for anything else. */
+/** The sentence for a path that this process may not use, with the configuration key; null for any other error. */
 function unusablePath(error: unknown): string | null {
   const { code, path } = (error ?? {}) as NodeJS.ErrnoException;
   if (path === undefined || !['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ENOSPC'].includes(code ?? '')) return null;
-  return `${path} cannot be used (${code}): dataDir (DATA_DIR) must be a folder that this user may write, for example .usher.`;
+  return `${path} cannot be used (${code}): dataDir (DATA_DIR) must be a folder that this user can write to, for example .usher.`;
 }
 
-/** An address that cannot be listened on, in words that name the keys; null for anything else. */
+/** The sentence for an address that cannot be listened on, with the configuration keys; null for any other error. */
 function unusableAddress(error: unknown): string | null {
   const { code, syscall, address, hostname, port } = (error ?? {}) as NodeJS.ErrnoException & {
     address?: string;
@@ -77,8 +77,8 @@ function unusableAddress(error: unknown): string | null {
     port?: number;
   };
   if (syscall === 'getaddrinfo' || code === 'EADDRNOTAVAIL') {
-    return `${hostname ?? address ?? 'The host'} is no address of this machine (${code}): set http.host, grpc.host or ops.host (HTTP_HOST, GRPC_HOST, OPS_HOST), for example 127.0.0.1.`;
+    return `${hostname ?? address ?? 'The host'} is not an address of this machine (${code}): set http.host, grpc.host or ops.host (HTTP_HOST, GRPC_HOST, OPS_HOST), for example 127.0.0.1.`;
   }
   if (code !== 'EACCES' || syscall !== 'listen') return null;
-  return `Port ${port ?? ''} is not allowed to this user: choose another one (HTTP_PORT, GRPC_PORT, OPS_PORT), for example 8080.`;
+  return `Port ${port ?? ''} needs more rights than this user has: choose another one (HTTP_PORT, GRPC_PORT, OPS_PORT), for example 8080.`;
 }

@@ -1,22 +1,27 @@
-/** Values of options that more than one command reads. What is wrong is told with the option's name, by commander. */
+/** Options that several commands share. Commander adds the option's name to their messages. */
 
 import { InvalidArgumentError, Option } from 'commander';
 import type { Clock } from '../base/clock.ts';
 
 const MOST = 100_000;
 
-/** `--limit N`: how many rows are listed. */
+/** `--limit N`: the number of rows to list. */
 export function limitOption(fallback = 50): Option {
-  return new Option('--limit <n>', `how many to list, 1 to ${MOST}`).default(fallback).argParser((text) => {
+  return new Option('--limit <n>', `the number of rows to list, 1 to ${MOST}`).default(fallback).argParser((text) => {
     const limit = Number(text);
     if (/^\d+$/.test(text) && limit >= 1 && limit <= MOST) return limit;
-    throw new InvalidArgumentError(`It must be a whole number from 1 to ${MOST}.`);
+    throw new InvalidArgumentError(`Must be a whole number from 1 to ${MOST}.`);
   });
+}
+
+/** `--level LEVEL`: the least level that will do. */
+export function levelOption(): Option {
+  return new Option('--level <level>', 'the level that is needed').choices(['view', 'edit']);
 }
 
 const UNITS = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** A moment: a date, a date and time (UTC where no offset is said), or an age such as 90m, 24h or 7d. */
+/** A moment: a date, a date and time (UTC without an offset), or an age such as 90m, 24h or 7d. */
 export function momentOption(flags: string, description: string, clock: Clock): Option {
   return new Option(flags, description).argParser((text) => {
     const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
@@ -26,9 +31,7 @@ export function momentOption(flags: string, description: string, clock: Clock): 
       /^(\d{4}-\d\d-\d\d)(?:([T ]\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?)(Z|[+-]\d\d:\d\d)?)?$/.exec(text) ?? [];
     const at = date === undefined ? Number.NaN : Date.parse(`${date}${time.replace(' ', 'T')}${offset}`);
     if (Number.isNaN(at)) {
-      throw new InvalidArgumentError(
-        'It must be a date, a date and time, or an age: 2026-11-30, 2026-11-30T09:30Z, 24h.',
-      );
+      throw new InvalidArgumentError('Must be a date, a date and time, or an age: 2026-11-30, 2026-11-30T09:30Z, 24h.');
     }
     return new Date(at).toISOString();
   });

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
 import { withExamples } from './help.ts';
 import { type Context, print } from './io.ts';
-import { asksService, openService, type ServiceOptions } from './service.ts';
+import { addServiceOptions, openService, type ServiceOptions } from './service.ts';
 
-/** `usher grant EMAIL APP ROLE`: one role more, whatever else the person holds. */
+/** `usher grant EMAIL APP ROLE`: adds one role to those that the person holds. */
 export function defineGrant(program: Command, context: Context): void {
-  const command = asksService(program.command('grant <email> <app> <role>'))
+  const command = addServiceOptions(program.command('grant <email> <app> <role>'))
     .summary('give a person a role')
     .description(
-      'Gives a person one role in an application and leaves the others as they are. Nothing changes when they hold it already. The person need not have signed in before.',
+      'Gives a person one role in an application and keeps their other roles. Changes nothing when they hold it already. The person need not have signed in before.',
     )
     .action(async (email: string, app: string, role: string, _: ServiceOptions, self: Command) => {
       const options = self.optsWithGlobals<ServiceOptions>();
@@ -19,18 +19,18 @@ export function defineGrant(program: Command, context: Context): void {
         body: JSON.stringify({ role }),
       });
       const changed = response.status === 201;
-      const text = changed ? `${email} holds ${role} in ${app} now.` : `${email} held ${role} in ${app} already.`;
+      const text = changed ? `${email} now holds ${role} in ${app}.` : `${email} already held ${role} in ${app}.`;
       await print(context, options, { email, app, role, changed }, text);
     });
   withExamples(command, ['usher grant clara@example.com atelier accountant']);
 }
 
-/** `usher revoke EMAIL APP ROLE`: one role less. */
+/** `usher revoke EMAIL APP ROLE`: removes one role. */
 export function defineRevoke(program: Command, context: Context): void {
-  const command = asksService(program.command('revoke <email> <app> <role>'))
+  const command = addServiceOptions(program.command('revoke <email> <app> <role>'))
     .summary('take a role from a person')
     .description(
-      'Takes one role in an application from a person and leaves the others as they are. Fails when they do not hold it.',
+      'Takes one role in an application from a person and keeps their other roles. Fails when they do not hold it.',
     )
     .action(async (email: string, app: string, role: string, _: ServiceOptions, self: Command) => {
       const options = self.optsWithGlobals<ServiceOptions>();

@@ -1,4 +1,4 @@
-/** What the help of every command has in common. */
+/** The part of the help that all commands share. */
 
 import type { Command } from 'commander';
 import { usherCommand } from '../base/command.ts';

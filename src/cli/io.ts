@@ -1,36 +1,36 @@
-/** What a command may touch of the process: handed in by main.ts, which alone reads process.*, or by a test. */
+/** The parts of the process that a command may use: passed in by main.ts, which alone reads process.*, or by a test. */
 
 import type { Clock } from '../base/clock.ts';
 import type { Config } from '../config/config.ts';
 
 export interface Output {
   write(text: string): unknown;
-  /** Whether a person looks at it. */
+  /** Whether it is a terminal. */
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
 }
 
-/** What `usher serve` runs: app/serve.ts. Resolves when the service has ended in good order. */
+/** The body of `usher serve`: app/serve.ts. Resolves when the service has shut down cleanly. */
 export type Serve = (options: {
   config: Config;
-  /** For the log, at the start: what in the environment is probably a mistake. */
+  /** Logged at the start: environment variables that are probably misspelled. */
   warnings?: readonly string[];
   print(text: string): void;
   stopped: Promise<string>;
   version: string;
 }) => Promise<void>;
 
-/** What `usher demo` runs: app/demo.ts. Answers what it changed, a PlanAnswer. */
+/** The body of `usher demo`: app/demo.ts. Resolves to the changes, a PlanAnswer. */
 export type Demo = (options: { config: Config }) => Promise<unknown>;
 
 export interface Io {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** What relative paths are relative to. */
+  /** The base of relative paths. */
   readonly cwd: string;
   readonly stdin: AsyncIterable<string | Uint8Array>;
   readonly stdout: Output;
   readonly stderr: Output;
-  /** From this call on a signal does not end the process; the promise settles with its name instead. */
+  /** From this call on a signal no longer ends the process; the promise resolves to its name instead. */
   stopped(): Promise<string>;
   readonly serve: Serve;
   readonly demo: Demo;
@@ -38,12 +38,14 @@ export interface Io {
   readonly clock: Clock;
 }
 
-/** A failure that a command explains itself: `message` is one line for people, `lines` what follows it. */
+/** A failure that a command explains itself: `message` is one line for people, `lines` follow it. */
 export class CommandFailed extends Error {
   readonly lines: readonly string[];
   /** For `--json`. */
   readonly code: string;
   readonly details: Record<string, unknown> | undefined;
+  /** How the command then ends. */
+  readonly exitCode: number;
 
   constructor(
     message: string,
@@ -51,49 +53,56 @@ export class CommandFailed extends Error {
       lines = [],
       code = 'FAILED',
       details,
-    }: { lines?: readonly string[]; code?: string; details?: Record<string, unknown> | undefined } = {},
+      exitCode = 1,
+    }: {
+      lines?: readonly string[];
+      code?: string;
+      details?: Record<string, unknown> | undefined;
+      exitCode?: number;
+    } = {},
   ) {
     super(message);
     this.name = 'CommandFailed';
     this.lines = lines;
     this.code = code;
     this.details = details;
+    this.exitCode = exitCode;
   }
 }
 
-/** What every command is defined with. */
+/** The arguments of every command's definition. */
 export interface Context {
   readonly io: Io;
-  /** What the process ends with when nothing fails; 0 unless a command sets it. */
+  /** The exit code of a command that does not fail; 0 unless the command sets it. */
   exitCode: number;
 }
 
 export const FORMATS = ['table', 'json', 'yaml'] as const;
-/** How a result is printed: `table` is the text for people, which is a table where there are rows. */
+/** How a result is printed: `table` is the text for people, with a table where there are rows. */
 export type Format = (typeof FORMATS)[number];
 
-/** Options that every command has. */
+/** The options of every command. */
 export interface GlobalOptions {
   config?: string;
   json?: boolean;
   output?: Format;
 }
 
-/** The format that the options ask for; `--json` is short for `--output json`. */
+/** The format of the options; `--json` is short for `--output json`. */
 export function formatOf({ json, output }: GlobalOptions): Format {
   return output ?? (json ? 'json' : 'table');
 }
 
-/** Writes a command's result: `value` for programs, `text` for people. */
+/** Prints a command's result: `value` for programs, `text` for people. */
 export async function print({ io }: Context, options: GlobalOptions, value: unknown, text: string): Promise<void> {
-  const shown = await inFormat(formatOf(options), value, text);
-  io.stdout.write(shown.endsWith('\n') ? shown : `${shown}\n`);
+  const output = await inFormat(formatOf(options), value, text);
+  io.stdout.write(output.endsWith('\n') ? output : `${output}\n`);
 }
 
 async function inFormat(format: Format, value: unknown, text: string): Promise<string> {
   if (format === 'json') return JSON.stringify(value, null, 2);
   if (format === 'table') return text;
   const { stringify } = await import('yaml');
-  // As JSON reads it, so that both formats say the same: no undefined, dates as text, equal records without anchors.
+  // Through JSON, so that both formats agree: no undefined, dates as text, equal records without anchors.
   return stringify(JSON.parse(JSON.stringify(value)), { aliasDuplicateObjects: false });
 }

@@ -1,4 +1,4 @@
-/** The configuration of a command: `--config` or USHER_CONFIG, under the environment. */
+/** The configuration of a command: `--config` or USHER_CONFIG, overridden by the environment. */
 
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -7,10 +7,10 @@ import { pushKeyFaults } from '../delivery/p256.ts';
 import { apiKeyFaults } from '../identity/api-keys.ts';
 import { CommandFailed, type GlobalOptions, type Io } from './io.ts';
 
-/** What a feature knows about the grammar of its keys. */
+/** Checks of keys whose grammar belongs to a feature. */
 export const CONFIG_CHECKS = [apiKeyFaults, pushKeyFaults];
 
-/** Reads the file, if one is named, and nothing else. */
+/** Reads the file, if one is configured, and nothing else. */
 export async function readRawConfig(io: Io, options: GlobalOptions): Promise<RawConfig> {
   const named = options.config ?? io.env.USHER_CONFIG;
   if (named === undefined || named === '') return { env: io.env };
@@ -19,7 +19,7 @@ export async function readRawConfig(io: Io, options: GlobalOptions): Promise<Raw
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'is not there' : 'cannot be read';
+    const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : 'cannot be read';
     throw new CommandFailed(`The configuration file ${path} ${reason}.`);
   }
   const { parseDocument, visit } = await import('yaml');
@@ -30,7 +30,7 @@ export async function readRawConfig(io: Io, options: GlobalOptions): Promise<Raw
     const where = at ? `:${at.line}:${at.col}` : '';
     throw new CommandFailed(`The configuration file ${path}${where} is not YAML: ${problem.message.split('\n')[0]}`);
   }
-  // Numbers as they are written: identifiers of 18 digits (an audience, an organization) lose digits as a number of JavaScript.
+  // Numbers as written: identifiers of 18 digits (an audience, an organization) lose digits as JavaScript numbers.
   visit(document, {
     Scalar: (_key, node) => {
       if (typeof node.value === 'number' && node.source !== undefined) node.value = node.source;
@@ -39,12 +39,12 @@ export async function readRawConfig(io: Io, options: GlobalOptions): Promise<Raw
   return { env: io.env, file: document.toJS() as unknown };
 }
 
-/** The checked configuration; ConfigError with every fault. */
+/** The checked configuration; throws ConfigError with every fault. */
 export async function loadConfig(io: Io, options: GlobalOptions): Promise<Config> {
   return toConfig(await readRawConfig(io, options), CONFIG_CHECKS);
 }
 
-/** The data directory as one path, whatever the process's own directory. */
+/** The absolute path of the data directory. */
 export function dataDirOf(io: Io, config: Config): string {
   return resolve(io.cwd, config.dataDir);
 }

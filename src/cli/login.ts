@@ -20,9 +20,9 @@ export function defineLogin(program: Command, context: Context): void {
     .summary('store a service and a credential as a context')
     .description(
       [
-        'Stores the URL of a service and a credential under a name, and uses it from then on: commands ask that service unless --url, USHER_URL or --context names another.',
-        'The service is asked once whether it knows the credential; nothing is stored when it does not. The file is usher/contexts.json in $XDG_CONFIG_HOME (else ~/.config), readable by its user alone. No command prints the credential.',
-        'With --token - or --key - the credential is read from standard input, which keeps it out of the history of the shell.',
+        'Stores the URL of a service and a credential under a name and makes it the current one: commands use that service unless --url, USHER_URL or --context chooses another.',
+        'One request tests the credential; nothing is stored when the service refuses it. The file is usher/contexts.json in $XDG_CONFIG_HOME (else ~/.config), readable only by its owner. The credential is never printed.',
+        'With --token - or --key - the credential is read from standard input, which keeps it out of the shell history.',
       ].join('\n\n'),
     )
     .option('--url <url>', `the service (env: USHER_URL, default: ${DEFAULT_URL})`)
@@ -38,7 +38,7 @@ export function defineLogin(program: Command, context: Context): void {
       await writeContexts(io, { ...contexts, current: name });
       const credential = describeCredential(stored);
       const file = contextsFile(io);
-      const text = `${name} is in use now: ${stored.url} (credential: ${credential}), stored in ${file}.`;
+      const text = `Now using ${name}: ${stored.url} (credential: ${credential}), stored in ${file}.`;
       await print(context, options, { name, url: stored.url, credential, file }, text);
     });
   withExamples(command, [
@@ -51,7 +51,7 @@ export function defineLogin(program: Command, context: Context): void {
 async function readStored(io: Io, name: string, options: Options): Promise<StoredContext> {
   if (!isSlug(name)) {
     throw new CommandFailed(
-      `${JSON.stringify(name)} cannot name a context: lower-case letters and digits, joined by . _ or -, at most 64.`,
+      `${JSON.stringify(name)} is not a context name: lower-case letters and digits, joined by . _ or -, at most 64.`,
       { code: 'VALIDATION_FAILED' },
     );
   }
@@ -60,15 +60,15 @@ async function readStored(io: Io, name: string, options: Options): Promise<Store
   const token = await credential(io, named ? options.token : io.env.USHER_TOKEN);
   const key = await credential(io, named ? options.key : io.env.USHER_API_KEY);
   if (token !== undefined && key !== undefined) {
-    throw new CommandFailed('A context holds a token or a key, not both: name one.', { code: 'USAGE' });
+    throw new CommandFailed('A context holds a token or a key, not both: give one of them.', { code: 'USAGE' });
   }
   if (token === undefined && key === undefined && !isLoopbackHost(new URL(url).hostname)) {
-    throw new CommandFailed('Name a credential with --token or --key (- reads it from standard input).', {
+    throw new CommandFailed('Give a credential with --token or --key (- reads it from standard input).', {
       code: 'USAGE',
     });
   }
   if (url.startsWith('http:') && !isLoopbackHost(new URL(url).hostname)) {
-    io.stderr.write(`${url} is not https: whoever sees the traffic sees the credential.\n`);
+    io.stderr.write(`${url} is not https: anyone on the network path can read the credential.\n`);
   }
   return { url, token, key };
 }
@@ -76,19 +76,19 @@ async function readStored(io: Io, name: string, options: Options): Promise<Store
 async function credential(io: Io, text: string | undefined): Promise<string | undefined> {
   const read = text === '-' ? (await readAll(io.stdin)).trim() : text;
   if (read === '' && text === '-') {
-    throw new CommandFailed('Standard input holds no credential.', { code: 'USAGE' });
+    throw new CommandFailed('Standard input has no credential.', { code: 'USAGE' });
   }
   return read === '' ? undefined : read;
 }
 
-/** As commands will ask it: without a credential with the local issuer's. */
+/** The service as later commands reach it: without a credential, with the local issuer's. */
 function serviceOf(io: Io, { url, token, key }: StoredContext, options: Options): Promise<Service> {
   const named = { url, ...(token === undefined ? {} : { token }), ...(key === undefined ? {} : { key }) };
   const { USHER_TOKEN: _token, USHER_API_KEY: _key, ...env } = io.env;
   return openService({ ...io, env }, { ...(options.config === undefined ? {} : { config: options.config }), ...named });
 }
 
-/** A question that writes nothing, whoever asks it. A key without the scope for it is known nevertheless. */
+/** One request that writes nothing. A key without the scope for it is valid nevertheless. */
 async function verify(service: Service): Promise<void> {
   const { token, key } = service.credentials;
   const question = { app: 'auth', permission: 'panel.access' };

@@ -2,14 +2,12 @@ import type { Command } from 'commander';
 import { withExamples } from './help.ts';
 import { type Context, type GlobalOptions, print } from './io.ts';
 
-/** `usher migrate`: brings the database up to this program. */
+/** `usher migrate`: brings the database to this version. */
 export function defineMigrate(program: Command, context: Context): void {
   const command = program
     .command('migrate')
     .summary('apply pending migrations to the database')
-    .description(
-      'Applies the migrations that the database lacks, all or none. On an embedded database the service must not be running.',
-    )
+    .description('Applies the pending migrations, all or none. Stop a service with an embedded database first.')
     .action(async (_: GlobalOptions, self: Command) => {
       const options = self.optsWithGlobals<GlobalOptions>();
       const { io } = context;
@@ -23,8 +21,7 @@ export function defineMigrate(program: Command, context: Context): void {
         clock: io.clock,
         log: createLogger('silent'),
       });
-      const text =
-        applied.length === 0 ? 'Nothing to do: every migration is applied.' : `Applied ${applied.join(', ')}.`;
+      const text = applied.length === 0 ? 'No pending migrations.' : `Applied ${applied.join(', ')}.`;
       await print(context, options, { applied }, text);
     });
   withExamples(command, ['usher migrate', 'usher migrate --config production.yaml']);

@@ -2,7 +2,7 @@ import type { Service } from './service.ts';
 
 const LARGEST_PAGE = 200;
 
-/** The first `limit` rows of a paged list, and whether there are more. */
+/** The first `limit` rows of a paged list, and whether more follow. */
 export async function readRows<Row>(
   service: Service,
   path: string,

@@ -1,14 +1,17 @@
-/** The command line: `run` is the whole of it. Commands load what they need when they run, so that --help is quick. */
+/** The command line. Commands load their code when they run, so that --help is quick. */
 
 import { Command, Option } from 'commander';
 import { usherCommand } from '../base/command.ts';
+import { defineAccess } from './access.ts';
 import { defineApply } from './apply.ts';
 import { defineAudit } from './audit.ts';
 import { defineCheck } from './check.ts';
+import { defineCodegen } from './codegen.ts';
 import { defineCompletion } from './completion.ts';
 import { defineContext } from './context.ts';
 import { defineDemo } from './demo.ts';
 import { defineEffective } from './effective.ts';
+import { defineExplain } from './explain-command.ts';
 import { defineExport } from './export.ts';
 import { reportFailure } from './failures.ts';
 import { defineGrant, defineRevoke } from './grant.ts';
@@ -16,15 +19,18 @@ import { withExamples } from './help.ts';
 import { CommandFailed, type Context, FORMATS, type GlobalOptions, type Io } from './io.ts';
 import { defineLogin } from './login.ts';
 import { defineMigrate } from './migrate.ts';
+import { defineReach } from './reach.ts';
 import { defineRoles } from './roles.ts';
 import { defineServe } from './serve.ts';
 import { defineConfig } from './show-config.ts';
 import { defineSuperadmin } from './superadmin.ts';
 import { hasColours, painter } from './terminal.ts';
+import { defineTest } from './test.ts';
 import { defineToken } from './token.ts';
 import { defineUsers } from './users.ts';
+import { defineWho } from './who.ts';
 
-/** Runs a command line, `argv` without the program and its script; answers the exit code. Never throws. */
+/** Runs a command line, `argv` without the program and its script; returns the exit code. Never throws. */
 export async function run(argv: readonly string[], io: Io): Promise<number> {
   const context: Context = { io, exitCode: 0 };
   const forPrograms = asksForPrograms(argv);
@@ -37,7 +43,7 @@ export async function run(argv: readonly string[], io: Io): Promise<number> {
   }
 }
 
-/** Whether the reader is a program: what is wrong with the arguments themselves is told in its format, too. */
+/** Whether the reader is a program: then faults of the arguments are printed in its format, too. */
 function asksForPrograms(argv: readonly string[]): boolean {
   return argv.some((word, i) => {
     if (word === '--json') return true;
@@ -46,20 +52,20 @@ function asksForPrograms(argv: readonly string[]): boolean {
   });
 }
 
-/** The tree of commands; for help, completion, and `run`. */
+/** The tree of commands, for help, completion and `run`. */
 export function createProgram(context: Context, forPrograms: boolean): Command {
   const { io } = context;
   const paint = painter(io, io.stdout);
   const program = new Command('usher')
-    .description('Permissions, profiles and notifications for every application of an organisation.')
+    .description('Permissions, profiles and notifications for every application of an organization.')
     .version(io.version, '--version', 'print the version')
     .option('--config <file>', 'the configuration file (env: USHER_CONFIG)')
-    .addOption(new Option('-o, --output <format>', 'how the result is printed').choices(FORMATS))
+    .addOption(new Option('-o, --output <format>', 'the format of the result').choices(FORMATS))
     .option('--json', 'the same as --output json')
     .configureHelp({ showGlobalOptions: true, styleTitle: (title) => paint('bold', title) })
     .configureOutput({
       writeOut: (text) => void io.stdout.write(text),
-      // For programs what is wrong with the arguments is told as JSON, like every other failure: reportFailure.
+      // For programs reportFailure prints faults of the arguments as JSON, like every other failure.
       writeErr: (text) => void (forPrograms || io.stderr.write(text)),
       getOutHelpWidth: () => io.stdout.columns ?? 100,
       getErrHelpWidth: () => io.stderr.columns ?? 100,
@@ -68,13 +74,13 @@ export function createProgram(context: Context, forPrograms: boolean): Command {
     })
     .hook('preAction', (_, command) => refuseTwoFormats(command.optsWithGlobals<GlobalOptions>()))
     .hook('preAction', async (_, command) => {
-      // The service logs them.
+      // `serve` logs them.
       if (forPrograms || command.name() === 'serve') return;
-      const { misspeltVariables } = await import('../config/hints.ts');
-      for (const line of misspeltVariables(io.env)) io.stderr.write(`${line}\n`);
+      const { misspelledVariables } = await import('../config/hints.ts');
+      for (const line of misspelledVariables(io.env)) io.stderr.write(`${line}\n`);
     })
     .exitOverride();
-  // Before the commands are defined: they take these settings over.
+  // After the settings, which commands copy when they are defined.
   for (const define of COMMANDS) define(program, context);
   nameHelp(program, '');
   withExamples(program, [
@@ -85,7 +91,7 @@ export function createProgram(context: Context, forPrograms: boolean): Command {
   return program;
 }
 
-/** After what is wrong with the arguments, the help that says what would be right. */
+/** Ends each message about invalid arguments with the command that prints the help. */
 function nameHelp(command: Command, path: string): void {
   command.showHelpAfterError(`(see ${usherCommand(`${path}--help`)})`);
   for (const child of command.commands) nameHelp(child, `${path}${child.name()} `);
@@ -93,7 +99,7 @@ function nameHelp(command: Command, path: string): void {
 
 function refuseTwoFormats({ json, output }: GlobalOptions): void {
   if (json && output !== undefined && output !== 'json') {
-    throw new CommandFailed(`--json and --output ${output} ask for two formats: name one.`, { code: 'USAGE' });
+    throw new CommandFailed(`--json and --output ${output} conflict: give one format.`, { code: 'USAGE' });
   }
 }
 
@@ -103,7 +109,11 @@ const COMMANDS = [
   defineDemo,
   defineToken,
   defineCheck,
+  defineExplain,
   defineEffective,
+  defineWho,
+  defineReach,
+  defineAccess,
   defineGrant,
   defineRevoke,
   defineRoles,
@@ -111,6 +121,8 @@ const COMMANDS = [
   defineAudit,
   defineApply,
   defineExport,
+  defineTest,
+  defineCodegen,
   defineSuperadmin,
   defineLogin,
   defineContext,

@@ -1,4 +1,4 @@
-/** How far a long apply is, on stderr: one line rewritten for a person, a line now and then for a log. */
+/** The progress of a long apply, on stderr: one rewritten line on a terminal, a line now and then in a log. */
 
 import type { Clock } from '../base/clock.ts';
 import type { Output } from './io.ts';
@@ -30,7 +30,7 @@ export class ProgressLine {
     this.#open = tty;
   }
 
-  /** Takes the line away again. */
+  /** Clears the line. */
   end(): void {
     if (this.#open) this.#output.write('\r\u001b[K');
     this.#open = false;

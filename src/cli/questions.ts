@@ -1,20 +1,21 @@
-/** Asking a service what somebody may do: what `check` and `effective` share. */
+/** The requests that `check` and `effective` share. */
 
+import type { LevelName, SourceName } from '../base/level-names.ts';
 import { CommandFailed } from './io.ts';
 import type { Service } from './service.ts';
 
 /**
- * An item of an effective list. What backends ask says `source` null for what no rule decides, and `override` for a denial by
- * one; what users ask about themselves says `none` for both.
+ * An item of an effective list. The endpoints for backends use `source` null where no rule decides and `override` for a denying
+ * override; the endpoints for users about themselves use `none` for both.
  */
-export interface Held {
+export interface EffectiveItem {
   code: string;
   type: 'binary' | 'tiered';
   groupName: string | null;
   global: boolean;
-  accessLevel: 'allowed' | 'view' | 'edit' | 'none' | null;
+  accessLevel: LevelName | 'none';
   granted: boolean;
-  source: 'role' | 'override' | 'superadmin' | 'app_admin' | 'none' | null;
+  source: SourceName | 'none';
 }
 
 export interface Resource {
@@ -22,42 +23,52 @@ export interface Resource {
   resourceId?: string;
 }
 
-/** `TYPE:ID` of `--resource`; the id may hold colons. */
+/** `TYPE:ID` of `--resource`; the id may contain colons. */
 export function readResource(text: string | undefined): Resource {
   if (text === undefined) return {};
   const at = text.indexOf(':');
   if (at < 1 || at === text.length - 1) {
-    throw new CommandFailed(`--resource is TYPE:ID, for example project:1042, not ${JSON.stringify(text)}.`);
+    throw new CommandFailed(`--resource must be TYPE:ID, for example project:1042, not ${JSON.stringify(text)}.`);
   }
   return { resourceType: text.slice(0, at), resourceId: text.slice(at + 1) };
 }
 
 /**
- * Asks the endpoints for backends, or, with a token alone, the user-scoped ones when the question is about its own user.
- * Answers the payload and the revision that it is true of.
+ * What somebody holds in an application: from the endpoint for backends, or, with a token alone, from the user-scoped one when
+ * the question is about its own user. Answers the items and the revision that they are true of.
  */
-export async function askAbout(
+export async function askEffective(
   service: Service,
-  what: 'check' | 'effective',
-  { email, ...question }: { email: string; app: string } & Record<string, unknown>,
-  minRevision?: string,
-): Promise<{ payload: unknown; revision: string | null }> {
+  { email, ...question }: { email: string; app: string } & Resource,
+): Promise<{ items: readonly EffectiveItem[]; revision: string | null }> {
   const own = asksAboutItself(service, email);
-  const root = own ? '/api/profile/me/check' : '/api/check';
   const { body, headers } = await service.json({
     method: 'POST',
-    path: what === 'check' ? root : `${root}/effective`,
+    path: own ? '/api/profile/me/check/effective' : '/api/check/effective',
     body: JSON.stringify(own ? question : { email, ...question }),
     asks: 'checks',
-    ...(minRevision === undefined ? {} : { headers: { 'usher-min-revision': minRevision } }),
   });
-  const payload = own ? body : (body as { data?: unknown } | null)?.data;
-  return { payload, revision: headers.get('usher-revision') };
+  const items = (own ? body : (body as { data?: unknown } | null)?.data) as readonly EffectiveItem[];
+  return { items, revision: headers.get('usher-revision') };
 }
 
 /** Whether the question goes to the endpoints for users: there is a token alone, and it is that person's own. */
-export function asksAboutItself({ credentials: { token, key, checkKey } }: Service, email: string): boolean {
-  return key === undefined && checkKey === undefined && token !== undefined && sameAddress(emailIn(token), email);
+export function asksAboutItself(service: Service, email: string): boolean {
+  return isTokenAlone(service) && ownToken(service, email);
+}
+
+/** Whether there is a token of that person, whatever there is beside it. */
+export function ownToken({ credentials: { token } }: Service, email: string): boolean {
+  return token !== undefined && sameAddress(emailIn(token), email);
+}
+
+/** Whether a question about others goes to the endpoints for administrators: with a token alone the others refuse it. */
+export function asksAsAdministrator(service: Service): boolean {
+  return isTokenAlone(service);
+}
+
+function isTokenAlone({ credentials: { token, key, checkKey } }: Service): boolean {
+  return key === undefined && checkKey === undefined && token !== undefined;
 }
 
 /** The address in a token, unverified: it only chooses the endpoint. */
@@ -76,13 +87,17 @@ function sameAddress(a: string | null, b: string): boolean {
   return a !== null && a.trim().toLowerCase() === b.trim().toLowerCase();
 }
 
-/** The rule that decided, in words; `granted` tells an override that grants from one that denies. */
-export function reasonOf(source: Held['source'], granted: boolean, accessLevel: Held['accessLevel']): string {
+/** The deciding rule in words; `granted` distinguishes a granting override from a denying one. */
+export function reasonOf(
+  source: EffectiveItem['source'],
+  granted: boolean,
+  accessLevel: EffectiveItem['accessLevel'],
+): string {
   switch (source) {
     case 'superadmin':
       return 'a SuperAdmin is allowed everything';
     case 'app_admin':
-      return 'an administrator of the application is allowed everything in it';
+      return 'an application admin is allowed everything in the application';
     case 'override':
       return granted ? `an override grants ${accessLevel}` : 'an override denies it';
     case 'role':

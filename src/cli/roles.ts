@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { rolesPath } from './grant.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, print } from './io.ts';
-import { asksService, openService, type ServiceOptions } from './service.ts';
+import { addServiceOptions, openService, type ServiceOptions } from './service.ts';
 import { painter, table } from './terminal.ts';
 
 interface Role {
@@ -10,19 +10,21 @@ interface Role {
   description: string | null;
 }
 
-/** `usher roles APP` and `usher roles EMAIL APP`: the roles there are, or those that a person holds. */
+/** `usher roles APP` and `usher roles EMAIL APP`: the roles of an application, or those that a person holds. */
 export function defineRoles(program: Command, context: Context): void {
-  const command = asksService(program.command('roles'))
-    .argument('<app or email>', "an application, or a person's address before it")
-    .argument('[app]', 'the application, behind an address')
+  const command = addServiceOptions(program.command('roles'))
+    .argument('<app or email>', "an application, or a person's address")
+    .argument('[app]', 'the application, after an address')
     .usage('[options] <app> | <email> <app>')
     .summary('list the roles of an application, or those that a person holds in it')
-    .description('Lists the roles of an application. With an address before it: those that the person holds there.')
+    .description(
+      'Lists the roles of an application. With an address before the application: the roles that the person holds in it.',
+    )
     .action(async (first: string, second: string | undefined, _: ServiceOptions, self: Command) => {
       const options = self.optsWithGlobals<ServiceOptions>();
       const [email, app] = second === undefined ? [null, first] : [first, second];
       if ((email ?? '@').includes('@') !== true || app.includes('@')) {
-        throw new CommandFailed('Name an application, or an address and an application.', {
+        throw new CommandFailed('Give an application, or an address and an application.', {
           code: 'USAGE',
         });
       }
@@ -32,7 +34,7 @@ export function defineRoles(program: Command, context: Context): void {
       const roles = (body as { data: Role[] }).data;
       const { io } = context;
       const rows = roles.map(({ code, description }) => [code, description ?? '']);
-      const none = email === null ? `${app} has no roles.` : `${email} holds no role in ${app}.`;
+      const none = email === null ? `${app} has no roles.` : `${email} holds no roles in ${app}.`;
       const text = rows.length === 0 ? none : table(['ROLE', 'DESCRIPTION'], rows, painter(io, io.stdout));
       await print(context, options, roles, text);
     });

@@ -3,24 +3,24 @@ import { usherCommand } from '../base/command.ts';
 import { withExamples } from './help.ts';
 import { type Context, formatOf, type GlobalOptions } from './io.ts';
 
-/** `usher serve`: the service, until a signal ends it. */
+/** `usher serve`: runs the service until a signal ends it. */
 export function defineServe(program: Command, context: Context): void {
   const command = program
     .command('serve')
     .summary('run the service')
     .description(
-      `Runs the service until SIGINT or SIGTERM, then lets what is in flight finish: ${usherCommand('serve')}`,
+      `Runs the service until SIGINT or SIGTERM, then lets requests in flight finish: ${usherCommand('serve')}`,
     )
     .action(async (_: GlobalOptions, self: Command) => {
       const options = self.optsWithGlobals<GlobalOptions>();
       const { io } = context;
-      const [{ loadConfig }, { misspeltVariables }] = await Promise.all([
+      const [{ loadConfig }, { misspelledVariables }] = await Promise.all([
         import('./load-config.ts'),
         import('../config/hints.ts'),
       ]);
-      const warnings = misspeltVariables(io.env);
+      const warnings = misspelledVariables(io.env);
       const config = await loadConfig(io, options).catch((error: unknown) => {
-        // A misspelt variable is often what is missing.
+        // A misspelled variable is often the missing one.
         if (formatOf(options) === 'table') for (const line of warnings) io.stderr.write(`${line}\n`);
         throw error;
       });

@@ -1,4 +1,4 @@
-/** A running service, asked over REST. */
+/** A running service, called over REST. */
 
 import { existsSync } from 'node:fs';
 import { type Command, Option } from 'commander';
@@ -18,14 +18,14 @@ export interface ServiceOptions extends GlobalOptions {
 export const DEFAULT_URL = 'http://localhost:8080';
 const TIMEOUT_MS = 15_000;
 
-/** Gives a command the options that say which service to ask, and as whom. */
-export function asksService(command: Command): Command {
+/** Adds the options that choose a service and a credential. */
+export function addServiceOptions(command: Command): Command {
   return command
-    .option('--url <url>', `the service to ask (env: USHER_URL, default: ${DEFAULT_URL})`)
-    .option('--token <jwt>', 'a bearer token (env: USHER_TOKEN; beside a local issuer one is made)')
+    .option('--url <url>', `the service (env: USHER_URL, default: ${DEFAULT_URL})`)
+    .option('--token <jwt>', 'a bearer token (env: USHER_TOKEN; made automatically for a local issuer)')
     .option('--key <key>', 'an internal API key (env: USHER_API_KEY)')
     .addOption(
-      new Option('--context <name>', 'a service that the command login stored (env: USHER_CONTEXT)').conflicts('url'),
+      new Option('--context <name>', 'a service stored by the login command (env: USHER_CONTEXT)').conflicts('url'),
     );
 }
 
@@ -36,15 +36,15 @@ export interface Request {
   headers?: Readonly<Record<string, string>>;
   /** Milliseconds until the last byte; by default 15 s. */
   timeoutMs?: number;
-  /** Checks take the local issuer's key; everything else would be refused for its scope. */
+  /** Checks take the local issuer's key; other requests would be refused for its scope. */
   asks?: 'checks';
 }
 
-/** As whom the service is asked. */
+/** The credentials of requests. */
 export interface Credentials {
   token?: string | undefined;
   key?: string | undefined;
-  /** Beside a local issuer: a key of the configuration that may ask checks. */
+  /** For a local issuer: a key of the configuration that may ask checks. */
   checkKey?: string | undefined;
 }
 
@@ -57,7 +57,7 @@ export class Service {
     this.credentials = credentials;
   }
 
-  /** The answer, its status a success; anything else is thrown as CommandFailed, in the service's own words. */
+  /** The response of a success; anything else is thrown as CommandFailed, in the service's own words. */
   async ask({ method, path, body, headers = {}, timeoutMs = TIMEOUT_MS, asks }: Request): Promise<Response> {
     const { token } = this.credentials;
     const key = this.credentials.key ?? (asks === 'checks' ? this.credentials.checkKey : undefined);
@@ -78,13 +78,13 @@ export class Service {
     throw await this.#refusal(response);
   }
 
-  /** The answer's body as JSON. */
+  /** The response's body as JSON. */
   async json(request: Request): Promise<{ body: unknown; headers: Headers }> {
     const response = await this.ask(request);
     try {
       return { body: (await response.json()) as unknown, headers: response.headers };
     } catch {
-      throw this.#noUsher(response.status);
+      throw this.#notUsher(response.status);
     }
   }
 
@@ -96,14 +96,14 @@ export class Service {
         throw new CommandFailed(`The service at ${this.url} did not answer in time.`, { code: 'TIMEOUT' });
       }
       const { cause } = error as { cause?: { code?: string } };
-      // Not sent at all: a key that holds a line break, for instance. The message of fetch would repeat it.
+      // Not sent at all: a key with a line break, for example. The message of fetch would repeat it.
       if (cause === undefined) {
-        throw new CommandFailed('The token or the key holds characters that an HTTP header cannot hold.', {
+        throw new CommandFailed('The token or the key contains characters that are not allowed in an HTTP header.', {
           code: 'VALIDATION_FAILED',
         });
       }
       throw new CommandFailed(
-        `No service answers at ${this.url}${cause.code ? ` (${cause.code})` : ''}: start it (${usherCommand('serve')}), or name another with --url or USHER_URL.`,
+        `No service answers at ${this.url}${cause.code ? ` (${cause.code})` : ''}: start it (${usherCommand('serve')}), or choose another with --url or USHER_URL.`,
         { code: 'UNREACHABLE' },
       );
     }
@@ -114,13 +114,13 @@ export class Service {
     try {
       body = (await response.json()) as unknown;
     } catch {
-      return this.#noUsher(response.status);
+      return this.#notUsher(response.status);
     }
-    return failureOf(body) ?? this.#noUsher(response.status);
+    return failureOf(body, response.headers.get('www-authenticate')) ?? this.#notUsher(response.status);
   }
 
-  #noUsher(status: number): CommandFailed {
-    return new CommandFailed(`What answers at ${this.url} is no Usher (status ${status}): name another with --url.`);
+  #notUsher(status: number): CommandFailed {
+    return new CommandFailed(`The server at ${this.url} is not Usher (status ${status}): choose another with --url.`);
   }
 }
 
@@ -131,17 +131,30 @@ interface ErrorBody {
   details?: Record<string, unknown>;
 }
 
-/** An error body of the service as a failure; null when it is none. */
-export function failureOf(body: unknown): CommandFailed | null {
+/**
+ * An error body of the service as a failure; null for any other body.
+ *
+ * @param challenge what the service would have taken instead: `WWW-Authenticate`
+ */
+export function failureOf(body: unknown, challenge: string | null = null): CommandFailed | null {
   if (typeof body !== 'object' || body === null || !('message' in body) || !('code' in body)) return null;
   const { message, code, details } = body as ErrorBody;
   const reason = typeof details?.code === 'string' ? details.code : code;
-  return new CommandFailed(withHint(message, reason), { code: reason, lines: issueLines(details?.issues), details });
+  return new CommandFailed(withHint(message, reason, challenge ?? ''), {
+    code: reason,
+    lines: issueLines(details?.issues),
+    details,
+  });
 }
 
-function withHint(message: string, reason: string): string {
+function withHint(message: string, reason: string, challenge: string): string {
   if (reason !== 'UNAUTHENTICATED') return message;
-  return `${message} Name a token with --token (USHER_TOKEN), or a key with --key (USHER_API_KEY).`;
+  const options = [
+    { scheme: 'Bearer', option: 'a token with --token (USHER_TOKEN)' },
+    { scheme: 'ApiKey', option: 'a key with --key (USHER_API_KEY)' },
+  ];
+  const taken = options.filter(({ scheme }) => challenge.includes(scheme));
+  return `${message} Give ${(taken.length > 0 ? taken : options).map(({ option }) => option).join(', or ')}.`;
 }
 
 function issueLines(issues: unknown): string[] {
@@ -152,37 +165,40 @@ function issueLines(issues: unknown): string[] {
 }
 
 /**
- * The service that the options, the environment, a stored context or the data directory name, and as whom to ask it. A stored
- * credential goes to the URL that it was stored with and nowhere else: --url and USHER_URL set it aside.
+ * The service and the credentials of the options, the environment, a stored context or the data directory. A stored credential
+ * goes only to the URL that it was stored with: --url and USHER_URL disable it.
  */
 export async function openService(io: Io, options: ServiceOptions): Promise<Service> {
   const named = given(options.url) ?? (options.context === undefined ? given(io.env.USHER_URL) : undefined);
   const context = named === undefined ? await chosenContext(io, given(options.context)) : null;
   const url = readUrl(named ?? context?.url ?? DEFAULT_URL);
-  // Beside --context the environment is set aside, too: what it holds may be meant for another service.
-  const around =
+  // --context disables the environment's credentials too: they may belong to another service.
+  const fromEnv =
     options.context === undefined ? { token: given(io.env.USHER_TOKEN), key: given(io.env.USHER_API_KEY) } : {};
-  const said: Credentials = { token: given(options.token) ?? around.token, key: given(options.key) ?? around.key };
-  const isSaid = said.token !== undefined || said.key !== undefined;
-  const chosen: Credentials = isSaid ? said : { token: context?.token, key: context?.key };
-  const mayBeOurs = chosen.token === undefined && chosen.key === undefined && isLoopbackHost(new URL(url).hostname);
-  return new Service(url, mayBeOurs ? await localCredentials(io, options) : chosen);
+  const explicit: Credentials = {
+    token: given(options.token) ?? fromEnv.token,
+    key: given(options.key) ?? fromEnv.key,
+  };
+  const isExplicit = explicit.token !== undefined || explicit.key !== undefined;
+  const chosen: Credentials = isExplicit ? explicit : { token: context?.token, key: context?.key };
+  const mayBeLocal = chosen.token === undefined && chosen.key === undefined && isLoopbackHost(new URL(url).hostname);
+  return new Service(url, mayBeLocal ? await localCredentials(io, options) : chosen);
 }
 
-/** An http or https URL that paths can be appended to, without the slashes at its end. */
+/** An http or https URL that paths can be appended to, without trailing slashes. */
 export function readUrl(text: string): string {
   const parsed = URL.parse(text);
   if (parsed === null || !/^https?:$/.test(parsed.protocol)) {
-    throw new CommandFailed(`${text} is no http or https URL: name the service with --url or USHER_URL.`);
+    throw new CommandFailed(`${text} is not an http or https URL: give the service's URL with --url or USHER_URL.`);
   }
   // Not repeated: it would print the password.
   if (parsed.username !== '' || parsed.password !== '') {
     throw new CommandFailed(
-      'The URL of the service holds a user name or a password: take them out, and name a credential with --token or --key.',
+      'The URL of the service contains a user name or a password: remove them, and give a credential with --token or --key.',
     );
   }
   if (/[?#]/.test(text)) {
-    throw new CommandFailed(`${text} holds a query or a fragment: name the service without "?", "#" and what follows.`);
+    throw new CommandFailed(`${text} contains a query or a fragment: remove "?" or "#" and everything after it.`);
   }
   return trimEnd(text, '/');
 }
@@ -192,7 +208,7 @@ function given(text: string | undefined): string | undefined {
 }
 
 /**
- * Beside a local issuer: a token of the configuration's first SuperAdmin, for an hour, and its first key for checks. Nothing
+ * For a local issuer: a token of the configuration's first SuperAdmin, for an hour, and its first key for checks. Nothing
  * where tokens come from a provider, or where no service has made the data directory.
  */
 async function localCredentials(io: Io, options: GlobalOptions): Promise<Credentials> {
@@ -206,7 +222,7 @@ async function localCredentials(io: Io, options: GlobalOptions): Promise<Credent
   return { token: await issuer.sign(email, {}, 3600), checkKey: firstCheckKey(config.internal.apiKeys) };
 }
 
-/** Of entries `key` or `name:scope+scope:key` the first that may ask checks. */
+/** The first key that may ask checks, of entries `key` or `name:scope+scope:key`. */
 function firstCheckKey(entries: readonly string[]): string | undefined {
   for (const entry of entries) {
     const [name = '', scopes, ...key] = entry.split(':');

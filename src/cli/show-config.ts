@@ -2,14 +2,21 @@ import type { Command } from 'commander';
 import { withExamples } from './help.ts';
 import { type Context, type GlobalOptions, print } from './io.ts';
 
-/** `usher config`: the effective configuration, secrets masked. */
+/** `usher config`: the effective configuration, secrets masked; with `--schema` what a file of it can hold. */
 export function defineConfig(program: Command, context: Context): void {
   const command = program
     .command('config')
     .summary('show the effective configuration, secrets masked')
-    .description('Shows what every key amounts to and where it comes from. Secrets are masked. Fails on a wrong value.')
+    .description('Shows the value of every key and its source. Secrets are masked. Fails on an invalid value.')
+    .option('--schema', 'print the JSON Schema of the configuration file instead, for editors')
     .action(async (_: GlobalOptions, self: Command) => {
-      const options = self.optsWithGlobals<GlobalOptions>();
+      const options = self.optsWithGlobals<GlobalOptions & { schema?: true }>();
+      if (options.schema) {
+        const { configSchema } = await import('../config/schema.ts');
+        const schema = configSchema();
+        await print(context, options, schema, JSON.stringify(schema, null, 2));
+        return;
+      }
       const { effectiveValues } = await import('../config/config.ts');
       const { CONFIG_CHECKS, readRawConfig } = await import('./load-config.ts');
       const values = effectiveValues(await readRawConfig(context.io, options), CONFIG_CHECKS);
@@ -21,7 +28,11 @@ export function defineConfig(program: Command, context: Context): void {
       });
       await print(context, options, values, lines.join('\n'));
     });
-  withExamples(command, ['usher config', 'usher config --config usher.yaml -o json']);
+  withExamples(command, [
+    'usher config',
+    'usher config --config usher.yaml -o json',
+    'usher config --schema > usher.schema.json',
+  ]);
 }
 
 function show(value: unknown): string {

@@ -1,4 +1,4 @@
-/** A plan as a person reads it: what is made (+), changed (~) and taken away (-). */
+/** A plan as text: what is created (+), changed (~) and removed (-). */
 
 import type { Output } from './io.ts';
 import type { Paint } from './terminal.ts';
@@ -10,6 +10,27 @@ export interface PlanAnswer {
   summary: { create: number; change: number; remove: number; keep: number };
   assignmentsEnded: number;
   changes: readonly Change[];
+  /** Of a dry run: the plan once more. */
+  result?: unknown;
+  /** Of a dry run: who would gain and who would lose. */
+  impact?: ImpactAnswer;
+}
+
+interface ImpactAnswer {
+  revision: string;
+  people: number;
+  gained: number;
+  lost: number;
+  changes: readonly {
+    email: string;
+    app: string;
+    permission: string;
+    resourceType: string | null;
+    resourceId: string | null;
+    from: string | null;
+    to: string | null;
+  }[];
+  truncated: boolean;
 }
 
 interface Change {
@@ -21,8 +42,8 @@ interface Change {
 }
 
 const SIGNS = { create: '+', change: '~', remove: '-' } as const;
-const COLOURS = { create: 'green', change: 'yellow', remove: 'red' } as const;
-/** More lines than this tell a person nothing; a file or a pipe gets all of them. */
+const COLORS = { create: 'green', change: 'yellow', remove: 'red' } as const;
+/** A terminal shows at most this many lines; a file or a pipe gets all of them. */
 const TTY_LINES = 200;
 
 export function hasWork({ summary }: PlanAnswer): boolean {
@@ -30,18 +51,38 @@ export function hasWork({ summary }: PlanAnswer): boolean {
 }
 
 export function showPlan(plan: PlanAnswer, output: Output, paint: Paint): string {
-  const shown = output.isTTY ? plan.changes.slice(0, TTY_LINES) : plan.changes;
-  const lines = shown.map((change) => {
-    return paint(COLOURS[change.action], `  ${SIGNS[change.action]} ${change.kind} ${change.key}${detail(change)}`);
+  const listed = output.isTTY ? plan.changes.slice(0, TTY_LINES) : plan.changes;
+  const lines = listed.map((change) => {
+    return paint(COLORS[change.action], `  ${SIGNS[change.action]} ${change.kind} ${change.key}${detail(change)}`);
   });
-  const left = plan.changes.length - shown.length;
+  const left = plan.changes.length - listed.length;
   if (left > 0) lines.push(`  … and ${left} more (--json lists all)`);
-  return [`Application ${plan.application}`, ...lines, summaryLine(plan)].join('\n');
+  const impact = plan.impact === undefined ? [] : impactLines(plan.impact, output, paint);
+  return [`Application ${plan.application}`, ...lines, summaryLine(plan), ...impact].join('\n');
+}
+
+function impactLines(
+  { people, gained, lost, changes, truncated }: ImpactAnswer,
+  output: Output,
+  paint: Paint,
+): string[] {
+  const shown = output.isTTY ? changes.slice(0, TTY_LINES) : changes;
+  const lines = shown.map(({ email, permission, resourceType, resourceId, from, to }) => {
+    const resource = resourceType === null ? '' : ` on ${resourceType}:${resourceId}`;
+    const falls = to === null || (to === 'view' && from === 'edit');
+    return paint(
+      falls ? 'red' : 'green',
+      `  ${falls ? '-' : '+'} ${email} ${permission}${resource}: ${show(from)} → ${show(to)}`,
+    );
+  });
+  const left = gained + lost - shown.length;
+  if (left > 0) lines.push(`  … and ${left} more${truncated ? '' : ' (--json lists all)'}`);
+  return [`Impact: ${people} ${people === 1 ? 'person' : 'people'}, ${gained} gained, ${lost} lost.`, ...lines];
 }
 
 function summaryLine(plan: PlanAnswer): string {
   const { create, change, remove, keep } = plan.summary;
-  if (!hasWork(plan)) return `Nothing to do: all ${keep} are as the manifest says.`;
+  if (!hasWork(plan)) return `No changes: all ${keep} match the manifest.`;
   const counts = [
     create > 0 ? `create ${create}` : '',
     change > 0 ? `change ${change}` : '',
@@ -51,15 +92,15 @@ function summaryLine(plan: PlanAnswer): string {
   const ended = plan.assignmentsEnded;
   const ends =
     ended > 0 ? ` ${plan.dryRun ? 'This would end' : 'This ended'} ${ended} assignment${ended === 1 ? '' : 's'}.` : '';
-  return `${plan.dryRun ? 'To do' : 'Done'}: ${counts.join(', ')}.${ends}`;
+  return `${plan.dryRun ? 'Planned' : 'Applied'}: ${counts.join(', ')}.${ends}`;
 }
 
-/** Of a change the fields that differ; of what is made or goes, the one thing that the key does not say. */
+/** For a change the fields that differ; for a created or removed record, the one fact that its key does not show. */
 function detail({ action, kind, before = {}, after = {} }: Change): string {
   if (action === 'change') {
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
     const changed = names.filter((name) => show(before[name]) !== show(after[name]));
-    // Its parts are as long as mails are.
+    // The parts of a template are as long as mails.
     if (kind === 'template') return ` (${changed.join(', ')})`;
     return ` (${changed.map((name) => `${name}: ${difference(before[name], after[name])}`).join('; ')})`;
   }

@@ -1,4 +1,4 @@
-/** SuperAdmins on the database itself; loaded by the commands that need a database. */
+/** SuperAdmins in the database itself; loaded by the commands that need a database. */
 
 import { createLogger } from '../base/telemetry.ts';
 import { record } from '../persistence/audit.ts';
@@ -8,12 +8,12 @@ import { addSuperadmin, listSuperadmins, removeSuperadmin } from '../persistence
 import type { GlobalOptions, Io } from './io.ts';
 import { dataDirOf, loadConfig } from './load-config.ts';
 
-/** Whether the person was none before. */
+/** Whether the person was not a SuperAdmin before. */
 export function add(io: Io, options: GlobalOptions, email: string): Promise<boolean> {
   return change(io, options, (tx) => addSuperadmin(tx, email), 'superadmin.added', email);
 }
 
-/** Whether the person was one before. */
+/** Whether the person was a SuperAdmin before. */
 export function remove(io: Io, options: GlobalOptions, email: string): Promise<boolean> {
   return change(io, options, (tx) => removeSuperadmin(tx, email), 'superadmin.removed', email);
 }
@@ -23,7 +23,7 @@ export function list(io: Io, options: GlobalOptions): ReturnType<typeof listSupe
   return withDatabase(io, options, (database) => database.read(listSuperadmins));
 }
 
-/** Whether anything was changed; then with an audit record in the same transaction. */
+/** Whether anything changed; then with an audit record in the same transaction. */
 async function change(
   io: Io,
   options: GlobalOptions,

@@ -1,16 +1,16 @@
 import type { Command } from 'commander';
 import { usherCommand } from '../base/command.ts';
-import { normalizeEmail } from '../base/grammar.ts';
+import { normalizeEmail, RULES } from '../base/grammar.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, type GlobalOptions, print } from './io.ts';
 
-/** `usher superadmin add|remove|list`: on the database itself, so that nobody can lock themselves out. */
+/** `usher superadmin add|remove|list`: works in the database itself, so that administrators cannot lock themselves out. */
 export function defineSuperadmin(program: Command, context: Context): void {
   const group = program
     .command('superadmin')
-    .summary('add, remove and list SuperAdmins, on the database itself')
+    .summary('add, remove and list SuperAdmins in the database itself')
     .description(
-      'Works on the database itself. An embedded one must not be in use: stop the service first. A service on PostgreSQL follows within a second.',
+      'Works in the database itself. Stop a service with an embedded database first; a service on PostgreSQL sees the change within a second.',
     );
   withExamples(group, ['usher superadmin list', 'usher superadmin add ada@example.com']);
   defineAdd(group, context);
@@ -27,7 +27,7 @@ function defineAdd(group: Command, context: Context): void {
       const email = readEmail(given);
       const { add } = await import('./superadmin-database.ts');
       const added = await add(context.io, options, email);
-      const text = added ? `${email} is a SuperAdmin now.` : `${email} was one already.`;
+      const text = added ? `${email} is now a SuperAdmin.` : `${email} already was a SuperAdmin.`;
       await print(context, options, { email, added }, text);
     });
   withExamples(command, ['usher superadmin add ada@example.com']);
@@ -36,14 +36,14 @@ function defineAdd(group: Command, context: Context): void {
 function defineRemove(group: Command, context: Context): void {
   const command = group
     .command('remove <email>')
-    .description('Makes a person a SuperAdmin no longer. The last active one cannot be removed.')
+    .description("Ends a person's SuperAdmin rights. The last active SuperAdmin cannot be removed.")
     .action(async (given: string, _: GlobalOptions, self: Command) => {
       const options = self.optsWithGlobals<GlobalOptions>();
       const email = readEmail(given);
       const { remove } = await import('./superadmin-database.ts');
       const removed = await remove(context.io, options, email);
-      if (!removed) throw new CommandFailed(`${email} is no SuperAdmin.`, { code: 'NOT_FOUND' });
-      await print(context, options, { email, removed }, `${email} is no SuperAdmin any more.`);
+      if (!removed) throw new CommandFailed(`${email} is not a SuperAdmin.`, { code: 'NOT_FOUND' });
+      await print(context, options, { email, removed }, `${email} is no longer a SuperAdmin.`);
     });
   withExamples(command, ['usher superadmin remove ada@example.com']);
 }
@@ -51,13 +51,16 @@ function defineRemove(group: Command, context: Context): void {
 function defineList(group: Command, context: Context): void {
   const command = group
     .command('list')
-    .description('Lists them, by address.')
+    .description('Lists the SuperAdmins, by address.')
     .action(async (_: GlobalOptions, self: Command) => {
       const options = self.optsWithGlobals<GlobalOptions>();
       const { list } = await import('./superadmin-database.ts');
       const rows = await list(context.io, options);
       const lines = rows.map(({ email, active }) => `${email}${active ? '' : ' (inactive)'}`);
-      const text = lines.length === 0 ? `There are none: ${usherCommand('superadmin add EMAIL')}` : lines.join('\n');
+      const text =
+        lines.length === 0
+          ? `There are no SuperAdmins; ${usherCommand('superadmin add EMAIL')} adds one.`
+          : lines.join('\n');
       await print(context, options, rows, text);
     });
   withExamples(command, ['usher superadmin list', 'usher superadmin list -o json']);
@@ -66,5 +69,7 @@ function defineList(group: Command, context: Context): void {
 function readEmail(text: string): string {
   const email = normalizeEmail(text);
   if (email !== null) return email;
-  throw new CommandFailed(`${JSON.stringify(text)} is no e-mail address.`, { code: 'VALIDATION_FAILED' });
+  throw new CommandFailed(`${JSON.stringify(text)} is not a valid e-mail address: it must be ${RULES.email}.`, {
+    code: 'VALIDATION_FAILED',
+  });
 }

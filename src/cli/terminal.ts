@@ -1,26 +1,26 @@
-/** What a terminal shows: colours where a person wants them, rows under heads. */
+/** Terminal output: colors where the user wants them, tables. */
 
 import { styleText } from 'node:util';
 import type { Io, Output } from './io.ts';
 
 export type Style = Extract<Parameters<typeof styleText>[0], string>;
-/** Text in a style, or as it is where there are no colours. */
+/** Text in a style; unchanged where colors are off. */
 export type Paint = (style: Style, text: string) => string;
 
-/** Colours for a terminal, unless NO_COLOR says otherwise; FORCE_COLOR asks for them elsewhere too. */
+/** Colors on a terminal, unless NO_COLOR is set; FORCE_COLOR turns them on elsewhere too. */
 export function hasColours({ env }: Pick<Io, 'env'>, output: Output): boolean {
   if ((env.NO_COLOR ?? '') !== '') return false;
   if (env.FORCE_COLOR !== undefined) return env.FORCE_COLOR !== '0' && env.FORCE_COLOR !== 'false';
   return output.isTTY === true && env.TERM !== 'dumb';
 }
 
-/** For one output. The decision is `hasColours`': `styleText` itself would read the environment of the process. */
+/** The painter of one output. `hasColours` decides: `styleText` itself would read the environment of the process. */
 export function painter(io: Pick<Io, 'env'>, output: Output): Paint {
   if (!hasColours(io, output)) return (_style, text) => text;
   return (style, text) => styleText(style, text, { validateStream: false });
 }
 
-// What others wrote (names, descriptions) must not move the cursor or recolour the terminal of whoever reads it.
+// Names and descriptions from others must not move the cursor or recolor the reader's terminal.
 const CONTROL = /\p{Cc}/gu;
 
 /** Rows under heads, each column as wide as its widest cell. */

@@ -9,9 +9,9 @@ const HOURS = 12;
 export function defineToken(program: Command, context: Context): void {
   const command = program
     .command('token <email>')
-    .summary('make a bearer token of the local issuer')
+    .summary('make a bearer token with the local issuer')
     .description(
-      `Makes a bearer token for a person, valid for ${HOURS} hours. Only where the service is its own issuer (development): elsewhere tokens come from the identity provider.`,
+      `Makes a bearer token for a person, valid for ${HOURS} hours. Works only where the service is its own issuer (development); elsewhere tokens come from the identity provider.`,
     )
     .action(async (email: string, _: GlobalOptions, self: Command) => {
       const options = self.optsWithGlobals<GlobalOptions>();
@@ -19,12 +19,14 @@ export function defineToken(program: Command, context: Context): void {
       const { dataDirOf, loadConfig } = await import('./load-config.ts');
       const config = await loadConfig(io, options);
       if (config.auth.issuer !== null) {
-        throw new CommandFailed(`Tokens come from ${config.auth.issuer}: only a local issuer's can be made here.`);
+        throw new CommandFailed(
+          `Tokens come from ${config.auth.issuer}: this command makes tokens of a local issuer only.`,
+        );
       }
       const dataDir = dataDirOf(io, config);
       if (!existsSync(dataDir)) {
         throw new CommandFailed(
-          `There is no ${dataDir}: start the service once, or name its data directory with DATA_DIR.`,
+          `${dataDir} does not exist: start the service once, or set DATA_DIR to its data directory.`,
         );
       }
       const { openLocalIssuer } = await import('../identity/local-issuer.ts');

@@ -3,7 +3,7 @@ import { limitOption } from './flags.ts';
 import { withExamples } from './help.ts';
 import { type Context, print } from './io.ts';
 import { readRows } from './pages.ts';
-import { asksService, openService, type ServiceOptions } from './service.ts';
+import { addServiceOptions, openService, type ServiceOptions } from './service.ts';
 import { moment, painter, table } from './terminal.ts';
 
 interface Options extends ServiceOptions {
@@ -20,23 +20,23 @@ interface User {
   active: boolean;
   blocked: boolean;
   registered: boolean;
-  /** SuperAdmins alone are told. */
+  /** Only for SuperAdmins. */
   isSuperAdmin?: boolean;
   lastLoginAt: string | null;
 }
 
-/** `usher users`: the people that the service knows. */
+/** `usher users`: the people in the service's records. */
 export function defineUsers(program: Command, context: Context): void {
-  const command = asksService(program.command('users'))
-    .summary('list the people that the service knows')
+  const command = addServiceOptions(program.command('users'))
+    .summary('list people')
     .description(
-      'Lists people in the order in which their addresses were first mentioned. Administrators who are not SuperAdmins see those of their applications.',
+      'Lists people in the order in which their addresses first appeared. Administrators who are not SuperAdmins see the people of their applications.',
     )
     .option(
       '--app <code>',
-      'only people of this application: with a role, an override, preferences, a login, or its administration',
+      'only people of this application: with a role, an override, preferences or a login there, or its administrators',
     )
-    .option('--q <text>', 'only people whose address or name holds this text')
+    .option('--q <text>', 'only people whose address or name contains this text')
     .addOption(new Option('--active', 'only active people').conflicts('inactive'))
     .option('--inactive', 'only inactive people')
     .addOption(limitOption())
@@ -53,7 +53,7 @@ export function defineUsers(program: Command, context: Context): void {
           ? 'No people match.'
           : table(['EMAIL', 'NAME', 'LAST LOGIN', 'REMARKS'], lines, painter(io, io.stdout));
       await print(context, options, rows, text);
-      if (more) io.stderr.write(`There are more: raise --limit (now ${options.limit}).\n`);
+      if (more) io.stderr.write(`There are more people: raise --limit (now ${options.limit}).\n`);
     });
   withExamples(command, [
     'usher users --app atelier',

@@ -1,0 +1,104 @@
+import type { Command } from 'commander';
+import { levelOption } from './flags.ts';
+import { withExamples } from './help.ts';
+import { CommandFailed, type Context, print } from './io.ts';
+import { asksAboutItself, asksAsAdministrator } from './questions.ts';
+import { addServiceOptions, openService, type Service, type ServiceOptions } from './service.ts';
+
+interface Options extends ServiceOptions {
+  level?: 'view' | 'edit';
+}
+
+interface Reached {
+  scope: 'all' | 'only';
+  resourceIds: string[];
+  revision: string | null;
+}
+
+const LARGEST_PAGE = 10_000;
+/** How often a list that changes while it is read is read in total. */
+const ATTEMPTS = 5;
+
+/** `usher reach EMAIL APP PERMISSION TYPE`: the records that somebody can reach. */
+export function defineReach(program: Command, context: Context): void {
+  const command = addServiceOptions(program.command('reach <email> <app> <permission> <type>'))
+    .summary('list the records that a person can reach')
+    .description(
+      'Lists the records of a type for which a person holds a permission: all except those listed, or only those listed.',
+    )
+    .addOption(levelOption())
+    .action(async (email: string, app: string, permission: string, type: string, _: Options, self: Command) => {
+      const options = self.optsWithGlobals<Options>();
+      const service = await openService(context.io, options);
+      const question = { email, app, permission, resourceType: type, accessLevel: options.level };
+      const reached = await readReached(service, question);
+      await print(context, options, { ...question, ...reached }, inWords(question, reached));
+    });
+  withExamples(command, [
+    'usher reach clara@example.com atelier project.access project',
+    'usher reach clara@example.com atelier project.access project --level edit -o json',
+  ]);
+}
+
+type Question = {
+  email: string;
+  app: string;
+  permission: string;
+  resourceType: string;
+  accessLevel?: string | undefined;
+};
+
+/** Every page: half a list of exceptions would allow what is denied. */
+async function readReached(service: Service, question: Question): Promise<Reached> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await readPages(service, question);
+    } catch (error) {
+      const hasChanged = error instanceof CommandFailed && error.code === 'LIST_CHANGED';
+      if (!hasChanged || attempt >= ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function readPages(service: Service, { email, app, ...question }: Question): Promise<Reached> {
+  const own = asksAboutItself(service, email);
+  const [path, subject] = own
+    ? ['/api/profile/me/check/resources', { app }]
+    : asksAsAdministrator(service)
+      ? [`/api/applications/${encodeURIComponent(app)}/resources`, { email }]
+      : ['/api/check/resources', { email, app }];
+  const resourceIds: string[] = [];
+  for (let cursor: string | null = null; ; ) {
+    const { body, headers } = await service.json({
+      method: 'POST',
+      path,
+      body: JSON.stringify({ ...subject, ...question, limit: LARGEST_PAGE, cursor }),
+      asks: 'checks',
+    });
+    const { data, page } = (own ? { data: body, page: (body as Own).page } : body) as Answer;
+    resourceIds.push(...data.resourceIds);
+    cursor = page.nextCursor;
+    if (cursor === null) return { scope: data.scope, resourceIds, revision: headers.get('usher-revision') };
+  }
+}
+
+interface Own {
+  page: { nextCursor: string | null };
+}
+
+interface Answer extends Own {
+  data: Pick<Reached, 'scope' | 'resourceIds'>;
+}
+
+const CONTROL = /\p{Cc}/gu;
+
+function inWords({ email, permission, app, resourceType }: Question, { scope, resourceIds }: Reached): string {
+  const what = `${permission} in ${app}`;
+  const listed = resourceIds.map((id) => `  ${id.replace(CONTROL, '�')}`);
+  if (scope === 'only') {
+    if (listed.length === 0) return `${email} holds ${what} for no ${resourceType}.`;
+    return [`${email} holds ${what} only for these ${resourceType} records:`, ...listed].join('\n');
+  }
+  if (listed.length === 0) return `${email} holds ${what} for every ${resourceType}.`;
+  return [`${email} holds ${what} for every ${resourceType} but these:`, ...listed].join('\n');
+}

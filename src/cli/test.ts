@@ -1,0 +1,155 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { Coverage, Outcome, Verdict } from '../policy-tests/run.ts';
+import { withExamples } from './help.ts';
+import { CommandFailed, type Context, type Io, print } from './io.ts';
+import { readResource } from './questions.ts';
+import { addServiceOptions, openService, type Service, type ServiceOptions } from './service.ts';
+import { type Paint, painter } from './terminal.ts';
+
+interface Options extends ServiceOptions {
+  junit?: string;
+  coverage?: boolean;
+}
+
+/** The exit codes of `test`, beside 0. */
+const FAILED = 1;
+const UNREADABLE = 2;
+/** Questions in one request, as many as a batch may hold. */
+const BATCH = 1000;
+
+/** `usher test FILE…`: runs policy tests. */
+export function defineTest(program: Command, context: Context): void {
+  const command = addServiceOptions(program.command('test <file...>'))
+    .summary('run policy tests against a manifest')
+    .description(
+      [
+        'Runs the cases of each file against its manifest with the rules of the service; no service is needed. With --url a running service answers the cases instead.',
+        'Exit codes: 0 all passed; 1 a case failed; 2 a file could not be read.',
+      ].join('\n\n'),
+    )
+    .option('--junit <file>', 'write the outcomes as JUnit XML')
+    .option('--coverage', 'list permissions, roles and overrides that no case covers')
+    .action(async (names: string[], _: Options, self: Command) => {
+      const options = self.optsWithGlobals<Options>();
+      const { io } = context;
+      const { coverageOf } = await import('../policy-tests/run.ts');
+      const files = await readFiles(io, names);
+      const service = options.url === undefined ? null : await openService(io, options);
+      const outcomes: Outcome[] = [];
+      for (const file of files) outcomes.push(...(await outcomesOf(file, service)));
+      const coverage = options.coverage === true ? files.map(coverageOf) : undefined;
+      if (options.junit !== undefined) {
+        const { toJunit } = await import('../policy-tests/junit.ts');
+        await writeFile(resolve(io.cwd, options.junit), toJunit(outcomes));
+      }
+      const failed = outcomes.filter(({ passed }) => !passed);
+      const result = { passed: outcomes.length - failed.length, failed: failed.length, failures: failed.map(shown) };
+      const text = report(outcomes, coverage, painter(io, io.stdout));
+      await print(context, options, coverage === undefined ? result : { ...result, coverage }, text);
+      if (failed.length > 0) context.exitCode = FAILED;
+    });
+  withExamples(command, [
+    'usher test policies/*.test.yaml',
+    'usher test atelier.yaml --coverage --junit report.xml',
+    'usher test atelier.yaml --url https://usher.example.com',
+  ]);
+}
+
+type File = Awaited<ReturnType<typeof readFiles>>[number];
+
+async function readFiles(io: Io, names: readonly string[]) {
+  const { readTests, UnreadableTests } = await import('../policy-tests/cases.ts');
+  const reading = {
+    read: (name: string) => readText(io, name),
+    relative: (from: string, to: string) => resolve(io.cwd, dirname(from), to),
+  };
+  try {
+    return await Promise.all(names.map((name) => readTests(name, reading)));
+  } catch (error) {
+    if (!(error instanceof UnreadableTests)) throw error;
+    const lines = error.issues.map(
+      ({ path, message, line, column }) =>
+        `${error.file}:${line}:${column}: ${path === '' ? '' : `${path}: `}${message}`,
+    );
+    throw new CommandFailed(`${error.file}: ${error.message}.`, { lines, code: 'UNREADABLE', exitCode: UNREADABLE });
+  }
+}
+
+async function readText(io: Io, name: string): Promise<string> {
+  try {
+    return await readFile(resolve(io.cwd, name), 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new Error(code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`);
+  }
+}
+
+async function outcomesOf(file: File, service: Service | null): Promise<Outcome[]> {
+  const { outcomeOf, runTests } = await import('../policy-tests/run.ts');
+  if (service === null) return runTests(file);
+  const verdicts: Verdict[] = [];
+  for (let at = 0; at < file.cases.length; at += BATCH) {
+    verdicts.push(...(await askBatch(service, file, file.cases.slice(at, at + BATCH))));
+  }
+  return file.cases.map((test, index) => {
+    const verdict = verdicts[index];
+    if (verdict === undefined) throw new CommandFailed('The service answered fewer questions than it was asked.');
+    return outcomeOf(file.name, index, test, verdict, () => [
+      `  usher explain says why: ${explainCommand(file, index)}`,
+    ]);
+  });
+}
+
+function explainCommand({ manifest, cases }: File, index: number): string {
+  const { email, permission, resource } = cases[index] ?? { email: '', permission: '' };
+  const about = resource === undefined ? '' : ` --resource ${resource}`;
+  return `usher explain ${email} ${manifest.application.code} ${permission}${about}`;
+}
+
+async function askBatch(service: Service, { manifest }: File, cases: File['cases']): Promise<readonly Verdict[]> {
+  const checks = cases.map(({ email, permission, resource, level }) => ({
+    email,
+    app: manifest.application.code,
+    permission,
+    ...readResource(resource),
+    ...(level === undefined ? {} : { accessLevel: level }),
+  }));
+  const { body } = await service.json({
+    method: 'POST',
+    path: '/api/check/batch',
+    body: JSON.stringify({ checks }),
+    asks: 'checks',
+  });
+  return (body as { data: { results: Verdict[] } }).data.results;
+}
+
+function shown({ file, name, test, message, explanation }: Outcome) {
+  return { file, name, test, message, explanation };
+}
+
+function report(outcomes: readonly Outcome[], coverage: readonly Coverage[] | undefined, paint: Paint): string {
+  const failed = outcomes.filter(({ passed }) => !passed);
+  const failures = failed.flatMap(({ file, name, message, explanation }) => [
+    paint('red', `✗ ${file}: ${name}`),
+    `  ${message}`,
+    ...explanation.map((line) => `  ${line}`),
+  ]);
+  const counts = `${outcomes.length - failed.length} passed, ${failed.length} failed`;
+  return [...failures, ...(coverage ?? []).flatMap(untouched), paint(failed.length > 0 ? 'red' : 'green', counts)].join(
+    '\n',
+  );
+}
+
+function untouched({ file, permissions, roles, overrides }: Coverage): string[] {
+  const rows = [
+    ['permissions', permissions],
+    ['roles', roles],
+    ['overrides', overrides],
+  ] as const;
+  const lines = rows.flatMap(([kind, names]) => (names.length === 0 ? [] : [`  ${kind}: ${names.join(', ')}`]));
+  return lines.length === 0
+    ? [`${file}: every permission, role and override is touched`]
+    : [`${file}: not touched by any case`, ...lines];
+}
