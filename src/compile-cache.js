@@ -1,6 +1,9 @@
 /**
- * Preloaded by the scripts of package.json. JavaScript, and before main.ts: whose own types would otherwise be stripped anew by
- * every start, and loading what strips them takes longer than all else of it (4 MB of source, and WebAssembly).
+ * Keeps compiled code and stripped types for the next start: half of the time of a start. Beside the packages, not in a shared
+ * temporary folder, where others could put code. Node.js does without where the folder cannot be written.
+ *
+ * main.ts imports it, and the scripts of package.json preload it, in JavaScript: otherwise each start would strip the types of
+ * main.ts anew, and to load the code that strips them (4 MB of source, and WebAssembly) takes longer than the rest.
  */
 
 import { enableCompileCache } from 'node:module';

@@ -2,13 +2,10 @@
 /** The only reader of the process: arguments, environment, streams, signals, exit code. */
 
 import { readFileSync } from 'node:fs';
-import { enableCompileCache } from 'node:module';
-import { fileURLToPath } from 'node:url';
 import type { Io } from './cli/io.ts';
+// Before everything else, which is therefore imported later.
+import './compile-cache.js';
 
-// Compiled code and stripped types of the last start: half of what a start costs. Beside the packages, not in a shared
-// temporary folder, where others could put code. Where it cannot be written it is left out.
-enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/usher', import.meta.url)));
 const { run } = await import('./cli/program.ts');
 const { systemClock } = await import('./base/clock.ts');
 
@@ -16,7 +13,7 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
   version: string;
 };
 
-/** A closed service may take so long to leave. */
+/** The time in which the process of a closed service must end by itself. */
 const EXIT_MS = 1000;
 
 /** Whether a signal has asked for the end. */
@@ -49,7 +46,7 @@ const io: Io = {
   clock: systemClock,
 };
 
-// Who reads our output may leave early (`usher export … | head`); that is no failure of ours.
+// The reader of our output may leave early (`usher export … | head`); that is not a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(error.code === 'EPIPE' ? 0 : 1);
 });

@@ -1,6 +1,6 @@
 /**
- * The one place that builds: every part is made here, in the order in which it is needed, and closed in reverse.
- * Tests hand in other parts (a clock, failpoints); nothing is found by name or by ambient context.
+ * The composition root: every part is built here, in the order of its dependencies, and closed in reverse.
+ * Tests pass in other parts (a clock, failpoints); nothing is looked up by name or from ambient context.
  */
 
 import { readFile } from 'node:fs/promises';
@@ -15,31 +15,33 @@ import { Engine } from '../engine/engine.ts';
 import type { Gateway, GatewayOptions } from '../gateway/app.ts';
 import type { Services } from '../gateway/services.ts';
 import { GrpcMetrics } from '../grpc/metrics.ts';
-import { RequestMemo } from '../grpc/request-cache.ts';
+import { RequestCache } from '../grpc/request-cache.ts';
 import { checkTls, createGrpcServer, type GrpcServer, type GrpcTls } from '../grpc/server.ts';
 import { createApiKeys, keepLocalKey } from '../identity/api-keys.ts';
 import { type LocalIssuer, openLocalIssuer } from '../identity/local-issuer.ts';
-import { createTokens, type Tokens } from '../identity/tokens.ts';
-import { createOutbound, type Outbound } from '../outbound/outbound.ts';
+import { createTokens } from '../identity/tokens.ts';
+import { createOutbound } from '../outbound/outbound.ts';
 import { record } from '../persistence/audit.ts';
 import type { Database } from '../persistence/database.ts';
+import { listSource } from '../persistence/facts/lists.ts';
 import { type Failpoints, openDatabase, startFailure } from '../persistence/open.ts';
 import { seedSuperadmins } from '../persistence/superadmins.ts';
 import type { Deliverer } from './delivery.ts';
-import { type BuiltFeatures, buildFeatures, type Features } from './features.ts';
+import { buildFeatures, type Features } from './features.ts';
+import { openSecretKey } from './mail.ts';
 import { exposeMetrics } from './metrics.ts';
 
-/** What tests replace. */
+/** Parts that tests replace. */
 export interface Parts {
   clock?: Clock;
   log?: Logger;
   failpoints?: Failpoints;
   deliveryFailpoints?: DeliveryFailpoints;
-  /** Deliveries may leave from a thread of their own, which is handed none of the parts above. */
+  /** Whether deliveries may run in a thread of their own, which does not get the parts above. */
   threads?: boolean;
 }
 
-/** Where the service listens; null for a door that this process does not have. */
+/** The addresses of the service; null for a listener that this process does not have. */
 export interface Addresses {
   rest: string | null;
   grpc: string | null;
@@ -52,19 +54,19 @@ export interface App {
   readonly database: Database;
   readonly engine: Engine;
   readonly manifests: Manifests;
-  /** For tests of its bounds and ends. */
+  /** For tests of the limits and ends of streams. */
   readonly streams: Features['inboxStreams'];
-  /** For tests of the links in mail that no worker has sent. */
+  /** For tests of links in mail that was not sent. */
   readonly unsubscriptions: Features['unsubscriptions'];
-  /** To be rung after a commit that enqueued deliveries past the features. */
+  /** Rung after a commit that enqueued deliveries without the features. */
   readonly bell: DeliveryBell;
   /** Null where an identity provider is configured. */
   readonly localIssuer: LocalIssuer | null;
-  /** The internal key that a start without configured ones made for itself. */
+  /** The internal key that a start without configured keys generated. */
   readonly localKey: string | null;
   /**
-   * Opens the doors, once everything behind them answers and `first` is done: what whoever asks first must find there already.
-   * Rejects when the database is away or a port is taken; `close` must be called then too.
+   * Opens the listeners, once everything behind them answers and `first`, the preparations for the first caller, is done.
+   * Rejects when the database is unreachable or a port is taken; `close` must be called then too.
    */
   start(first?: () => Promise<void>): Promise<Addresses>;
   /** Reports not-serving, lets what is in flight finish for a bounded time, closes everything. Can be called at any time, once. */
@@ -78,7 +80,7 @@ export interface App {
 export async function buildApp(config: Config, parts: Parts = {}): Promise<App> {
   const clock = parts.clock ?? systemClock;
   const log = parts.log ?? createLogger(config.log.level);
-  // Before the database is opened and migrated: a wrong value ends a start at once.
+  // Before the database is opened and migrated, so that a wrong value ends the start at once.
   const tls = await readTls(config);
   const database = await openDatabase({
     url: config.database.url,
@@ -89,11 +91,14 @@ export async function buildApp(config: Config, parts: Parts = {}): Promise<App> 
     log,
     ...(parts.failpoints ? { failpoints: parts.failpoints } : {}),
   });
+  // Closes every part in reverse order, even if one fails to close.
+  const closing = new AsyncDisposableStack();
+  closing.defer(() => database.close());
   try {
     const { deliveryFailpoints, threads = false } = parts;
-    return await build(config, { clock, log, database, tls, deliveryFailpoints, threads });
+    return await build(config, { clock, log, database, tls, deliveryFailpoints, threads, closing });
   } catch (error) {
-    await database.close();
+    await closing.disposeAsync();
     throw error;
   }
 }
@@ -105,18 +110,30 @@ interface Base {
   tls: GrpcTls | undefined;
   deliveryFailpoints: DeliveryFailpoints | undefined;
   threads: boolean;
+  closing: AsyncDisposableStack;
 }
 
 async function build(config: Config, base: Base): Promise<App> {
-  const { clock, log, database, tls, deliveryFailpoints, threads } = base;
+  const { clock, log, database, tls, deliveryFailpoints, threads, closing } = base;
   const registry = createRegistry();
   const local = config.auth.issuer === null;
   const localIssuer = local ? await openLocalIssuer({ dataDir: config.dataDir, clock }) : null;
   const localKey = config.internal.apiKeys.length === 0 ? keepLocalKey(config.dataDir, clock) : null;
   const keys = createApiKeys(config, localKey);
   const outbound = createOutbound({ clock });
+  closing.defer(() => outbound.close());
   const tokens = createTokens({ auth: config.auth, local: localIssuer, outbound, clock, log });
-  const engine = new Engine({ source: database.facts, clock, cache: config.cache, log });
+  closing.defer(() => tokens.close());
+  const secret = openSecretKey({ config, database, clock });
+  const engine = new Engine({
+    source: database.facts,
+    lists: listSource(database),
+    cursorKey: () => secret.derive('list-cursor'),
+    clock,
+    cache: config.cache,
+    log,
+  });
+  closing.defer(() => engine.close());
   database.follow(engine);
   const reached = new Reached(config.publicUrl);
   const built = buildFeatures({
@@ -133,6 +150,7 @@ async function build(config: Config, base: Base): Promise<App> {
     isActive: async (email) => (await engine.person(email)).person.active,
     revision: () => engine.revision,
   });
+  closing.defer(() => built.close());
   const { features, worker } = built;
 
   const services: Services = {
@@ -143,22 +161,28 @@ async function build(config: Config, base: Base): Promise<App> {
     registry,
     clearEverywhere: async () => (await database.change(async () => ({ result: null, scopes: ['*'] }))).revision,
     ping: () => database.ping(),
-    recordRefusal: async (refusal) => {
-      await database.change(async (tx) => {
-        await record(tx, refusal);
-        return { result: null, scopes: [] };
-      });
-    },
+    recordRefusal: (refusal) => recordRefusal(database, refusal),
   };
   const metrics = new GrpcMetrics();
-  const memo = new RequestMemo();
+  const memo = new RequestCache();
   const opsOnly = !config.roles.includes('gateway');
   const gateway = opsOnly && config.ops === null ? null : await buildGateway({ config, services, clock, log, opsOnly });
   const grpc = config.roles.includes('rpc')
     ? buildGrpc(config, { engine, keys, clock, log, metrics, memo, tls })
     : null;
   exposeMetrics(registry, engine, metrics, memo);
-  const doors = new Doors({ config, database, engine, gateway, grpc, worker, reached, prepare: () => built.prepare() });
+  const listeners = new Listeners({
+    config,
+    database,
+    engine,
+    gateway,
+    grpc,
+    worker,
+    reached,
+    prepare: () => built.prepare(),
+  });
+  closing.defer(() => listeners.close());
+  closing.defer(() => built.endStreams());
   return {
     config,
     database,
@@ -170,20 +194,23 @@ async function build(config: Config, base: Base): Promise<App> {
     localIssuer,
     localKey,
     start: (first) =>
-      doors.start(first).catch((error: unknown) => {
+      listeners.start(first).catch((error: unknown) => {
         throw startFailure(config.database.url, error);
       }),
-    close: async () => {
-      await built.endStreams();
-      await doors.close();
-      await closeParts({ engine, tokens, outbound, database, features: built });
-    },
+    close: () => closing.disposeAsync(),
   };
 }
 
+async function recordRefusal(database: Database, refusal: Parameters<Services['recordRefusal']>[0]): Promise<void> {
+  await database.change(async (tx) => {
+    await record(tx, refusal);
+    return { result: null, scopes: [] };
+  });
+}
+
 /**
- * A process that only answers gRPC, or only delivers, does not load the gateway, unless operators watch it: every garbage
- * collection would mark it.
+ * A process that only answers gRPC, or only delivers, loads the gateway only for an operators' listener: every garbage
+ * collection would have to mark it.
  */
 async function buildGateway(options: GatewayOptions): Promise<Gateway> {
   const { createGateway } = await import('../gateway/app.ts');
@@ -196,7 +223,7 @@ interface GrpcParts {
   clock: Clock;
   log: Logger;
   metrics: GrpcMetrics;
-  memo: RequestMemo;
+  memo: RequestCache;
   tls: GrpcTls | undefined;
 }
 
@@ -212,7 +239,7 @@ function buildGrpc({ grpc }: Config, { keys, ...parts }: GrpcParts): GrpcServer 
   });
 }
 
-/** The files that grpc.tls.* name; ConfigError with every one that cannot be read. */
+/** Reads the files of grpc.tls.*; ConfigError names every one that cannot be read. */
 async function readTls({ grpc, roles }: Config): Promise<GrpcTls | undefined> {
   if (grpc.tls === null || !roles.includes('rpc')) return undefined;
   const faults: Fault[] = [];
@@ -233,7 +260,7 @@ async function readTls({ grpc, roles }: Config): Promise<GrpcTls | undefined> {
   return tls;
 }
 
-/** The base of the links that this service makes. Without a configured one it is where the gateway turned out to listen. */
+/** The base URL of the links that this service makes. Unless configured, it is the address at which the gateway listens. */
 class Reached {
   url: string;
 
@@ -250,12 +277,12 @@ interface DoorParts {
   grpc: GrpcServer | null;
   worker: Deliverer | null;
   reached: Reached;
-  /** What features need of the database before anybody calls. */
+  /** Prepares the database for the features, before the first call. */
   prepare: () => Promise<void>;
 }
 
-/** The listeners and the worker, opened once everything behind them answers, and closed before anything behind them is. */
-class Doors {
+/** The listeners and the worker, opened after and closed before everything that they depend on. */
+class Listeners {
   readonly #parts: DoorParts;
 
   constructor(parts: DoorParts) {
@@ -287,23 +314,8 @@ class Doors {
   }
 }
 
-/** Everything is closed even where one part fails to; the first failure is thrown after that. */
-async function closeParts(parts: {
-  engine: Engine;
-  tokens: Tokens;
-  outbound: Outbound;
-  database: Database;
-  features: Pick<BuiltFeatures, 'close'>;
-}): Promise<void> {
-  parts.tokens.close();
-  const results = await Promise.allSettled([parts.features.close(), parts.engine.close(), parts.outbound.close()]);
-  await parts.database.close();
-  const failed = results.find((result) => result.status === 'rejected');
-  if (failed) throw failed.reason;
-}
-
 function authority(host: string, port: number): string {
-  // A wildcard address is where one listens, not where one calls.
+  // A wildcard address can be listened on but not called.
   const reachable = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
   return `${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }

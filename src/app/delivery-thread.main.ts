@@ -1,4 +1,4 @@
-/** The thread of deliveries: a worker and what it stands on, and nothing that answers callers. See delivery-thread.ts. */
+/** The delivery thread: a worker and its dependencies, without listeners. See delivery-thread.ts. */
 
 import { constants, setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -11,15 +11,15 @@ import { buildWorker, openPush } from './delivery.ts';
 import type { Counted, FromThread, ThreadData, ToThread } from './delivery-thread.ts';
 import { buildMail } from './mail.ts';
 
-/** Claims, settlements and what brands look like; each takes a moment. */
+/** For claims, settlements and brands; each takes a moment. */
 const CONNECTIONS = 4;
-/** What came of attempts travels together. */
+/** Outcomes of attempts are posted in batches of this interval. */
 const TELL_MS = 250;
 
 const port = parentPort;
-if (port === null) throw new Error('this is started as a thread of a service');
+if (port === null) throw new Error('this file runs only as a worker thread');
 
-// On Linux this is the thread's own, and inherited by those that it starts; elsewhere it would be the whole process's.
+// On Linux the priority is the thread's own, inherited by threads that it starts; elsewhere it would be the process's.
 if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 
 const { config } = workerData as ThreadData;
@@ -29,8 +29,8 @@ const database = await openDatabase({
   dataDir: config.dataDir,
   poolSize: Math.min(CONNECTIONS, config.database.poolSize),
   migrateOnStart: false,
-  // Like the rest of this process it works on where a newer version has migrated meanwhile.
-  migrationsSeenTo: true,
+  // Like the rest of this process it keeps working when a newer version migrates the database.
+  migrationsChecked: true,
   clock,
   log,
 });
@@ -46,7 +46,7 @@ const metrics = {
     if (counted.push(one) === 1) clock.after(TELL_MS, tell);
   },
 };
-// Links name where the service was reached when a mail was accepted: that stands in the delivery.
+// Links use the public URL at the time the mail was accepted, which the delivery holds.
 const publicUrl = (): string => config.publicUrl ?? 'http://localhost';
 const mail = buildMail({ config, database, clock, publicUrl });
 const push = openPush(config, clock);

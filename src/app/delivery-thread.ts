@@ -1,31 +1,31 @@
 /**
- * Deliveries in a thread of their own (docs/adr/0012): whoever asks for permissions does not wait behind mails and pushes, nor
- * behind what the collection of their garbage takes. There is none before there is something to deliver.
+ * Deliveries in a thread of their own (docs/adr/0012): permission checks do not wait behind mails and pushes, nor
+ * behind their garbage collection. The thread is started with the first delivery.
  */
 
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../base/clock.ts';
 import { FailureLog, type Logger } from '../base/telemetry.ts';
-import { programBeside } from '../base/worker-url.ts';
+import { workerUrl } from '../base/worker-url.ts';
 import type { Config } from '../config/config.ts';
 import type { DeliveryMetrics } from '../delivery/metrics.ts';
 import type { DeliveryBell } from '../delivery/queue.ts';
 import type { Database } from '../persistence/database.ts';
 import { isAnythingWaiting } from '../persistence/delivery/claims.ts';
 
-/** What a thread is made of; it builds everything else by itself. */
+/** The data passed to the thread, which builds everything else itself. */
 export interface ThreadData {
   readonly config: Config;
 }
 
-/** `ring`: something was committed. `close`: come to an end. */
+/** `ring`: deliveries were committed. `close`: finish and exit. */
 export type ToThread = 'ring' | 'close';
 
-/** What came of an attempt, as it is told to `DeliveryMetrics.count`. */
+/** The outcome of an attempt: arguments of `DeliveryMetrics.count`. */
 export type Counted = Parameters<DeliveryMetrics['count']>;
 
-/** `closed`: it has come to its end. */
+/** `closed`: the worker has finished. */
 export type FromThread = readonly Counted[] | 'closed';
 
 export interface DeliveryThreadParts {
@@ -37,13 +37,13 @@ export interface DeliveryThreadParts {
   metrics: Pick<DeliveryMetrics, 'count'>;
 }
 
-/** Between looks into the table while there is no thread, which looks by itself. */
+/** Poll interval for due deliveries while no thread runs; a running thread polls by itself. */
 const LOOK_MS = 1000;
-/** After one that ended by itself: what it had in hand is due when its leases end. */
+/** Restart delay after a crash: deliveries in flight become due when their leases end. */
 const AGAIN_MS = 5000;
-/** Of its old generation before that is collected for the first time. */
+/** Initial size of the thread's old generation. */
 const HEAP_MB = 32;
-/** At close: the worker's own limits, and those of what it stands on. */
+/** Time limit for closing: longer than the limits of the worker and of its dependencies. */
 const CLOSE_MS = 20_000;
 
 export class DeliveryThread {
@@ -60,17 +60,17 @@ export class DeliveryThread {
     this.#looks = new FailureLog({
       log: parts.log,
       clock: parts.clock,
-      failing: 'deliveries cannot be looked for; retrying',
-      working: 'deliveries are looked for again',
+      failing: 'delivery poll failed; retrying',
+      working: 'delivery poll works again',
     });
   }
 
-  /** Whether there is a thread. */
+  /** Whether a thread runs. */
   get running(): boolean {
     return this.#thread !== undefined;
   }
 
-  /** Begins to look for what is to be delivered. */
+  /** Begins to poll for deliveries. */
   async start(): Promise<void> {
     this.#parts.bell.listen(() => {
       this.#begin();
@@ -79,7 +79,7 @@ export class DeliveryThread {
     this.#look();
   }
 
-  /** What is in hand is finished, or released after a few seconds. */
+  /** Deliveries in flight finish, or are released after a few seconds. */
   async close(): Promise<void> {
     this.#closing = true;
     this.#cancelLook();
@@ -88,7 +88,7 @@ export class DeliveryThread {
     if (thread === undefined) return;
     const ended = new Promise((resolve) => thread.once('exit', resolve));
     const cancel = this.#parts.clock.after(CLOSE_MS, () => {
-      this.#parts.log.warn('the thread of deliveries did not end: what it has in hand is due after its lease');
+      this.#parts.log.warn('delivery thread did not exit; its deliveries become due after their leases');
       void thread.terminate();
     });
     thread.postMessage('close' satisfies ToThread);
@@ -117,20 +117,21 @@ export class DeliveryThread {
     const { config, clock, metrics, log } = this.#parts;
     if (this.#closing || this.#thread !== undefined || clock.monotonic() < this.#notBefore) return;
     const workerData: ThreadData = { config };
-    // Read when a heap is made: what the main thread's begins with (package.json) would be filled with garbage here.
+    // V8 reads the flag whenever it creates a heap: with the main thread's (package.json), 100 MB of garbage would accumulate. No option of
+    // a Worker sets it, and threads that are started later get it too (docs/adr/0014).
     setFlagsFromString(`--initial-old-space-size=${HEAP_MB}`);
-    const thread = new Worker(programBeside(import.meta.url, 'delivery-thread.main'), { workerData, stdin: false });
+    const thread = new Worker(workerUrl(import.meta.url, 'delivery-thread.main'), { workerData, stdin: false });
     this.#thread = thread;
     thread.on('message', (message: FromThread) => {
       if (message === 'closed') void thread.terminate();
       else for (const one of message) metrics.count(...one);
     });
-    thread.on('error', (error) => log.error({ err: error }, 'the thread of deliveries failed'));
+    thread.on('error', (error) => log.error({ err: error }, 'delivery thread failed'));
     thread.on('exit', (code) => {
       this.#thread = undefined;
       if (this.#closing) return;
       this.#notBefore = clock.monotonic() + AGAIN_MS;
-      log.error({ code }, 'the thread of deliveries ended: another one begins in a few seconds');
+      log.error({ code }, 'delivery thread exited; restarting in a few seconds');
     });
   }
 }

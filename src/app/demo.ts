@@ -1,20 +1,21 @@
-/** The demonstration that a development start shows a newcomer: an application, and two decisions in it with their reasons. */
+/** The demonstration of a development start: an application, and two decisions in it with their reasons. */
 
 import { readFile } from 'node:fs/promises';
+import { LEVEL_NAMES } from '../base/level-names.ts';
 import { createLogger } from '../base/telemetry.ts';
-import type { ShownPlan } from '../catalog/manifest/plan.ts';
+import type { PlanView } from '../catalog/manifest/plan.ts';
 import { isRegistryEmpty } from '../catalog/seed.ts';
 import type { Config } from '../config/config.ts';
-import { type Decision, Level, type Question, Source } from '../engine/types.ts';
+import { type Decision, type Question, Source } from '../engine/types.ts';
 import { UnknownCode } from '../engine/unknown-codes.ts';
 import { getSetting, putSetting } from '../persistence/settings.ts';
 import { type App, buildApp } from './app.ts';
 
 const MANIFEST = new URL('../../examples/demo.yaml', import.meta.url);
-/** Kept once it was decided, so that a registry emptied on purpose stays empty. */
+/** Stored with the first decision, so that a registry emptied on purpose stays empty. */
 const DECIDED = 'demo.applied';
 
-/** Two questions about examples/demo.yaml: a role says yes, an override for one record says no. */
+/** Two questions about examples/demo.yaml: a role allows, an override for one record denies. */
 const QUESTIONS: readonly Question[] = [
   { email: 'clara@example.com', app: 'atelier', permission: 'project.access', resourceType: '', resourceId: '' },
   {
@@ -27,8 +28,8 @@ const QUESTIONS: readonly Question[] = [
 ];
 
 /**
- * Applies examples/demo.yaml on a development start with an empty embedded database. Answers whether this database holds the
- * demonstration: a PostgreSQL holds it after `usher demo`.
+ * Applies examples/demo.yaml on a development start with an empty embedded database. Returns whether this database contains the
+ * demonstration: PostgreSQL contains it after `usher demo`.
  */
 export async function applyDemo({ config, database, manifests }: App): Promise<boolean> {
   if (config.production) return false;
@@ -43,14 +44,14 @@ export async function applyDemo({ config, database, manifests }: App): Promise<b
 }
 
 /**
- * `usher demo`: applies examples/demo.yaml to the configured database, whatever else it holds; a second time changes nothing. A
- * service that runs on it need not be told. Rejects with Refused where another process holds an embedded one.
+ * `usher demo`: applies examples/demo.yaml to the configured database, beside its other content; a second time changes nothing. A
+ * service running on it follows by itself. Rejects with Refused when another process holds the embedded database.
  */
-export async function demonstrate({ config }: { config: Config }): Promise<ShownPlan> {
-  // Everything of a service but its doors: no role opens one.
+export async function demonstrate({ config }: { config: Config }): Promise<PlanView> {
+  // A complete service without listeners: no role opens one.
   const app = await buildApp({ ...config, roles: [], ops: null }, { log: createLogger('silent') });
   try {
-    let plan: ShownPlan | undefined;
+    let plan: PlanView | undefined;
     await app.start(async () => {
       ({ plan } = await app.manifests.apply(await readFile(MANIFEST, 'utf8'), { actor: 'cli' }));
       await keepDecision(app.database, true);
@@ -70,8 +71,8 @@ async function keepDecision(database: App['database'], holds: boolean): Promise<
 }
 
 /**
- * The decisions to show, each a line; none when somebody has taken the demonstration apart. The application refuses questions about
- * what it no longer defines, and a start must not fail for that.
+ * The decisions to print, a line each; empty when the demonstration was changed. The application refuses questions about
+ * codes that it no longer defines, and a start must not fail for that.
  */
 export async function demoDecisions({ engine }: Pick<App, 'engine'>): Promise<string[]> {
   const lines: string[] = [];
@@ -85,7 +86,7 @@ export async function demoDecisions({ engine }: Pick<App, 'engine'>): Promise<st
   return lines;
 }
 
-/** Null for a question that names what the application does not define. */
+/** Null for a question that names codes that the application does not define. */
 async function decide(engine: App['engine'], question: Question): Promise<Decision | null> {
   try {
     return (await engine.check(question)).decision;
@@ -100,14 +101,12 @@ function inWords({ email, permission, resourceType, resourceId }: Question): str
 }
 
 function reason({ granted, level, source }: Decision, { resourceType }: Question): string {
-  const held = { [Level.NONE]: 'nothing', [Level.ALLOWED]: 'allowed', [Level.VIEW]: 'view', [Level.EDIT]: 'edit' }[
-    level
-  ];
+  const held = LEVEL_NAMES[level];
   switch (source) {
     case Source.SUPERADMIN:
       return 'a SuperAdmin is allowed everything';
     case Source.APP_ADMIN:
-      return 'an administrator of the application is allowed everything in it';
+      return 'an application admin is allowed everything in the application';
     case Source.OVERRIDE:
       return granted
         ? `an override for this ${resourceType} grants ${held}`

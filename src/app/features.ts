@@ -1,4 +1,4 @@
-/** The features behind the gateway's routes, built in one visible place; app.ts hands them what they stand on. */
+/** Builds the features behind the gateway's routes in one place, on the parts that app.ts passes in. */
 
 import { AuditLog } from '../administration/audit-log.ts';
 import type { Clock } from '../base/clock.ts';
@@ -17,8 +17,10 @@ import { ResourceOverrides } from '../catalog/overrides.ts';
 import { Permissions } from '../catalog/permissions.ts';
 import { Roles } from '../catalog/roles.ts';
 import type { Config } from '../config/config.ts';
+import { loadNodemailer } from '../delivery/packages.ts';
 import type { DeliveryBell } from '../delivery/queue.ts';
 import type { DeliveryFailpoints } from '../delivery/worker.ts';
+import { Access } from '../directory/access.ts';
 import { AccountRefusals } from '../directory/account-refusals.ts';
 import { AdminStatuses } from '../directory/admin-status.ts';
 import { Administrators } from '../directory/administrators.ts';
@@ -27,11 +29,11 @@ import { ApplicationEvents } from '../directory/application-events.ts';
 import { Profiles } from '../directory/profiles.ts';
 import { Subjects } from '../directory/subjects.ts';
 import { Superadmins } from '../directory/superadmins.ts';
-import { Turns } from '../directory/turns.ts';
 import { Users } from '../directory/users.ts';
+import { WorkQueue } from '../directory/work-queue.ts';
 import type { Services } from '../gateway/services.ts';
 import type { Tokens } from '../identity/tokens.ts';
-import type { Outbound } from '../outbound/outbound.ts';
+import { type Outbound, prepareOutbound } from '../outbound/outbound.ts';
 import type { Database } from '../persistence/database.ts';
 import { AuthMails } from '../provider/mail/auth-mails.ts';
 import { seedAuthMails } from '../provider/mail/seed.ts';
@@ -40,72 +42,74 @@ import { buildDelivery, type Deliverer } from './delivery.ts';
 import { buildMail } from './mail.ts';
 import { buildNotifications } from './notifications.ts';
 
-/** What features are built on. */
-export interface Ground {
+/** The parts that features are built on. */
+export interface FeatureOptions {
   readonly config: Config;
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Logger;
-  /** For requests that leave the process. */
+  /** For outbound requests. */
   readonly outbound: Outbound;
   readonly tokens: Pick<Tokens, 'authenticate'>;
   readonly registry: Registry;
-  /** Where users reach this service, without a trailing slash. Without a configured one it is known once it listens. */
+  /** The URL of this service for users, without a trailing slash. Unless configured, it is known once the gateway listens. */
   readonly publicUrl: () => string;
-  /** Whether a person is active, as the engine knows it. */
+  /** Whether a person is active, according to the engine. */
   readonly isActive: (email: string) => Promise<boolean>;
-  /** Of what the engine knows. */
+  /** The engine's current revision. */
   readonly revision: () => string;
-  /** Handed in by tests alone. */
+  /** Set only by tests. */
   readonly deliveryFailpoints?: DeliveryFailpoints | undefined;
-  /** Whether deliveries may leave from a thread of their own. */
+  /** Whether deliveries may run in a thread of their own. */
   readonly threads: boolean;
 }
 
-/** What of the services is a feature: all but what they stand on. */
+/** The features among the services. */
 export type Features = Omit<
   Services,
   'engine' | 'tokens' | 'keys' | 'registry' | 'clearEverywhere' | 'ping' | 'recordRefusal' | 'manifests'
 > & { readonly manifests: Manifests };
 
-/** The features, and what they need of a start and of an end. */
+/** The features, with the hooks for their start and end. */
 export interface BuiltFeatures {
   readonly features: Features;
-  /** To be rung after a commit that enqueued deliveries. */
+  /** Rung after a commit that enqueued deliveries. */
   readonly bell: DeliveryBell;
-  /** What sends; null where this process is no worker. */
+  /** The delivery worker; null without the role `worker`. */
   readonly worker: Deliverer | null;
-  /** Brings the database to what they need, before the doors open; idempotent. Rejects with ConfigError when a key is missing. */
+  /** Prepares the database for them, before the listeners open; idempotent. Rejects with ConfigError when a key is missing. */
   prepare(): Promise<void>;
-  /** Ends what would keep the doors open: streams. */
+  /** Ends streams, which would keep the listeners open. */
   endStreams(): Promise<void>;
-  /** Lets what is on its way go out, for a bounded time. */
+  /** Lets deliveries in flight finish, for a bounded time. */
   close(): Promise<void>;
 }
 
-export function buildFeatures(ground: Ground): BuiltFeatures {
-  const { config, database, clock } = ground;
+export function buildFeatures(options: FeatureOptions): BuiltFeatures {
+  const { config, database, clock } = options;
   const connections = database.kind === 'pglite' ? 1 : config.database.poolSize;
-  const turns = new Turns({ permits: Math.max(1, connections - 2), clock });
-  const mail = buildMail(ground);
+  const turns = new WorkQueue({ permits: Math.max(1, connections - 2), clock });
+  const mail = buildMail(options);
   const { secret, sealing, senders, mailbox, mailer, unsubscriptions } = mail;
-  const { pushSubscriptions, bell, worker } = buildDelivery({ ...ground, ...mail });
-  const { services, renderer, streams } = buildNotifications({ ...ground, unsubscriptions, bell });
+  const { pushSubscriptions, bell, worker } = buildDelivery({ ...options, ...mail });
+  const { services, renderer, streams } = buildNotifications({ ...options, unsubscriptions, bell });
   return {
     features: {
-      ...buildRegistry(ground, services.templates),
-      ...buildDirectory(ground, turns),
+      ...buildRegistry(options, services.templates),
+      ...buildDirectory(options, turns),
       ...services,
-      authMails: new AuthMails({ ...ground, sealing, secret, senders, mailer, renderer }),
+      authMails: new AuthMails({ ...options, sealing, secret, senders, mailer, renderer }),
       brands: new Brands({ database, sealing, senders, mailer }),
       mailbox,
-      provider: buildProvider({ ...ground, sealing, secret, turns }),
+      provider: buildProvider({ ...options, sealing, secret, turns }),
       pushSubscriptions,
+      publicUrl: options.publicUrl,
     },
     bell,
     worker,
     prepare: async () => {
-      // None of it is policy, and one transaction costs a start less than three.
+      await loadPackages(config);
+      // None of it is policy, and one transaction makes a start faster than three.
       await database.change(async (tx) => {
         await seedAuthMails(tx, sealing);
         await seedBrands(tx);
@@ -120,8 +124,16 @@ export function buildFeatures(ground: Ground): BuiltFeatures {
   };
 }
 
-/** Applications, what they define, and who may do what in them. */
-function buildRegistry({ config, database, clock, outbound }: Ground, templates: TemplateChecker) {
+/** Loads the packages that callers of this process will need, so that no caller waits for them. */
+async function loadPackages({ auth, entities, idp, roles }: Config): Promise<void> {
+  if (!roles.includes('gateway')) return;
+  if (auth.issuer !== null || idp.apiUrl !== null || entities.allowedOrigins.length > 0) await prepareOutbound();
+  // The provider waits while auth mails are sent.
+  if (idp.notificationSigningKey !== null) loadNodemailer();
+}
+
+/** Applications, their catalogs, and the permissions of people in them. */
+function buildRegistry({ config, database, clock, outbound, publicUrl }: FeatureOptions, templates: TemplateChecker) {
   const entities = new Entities(database);
   const { allowedOrigins } = config.entities;
   return {
@@ -130,7 +142,12 @@ function buildRegistry({ config, database, clock, outbound }: Ground, templates:
     entityItems: new EntityCatalogItems({ entities, outbound, allowedOrigins, production: config.production }),
     permissions: new Permissions(database),
     languages: new Languages(database),
-    manifests: new Manifests({ database, clock, templates }),
+    manifests: new Manifests({
+      database,
+      clock,
+      templates,
+      schemaUrl: () => new URL(`${publicUrl()}/api/manifest.schema.json`).href,
+    }),
     roles: new Roles(database),
     assignments: new Assignments(database),
     overrides: new ResourceOverrides(database),
@@ -139,15 +156,16 @@ function buildRegistry({ config, database, clock, outbound }: Ground, templates:
   };
 }
 
-/** People: their own side, and that of administrators. */
-function buildDirectory(ground: Ground, turns: Turns) {
-  const { config, database, clock, log } = ground;
-  const names = nameDirectory(ground);
+/** People, for themselves and for administrators. */
+function buildDirectory(options: FeatureOptions, turns: WorkQueue) {
+  const { config, database, clock, log } = options;
+  const names = nameDirectory(options);
   const policy = { bindSubject: config.auth.bindSubject, allowHttp: !config.production, ownNames: names === null };
   const refusals = new AccountRefusals(database);
   return {
     superadmins: new Superadmins(database),
     users: new Users(database, config.idp.publicUrl),
+    access: new Access(database),
     adminStatuses: new AdminStatuses(database),
     administrators: new Administrators(database),
     profiles: new Profiles({ database, clock, policy, turns, refusals, names, idpPublicUrl: config.idp.publicUrl }),

@@ -1,4 +1,4 @@
-/** What every mail of this process stands on, whichever thread it leaves from. */
+/** Builds the parts that send mail, for either thread. */
 
 import type { Clock } from '../base/clock.ts';
 import { Sealing } from '../brands/sealing.ts';
@@ -11,11 +11,11 @@ import { Unsubscriptions } from '../notifications/unsubscribe.ts';
 import type { Database } from '../persistence/database.ts';
 import { keepSecretKey } from '../persistence/settings.ts';
 
-export interface MailGround {
+interface MailOptions {
   readonly config: Config;
   readonly database: Database;
   readonly clock: Clock;
-  /** Where this service is reached, for links; known once it listens. */
+  /** The base URL for links; known once the gateway listens. */
   readonly publicUrl: () => string;
 }
 
@@ -29,7 +29,7 @@ export interface BuiltMail {
   readonly unsubscriptions: Unsubscriptions;
 }
 
-export function buildMail({ config, database, clock, publicUrl }: MailGround): BuiltMail {
+export function buildMail({ config, database, clock, publicUrl }: MailOptions): BuiltMail {
   const secret = openSecretKey({ config, database, clock });
   const sealing = new Sealing(config.brandSmtpKeys, clock);
   const mailbox = config.production ? null : new Mailbox(config.dataDir, clock);
@@ -43,8 +43,8 @@ export function buildMail({ config, database, clock, publicUrl }: MailGround): B
   };
 }
 
-/** What links and cookies are signed with; kept in the database where the configuration names none. */
-function openSecretKey({ config, database, clock }: Omit<MailGround, 'publicUrl'>): SecretKey {
+/** The key that signs or seals links, cookies and cursors; stored in the database unless configured. */
+export function openSecretKey({ config, database, clock }: Omit<MailOptions, 'publicUrl'>): SecretKey {
   return new SecretKey(config.secretKey, clock, async (proposed) => {
     const kept = await database.change(async (tx) => ({ result: await keepSecretKey(tx, proposed), scopes: [] }));
     return kept.result;

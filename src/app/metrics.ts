@@ -1,14 +1,15 @@
-/** What the parts count as plain numbers, under the names that Prometheus scrapes. Read on scrape, never on the way of a call. */
+/** The counts of the parts as Prometheus metrics. Read on scrape, never on the path of a call. */
 
 import { performance } from 'node:perf_hooks';
-import { Counter, Gauge, Histogram } from 'prom-client';
+import { Counter, Gauge } from 'prom-client';
+import { exposeHistogram } from '../base/flat-histogram.ts';
 import type { Registry } from '../base/telemetry.ts';
 import { BATCH_BUCKETS } from '../engine/counters.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { GrpcMetrics } from '../grpc/metrics.ts';
-import type { RequestMemo } from '../grpc/request-cache.ts';
+import type { RequestCache } from '../grpc/request-cache.ts';
 
-export function exposeMetrics(registry: Registry, engine: Engine, grpc: GrpcMetrics, memo: RequestMemo): void {
+export function exposeMetrics(registry: Registry, engine: Engine, grpc: GrpcMetrics, memo: RequestCache): void {
   exposeProcess(registry);
   exposeEngine(registry, engine);
   exposeGrpc(registry, grpc);
@@ -38,7 +39,7 @@ const counter = (registry: Registry, name: string, help: string, read: Read) =>
 
 /**
  * The usual names, read on scrape. prom-client's own collection also observes every garbage collection and samples the
- * event loop, which costs a busy server some percent.
+ * event loop, which costs a busy server a few percent.
  */
 function exposeProcess(registry: Registry): void {
   const startedAt = Date.now() / 1000 - process.uptime();
@@ -74,7 +75,7 @@ function exposeProcess(registry: Registry): void {
 
 function exposeEngine(registry: Registry, engine: Engine): void {
   const { counters } = engine;
-  gauge(registry, 'usher_revision', 'The revision that answers are true of.', () => engine.cursor);
+  gauge(registry, 'usher_revision', 'The revision that answers reflect.', () => engine.cursor);
   gauge(
     registry,
     'usher_head_lag_seconds',
@@ -84,7 +85,7 @@ function exposeEngine(registry: Registry, engine: Engine): void {
   counter(
     registry,
     'usher_facts_left_out_total',
-    'Facts read that a newer change had overtaken.',
+    'Facts discarded because a newer change had superseded them.',
     () => counters.factsLeftOut,
   );
   counter(registry, 'usher_policy_loads_total', 'Statements for policies.', () => counters.policyLoads);
@@ -98,7 +99,7 @@ function exposeEngine(registry: Registry, engine: Engine): void {
   counter(
     registry,
     'usher_load_failures_total',
-    'Statements for facts that failed or took too long.',
+    'Statements for facts that failed or timed out.',
     () => counters.loadFailures,
   );
   counter(registry, 'usher_syncs_total', 'Readings of the change log.', () => counters.syncs);
@@ -108,7 +109,7 @@ function exposeEngine(registry: Registry, engine: Engine): void {
     'Readings of the change log that failed.',
     () => counters.syncFailures,
   );
-  counter(registry, 'usher_cache_drops_total', 'How often everything cached was forgotten.', () => counters.drops);
+  counter(registry, 'usher_cache_drops_total', 'How often the whole cache was cleared.', () => counters.drops);
   counter(
     registry,
     'usher_restores_total',
@@ -118,12 +119,12 @@ function exposeEngine(registry: Registry, engine: Engine): void {
   exposeCaches(registry, engine);
 }
 
-/** What has labels: decisions, what is held, how loads were batched. */
+/** Metrics with labels: decisions, cache sizes, batches of loads. */
 function exposeCaches(registry: Registry, engine: Engine): void {
   const { counters } = engine;
   new Counter({
     name: 'usher_decisions_total',
-    help: 'Decisions, from the cache (hit) or made from facts (miss).',
+    help: 'Decisions from the cache (hit) or computed from facts (miss).',
     labelNames: ['result'],
     registers: [registry],
     collect() {
@@ -144,7 +145,7 @@ function exposeCaches(registry: Registry, engine: Engine): void {
   });
   new Gauge({
     name: 'usher_cache_entries',
-    help: 'What is held in memory, by kind.',
+    help: 'Entries held in memory, by kind.',
     labelNames: ['kind'],
     registers: [registry],
     collect() {
@@ -176,40 +177,14 @@ function exposeGrpc(registry: Registry, grpc: GrpcMetrics): void {
       for (const { method, status, count } of grpc.calls()) this.inc({ method, status }, count);
     },
   });
-  new CallDurations(grpc, registry);
+  const durations = {
+    name: 'usher_grpc_request_duration_seconds',
+    help: 'gRPC calls, from the complete request to its answer.',
+  };
+  exposeHistogram(registry, durations, () => grpc.durations());
 }
 
-const DURATION = 'usher_grpc_request_duration_seconds';
-
-/** A histogram that is counted elsewhere: prom-client's own takes single observations, which would cost on every call. */
-class CallDurations extends Histogram<'method' | 'le'> {
-  readonly #grpc: GrpcMetrics;
-
-  constructor(grpc: GrpcMetrics, registry: Registry) {
-    super({
-      name: DURATION,
-      help: 'gRPC calls, from a whole request to its answer.',
-      labelNames: ['method'],
-      registers: [registry],
-    });
-    this.#grpc = grpc;
-  }
-
-  override async get(): ReturnType<Histogram<'method' | 'le'>['get']> {
-    const shell = await super.get();
-    const values = this.#grpc.durations().flatMap(({ method, buckets, sum, count }) => [
-      ...buckets.map(({ le, count: value }) => {
-        const bound = le === Number.POSITIVE_INFINITY ? '+Inf' : le;
-        return { metricName: `${DURATION}_bucket`, labels: { method, le: bound }, value };
-      }),
-      { metricName: `${DURATION}_sum`, labels: { method }, value: sum },
-      { metricName: `${DURATION}_count`, labels: { method }, value: count },
-    ]);
-    return { ...shell, values };
-  }
-}
-
-function exposeMemo(registry: Registry, memo: RequestMemo): void {
+function exposeMemo(registry: Registry, memo: RequestCache): void {
   const help = 'gRPC Check requests known by their bytes';
   gauge(registry, 'usher_request_memo_entries', `${help}.`, () => memo.size.entries);
   gauge(registry, 'usher_request_memo_characters', `${help}: characters held of them.`, () => memo.size.characters);

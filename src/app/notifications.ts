@@ -1,10 +1,10 @@
-/** Notifications, put together: types, templates, preferences, sends, the log, the inbox and its streams. */
+/** Builds notifications: types, templates, preferences, sends, the log, the inbox and its streams. */
 
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/telemetry.ts';
 import type { Config } from '../config/config.ts';
 import type { DeliveryBell } from '../delivery/queue.ts';
-import { Turns } from '../directory/turns.ts';
+import { WorkQueue } from '../directory/work-queue.ts';
 import type { Services } from '../gateway/services.ts';
 import { RenderBudget } from '../notifications/budget.ts';
 import { Inbox } from '../notifications/inbox.ts';
@@ -18,8 +18,8 @@ import { NotificationTypes } from '../notifications/types.ts';
 import type { Unsubscriptions } from '../notifications/unsubscribe.ts';
 import type { Database } from '../persistence/database.ts';
 
-/** What notifications are built on. */
-export interface NotificationsGround {
+/** The parts that notifications are built on. */
+export interface NotificationsOptions {
   readonly config: Config;
   readonly database: Database;
   readonly clock: Clock;
@@ -27,7 +27,7 @@ export interface NotificationsGround {
   readonly unsubscriptions: Unsubscriptions;
   readonly bell: DeliveryBell;
   readonly isActive: (email: string) => Promise<boolean>;
-  /** Of the engine's knowledge. */
+  /** The engine's current revision. */
   readonly revision: () => string;
 }
 
@@ -49,16 +49,16 @@ export interface BuiltNotifications {
   readonly streams: InboxStreams;
 }
 
-export function buildNotifications(ground: NotificationsGround): BuiltNotifications {
-  const { config, database, clock, log, unsubscriptions, bell, isActive, revision } = ground;
+export function buildNotifications(options: NotificationsOptions): BuiltNotifications {
+  const { config, database, clock, log, unsubscriptions, bell, isActive, revision } = options;
   const allowHttp = !config.production;
   const renderer = new Renderer(clock);
   const budget = new RenderBudget();
   const streams = new InboxStreams({ database, clock, log, isActive, revision });
   const arrived = streams.changed;
-  // A quarter of the connections: two large sends keep a database server busy, and a third one would wait for their locks.
+  // A quarter of the connections: two large sends occupy a database server, and a third would wait for their locks.
   const permits = Math.max(1, Math.floor(config.database.poolSize / 4));
-  const turns = new Turns({ permits, clock });
+  const turns = new WorkQueue({ permits, clock });
   return {
     services: {
       notificationTypes: new NotificationTypes(database),

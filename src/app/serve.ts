@@ -1,4 +1,4 @@
-/** What `usher serve` does: build, start, show what to try, and end in good order when told to. */
+/** `usher serve`: builds and starts the service, prints commands to try, and shuts it down gracefully on a signal. */
 
 import { usherCommand } from '../base/command.ts';
 import { createLogger } from '../base/telemetry.ts';
@@ -6,11 +6,11 @@ import type { Config } from '../config/config.ts';
 import { type Addresses, type App, buildApp, type Parts } from './app.ts';
 import { applyDemo, demoDecisions } from './demo.ts';
 
-export interface ServeOptions {
+interface ServeOptions {
   config: Config;
   /** Logged at the start. */
   warnings?: readonly string[];
-  /** Writes text for people; log lines go their own way. */
+  /** Writes text for people, apart from log lines. */
   readonly print: (text: string) => void;
   /** Settles with a signal's name when the service is to end. */
   stopped: Promise<string>;
@@ -18,7 +18,7 @@ export interface ServeOptions {
   parts?: Parts;
 }
 
-/** Resolves when the service has ended in good order. Rejects when it could not start. */
+/** Resolves when the service has shut down. Rejects when it could not start. */
 export async function serve({
   config,
   warnings = [],
@@ -29,20 +29,20 @@ export async function serve({
 }: ServeOptions): Promise<void> {
   const log = parts.log ?? createLogger(config.log.level);
   for (const warning of warnings) log.warn(warning);
-  // A thread could be handed none of the parts that were handed in here.
+  // Parts that were passed in cannot be transferred to a thread.
   const threads = Object.keys(parts).length === 0;
   const app = await buildApp(config, { threads, ...parts, log });
   let closed = false;
   try {
     let demo = false;
-    // Before a door opens: whoever waits for /readyz, or for the port, finds the demonstration there.
+    // Before the listeners open: a client that waits for /readyz, or for the port, finds the demonstration.
     const addresses = await app.start(async () => {
       demo = await applyDemo(app);
     });
     log.info({ version, ...addresses, database: app.database.kind }, 'ready');
     if (!config.production) print(banner(app, addresses, version, demo ? await demoDecisions(app) : []));
     const signal = await stopped;
-    log.info({ signal }, 'closing: nothing new is taken, what is in flight is finished');
+    log.info({ signal }, 'shutting down; finishing requests in flight');
   } finally {
     closed = await closeInTime(app);
   }
@@ -50,12 +50,12 @@ export async function serve({
   log.info('closed');
 }
 
-/** More than all that closing waits for by itself: calls in flight, requests, deliveries. Less than orchestrators wait (30 s). */
+/** Longer than every wait of closing: calls in flight, requests, deliveries. Shorter than the 30 s of orchestrators. */
 const CLOSING_MS = 25_000;
 
 /**
- * Closes the service within a bounded time; false when that was not enough. The timers and sockets of a closing service do not
- * hold its process, which would end in the middle of it: the timer here does.
+ * Closes the service within a bounded time; false when that was too short. The timers and sockets of a closing service do not
+ * keep its process alive, which would end halfway; the timer here does.
  */
 async function closeInTime(app: Pick<App, 'close'>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
@@ -69,7 +69,7 @@ async function closeInTime(app: Pick<App, 'close'>): Promise<boolean> {
   }
 }
 
-/** What a developer sees when the service is ready: where it listens, and commands that work on it as it is. */
+/** The text for a developer when the service is ready: its addresses, and commands that work on it as it is. */
 function banner(app: App, at: Addresses, version: string, decisions: string[]): string {
   const { config, database } = app;
   const where = database.kind === 'pglite' ? `${config.dataDir} (embedded PostgreSQL)` : 'PostgreSQL';
@@ -95,7 +95,7 @@ function banner(app: App, at: Addresses, version: string, decisions: string[]): 
   return `\n${lines.join('\n')}\n`;
 }
 
-/** The demonstration, and what to ask about it. */
+/** The demonstration, with questions to try. */
 function demonstrationLines({ config, localKey }: App, { rest }: Addresses, decisions: string[]): string[] {
   const lines = [
     'Two decisions in the demonstration, examples/demo.yaml:',

@@ -3,11 +3,11 @@
 import { randomBytes } from 'node:crypto';
 
 export interface Clock {
-  /** Wall time in milliseconds since the epoch. Only for what is stored or shown, never for durations. */
+  /** Wall time in milliseconds since the epoch. Only for timestamps that are stored or displayed, never for durations. */
   now(): number;
   /** Monotonic milliseconds. For TTLs and deadlines. */
   monotonic(): number;
-  /** Runs `fn` once after `ms`; the returned function cancels it. Such a timer never keeps the process alive. */
+  /** Runs `fn` once after `ms`; the returned function cancels it. The timer never keeps the process alive. */
   after(ms: number, fn: () => void): () => void;
   /** A number in [0, 1). For jitter, never for secrets. */
   random(): number;

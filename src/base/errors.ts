@@ -1,6 +1,6 @@
 /**
  * The closed set of things that can go wrong, and the one table that gives each its HTTP and gRPC status.
- * Features throw `UsherError`; each door translates once. (docs/reference/errors.md.)
+ * Features throw `UsherError`; each transport translates it once. (docs/reference/errors.md.)
  */
 
 /** gRPC status codes by number; ConnectError codes are the same. */
@@ -20,7 +20,7 @@ export const GrpcStatus = {
 } as const;
 export type GrpcStatus = (typeof GrpcStatus)[keyof typeof GrpcStatus];
 
-/** What a client branches on first: the `code` of an error body, with the statuses it has on each door. */
+/** What a client branches on first: the `code` of an error body, with its status in HTTP and in gRPC. */
 const CODES = {
   BAD_REQUEST: { http: 400, grpc: GrpcStatus.INVALID_ARGUMENT },
   UNAUTHENTICATED: { http: 401, grpc: GrpcStatus.UNAUTHENTICATED },
@@ -53,6 +53,7 @@ const REASONS = {
   IMMUTABLE_FIELD: 'BAD_REQUEST',
   UNKNOWN_REVISION: 'BAD_REQUEST',
   UNKNOWN_CODE: 'BAD_REQUEST',
+  UNBOUNDED: 'BAD_REQUEST',
   EMAIL_NOT_VERIFIED: 'UNAUTHENTICATED',
   SIGNATURE_INVALID: 'UNAUTHENTICATED',
   SIGNATURE_EXPIRED: 'UNAUTHENTICATED',
@@ -73,6 +74,7 @@ const REASONS = {
   ENDPOINT_TAKEN: 'CONFLICT',
   ORGANIZATION_CONFIGURED: 'CONFLICT',
   SYSTEM_RECORD: 'CONFLICT',
+  LIST_CHANGED: 'CONFLICT',
   STALE: 'PRECONDITION_FAILED',
   UNKNOWN_ORGANIZATION: 'UNPROCESSABLE',
   IDP_UNREACHABLE: 'UPSTREAM_FAILED',
@@ -84,14 +86,20 @@ const REASONS = {
 } as const satisfies Record<string, ErrorCode>;
 export type Reason = keyof typeof REASONS;
 
+/** Reasons that gRPC has another status for than the rest of their code. */
+const GRPC_REASONS: Partial<Record<Reason, GrpcStatus>> = {
+  // Nothing exists already: the caller begins anew.
+  LIST_CHANGED: GrpcStatus.ABORTED,
+};
+
 /** One thing wrong with an input. `path` is dotted from the body's root (`permissions.3.code`); empty means the whole. */
 export interface Issue {
   path: string;
   message: string;
 }
 
-export interface ErrorOptions {
-  /** More for a program to read; becomes `details` beside `details.code`. Never anything internal. */
+interface ErrorOptions {
+  /** Further data for programs; becomes `details` beside `details.code`. Never anything internal. */
   details?: Record<string, unknown>;
   /** Seconds for `Retry-After`; 429 and 503 always carry one (default 1). */
   retryAfter?: number;
@@ -122,7 +130,7 @@ export class UsherError extends Error {
   }
 
   get grpcStatus(): GrpcStatus {
-    return CODES[this.code].grpc;
+    return (this.reason && GRPC_REASONS[this.reason]) ?? CODES[this.code].grpc;
   }
 }
 
@@ -141,20 +149,20 @@ export function validationFailed(issues: readonly Issue[]): UsherError {
   const first = issues[0];
   const where = first?.path ? `${first.path}: ` : '';
   const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : '';
-  return new UsherError('VALIDATION_FAILED', `${where}${first?.message ?? 'the request does not fit'}${more}`, {
+  return new UsherError('VALIDATION_FAILED', `${where}${first?.message ?? 'the request is invalid'}${more}`, {
     details: { issues },
   });
 }
 
-/** 503: the database or a part of ours is away. Trouble is never an answer (docs/reference/http.md#trouble-is-never-an-answer). */
+/** 503: the database or a part of Usher is unavailable. Trouble is never an answer (docs/reference/http.md#trouble-is-never-an-answer). */
 export function unavailable(message: string, cause?: unknown): UsherError {
   return new UsherError('UNAVAILABLE', message, { cause });
 }
 
-/** Any thrown value as the error that a door may show: what is not a UsherError becomes a bare 500. */
+/** Any thrown value as an error that callers may see: anything but a UsherError becomes a bare 500. */
 export function toUsherError(error: unknown): UsherError {
   if (error instanceof UsherError) return error;
-  return new UsherError('INTERNAL', 'Something went wrong here; the log has the details under this request id.', {
+  return new UsherError('INTERNAL', 'Internal error; the log has the details under this request id.', {
     cause: error,
   });
 }

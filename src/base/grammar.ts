@@ -1,6 +1,6 @@
 /**
  * The one place that says what an e-mail address, a code, a language or an identifier looks like (docs/reference/names.md).
- * Every door calls these, so that no two doors disagree about who or what is meant.
+ * Every transport calls these, so that no two of them disagree about whom or what a request means.
  * Lengths are counted in code points, as protovalidate and PostgreSQL count them (zod and `.length` count UTF-16 units).
  */
 
@@ -15,11 +15,12 @@ export const LIMITS = {
   url: 2048,
   revision: 64,
   bulkPermissions: 1000,
+  batchChecks: 1000,
   recipients: 1000,
   jsonNesting: 32,
 } as const;
 
-/** The same in words, for errors: each completes "must be …" and says what is right. */
+/** The same rules in words, for errors: each completes "must be …". */
 export const RULES = {
   email: `an e-mail address such as ada@example.com: ASCII, one @ with a host name after it, at most ${LIMITS.email} characters`,
   slug: `lower-case letters and digits, with single . _ - between them, at most ${LIMITS.slug} characters`,
@@ -33,7 +34,7 @@ export const RULES = {
   url: `an absolute http or https URL without credentials, at most ${LIMITS.url} characters`,
 } as const;
 
-// Atoms of docs/reference/names.md#e-mail-addresses. No quoted local parts, no domain literals, no comments: each has mailed a stranger somewhere.
+// Atoms of docs/reference/names.md#e-mail-addresses. Quoted local parts, domain literals and comments are refused: each has sent mail to strangers.
 const LOCAL = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}$/;
 const HOST =
   /^(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
@@ -41,21 +42,24 @@ const SLUG = /^[a-z0-9]+(?:[._-][a-z0-9]+)*$/;
 const PERMISSION = /^[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*$/;
 const LANGUAGE = /^[a-z]{2,3}(?:-(?:[a-z]{2}|[0-9]{3}))?$/;
 const CONTROL = /\p{Cc}/u;
+
+/** Forms without their lengths and reserved words, for JSON Schema. */
+export const PATTERNS = { slug: SLUG.source, permissionCode: PERMISSION.source, language: LANGUAGE.source } as const;
 const ASCII_SPACE = '\t\n\v\f\r ';
 const UPPER = /[A-Z]/g;
 
-/** What null means wherever somebody's language is asked for (docs/reference/people.md#profiles), and what all fall back to. */
+/** The meaning of null wherever a person's language is read (docs/reference/people.md#profiles), and the last fallback. */
 export const SYSTEM_LANGUAGE = 'en';
 
 /** Application codes that would be read as something else in a path (docs/reference/names.md#codes). */
 const RESERVED_APPLICATION_CODES = new Set(['inbox', 'stream', 'preferences']);
 
 /**
- * The normal form of an e-mail address, or null when it is none that Usher knows.
+ * The normal form of an e-mail address, or null when it is not a valid address.
  * Drops surrounding ASCII white space and lower-cases A-Z, nothing else: Unicode folding merges different people.
  */
 export function normalizeEmail(input: string): string | null {
-  // 254 for the address and some for white space; a longer input is not worth a regular expression.
+  // 254 for the address and some for white space; the bound keeps long inputs away from the regular expressions.
   if (input.length > LIMITS.email + 64) return null;
   const trimmed = trimBoth(input, ASCII_SPACE);
   if (trimmed.length === 0 || trimmed.length > LIMITS.email) return null;
@@ -65,7 +69,7 @@ export function normalizeEmail(input: string): string | null {
   return lowerAscii(trimmed);
 }
 
-/** A-Z to a-z and nothing else. `toLowerCase` also folds KELVIN SIGN and its kind. */
+/** Lower-cases A-Z only. `toLowerCase` also folds characters such as KELVIN SIGN. */
 export function lowerAscii(text: string): string {
   return text.replace(UPPER, (c) => String.fromCharCode(c.charCodeAt(0) + 32));
 }
@@ -86,17 +90,17 @@ export function isApplicationCode(text: string): boolean {
   return isSlug(text) && !RESERVED_APPLICATION_CODES.has(text);
 }
 
-/** As a slug, with upper-case letters, to 128 characters. */
+/** Like a slug, but with upper-case letters too and up to 128 characters. */
 export function isPermissionCode(text: string): boolean {
   return text.length <= LIMITS.permission && PERMISSION.test(text);
 }
 
-/** 1 to 256 characters, no control characters, no lone surrogates (which could not be stored, and would collide). */
+/** 1 to 256 characters, no control characters, no lone surrogates (PostgreSQL cannot store those, and replacing them makes ids collide). */
 export function isResourceId(text: string): boolean {
   return text.length >= 1 && !isLongerThan(text, LIMITS.resourceId) && !hasForbiddenCharacters(text);
 }
 
-/** Whether `text` has more than `max` code points. Counts only where UTF-16 units leave it open. */
+/** Whether `text` has more than `max` code points. Counts them only where the number of UTF-16 units does not decide. */
 export function isLongerThan(text: string, max: number): boolean {
   if (text.length <= max) return false;
   if (text.length > 2 * max) return true;
@@ -117,7 +121,7 @@ export function isLanguageCode(text: string): boolean {
 
 /** An IANA zone that this runtime knows. (`Intl.supportedValuesOf` leaves out valid ones.) */
 export function isTimeZone(text: string): boolean {
-  // Offsets such as +01:00 pass Intl but are no IANA names.
+  // Offsets such as +01:00 pass Intl but are not IANA names.
   if (text.length > 64 || !/^[A-Za-z]/.test(text)) return false;
   try {
     new Intl.DateTimeFormat('en', { timeZone: text });

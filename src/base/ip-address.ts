@@ -1,147 +1,114 @@
 /**
- * What lies at an IP address, by the IANA special-purpose registries (RFC 6890 and its updates).
- * Every IPv6 spelling of an IPv4 address counts as that address. What is in no row is refused.
+ * Classifies IP addresses by the IANA special-purpose registries (RFC 6890 and its updates).
+ * Every IPv6 spelling of an IPv4 address counts as that address. Addresses in no row are refused.
  */
 
+import { BlockList, isIPv4, isIPv6 } from 'node:net';
+
 /**
- * `global` is the internet, `private` a network of one's own, `never` what no request of ours has business with:
+ * `global` is the internet, `private` an internal network, `never` the addresses that no outbound request may reach:
  * link-local and metadata services, multicast, unspecified, documentation, reserved, tunnels.
  */
 export type AddressKind = 'global' | 'loopback' | 'private' | 'never';
 
-type Row = readonly [prefix: string, bits: number, kind: AddressKind];
+/** What lies where, as net.BlockList reads it. A row of an earlier kind wins; addresses in no row are `never`. */
+const SUBNETS: Readonly<Record<AddressKind, readonly string[]>> = {
+  never: [
+    // Metadata services of clouds outside 169.254.0.0/16: Alibaba, Azure, Oracle.
+    '100.100.100.200/32',
+    '168.63.129.16/32',
+    '192.0.0.0/24',
+    '0.0.0.0/8',
+    '169.254.0.0/16',
+    '192.0.2.0/24',
+    '192.31.196.0/24',
+    '192.52.193.0/24',
+    '192.88.99.0/24',
+    '192.175.48.0/24',
+    '198.18.0.0/15',
+    '198.51.100.0/24',
+    '203.0.113.0/24',
+    '224.0.0.0/3',
+    // Metadata services of clouds: AWS, Google, Scaleway.
+    'fd00:ec2::254/128',
+    'fd20:ce::254/128',
+    'fd00:42::42/128',
+    // Protocol assignments, Teredo and ORCHID among them.
+    '2001::/23',
+    '2001:db8::/32',
+    '2002::/16',
+    '3fff::/20',
+  ],
+  loopback: ['127.0.0.0/8', '::1/128'],
+  private: ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
+  global: ['0.0.0.0/0', '2000::/3'],
+};
 
-/** The first row that matches decides. */
-const IPV4: readonly Row[] = [
-  // Metadata of clouds that stand outside 169.254.0.0/16: Alibaba, Azure, Oracle.
-  ['100.100.100.200', 32, 'never'],
-  ['168.63.129.16', 32, 'never'],
-  ['192.0.0.0', 24, 'never'],
-  ['0.0.0.0', 8, 'never'],
-  ['10.0.0.0', 8, 'private'],
-  ['100.64.0.0', 10, 'private'],
-  ['127.0.0.0', 8, 'loopback'],
-  ['169.254.0.0', 16, 'never'],
-  ['172.16.0.0', 12, 'private'],
-  ['192.0.2.0', 24, 'never'],
-  ['192.31.196.0', 24, 'never'],
-  ['192.52.193.0', 24, 'never'],
-  ['192.88.99.0', 24, 'never'],
-  ['192.168.0.0', 16, 'private'],
-  ['192.175.48.0', 24, 'never'],
-  ['198.18.0.0', 15, 'never'],
-  ['198.51.100.0', 24, 'never'],
-  ['203.0.113.0', 24, 'never'],
-  ['224.0.0.0', 3, 'never'],
-  ['0.0.0.0', 0, 'global'],
-];
+const LISTS = (Object.entries(SUBNETS) as [AddressKind, readonly string[]][]).map(([kind, subnets]) => {
+  const list = new BlockList();
+  for (const subnet of subnets) {
+    const [prefix = '', bits] = subnet.split('/');
+    list.addSubnet(prefix, Number(bits), isIPv4(prefix) ? 'ipv4' : 'ipv6');
+  }
+  return { kind, list };
+});
 
-const IPV6: readonly Row[] = [
-  ['::1', 128, 'loopback'],
-  // Metadata of clouds: AWS, Google, Scaleway.
-  ['fd00:ec2::254', 128, 'never'],
-  ['fd20:ce::254', 128, 'never'],
-  ['fd00:42::42', 128, 'never'],
-  ['fc00::', 7, 'private'],
-  // Protocol assignments, Teredo and ORCHID among them.
-  ['2001::', 23, 'never'],
-  ['2001:db8::', 32, 'never'],
-  ['2002::', 16, 'never'],
-  ['3fff::', 20, 'never'],
-  ['2000::', 3, 'global'],
-  ['::', 0, 'never'],
-];
+/** IPv6 prefixes whose last 32 bits are the IPv4 address that receives the packet: mapped, translated, NAT64. */
+const EMBEDDING = new Set(['0:0:0:0:0:ffff', '0:0:0:0:ffff:0', '64:ff9b:0:0:0:0']);
 
-/** IPv6 prefixes whose last 32 bits are an IPv4 address that the packet ends at: mapped, translated, NAT64. */
-const EMBEDDING = ['::ffff:0:0', '::ffff:0:0:0', '64:ff9b::'].map((prefix) => toNumber6(prefix) >> 32n);
-
-const ROWS4 = compile(IPV4, 32, toNumber4);
-const ROWS6 = compile(IPV6, 128, toNumber6);
-
-/** The kind of a literal address, zone identifiers ignored. What is no address is `never`. */
+/** The kind of a literal address; zone identifiers are ignored. Text that is not an address is `never`. */
 export function addressKind(text: string): AddressKind {
   const address = readAddress(text);
-  if (address === null) return 'never';
-  const { family, value } = address;
-  if (family === 4) return match(ROWS4, value);
-  return isIsatap(value) ? 'never' : match(ROWS6, value);
+  if (address === null || (address.groups !== null && isIsatap(address.groups))) return 'never';
+  const family = address.groups === null ? 'ipv4' : 'ipv6';
+  return LISTS.find(({ list }) => list.check(address.text, family))?.kind ?? 'never';
 }
 
 /**
- * Whether a host can only be this machine: `localhost`, or a loopback address, in brackets where a URL writes it so. Other names that
- * resolve to one are not, nor those below `localhost`: the resolver decides those.
+ * Whether a host can only be this machine: `localhost` or a loopback address, with or without a URL's brackets. Other names
+ * that resolve to a loopback address do not count, nor do subdomains of `localhost`: the resolver decides those.
  */
 export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || addressKind(host.replace(/^\[|\]$/g, '')) === 'loopback';
 }
 
 /**
- * Whom an address counts as where callers are counted: itself, and of IPv6 its network of 64 bits, all of whose addresses one
- * household or server has (RFC 6177). What is no address counts as it is.
+ * The key under which rate limits count an address: the address itself or, for IPv6, its 64-bit network, because one household
+ * or server holds all addresses of it (RFC 6177). Text that is not an address is its own key.
  */
 export function networkOf(text: string): string {
   const address = readAddress(text);
   if (address === null) return text;
-  const { family, value } = address;
-  if (family === 6) return `${(value >> 64n).toString(16)}/64`;
-  return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 0xffn).join('.');
+  return address.groups === null ? address.text : `${address.groups.slice(0, 4).join(':')}::/64`;
 }
 
-/** As a number, without its zone; an IPv4 address in an IPv6 spelling as what it is. Null for what is no address. */
-function readAddress(text: string): { family: 4 | 6; value: bigint } | null {
+/**
+ * The address without its zone, and the eight groups of an IPv6 one. An IPv6 spelling of an IPv4 address becomes IPv4. Null for
+ * text that is not an address, which includes the older spellings of IPv4 (`127.1`, `0x7f.1`, `010.0.0.1`).
+ */
+function readAddress(text: string): { text: string; groups: readonly string[] | null } | null {
   const address = text.split('%', 1)[0] ?? '';
-  try {
-    if (!address.includes(':')) return { family: 4, value: toNumber4(address) };
-    const value = toNumber6(address);
-    if (EMBEDDING.includes(value >> 32n)) return { family: 4, value: value & 0xffff_ffffn };
-    return { family: 6, value };
-  } catch (error) {
-    if (error instanceof SyntaxError) return null;
-    throw error;
-  }
+  if (isIPv4(address)) return { text: address, groups: null };
+  if (!isIPv6(address)) return null;
+  const groups = groupsOf(address);
+  if (!EMBEDDING.has(groups.slice(0, 6).join(':'))) return { text: address, groups };
+  const bytes = groups
+    .slice(6)
+    .flatMap((group) => [Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 0xff]);
+  return { text: bytes.join('.'), groups: null };
+}
+
+/** The eight groups of a valid IPv6 address, in hexadecimal without leading zeros. */
+function groupsOf(address: string): string[] {
+  // A URL has the shortest spelling (RFC 5952), without the dotted form of its last groups.
+  const [head = [], tail = []] = new URL(`http://[${address}]`).hostname
+    .slice(1, -1)
+    .split('::')
+    .map((half) => (half === '' ? [] : half.split(':')));
+  return [...head, ...Array<string>(8 - head.length - tail.length).fill('0'), ...tail];
 }
 
 /** RFC 5214: an interface identifier that carries an IPv4 address, through a tunnel. */
-function isIsatap(value: bigint): boolean {
-  return ((value >> 32n) & 0xfdff_ffffn) === 0x0000_5efen;
-}
-
-function compile(rows: readonly Row[], width: number, toNumber: (text: string) => bigint) {
-  return rows.map(([prefix, bits, kind]) => {
-    const shift = BigInt(width - bits);
-    return { shift, prefix: toNumber(prefix) >> shift, kind };
-  });
-}
-
-function match(rows: ReturnType<typeof compile>, value: bigint): AddressKind {
-  return rows.find(({ shift, prefix }) => value >> shift === prefix)?.kind ?? 'never';
-}
-
-/** Four decimal numbers, as a resolver or a parsed URL spells them; other spellings are no address here. */
-function toNumber4(text: string): bigint {
-  const parts = text.split('.');
-  if (parts.length !== 4 || parts.some((part) => !/^(?:0|[1-9]\d{0,2})$/.test(part) || Number(part) > 255)) {
-    throw new SyntaxError('no IPv4 address');
-  }
-  return parts.reduce((value, part) => (value << 8n) | BigInt(part), 0n);
-}
-
-function toNumber6(text: string): bigint {
-  const halves = text.split('::');
-  if (halves.length > 2) throw new SyntaxError('no IPv6 address');
-  const [head, tail] = halves.map((half) => (half === '' ? [] : half.split(':').flatMap(toGroups)));
-  const missing = 8 - (head?.length ?? 0) - (tail?.length ?? 0);
-  if (tail === undefined ? missing !== 0 : missing < 1) throw new SyntaxError('no IPv6 address');
-  const groups = [...(head ?? []), ...Array<bigint>(missing).fill(0n), ...(tail ?? [])];
-  return groups.reduce((value, group) => (value << 16n) | group, 0n);
-}
-
-/** One group of hexadecimal digits, or the dotted end that is two. */
-function toGroups(part: string): bigint[] {
-  if (part.includes('.')) {
-    const value = toNumber4(part);
-    return [value >> 16n, value & 0xffffn];
-  }
-  if (!/^[0-9a-f]{1,4}$/i.test(part)) throw new SyntaxError('no IPv6 address');
-  return [BigInt(`0x${part}`)];
+function isIsatap(groups: readonly string[]): boolean {
+  return groups[5] === '5efe' && (groups[4] === '0' || groups[4] === '200');
 }

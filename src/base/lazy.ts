@@ -1,5 +1,5 @@
-/** Makes a thing when it is first asked for, once; again after a failure. */
-export function onDemand<T>(make: () => Promise<T>): () => Promise<T> {
+/** Calls `make` at the first use and keeps its result; after a failure the next use tries again. */
+export function lazy<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {
     made ??= make().catch((error: unknown) => {

@@ -1,20 +1,20 @@
-/** The known name that a misspelling most likely meant. */
+/** Suggests the known name that a misspelling most likely meant. */
 
 import leven from 'leven';
 
-/** Names compared at most: more would cost time on a question that is wrong anyway. */
+/** Names compared at most, to bound the work on a request that fails anyway. */
 const MAX_NAMES = 5000;
 /**
- * Characters of one text times those of the other, over all names: some milliseconds. Thousands of long names that differ little
- * would take fifty, and everybody else would wait.
+ * Bound on characters of the text times characters of the names: some milliseconds. Thousands of long, similar names
+ * would take fifty, during which the event loop answers nobody else.
  */
 const MAX_WORK = 8_000_000;
-/** Longer texts are no misspelling of a name. */
+/** Longer texts are not considered misspellings. */
 const MAX_LENGTH = 128;
 
 /**
- * The name among `known` with the fewest edits from `text`, without regard to case; the first of several. Null when none is
- * near: at most one edit for each three characters, at most three, and never as many as there are characters.
+ * The name among `known` with the fewest edits from `text`, ignoring case; the first of several. Null when none is near: at most
+ * one edit for each three characters, at most three, and always fewer than the text has characters.
  */
 export function nearest(text: string, known: Iterable<string>): string | null {
   if (text.length > MAX_LENGTH) return null;

@@ -1,13 +1,13 @@
 import type { Clock } from './clock.ts';
 import { unavailable } from './errors.ts';
 
-export interface GateOptions {
+interface SemaphoreOptions {
   clock: Clock;
-  /** How many may be inside at once. */
+  /** How many holders at once. */
   permits: number;
-  /** How many may wait; one more is refused at once. */
+  /** How many may wait; further ones are refused at once. */
   maxWaiting: number;
-  /** How long one may wait, in milliseconds. */
+  /** How long each may wait, in milliseconds. */
   waitMs: number;
 }
 
@@ -16,27 +16,27 @@ interface Waiter {
 }
 
 /**
- * A bounded first-come-first-served queue in front of something scarce: connections, or PGlite's one session.
- * Waiting happens here and nowhere behind it, so that a burst of first requests does not use up the time that a
- * connection takes to be made.
+ * A bounded first-come-first-served queue in front of a scarce resource: connections, or PGlite's one session.
+ * Callers wait here and nowhere behind it, so that a burst of first requests does not use up the time that a new
+ * connection takes to open.
  */
-export class Gate {
-  readonly #options: GateOptions;
+export class Semaphore {
+  readonly #options: SemaphoreOptions;
   readonly #waiting = new Set<Waiter>();
   #inside = 0;
   #closed = false;
   #emptied: (() => void) | undefined;
 
-  constructor(options: GateOptions) {
+  constructor(options: SemaphoreOptions) {
     this.#options = options;
   }
 
-  /** How many are inside. */
+  /** The number of holders. */
   get inside(): number {
     return this.#inside;
   }
 
-  /** Resolves once inside; every entry needs exactly one `leave`. Rejects with UNAVAILABLE (503). */
+  /** Resolves once a permit is held; every `enter` needs exactly one `leave`. Rejects with UNAVAILABLE (503). */
   enter(): Promise<void> {
     if (this.#closed) return Promise.reject(unavailable('The service is shutting down.'));
     if (this.#inside < this.#options.permits) {
@@ -69,7 +69,7 @@ export class Gate {
     if (this.#inside === 0) this.#emptied?.();
   }
 
-  /** Lets nobody new in; resolves when the last has left. Those already waiting still get their turn. */
+  /** Refuses new entries; resolves when the last holder has left. Those already waiting still get their turn. */
   close(): Promise<void> {
     this.#closed = true;
     if (this.#inside === 0) return Promise.resolve();

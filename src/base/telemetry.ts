@@ -1,4 +1,4 @@
-/** Logs, metrics and request ids: what an operator sees of the service. Nothing secret goes through here. */
+/** Logs, metrics and request ids: the operator's view of the service. Secrets never belong here. */
 
 import { randomUUID } from 'node:crypto';
 import { type DestinationStream, type Logger, pino } from 'pino';
@@ -9,8 +9,8 @@ export type { Logger } from 'pino';
 export type { Registry } from 'prom-client';
 
 /**
- * Field names whose values never reach a log line, wherever they stand within two levels of an object.
- * A guard for mistakes: nothing should hand them to the logger in the first place.
+ * Field names whose values never reach a log line, up to two levels deep.
+ * This guards against mistakes: callers should not pass them to the logger in the first place.
  */
 const SECRET_FIELDS = new Set([
   'authorization',
@@ -36,29 +36,29 @@ export function createLogger(level: string, destination?: DestinationStream): Lo
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
-    // Not pino's own redaction: its forty paths took a third of a request's time, for a line that has none of them.
+    // Not pino's own redaction: its forty paths cost a third of a request's time, for lines that contain none of them.
     formatters: {
       level: (label: string) => ({ level: label }),
       log: (fields: Record<string, unknown>) => masked(fields),
       bindings: (fields: Record<string, unknown>) => masked(fields),
     },
-    // With the messages of causes. Those of a database's driver hold values: persistence/driver/failures.ts takes them away before.
+    // Includes the messages of causes. Driver errors can hold values: persistence/driver/failures.ts removes those first.
     serializers: { err: describeError },
   };
   return pino(options, destination ?? standardOutput());
 }
 
-/** What the line of a request says: with thousands of them a second, a write each takes a tenth of the time. */
+/** The message of a request's line. At thousands a second, one write per line would take a tenth of the time. */
 export const REQUEST_LINE = 'request';
 
 const METADATA: unique symbol = Symbol.for('pino.metadata');
 
-/** The one way to standard output of this process. */
-let output: GatheredLines | undefined;
+/** The process's only writer to standard output. */
+let output: BufferedLines | undefined;
 
-function standardOutput(): GatheredLines {
+function standardOutput(): BufferedLines {
   if (output === undefined) {
-    const gathered = new GatheredLines(pino.destination({ dest: 1, sync: true }));
+    const gathered = new BufferedLines(pino.destination({ dest: 1, sync: true }));
     process.once('exit', () => gathered.flush());
     output = gathered;
   }
@@ -66,11 +66,11 @@ function standardOutput(): GatheredLines {
 }
 
 /**
- * Lines of requests that end in one turn of the event loop leave in one write, at its end. Every other line leaves at once,
- * behind those that wait, so that the order stays and nothing is lost that explains how the process ended.
+ * Request lines that end in one turn of the event loop leave in one write, at its end. Every other line is written at once,
+ * after those that wait, so that the order is kept and the lines that explain how the process ended are never lost.
  */
-export class GatheredLines implements DestinationStream {
-  /** Asks pino to say what it is about to write. */
+export class BufferedLines implements DestinationStream {
+  /** Makes pino set `lastMsg` before each write. */
   readonly [METADATA] = true;
   lastMsg: string | undefined;
   readonly #out: DestinationStream;
@@ -100,15 +100,15 @@ export class GatheredLines implements DestinationStream {
   }
 }
 
-/** The fields without secrets: themselves where there is none in them. */
+/** The fields with secrets masked; the same object when it has none. */
 function masked(fields: Record<string, unknown>, levels = SECRET_LEVELS): Record<string, unknown> {
   let copy: Record<string, unknown> | undefined;
   for (const name of Object.keys(fields)) {
     const value = fields[name];
-    const shown = SECRET_FIELDS.has(name) ? '***' : isNested(value) && levels > 0 ? masked(value, levels - 1) : value;
-    if (shown === value) continue;
+    const safe = SECRET_FIELDS.has(name) ? '***' : isNested(value) && levels > 0 ? masked(value, levels - 1) : value;
+    if (safe === value) continue;
     copy ??= { ...fields };
-    copy[name] = shown;
+    copy[name] = safe;
   }
   return copy ?? fields;
 }
@@ -119,7 +119,7 @@ function isNested(value: unknown): value is Record<string, unknown> {
 }
 
 /** An error for the log: its name, message, code and stack. Causes follow, each the same way, to a depth of four. */
-export function describeError(error: unknown, depth = 0): unknown {
+function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return { name: typeof error };
   const { name, message, stack, cause } = error;
   const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {};
@@ -132,12 +132,12 @@ export function describeError(error: unknown, depth = 0): unknown {
   };
 }
 
-/** The same cause is not logged again so soon, even when it came and went meanwhile. */
+/** How long a repeated cause is not logged again, even if it recovered in between. */
 const QUIET_MS = 10_000;
 
 /**
- * For what is tried again and again: logs each cause once until it works again, and that it does. So one outage is a line, not a
- * line for each try.
+ * For repeated attempts: logs each cause once until it recovers, and the recovery. One outage makes one line instead of one per
+ * attempt.
  */
 export class FailureLog {
   readonly #parts: { log: Logger; clock: Clock; failing: string; working: string };
@@ -180,7 +180,14 @@ export function requestId(given: string | undefined): string {
   return given !== undefined && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
-/** A registry of its own for every application, so that two in one process (tests) do not meet. */
+const VISIBLE = /^[\x21-\x7e]{1,128}$/;
+
+/** The caller's request id where it is 1 to 128 visible ASCII characters; else `otherwise`. */
+export function visibleRequestId(given: string | undefined, otherwise: string): string {
+  return given !== undefined && VISIBLE.test(given) ? given : otherwise;
+}
+
+/** A registry per application, so that two in one process (tests) stay apart. */
 export function createRegistry(): Registry {
   return new Registry();
 }

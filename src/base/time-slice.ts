@@ -1,19 +1,18 @@
 /**
- * Long work in short pieces. Whoever answers checks shares a thread with all else that a process does: what has much to do at once
- * does a piece in a turn of the event loop, and what waits meanwhile is answered between two.
+ * Long work in time slices. Checks share the event loop with all other work of the process: a long computation does one
+ * slice per turn, and pending requests are answered between slices.
  */
 
-import { createRequire } from 'node:module';
 import { setImmediate } from 'node:timers/promises';
 
-/** A piece ends once it has taken so long. */
-export const PIECE_MS = 1;
+/** The duration of a slice. */
+export const SLICE_MS = 1;
 
-/** Turns of the event loop for all who stand in it: so many of them in each, first come, first served. */
-export class Line {
+/** Hands out turns of the event loop, first come, first served, to at most `width` callers per turn. */
+export class TurnQueue {
   readonly #width: number;
   #last: Promise<void> = Promise.resolve();
-  /** Who may still go with the last. */
+  /** Callers that may still join the last turn. */
   #room = 0;
 
   constructor(width = 1) {
@@ -31,26 +30,26 @@ export class Line {
   }
 }
 
-/** For what requests have to do: many at once then take no more of a turn than one. */
-const REQUESTS = new Line();
+/** Shared by the work of all requests: many at once then take as much of a turn as one. */
+const REQUESTS = new TurnQueue();
 
 /** Resolves in a later turn. */
 export function turn(): Promise<void> {
   return REQUESTS.turn();
 }
 
-/** Work that is done piece by piece. */
-export class Pieces {
+/** Long work cut into slices. */
+export class TimeSlicer {
   readonly #most: number;
   #steps = 0;
-  #until = performance.now() + PIECE_MS;
+  #until = performance.now() + SLICE_MS;
 
-  /** `most`: steps of a piece, where what they cause comes at the end of the turn and is not seen by the clock: writing to sockets. */
+  /** `most`: steps per slice, for work whose cost falls at the end of the turn, where the clock misses it: writing to sockets. */
   constructor(most: number = Number.POSITIVE_INFINITY) {
     this.#most = most;
   }
 
-  /** To be awaited before each of many steps: goes on at once, or in a later turn when a piece is done. */
+  /** Await this before each of many steps: it continues at once, or in a later turn when the slice is used up. */
   next(): Promise<void> | undefined {
     return ++this.#steps <= this.#most && performance.now() < this.#until ? undefined : this.#turn();
   }
@@ -58,30 +57,17 @@ export class Pieces {
   async #turn(): Promise<void> {
     await REQUESTS.turn();
     this.#steps = 1;
-    this.#until = performance.now() + PIECE_MS;
+    this.#until = performance.now() + SLICE_MS;
   }
 }
 
-/** What `work` makes of each, in their order. */
-export async function mapInPieces<T, R>(all: readonly T[], work: (one: T, at: number) => R): Promise<R[]> {
-  const pieces = new Pieces();
+/** `all.map(work)`, in slices. */
+export async function mapInSlices<T, R>(all: readonly T[], work: (one: T, at: number) => R): Promise<R[]> {
+  const pieces = new TimeSlicer();
   const made: R[] = [];
   for (const [at, one] of all.entries()) {
     await pieces.next();
     made.push(work(one, at));
   }
   return made;
-}
-
-const load = createRequire(import.meta.url);
-
-/** Loads files of a CommonJS package, named as its main file names them, one in a turn. What they export, in their order. */
-export async function loadInPieces(name: string, files: readonly string[]): Promise<unknown[]> {
-  const loadFile = createRequire(load.resolve(name));
-  const loaded: unknown[] = [];
-  for (const file of files) {
-    await REQUESTS.turn();
-    loaded.push(loadFile(file));
-  }
-  return loaded;
 }

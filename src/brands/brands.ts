@@ -1,4 +1,4 @@
-/** Brands: look, sender, mail server, and the provider's organization that each stands for. (docs/reference/brands.md.) */
+/** Brands: appearance, sender, mail server, and the provider's organization that each stands for. (docs/reference/brands.md.) */
 
 import { administer, type By, superAdmin } from '../administration/administer.ts';
 import { refuseImmutable } from '../administration/records.ts';
@@ -26,7 +26,7 @@ import { type SmtpInput, smtpChange, smtpFailed } from './smtp.ts';
 
 export type { BrandRow } from '../persistence/brands/brands.ts';
 
-/** Fields of a brand as they were sent: what is undefined was not. */
+/** The fields of a brand in a request: undefined means the request did not have it. */
 export interface BrandInput {
   slug?: string | undefined;
   name?: string | undefined;
@@ -42,7 +42,7 @@ export interface BrandInput {
   smtp?: SmtpInput | null | undefined;
 }
 
-export interface BrandsParts {
+interface BrandsOptions {
   database: Database;
   sealing: Sealing;
   senders: Senders;
@@ -61,7 +61,7 @@ const PLAIN = [
   'idpOrgId',
 ] as const;
 
-/** Somebody waits for the answer of a test. */
+/** The caller waits for the result of a test. */
 const TEST_MS = 25_000;
 
 const GUARD = superAdmin('write brands');
@@ -72,24 +72,24 @@ export class Brands {
   readonly #senders: Senders;
   readonly #mailer: Mailer;
 
-  constructor({ database, sealing, senders, mailer }: BrandsParts) {
+  constructor({ database, sealing, senders, mailer }: BrandsOptions) {
     this.#database = database;
     this.#sealing = sealing;
     this.#senders = senders;
     this.#mailer = mailer;
   }
 
-  /** All of them, by slug. */
+  /** All brands, by slug. */
   list(): Promise<BrandRow[]> {
     return this.#database.read((tx) => listBrands(tx));
   }
 
-  /** NOT_FOUND when there is none. */
+  /** Throws NOT_FOUND. */
   async get(id: number): Promise<BrandRow> {
     return present(await this.#database.read((tx) => findBrand(tx, id)));
   }
 
-  /** ALREADY_EXISTS when slug or organization is taken. `isDefault: true` makes it the default in place of the present one. */
+  /** ALREADY_EXISTS when slug or organization is taken. `isDefault: true` makes it the default in place of the current one. */
   create(input: BrandInput & { slug: string; name: string }, by: By): Promise<Committed<BrandRow>> {
     const about = { app: null, action: 'brand.created', guard: GUARD };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
@@ -103,8 +103,8 @@ export class Brands {
   }
 
   /**
-   * Changes the fields sent. IMMUTABLE_FIELD for another slug, ALREADY_EXISTS when the organization is taken, VALIDATION_FAILED
-   * where SMTP settings do not fit together or the default brand is to be none.
+   * Changes the fields sent. IMMUTABLE_FIELD for a changed slug, ALREADY_EXISTS when the organization is taken, VALIDATION_FAILED
+   * where SMTP settings do not fit together or the change would leave no default brand.
    */
   change(id: number, input: BrandInput, by: By): Promise<Committed<BrandRow>> {
     const about = { app: null, action: 'brand.changed', guard: GUARD };
@@ -113,7 +113,7 @@ export class Brands {
       const before = present(await lockBrand(tx, id));
       refuseImmutable('slug', before.slug, input.slug);
       if (before.isDefault && input.isDefault === false) {
-        const message = 'cannot be taken away: make another brand the default instead';
+        const message = 'must not be false for the default brand: make another brand the default instead';
         throw validationFailed([{ path: 'isDefault', message }]);
       }
       await refuseTaken(tx, { id, slug: before.slug, idpOrgId: input.idpOrgId ?? null });
@@ -131,16 +131,16 @@ export class Brands {
     });
   }
 
-  /** BRAND_IN_USE for the default brand, and while a user or an organization refers to it. */
+  /** BRAND_IN_USE for the default brand, and while a user or an organization uses it. */
   delete(id: number, by: By): Promise<Committed<null>> {
     const about = { app: null, action: 'brand.deleted', guard: GUARD };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       await lockBrands(tx);
       const brand = present(await lockBrand(tx, id));
       const reason = brand.isDefault
-        ? 'It is the default brand: make another one the default first.'
+        ? 'It is the default brand; make another brand the default first.'
         : brand.idpOrgId !== null
-          ? 'An organization of the identity provider uses it: take its idpOrgId away first.'
+          ? 'It has an organization of the identity provider; set idpOrgId to null first.'
           : (await isBrandInUse(tx, id))
             ? 'Users have chosen it.'
             : null;
@@ -152,8 +152,8 @@ export class Brands {
   }
 
   /**
-   * Sends a mail through the brand's own server and answers what that said. SMTP_FAILED (502) with `details.smtp` when it did not
-   * take it, also where the brand has none: a test that goes elsewhere would test nothing.
+   * Sends a mail through the brand's own server and returns the server's response. SMTP_FAILED (502) with `details.smtp` when it
+   * refused the mail, also when the brand has no server: falling back to another server would test nothing.
    */
   async sendTest(id: number, to: string, by: By, signal: AbortSignal): Promise<{ response: string }> {
     const { result: brand } = await administer(
@@ -175,7 +175,7 @@ export class Brands {
     return { response: outcome.response };
   }
 
-  /** The brand as it is after the fields sent; the very same object where they change nothing. */
+  /** The brand after the fields sent; the same object where they change nothing. */
   async #write(tx: Tx, before: BrandRow, input: BrandInput): Promise<BrandRow> {
     const wanted: BrandChange = smtpChange(before, input.smtp, this.#sealing);
     for (const field of PLAIN) {
@@ -197,17 +197,17 @@ async function refuseTaken(tx: Tx, brand: { id: number | null; slug: string; idp
   if (taken === undefined) return;
   const what =
     taken.slug === brand.slug
-      ? `There is a brand ${brand.slug} already.`
-      : `Brand ${taken.slug} has this organization.`;
+      ? `Brand ${brand.slug} exists already.`
+      : `Brand ${taken.slug} has this organization already.`;
   throw new UsherError('ALREADY_EXISTS', what);
 }
 
 function present(brand: BrandRow | undefined): BrandRow {
-  if (brand === undefined) throw new UsherError('NOT_FOUND', 'There is no such brand.');
+  if (brand === undefined) throw new UsherError('NOT_FOUND', 'Unknown brand.');
   return brand;
 }
 
-/** As audit records say it: never the password, not even sealed. */
+/** The brand as audit records show it: never the password, not even sealed. */
 function words(brand: BrandRow): Record<string, unknown> {
   const { slug, isDefault, smtpHost: host, smtpPort: port, smtpUser: user } = brand;
   return {
@@ -229,7 +229,7 @@ function words(brand: BrandRow): Record<string, unknown> {
 }
 
 function testMessage(brand: string, to: string, requestId: string, from: string) {
-  const sentence = `This is a test of brand ${brand}: its mail server took this message, and this is what its mail looks like.`;
+  const sentence = `This is a test of brand ${brand}: its mail server accepted this message, and its mail looks like this.`;
   return {
     to,
     subject: `Test of brand ${brand}`,

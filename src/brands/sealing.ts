@@ -1,6 +1,6 @@
 /**
- * Secrets at rest under BRAND_SMTP_KEY: AES-256-GCM with a random nonce; what a secret belongs to is bound to it as additional
- * data, so that a row copied to another place does not open there. (docs/reference/brands.md#secrets-at-rest.)
+ * Secrets at rest under BRAND_SMTP_KEY: AES-256-GCM with a random nonce; the owner of a secret is bound to it as additional
+ * data, so that a copy in another row does not open. (docs/reference/brands.md#secrets-at-rest.)
  */
 
 import { createCipheriv, createDecipheriv, hash } from 'node:crypto';
@@ -29,7 +29,7 @@ export class Sealing {
     this.#keys = keys.map((key) => {
       const secret = Buffer.from(key, 'base64');
       if (secret.length !== 32) throw new Error('a sealing key has 32 bytes');
-      // Names the key without telling anything of it.
+      // Names the key without revealing anything about it.
       return {
         id: hash('sha256', Buffer.concat([Buffer.from('usher sealing key\0'), secret]), 'hex').slice(0, 16),
         secret,
@@ -38,17 +38,17 @@ export class Sealing {
     this.#clock = clock;
   }
 
-  /** The name of the key that seals; null where none is configured. */
+  /** The name of the key that seals; null where no key is configured. */
   get current(): string | null {
     return this.#keys[0]?.id ?? null;
   }
 
-  /** Whether what that key sealed can be opened. */
+  /** Whether secrets sealed with that key can be opened. */
   knows(key: string): boolean {
     return this.#keys.some(({ id }) => id === key);
   }
 
-  /** Throws when no key is configured: ask `current` first. */
+  /** Throws when no key is configured: check `current` first. */
   seal(context: string, secret: string): Sealed {
     const key = this.#keys[0];
     if (key === undefined) throw new Error('no sealing key is configured');
@@ -59,7 +59,7 @@ export class Sealing {
     return { key: key.id, text: Buffer.concat([nonce, body, cipher.getAuthTag()]).toString('base64url') };
   }
 
-  /** Null when it cannot be opened: the key is not configured, or this is not what was sealed in this context. */
+  /** Null when it cannot be opened: the key is not configured, or the text was not sealed in this context. */
   open(context: string, sealed: Sealed): string | null {
     const key = this.#keys.find(({ id }) => id === sealed.key);
     const bytes = Buffer.from(sealed.text, 'base64url');
@@ -70,7 +70,7 @@ export class Sealing {
     try {
       return Buffer.concat([decipher.update(bytes.subarray(NONCE, -TAG)), decipher.final()]).toString('utf8');
     } catch {
-      // GCM says no more than that it does not fit.
+      // GCM says only that authentication failed.
       return null;
     }
   }
@@ -81,24 +81,24 @@ export class Sealing {
     return `${key}.${text}`;
   }
 
-  /** The same secret under the key that seals now; null where it is that already, or cannot be opened. */
+  /** The same secret under the current key; null where it is sealed with that already, or cannot be opened. */
   renewText(context: string, sealed: string): string | null {
     if (this.current === null || sealed.startsWith(`${this.current}.`)) return null;
     const secret = this.openText(context, sealed);
     return secret === null ? null : this.sealText(context, secret);
   }
 
-  /** What `sealText` sealed; null when it cannot be opened. */
+  /** The inverse of `sealText`; null when it cannot be opened. */
   openText(context: string, sealed: string): string | null {
     const [key = '', text = '', more] = sealed.split('.');
     return more === undefined ? this.open(context, { key, text }) : null;
   }
 }
 
-/** What a brand's SMTP password is bound to. */
+/** The context that a brand's SMTP password is bound to. */
 export function passwordContext(brandId: number): string {
   return `brand:${brandId}:smtp-password`;
 }
 
-/** What the provider's signing key (setting `idp.notification-provider`, member `signingKey`) is bound to. */
+/** The context that the provider's signing key is bound to (setting `idp.notification-provider`, member `signingKey`). */
 export const SIGNING_KEY_CONTEXT = 'idp:notification-provider:signing-key';

@@ -1,4 +1,4 @@
-/** Brands as mail needs them: who sends, how it looks, by which server. */
+/** Brands as mail uses them: sender, appearance, server. */
 
 import { unavailable } from '../base/errors.ts';
 import { normalizeEmail } from '../base/grammar.ts';
@@ -7,10 +7,10 @@ import { type BrandRow, findBrand, findBrandOfOrganization, findDefaultBrand } f
 import type { Database } from '../persistence/database.ts';
 import { passwordContext, type Sealing } from './sealing.ts';
 
-export interface SendersParts {
+interface SendersOptions {
   database: Database;
   sealing: Sealing;
-  /** Names the host of a sender where a brand has no address; null while the port is not known. */
+  /** Its host is the sender's where a brand has no address; null while the port is not known. */
   publicUrl: string | null;
 }
 
@@ -19,24 +19,24 @@ export class Senders {
   readonly #sealing: Sealing;
   readonly #fallback: string;
 
-  constructor({ database, sealing, publicUrl }: SendersParts) {
+  constructor({ database, sealing, publicUrl }: SendersOptions) {
     this.#database = database;
     this.#sealing = sealing;
     const host = publicUrl === null ? 'localhost' : new URL(publicUrl).hostname;
     this.#fallback = normalizeEmail(`no-reply@${host}`) ?? 'no-reply@localhost';
   }
 
-  /** The brand of that id; the default brand for null, and for an id that is no more. UNAVAILABLE when its password cannot be opened. */
+  /** The brand of that id; the default brand for null, and for an id that was deleted. UNAVAILABLE when its password cannot be opened. */
   async senderOf(brandId: number | null): Promise<MailSender> {
     const row = await this.#database.read(async (tx) => {
       const named = brandId === null ? undefined : await findBrand(tx, brandId);
       return named ?? (await findDefaultBrand(tx));
     });
-    if (row === undefined) throw new Error('there is always a default brand after the first start');
+    if (row === undefined) throw new Error('no default brand, though every start creates one');
     return this.toSender(row);
   }
 
-  /** The brand that carries the organization; null when none does: the default brand is no answer (docs/reference/identity-provider.md#e-mails). */
+  /** The brand of the organization; null without one: falling back to the default brand is not allowed (docs/reference/identity-provider.md#e-mails). */
   async senderOfOrganization(orgId: string): Promise<MailSender | null> {
     const row = await this.#database.read((tx) => findBrandOfOrganization(tx, orgId));
     return row === undefined ? null : this.toSender(row);
@@ -75,7 +75,7 @@ export class Senders {
     const password = this.#sealing.open(passwordContext(id), { key: smtpKey, text: smtpPassword });
     if (password !== null) return password;
     throw unavailable(
-      `The SMTP password of brand ${slug} was sealed with a key that brandSmtpKey (BRAND_SMTP_KEY) does not hold here.`,
+      `The SMTP password of brand ${slug} was sealed with a key that is missing from brandSmtpKey (BRAND_SMTP_KEY).`,
     );
   }
 }

@@ -1,10 +1,10 @@
-/** What a write makes of a brand's SMTP settings; pure but for the sealing. (docs/reference/brands.md#smtp.) */
+/** The effect of a write on a brand's SMTP settings; pure but for the sealing. (docs/reference/brands.md#smtp.) */
 
 import { UsherError, validationFailed } from '../base/errors.ts';
 import type { BrandChange, BrandRow } from '../persistence/brands/brands.ts';
 import { passwordContext, type Sealing } from './sealing.ts';
 
-/** As it was sent: what is undefined was not. A null password takes it away. */
+/** The settings in a request: undefined means the request did not have it. A null password removes it. */
 export interface SmtpInput {
   host?: string | undefined;
   port?: number | undefined;
@@ -30,9 +30,9 @@ const NONE: SmtpColumns = {
 };
 
 /**
- * The columns after the write: null takes all away; fields that were not sent stay. VALIDATION_FAILED when the password is kept
- * though it would go to another server or under another name, when a server lacks its host or port, when a password has no
- * user, or when no key is configured to seal it.
+ * The columns after the write: null clears them all; fields that were not sent stay. VALIDATION_FAILED when the password would be
+ * kept for another server or user, when a server lacks its host or port, when a password has no user, or when no key is
+ * configured to seal it.
  */
 export function smtpChange(present: BrandRow, sent: SmtpInput | null | undefined, sealing: Sealing): BrandChange {
   if (sent === undefined) return {};
@@ -46,15 +46,15 @@ export function smtpChange(present: BrandRow, sent: SmtpInput | null | undefined
   const elsewhere = host !== present.smtpHost || port !== present.smtpPort || user !== present.smtpUser;
   const kept = sent.password === undefined && present.smtpPassword !== null;
   if (kept && elsewhere) {
-    issues.push({ path: 'smtp.password', message: 'is needed again when host, port or user change' });
+    issues.push({ path: 'smtp.password', message: 'must be sent again when host, port or user change' });
   }
   if (typeof sent.password === 'string' && user === null) {
-    issues.push({ path: 'smtp.user', message: 'is required beside a password' });
+    issues.push({ path: 'smtp.user', message: 'is required with a password' });
   }
   if (typeof sent.password === 'string' && sealing.current === null) {
     issues.push({
       path: 'smtp.password',
-      message: 'cannot be kept: set the configuration key brandSmtpKey (BRAND_SMTP_KEY) first',
+      message: 'cannot be stored: set the configuration key brandSmtpKey (BRAND_SMTP_KEY) first',
     });
   }
   if (issues.length > 0) throw validationFailed(issues);
@@ -72,7 +72,7 @@ function sealed(present: BrandRow, password: string | null | undefined, sealing:
   if (password === undefined) return {};
   if (password === null) return { smtpPassword: null, smtpKey: null };
   const context = passwordContext(present.id);
-  // The same password again changes nothing, and leaves no record of a change.
+  // The same password again changes nothing, and adds no audit record.
   const { smtpPassword: text, smtpKey: key } = present;
   if (text !== null && key !== null && key === sealing.current && sealing.open(context, { key, text }) === password)
     return {};
@@ -80,11 +80,9 @@ function sealed(present: BrandRow, password: string | null | undefined, sealing:
   return { smtpPassword: made.text, smtpKey: made.key };
 }
 
-/** 502 with the server's own words (docs/reference/errors.md#reasons: SMTP_FAILED). */
+/** 502 with the mail server's own words (docs/reference/errors.md#reasons: SMTP_FAILED). */
 export function smtpFailed({ kind, code, response }: { kind: string; code: string; response: string }): UsherError {
   const message =
-    kind === 'no_smtp'
-      ? 'The brand has no SMTP server.'
-      : 'The mail server did not take the message: see details.smtp.';
+    kind === 'no_smtp' ? 'The brand has no SMTP server.' : 'The mail server refused the message: see details.smtp.';
   return new UsherError('SMTP_FAILED', message, { details: { smtp: { kind, code, response } } });
 }

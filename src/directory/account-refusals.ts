@@ -1,6 +1,6 @@
 /**
  * Audit records of calls that were refused because another account is bound to the address. A refusal is recorded once in five
- * minutes for each address, account that is kept and account that came, in each instance: a client that tries again in a loop
+ * minutes for each address, bound account and refused account, in each instance: a client that retries in a loop
  * must not fill the audit.
  */
 
@@ -21,7 +21,7 @@ export class AccountRefusals {
     this.#database = database;
   }
 
-  /** Does the work. When it is refused for the account, that is recorded in a transaction of its own: the work's is rolled back. */
+  /** Runs `work`. Records an account refusal in a transaction of its own, because the work's transaction is rolled back. */
   async watch<T>(caller: Account, requestId: string, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -48,7 +48,7 @@ export class AccountRefusals {
         return { result: null, scopes: [] };
       });
     } catch (error) {
-      // The next refusal is recorded in its place.
+      // Let the next refusal be recorded in its place.
       this.#recorded.delete(key);
       throw error;
     }

@@ -1,11 +1,11 @@
-/** The account at the identity provider, (`iss`, `sub`), that is kept with a user (docs/reference/callers.md#accounts). */
+/** The account at the identity provider, (`iss`, `sub`), that is stored with a user (docs/reference/callers.md#accounts). */
 
 import { UsherError } from '../base/errors.ts';
 import { record } from '../persistence/audit.ts';
 import type { Tx } from '../persistence/database.ts';
 import { claimSubject, replaceSubject, type Subject } from '../persistence/directory/subjects.ts';
 
-/** Whose token it is. */
+/** The owner of a token. */
 export interface Account {
   /** In normal form. */
   readonly email: string;
@@ -14,7 +14,7 @@ export interface Account {
 }
 
 /**
- * Keeps the account with the person's profile. Another one than was kept is told in the audit, or refused with
+ * Stores the account with the person's profile. A changed account is recorded in the audit, or refused with
  * IDENTITY_CONFLICT where accounts are bound.
  */
 export async function bindAccount(
@@ -27,7 +27,7 @@ export async function bindAccount(
   if (await claimSubject(tx, id, { issuer, subject })) return;
   const before = await replaceSubject(tx, id, { issuer, subject });
   if (before === undefined) return;
-  // What was replaced is rolled back with all else.
+  // The replacement is rolled back with everything else.
   if (bound) throw new IdentityConflict(before);
   await record(tx, {
     actor: `user:${email}`,
@@ -39,15 +39,15 @@ export async function bindAccount(
   });
 }
 
-/** Accounts are bound, and another one than the caller's is kept with the address. */
+/** Accounts are bound, and the address is bound to another one than the caller's. */
 export class IdentityConflict extends UsherError {
-  /** The account that is kept. */
+  /** The stored account. */
   readonly kept: Subject;
 
   constructor({ issuer, subject }: Subject) {
     super(
       'IDENTITY_CONFLICT',
-      'This address belongs to another account of the identity provider; a SuperAdmin can clear that.',
+      'This address belongs to another account of the identity provider; a SuperAdmin can unbind it.',
     );
     this.kept = { issuer, subject };
   }

@@ -1,4 +1,4 @@
-/** What a signed-in user may administer, as the panel asks for it. (docs/reference/administration.md#admin-status.) */
+/** What a signed-in user may administer, for the panel. (docs/reference/administration.md#admin-status.) */
 
 import { type Reach, reachIn } from '../administration/reach.ts';
 import type { Database } from '../persistence/database.ts';
@@ -6,7 +6,7 @@ import { readRolesEverywhere } from '../persistence/directory/users.ts';
 
 export interface AdminStatus extends Reach {
   readonly email: string;
-  /** His roles in every application where he holds any. */
+  /** Their roles in every application where they hold any. */
   readonly roles: readonly { appCode: string; roleCodes: readonly string[] }[];
 }
 
@@ -17,7 +17,7 @@ export class AdminStatuses {
     this.#database = database;
   }
 
-  /** True to the rows of one snapshot, in a fixed number of statements. */
+  /** Consistent with one snapshot, in a fixed number of statements. */
   of(email: string): Promise<AdminStatus> {
     return this.#database.read(async (tx) => {
       const reach = await reachIn(tx, email);

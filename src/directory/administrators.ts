@@ -1,4 +1,4 @@
-/** Who administers anything at all: what the guard of lists across applications asks beside the engine. */
+/** Whether a person administers any application: the guard of lists across applications needs this beside the engine. */
 
 import type { Database } from '../persistence/database.ts';
 import { isAppAdmin } from '../persistence/directory/administrators.ts';
@@ -10,7 +10,7 @@ export class Administrators {
     this.#database = database;
   }
 
-  /** Whether the address is AppAdmin of any application; read afresh each time. */
+  /** Whether the address is an AppAdmin of any application; read afresh each time. */
   isAppAdmin(email: string): Promise<boolean> {
     return this.#database.read((tx) => isAppAdmin(tx, email));
   }

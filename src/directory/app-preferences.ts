@@ -1,5 +1,5 @@
 /**
- * What people set in each application, and when they were there (docs/reference/people.md#application-preferences).
+ * People's settings in each application, and their last visits (docs/reference/people.md#application-preferences).
  */
 
 import { LRUCache } from 'lru-cache';
@@ -16,7 +16,7 @@ import { UsherError } from '../base/errors.ts';
 import { oneMore, type Page, type PageQuery, pageOf } from '../base/page.ts';
 import { record } from '../persistence/audit.ts';
 import type { Database, Tx } from '../persistence/database.ts';
-import { type NotedActivity, noteActivity } from '../persistence/directory/activity.ts';
+import { noteActivity, type RecordedActivity } from '../persistence/directory/activity.ts';
 import {
   type EventRow,
   findKnown,
@@ -32,15 +32,15 @@ import {
   setPreferences,
 } from '../persistence/directory/preferences.ts';
 import type { AccountRefusals } from './account-refusals.ts';
+import { Batcher } from './batcher.ts';
 import { namesBrought, present, type SignedIn, type TokenPolicy } from './presence.ts';
-import { Together } from './together.ts';
-import type { Turns } from './turns.ts';
+import type { WorkQueue } from './work-queue.ts';
 
 export type { EventRow, Preferences, PreferencesChange } from '../persistence/directory/preferences.ts';
 
-/** Members whose activity needs no look at the database for a while; each takes some 200 bytes. */
+/** Members whose activity needs no database access for a while; each takes some 200 bytes. */
 const MAX_MEMBERS = 20_000;
-/** Statements of activity at once: whoever comes while fewer are under way waits for his own alone. */
+/** Concurrent statements for activity: while fewer are running, a caller waits only for their own. */
 const STATEMENTS = 4;
 
 interface Quiet {
@@ -49,51 +49,51 @@ interface Quiet {
   readonly until: number;
 }
 
-export interface AppPreferencesOptions {
+interface AppPreferencesOptions {
   database: Database;
   clock: Pick<Clock, 'monotonic'>;
   policy: TokenPolicy;
-  turns: Turns;
+  turns: WorkQueue;
   refusals: AccountRefusals;
 }
 
 export class AppPreferences {
   readonly #options: AppPreferencesOptions;
-  /** Until when there is nothing to write of a member's activity. The database decides all the same. */
+  /** Until when a member's activity needs no write. The database decides all the same. */
   readonly #quiet = new LRUCache<string, Quiet>({ max: MAX_MEMBERS });
-  readonly #underway = new Map<string, Promise<boolean>>();
-  /** Activity of one moment, written by one statement. */
-  readonly #activities: Together<{ caller: SignedIn; app: string }, NotedActivity>;
+  readonly #inFlight = new Map<string, Promise<boolean>>();
+  /** Batches concurrent activity into one statement. */
+  readonly #activities: Batcher<{ caller: SignedIn; app: string }, RecordedActivity>;
 
   constructor(options: AppPreferencesOptions) {
     this.#options = options;
     const { database, turns, policy } = options;
-    this.#activities = new Together(
+    this.#activities = new Batcher(
       turns,
-      async (told) => {
+      async (batch) => {
         const noted = await database.once(
           noteActivity(
-            [...told.values()].map(({ caller, app }) => {
+            [...batch.values()].map(({ caller, app }) => {
               const { email, issuer, subject, issuedAt } = caller;
               return { email, app, issuer, subject, issuedAt, names: namesBrought(caller) };
             }),
             policy.ownNames,
           ),
         );
-        return new Map([...told.keys()].map((key, index) => [key, noted[index] as NotedActivity]));
+        return new Map([...batch.keys()].map((key, index) => [key, noted[index] as RecordedActivity]));
       },
       STATEMENTS,
     );
   }
 
-  /** In every application where the user was or set something, by code. Makes nothing. */
+  /** For every application that the user visited or set something in, by code. Creates nothing. */
   list(email: string): Promise<Preferences[]> {
     return this.#options.turns.take(() => this.#options.database.read((tx) => listPreferences(tx, email)));
   }
 
   /**
-   * The login bootstrap: counts a login, however many come at once, and answers what is set, made with defaults where nothing
-   * was. NOT_FOUND for an unknown application, with nothing recorded.
+   * The login bootstrap: counts a login, however many requests arrive at once, and returns the settings, creating the defaults
+   * where none exist. NOT_FOUND for an unknown application, with nothing recorded.
    */
   login(caller: SignedIn, app: string, requestId: string): Promise<Preferences> {
     return this.#write(caller, app, requestId, async (tx, person, appId) => ({
@@ -112,27 +112,27 @@ export class AppPreferences {
 
   /**
    * Moves the last activity at most once in five minutes, across all instances; true when this call did. One round trip, unless
-   * the token says what the profile does not hold yet: then that comes first. NOT_FOUND for an unknown application.
+   * the token has names that the profile lacks: then those are stored first. NOT_FOUND for an unknown application.
    */
   async activity(caller: SignedIn, app: string, requestId: string): Promise<boolean> {
-    // By the account too: another one's answer is not this one's.
+    // By the account too: another account's answer must not be shared.
     const key = [app, caller.email, caller.issuer, caller.subject].join('\n');
-    const running = this.#underway.get(key);
+    const running = this.#inFlight.get(key);
     if (running !== undefined) {
       await running;
       return false;
     }
-    const begun = this.#recordActivity(caller, app, requestId, key).finally(() => this.#underway.delete(key));
-    this.#underway.set(key, begun);
+    const begun = this.#recordActivity(caller, app, requestId, key).finally(() => this.#inFlight.delete(key));
+    this.#inFlight.set(key, begun);
     return await begun;
   }
 
   /**
-   * Whether it is known here that there is nothing to write of somebody's activity in an application, without asking anybody;
-   * `appId`: the application of that code as it is now. Left out: whether that may be so.
+   * Whether this instance knows, without a query, that a person's activity in an application needs no write.
+   * `appId`: the application that has the code now. Left out: whether that is possible.
    */
   isQuiet(email: string, app: string, appId?: number | null): boolean {
-    // Those that were looked at need not stay longer: all are over in five minutes.
+    // `peek`, because entries need not stay longer when used: all expire within five minutes.
     const quiet = this.#quiet.peek(`${app}:${email}`);
     if (quiet === undefined || this.#options.clock.monotonic() >= quiet.until) return false;
     return appId === undefined || appId === quiet.appId;
@@ -147,14 +147,14 @@ export class AppPreferences {
     return recorded;
   }
 
-  /** An event, and a record in the audit; changes no login summary. NOT_FOUND for an unknown application. */
+  /** Records an event and an audit record; changes no login summary. NOT_FOUND for an unknown application. */
   async logout(caller: SignedIn, app: string, requestId: string): Promise<void> {
     await this.#write(caller, app, requestId, async (tx, person, appId) => {
       await recordLogout(tx, { person, appId, app, email: caller.email, actor: actorOf(caller), requestId });
     });
   }
 
-  /** For an administrator: somebody's preferences, the defaults where nothing is set. NOT_FOUND for unknown ones. */
+  /** For an administrator: a person's preferences, the defaults where nothing is set. Throws NOT_FOUND. */
   async of(email: string, app: string): Promise<Preferences> {
     return await this.#options.database.read(async (tx) => {
       const { person, appId } = await memberOf(tx, email, app);
@@ -178,7 +178,7 @@ export class AppPreferences {
     return result;
   }
 
-  /** Logins and logouts, the newest first; NOT_FOUND for unknown ones. */
+  /** Logins and logouts, the newest first. Throws NOT_FOUND. */
   async events(email: string, app: string, page: PageQuery): Promise<Page<EventRow>> {
     return await this.#options.database.read(async (tx) => {
       const { person, appId } = await memberOf(tx, email, app);
@@ -186,7 +186,7 @@ export class AppPreferences {
     });
   }
 
-  /** What the owner does in an application: it exists, and so does the owner's profile. */
+  /** A write by the owner in an application: checks the application, and creates or updates the owner's profile. */
   async #write<T>(
     caller: SignedIn,
     app: string,
@@ -204,7 +204,7 @@ export class AppPreferences {
   }
 }
 
-/** What a logout leaves: an event of the member, and a record in the application's audit. */
+/** A logout: an event of the member, and a record in the application's audit. */
 export async function recordLogout(
   tx: Tx,
   of: { person: number; appId: number; app: string; email: string; actor: string; requestId: string },

@@ -1,4 +1,4 @@
-/** Logins, activity and logouts that an application's backend tells (docs/reference/people.md#application-events). */
+/** Logins, activity and logouts reported by an application's backend (docs/reference/people.md#application-events). */
 
 import { UsherError } from '../base/errors.ts';
 import { holdApplication } from '../persistence/catalog/applications.ts';
@@ -8,44 +8,44 @@ import { findKnown, recordLogin } from '../persistence/directory/preferences.ts'
 import { ensureProfile } from '../persistence/directory/profiles.ts';
 import { claimEvent } from '../persistence/seen-events.ts';
 import { recordLogout } from './app-preferences.ts';
-import type { Turns } from './turns.ts';
+import type { WorkQueue } from './work-queue.ts';
 
-export interface ApplicationEvent {
+interface ApplicationEvent {
   /** In normal form. */
   email: string;
   appCode: string;
   event: 'login' | 'activity' | 'logout';
-  /** The application's own name for this event: told again within 24 hours, it counts once. */
+  /** The application's own id of this event: reported again within 24 hours, it counts once. */
   eventId?: string | undefined;
 }
 
 export class ApplicationEvents {
   readonly #database: Database;
-  readonly #turns: Turns;
+  readonly #turns: WorkQueue;
 
-  constructor({ database, turns }: { database: Database; turns: Turns }) {
+  constructor({ database, turns }: { database: Database; turns: WorkQueue }) {
     this.#database = database;
     this.#turns = turns;
   }
 
   /**
-   * Records the event; false when it was told before, or for activity within five minutes of the last.
-   * UNKNOWN_REFERENCE for an unknown application; a login makes an unknown user, for the others one is NOT_FOUND; USER_INACTIVE
-   * but for a logout. What is refused is not remembered: the same event may be told again.
+   * Records the event; false when it was reported before, or for activity within five minutes of the last.
+   * UNKNOWN_REFERENCE for an unknown application; a login creates an unknown user, other events answer NOT_FOUND; USER_INACTIVE
+   * except for a logout. Refused events are not remembered: they may be reported again.
    */
-  async tell(told: ApplicationEvent, by: { actor: string; requestId: string }): Promise<boolean> {
-    if (told.event === 'activity') return await this.#noteActivity(told);
+  async tell(report: ApplicationEvent, by: { actor: string; requestId: string }): Promise<boolean> {
+    if (report.event === 'activity') return await this.#noteActivity(report);
     const { result } = await this.#turns.take(() =>
-      this.#database.change(async (tx) => ({ result: await tell(tx, told, by), scopes: [] })),
+      this.#database.change(async (tx) => ({ result: await tell(tx, report, by), scopes: [] })),
     );
     return result;
   }
 
-  /** As `tell`, in one round trip: there are many of these. */
+  /** Like `tell`, in one round trip: there are many of these. */
   async #noteActivity({ email, appCode: app, eventId }: ApplicationEvent): Promise<boolean> {
     const key = eventId === undefined ? null : keyOf(app, eventId);
     const [noted] = await this.#turns.take(() => this.#database.once(noteActivityEvent(email, app, key)));
-    if (noted === undefined) throw new Error('an event answers its row');
+    if (noted === undefined) throw new Error('an event must return its row');
     if (noted.appId === null) throw unknownApplication(app);
     refuseInactive(noted.active ?? true);
     if (noted.registered !== true) throw unknownUser();
@@ -54,28 +54,28 @@ export class ApplicationEvents {
 }
 
 /** A login or a logout. */
-async function tell(tx: Tx, told: ApplicationEvent, by: { actor: string; requestId: string }): Promise<boolean> {
-  const { email, appCode: app, event, eventId } = told;
+async function tell(tx: Tx, report: ApplicationEvent, by: { actor: string; requestId: string }): Promise<boolean> {
+  const { email, appCode: app, event, eventId } = report;
   const appId = await holdApplication(tx, app);
   if (appId === null) throw unknownApplication(app);
-  const person = await personOf(tx, told);
+  const person = await personOf(tx, report);
   if (eventId !== undefined && !(await claimEvent(tx, 'application-event', keyOf(app, eventId)))) return false;
   if (event === 'login') await recordLogin(tx, person, appId, by.actor);
   else await recordLogout(tx, { person, appId, app, email, ...by });
   return true;
 }
 
-/** Decided on rows of this transaction: an inactive user does nothing any more but leave. */
+/** Decides on rows of this transaction: an inactive user may only log out. */
 async function personOf(tx: Tx, { email, event }: ApplicationEvent): Promise<number> {
   const known = await findKnown(tx, email);
   if (known !== undefined && event !== 'logout') refuseInactive(known.active);
-  // A recipient of a notification is registered without having a profile.
+  // The recipient of a notification can have a person's row without a profile.
   if (event === 'login') return (await ensureProfile(tx, { email })).id;
   if (known?.registered) return known.id;
   throw unknownUser();
 }
 
-/** Each application names its events by itself; a code holds no colon. */
+/** Event ids are the application's own; codes contain no colon. */
 function keyOf(app: string, eventId: string): string {
   return `${app}:${eventId}`;
 }

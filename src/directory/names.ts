@@ -1,4 +1,4 @@
-/** Names of people: where they come from, and what the identity provider is asked for (docs/reference/people.md#names). */
+/** Names of people: their sources, and the requests to the identity provider (docs/reference/people.md#names). */
 
 import { hasForbiddenCharacters, isLongerThan } from '../base/grammar.ts';
 import type { Tx } from '../persistence/database.ts';
@@ -6,38 +6,38 @@ import type { Names } from '../persistence/directory/profiles.ts';
 
 export type { Names, NamesRule } from '../persistence/directory/profiles.ts';
 
-/** Characters in a name at most; longer ones of other sources are not taken. */
-export const MAX_NAME = 200;
+/** Characters in a name at most; longer names from other sources are ignored. */
+const MAX_NAME = 200;
 
-/** A turn at somebody's names. */
+/** Exclusive access to a person's names. */
 export interface NameTurn {
-  /** Ends it with the transaction that stores them. UNAVAILABLE where it took so long that another has had his turn: nothing is stored. */
+  /** Ends the turn in the transaction that stores the names. UNAVAILABLE where the turn expired and went to another: nothing is stored. */
   end(tx: Tx): Promise<void>;
 }
 
-/** The identity provider as the keeper of names. */
+/** The identity provider as the owner of names. */
 export interface NameDirectory {
   /**
-   * Does `work`, which writes a person's names there and stores them here, while nobody else does, in this instance or another: in one
-   * order at both. An instance that dies meanwhile is waited for half a minute. UNAVAILABLE after eight seconds in which another does
-   * not come to an end; the signal's reason where that is aborted before it is one's turn.
+   * Runs `work`, which writes a person's names there and stores them here, with exclusive access across all instances: so both sides
+   * see changes in one order. The lease of an instance that dies expires after half a minute. UNAVAILABLE after waiting for eight
+   * seconds; the signal's reason where it is aborted while waiting.
    */
   inTurn<T>(person: number, signal: AbortSignal, work: (turn: NameTurn) => Promise<T>): Promise<T>;
   /**
-   * Writes the names that are given (null clears one) to the user whose address this is, leaving the others as they are there.
-   * Resolves when the provider has taken them. Rejects with IDP_UNREACHABLE, also when it is open whether it has, or with
-   * IDP_REJECTED, also where it knows no such user: then nothing is stored here.
+   * Writes the given names (null clears one) to the user with this address and leaves the others unchanged.
+   * Resolves when the provider has accepted them. Rejects with IDP_UNREACHABLE, also when the outcome is unknown, or with
+   * IDP_REJECTED, also where it has no such user: then nothing is stored here.
    */
   writeNames(email: string, names: Partial<Names>): Promise<void>;
 }
 
-/** A name of another source as it can be stored; undefined when it cannot, or is none. It never makes a call fail. */
-export function storableName(name: string | null | undefined): string | undefined {
+/** A name from another source if it can be stored; otherwise undefined. An invalid name never fails a call. */
+function storableName(name: string | null | undefined): string | undefined {
   if (typeof name !== 'string' || name.trim() === '') return undefined;
   return isLongerThan(name, MAX_NAME) || hasForbiddenCharacters(name) ? undefined : name;
 }
 
-/** What a source brought of names, without those that it left open. */
+/** The storable names of a source. */
 export function storableNames(
   names: {
     [K in keyof Names]?: string | null | undefined;

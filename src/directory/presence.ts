@@ -1,4 +1,4 @@
-/** Whoever is signed in has a profile, and it is as new as the token (docs/reference/people.md#profiles). */
+/** Ensures that signed-in users have a profile as new as their token (docs/reference/people.md#profiles). */
 
 import { isStorableUrl } from '../base/grammar.ts';
 import type { Tx } from '../persistence/database.ts';
@@ -13,7 +13,7 @@ import {
 import { bindAccount } from './accounts.ts';
 import { storableNames } from './names.ts';
 
-/** A signed-in user, as a bearer token vouches for. */
+/** A signed-in user, as the bearer token vouches for them. */
 export interface SignedIn {
   /** In normal form. */
   readonly email: string;
@@ -27,18 +27,18 @@ export interface SignedIn {
   readonly picture: string | null;
 }
 
-/** What decides about tokens, of the configuration. */
+/** The part of the configuration that concerns tokens. */
 export interface TokenPolicy {
   readonly bindSubject: boolean;
   /** Whether `http:` may be stored: outside production. */
   readonly allowHttp: boolean;
-  /** Whether a name that was changed here is no longer taken from tokens: there is no provider that it was written to. */
+  /** Whether names changed here take precedence over tokens: true without a provider to write them to. */
   readonly ownNames: boolean;
 }
 
 /**
- * The profile of who is signed in, within a write: made when there is none, brought up to date when the token is newer, the
- * account bound to it. IDENTITY_CONFLICT when accounts are bound and another one is.
+ * The profile of a signed-in user, within a write: created when missing, brought up to date when the token is newer, with the
+ * account bound to it. IDENTITY_CONFLICT when accounts are bound and another one is stored.
  */
 export async function present(tx: Tx, caller: SignedIn, policy: TokenPolicy, requestId: string): Promise<ProfileRow> {
   const found = await findProfile(tx, caller.email);
@@ -50,8 +50,8 @@ export async function present(tx: Tx, caller: SignedIn, policy: TokenPolicy, req
 }
 
 /**
- * The profiles of people who were without one a moment ago, by address, each of another address. Whoever has got one meanwhile
- * is left out: `present` him.
+ * Creates the profiles of people who had none a moment ago, by distinct address. A person who got one meanwhile
+ * is left out: call `present` for them.
  */
 export async function makeProfiles(
   tx: Tx,
@@ -83,15 +83,15 @@ async function settle(
 
 async function read(tx: Tx, email: string): Promise<ProfileRow> {
   const profile = await findProfile(tx, email);
-  if (profile === undefined) throw new Error('a profile that was there is gone');
+  if (profile === undefined) throw new Error('profile vanished within its transaction');
   return profile;
 }
 
-/** What a profile holds that a token may say anew. */
-export type Held = Pick<ProfileRow, 'issuer' | 'subject' | 'namesChangedAt' | 'namesKept'>;
+/** The fields of a profile that a token may renew. */
+export type TokenFields = Pick<ProfileRow, 'issuer' | 'subject' | 'namesChangedAt' | 'namesKept'>;
 
-/** Whether the token says nothing that the profile does not hold: then nothing needs to be written. */
-export function isCurrent(profile: Held, caller: SignedIn, policy: Pick<TokenPolicy, 'ownNames'>): boolean {
+/** Whether the token has nothing new for the profile, so that no write is needed. */
+export function isCurrent(profile: TokenFields, caller: SignedIn, policy: Pick<TokenPolicy, 'ownNames'>): boolean {
   if (profile.issuer !== caller.issuer || profile.subject !== caller.subject) return false;
   const known = profile.namesChangedAt;
   const newer = known === null || caller.issuedAt > Math.floor(known.getTime() / 1000);
@@ -104,7 +104,7 @@ function namesOf({ givenName, familyName, name }: SignedIn): Partial<Names> {
   return storableNames({ firstName: givenName, lastName: familyName, displayName: name });
 }
 
-/** The names that the token brings, as bits. */
+/** The names in the token, as bits. */
 export function namesBrought(caller: SignedIn): number {
   return nameBits(namesOf(caller));
 }

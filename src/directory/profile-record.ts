@@ -1,4 +1,4 @@
-/** A user's record as others see it (docs/reference/people.md#profiles). */
+/** A user's record as the API returns it (docs/reference/people.md#profiles). */
 
 import type { ProfileRow } from '../persistence/directory/profiles.ts';
 

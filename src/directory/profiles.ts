@@ -1,5 +1,5 @@
 /**
- * People's own records: made on first access, kept in step with the identity provider, changed by their owners.
+ * People's own records: created on first access, kept in step with the identity provider, changed by their owners.
  * (docs/reference/people.md#profiles.)
  */
 
@@ -23,13 +23,13 @@ import {
 import { readMemberships } from '../persistence/directory/users.ts';
 import { personIdOf } from '../persistence/people.ts';
 import type { AccountRefusals } from './account-refusals.ts';
+import { Batcher } from './batcher.ts';
 import type { NameDirectory, NameTurn } from './names.ts';
 import { isCurrent, makeProfiles, present, type SignedIn, type TokenPolicy } from './presence.ts';
 import { type ProfileRecord, profileRecord, type Theme } from './profile-record.ts';
-import { Together } from './together.ts';
-import type { Turns } from './turns.ts';
+import type { WorkQueue } from './work-queue.ts';
 
-/** The fields that an owner may send; what is left out stays. Null clears a name or the picture, and resets the rest. */
+/** The fields that an owner may send; omitted ones stay. Null clears a name or the picture, and resets the others. */
 export interface ProfileUpdate {
   /** Only the present one, in normal form. */
   email?: string | undefined;
@@ -44,7 +44,7 @@ export interface ProfileUpdate {
   brand?: string | null | undefined;
 }
 
-/** Names that the identity provider's own editor pushes. Null and the empty text clear one; what is left out stays. */
+/** Names pushed by the identity provider's own editor. Null and the empty text clear a name; omitted ones stay. */
 export interface PushedNames {
   firstName?: string | null | undefined;
   lastName?: string | null | undefined;
@@ -53,19 +53,19 @@ export interface PushedNames {
   changedAt?: Date | undefined;
 }
 
-/** The request of an update. `signal` is aborted once nobody waits for the answer; what has begun then is done all the same. */
+/** The request of an update. `signal` is aborted once the caller has left; work that has begun is completed all the same. */
 export interface ByOwner {
   readonly requestId: string;
   readonly signal: AbortSignal;
 }
 
-export interface ProfilesOptions {
+interface ProfilesOptions {
   database: Database;
   clock: Pick<Clock, 'now'>;
   policy: TokenPolicy;
-  turns: Turns;
+  turns: WorkQueue;
   refusals: AccountRefusals;
-  /** The keeper of names; null where no provider is configured: then they are kept here only. */
+  /** The provider, which owns names; null where none is configured: then they are stored here only. */
   names: NameDirectory | null;
   /** `idp.publicUrl` of the configuration. */
   idpPublicUrl: string | null;
@@ -73,19 +73,19 @@ export interface ProfilesOptions {
 
 export class Profiles {
   readonly #options: ProfilesOptions;
-  /** Reads of one's own profile, which is what every front end asks first. */
-  readonly #reads: Together<null, ProfileRow>;
-  /** First requests: in the morning of a new application they all come at once. */
-  readonly #arrivals: Together<SignedIn, ProfileRow>;
+  /** Reads of the own profile, the first request of every front end. */
+  readonly #reads: Batcher<null, ProfileRow>;
+  /** First requests: on the first morning of an application they all come at once. */
+  readonly #arrivals: Batcher<SignedIn, ProfileRow>;
 
   constructor(options: ProfilesOptions) {
     this.#options = options;
     const { database, policy, turns } = options;
-    this.#reads = new Together(turns, async (emails) => {
+    this.#reads = new Batcher(turns, async (emails) => {
       const found = await database.once(profilesAt([...emails.keys()]));
       return new Map(found.map((row) => [row.email, row]));
     });
-    this.#arrivals = new Together(turns, async (callers) => {
+    this.#arrivals = new Batcher(turns, async (callers) => {
       const made = await database.change(async (tx) => ({
         result: await makeProfiles(tx, [...callers.values()], policy),
         scopes: [],
@@ -94,21 +94,21 @@ export class Profiles {
     });
   }
 
-  /** The caller's own record: made at the first access, with the names of a newer token. One read where nothing is new. */
+  /** The caller's own record: created at the first access, with the names of a newer token. One read where nothing is new. */
   async mine(caller: SignedIn, requestId: string): Promise<ProfileRecord> {
-    return this.#shown(await this.#present(caller, requestId));
+    return this.#toRecord(await this.#present(caller, requestId));
   }
 
-  /** Somebody's record. NOT_FOUND for who has none. */
+  /** A person's record. Throws NOT_FOUND. */
   async find(email: string): Promise<ProfileRecord> {
     const found = await this.#options.database.read((tx) => findProfile(tx, email));
     if (found === undefined) throw new UsherError('NOT_FOUND', 'There is no user with this address.');
-    return this.#shown(found);
+    return this.#toRecord(found);
   }
 
   /**
    * The same for an administrator. SuperAdmins and AppAdmins see everybody; a panel user sees users of the applications on which
-   * they have a level, and NO_APPLICATION_LEVEL for anybody else, known or not.
+   * they have a level, and gets NO_APPLICATION_LEVEL for everybody else, known or not.
    */
   async findFor(reader: string, email: string): Promise<ProfileRecord> {
     const found = await this.#options.database.read(async (tx) => {
@@ -116,16 +116,16 @@ export class Profiles {
       return await findProfile(tx, email);
     });
     if (found === undefined) throw new UsherError('NOT_FOUND', 'There is no user with this address.');
-    return this.#shown(found);
+    return this.#toRecord(found);
   }
 
   /**
-   * Changes the fields sent. Names are written to the identity provider first, also those that are known here already, and stored
-   * only after it took them (IDP_UNREACHABLE, IDP_REJECTED: nothing is stored). Without a provider a name that differs is the
-   * owner's from now on: tokens no longer change it. Where the provider took them and storing fails, the caller is told so,
-   * and the provider's names arrive here with the next token, push or webhook. UNAVAILABLE when another change of the same person's
-   * names does not come to an end.
-   * IMMUTABLE_FIELD for another e-mail, UNKNOWN_REFERENCE for a brand, UNKNOWN_LANGUAGES for a language that does not exist.
+   * Changes the fields sent. Names are written to the identity provider first, even unchanged ones, and stored
+   * only after it accepted them (IDP_UNREACHABLE, IDP_REJECTED: nothing is stored). Without a provider a changed name is the
+   * owner's from now on: tokens no longer change it. Where the provider accepts the names and storing fails, the caller gets the
+   * error, and the provider's names arrive here with the next token, push or webhook. UNAVAILABLE when another change of the
+   * same person's names takes too long.
+   * IMMUTABLE_FIELD for a changed e-mail, UNKNOWN_REFERENCE for a brand, UNKNOWN_LANGUAGES for an unknown language.
    */
   async update(caller: SignedIn, update: ProfileUpdate, by: ByOwner): Promise<ProfileRecord> {
     const profile = await this.#present(caller, by.requestId);
@@ -133,22 +133,22 @@ export class Profiles {
     this.#refuseUrl(update.avatarUrl);
     const changed = differing(profile, update);
     const { database, names: directory } = this.#options;
-    // The provider may know another name than the one that is known here.
+    // The provider may have another name than the one stored here.
     const names = namesIn(directory === null ? changed : update);
-    if (Object.keys(changed).length === 0 && Object.keys(names).length === 0) return this.#shown(profile);
+    if (Object.keys(changed).length === 0 && Object.keys(names).length === 0) return this.#toRecord(profile);
     if (directory === null || Object.keys(names).length === 0) return await this.#store(profile, changed, names, null);
-    // One change of names after the other, so that here the same one is the last as at the provider.
+    // One change of names at a time, so that the last one here is also the last at the provider.
     return await directory.inTurn(profile.id, by.signal, async (turn) => {
-      // What would be refused after the provider's write is refused before it.
+      // Check the references first: a refusal after the provider's write would be too late.
       await database.change(async (tx) => ({ result: await references(tx, changed), scopes: [] }));
-      // Who was told meanwhile that it took too long is not surprised by it later.
+      // A caller who got a timeout must not see the change take effect later.
       by.signal.throwIfAborted();
       await directory.writeNames(caller.email, names);
       return await this.#store(profile, changed, names, turn);
     });
   }
 
-  /** Takes pushed names; false for an unknown user, and for names older than those known here. */
+  /** Stores pushed names; false for an unknown user, and for names older than the stored ones. */
   async push(email: string, { changedAt, ...pushed }: PushedNames): Promise<boolean> {
     const { database, clock, turns } = this.#options;
     const { result } = await turns.take(() =>
@@ -156,7 +156,7 @@ export class Profiles {
         const profile = await findProfile(tx, email);
         if (profile === undefined) return { result: false, scopes: [] };
         const now = clock.now();
-        // An editor's clock that runs far ahead must not make every later change too old.
+        // An editor's clock that runs far ahead must not make all later changes look old.
         const at = new Date(Math.min(changedAt?.getTime() ?? now, now + AHEAD_MS));
         const rule = changedAt === undefined ? 'always' : 'notOlder';
         const names = namesIn(cleared(pushed));
@@ -199,14 +199,14 @@ export class Profiles {
         const own = policy.ownNames ? 'keep' : undefined;
         if (Object.keys(names).length > 0) await applyNames(tx, id, { names, at, rule: 'always', own });
         const stored = await findProfile(tx, email);
-        if (stored === undefined) throw new Error('a profile that was there is gone');
+        if (stored === undefined) throw new Error('profile vanished within its transaction');
         return { result: stored, scopes: [] };
       }),
     );
-    return this.#shown(result);
+    return this.#toRecord(result);
   }
 
-  #shown(row: ProfileRow): ProfileRecord {
+  #toRecord(row: ProfileRow): ProfileRecord {
     return profileRecord(row, this.#options.idpPublicUrl);
   }
 
@@ -217,13 +217,13 @@ export class Profiles {
   }
 }
 
-/** By so much a source's clock may be ahead of ours, as with tokens (docs/reference/people.md#names). */
+/** How far a source's clock may be ahead of this service's, as for tokens (docs/reference/people.md#names). */
 const AHEAD_MS = 30_000;
 
 const NAMES = ['firstName', 'lastName', 'displayName'] as const;
 const FIELDS = [...NAMES, 'avatarUrl', 'locale', 'theme', 'timezone', 'brand'] as const;
 
-/** What of the update is not so already: who sends back what he has read changes only what he changed. */
+/** The fields of the update that differ: callers who send back a whole record change only what they edited. */
 function differing(profile: ProfileRow, update: ProfileUpdate): ProfileUpdate {
   return Object.fromEntries(
     FIELDS.filter((field) => update[field] !== undefined && update[field] !== profile[field]).map((field) => [
@@ -242,14 +242,14 @@ function namesIn(update: ProfileUpdate): Partial<Names> {
   return names;
 }
 
-/** A blank name is none. */
+/** A blank name clears the name. */
 function cleared(names: Omit<PushedNames, 'changedAt'>): ProfileUpdate {
   return Object.fromEntries(
     Object.entries(names).map(([field, name]) => [field, typeof name === 'string' && name.trim() === '' ? null : name]),
   );
 }
 
-/** What the update refers to, held until the transaction ends. Throws UNKNOWN_REFERENCE, UNKNOWN_LANGUAGES. */
+/** Looks up what the update refers to and holds it until the transaction ends. Throws UNKNOWN_REFERENCE, UNKNOWN_LANGUAGES. */
 async function references(tx: Tx, { brand, locale }: ProfileUpdate): Promise<{ brandId: number | null | undefined }> {
   if (locale !== undefined && locale !== null && !(await holdLanguage(tx, locale))) {
     throw new UsherError('UNKNOWN_LANGUAGES', `locale: there is no language ${locale}.`, {

@@ -1,8 +1,8 @@
 /**
- * What every door that takes a bearer token asks before it lets a user in: that the person has a profile as new as the token,
- * and that the address is still the same account's. Where accounts are bound, the database is asked each time: a cache would let
- * two accounts in after a SuperAdmin has cleared the first. Where they are not, a change is only recorded in the audit, and a
- * memo spares the question.
+ * Admits users at every listener that takes bearer tokens: the person has a profile as new as the token,
+ * and the address still belongs to the same account. Where accounts are bound, every call reads the database: a cache would let
+ * two accounts in after a SuperAdmin has unbound the first. Where they are not, a change is only recorded in the audit, and a
+ * cache avoids the read.
  */
 
 import { LRUCache } from 'lru-cache';
@@ -12,23 +12,23 @@ import { findAccount, type KeptAccount, type Subject } from '../persistence/dire
 import type { AccountRefusals } from './account-refusals.ts';
 import { type Account, bindAccount, IdentityConflict } from './accounts.ts';
 import { isCurrent, present, type SignedIn, type TokenPolicy } from './presence.ts';
-import type { Turns } from './turns.ts';
+import type { WorkQueue } from './work-queue.ts';
 
 const MAX_KNOWN = 10_000;
-/** How long a token's account is not looked up again where a change of it is only recorded. */
+/** How long a token's account is not read again where a change is only recorded. */
 const KNOWN_MS = 5 * 60_000;
-/** As long when looking it up failed. */
+/** The same after a failed read. */
 const FAILED_MS = 30_000;
 
 interface Known extends Subject {
-  /** The `iat` of the token that was let in: a newer one may bring newer names. */
+  /** The `iat` of the admitted token: a newer one may have newer names. */
   readonly issuedAt: number;
 }
 
-export interface SubjectsOptions {
+interface SubjectsOptions {
   database: Database;
   policy: TokenPolicy;
-  turns: Turns;
+  turns: WorkQueue;
   refusals: AccountRefusals;
   log: Pick<Logger, 'warn'>;
 }
@@ -36,9 +36,9 @@ export interface SubjectsOptions {
 export class Subjects {
   readonly #options: SubjectsOptions;
   readonly #policy: TokenPolicy;
-  /** By address: the account that was let in last. Empty where accounts are bound. */
+  /** By address: the account admitted last. Empty where accounts are bound. */
   readonly #known = new LRUCache<string, Known>({ max: MAX_KNOWN, ttl: KNOWN_MS, ttlResolution: 1000 });
-  /** By address: the account of the last check, which makes no profile. */
+  /** By address: the account of the last check, which creates no profile. */
   readonly #checked = new LRUCache<string, Subject>({ max: MAX_KNOWN, ttl: KNOWN_MS, ttlResolution: 1000 });
 
   constructor(options: SubjectsOptions) {
@@ -47,9 +47,9 @@ export class Subjects {
   }
 
   /**
-   * For permission checks, which make no profile. Where accounts are bound, a promise that rejects with IDENTITY_CONFLICT for
-   * another account than the one that is kept. Else undefined: a change of the account is recorded behind the answer's back,
-   * since a check must not wait for the database.
+   * For permission checks, which create no profile. Where accounts are bound, a promise that rejects with IDENTITY_CONFLICT for
+   * another account than the stored one. Otherwise undefined: a changed account is recorded after the answer, because a check must
+   * not wait for the database.
    */
   refuseOther(caller: Account, requestId: string): Promise<void> | undefined {
     if (this.#policy.bindSubject) return this.#refuseOther(caller, requestId);
@@ -64,29 +64,29 @@ export class Subjects {
   }
 
   /**
-   * For all else. Undefined where nothing needs to be looked up. Else the profile is made, or takes over newer names of the token
-   * and the account. Where accounts are bound, IDENTITY_CONFLICT for another one than the one that is kept.
+   * For everything else. Undefined where nothing needs to be read. Otherwise creates the profile, or updates it from a newer
+   * token. Where accounts are bound, IDENTITY_CONFLICT for another account than the stored one.
    */
   admit(caller: SignedIn, requestId: string): Promise<void> | undefined {
     return this.#isKnown(caller) ? undefined : this.#settle(caller, requestId);
   }
 
-  /** For routes whose own transaction settles the account: what was remembered of another one is no longer so. */
+  /** For routes whose own transaction stores the account: forgets another account of the address. */
   noteOwner(caller: SignedIn): void {
     if (!this.#isKnown(caller)) this.#known.delete(caller.email);
   }
 
-  /** Whether every call is to be asked about its account, whatever is remembered. */
+  /** Whether every call checks its account in the database. */
   get binding(): boolean {
     return this.#policy.bindSubject;
   }
 
-  /** Whether nobody needs to look the account up now: it was let in a short while ago, or is asked about with each call. */
+  /** Whether the account needs no check now: it was admitted recently, or every call checks it. */
   isSettled(caller: SignedIn): boolean {
     return this.#policy.bindSubject || this.#isKnown(caller);
   }
 
-  /** For who has just found it to be the one that is kept, or made it so. */
+  /** Call after finding or making it the stored account. */
   noteSettled({ email, issuer, subject, issuedAt }: SignedIn): void {
     if (!this.#policy.bindSubject) this.#known.set(email, { issuer, subject, issuedAt });
   }
@@ -114,7 +114,7 @@ export class Subjects {
     this.#checked.set(email, { issuer, subject });
     this.#notice(caller, requestId).catch((error: unknown) => {
       this.#checked.set(email, { issuer, subject }, { ttl: FAILED_MS });
-      this.#options.log.warn({ requestId, err: error }, 'account of a check not looked up');
+      this.#options.log.warn({ requestId, err: error }, 'account of a check not read; will retry');
     });
   }
 
@@ -143,7 +143,7 @@ function isSame(kept: Pick<KeptAccount, 'issuer' | 'subject'>, { issuer, subject
   return kept.issuer === issuer && kept.subject === subject;
 }
 
-/** Whether another account than the caller's is kept. */
+/** Whether another account than the caller's is stored. */
 function isForeign(kept: KeptAccount | undefined, caller: Account): kept is KeptAccount & Subject {
   return kept !== undefined && kept.subject !== null && !isSame(kept, caller);
 }

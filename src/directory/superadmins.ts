@@ -1,4 +1,4 @@
-/** Who may do everything. (docs/reference/callers.md#superadmins.) */
+/** The people who are allowed everything. (docs/reference/callers.md#superadmins.) */
 
 import { administer, type By, superAdmin } from '../administration/administer.ts';
 import { UsherError } from '../base/errors.ts';
@@ -13,7 +13,7 @@ import {
 
 export type { SuperadminRow } from '../persistence/superadmins.ts';
 
-const GUARD = superAdmin('name or remove SuperAdmins');
+const GUARD = superAdmin('add or remove SuperAdmins');
 
 export class Superadmins {
   readonly #database: Database;
@@ -27,25 +27,25 @@ export class Superadmins {
     return this.#database.read(listSuperadmins);
   }
 
-  /** `made` is false when he is one already: then nothing changes. */
+  /** `made` is false when they already are one: then nothing changes. */
   add(email: string, by: By): Promise<Committed<{ made: boolean; superadmin: SuperadminRow }>> {
     const about = { app: null, action: 'superadmin.added', guard: GUARD, subject: email };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const { result: made, scopes } = await addSuperadmin(tx, email);
       if (made) audit({ action: about.action, subject: email });
       const superadmin = await findSuperadmin(tx, email);
-      // Somebody else has removed him between the two statements.
+      // Another transaction has removed them between the two statements.
       if (superadmin === undefined) throw new UsherError('UNAVAILABLE', `${email} was removed meanwhile; try again.`);
       return { result: { made, superadmin }, scopes };
     });
   }
 
-  /** NOT_FOUND when he is none, LAST_SUPERADMIN when no active one would be left. */
+  /** NOT_FOUND for a person who is not one, LAST_SUPERADMIN when no active one would be left. */
   remove(email: string, by: By): Promise<Committed<null>> {
     const about = { app: null, action: 'superadmin.removed', guard: GUARD, subject: email };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
       const { result: removed, scopes } = await removeSuperadmin(tx, email);
-      if (!removed) throw new UsherError('NOT_FOUND', `${email} is no SuperAdmin.`);
+      if (!removed) throw new UsherError('NOT_FOUND', `${email} is not a SuperAdmin.`);
       audit({ action: about.action, subject: email });
       return { result: null, scopes };
     });

@@ -1,10 +1,11 @@
 /**
- * People as administrators see them. (docs/reference/administration.md#users.) Whoever is no SuperAdmin sees only users of the applications that he may see,
- * and of them only what concerns those.
+ * People as administrators see them. (docs/reference/administration.md#users.) A reader who is not a SuperAdmin sees only the users of applications that they
+ * may see, and of those users only the data of these applications.
  */
 
 import { administer, type By, superAdmin } from '../administration/administer.ts';
 import { type Sight, sightIn } from '../administration/reach.ts';
+import { unknownApplication } from '../administration/records.ts';
 import { UsherError } from '../base/errors.ts';
 import { oneMore, type Page, type PageQuery, pageOf } from '../base/page.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
@@ -24,24 +25,24 @@ import { type ProfileRecord, profileRecord } from './profile-record.ts';
 
 export type { MembershipRow, UserRow } from '../persistence/directory/users.ts';
 
-/** What a list of users is narrowed to. */
+/** The filter of a list of users. */
 export interface UserQuery {
   search: string | null;
   active: boolean | null;
   appCode: string | null;
 }
 
-export interface UserPage extends Page<UserRow> {
-  /** Whether the reader is a SuperAdmin, who alone is told who else is one. */
+interface UserPage extends Page<UserRow> {
+  /** Whether the reader is a SuperAdmin; only they learn who else is one. */
   readonly bySuperadmin: boolean;
 }
 
-/** One user with all that the reader may know. */
+/** One user with everything that the reader may see. */
 export interface UserDetail {
   bySuperadmin: boolean;
   user: UserRow;
   profile: ProfileRecord;
-  /** Of the applications that the reader may see. */
+  /** In the applications that the reader may see. */
   memberships: readonly MembershipRow[];
 }
 
@@ -55,7 +56,7 @@ export class Users {
   }
 
   /**
-   * Known addresses in the order in which they were first mentioned. NO_APPLICATION_LEVEL when `query.appCode` names an application
+   * Known addresses in the order in which they first appeared. NO_APPLICATION_LEVEL when `query.appCode` is an application
    * that the reader may not see; for a SuperAdmin an unknown one is NOT_FOUND.
    */
   list(reader: string, query: UserQuery, page: PageQuery): Promise<UserPage> {
@@ -68,7 +69,7 @@ export class Users {
     });
   }
 
-  /** NO_APPLICATION_LEVEL for whom the reader shares no application with, known or not; for a SuperAdmin an unknown one is NOT_FOUND. */
+  /** NO_APPLICATION_LEVEL for a user with whom the reader shares no application, known or not; for a SuperAdmin an unknown one is NOT_FOUND. */
   read(reader: string, email: string): Promise<UserDetail> {
     return this.#database.read(async (tx) => {
       const sight = await sightIn(tx, reader, null);
@@ -84,7 +85,7 @@ export class Users {
     });
   }
 
-  /** The profile, or for an address that was only mentioned what a new one would begin with. */
+  /** The profile or, for an address without one, the initial state of a new profile. */
   async #profile(tx: Tx, { id, email, brand, createdAt }: UserRow): Promise<ProfileRecord> {
     const found = await findProfile(tx, email);
     const none = { firstName: null, lastName: null, displayName: null, avatarUrl: null, locale: null, timezone: null };
@@ -94,31 +95,31 @@ export class Users {
   }
 
   /**
-   * Blocks somebody, or takes that back; the provider's word about him is another flag, which this leaves alone. NOT_FOUND for an
-   * address never mentioned, LAST_SUPERADMIN when no active SuperAdmin would be left.
+   * Blocks or unblocks a person; the provider's own flag stays as it is. NOT_FOUND for an
+   * unknown address, LAST_SUPERADMIN when no active SuperAdmin would be left.
    */
   setActive(email: string, active: boolean, by: By): Promise<Committed<UserRow>> {
     const action = active ? 'user.unblocked' : 'user.blocked';
     const about = { app: null, action, guard: superAdmin('block users'), subject: email };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
-      // SuperAdmins before the person, as whoever removes one does.
+      // SuperAdmins before the person: the same lock order as the removal of one.
       if (!active) await refuseLastSuperadmin(tx, email);
       const person = await holdPerson(tx, email);
       if (person === null) throw unknownUser(email);
       const changed = await setBlocked(tx, person, !active);
       const user = await userOf(tx, person, null);
-      if (user === undefined) throw new Error('a person who is held is there');
+      if (user === undefined) throw new Error('person vanished while locked');
       if (changed) audit({ action, subject: email, before: { blocked: active }, after: { blocked: !active } });
       return { result: user, scopes: changed ? [`u:${email}`] : [] };
     });
   }
 
-  /** Forgets whose account of the provider the address belongs to: the next token says it anew. NOT_FOUND for an unknown one. */
+  /** Unbinds the address from its account at the provider: the next token binds it again. NOT_FOUND for an unknown one. */
   clearSubject(email: string, by: By): Promise<Committed<null>> {
     const about = {
       app: null,
       action: 'user.subject_cleared',
-      guard: superAdmin('clear whose account an address is'),
+      guard: superAdmin('unbind accounts'),
       subject: email,
     };
     return administer(this.#database, by, about, async ({ tx, audit }) => {
@@ -130,13 +131,13 @@ export class Users {
   }
 }
 
-/** The ids of what the reader may see, or of the one application that he asks about; null: of everything. */
-function seenIds({ active, superadmin, applications }: Sight, appCode: string | null): readonly number[] | null {
+/** The ids of the applications that the reader may see, or of the one that they ask about; null: of all. */
+export function seenIds({ active, superadmin, applications }: Sight, appCode: string | null): readonly number[] | null {
   if (!active) throw new UsherError('USER_INACTIVE', 'This account is not active.');
   if (appCode === null) return applications?.map(({ id }) => id) ?? null;
   const named = applications?.find(({ code }) => code === appCode);
   if (named !== undefined) return [named.id];
-  if (superadmin) throw new UsherError('NOT_FOUND', `There is no application ${appCode}.`);
+  if (superadmin) throw unknownApplication(appCode);
   throw new UsherError('NO_APPLICATION_LEVEL', 'You have no level that allows this on the application.');
 }
 
@@ -144,6 +145,6 @@ async function userOf(tx: Tx, person: number, apps: readonly number[] | null): P
   return (await readUsers(tx, [person], apps))[0];
 }
 
-function unknownUser(email: string): UsherError {
+export function unknownUser(email: string): UsherError {
   return new UsherError('NOT_FOUND', `There is no user ${email}.`);
 }

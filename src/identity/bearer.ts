@@ -11,8 +11,8 @@ const TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/;
 const JWS = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*$/;
 
 /**
- * The token. `authorization` is the header, or all headers of that name: Node keeps the first of several unless asked
- * (`headersDistinct`), and two different callers in one request are none. Throws UNAUTHENTICATED.
+ * The token. `authorization` is the header, or all headers of that name: Node keeps the first of several by default
+ * (`headersDistinct` has all), and a request must not name two callers. Throws UNAUTHENTICATED.
  */
 export function readBearer(authorization: string | readonly string[] | undefined): string {
   if (typeof authorization !== 'string' && authorization !== undefined && authorization.length > 1) {
@@ -24,14 +24,14 @@ export function readBearer(authorization: string | readonly string[] | undefined
   }
   if (header.length > MAX_TOKEN_LENGTH + 32) throw unauthenticated('The access token is too long.');
   const scheme = SCHEME.exec(header);
-  if (scheme === null) throw unauthenticated('The Authorization header must be of the scheme Bearer.');
+  if (scheme === null) throw unauthenticated('The Authorization header must use the scheme Bearer.');
   const token = header.slice(scheme[0].length);
   if (token.length > MAX_TOKEN_LENGTH) throw unauthenticated('The access token is too long.');
-  if (!TOKEN.test(token)) throw unauthenticated('The Authorization header must hold one access token.');
+  if (!TOKEN.test(token)) throw unauthenticated('The Authorization header must contain one access token.');
   return token;
 }
 
-/** Whether a token is a signed JWT, which its signature must then prove; anything else is opaque. */
+/** Whether a token is a signed JWT, to be verified by its signature; anything else is opaque. */
 export function isJwt(token: string): boolean {
   if (!JWS.test(token)) return false;
   try {

@@ -4,12 +4,12 @@ import { UsherError } from '../base/errors.ts';
 import { hasForbiddenCharacters, normalizeEmail } from '../base/grammar.ts';
 import type { Claims } from './provider.ts';
 
-/** Who a token speaks of, before it is known whether the address is verified. */
+/** The person in a token, before the address is known to be verified. */
 export interface Identity {
   subject: string;
-  /** Normal form; null when the claims hold none. */
+  /** Normal form; null without the claim. */
   email: string | null;
-  /** Null when the claims do not say. */
+  /** Null without the claim. */
   emailVerified: boolean | null;
   issuedAt: number;
   expiresAt: number | null;
@@ -45,17 +45,17 @@ export function readIdentity(claims: Claims, now: number): Identity {
 }
 
 /**
- * Refuses what is signed by the issuer for the audience and yet no access token: ID tokens, logout tokens, and whatever
- * else a header `typ` names (RFC 8725 section 3.11, RFC 9068 section 4).
+ * Refuses tokens that the issuer signed for the audience but that are not access tokens: ID tokens, logout tokens, and every
+ * other type that a header `typ` names (RFC 8725 section 3.11, RFC 9068 section 4).
  */
 export function refuseOtherTokens(header: { typ?: unknown }, claims: Claims): void {
   const type = header.typ === undefined ? null : mediaType(header.typ);
   if (type !== null && type !== 'jwt' && type !== 'at+jwt') {
-    throw unauthenticated('The token is no access token: its type is another one.');
+    throw unauthenticated('The token is not an access token: its header typ must be JWT or at+jwt.');
   }
   if (saysIdToken(claims)) throw unauthenticated('The token is an ID token; send the access token.');
   if (claims.events !== undefined) {
-    throw unauthenticated('The token is no access token: it reports an event.');
+    throw unauthenticated('The token is not an access token: it reports an event.');
   }
   if (type === 'at+jwt' || saysAccessToken(claims)) return;
   if (looksLikeIdToken(claims)) throw unauthenticated('The token is an ID token; send the access token.');
@@ -77,8 +77,8 @@ function saysAccessToken(claims: Claims): boolean {
 
 /**
  * Claims that OpenID Connect Core defines for ID tokens only: `nonce` (section 2), `at_hash` and `c_hash` (3.3.2.11), `s_hash` (FAPI).
- * And a token for nobody but the client it was issued to, without anything that an access token has (RFC 9068
- * section 2.2 wants `client_id` and `jti`).
+ * Or a token only for the client it was issued to, without anything that an access token has (RFC 9068
+ * section 2.2 requires `client_id` and `jti`).
  */
 function looksLikeIdToken(claims: Claims): boolean {
   if (['nonce', 'at_hash', 'c_hash', 's_hash'].some((name) => claims[name] !== undefined)) return true;
@@ -90,7 +90,7 @@ function looksLikeIdToken(claims: Claims): boolean {
 function readSubject(claims: Claims): string {
   const { sub } = claims;
   if (typeof sub !== 'string' || sub === '' || sub.length > MAX_SUBJECT || hasForbiddenCharacters(sub)) {
-    throw unauthenticated('The token names no subject (claim sub).');
+    throw unauthenticated('The token has no valid subject (claim sub).');
   }
   return sub;
 }
@@ -103,19 +103,19 @@ function readEmail(claims: Claims): string | null {
   return normal;
 }
 
-/** Some providers write booleans as text. What is neither true nor absent is not true. */
+/** Some providers write booleans as text. Anything else that is present counts as unverified. */
 function readVerified(claims: Claims): boolean | null {
   const { email_verified: verified } = claims;
   if (verified === undefined || verified === null) return null;
   return verified === true || verified === 'true';
 }
 
-/** Whole seconds; 0 when the token does not say, which makes its names older than any known here. */
+/** Whole seconds; 0 without the claim, so that the token's names count as older than any stored. */
 function readIssuedAt(claims: Claims, now: number): number {
   const { iat } = claims;
   if (iat === undefined) return 0;
   if (typeof iat !== 'number' || !Number.isFinite(iat) || iat < 0) {
-    throw unauthenticated('The token does not say properly when it was issued (claim iat).');
+    throw unauthenticated('The token has no valid time of issue (claim iat).');
   }
   if (iat > now + CLOCK_TOLERANCE_S) throw unauthenticated('The token was issued in the future (claim iat).');
   return Math.floor(iat);
@@ -125,12 +125,12 @@ function readExpiry(claims: Claims): number | null {
   const { exp } = claims;
   if (exp === undefined) return null;
   if (typeof exp !== 'number' || !Number.isFinite(exp)) {
-    throw unauthenticated('The token does not say properly when it expires (claim exp).');
+    throw unauthenticated('The token has no valid time of expiry (claim exp).');
   }
   return exp;
 }
 
-/** A name is no reason to refuse a token: what cannot be stored is left out. */
+/** Names that cannot be stored are left out; they are not a reason to refuse a token. */
 function readText(value: unknown): string | null {
   if (typeof value !== 'string' || value === '' || value.length > MAX_TEXT || hasForbiddenCharacters(value))
     return null;

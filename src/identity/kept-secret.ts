@@ -25,7 +25,7 @@ export interface KeptSecret {
 }
 
 /**
- * The kept secret; the first call makes it. Starts that race for a new directory all get the same one:
+ * The kept secret; the first call makes it. Starts that race for a new directory all get the same secret:
  * the file appears complete under its name, by a hard link that only one of them can set.
  */
 export function keepSecret({ dataDir, file, make, clock }: KeptSecret): string {
@@ -48,11 +48,11 @@ export function keepSecret({ dataDir, file, make, clock }: KeptSecret): string {
     unlinkSync(draft);
   }
   const made = readSecret(path);
-  if (made === null) throw new Error(`${path} vanished while it was made`);
+  if (made === null) throw new Error(`${path} vanished while it was being created`);
   return made;
 }
 
-/** The secret in `path`, or null when there is no such file. A file that others may read is closed to them. */
+/** The secret in `path`, or null when there is no such file. Removes the access of other users to it. */
 function readSecret(path: string): string | null {
   try {
     const content = readFileSync(path, 'utf8');
@@ -67,7 +67,7 @@ function readSecret(path: string): string | null {
 function ensureDirectory(dataDir: string): void {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   const { mode, uid } = statSync(dataDir);
-  // A directory that is shared on purpose (sticky, or another user's) is not ours to close.
+  // A directory that is shared on purpose (sticky, or another user's) keeps its mode.
   const ours = process.getuid?.() === uid && (mode & 0o1000) === 0;
   if (ours && (mode & 0o077) !== 0) chmodSync(dataDir, 0o700);
 }

@@ -1,12 +1,12 @@
-/** What Usher asks of an OpenID provider while it authenticates a caller: metadata, keys, userinfo, introspection. */
+/** The requests to an OpenID provider that authenticate a caller: metadata, keys, userinfo, introspection. */
 
 import type { JSONWebKeySet, JWK } from 'jose';
 import type { Clock } from '../base/clock.ts';
 import type { Config } from '../config/config.ts';
 import { OPERATOR_POLICY, type Outbound, OutboundError, type OutboundRequest } from '../outbound/outbound.ts';
-import { type KeptDocument, keepDocument } from './kept-document.ts';
+import { createRefreshedDocument, type RefreshedDocument } from './refreshed-document.ts';
 
-/** The provider is away or answers what it must not. Whether a token is good is unknown then. */
+/** The provider is away or its answer is invalid. Whether the token is valid is then unknown. */
 export class ProviderError extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
@@ -17,7 +17,7 @@ export class ProviderError extends Error {
 export type Claims = Readonly<Record<string, unknown>>;
 
 export interface Provider {
-  readonly keys: KeptDocument<JSONWebKeySet>;
+  readonly keys: RefreshedDocument<JSONWebKeySet>;
   /** Claims about the token's user; `none` when the provider has no such endpoint, `refused` when it refuses the token. */
   userinfo(token: string): Promise<Claims | 'none' | 'refused'>;
   /** The introspection response (RFC 7662), active or not; null when introspection is not configured. */
@@ -43,18 +43,18 @@ export function createProvider(options: {
 }): Provider {
   const { auth, outbound, clock, log } = options;
   const ask = createAsk(outbound);
-  const failed = (what: string) => (error: unknown) => log.warn({ err: error }, `${what} cannot be read`);
-  const metadata = keepDocument<Metadata>({
+  const failed = (what: string) => (error: unknown) => log.warn({ err: error }, `${what} not loaded`);
+  const metadata = createRefreshedDocument<Metadata>({
     clock,
-    onFailure: failed("The identity provider's metadata"),
+    onFailure: failed('identity provider metadata'),
     load: () => loadMetadata(ask, auth),
   });
-  const keys = keepDocument<JSONWebKeySet>({
+  const keys = createRefreshedDocument<JSONWebKeySet>({
     clock,
-    onFailure: failed("The identity provider's keys"),
+    onFailure: failed('identity provider keys'),
     async load() {
       const url = auth.jwksUrl ?? (await metadata.get()).jwksUri;
-      if (url === null) throw new ProviderError('The metadata of the issuer names no jwks_uri');
+      if (url === null) throw new ProviderError('The metadata of the issuer lacks jwks_uri');
       return readKeySet(await ask({ url }));
     },
   });
@@ -79,7 +79,7 @@ type Ask = (
   nothing?: readonly number[],
 ) => Promise<Claims | null>;
 
-/** A JSON object from the provider; null for a status in `nothing`; ProviderError for all else. */
+/** A JSON object from the provider; null for a status in `nothing`; ProviderError for everything else. */
 function createAsk(outbound: Outbound): Ask {
   return async (request, nothing = []) => {
     try {
@@ -101,13 +101,13 @@ function createAsk(outbound: Outbound): Ask {
   };
 }
 
-/** OpenID Connect Discovery 1.0, section 4. Where the keys' place is configured, an issuer may do without metadata. */
+/** OpenID Connect Discovery 1.0, section 4. An issuer needs no metadata where the URL of its keys is configured. */
 async function loadMetadata(ask: Ask, auth: Auth): Promise<Metadata> {
   const url = `${auth.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const document = await ask({ url }, auth.jwksUrl === null ? [] : [404, 410]);
   if (document === null) return { jwksUri: null, userinfoEndpoint: null };
-  // Section 4.3: else one issuer could name another's keys.
-  if (document.issuer !== auth.issuer) throw new ProviderError('The metadata names another issuer than auth.issuer');
+  // Section 4.3. Without it one issuer could refer to another's keys.
+  if (document.issuer !== auth.issuer) throw new ProviderError('The issuer in the metadata differs from auth.issuer');
   return {
     jwksUri: endpoint(document.jwks_uri, auth.issuer),
     userinfoEndpoint: endpoint(document.userinfo_endpoint, auth.issuer),
@@ -117,15 +117,15 @@ async function loadMetadata(ask: Ask, auth: Auth): Promise<Metadata> {
 function endpoint(value: unknown, issuer: string): string | null {
   if (value === undefined || value === null) return null;
   const url = typeof value === 'string' ? URL.parse(value) : null;
-  if (url === null) throw new ProviderError('The metadata holds an endpoint that is no URL');
-  // Keys and tokens that travel in the clear would undo the issuer's TLS.
+  if (url === null) throw new ProviderError('An endpoint in the metadata is not a URL');
+  // Keys and tokens in cleartext would undo the issuer's TLS.
   if (issuer.startsWith('https:') && url.protocol !== 'https:') {
     throw new ProviderError('The metadata of an https issuer names an endpoint without TLS');
   }
   return url.href;
 }
 
-/** The keys that may verify a signature. A set without any is a provider's mistake, not a rotation. */
+/** The keys that may verify a signature. A set without one is a fault of the provider, not a rotation. */
 function readKeySet(document: Claims | null): JSONWebKeySet {
   const keys = present(document).keys;
   if (!Array.isArray(keys)) throw new ProviderError('The key set has no list of keys');
@@ -162,12 +162,12 @@ function formEncode(text: string): string {
 
 function asObject(value: unknown): Claims {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new ProviderError('The identity provider answered no JSON object');
+    throw new ProviderError("The identity provider's answer is not a JSON object");
   }
   return value as Claims;
 }
 
 function present(answer: Claims | null): Claims {
-  if (answer === null) throw new ProviderError('The identity provider answered nothing');
+  if (answer === null) throw new ProviderError("The identity provider's answer is missing");
   return answer;
 }

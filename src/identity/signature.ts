@@ -1,10 +1,10 @@
-/** A JWT against a key set: signature, algorithm, issuer, audience, times. jose verifies; this chooses keys and words. */
+/** Verifies a JWT against a key set: signature, algorithm, issuer, audience, times. jose verifies; this chooses keys and messages. */
 
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyResult, jwtVerify } from 'jose';
 import { CLOCK_TOLERANCE_S, unauthenticated } from './claims.ts';
 import { ProviderError } from './provider.ts';
 
-export interface Expected {
+interface Expected {
   issuer: string;
   audience: string;
   algorithms: readonly string[];
@@ -12,17 +12,17 @@ export interface Expected {
   now: number;
 }
 
-/** The keys do not decide: none of them is the one that the token names, which a newer set may hold. */
+/** The set lacks the token's key; a newer set may have it. */
 export class UnknownKey extends Error {}
 
 const KEY_SETS = new WeakMap<JSONWebKeySet, ReturnType<typeof createLocalJWKSet>>();
 
 /**
- * Header and claims of a genuine token. Throws UNAUTHENTICATED, UnknownKey, or ProviderError for a key that is none.
- * Keys come from `keys` alone: the headers jwk, jku, x5u and x5c are never read, an unknown `crit` is refused.
+ * Header and claims of a genuine token. Throws UNAUTHENTICATED, UnknownKey, or ProviderError for an unusable key.
+ * Keys come from `keys` alone: the headers jwk, jku, x5u and x5c are never read, and an unknown `crit` is refused.
  */
 export async function verifySignature(token: string, keys: JSONWebKeySet, expected: Expected) {
-  if (!isCanonical(token)) throw unauthenticated('The access token is not well formed.');
+  if (!isCanonical(token)) throw unauthenticated('The access token is malformed.');
   let keySet = KEY_SETS.get(keys);
   if (keySet === undefined) {
     keySet = createLocalJWKSet(keys);
@@ -43,14 +43,14 @@ export async function verifySignature(token: string, keys: JSONWebKeySet, expect
   }
 }
 
-/** One text for one token: spare bits of a last character (RFC 4648 section 3.5) would give it several. */
+/** One text per token: the spare bits of a last character (RFC 4648 section 3.5) would give it several. */
 function isCanonical(token: string): boolean {
   return token.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part);
 }
 
 type Options = NonNullable<Parameters<typeof jwtVerify>[2]>;
 
-/** Several keys fit a token without `kid`: one of them has to verify it. */
+/** Several keys match a token without `kid`: one of them must verify it. */
 async function verifyWithAny(token: string, keySet: ReturnType<typeof createLocalJWKSet>, options: Options) {
   try {
     return await jwtVerify(token, keySet, options);
@@ -72,7 +72,7 @@ async function verifyWithAny(token: string, keySet: ReturnType<typeof createLoca
 function toRefusal(error: unknown, token: string): Error {
   if (!(error instanceof errors.JOSEError)) return new ProviderError('A key of the provider cannot be used', error);
   if (error instanceof errors.JWKSNoMatchingKey) return new UnknownKey();
-  // Without a kid the fitting key may have been replaced by another under the same name, which is none.
+  // Without a kid, the key that signed may have been replaced by a new one that matches as well.
   if (error instanceof errors.JWSSignatureVerificationFailed && !namesKey(token)) return new UnknownKey();
   return unauthenticated(describe(error), error);
 }
@@ -85,22 +85,23 @@ function namesKey(token: string): boolean {
 function describe(error: errors.JOSEError): string {
   if (error instanceof errors.JWTExpired) return 'The access token has expired.';
   if (error instanceof errors.JWTClaimValidationFailed) return describeClaim(error.claim);
-  if (error instanceof errors.JOSEAlgNotAllowed) return 'The access token is signed by an algorithm that is not taken.';
-  if (error instanceof errors.JWSSignatureVerificationFailed) return "The access token's signature does not fit.";
-  return 'The access token is not well formed.';
+  if (error instanceof errors.JOSEAlgNotAllowed)
+    return 'The access token is signed with an algorithm that is not allowed (see auth.algorithms).';
+  if (error instanceof errors.JWSSignatureVerificationFailed) return "The access token's signature is invalid.";
+  return 'The access token is malformed.';
 }
 
 function describeClaim(claim: string): string {
   switch (claim) {
     case 'iss':
-      return 'The access token is of another issuer.';
+      return 'The access token is from another issuer.';
     case 'aud':
       return 'The access token is for another audience.';
     case 'nbf':
       return 'The access token is not valid yet.';
     case 'exp':
-      return 'The access token does not say when it expires.';
+      return 'The access token has no time of expiry (claim exp).';
     default:
-      return `The access token lacks a proper claim ${claim}.`;
+      return `The access token lacks a valid claim ${claim}.`;
   }
 }

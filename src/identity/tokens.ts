@@ -1,4 +1,4 @@
-/** Bearer token → caller (docs/reference/callers.md#bearer-tokens). Trouble at the provider is 503, never 401; a good token costs one signature check. */
+/** Bearer token → caller (docs/reference/callers.md#bearer-tokens). Trouble at the provider is 503, never 401; a known token costs one hash. */
 
 import { hash } from 'node:crypto';
 import type { JSONWebKeySet } from 'jose';
@@ -13,13 +13,13 @@ import { LOCAL_ALGORITHM, LOCAL_AUDIENCE, LOCAL_ISSUER, type LocalIssuer } from 
 import { type Claims, createProvider, type Provider, ProviderError } from './provider.ts';
 import { UnknownKey, verifySignature } from './signature.ts';
 
-/** A person who calls, as the issuer vouches for. */
+/** A signed-in person, as the issuer vouches for them. */
 export interface Caller {
-  /** Normal form (docs/reference/names.md#e-mail-addresses), verified where the configuration wants that. */
+  /** Normal form (docs/reference/names.md#e-mail-addresses), verified where the configuration requires that. */
   readonly email: string;
   readonly issuer: string;
   readonly subject: string;
-  /** Whole seconds; 0 when the token does not say. */
+  /** Whole seconds; 0 without the claim. */
   readonly issuedAt: number;
   /** Seconds. */
   readonly expiresAt: number;
@@ -28,7 +28,7 @@ export interface Caller {
   readonly name: string | null;
   readonly picture: string | null;
   readonly locale: string | null;
-  /** For calls to the provider in this person's name. Never logged, never stored. */
+  /** For calls to the provider on this person's behalf. Never logged, never stored. */
   readonly token: string;
 }
 
@@ -39,8 +39,8 @@ export interface Tokens {
    */
   authenticate(authorization: string | readonly string[] | undefined): Promise<Caller>;
   /**
-   * The caller behind a token that was verified before and still holds, in this turn; null for all else, which `authenticate`
-   * decides about.
+   * The caller of a token that was verified before and is still valid, without waiting; null otherwise, and `authenticate`
+   * decides.
    */
   recall(authorization: string | undefined): Caller | null;
   /** Forgets every token. */
@@ -59,7 +59,7 @@ export interface TokensOptions {
     | 'clientId'
     | 'clientSecret'
   >;
-  /** What signs where `auth.issuer` is null. */
+  /** The signer where `auth.issuer` is null. */
   local: LocalIssuer | null;
   outbound: Outbound;
   clock: Clock;
@@ -68,9 +68,9 @@ export interface TokensOptions {
   maxTokens?: number;
 }
 
-/** Answers of userinfo are believed this long, or until the token expires (docs/reference/callers.md#bearer-tokens). */
+/** How long answers of userinfo are trusted, or until the token expires (docs/reference/callers.md#bearer-tokens). */
 const USERINFO_MS = 5 * 60_000;
-/** Shorter, as revocation is what an opaque token is introspected for. */
+/** Shorter, because opaque tokens are introspected to learn of their revocation. */
 const INTROSPECTION_MS = 60_000;
 const MAX_TOKENS = 10_000;
 const PREFIX = 'Bearer ';
@@ -80,9 +80,9 @@ interface Verified {
   identity: Omit<Caller, 'token'>;
   /** Wall time in milliseconds. */
   expiresAt: number;
-  /** Monotonic milliseconds; userinfo and introspection are asked again after it. */
+  /** Monotonic milliseconds; userinfo and introspection are queried again afterwards. */
   freshUntil: number;
-  /** The key set that verified it; null when the provider's word did. */
+  /** The key set that verified it; null when introspection did. */
   keys: JSONWebKeySet | null;
 }
 
@@ -91,27 +91,27 @@ export function createTokens(options: TokensOptions): Tokens {
   const trust = createTrust(options);
   const { keys } = trust.provider;
   const verified = new LRUCache<string, Verified>({ max: options.maxTokens ?? MAX_TOKENS });
-  const underway = new Map<string, Promise<Verified>>();
+  const inFlight = new Map<string, Promise<Verified>>();
 
   const remembered = (id: string): Verified | undefined => {
     const found = verified.get(id);
     if (found === undefined) return undefined;
-    // peek also begins a renewal of the keys that is due, and stops believing in keys of yesterday.
+    // peek also starts a due renewal of the keys, and returns null once they are too old to trust.
     if (found.keys !== null && found.keys !== keys.peek()) return undefined;
     if (clock.now() < found.expiresAt && clock.monotonic() < found.freshUntil) return found;
     return undefined;
   };
-  /** Of all who bring one token at once, one does the work. Only what succeeded is remembered. */
+  /** Concurrent calls with one token share one verification. Only successes are remembered. */
   const verifyOnce = (id: string, token: string): Promise<Verified> => {
-    const running = underway.get(id);
+    const running = inFlight.get(id);
     if (running !== undefined) return running;
     const begun = verify(trust, token)
       .then((result) => {
         verified.set(id, result);
         return result;
       })
-      .finally(() => underway.delete(id));
-    underway.set(id, begun);
+      .finally(() => inFlight.delete(id));
+    inFlight.set(id, begun);
     return begun;
   };
   return {
@@ -122,7 +122,7 @@ export function createTokens(options: TokensOptions): Tokens {
       return { ...identity, token };
     },
     recall(authorization) {
-      // The usual spelling alone. Whatever has the hash of a verified token is that token, hence well formed.
+      // Only the usual spelling. A text with the hash of a verified token is that token, hence well-formed.
       if (authorization?.startsWith(PREFIX) !== true || authorization.length > MAX_TOKEN_LENGTH) return null;
       const token = authorization.slice(PREFIX.length);
       const identity = remembered(hash('sha256', token, 'base64'))?.identity;
@@ -132,7 +132,7 @@ export function createTokens(options: TokensOptions): Tokens {
   };
 }
 
-/** Whom to believe, and what to ask. */
+/** The trusted issuer, and the provider that answers for it. */
 interface Trust {
   issuer: string;
   audience: string;
@@ -172,19 +172,24 @@ function localProvider({ jwks }: LocalIssuer): Provider {
   };
 }
 
-/** What a door may show of a failure: the provider's is 503 (IDP_UNREACHABLE, docs/reference/errors.md#reasons). */
+/** A failure as callers see it: the provider's becomes 503 (IDP_UNREACHABLE, docs/reference/errors.md#reasons). */
 function refuse(error: unknown): never {
   if (!(error instanceof ProviderError)) throw error;
-  throw new UsherError('UNAVAILABLE', 'The identity provider cannot be asked about the access token; try again.', {
-    details: { code: 'IDP_UNREACHABLE' },
-    retryAfter: 5,
-    cause: error,
-  });
+  throw new UsherError(
+    'UNAVAILABLE',
+    'The identity provider did not answer, so the access token could not be verified; try again.',
+    {
+      details: { code: 'IDP_UNREACHABLE' },
+      retryAfter: 5,
+      cause: error,
+    },
+  );
 }
 
 async function verify(trust: Trust, token: string): Promise<Verified> {
   if (isJwt(token)) return await verifyJwt(trust, token);
-  if (trust.provider.introspect === null) throw unauthenticated('The access token is no signed JWT.');
+  if (trust.provider.introspect === null)
+    throw unauthenticated('The access token is not a signed JWT, and introspection is not configured.');
   return await verifyOpaque(trust, token, await trust.provider.introspect(token));
 }
 
@@ -193,7 +198,7 @@ async function verifyJwt(trust: Trust, token: string): Promise<Verified> {
   const { header, claims, keys } = await checkSignature(trust, token);
   refuseOtherTokens(header, claims);
   const identity = readIdentity(claims, clock.now() / 1000);
-  if (identity.expiresAt === null) throw unauthenticated('The access token does not say when it expires.');
+  if (identity.expiresAt === null) throw unauthenticated('The access token has no time of expiry (claim exp).');
   const askedAt = clock.monotonic();
   const { email, info } = await settleEmail(trust, identity, () => provider.userinfo(token));
   return {
@@ -204,7 +209,7 @@ async function verifyJwt(trust: Trust, token: string): Promise<Verified> {
   };
 }
 
-/** A token of an unknown key gets one look at a newer key set, if it is time for one. */
+/** A token of an unknown key gets one look at a newer key set, unless it was refetched too recently. */
 async function checkSignature(trust: Trust, token: string) {
   const { clock, provider } = trust;
   const since = clock.monotonic();
@@ -223,21 +228,21 @@ async function checkSignature(trust: Trust, token: string) {
     return await attempt(document);
   } catch (error) {
     if (!(error instanceof UnknownKey)) throw error;
-    if (!current) throw new ProviderError("The token's key is unknown and newer keys cannot be read");
-    throw unauthenticated('The access token is signed by a key that the issuer does not have.');
+    if (!current) throw new ProviderError("The token's key is unknown and newer keys cannot be loaded");
+    throw unauthenticated("The access token is signed by a key that is not in the issuer's key set.");
   }
 }
 
-/** RFC 7662: what the provider says of an opaque token. It must name issuer and audience: an active token may be anyone's. */
+/** RFC 7662: introspects an opaque token. The answer must name issuer and audience: an active token may belong to another service. */
 async function verifyOpaque(trust: Trust, token: string, claims: Claims): Promise<Verified> {
   const { clock, provider } = trust;
   const now = clock.now() / 1000;
   if (claims.active !== true) throw unauthenticated('The access token is not active.');
-  if (claims.iss !== trust.issuer) throw unauthenticated('The access token is of another issuer.');
+  if (claims.iss !== trust.issuer) throw unauthenticated('The access token is from another issuer.');
   const audience = Array.isArray(claims.aud) ? (claims.aud as unknown[]) : [claims.aud];
   if (!audience.includes(trust.audience)) throw unauthenticated('The access token is for another audience.');
   if (!isBearerType(claims.token_type)) {
-    throw unauthenticated('The token is no bearer access token.');
+    throw unauthenticated('The token is not a bearer access token.');
   }
   if (typeof claims.nbf === 'number' && claims.nbf > now + CLOCK_TOLERANCE_S) {
     throw unauthenticated('The access token is not valid yet.');
@@ -255,14 +260,14 @@ async function verifyOpaque(trust: Trust, token: string, claims: Claims): Promis
   };
 }
 
-/** Refresh tokens and tokens bound to a key can be active too. */
+/** Refresh tokens and sender-constrained tokens can be active too. */
 function isBearerType(type: unknown): boolean {
   return type === undefined || (typeof type === 'string' && type.toLowerCase() === 'bearer');
 }
 
 /**
- * The verified address. A token that says all of it is enough; else userinfo decides, of the same subject and, where
- * the token names an address, of the same address: the flag belongs to the address beside it.
+ * The verified address. A token with both address and flag is enough; otherwise userinfo decides, for the same subject and,
+ * where the token has an address, for the same address: `email_verified` belongs to the address beside it.
  */
 async function settleEmail(
   trust: Trust,
@@ -272,17 +277,17 @@ async function settleEmail(
   if (identity.emailVerified === false) throw notVerified();
   if (identity.email !== null && identity.emailVerified === true) return { email: identity.email, info: null };
   const answer = await userinfo();
-  if (answer === 'refused') throw unauthenticated('The identity provider does not take the access token.');
+  if (answer === 'refused') throw unauthenticated('The identity provider refuses the access token.');
   if (answer === 'none') {
-    if (identity.email === null) throw unauthenticated('The access token names no e-mail address (claim email).');
+    if (identity.email === null) throw unauthenticated('The access token has no e-mail address (claim email).');
     if (trust.requireVerifiedEmail) throw notVerified();
     return { email: identity.email, info: null };
   }
-  if (answer.sub === undefined) throw new ProviderError('Userinfo names no subject');
+  if (answer.sub === undefined) throw new ProviderError('Userinfo has no subject');
   const info = readIdentity({ ...answer, iat: undefined, exp: undefined }, 0);
-  if (info.subject !== identity.subject) throw unauthenticated('The identity provider speaks of another subject.');
+  if (info.subject !== identity.subject) throw unauthenticated('Userinfo is about another subject than the token.');
   if (info.email === null) {
-    if (identity.email === null) throw unauthenticated('Neither token nor userinfo names an e-mail address.');
+    if (identity.email === null) throw unauthenticated('Neither token nor userinfo has an e-mail address.');
     throw notVerified();
   }
   if (info.emailVerified !== true || (identity.email !== null && identity.email !== info.email)) throw notVerified();
@@ -290,7 +295,10 @@ async function settleEmail(
 }
 
 function notVerified(): UsherError {
-  return new UsherError('EMAIL_NOT_VERIFIED', 'The e-mail address of this account is not verified; verify it first.');
+  return new UsherError(
+    'EMAIL_NOT_VERIFIED',
+    'The e-mail address of this account is not verified; verify it at the identity provider first.',
+  );
 }
 
 function toCaller(

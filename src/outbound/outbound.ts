@@ -1,6 +1,6 @@
 /**
- * The only HTTP request that leaves. What decides is the address that the socket is about to connect to, not the text
- * of a URL: names that resolve inwards, resolvers that change their mind and odd spellings all end at that address.
+ * The only way out for HTTP requests. The address that the socket is about to connect to decides, not the text of a URL: names
+ * that resolve to internal addresses, resolvers that change their answer and odd spellings all end at that address.
  * No redirects, no compression, no proxy from the environment, one limit for time and one for size.
  */
 
@@ -10,29 +10,28 @@ import type { Agent, Dispatcher } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import { LIMITS } from '../base/grammar.ts';
 import { type AddressKind, addressKind } from '../base/ip-address.ts';
-import { loadInPieces } from '../base/time-slice.ts';
 
 /** How far a request may go: the internet only, this machine too, or the operator's own networks too. */
 export type Reach = 'internet' | 'loopback' | 'internal';
 
-/** What a kind of target may look like. */
+/** The URLs that a kind of target may have. */
 export interface Policy {
   readonly reach: Reach;
-  /** Cleartext too. */
+  /** Allows cleartext. */
   readonly http: boolean;
-  /** Other ports than the scheme's own. */
+  /** Allows ports other than the scheme's own. */
   readonly anyPort: boolean;
-  /** Origins that the operator has listed: `http://10.0.0.5:8080`. For them the three above are wide open. */
+  /** Origins that the operator has listed, such as `http://10.0.0.5:8080`. None of the three restrictions above applies to them. */
   readonly trustedOrigins?: ReadonlySet<string>;
 }
 
-/** Targets that stand in the configuration: the identity provider and what its metadata names. */
+/** Targets from the configuration: the identity provider and the endpoints in its metadata. */
 export const OPERATOR_POLICY: Policy = { reach: 'internal', http: true, anyPort: true };
-/** Targets that a user gave. */
+/** Targets from users. */
 export const INTERNET_POLICY: Policy = { reach: 'internet', http: false, anyPort: false };
 
 export type OutboundReason =
-  /** No URL, not http(s), holds credentials, or a scheme or port that the policy does not take. Nothing was sent. */
+  /** Not a URL, not http(s), with credentials, or a scheme or port that the policy forbids. Nothing was sent. */
   | 'refused_url'
   /** Every address of the name is outside the policy's reach. Nothing was connected. */
   | 'refused_address'
@@ -40,12 +39,12 @@ export type OutboundReason =
   | 'timeout'
   | 'too_large'
   | 'redirected'
-  /** Compressed although that was not asked for, or no HTTP. */
+  /** Compressed although the request forbids it, or not HTTP. */
   | 'bad_response'
   | 'not_json'
   | 'aborted';
 
-/** Why there is no response. The message names no part of the URL: it may hold a user's secret. */
+/** Why there is no response. The message contains no part of the URL, which may hold a user's secret. */
 export class OutboundError extends Error {
   readonly reason: OutboundReason;
   constructor(reason: OutboundReason, message: string, cause?: unknown) {
@@ -61,9 +60,9 @@ export interface OutboundRequest {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
-  /** For the whole exchange, name resolution to the last byte, in milliseconds. */
+  /** For the whole exchange, from name resolution to the last byte, in milliseconds. */
   readonly timeoutMs: number;
-  /** Of the body, in bytes. */
+  /** Of the response's body, in bytes. */
   readonly maxBytes: number;
   readonly signal?: AbortSignal;
 }
@@ -79,7 +78,7 @@ export interface OutboundResponse {
 }
 
 export interface Outbound {
-  /** Throws OutboundError; an answer of any status but a redirect is a response. */
+  /** Throws OutboundError; every status but a redirect is a response. */
   send(request: OutboundRequest): Promise<OutboundResponse>;
   /** Ends all connections, those in use too. */
   close(): Promise<void>;
@@ -104,7 +103,7 @@ export function createOutbound(options: { clock: Pick<Clock, 'after'>; resolve?:
   return {
     async send(request) {
       const { url, reach } = readTarget(request.url, request.policy);
-      if (closed) throw new OutboundError('unreachable', 'The service is not running.');
+      if (closed) throw new OutboundError('unreachable', 'The service is shutting down.');
       opened ??= openAgents(resolve);
       const agents = await opened;
       const limit = startLimit(request, options.clock);
@@ -124,9 +123,9 @@ export function createOutbound(options: { clock: Pick<Clock, 'after'>; resolve?:
   };
 }
 
-/** undici with the first request: many never send one. */
+/** Loads undici with the first request: many installations never send one. */
 async function openAgents(resolve: Resolve): Promise<Record<Reach, Agent>> {
-  const undici = await loadUndici();
+  const undici = await prepareOutbound();
   // One pool for each reach: a connection that one policy opened is never lent to a narrower one.
   return {
     internet: createAgent(undici, 'internet', resolve),
@@ -135,33 +134,21 @@ async function openAgents(resolve: Resolve): Promise<Record<Reach, Agent>> {
   };
 }
 
-/** A file in a turn, its largest first: all of it at once is 70 ms in which nobody is answered. What is used is the package's own. */
-async function loadUndici(): Promise<Undici> {
-  const loaded = await loadInPieces('undici', [
-    './lib/core/request.js',
-    './lib/dispatcher/dispatcher-base.js',
-    './lib/dispatcher/client-h1.js',
-    './lib/dispatcher/client-h2.js',
-    './lib/dispatcher/agent.js',
-    './lib/api/index.js',
-    './lib/mock/mock-agent.js',
-    './lib/interceptor/cache.js',
-    './lib/web/fetch/headers.js',
-    './lib/web/fetch/index.js',
-    './lib/web/websocket/websocket.js',
-    './lib/web/cookies/index.js',
-    './index.js',
-  ]);
-  return loaded.at(-1) as Undici;
+/**
+ * Loads what requests are sent with: some 50 ms in which this thread answers nobody. To be awaited before a listener opens where
+ * requests will be sent; the first request does it otherwise.
+ */
+export async function prepareOutbound(): Promise<Undici> {
+  return await import('undici');
 }
 
-/** The URL and how far it may go, or OutboundError `refused_url`. Reads the text only; the address is seen later. */
+/** The URL and its reach, or OutboundError `refused_url`. Reads the text only; the address is checked when connecting. */
 export function readTarget(text: string, policy: Policy): { url: URL; reach: Reach } {
   const refuse = (message: string) => new OutboundError('refused_url', message);
   const url = text.length > LIMITS.url ? null : URL.parse(text);
-  if (url === null) throw refuse('This is no URL.');
+  if (url === null) throw refuse('This is not a URL.');
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw refuse('The URL must begin with https://.');
-  if (url.username !== '' || url.password !== '') throw refuse('The URL must hold no credentials.');
+  if (url.username !== '' || url.password !== '') throw refuse('The URL must not contain credentials.');
   if (policy.trustedOrigins?.has(url.origin)) return { url, reach: 'internal' };
   if (url.protocol === 'http:' && !policy.http) throw refuse('The URL must begin with https://.');
   if (url.port !== '' && !policy.anyPort) throw refuse('The URL must not name a port.');
@@ -170,36 +157,35 @@ export function readTarget(text: string, policy: Policy): { url: URL; reach: Rea
 
 type Undici = Pick<typeof import('undici'), 'Agent' | 'buildConnector'>;
 
-const REACHED: Record<Reach, ReadonlySet<AddressKind>> = {
+const ALLOWED: Record<Reach, ReadonlySet<AddressKind>> = {
   internet: new Set(['global']),
   loopback: new Set(['global', 'loopback']),
   internal: new Set(['global', 'loopback', 'private']),
 };
 
 function createAgent({ Agent, buildConnector }: Undici, reach: Reach, resolve: Resolve): Agent {
-  const refused = () =>
-    new OutboundError('refused_address', 'The target is at an address that requests from here may not reach.');
-  const mayConnect = (address: string) => REACHED[reach].has(addressKind(address));
+  const refused = () => new OutboundError('refused_address', "The target's address is not allowed for this request.");
+  const mayConnect = (address: string) => ALLOWED[reach].has(addressKind(address));
   const lookup: LookupFunction = (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return callback(error, []);
       const fit = addresses.filter(({ address }) => mayConnect(address));
       const first = fit[0];
       if (first === undefined) return callback(refused(), []);
-      // What is handed on here is what the socket connects to; nobody resolves the name again.
+      // The socket connects to the addresses returned here; the name is not resolved again.
       return options.all === true ? callback(null, fit) : callback(null, first.address, first.family);
     });
   };
   const connect = buildConnector({ lookup, timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true, allowH2: false });
   return new Agent({
-    // A literal address is connected to without a look-up.
+    // For a literal address undici makes no look-up.
     connect: (target, callback) => {
       if (isIP(target.hostname) !== 0 && !mayConnect(target.hostname)) return callback(refused(), null);
       return connect(target, callback);
     },
     connections: CONNECTIONS_PER_ORIGIN,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // The limit of the whole exchange decides.
+    // Only the limit of the whole exchange counts.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -246,7 +232,7 @@ async function begin(agent: Agent, url: URL, request: OutboundRequest, signal: A
   try {
     return await agent.request(options);
   } catch (error) {
-    // A kept connection that the other side closed meanwhile (RFC 9112 9.5): safe to repeat what reads.
+    // The peer closed a kept connection meanwhile (RFC 9112 9.5): safe to repeat a request that only reads.
     if (method !== 'GET' || !CLOSED_BY_PEER.has(codeOf(error)) || signal.aborted) throw error;
     return await agent.request(options);
   }
@@ -258,7 +244,7 @@ function headProblem(status: number, headers: ReadonlyMap<string, string | undef
   }
   const encoding = headers.get('content-encoding') ?? 'identity';
   if (encoding.toLowerCase() !== 'identity') {
-    return new OutboundError('bad_response', 'The target answered compressed although that was not asked for.');
+    return new OutboundError('bad_response', 'The target compressed its answer although the request forbids it.');
   }
   return Number(headers.get('content-length') ?? 0) > maxBytes ? tooLarge(maxBytes) : null;
 }
@@ -277,7 +263,7 @@ function readJson(body: Buffer): unknown {
   }
 }
 
-/** One clock for the whole exchange, joined with the caller's signal. `reason` tells which of them ended it. */
+/** One timer for the whole exchange, joined with the caller's signal. `reason` is the error of whichever ended it. */
 function startLimit(request: OutboundRequest, clock: Pick<Clock, 'after'>) {
   const controller = new AbortController();
   let reason: OutboundError | undefined;
@@ -285,7 +271,7 @@ function startLimit(request: OutboundRequest, clock: Pick<Clock, 'after'>) {
     reason ??= error;
     controller.abort();
   };
-  const onAbort = () => end(new OutboundError('aborted', 'The request was given up.'));
+  const onAbort = () => end(new OutboundError('aborted', 'The caller cancelled the request.'));
   const cancel = clock.after(request.timeoutMs, () =>
     end(new OutboundError('timeout', `There was no full answer within ${request.timeoutMs} ms.`)),
   );

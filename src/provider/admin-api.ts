@@ -1,6 +1,6 @@
 /**
- * What Usher asks of the identity provider's admin API, one method a call. The provider omits zero values (an empty list has
- * no `result`, false is absent), and writes 64-bit numbers as text; members that Usher does not know are passed over.
+ * The identity provider's admin API, one method a call. The provider omits zero values (an empty list has
+ * no `result`, false is absent) and writes 64-bit numbers as text; unknown members are ignored.
  */
 
 import { z } from 'zod';
@@ -57,7 +57,7 @@ export interface EmailProvider {
   id: string;
   description: string;
   endpoint: string;
-  /** Null where the provider does not tell. */
+  /** Null where the provider withholds it. */
   signingKey: string | null;
 }
 
@@ -68,7 +68,7 @@ export interface IdpOrganization {
   primaryDomain: string | null;
 }
 
-export interface IdpUser {
+interface IdpUser {
   id: string;
   givenName: string;
   familyName: string;
@@ -80,16 +80,16 @@ export interface IdpApp {
   clientId: string;
 }
 
-/** The look of an organization's login pages; `fields` is all of it that can be written. */
+/** The look of an organization's login pages; `fields` are all of its writable members. */
 export interface Label {
   primaryColor: string;
   logoUrl: string | null;
-  /** The organization has none of its own yet. */
+  /** The organization has no look of its own yet. */
   isDefault: boolean;
   fields: Readonly<Record<string, unknown>>;
 }
 
-/** Organizations come in pages of this many; nobody has more of these pages than a hundred. */
+/** The page size of organizations, and a bound on the number of pages. */
 const PAGE = 100;
 const MAX_PAGES = 100;
 const EQUALS = 'TEXT_QUERY_METHOD_EQUALS';
@@ -117,7 +117,7 @@ export class AdminApi {
     }));
   }
 
-  /** Not active yet. The key is told here and never again. */
+  /** Creates it inactive. The provider reveals the key here and never again. */
   async createEmailProvider(settings: { endpoint: string; description: string }): Promise<{
     id: string;
     signingKey: string;
@@ -125,7 +125,7 @@ export class AdminApi {
     return await this.#ask(NewEmailProvider, { method: 'POST', path: '/admin/v1/email/http', body: settings });
   }
 
-  /** With `newKey` the signing key is swapped at once, and told; else null. An unchanged write is success. */
+  /** With `newKey` the signing key is replaced at once and returned; otherwise null. An unchanged write is a success. */
   async updateEmailProvider(
     id: string,
     { newKey, ...settings }: { endpoint: string; description: string; newKey: boolean },
@@ -136,13 +136,13 @@ export class AdminApi {
     return answer?.signingKey || null;
   }
 
-  /** An active one is success, too. */
+  /** Succeeds for an active one, too. */
   async activateEmailProvider(id: string): Promise<void> {
     const path = `/admin/v1/email/${encodeURIComponent(id)}/_activate`;
     await unlessUnchanged(this.#client.call({ method: 'POST', path, body: {}, repeatable: true }));
   }
 
-  /** All of them, or those with that very id or name. */
+  /** All organizations, or those with exactly that id or name. */
   async organizations(wanted: { id?: string; name?: string } = {}): Promise<IdpOrganization[]> {
     const queries = [
       ...(wanted.id === undefined ? [] : [{ idQuery: { id: wanted.id } }]),
@@ -164,13 +164,13 @@ export class AdminApi {
     );
   }
 
-  /** The organization's id. ALREADY_EXISTS when the name is taken. */
+  /** Returns the organization's id. ALREADY_EXISTS when the name is taken. */
   async createOrganization(name: string): Promise<string> {
     const answer = await this.#ask(NewOrganization, { method: 'POST', path: '/v2/organizations', body: { name } });
     return answer.organizationId;
   }
 
-  /** Makes the domain the organization's first one; one that is there is success. ALREADY_EXISTS: another organization has it. */
+  /** Makes the domain the organization's primary one; succeeds where it already is. ALREADY_EXISTS: another organization has it. */
   async setPrimaryDomain(org: string, domain: string): Promise<void> {
     const path = '/management/v1/orgs/me/domains';
     let taken: unknown = null;
@@ -183,10 +183,10 @@ export class AdminApi {
       await this.#client.call({ ...primary, body: {}, repeatable: true });
     } catch (error) {
       if (!(error instanceof IdpRefusal)) throw error;
-      // The same code says that it is the first one already, and that it is not verified.
+      // One code for two cases: it is the primary domain already, or it is not verified.
       const [known] = await this.organizations({ id: org });
       if (known?.primaryDomain === domain) return;
-      // Taken, and not by this organization.
+      // Taken by another organization.
       throw taken ?? error;
     }
   }
@@ -202,7 +202,7 @@ export class AdminApi {
     };
   }
 
-  /** Writes the whole look: a field that is left out is reset. An unchanged write is success. */
+  /** Writes the whole look: omitted fields are reset. An unchanged write is a success. */
   async putLabel(org: string, fields: Label['fields'], isNew: boolean): Promise<void> {
     const method = isNew ? 'POST' : 'PUT';
     await unlessUnchanged(this.#client.call({ method, path: LABEL, org, body: fields, repeatable: !isNew }));
@@ -212,13 +212,13 @@ export class AdminApi {
     await this.#client.call({ method: 'POST', path: '/assets/v1/org/policy/label/logo', org, file, repeatable: true });
   }
 
-  /** Until then nobody sees what was written. */
+  /** Publishes the look that was written. */
   async activateLabel(org: string): Promise<void> {
     const path = `${LABEL}/_activate`;
     await unlessUnchanged(this.#client.call({ method: 'POST', path, org, body: {}, repeatable: true }));
   }
 
-  /** The id of the project of that very name; null when there is none, undefined when the provider cannot be asked that. */
+  /** The id of the project with exactly that name; null without one, undefined when the provider does not support the search. */
   async findProject(org: string, name: string): Promise<string | null | undefined> {
     const found = await this.#search(Named, '/management/v1/projects/_search', org, name);
     return found?.result.find((project) => project.name === name)?.id ?? (found === undefined ? undefined : null);
@@ -228,19 +228,22 @@ export class AdminApi {
     return (await this.#ask(Made, { method: 'POST', path: '/management/v1/projects', org, body: { name } })).id;
   }
 
-  /** As `findProject`. */
+  /** Like `findProject`. */
   async findApp(org: string, project: string, name: string): Promise<IdpApp | null | undefined> {
     const found = await this.#search(Apps, `${appsOf(project)}/_search`, org, name);
     if (found === undefined) return undefined;
     const app = found.result.find((one) => one.name === name);
     if (app === undefined) return null;
     if (app.oidcConfig === undefined || app.oidcConfig.clientId === '') {
-      throw new UsherError('ALREADY_EXISTS', `The project has an application ${name} that is not for OpenID Connect.`);
+      throw new UsherError(
+        'ALREADY_EXISTS',
+        `The project already has an application ${name}, and it is not an OpenID Connect client.`,
+      );
     }
     return { appId: app.id, clientId: app.oidcConfig.clientId };
   }
 
-  /** A public client in a browser: code flow with PKCE, and signed access tokens that name the user. */
+  /** A public client in a browser: code flow with PKCE, and signed access tokens with the user's identity. */
   async createApp(
     org: string,
     project: string,
@@ -252,7 +255,7 @@ export class AdminApi {
       grantTypes: ['OIDC_GRANT_TYPE_AUTHORIZATION_CODE', 'OIDC_GRANT_TYPE_REFRESH_TOKEN'],
       appType: 'OIDC_APP_TYPE_USER_AGENT',
       authMethodType: 'OIDC_AUTH_METHOD_TYPE_NONE',
-      // The provider takes cleartext redirects in this mode only.
+      // The provider accepts cleartext redirects in this mode only.
       ...(app.redirectUris.some((uri) => uri.startsWith('http:')) ? { devMode: true } : {}),
       accessTokenType: 'OIDC_TOKEN_TYPE_JWT',
       idTokenUserinfoAssertion: true,
@@ -260,7 +263,7 @@ export class AdminApi {
     return await this.#ask(NewApp, { method: 'POST', path: `${appsOf(project)}/oidc`, org, body });
   }
 
-  /** The user with that address; null when the provider knows none. */
+  /** The user with that address, or null. */
   async findUser(email: string): Promise<IdpUser | null> {
     const emailQuery = { emailAddress: email, method: 'TEXT_QUERY_METHOD_EQUALS_IGNORE_CASE' };
     const body = { queries: [{ emailQuery }] };
@@ -274,14 +277,14 @@ export class AdminApi {
     return { id: user.userId, givenName, familyName, displayName };
   }
 
-  /** An unchanged write is success. */
+  /** An unchanged write is a success. */
   async setNames({ id, ...profile }: IdpUser): Promise<void> {
     const path = `/v2/users/human/${encodeURIComponent(id)}`;
     await unlessUnchanged(this.#client.call({ method: 'PUT', path, body: { profile }, repeatable: true }));
   }
 
   async #ask<S extends z.ZodType>(schema: S, request: IdpRequest): Promise<z.output<S>> {
-    return understood(schema, await this.#client.call(request));
+    return parsed(schema, await this.#client.call(request));
   }
 
   async #search<S extends z.ZodType>(
@@ -300,29 +303,29 @@ export class AdminApi {
   }
 }
 
-/** What an installation without that part of the API, or a proxy that hides it, answers. */
+/** Statuses of an installation that lacks this part of the API, or of a proxy that hides it. */
 const UNKNOWN_PATH: ReadonlySet<number> = new Set([404, 405, 501]);
 
-/** Links into the provider's assets, and what it says about itself. */
+/** Links into the provider's assets, and members that it sets itself. */
 const READ_ONLY_LABEL = /^(?:.*Url|.*UrlDark|isDefault|details)$/;
 
 function appsOf(project: string): string {
   return `/management/v1/projects/${encodeURIComponent(project)}/apps`;
 }
 
-function understood<S extends z.ZodType>(schema: S, answer: unknown): z.output<S> {
-  const parsed = schema.safeParse(answer);
-  if (parsed.success) return parsed.data;
-  // It refused nothing: what it made of the request is as open as without an answer.
-  const where = parsed.error.issues[0]?.path.join('.') || 'as a whole';
-  throw unreachable(`its answer is not understood (${where})`);
+function parsed<S extends z.ZodType>(schema: S, answer: unknown): z.output<S> {
+  const result = schema.safeParse(answer);
+  if (result.success) return result.data;
+  // Not a refusal: whether the provider acted on the request is unknown, as after a lost answer.
+  const where = result.error.issues[0]?.path.join('.') || 'as a whole';
+  throw unreachable(`its answer is invalid (${where})`);
 }
 
 export function hasCode(error: unknown, code: number): error is IdpRefusal {
   return error instanceof IdpRefusal && error.idpCode === code;
 }
 
-/** The answer, or undefined where the provider says that it is so already. */
+/** The answer, or undefined where the provider reports that nothing changed. */
 async function unlessUnchanged<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;

@@ -1,6 +1,6 @@
 /**
- * Administrative writes at the provider: who may is decided on fresh rows first, then the provider is called outside of any
- * transaction, and what it did is recorded, also when a later step fails. Steps of one thing are taken one after the other.
+ * Administrative writes at the provider: permission is checked on fresh rows first, then the provider is called outside of any
+ * transaction, and its effects are recorded, also when a later step fails. Writes to one object run one after the other.
  */
 
 import { setTimeout } from 'node:timers/promises';
@@ -11,7 +11,7 @@ import { record } from '../persistence/audit.ts';
 import type { Database, Tx } from '../persistence/database.ts';
 import { claimLease, releaseLease } from '../persistence/settings.ts';
 
-/** Tells the audit of a step that the provider has taken. */
+/** Records a step that the provider has taken, for the audit. */
 export type Done = (change: Change) => void;
 
 /** `act` completes "Only a SuperAdmin may …"; `action` names the write for the audit of a refusal. */
@@ -21,7 +21,7 @@ export interface Write {
   readonly app?: string | null;
 }
 
-/** Runs `work` for a SuperAdmin. Throws what the guard says or what `work` throws. */
+/** Runs `work` for a SuperAdmin. Throws the guard's refusal or the error of `work`. */
 export async function administerProvider<T>(
   database: Database,
   by: By,
@@ -43,36 +43,36 @@ export async function administerProvider<T>(
   }
 }
 
-/** Longer than the calls of one set-up can take: a claim of this age was left behind by a crash. */
+/** Longer than the calls of one set-up can take: a lease of this age was left behind by a crash. */
 const LEASE_S = 60;
-/** How often, and how long at most, a second one waits for the first. */
+/** How often, and for how long at most, a waiting caller tries to claim the lease. */
 const POLL_MS = 150;
 const PATIENCE_MS = 8000;
 
-export interface ProviderLocksOptions {
+interface ProviderLocksOptions {
   readonly database: Database;
   readonly clock: Pick<Clock, 'bytes' | 'monotonic'>;
 }
 
-export interface HoldOptions {
-  /** Aborted once nobody waits for the work any more: what has not begun then is not begun. */
+interface HoldOptions {
+  /** Aborted once the caller has given up: work that has not begun is then not begun. */
   readonly signal?: AbortSignal;
   /** In seconds; longer than the calls of the work can take. */
   readonly leaseS?: number;
 }
 
-/** A thing in somebody's hands. */
+/** A lease on one object at the provider. */
 export interface Hold {
   /**
-   * Gives it back with the last transaction of the work, so that whoever comes next sees what that has stored. UNAVAILABLE where the
-   * claim ran out and is another's now, or was: nothing may be stored on the strength of it.
+   * Releases the lease in the last transaction of the work, so that the next holder sees what that stored. UNAVAILABLE where the
+   * lease expired and may have gone to another holder: then nothing may be stored on the strength of it.
    */
   readonly giveBack: (tx: Tx) => Promise<void>;
 }
 
 /**
- * Lets those who work on the same thing at the provider do it one after the other, in this process and in all others: two that
- * look for it at once would both make it. A row is claimed, so that no transaction is open while the provider is asked.
+ * Serializes work on the same object at the provider, in this process and in all others: two that look for it at once would
+ * both create it. The lock is a leased row, so that no transaction is open while the provider is called.
  */
 export class ProviderLocks {
   readonly #options: ProviderLocksOptions;
@@ -82,11 +82,11 @@ export class ProviderLocks {
     this.#options = options;
   }
 
-  /** UNAVAILABLE when another instance does not come to an end with it; the signal's reason when that is aborted before. */
+  /** UNAVAILABLE when another instance keeps the lease too long; the signal's reason when that is aborted before. */
   async hold<T>(thing: string, work: (hold: Hold) => Promise<T>, options: HoldOptions = {}): Promise<T> {
     const before = this.#last.get(thing) ?? Promise.resolve();
     const mine = before.then(() => this.#holdEverywhere(`idp.lock:${thing}`, work, options));
-    // Whoever comes next waits for the end of this one, not for its success.
+    // The next waits for the end of this one, not for its success.
     const settled = mine.then(
       () => undefined,
       () => undefined,
@@ -108,7 +108,9 @@ export class ProviderLocks {
     let givenBack = false;
     const giveBack = async (tx: Tx): Promise<void> => {
       if (!(await releaseLease(tx, key, holder)))
-        throw unavailable('This took too long, and others have gone on: look at what is there now.');
+        throw unavailable(
+          'This took too long, and another change has begun meanwhile; check the present state and try again.',
+        );
       givenBack = true;
     };
     let held = true;
@@ -117,7 +119,7 @@ export class ProviderLocks {
       held = !givenBack;
       return result;
     } finally {
-      // Also where it was given back in a transaction that was then not committed.
+      // Also where `giveBack` ran in a transaction that then failed to commit.
       if (held) await this.#change((tx) => releaseLease(tx, key, holder));
     }
   }
@@ -128,7 +130,7 @@ export class ProviderLocks {
     for (const until = clock.monotonic() + PATIENCE_MS; ; await setTimeout(POLL_MS)) {
       signal?.throwIfAborted();
       if (await this.#change((tx) => claimLease(tx, key, holder, leaseS))) return holder;
-      if (clock.monotonic() >= until) throw unavailable('Another instance is at work on this just now.');
+      if (clock.monotonic() >= until) throw unavailable('Another instance is working on this; try again shortly.');
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * Requests to the identity provider's own API: credentials, limits, one more try where that is safe, and its refusals in
- * our words. Knows nothing of what is asked; admin-api.ts does.
+ * Requests to the identity provider's own API: credentials, limits, one more try where that is safe, and its refusals as
+ * UsherErrors. The calls themselves are in admin-api.ts.
  */
 
 import { UsherError } from '../base/errors.ts';
@@ -11,16 +11,16 @@ import { OPERATOR_POLICY, type Outbound, OutboundError, type OutboundResponse } 
 /** gRPC codes, as the provider's errors carry them. */
 export const IdpCode = { NOT_FOUND: 5, ALREADY_EXISTS: 6, FAILED_PRECONDITION: 9 } as const;
 
-/** The provider understood, and said no. ALREADY_EXISTS where that is its reason, else IDP_REJECTED. */
+/** The provider understood the request and refused it. ALREADY_EXISTS where that is its reason, else IDP_REJECTED. */
 export class IdpRefusal extends UsherError {
-  /** Of its error body; derived from the status where it sent none. */
+  /** From its error body; derived from the status without one. */
   readonly idpCode: number;
   readonly idpStatus: number;
   constructor(status: number, code: number, words: string) {
     const taken = code === IdpCode.ALREADY_EXISTS;
     super(
       taken ? 'ALREADY_EXISTS' : 'IDP_REJECTED',
-      taken ? `The identity provider has that already: ${words}` : `The identity provider refused: ${words}`,
+      taken ? `It exists at the identity provider already: ${words}` : `The identity provider refused: ${words}`,
       { details: { idp: { status, code, message: words } } },
     );
     this.idpCode = code;
@@ -30,24 +30,24 @@ export class IdpRefusal extends UsherError {
 
 export interface IdpRequest {
   readonly method: 'GET' | 'POST' | 'PUT';
-  /** Begins with a slash; what a caller gave stands in it encoded. */
+  /** Begins with a slash; values from callers are encoded in it. */
   readonly path: string;
-  /** The organization that a management call is about. */
+  /** The organization of a management call. */
   readonly org?: string;
   /** JSON; undefined members are left out. */
   readonly body?: unknown;
   /** A file instead of JSON. */
   readonly file?: { readonly name: string; readonly media: string; readonly bytes: Buffer };
-  /** Doing it twice is as good as once: it is tried a second time when no answer came. */
+  /** Repeating it is harmless: it is tried a second time when no answer came. */
   readonly repeatable?: boolean;
 }
 
-/** Below the deadline of a call with room for a second try. */
+/** Short enough for a second try within the deadline of a call. */
 const TIMEOUT_MS = 4000;
 const MAX_BYTES = 1024 * 1024;
 const MAX_WORDS = 300;
 
-export interface ClientOptions {
+interface ClientOptions {
   readonly idp: Pick<Config['idp'], 'apiUrl' | 'serviceAccountToken'>;
   readonly outbound: Outbound;
 }
@@ -61,12 +61,12 @@ export class IdpClient {
     this.#outbound = outbound;
   }
 
-  /** Whether there is a provider to ask, and a token to ask with. */
+  /** Whether a provider and a token for it are configured. */
   get configured(): boolean {
     return this.#idp.apiUrl !== null && this.#idp.serviceAccountToken !== null;
   }
 
-  /** Throws IDP_NOT_CONFIGURED, naming the key that is missing. */
+  /** Throws IDP_NOT_CONFIGURED, with the missing key. */
   refuseUnconfigured(): void {
     const missing = this.#idp.apiUrl === null ? 'idp.apiUrl (IDP_API_URL)' : 'idp.serviceAccountToken';
     if (!this.configured) {
@@ -92,7 +92,7 @@ export class IdpClient {
       const response = await this.#send(request);
       if (!repeatable || !isTrouble(response.status)) return response;
     } catch (error) {
-      // A second wait for what does not answer would outlast the caller's own deadline.
+      // A second wait after a timeout would outlast the caller's own deadline.
       const worthIt = error instanceof OutboundError && error.reason === 'unreachable';
       if (!repeatable || !worthIt) throw fromOutbound(error);
     }
@@ -120,16 +120,16 @@ export class IdpClient {
   }
 }
 
-/** 502: nothing is known about what the provider made of the request. */
+/** 502: whether the provider acted on the request is unknown. */
 export function unreachable(why: string, cause?: unknown): UsherError {
-  return new UsherError('IDP_UNREACHABLE', `The identity provider cannot be asked: ${why}.`, { cause });
+  return new UsherError('IDP_UNREACHABLE', `The identity provider did not answer properly: ${why}.`, { cause });
 }
 
 export function fromOutbound(error: unknown): unknown {
   return error instanceof OutboundError ? unreachable(error.reason.replaceAll('_', ' '), error) : error;
 }
 
-/** 501 is an answer: this installation has no such call. */
+/** 501 is an answer: this installation lacks the call. */
 function isTrouble(status: number): boolean {
   return (status >= 500 && status !== 501) || status === 429;
 }
@@ -143,7 +143,7 @@ function readAnswer(response: OutboundResponse): unknown {
   }
 }
 
-/** The provider's own words, shortened, on one line, without our token and without names of people: they go to the log, too. */
+/** The provider's own words, shortened, on one line, without our token and people's names: they are logged, too. */
 function readRefusal(response: OutboundResponse, token: string): { code: number; words: string } {
   const { code, message } = errorMembers(response);
   const text = typeof message === 'string' && message !== '' ? message : `status ${response.status}`;
@@ -173,7 +173,7 @@ function errorMembers(response: OutboundResponse): { code?: unknown; message?: u
     const body = response.json();
     return typeof body === 'object' && body !== null ? body : {};
   } catch {
-    // An error of a proxy on the way is a page; its status says enough.
+    // A proxy's error is an HTML page; its status is enough.
     return {};
   }
 }
@@ -191,7 +191,7 @@ function jsonPayload(body: unknown): { headers: Record<string, string>; body?: s
   return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
 }
 
-/** One part of multipart/form-data, named `file` (RFC 7578). Name and media are ours, never a caller's. */
+/** One part of multipart/form-data, named `file` (RFC 7578). Name and media are our own, never a caller's. */
 function filePayload({ name, media, bytes }: NonNullable<IdpRequest['file']>) {
   let boundary = 'usher-part';
   while (bytes.includes(boundary)) boundary += '-';

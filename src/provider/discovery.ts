@@ -1,4 +1,4 @@
-/** What the identity provider says of itself to everybody: whether it is there, and its OpenID metadata. (docs/reference/identity-provider.md#reachability.) */
+/** The identity provider's public side: its health and its OpenID metadata. (docs/reference/identity-provider.md#reachability.) */
 
 import { UsherError } from '../base/errors.ts';
 import type { Config } from '../config/config.ts';
@@ -6,7 +6,7 @@ import { OPERATOR_POLICY, type Outbound, type OutboundResponse } from '../outbou
 import { fromOutbound, unreachable } from './client.ts';
 
 export interface Health {
-  /** Where users reach it; null when none is configured. */
+  /** Its URL for users; null when none is configured. */
   idpUrl: string | null;
   status: 'ok' | 'unreachable' | 'not_configured';
 }
@@ -22,7 +22,7 @@ export class Discovery {
   readonly #outbound: Outbound;
   readonly #apiUrl: string | null;
   readonly #publicUrl: string | null;
-  /** Anybody may ask, and each question costs the provider one: those that come together share it. */
+  /** Anonymous callers may ask, and each question costs a request to the provider: concurrent ones share it. */
   #health: Promise<Health> | null = null;
   #metadata: Promise<Metadata> | null = null;
 
@@ -32,7 +32,7 @@ export class Discovery {
     this.#publicUrl = idp.publicUrl ?? idp.apiUrl;
   }
 
-  /** Never rejects: trouble is what it reports. */
+  /** Never rejects: trouble is a status. */
   health(): Promise<Health> {
     this.#health ??= this.#askHealth().finally(() => {
       this.#health = null;
@@ -40,7 +40,7 @@ export class Discovery {
     return this.#health;
   }
 
-  /** The document as it is. Throws IDP_NOT_CONFIGURED, IDP_UNREACHABLE. */
+  /** The document, unchanged. Throws IDP_NOT_CONFIGURED, IDP_UNREACHABLE. */
   metadata(): Promise<Metadata> {
     this.#metadata ??= this.#askMetadata().finally(() => {
       this.#metadata = null;
@@ -52,7 +52,7 @@ export class Discovery {
     if (this.#apiUrl === null) return { idpUrl: null, status: 'not_configured' };
     try {
       const probe = await this.#get(`${this.#apiUrl}/debug/healthz`, HEALTH_TIMEOUT_MS);
-      // A proxy may hide the probes; then the metadata stands for it.
+      // A proxy may hide the probe; then the metadata decides.
       const hidden = probe.status === 404 || probe.status === 403;
       const { status } = hidden ? await this.#get(this.#apiUrl + DISCOVERY, HEALTH_TIMEOUT_MS) : probe;
       return { idpUrl: this.#publicUrl, status: status < 300 ? 'ok' : 'unreachable' };
@@ -76,7 +76,7 @@ export class Discovery {
       throw fromOutbound(error);
     }
     if (typeof document !== 'object' || document === null || Array.isArray(document)) {
-      throw unreachable('its metadata is no JSON object');
+      throw unreachable('its metadata is not a JSON object');
     }
     return document as Metadata;
   }

@@ -1,12 +1,12 @@
 /**
- * What the identity provider's webhook tells of users. Events come late, doubled and out of order, and creations get lost: any
- * of them makes the record, and time decides where they say when (docs/reference/identity-provider.md#webhook).
+ * User events of the identity provider's webhook. Events arrive late, twice and out of order, and creations get lost: so each
+ * kind creates the record, and timestamps decide where present (docs/reference/identity-provider.md#webhook).
  */
 
 import type { Clock } from '../base/clock.ts';
 import type { Config } from '../config/config.ts';
 import { storableNames } from '../directory/names.ts';
-import type { Turns } from '../directory/turns.ts';
+import type { WorkQueue } from '../directory/work-queue.ts';
 import { record } from '../persistence/audit.ts';
 import type { Committed, Database, Outcome, Tx } from '../persistence/database.ts';
 import { applyNames, ensureProfile, findProfile, type ProfileRow } from '../persistence/directory/profiles.ts';
@@ -14,7 +14,7 @@ import { setProviderActive } from '../persistence/directory/states.ts';
 import { applicationOfOrganization, ensurePreference } from '../persistence/provider/organizations.ts';
 import { claimEvent } from '../persistence/seen-events.ts';
 
-/** What each event says of the user's state; null says nothing of it. */
+/** The state that each event sets; null sets none. */
 const EVENTS = {
   'user.created': { active: true },
   'user.updated': { active: null },
@@ -22,13 +22,13 @@ const EVENTS = {
   'user.reactivated': { active: true },
   'user.removed': { active: false },
 } as const;
-export type LifecycleEvent = keyof typeof EVENTS;
+type LifecycleEvent = keyof typeof EVENTS;
 
 export function isLifecycleEvent(type: string): type is LifecycleEvent {
   return Object.hasOwn(EVENTS, type);
 }
 
-export interface Told {
+interface UserEvent {
   event: LifecycleEvent;
   /** In normal form. */
   email: string;
@@ -37,28 +37,28 @@ export interface Told {
     lastName?: string | null | undefined;
     displayName?: string | null | undefined;
   };
-  /** '' where the event names no organization. */
+  /** '' where the event has no organization. */
   orgId: string;
-  /** When it happened there; null where the event does not say. */
+  /** When it happened at the provider; null where the event does not say. */
   occurredAt: Date | null;
-  /** An event that was told already changes nothing; null where the event has no number. */
+  /** A known id changes nothing; null where the event has none. */
   eventId: string | null;
   requestId: string;
 }
 
-export interface LifecycleOptions {
+interface LifecycleOptions {
   readonly config: Pick<Config, 'idp'>;
   readonly database: Database;
   readonly clock: Pick<Clock, 'now'>;
-  /** A provider may tell of everybody at once. */
-  readonly turns: Pick<Turns, 'take'>;
+  /** Limits concurrency: a provider may send events about everybody at once. */
+  readonly turns: Pick<WorkQueue, 'take'>;
 }
 
 export class Lifecycle {
   readonly #database: Database;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #orgToApp: Config['idp']['orgToApp'];
-  readonly #turns: Pick<Turns, 'take'>;
+  readonly #turns: Pick<WorkQueue, 'take'>;
 
   constructor(options: LifecycleOptions) {
     this.#database = options.database;
@@ -67,32 +67,32 @@ export class Lifecycle {
     this.#orgToApp = options.config.idp.orgToApp;
   }
 
-  /** Answers whether the event changed anything. */
-  async tell(told: Told): Promise<Committed<boolean>> {
-    // A clock that runs ahead must not make all that follows late.
+  /** Applies the event; the result is whether it changed anything. */
+  async tell(userEvent: UserEvent): Promise<Committed<boolean>> {
+    // Capped at the present: a clock that runs ahead must not make all later events look old.
     const now = this.#clock.now();
-    const at = told.occurredAt === null ? null : new Date(Math.min(told.occurredAt.getTime(), now));
+    const at = userEvent.occurredAt === null ? null : new Date(Math.min(userEvent.occurredAt.getTime(), now));
     const apply = async (tx: Tx): Promise<Outcome<boolean>> => {
-      if (told.eventId !== null && !(await claimEvent(tx, 'webhook', told.eventId))) return UNCHANGED;
-      return await this.#apply(tx, told, at, new Date(now));
+      if (userEvent.eventId !== null && !(await claimEvent(tx, 'webhook', userEvent.eventId))) return UNCHANGED;
+      return await this.#apply(tx, userEvent, at, new Date(now));
     };
     return await this.#turns.take(() => this.#database.change(apply));
   }
 
-  async #apply(tx: Tx, told: Told, at: Date | null, now: Date): Promise<Outcome<boolean>> {
-    const { event, email } = told;
+  async #apply(tx: Tx, userEvent: UserEvent, at: Date | null, now: Date): Promise<Outcome<boolean>> {
+    const { event, email } = userEvent;
     const before = await findProfile(tx, email);
-    const names = storableNames(told.names);
+    const names = storableNames(userEvent.names);
     const { id, created } = await ensureProfile(tx, { email, names, at: namesAt(event, at, now) });
 
     const { active } = EVENTS[event];
-    // A creation makes a record, and never wakes one: who was deactivated meanwhile stays so.
+    // A creation makes a record but never reactivates one: a person deactivated meanwhile stays inactive.
     const says = event === 'user.created' ? created && at !== null : active !== null;
     const switched = says && (await setProviderActive(tx, id, active === true, at));
     if (event === 'user.updated' && !created) {
       await applyNames(tx, id, { names, at: at ?? now, rule: at === null ? 'always' : 'notOlder' });
     }
-    const welcomed = event === 'user.created' && (await this.#welcome(tx, id, told.orgId));
+    const welcomed = event === 'user.created' && (await this.#welcome(tx, id, userEvent.orgId));
 
     const after = await findProfile(tx, email);
     const renamed = !created && JSON.stringify(namesOf(before)) !== JSON.stringify(namesOf(after));
@@ -103,12 +103,12 @@ export class Lifecycle {
       subject: email,
       before: before === undefined ? null : namesOf(before),
       after: { ...namesOf(after), ...(switched ? { active } : {}), ...(created ? { created } : {}) },
-      requestId: told.requestId,
+      requestId: userEvent.requestId,
     });
     return { result: true, scopes: switched ? [`u:${email}`] : [] };
   }
 
-  /** Preferences in the application that the organization belongs to, if it belongs to one. */
+  /** Adds preferences in the organization's application, if it has one. */
   async #welcome(tx: Tx, person: number, orgId: string): Promise<boolean> {
     if (orgId === '') return false;
     const app = await applicationOfOrganization(tx, orgId, this.#orgToApp.get(orgId));
@@ -119,8 +119,8 @@ export class Lifecycle {
 const UNCHANGED: Outcome<boolean> = { result: false, scopes: [] };
 
 /**
- * How new the names of a record are that this event makes. Those that come along with another state are of unknown age: an
- * update that comes after them is taken, whenever it happened.
+ * The age of the names in a record that this event creates. Names that come with a change of state are of unknown age: any later
+ * update replaces them, whenever it happened.
  */
 function namesAt(event: LifecycleEvent, at: Date | null, now: Date): Date | null {
   if (event === 'user.updated') return at ?? now;

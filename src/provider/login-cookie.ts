@@ -1,4 +1,4 @@
-/** What a login leaves in the browser between its two requests: sealed, for ten minutes, for one use. (docs/reference/identity-provider.md#login-for-development.) */
+/** The state of a login, kept in the browser between its two requests: sealed, for ten minutes, for one use. (docs/reference/identity-provider.md#login-for-development.) */
 
 import { EncryptJWT, jwtDecrypt } from 'jose';
 import type { Clock } from '../base/clock.ts';
@@ -7,7 +7,7 @@ import { UsherError } from '../base/errors.ts';
 import type { Database } from '../persistence/database.ts';
 import { claimEvent } from '../persistence/seen-events.ts';
 
-/** The service's secret key: 32 bytes for each purpose. Rejects with UNAVAILABLE. */
+/** Derives 32 bytes for each purpose from the service's secret key. Rejects with UNAVAILABLE. */
 export interface SecretSource {
   derive(purpose: string): Promise<Buffer>;
 }
@@ -19,7 +19,7 @@ export interface LoginState {
   verifier: string;
 }
 
-export interface CookieOptions {
+interface CookieOptions {
   readonly secret: SecretSource;
   readonly database: Database;
   readonly clock: Clock;
@@ -50,21 +50,21 @@ export class LoginCookie {
     return this.#line(sealed, LIFE_S);
   }
 
-  /** A `Set-Cookie` line that takes the cookie away. */
+  /** A `Set-Cookie` line that deletes the cookie. */
   clearing(): string {
     return this.#line('', 0);
   }
 
-  /** The login that the cookie holds, if it is the one of `state` and has not served. Throws BAD_REQUEST. */
+  /** The login in the cookie, if it belongs to `state` and was not used before. Throws BAD_REQUEST. */
   async open(sealed: string | undefined, state: string): Promise<LoginState> {
-    if (sealed === undefined) throw refused('There is no login underway in this browser, or it took over ten minutes.');
+    if (sealed === undefined) throw refused('No login is in progress in this browser, or it took over ten minutes.');
     const { id, ...login } = await this.#decrypt(sealed);
-    if (!isSameSecret(login.state, state)) throw refused('This answer belongs to another login.');
+    if (!isSameSecret(login.state, state)) throw refused('This callback belongs to another login.');
     const { result } = await this.#options.database.change(async (tx) => ({
       result: await claimEvent(tx, 'login', id),
       scopes: [],
     }));
-    if (!result) throw refused('This login was finished already.');
+    if (!result) throw refused('This login has already been completed.');
     return login;
   }
 
@@ -80,16 +80,16 @@ export class LoginCookie {
       if (clientId && state && nonce && verifier && jti) return { clientId, state, nonce, verifier, id: jti };
     } catch (error) {
       if (error instanceof UsherError) throw error;
-      // Whatever is wrong with a cookie, its bearer learns the same.
+      // One message for every fault of a cookie.
     }
-    throw refused('There is no login underway in this browser, or it took over ten minutes.');
+    throw refused('No login is in progress in this browser, or it took over ten minutes.');
   }
 
   #key(): Promise<Uint8Array> {
     return this.#options.secret.derive(PURPOSE);
   }
 
-  /** Lax: the provider's redirect is a navigation from another site, and must bring the cookie along. */
+  /** Lax: the provider's redirect is a navigation from another site, and must carry the cookie. */
   #line(value: string, maxAge: number): string {
     const secure = this.#options.publicUrl().startsWith('https:') ? '; Secure' : '';
     return `${LOGIN_COOKIE}=${value}; Path=${PATH}; Max-Age=${maxAge}; HttpOnly; SameSite=Lax${secure}`;

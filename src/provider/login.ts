@@ -1,6 +1,6 @@
 /**
  * Login for development (docs/reference/identity-provider.md#login-for-development): the code flow with PKCE against the provider, carried by one
- * sealed cookie. In production frontends talk to the provider themselves.
+ * sealed cookie. In production, frontends talk to the provider themselves.
  */
 
 import { decodeJwt } from 'jose';
@@ -32,12 +32,12 @@ import { fromOutbound, unreachable } from './client.ts';
 import type { Discovery, Metadata } from './discovery.ts';
 import { LoginCookie, type LoginState, type SecretSource } from './login-cookie.ts';
 
-/** Our own check of an access token; throws UsherError for what it does not take. */
+/** Verifies access tokens like every other call; throws UsherError for refused ones. */
 export interface AccessTokens {
   authenticate(authorization: string): Promise<{ readonly email: string }>;
 }
 
-export interface LoginOptions {
+interface LoginOptions {
   readonly config: Pick<Config, 'idp'>;
   readonly discovery: Discovery;
   readonly outbound: Outbound;
@@ -45,11 +45,11 @@ export interface LoginOptions {
   readonly database: Database;
   readonly secret: SecretSource;
   readonly clock: Clock;
-  /** Without a trailing slash. The provider sends browsers back to it, and to nothing that a request says. */
+  /** Without a trailing slash. The provider redirects browsers here, never to a URL from a request. */
   readonly publicUrl: () => string;
 }
 
-/** What the provider sent back, as the query of the callback. */
+/** The query of the callback, from the provider. */
 export interface Returned {
   state: string;
   code?: string | undefined;
@@ -57,7 +57,7 @@ export interface Returned {
   iss?: string | undefined;
 }
 
-/** What this service makes of the access token. */
+/** The result of verifying the access token here. */
 export interface Verification {
   valid: boolean;
   email?: string;
@@ -88,12 +88,12 @@ export class Login {
     this.#cookie = new LoginCookie(options);
   }
 
-  /** Whether there is such a thing here: outside production, or where `idp.devLogin` says so. */
+  /** Whether this login is available: outside production, or where `idp.devLogin` is set. */
   get enabled(): boolean {
     return this.#options.config.idp.devLogin;
   }
 
-  /** Where to send the browser, and the cookie to give it. Throws IDP_NOT_CONFIGURED, IDP_UNREACHABLE. */
+  /** The redirect's target and the cookie to set. Throws IDP_NOT_CONFIGURED, IDP_UNREACHABLE. */
   async begin(clientId: string): Promise<{ location: string; cookie: string }> {
     const configuration = await this.#configure(clientId);
     const state: LoginState = {
@@ -114,15 +114,15 @@ export class Login {
   }
 
   /**
-   * Exchanges the code. Throws BAD_REQUEST without the cookie of this login, with another state, when the cookie has served,
-   * and for what the provider refuses; IDP_UNREACHABLE, IDP_REJECTED.
+   * Exchanges the code. Throws BAD_REQUEST without the cookie of this login, with another state, when the cookie was used before,
+   * and when the provider refuses the login; IDP_UNREACHABLE, IDP_REJECTED.
    */
   async finish(returned: Returned, cookie: string | undefined): Promise<{ tokens: SignedIn; clearing: string }> {
     const known = await this.#cookie.open(cookie, returned.state);
     if (returned.error !== undefined) {
       throw new UsherError('BAD_REQUEST', `The identity provider ended the login: ${wordOf(returned.error)}.`);
     }
-    if (returned.code === undefined) throw new UsherError('BAD_REQUEST', 'The answer of the login holds no code.');
+    if (returned.code === undefined) throw new UsherError('BAD_REQUEST', 'The callback has no code.');
     const configuration = await this.#configure(known.clientId);
     refuseOtherIssuer(configuration.serverMetadata(), returned.iss);
     const url = new URL(this.#options.publicUrl() + CALLBACK);
@@ -157,7 +157,7 @@ export class Login {
   async #configure(clientId: string): Promise<Configuration> {
     const server = readMetadata(await this.#options.discovery.metadata());
     const { idp } = this.#options.config;
-    // The secret is of one client; another one is public, or the provider refuses it.
+    // The secret belongs to one client; any other is public, or the provider refuses it.
     const secret = clientId === idp.clientId ? idp.clientSecret : null;
     const configuration =
       secret === null
@@ -171,7 +171,7 @@ export class Login {
 
   async #fetch(url: string, method: string, headers: Record<string, string>, body: unknown): Promise<Response> {
     const { outbound } = this.#options;
-    // openid-client sends forms, and nothing with the rest.
+    // openid-client sends forms, and no other bodies.
     const form = body instanceof URLSearchParams ? body.toString() : null;
     const response = await outbound.send({
       url,
@@ -207,25 +207,25 @@ function claimsOf(token: string): Record<string, unknown> | null {
   try {
     return decodeJwt(token);
   } catch {
-    // Opaque: nothing can be read in it.
+    // Opaque tokens have no readable claims.
     return null;
   }
 }
 
-/** RFC 9207: the answer is not of the provider that was asked, or does not say so. That is the caller's doing, not the provider's. */
+/** RFC 9207: the answer is not from this provider, or lacks the required `iss`. The caller's fault, not the provider's. */
 function refuseOtherIssuer(server: ServerMetadata, iss: string | undefined): void {
   const missing = iss === undefined && server.authorization_response_iss_parameter_supported === true;
   if (missing || (iss !== undefined && iss !== server.issuer)) {
-    throw new UsherError('BAD_REQUEST', 'The answer of the login does not come from the identity provider (iss).');
+    throw new UsherError('BAD_REQUEST', 'The callback does not come from the identity provider (iss).');
   }
 }
 
-/** An OAuth error code; whoever opens the callback can write anything there. */
+/** An OAuth error code. Anyone can put any text into the callback's URL. */
 function wordOf(error: string): string {
   return /^[a-z_]{1,64}$/.test(error) ? error : 'it gave no reason';
 }
 
-/** openid-client's failures in ours. A code that is wrong or has been used is the caller's; all else is the provider's. */
+/** Maps openid-client's failures. A wrong or used code is the caller's fault; everything else is the provider's. */
 function refuse(error: unknown): never {
   if (error instanceof ResponseBodyError) {
     const words = `The identity provider refused the login: ${wordOf(error.error)}.`;
@@ -240,8 +240,8 @@ function refuse(error: unknown): never {
     throw new UsherError('IDP_REJECTED', 'The identity provider refused the client: check its ID and secret.');
   }
   if (error instanceof ClientError) {
-    throw new UsherError('IDP_REJECTED', 'The identity provider answered the login with something that does not fit.', {
-      // Its own cause can hold the whole answer, tokens included: that is for no log.
+    throw new UsherError('IDP_REJECTED', "The identity provider's answer to the login is invalid.", {
+      // Its own cause can contain the whole answer, tokens included, which must not be logged.
       cause: new Error(`${error.code ?? 'no code'}: ${error.message}`),
     });
   }

@@ -1,4 +1,4 @@
-/** A logo fetched from a URL that an administrator gave: what answers may be an attacker's server. */
+/** Fetches a logo from a URL that an administrator gave: the server there may be an attacker's. */
 
 import { type UsherError, validationFailed } from '../base/errors.ts';
 import { INTERNET_POLICY, type Outbound, OutboundError, type Policy } from '../outbound/outbound.ts';
@@ -9,14 +9,14 @@ export interface Logo {
   readonly bytes: Buffer;
 }
 
-/** What the provider takes. */
+/** The provider's limit. */
 const MAX_BYTES = 512 * 1024;
 const TIMEOUT_MS = 4000;
 
-/** In development a logo may come from this machine, as entity lists may. */
+/** In development a logo may come from this machine, like entity lists. */
 const DEVELOPMENT_POLICY: Policy = { reach: 'loopback', http: true, anyPort: true };
 
-/** By their first bytes: what a server says of a file decides nothing. No SVG: it can hold scripts, and the login page shows it. */
+/** Recognized by their first bytes; the server's media type counts for nothing. No SVG: it can contain scripts, and the login page shows it. */
 const KINDS: readonly { media: string; extension: string; fits: (bytes: Buffer) => boolean }[] = [
   { media: 'image/png', extension: 'png', fits: (b) => b.subarray(0, 8).toString('latin1') === '\x89PNG\r\n\x1a\n' },
   { media: 'image/jpeg', extension: 'jpg', fits: (b) => b.subarray(0, 3).toString('latin1') === '\xff\xd8\xff' },
@@ -24,7 +24,7 @@ const KINDS: readonly { media: string; extension: string; fits: (bytes: Buffer) 
   { media: 'image/webp', extension: 'webp', fits: (b) => /^RIFF....WEBP/s.test(b.subarray(0, 12).toString('latin1')) },
 ];
 
-/** Throws VALIDATION_FAILED, naming `logoUrl`, for whatever cannot be fetched or is no such image. */
+/** Throws VALIDATION_FAILED for `logoUrl` when the file cannot be fetched or is not such an image. */
 export async function fetchLogo(outbound: Outbound, url: string, production: boolean): Promise<Logo> {
   const bytes = await download(outbound, url, production);
   const kind = KINDS.find(({ fits }) => fits(bytes));

@@ -1,11 +1,11 @@
-/** The identity provider as the keeper of names (docs/reference/people.md#names, step 1). */
+/** The identity provider as the owner of names (docs/reference/people.md#names, step 1). */
 
 import { UsherError } from '../base/errors.ts';
 import type { NameDirectory, Names, NameTurn } from '../directory/names.ts';
 import type { AdminApi } from './admin-api.ts';
 import type { ProviderLocks } from './administration.ts';
 
-/** Longer than a call may take to begin its write (10 s), and the two requests of that with a second try each (4 s a try). */
+/** Longer than a call may take to begin its write (10 s), plus its two requests with a second try each (4 s a try). */
 const LEASE_S = 30;
 
 export class IdpNames implements NameDirectory {
@@ -22,10 +22,10 @@ export class IdpNames implements NameDirectory {
     return this.#locks.hold(`names:${person}`, ({ giveBack }) => work({ end: giveBack }), hold);
   }
 
-  /** The provider takes all names at once: those that are not given are written as they are there. */
+  /** The provider replaces all names at once: those not given are written back unchanged. */
   async writeNames(email: string, names: Partial<Names>): Promise<void> {
     const user = await this.#api.findUser(email);
-    if (user === null) throw new UsherError('IDP_REJECTED', 'The identity provider knows no user with this address.');
+    if (user === null) throw new UsherError('IDP_REJECTED', 'The identity provider has no user with this address.');
     await this.#api.setNames({
       id: user.id,
       givenName: names.firstName === undefined ? user.givenName : (names.firstName ?? ''),

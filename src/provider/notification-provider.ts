@@ -1,6 +1,6 @@
 /**
- * Usher as the provider's HTTP e-mail provider: found or made there, its signing key kept sealed, and activated. Every step may
- * fail and be taken again. (docs/reference/identity-provider.md#organizations.)
+ * Usher as the provider's HTTP e-mail provider: found or created there, its signing key stored sealed, and activated. Every step
+ * may fail and be repeated. (docs/reference/identity-provider.md#organizations.)
  */
 
 import { z } from 'zod';
@@ -16,8 +16,8 @@ import { administerProvider, type Done, ProviderLocks } from './administration.t
 import { type IdpClient, IdpCode } from './client.ts';
 import { PROVIDER_SETTING } from './mail/provider-setting.ts';
 
-export interface NotificationProviderStatus {
-  /** Set up and activated, and what it sends can be verified. */
+interface NotificationProviderStatus {
+  /** Set up and activated, and its e-mails can be verified. */
   configured: boolean;
   providerId: string | null;
   /** Where the provider sends its e-mails. */
@@ -26,16 +26,16 @@ export interface NotificationProviderStatus {
   serviceAccountConfigured: boolean;
 }
 
-/** Kept under PROVIDER_SETTING, where the e-mail endpoint finds the key. */
+/** Stored under PROVIDER_SETTING, where the e-mail endpoint finds the key. */
 const Stored = z.object({ providerId: z.string(), signingKey: z.string(), active: z.boolean().default(false) });
 type Stored = z.output<typeof Stored>;
 
 const DESCRIPTION = 'Usher';
 const ENDPOINT = '/api/idp/notifications/email';
-/** The provider's keys are 36 letters and digits; a masked one is no key. */
+/** The provider's keys are 36 letters and digits; a masked one does not match. */
 const SIGNING_KEY = /^[A-Za-z0-9]{16,}$/;
 
-export interface NotificationProviderOptions {
+interface NotificationProviderOptions {
   readonly config: Pick<Config, 'idp'>;
   readonly client: IdpClient;
   readonly api: AdminApi;
@@ -54,7 +54,7 @@ export class NotificationProvider {
     this.#locks = new ProviderLocks(options);
   }
 
-  /** What is known here: the provider is not asked. */
+  /** The state stored here; the provider is not called. */
   async status(): Promise<NotificationProviderStatus> {
     const { config, database } = this.#options;
     const stored = await database.read((tx) => getSetting(tx, PROVIDER_SETTING)).then(readStored);
@@ -69,7 +69,7 @@ export class NotificationProvider {
   }
 
   /**
-   * Finds or makes the provider, keeps its signing key, activates it. IDP_NOT_CONFIGURED before anything is called, when a
+   * Finds or creates the provider, stores its signing key, activates it. Throws IDP_NOT_CONFIGURED before any call when a
    * configuration key is missing.
    */
   async setUp(by: By): Promise<NotificationProviderStatus> {
@@ -80,7 +80,7 @@ export class NotificationProvider {
       if (sealing.current === null) {
         throw new UsherError(
           'IDP_NOT_CONFIGURED',
-          'The signing key is kept under the key for brands: configure brandSmtpKey (BRAND_SMTP_KEY) first.',
+          'The signing key is stored encrypted with the key for brands: configure brandSmtpKey (BRAND_SMTP_KEY) first.',
           { retryAfter: 60 },
         );
       }
@@ -89,7 +89,7 @@ export class NotificationProvider {
     return await this.status();
   }
 
-  /** Activates the provider that was set up. NOT_FOUND when none was, or when it is gone there. */
+  /** Activates the provider that was set up. NOT_FOUND before a set-up, or when the provider no longer has it. */
   async activate(by: By): Promise<NotificationProviderStatus> {
     const { database, client } = this.#options;
     const write = { action: 'notification_provider.activated', act: 'activate the notification provider' };
@@ -98,7 +98,7 @@ export class NotificationProvider {
       await this.#locks.hold('notification-provider', async () => {
         const stored = await this.#stored();
         if (stored === null)
-          throw new UsherError('NOT_FOUND', 'No notification provider was set up yet: do that first.');
+          throw new UsherError('NOT_FOUND', 'The notification provider has not been set up: do that first.');
         await this.#activate(stored, done);
       });
     });
@@ -109,7 +109,7 @@ export class NotificationProvider {
     const known = await this.#stored();
     const found = this.#pick(await this.#options.api.emailProviders(), known);
     const { id, signingKey, step } = found === undefined ? await this.#create() : await this.#adopt(found, known);
-    // Kept before anything else is tried: without it nothing that the provider sends could be verified.
+    // Stored before anything else is tried: without it the provider's e-mails could not be verified.
     const stored = {
       providerId: id,
       signingKey: this.#options.sealing.sealText(SIGNING_KEY_CONTEXT, signingKey),
@@ -120,7 +120,7 @@ export class NotificationProvider {
     await this.#activate(stored, done);
   }
 
-  /** Ours by its number, else whichever sends to our endpoint: an earlier try whose answer was lost. */
+  /** The provider with the stored id, else one that sends to this endpoint: from an earlier try whose answer was lost. */
   #pick(providers: readonly EmailProvider[], known: Stored | null): EmailProvider | undefined {
     const here = providers.filter(({ endpoint }) => endpoint === this.#endpoint);
     return (
@@ -139,9 +139,9 @@ export class NotificationProvider {
   async #adopt(found: EmailProvider, known: Stored | null) {
     const { api } = this.#options;
     const { id } = found;
-    const told = found.signingKey !== null && SIGNING_KEY.test(found.signingKey) ? found.signingKey : null;
-    const signingKey = told ?? (known?.providerId === id ? this.#keyOf(known) : null);
-    // A key that nobody holds is of no use: mails signed with it are refused here anyway.
+    const revealed = found.signingKey !== null && SIGNING_KEY.test(found.signingKey) ? found.signingKey : null;
+    const signingKey = revealed ?? (known?.providerId === id ? this.#keyOf(known) : null);
+    // Nobody has the present key, so replacing it loses nothing: mails signed with it are refused anyway.
     if (signingKey === null) return { id, signingKey: await this.#swapKey(id), step: 'new signing key' };
     if (found.endpoint === this.#endpoint) return { id, signingKey, step: 'found' };
     await api.updateEmailProvider(id, { endpoint: this.#endpoint, description: DESCRIPTION, newKey: false });
@@ -151,7 +151,7 @@ export class NotificationProvider {
   async #swapKey(id: string): Promise<string> {
     const settings = { endpoint: this.#endpoint, description: DESCRIPTION, newKey: true };
     const key = await this.#options.api.updateEmailProvider(id, settings);
-    if (key === null) throw new UsherError('IDP_REJECTED', 'The identity provider told no signing key.');
+    if (key === null) throw new UsherError('IDP_REJECTED', 'The identity provider did not return a signing key.');
     return key;
   }
 
@@ -162,7 +162,7 @@ export class NotificationProvider {
       if (!hasCode(error, IdpCode.NOT_FOUND)) throw error;
       throw new UsherError(
         'NOT_FOUND',
-        'The identity provider does not have the notification provider any more: set it up again.',
+        'The identity provider no longer has the notification provider: set it up again.',
       );
     }
     if (!stored.active) await this.#store({ ...stored, active: true });
@@ -173,7 +173,7 @@ export class NotificationProvider {
     return this.#options.config.idp.notificationEndpoint ?? this.#options.publicUrl() + ENDPOINT;
   }
 
-  /** Null where none is kept, or none that today's keys open. */
+  /** Null without a stored key, or when today's keys do not open it. */
   #keyOf(stored: Stored | null): string | null {
     return stored === null ? null : this.#options.sealing.openText(SIGNING_KEY_CONTEXT, stored.signingKey);
   }

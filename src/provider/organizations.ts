@@ -1,4 +1,4 @@
-/** Organizations of the identity provider: list, create, look, and the client of an application (docs/reference/identity-provider.md#organizations). */
+/** Organizations of the identity provider: listing, creation, appearance, and the client of an application (docs/reference/identity-provider.md#organizations). */
 
 import { applicationOf, type By, type Change } from '../administration/administer.ts';
 import type { Clock } from '../base/clock.ts';
@@ -15,28 +15,28 @@ import { fetchLogo, type Logo } from './logo.ts';
 
 export type { IdpOrganization } from './admin-api.ts';
 
-export interface Branding {
+interface Branding {
   orgId: string;
   primaryColor: string | null;
-  /** Where the provider keeps the logo; null without one. */
+  /** Where the provider stores the logo; null without one. */
   logoUrl: string | null;
 }
 
-export interface NewClient {
+interface NewClient {
   projectName: string;
   appName: string;
   redirectUris: readonly string[];
-  /** The application of ours that the organization belongs to. */
+  /** The application in Usher that the organization belongs to. */
   userApiAppCode: string;
 }
 
-export interface MadeClient {
+interface MadeClient {
   projectId: string;
   appId: string;
   clientId: string;
 }
 
-export interface OrganizationsOptions {
+interface OrganizationsOptions {
   readonly config: Pick<Config, 'production' | 'idp'>;
   readonly client: IdpClient;
   readonly api: AdminApi;
@@ -59,42 +59,42 @@ export class Organizations {
   }
 
   /**
-   * ALREADY_EXISTS when name or domain is taken. An organization that an earlier try made without getting as far as its domain
-   * is carried on with.
+   * ALREADY_EXISTS when name or domain is taken. Completes an organization that an earlier try created without reaching its
+   * domain.
    */
   async create({ name, domain }: { name: string; domain: string }, by: By): Promise<IdpOrganization> {
     const write = { action: 'organization.created', act: 'create organizations' };
     return await this.#administer(by, write, `name:${name.toLowerCase()}`, async (done) => {
       const { api } = this.#options;
-      const underway = `idp.organization-underway:${name.toLowerCase()}`;
-      const first = await this.#change((tx) => claimSetting(tx, underway, true));
-      const id = await this.#make(name, first, underway, done);
+      const unfinished = `idp.organization-underway:${name.toLowerCase()}`;
+      const first = await this.#change((tx) => claimSetting(tx, unfinished, true));
+      const id = await this.#make(name, first, unfinished, done);
       await api.setPrimaryDomain(id, domain);
       done({ action: 'organization.domain_set', subject: id, after: { domain } });
-      await this.#change((tx) => dropSetting(tx, underway));
+      await this.#change((tx) => dropSetting(tx, unfinished));
       const [made] = await api.organizations({ id });
       return made ?? { id, name, state: 'ORGANIZATION_STATE_ACTIVE', primaryDomain: domain };
     });
   }
 
-  async #make(name: string, first: boolean, underway: string, done: Done): Promise<string> {
+  async #make(name: string, first: boolean, unfinished: string, done: Done): Promise<string> {
     const { api } = this.#options;
     try {
       const id = await api.createOrganization(name);
       done({ action: 'organization.created', subject: id, after: { name } });
       return id;
     } catch (error) {
-      // Without an answer it may have been made. A refusal says that it was not, by this try at least.
+      // Without an answer it may exist now. A refusal means that at least this try did not create it.
       if (!(error instanceof IdpRefusal)) throw error;
       const taken = error.idpCode === IdpCode.ALREADY_EXISTS;
       const [left] = taken && !first ? await api.organizations({ name }) : [];
       if (left !== undefined) return left.id;
-      if (taken || first) await this.#change((tx) => dropSetting(tx, underway));
+      if (taken || first) await this.#change((tx) => dropSetting(tx, unfinished));
       throw error;
     }
   }
 
-  /** Writes what is given, and makes it seen. NOT_FOUND for an unknown organization, VALIDATION_FAILED for a logo that is none. */
+  /** Writes and publishes the given fields. NOT_FOUND for an unknown organization, VALIDATION_FAILED for an invalid logo. */
   async brand(
     orgId: string,
     { primaryColor, logoUrl }: { primaryColor?: string | undefined; logoUrl?: string | undefined },
@@ -104,7 +104,7 @@ export class Organizations {
     const write = { action: 'organization.branded', act: 'change how organizations look' };
     return await this.#administer(by, write, orgId, async (done) => {
       await this.#refuseUnknown(orgId);
-      // Before anything is written: a logo that cannot be had changes nothing.
+      // Before anything is written: a logo that cannot be fetched changes nothing.
       const logo = logoUrl === undefined ? null : await fetchLogo(outbound, logoUrl, config.production);
       await this.#writeLabel(orgId, primaryColor, logo);
       done(branded(orgId, primaryColor, logoUrl));
@@ -116,7 +116,7 @@ export class Organizations {
   async #writeLabel(orgId: string, primaryColor: string | undefined, logo: Logo | null): Promise<void> {
     const { api } = this.#options;
     const label = await api.label(orgId);
-    // The provider takes a logo only for a look of the organization's own.
+    // The provider accepts a logo only for an organization with a look of its own.
     if (label.isDefault || primaryColor !== undefined) {
       const fields = primaryColor === undefined ? label.fields : { ...label.fields, primaryColor };
       await api.putLabel(orgId, fields, label.isDefault);
@@ -126,9 +126,9 @@ export class Organizations {
   }
 
   /**
-   * Project and client for an application, each found by its name or made. UNKNOWN_REFERENCE for the application, NOT_FOUND
-   * for the organization, ORGANIZATION_CONFIGURED where the
-   * configuration names another application. A client that is there stays as it is.
+   * Project and client for an application, each found by name or created. UNKNOWN_REFERENCE for the application, NOT_FOUND
+   * for the organization, ORGANIZATION_CONFIGURED where the configuration assigns another application. An existing client stays
+   * unchanged.
    */
   async setUp(orgId: string, wanted: NewClient, by: By): Promise<MadeClient> {
     const { userApiAppCode: app } = wanted;
@@ -169,7 +169,7 @@ export class Organizations {
   }
 
   /**
-   * `found` undefined: the provider cannot be asked for it by name. Then what an earlier try wrote down here stands for its
+   * `found` undefined: the provider does not support the search by name. Then the record of an earlier try stands for its
    * answer.
    */
   async #findOrMake<T extends string | IdpApp>(
@@ -187,18 +187,18 @@ export class Organizations {
     return made;
   }
 
-  /** The configuration goes before what setup keeps: another application would never be used. */
+  /** The configuration takes precedence over stored assignments: another application would never be used. */
   #refuseConfigured(orgId: string, app: string): void {
     const configured = this.#options.config.idp.orgToApp.get(orgId);
     if (configured === undefined || configured === app) return;
     throw new UsherError(
       'ORGANIZATION_CONFIGURED',
-      `userApiAppCode: idp.orgToApp (IDP_ORG_TO_APP) says that this organization belongs to ${configured}; change it there, or send ${configured}.`,
+      `userApiAppCode: idp.orgToApp (IDP_ORG_TO_APP) assigns this organization to ${configured}; change it there, or send ${configured}.`,
       { details: { path: 'userApiAppCode', configured } },
     );
   }
 
-  /** In production a code must not travel in the clear (docs/reference/names.md#urls). */
+  /** In production a code must not travel in cleartext (docs/reference/names.md#urls). */
   #refuseCleartext(uris: readonly string[]): void {
     if (!this.#options.config.production) return;
     const issues = uris.flatMap((uri, index) =>
@@ -207,10 +207,11 @@ export class Organizations {
     if (issues.length > 0) throw validationFailed(issues);
   }
 
-  /** A management call in the name of an organization that is none would be about the provider's own. */
+  /** A management call for an unknown organization would act on the provider's own. */
   async #refuseUnknown(orgId: string): Promise<void> {
     const [found] = await this.#options.api.organizations({ id: orgId });
-    if (found === undefined) throw new UsherError('NOT_FOUND', 'The identity provider has no such organization.');
+    if (found === undefined)
+      throw new UsherError('NOT_FOUND', 'The identity provider has no organization with this id.');
   }
 
   async #administer<T>(
@@ -241,7 +242,7 @@ async function referenced(tx: Tx, app: string): Promise<number> {
     return await applicationOf(tx, app);
   } catch (error) {
     if (!(error instanceof UsherError) || error.code !== 'NOT_FOUND') throw error;
-    throw new UsherError('UNKNOWN_REFERENCE', 'userApiAppCode names no application.', {
+    throw new UsherError('UNKNOWN_REFERENCE', 'userApiAppCode is not an application.', {
       details: { path: 'userApiAppCode' },
     });
   }

@@ -1,10 +1,10 @@
-/** The identity provider's side, built in one place. */
+/** Builds the features around the identity provider. */
 
 import type { Clock } from '../base/clock.ts';
 import type { Sealing } from '../brands/sealing.ts';
 import type { Config } from '../config/config.ts';
 import type { NameDirectory } from '../directory/names.ts';
-import type { Turns } from '../directory/turns.ts';
+import type { WorkQueue } from '../directory/work-queue.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { Database } from '../persistence/database.ts';
 import { AdminApi } from './admin-api.ts';
@@ -30,7 +30,7 @@ export interface Provider {
   readonly registrationLocales: RegistrationLocales;
 }
 
-export interface ProviderOptions {
+interface ProviderOptions {
   readonly config: Config;
   readonly database: Database;
   readonly clock: Clock;
@@ -38,7 +38,7 @@ export interface ProviderOptions {
   readonly sealing: Sealing;
   readonly tokens: AccessTokens;
   readonly secret: SecretSource;
-  readonly turns: Pick<Turns, 'take'>;
+  readonly turns: Pick<WorkQueue, 'take'>;
   readonly publicUrl: () => string;
 }
 
@@ -58,7 +58,7 @@ export function buildProvider(options: ProviderOptions): Provider {
   };
 }
 
-/** Null where no provider is configured: names are kept here only (docs/reference/people.md#names). */
+/** Null where no provider is configured: names are then stored here only (docs/reference/people.md#names). */
 export function nameDirectory(
   options: Pick<ProviderOptions, 'outbound' | 'database' | 'clock'> & { config: Pick<Config, 'idp'> },
 ): NameDirectory | null {

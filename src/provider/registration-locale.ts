@@ -1,4 +1,4 @@
-/** The language in which somebody registers who has no record yet (docs/reference/identity-provider.md#registration-locale). */
+/** The language of a person who registers and has no record yet (docs/reference/identity-provider.md#registration-locale). */
 
 import { PANEL_APP } from '../administration/panel.ts';
 import { isLanguageCode, lowerAscii, SYSTEM_LANGUAGE } from '../base/grammar.ts';
@@ -9,7 +9,7 @@ export interface RegistrationLocale {
   /** In normal form. */
   email: string;
   orgId: string;
-  /** As a browser says it, `cs-CZ`; stored is a code of the registry. */
+  /** As browsers write it, `cs-CZ`; stored is a code of the registry. */
   locale: string;
 }
 
@@ -20,7 +20,7 @@ export class RegistrationLocales {
     this.#database = database;
   }
 
-  /** Keeps it for 24 hours, and answers the code that is kept. */
+  /** Keeps it for 24 hours; returns the stored code. */
   async keep({ email, orgId, locale }: RegistrationLocale): Promise<RegistrationLocale> {
     const wanted = codesOf(locale);
     const { result } = await this.#database.change(async (tx) => {
@@ -33,10 +33,10 @@ export class RegistrationLocales {
   }
 }
 
-/** The codes that a BCP 47 tag may mean here, the more exact first: `pt-BR` is `pt-br`, else `pt`. */
+/** The codes that a BCP 47 tag can mean, the more exact first: `pt-BR` is `pt-br`, else `pt`. */
 function codesOf(locale: string): string[] {
   const [language = '', ...rest] = lowerAscii(locale.trim()).replaceAll('_', '-').split('-');
-  // Between them may stand a script: zh-Hans-CN.
+  // A script may stand before the region: zh-Hans-CN.
   const region = rest.find((part) => /^(?:[a-z]{2}|[0-9]{3})$/.test(part));
   return [...(region === undefined ? [] : [`${language}-${region}`]), language].filter(isLanguageCode);
 }

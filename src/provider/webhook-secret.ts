@@ -1,4 +1,4 @@
-/** Who may tell of users' lives: whoever knows one of the webhook's secrets (docs/reference/identity-provider.md#webhook). */
+/** The webhook's authentication: the caller must know one of its secrets (docs/reference/identity-provider.md#webhook). */
 
 import { isSameSecret } from '../base/constant-time.ts';
 import { UsherError } from '../base/errors.ts';
@@ -6,14 +6,14 @@ import { UsherError } from '../base/errors.ts';
 export class WebhookSecrets {
   readonly #secrets: readonly string[];
 
-  /** Several, so that they can be changed without a gap. */
+  /** Several, so that a secret can be replaced without a gap. */
   constructor(secrets: readonly string[]) {
     this.#secrets = secrets;
   }
 
   /**
-   * Passes for one of the secrets. Throws IDP_NOT_CONFIGURED (503) where there is none to compare with, else UNAUTHENTICATED. Its time
-   * depends on no secret.
+   * Returns for one of the secrets. Throws IDP_NOT_CONFIGURED (503) where none is configured, else UNAUTHENTICATED. Its time
+   * does not depend on the secrets.
    */
   authorize(value: string | undefined): void {
     if (this.#secrets.length === 0) {

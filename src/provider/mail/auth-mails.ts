@@ -1,7 +1,7 @@
 /**
- * The identity provider's e-mails (docs/reference/identity-provider.md#e-mails): received signed, written by our
- * templates where there is one that fits, sent by the brand of the organization, once. Codes and links go into the mail and
- * nowhere else: no table, no log, no audit record holds them.
+ * The identity provider's e-mails (docs/reference/identity-provider.md#e-mails): received signed, written with our
+ * templates where one fits, sent through the organization's brand, once. Codes and links go into the mail and
+ * nowhere else: no table, log or audit record contains them.
  */
 
 import { createHmac } from 'node:crypto';
@@ -32,45 +32,45 @@ import { type AuthMail, readPayload } from './payload.ts';
 import { PROVIDER_SETTING } from './provider-setting.ts';
 import { examineSignature, invalid, verifySignature } from './signature.ts';
 
-export interface AuthMailsParts {
+interface AuthMailsOptions {
   config: Pick<Config, 'idp'>;
-  /** Where this service is reached; known once it listens. */
+  /** This service's public URL; known once it listens. */
   publicUrl: () => string;
   database: Database;
   clock: Clock;
   log: Logger;
   sealing: Sealing;
-  /** Names bodies, for as long as they are remembered. */
+  /** Keys the hashes by which bodies are remembered. */
   secret: SecretSource;
   senders: Senders;
   mailer: Mailer;
   renderer: Pick<Renderer, 'render'>;
 }
 
-/** What the endpoint answers. */
+/** The endpoint's answer. */
 export interface AuthMailResult {
   status: 'sent' | 'duplicate';
   templateSource: 'panel' | 'idp';
 }
 
-/** The provider waits 5 seconds and tries again; that call then waits for this very sending. */
+/** The provider waits 5 seconds and tries again; the second call then waits for this same sending. */
 const SEND_MS = 30_000;
-/** What the names of bodies are made with. */
+/** The purpose of the derived key that hashes bodies. */
 const PURPOSE = 'auth-mail';
 /** Longer than a sending can take: a claim of this age was left behind by a crash. */
 const LEASE_S = 90;
 
-/** A call whose signature fits: its body's name, the same whichever key signed it. */
+/** A call with a valid signature: the hash of its body, the same for every signing key. */
 export interface Verified {
   readonly hash: string;
 }
 
 export class AuthMails {
-  readonly #parts: AuthMailsParts;
-  /** What is being sent here right now. */
+  readonly #parts: AuthMailsOptions;
+  /** Sendings in progress in this process. */
   readonly #running = new Map<string, Promise<AuthMailResult>>();
 
-  constructor(parts: AuthMailsParts) {
+  constructor(parts: AuthMailsOptions) {
     this.#parts = parts;
   }
 
@@ -79,27 +79,27 @@ export class AuthMails {
     return this.#parts.config.idp.signatureHeader.toLowerCase();
   }
 
-  /** Throws as `verify` does for what no body can make good: asked before one is read, since anybody can send a large one. */
+  /** Throws as `verify` does for faults that no body can mend: called before a body is read, since anybody can send a large one. */
   async examine(header: string | undefined): Promise<void> {
     if (header === undefined) throw invalid('is missing');
     examineSignature(header, await this.#keys(), this.#parts.clock.now());
   }
 
-  /** Throws SIGNATURE_INVALID or SIGNATURE_EXPIRED. `body` is what was received, byte by byte. */
+  /** Throws SIGNATURE_INVALID or SIGNATURE_EXPIRED. `body` is the bytes received. */
   async verify(header: string | undefined, body: Buffer): Promise<Verified> {
     const { config, clock, secret } = this.#parts;
     if (header === undefined) throw invalid('is missing');
     const scheme = config.idp.signatureScheme;
     verifySignature({ header, body, keys: await this.#keys(), scheme, now: clock.now() });
-    // A plain hash would let whoever reads the table try codes until one fits. The signing key would name the same body anew
-    // when the provider gets another one, and send it twice.
+    // With a plain hash, a reader of the table could try codes until one fits. Hashing with the signing key would change the hash
+    // of a body when the provider changes that key, and send it twice.
     const key = await secret.derive(PURPOSE);
     return { hash: createHmac('sha256', key).update(body).digest('hex') };
   }
 
   /**
-   * Sends the mail, or says that it went out before. UNKNOWN_ORGANIZATION, VALIDATION_FAILED, SMTP_FAILED; UNAVAILABLE while
-   * another instance sends the very same: the provider asks again.
+   * Sends the mail, or reports that it went out before. UNKNOWN_ORGANIZATION, VALIDATION_FAILED, SMTP_FAILED; UNAVAILABLE while
+   * another instance sends the same mail: the provider then tries again.
    */
   deliver({ hash }: Verified, json: unknown, requestId: string): Promise<AuthMailResult> {
     const running = this.#running.get(hash);
@@ -114,10 +114,10 @@ export class AuthMails {
     const mail = readPayload(json, this.#origins());
     const sender = mail.orgId === null ? null : await senders.senderOfOrganization(mail.orgId);
     if (sender === null) {
-      const which = mail.orgId === null ? 'names no organization' : 'names an organization that no brand carries';
+      const which = mail.orgId === null ? 'has no organization' : 'is from an organization without a brand';
       throw new UsherError(
         'UNKNOWN_ORGANIZATION',
-        `The e-mail ${which}: set idpOrgId of the brand that is to send it.`,
+        `The e-mail ${which}: set idpOrgId of the brand that should send it.`,
       );
     }
     const { result: claim } = await database.change(async (tx) => ({
@@ -127,12 +127,12 @@ export class AuthMails {
     if (claim.kind === 'sent') {
       return { status: 'duplicate', templateSource: claim.templateSource === 'panel' ? 'panel' : 'idp' };
     }
-    if (claim.kind === 'busy') throw unavailable('This very e-mail is being sent by another instance just now.');
+    if (claim.kind === 'busy') throw unavailable('Another instance is sending this e-mail; try again shortly.');
     const composed = await this.#send(hash, mail, sender).catch(async (error: unknown) => {
       await this.#release(hash, requestId);
       throw error;
     });
-    // From here on it is out: where this fails the claim stays, rather than that the next call sends it again at once.
+    // The mail is out. If this fails the claim stays, so that the next call does not send it again at once.
     await this.#settle(hash, mail, sender, composed, requestId);
     return { status: 'sent', templateSource: composed.source };
   }
@@ -156,7 +156,7 @@ export class AuthMails {
     );
     if (outcome.kind === 'sent') return composed;
     const { kind, code } = outcome;
-    log.warn({ eventType: mail.eventType, brand: sender.slug, smtp: { kind, code } }, 'an auth e-mail was not sent');
+    log.warn({ eventType: mail.eventType, brand: sender.slug, smtp: { kind, code } }, 'auth e-mail not sent');
     throw smtpFailed(outcome);
   }
 
@@ -166,7 +166,7 @@ export class AuthMails {
     return database.read((tx) => readAuthMailFacts(tx, { ...key, orgId: orgId ?? '' }));
   }
 
-  /** That it went out, and the record of it, in one transaction. */
+  /** Marks it as sent and records it, in one transaction. */
   async #settle(
     hash: string,
     { eventType, recipient, orgId }: AuthMail,
@@ -206,19 +206,19 @@ export class AuthMails {
         return { result: null, scopes: [] };
       });
     } catch (error) {
-      // What went wrong first is what the caller hears; the claim ends by itself.
-      log.warn({ requestId, err: error }, 'the claim of an auth e-mail could not be given back');
+      // The caller hears of the first error; the claim expires by itself.
+      log.warn({ requestId, err: error }, 'auth e-mail claim not released; it will expire');
     }
   }
 
-  /** Whose links may stand in a mail (docs/reference/identity-provider.md#links). */
+  /** The origins whose links a mail may contain (docs/reference/identity-provider.md#links). */
   #origins(): ReadonlySet<string> {
     const { config, publicUrl } = this.#parts;
     const urls = [config.idp.publicUrl, publicUrl()].filter((url) => url !== null);
     return new Set(urls.map((url) => new URL(url).origin));
   }
 
-  /** The configured key and the one that setup stored: while the provider is set up anew both are in use. */
+  /** The configured key and the one that setup stored: both are in use while the provider is set up again. */
   async #keys(): Promise<string[]> {
     const { config, database, sealing, log } = this.#parts;
     const configured = config.idp.notificationSigningKey;
@@ -226,7 +226,7 @@ export class AuthMails {
     const sealed = (kept as { signingKey?: unknown } | null | undefined)?.signingKey;
     const stored = typeof sealed === 'string' ? sealing.openText(SIGNING_KEY_CONTEXT, sealed) : null;
     if (typeof sealed === 'string' && stored === null) {
-      log.warn('the stored signing key of the provider cannot be opened with the keys in brandSmtpKey');
+      log.warn('stored signing key not readable; brandSmtpKey lacks the key that sealed it');
     }
     return [configured, stored].filter((key) => key !== null);
   }

@@ -1,5 +1,6 @@
-/** The words of an auth mail: a template's, or the provider's own. (docs/reference/identity-provider.md#e-mails.) */
+/** The words of an auth mail: from a template, or the provider's own. (docs/reference/identity-provider.md#e-mails.) */
 
+import { OPTIONAL_PARTS, recordOf } from '../../base/channels.ts';
 import { SYSTEM_LANGUAGE } from '../../base/grammar.ts';
 import type { MailSender } from '../../delivery/mail.ts';
 import type { Renderer } from '../../notifications/render.ts';
@@ -13,25 +14,25 @@ export type FallbackReason = 'unknown_event' | 'no_template' | 'missing_variable
 
 export interface Composed {
   content: Content;
-  /** Of the variant, or of the reader where the provider's words are used. */
+  /** The variant's, or the reader's where the provider's words are used. */
   locale: string;
   source: 'panel' | 'idp';
   templateKey: string | null;
   fallbackReason: FallbackReason | null;
-  /** The language of a registration, to be kept with the profile. */
+  /** The language of a registration, to be stored in the profile. */
   registered: string | null;
 }
 
-export interface Ingredients {
+interface Ingredients {
   mail: AuthMail;
   facts: AuthMailFacts;
   sender: MailSender;
 }
 
-/** Throws VALIDATION_FAILED when neither a template nor the provider has words for it. */
+/** Throws VALIDATION_FAILED when neither a template nor the provider's words can be used. */
 export async function compose(renderer: Pick<Renderer, 'render'>, all: Ingredients): Promise<Composed> {
   const { mail, facts } = all;
-  // A profile's own language goes before what a login component said (docs/reference/identity-provider.md#registration-locale).
+  // The profile's own language takes precedence over a login component's (docs/reference/identity-provider.md#registration-locale).
   const registered = facts.profile?.locale == null ? facts.registrationLocale : null;
   const locale = facts.profile?.locale ?? registered ?? SYSTEM_LANGUAGE;
   const common = { templateKey: mail.templateKey, registered };
@@ -40,7 +41,7 @@ export async function compose(renderer: Pick<Renderer, 'render'>, all: Ingredien
   return { ...common, content: contentOf(mail), locale, source: 'idp', fallbackReason: words };
 }
 
-/** The rendered template, or why there is none. */
+/** The rendered template, or why none was used. */
 async function panelWords(
   renderer: Pick<Renderer, 'render'>,
   { mail, facts, sender }: Ingredients,
@@ -50,21 +51,21 @@ async function panelWords(
   const template = chooseVariant(facts.variants, locale, facts.fallbacks);
   if (template === undefined) return 'no_template';
   const variables = variablesOf({ mail, facts, sender }, template.locale);
-  if (!template.requiredVariables.every((name) => isThere(variables, name))) return 'missing_variables';
+  if (!template.requiredVariables.every((name) => isPresent(variables, name))) return 'missing_variables';
   const { user, app, brand, locale: language, ...payload } = variables;
   const job = { template: sourceOf(template), payload, variables: { user, app, brand, locale: language } };
   const [outcome] = await renderer.render([job], 'auth mails');
   if (outcome?.ok !== true) return 'render_failed';
-  // As the preview shows it. What the provider sent was freed of foreign links before (payload.ts).
+  // Like the preview. Foreign links were removed from the provider's values before (payload.ts).
   const { subject, html, text } = outcome.rendered;
   return { content: { subject, html, text }, locale: template.locale };
 }
 
 function sourceOf({ subject, html, text }: AuthTemplate) {
-  return { subject, html, text, pushTitle: null, pushBody: null, url: null };
+  return { ...recordOf(OPTIONAL_PARTS, () => null), subject, html, text };
 }
 
-/** The variables of docs/reference/identity-provider.md#variables-of-auth-templates: `args`, `code`, `url`, `templateData`, and `user`, `app`, `brand`, `locale`, which win over all others. */
+/** The variables of docs/reference/identity-provider.md#variables-of-auth-templates: `args`, `code`, `url`, `templateData`, and `user`, `app`, `brand`, `locale`, which override all others. */
 function variablesOf({ mail, facts, sender }: Ingredients, locale: string): Readonly<Record<string, unknown>> {
   const { args, templateData, recipient: email } = mail;
   const { profile } = facts;
@@ -72,7 +73,7 @@ function variablesOf({ mail, facts, sender }: Ingredients, locale: string): Read
   return {
     ...args,
     args,
-    // Absent rather than null, so that a template's `if` and the required variables see it the same way.
+    // Absent rather than null, so that a template's `if` and the required variables agree.
     ...(mail.code === null ? {} : { code: mail.code }),
     ...(mail.url === null ? {} : { url: mail.url }),
     templateData,
@@ -95,8 +96,8 @@ function variablesOf({ mail, facts, sender }: Ingredients, locale: string): Read
   };
 }
 
-/** Whether a variable, by its dotted name, holds something. */
-function isThere(variables: Readonly<Record<string, unknown>>, name: string): boolean {
+/** Whether a variable, by its dotted name, has a value. */
+function isPresent(variables: Readonly<Record<string, unknown>>, name: string): boolean {
   let at: unknown = variables;
   for (const part of name.split('.')) {
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, part)) return false;

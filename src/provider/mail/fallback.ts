@@ -1,4 +1,4 @@
-/** The mail that the provider wrote itself, for when no template of ours can be used (docs/reference/identity-provider.md#e-mails). */
+/** The mail in the provider's own words, used when this service has no usable template (docs/reference/identity-provider.md#e-mails). */
 
 import { validationFailed } from '../../base/errors.ts';
 import { escapeHtml } from '../../delivery/layout.ts';
@@ -12,11 +12,11 @@ export interface Content {
   preheader?: string;
 }
 
-/** The provider's texts are plain but for these, which some of its languages have. */
+/** The provider's texts are plain except for these tags, which some of its languages have. */
 const BREAK = /<\/?br\s*\/?>/gi;
 const EMPHASIS = /<\/?(?:strong|b|em|i|u|p)>/gi;
 
-/** Throws VALIDATION_FAILED when the provider sent nothing that could be a mail. Its colours and logo are not used: the brand's are. */
+/** Throws VALIDATION_FAILED when the provider's texts do not make a mail. Its colors and logo give way to the brand's. */
 export function contentOf({ templateData, url }: Pick<AuthMail, 'templateData' | 'url'>): Content {
   const part = (name: string): string => {
     const value = templateData[name];
@@ -25,14 +25,14 @@ export function contentOf({ templateData, url }: Pick<AuthMail, 'templateData' |
   const [title, greeting, text, footer] = [part('title'), part('greeting'), part('text'), part('footerText')];
   const subject = part('subject') || title;
   const preheader = part('preHeader');
-  // `InitCode.Footer` is how the provider says that there is none.
+  // `InitCode.Footer` is an untranslated key: the provider has no footer in this language.
   const paragraphs = [greeting, text, /^\w+\.Footer$/.test(footer) ? '' : footer].filter((each) => each !== '');
   if (subject === '' || (paragraphs.length === 0 && url === null)) {
     throw validationFailed([
-      { path: 'templateData', message: 'holds no subject and text, and no template can be used' },
+      { path: 'templateData', message: 'must have a subject and a text, because no template can be used' },
     ]);
   }
-  // In whatever language the provider writes: nothing says which it is, so each text shows its own direction.
+  // The provider's language is unknown, so each text takes the direction of its own characters.
   const heading =
     title === ''
       ? ''

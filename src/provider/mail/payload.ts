@@ -1,4 +1,4 @@
-/** What the provider sends for an e-mail, read leniently: fields that are not known are passed over. */
+/** Reads the provider's e-mail calls leniently: unknown fields are ignored. */
 
 import { z } from 'zod';
 import { validationFailed } from '../../base/errors.ts';
@@ -6,7 +6,7 @@ import { normalizeEmail } from '../../base/grammar.ts';
 import { scrub, unescapeHtml } from './text.ts';
 
 /** The template under type `auth_idp` for each event (docs/reference/identity-provider.md#e-mails). */
-export const TEMPLATE_KEYS: ReadonlyMap<string, string> = new Map([
+const TEMPLATE_KEYS: ReadonlyMap<string, string> = new Map([
   ['user.human.initialization.code.added', 'account_activation'],
   ['user.human.email.code.added', 'email_verification'],
   ['user.human.password.code.added', 'password_reset'],
@@ -18,18 +18,18 @@ export const TEMPLATE_KEYS: ReadonlyMap<string, string> = new Map([
   ['user.domain.claimed', 'domain_claimed'],
 ]);
 
-/** An e-mail that the provider asks for, with nothing in it that must not get into a mail. */
+/** An e-mail that the provider requests, free of anything that must not appear in a mail. */
 export interface AuthMail {
   eventType: string;
-  /** Null for an event that no template serves. */
+  /** Null for an event without a template. */
   templateKey: string | null;
-  /** Normalised. */
+  /** Normalized. */
   recipient: string;
   orgId: string | null;
   /** Strings unescaped once, without foreign links. */
   args: Readonly<Record<string, unknown>>;
   code: string | null;
-  /** Null where there is none, or its origin is not ours or the provider's. */
+  /** Null without a link, or with one whose origin is neither ours nor the provider's. */
   url: string | null;
   /** The provider's own words. Strings unescaped once. */
   templateData: Readonly<Record<string, unknown>>;
@@ -41,7 +41,7 @@ const Payload = z.object({
   args: z.record(z.string(), z.unknown()).nullish(),
 });
 
-/** Throws VALIDATION_FAILED. `origins` are those whose links may stand in a mail. */
+/** Throws VALIDATION_FAILED. `origins` are those whose links a mail may contain. */
 export function readPayload(json: unknown, origins: ReadonlySet<string>): AuthMail {
   const parsed = Payload.safeParse(json);
   if (!parsed.success) {
@@ -55,7 +55,7 @@ export function readPayload(json: unknown, origins: ReadonlySet<string>): AuthMa
   }
   const link = textOf(templateData?.url);
   const query = link === null ? new URLSearchParams() : queryOf(link);
-  // Zero values are omitted in the field, but an empty one says no more.
+  // Real providers omit zero values; an empty one means the same.
   const orgId = textOf(args?.orgID) || query.get('orgID') || query.get('organization') || null;
   const code = textOf(args?.code) || textOf(args?.oTP) || query.get('code') || null;
   return {
@@ -70,7 +70,7 @@ export function readPayload(json: unknown, origins: ReadonlySet<string>): AuthMa
   };
 }
 
-/** Whether a link may stand in a mail: http(s), no credentials, and of one of the origins (docs/reference/identity-provider.md#links). */
+/** Whether a mail may contain a link: http(s), no credentials, and one of the origins (docs/reference/identity-provider.md#links). */
 export function isAllowed(link: string, origins: ReadonlySet<string>): boolean {
   const url = URL.parse(link);
   return url !== null && url.username === '' && url.password === '' && origins.has(url.origin);
@@ -81,13 +81,13 @@ function queryOf(link: string): URLSearchParams {
   return new URLSearchParams(at < 0 ? '' : link.slice(at + 1));
 }
 
-/** IDs are strings in the field; a number says the same. */
+/** Real providers send ids as strings; a number is accepted as well. */
 function textOf(value: unknown): string | null {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);
   return typeof value === 'string' ? value : null;
 }
 
-/** Of the provider's texts: real ones are some thousand characters. They are scanned before anything else is known of the call. */
+/** Bound on the provider's texts, which have some thousand characters. They are scanned before anything else of the call is known. */
 const MAX_TEXT = 64 * 1024;
 
 function refuseLong(parts: { args: unknown; templateData: unknown }): void {
@@ -108,7 +108,7 @@ function scrubbed(text: string, origins: ReadonlySet<string>): string {
   return scrub(unescapeHtml(text), (link) => isAllowed(link, origins));
 }
 
-/** Every string unescaped once, without links that may not stand in a mail: names are the users' own to choose. */
+/** Every string unescaped once, without links that a mail may not contain: users choose their names themselves. */
 function cleaned(
   value: Readonly<Record<string, unknown>> | null | undefined,
   origins: ReadonlySet<string>,

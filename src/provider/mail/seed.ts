@@ -1,4 +1,4 @@
-/** What auth mails need from the first start (docs/reference/administration.md#the-systems-own-records): a template for each kind of mail. Their type is the catalog's. */
+/** Seeds what auth mails need from the first start (docs/reference/administration.md#the-systems-own-records): a template for each kind of mail. The catalog seeds their type. */
 
 import { AUTH_TYPE, PANEL_APP } from '../../administration/panel.ts';
 import { type Sealing, SIGNING_KEY_CONTEXT } from '../../brands/sealing.ts';
@@ -8,12 +8,12 @@ import { getSetting, putSetting } from '../../persistence/settings.ts';
 import { PROVIDER_SETTING } from './provider-setting.ts';
 import { AUTH_TEMPLATES } from './templates.ts';
 
-/** Which templates were made once, `key/locale` each: one that was deleted later stays deleted. */
+/** Lists the templates that were seeded once, as `key/locale`: one that was deleted later stays deleted. */
 const TEMPLATES_SEEDED = 'auth-templates.seeded';
 
 /**
- * Idempotent: what is there, whatever administrators made of it, stays as it is, and what they deleted stays away. The stored signing key is sealed anew where an
- * older key sealed it, so that the older key can go.
+ * Idempotent: existing templates stay as administrators left them, and deleted ones stay deleted. A signing key sealed with an
+ * older key is sealed again with the first, so that the older key can be removed.
  */
 export async function seedAuthMails(tx: Tx, sealing: Sealing): Promise<Outcome<null>> {
   await seedTemplates(tx);

@@ -3,14 +3,14 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { UsherError } from '../../base/errors.ts';
 
-/** `body`: over the body as it was received; `timestamped`: over `<t>.<body>` as providers in the field do. */
+/** `body`: over the body as received; `timestamped`: over `<t>.<body>`, as real providers do. */
 export type SignatureScheme = 'body' | 'timestamped' | 'either';
 
 export const TOLERANCE_S = 300;
 const MAX_HEADER = 4096;
 
 interface Signature {
-  /** Unix seconds, as it was written. */
+  /** Unix seconds, as written. */
   time: string;
   values: readonly Buffer[];
 }
@@ -18,49 +18,49 @@ interface Signature {
 export interface Signed {
   header: string;
   body: Buffer;
-  /** All that are in force; the signature's key is their UTF-8 text. */
+  /** All keys in force; the HMAC key is their UTF-8 text. */
   keys: readonly string[];
   scheme: SignatureScheme;
   /** Wall time in milliseconds. */
   now: number;
 }
 
-/** Throws SIGNATURE_INVALID, or SIGNATURE_EXPIRED for one of another time. */
+/** Throws SIGNATURE_INVALID, or SIGNATURE_EXPIRED for a time too far from now. */
 export function verifySignature({ header, body, keys, scheme, now }: Signed): void {
   const signature = examineSignature(header, keys, now);
   const usable = keys.filter((key) => key !== '');
-  if (!usable.some((key) => signs(key, signature, body, scheme))) throw invalid('does not fit the body');
+  if (!usable.some((key) => signs(key, signature, body, scheme))) throw invalid('does not match the body');
 }
 
 /**
- * All that can be known of a signature before the body is there: its form, its time, and that there is a key to check it with.
+ * Checks everything that does not need the body: form and time of the signature, and that a key to verify it exists.
  * Throws as `verifySignature` does.
  */
 export function examineSignature(header: string, keys: readonly string[], now: number): Signature {
   const signature = readSignature(header);
-  if (signature === null) throw invalid('is not of the form t=<unix time>,v1=<hex>');
-  if (keys.every((key) => key === '')) throw invalid('cannot be checked: no signing key is known here');
+  if (signature === null) throw invalid('must have the form t=<unix time>,v1=<hex>');
+  if (keys.every((key) => key === '')) throw invalid('cannot be verified: no signing key is configured');
   // In whole seconds, as signatures count them.
   const age = Math.floor(Math.abs(now / 1000 - Number(signature.time)));
   if (age <= TOLERANCE_S) return signature;
-  throw new UsherError('SIGNATURE_EXPIRED', `The signature is of a time more than ${TOLERANCE_S} seconds from now.`);
+  throw new UsherError('SIGNATURE_EXPIRED', `The signature's time is more than ${TOLERANCE_S} seconds from now.`);
 }
 
 export function invalid(problem: string): UsherError {
   return new UsherError('SIGNATURE_INVALID', `The signature ${problem}.`);
 }
 
-/** Every value is compared with every expectation, without an early end. */
+/** Compares every value with every expected one, without an early end. */
 function signs(key: string, { time, values }: Signature, body: Buffer, scheme: SignatureScheme): boolean {
   const expected: Buffer[] = [];
   if (scheme !== 'timestamped') expected.push(createHmac('sha256', key).update(body).digest());
   if (scheme !== 'body') expected.push(createHmac('sha256', key).update(`${time}.`).update(body).digest());
-  let fits = false;
-  for (const value of values) for (const wanted of expected) if (timingSafeEqual(value, wanted)) fits = true;
-  return fits;
+  let matches = false;
+  for (const value of values) for (const wanted of expected) if (timingSafeEqual(value, wanted)) matches = true;
+  return matches;
 }
 
-/** Null when it is not exactly one time and at least one value. Parts of other names are of other schemes, and passed over. */
+/** Null unless it has exactly one time and at least one value. Parts with other names belong to other schemes and are ignored. */
 function readSignature(header: string): Signature | null {
   if (header.length > MAX_HEADER) return null;
   const times: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * The templates that every installation begins with, in Czech (docs/reference/administration.md#the-systems-own-records); administrators make them their own.
- * English ones, to be sent in as variants, are in examples/auth-emails-en.json.
+ * The templates of a new installation, in Czech (docs/reference/administration.md#the-systems-own-records); administrators adapt them.
+ * English ones, to be sent as variants, are in examples/auth-emails-en.json.
  */
 
 import type { TemplateSeed } from '../../persistence/provider/auth-mails.ts';
@@ -9,7 +9,7 @@ interface Words {
   subject: string;
   /** Paragraphs before the code or the button. */
   lead: readonly string[];
-  /** The button's label; null where the mail leads nowhere. */
+  /** The button's label; null for a mail without a link. */
   button: string | null;
   /** Paragraphs after it. */
   after: readonly string[];
@@ -18,7 +18,7 @@ interface Words {
 interface Kind {
   key: string;
   requiredVariables: readonly string[];
-  /** Whether the code is shown; without it the link is all that counts. */
+  /** Whether the mail shows the code; without it only the link counts. */
   code: boolean;
   words: Words;
 }
@@ -123,12 +123,12 @@ const KINDS: readonly Kind[] = [
   },
 ];
 
-// Czech declines names, which a template cannot: nobody is greeted by name.
+// Czech declines names, which a template cannot: mails greet nobody by name.
 const GREETING = 'Dobrý den,';
 
 const CODE_STYLE =
   'margin:24px 0;font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-size:28px;font-weight:600;letter-spacing:4px';
-/** The mail's frame gives a `usher-button` the ink that is readable on the brand's colour. */
+/** The mail's frame gives a `usher-button` a text colour that is readable on the brand's colour. */
 const BUTTON_STYLE =
   "display:inline-block;padding:12px 22px;background:{{ brand.primaryColor | default: '#3451b2' }};border-radius:5px;color:#ffffff;font-weight:600;text-decoration:none";
 
@@ -154,7 +154,7 @@ function textOf({ lead, button, after }: Words, code: boolean): string {
   return `${parts.join('\n\n')}\n\n${link}${after.join('\n\n')}\n`;
 }
 
-/** All eight keys. */
+/** The templates of all eight keys. */
 export const AUTH_TEMPLATES: readonly TemplateSeed[] = KINDS.map(({ key, requiredVariables, code, words }) => ({
   key,
   locale: 'cs',

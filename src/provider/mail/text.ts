@@ -1,13 +1,13 @@
 /**
- * The provider's texts: escaped for HTML when they come, plain when we use them. People choose some of them (their names), so the
- * expressions here take time in proportion to the text, whatever it is: test/regular-expressions.test.ts.
+ * The provider's texts: escaped for HTML on arrival, plain afterwards. People choose some of them (their names), so the
+ * expressions here run in linear time for every text: test/regular-expressions.test.ts.
  */
 
 import { trimEnd } from '../../base/trim.ts';
 
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** Undoes one escaping, in one pass: `&amp;lt;` becomes `&lt;` and stays that. */
+/** Undoes one escaping, in one pass: `&amp;lt;` becomes `&lt;` and stays so. */
 export function unescapeHtml(text: string): string {
   return text.replace(/&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|(amp|lt|gt|quot|apos));/gi, (whole, decimal, hex, name) => {
     if (name !== undefined) return NAMED[String(name).toLowerCase()] ?? whole;
@@ -17,14 +17,14 @@ export function unescapeHtml(text: string): string {
   });
 }
 
-/** What mail programs make a link of, or what is one in an attribute: with a scheme, without one (`//host`), or `www.`. */
+/** Matches what mail programs turn into a link, or what is a link in an attribute: with a scheme, without one (`//host`), or `www.`. */
 const LINK =
   /(?:(?<![a-z0-9+.-])[a-z0-9+.-]+:[\\/]{2}|\b(?:https?|ftp|wss?|file|javascript|vbscript|data|blob|mailto):(?=\S)|(?<![\w:])[\\/]{2}(?=[\w[])|\bwww\.)[^\s<>"'`]*/gi;
 
-/** `See.https://…`: the end of a sentence that no space separates from the link. */
+/** `See.https://…`: the end of a sentence without a space before the link. */
 const WORDS_BEFORE = /^[a-z0-9+.-]*[+.-](?=https?:)/i;
 
-/** Schemes that make a link of a whole text, however it is broken up: readers of URLs drop tabs and line breaks. */
+/** Schemes that make a link of a whole text, however it is broken up: URL parsers drop tabs and line breaks. */
 const SCHEMES = new Set([
   'http:',
   'https:',
@@ -38,7 +38,7 @@ const SCHEMES = new Set([
   'mailto:',
 ]);
 
-/** What ends a sentence rather than the link that stands there. */
+/** Characters that end a sentence rather than the link before them. */
 const AFTER_LINK = ').,;:!?';
 
 /** The text without the links that `keep` refuses. */

@@ -1,56 +1,56 @@
 /**
- * A document of the identity provider (its metadata, its keys) that outlives the provider's absence:
- * renewed in the background, asked for once however many wait, served for 24 hours after it was last read.
- * (jose's own remote key set fails every token once its copy is old and the provider is away.)
+ * A document of the identity provider (its metadata, its keys) that outlives the provider's outages: renewed in the
+ * background, fetched once for all who wait, served for 24 hours after it was last read.
+ * (jose's own remote key set fails every token once its copy is stale and the provider is away.)
  */
 
 import type { Clock } from '../base/clock.ts';
 
-/** Renewed this long after it was read. */
+/** Age at which it is renewed. */
 const RENEW_AFTER_MS = 10 * 60_000;
-/** This old, after a silence, it is renewed before it is used, if the provider is not known to be away. */
+/** Age, after a silence, at which it is renewed before use, unless the provider is known to be away. */
 const DOUBT_AFTER_MS = 60 * 60_000;
-/** The last good one serves this long (docs/reference/callers.md#bearer-tokens). */
+/** How long the last good copy serves (docs/reference/callers.md#bearer-tokens). */
 const KEEP_MS = 24 * 60 * 60_000;
-/** Between attempts to renew, failed ones too (docs/reference/callers.md#bearer-tokens). */
+/** Between attempts to renew, including failed ones (docs/reference/callers.md#bearer-tokens). */
 const RENEW_GAP_MS = 30_000;
-/** Between failed attempts to have one at all. */
+/** Between failed attempts to load a first copy. */
 const RETRY_GAP_MS = 1000;
 
-/** As long as the content stays the same it is the same object, so that what was concluded from it stays good. */
-export interface KeptDocument<T> {
-  /** The document, read within 24 hours; null when there is none. Never waits; begins a renewal when one is due. */
+/** While the content stays the same, `document` stays the same object, so that values derived from it stay valid. */
+export interface RefreshedDocument<T> {
+  /** The document, read within 24 hours, else null. Never waits; starts a renewal when one is due. */
   peek(): T | null;
-  /** The document. Throws what `load` threw when there is none that may serve. */
+  /** The document. Throws the error of `load` when no copy may serve. */
   get(): Promise<T>;
   /**
-   * The document, read again because the present one, if older than `since` (monotonic ms), seems behind.
-   * At most once per 30 s: in between it comes as it is. `current` is false when the last attempt to read it failed,
-   * so that nothing can be concluded from what it lacks.
+   * The document, read again if it is older than `since` (monotonic ms) and therefore seems out of date.
+   * At most once per 30 s; in between the present copy is returned. `current` is false when the last attempt to read failed:
+   * then the absence of something in the document proves nothing.
    */
   refetch(since: number): Promise<{ document: T; current: boolean }>;
 }
 
-export interface KeepOptions<T> {
+interface RefreshOptions<T> {
   load: () => Promise<T>;
   clock: Pick<Clock, 'monotonic'>;
-  /** A failed attempt, for the log. */
+  /** Receives each failed attempt, for the log. */
   onFailure: (error: unknown) => void;
 }
 
-export function keepDocument<T>(options: KeepOptions<T>): KeptDocument<T> {
-  return new Keeper(options);
+export function createRefreshedDocument<T>(options: RefreshOptions<T>): RefreshedDocument<T> {
+  return new Refresher(options);
 }
 
-class Keeper<T> implements KeptDocument<T> {
-  readonly #options: KeepOptions<T>;
+class Refresher<T> implements RefreshedDocument<T> {
+  readonly #options: RefreshOptions<T>;
   #held: { document: T; content: string; readAt: number } | null = null;
   #flight: Promise<T> | null = null;
   #failure: { error: unknown; at: number } | null = null;
   #renewedAt = Number.NEGATIVE_INFINITY;
   #refetchedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: KeepOptions<T>) {
+  constructor(options: RefreshOptions<T>) {
     this.#options = options;
   }
 
@@ -85,7 +85,7 @@ class Keeper<T> implements KeptDocument<T> {
     try {
       return { document: await this.#read(), current: true };
     } catch {
-      // Reported by onFailure; the caller is told by `current`.
+      // onFailure reports it; `current` informs the caller.
       return { document: at.document, current: false };
     }
   }
@@ -108,7 +108,7 @@ class Keeper<T> implements KeptDocument<T> {
     return this.#failure === null && this.#now() - readAt >= DOUBT_AFTER_MS;
   }
 
-  /** onFailure has the error; the document at hand goes on serving. */
+  /** onFailure receives the error; the present document goes on serving. */
   #renewAside(): void {
     void this.#read().catch(() => undefined);
   }
