@@ -42,7 +42,7 @@ const PLACES: readonly [string, string][] = [
 ];
 
 describe.each(PLACES)('%s', (_, text) => {
-  test('callers are told that an error is not an answer, to deny, and to retry while UNAVAILABLE', () => {
+  test('clients are told to treat errors as denials, and to retry only UNAVAILABLE', () => {
     expect(text).toMatch(/an error is not an answer/i);
     expect(text).toMatch(
       /(?:treats? the (?:person|user) as denied|den(?:y|ied)\b.*for this request|for this request.*\bdenied)/i,
@@ -51,7 +51,7 @@ describe.each(PLACES)('%s', (_, text) => {
   });
 });
 
-test('nobody is told to ignore the denial, or to retry anything else of the kind', () => {
+test('no document advises ignoring a denial, or retrying any other error', () => {
   const documents = ['docs', 'docs/guides', 'examples/clients'].flatMap((folder) =>
     readdirSync(join(ROOT, folder))
       .filter((name) => name.endsWith('.md'))
@@ -69,7 +69,7 @@ test('every client retries UNAVAILABLE and nothing else', () => {
   }
 });
 
-test('no document names the bare npm name, which belongs to somebody else', () => {
+test('no document uses the bare npm name, which belongs to someone else', () => {
   const folders = readdirSync(ROOT, { withFileTypes: true }).filter(
     ({ name }) => !['node_modules', '.git'].includes(name),
   );

@@ -66,7 +66,7 @@ describe('the documents', () => {
     expect(broken).toEqual([]);
   });
 
-  test('every file that a document names is there', () => {
+  test('every file in a document exists', () => {
     const rooms = readdirSync(join(ROOT, 'src'), { withFileTypes: true }).filter((entry) => entry.isDirectory());
     const roots = ['src', 'test', 'bench', 'docs', 'examples', 'proto', String.raw`\.ci`].join('|');
     const sources = rooms.map(({ name }) => name).join('|');
@@ -81,7 +81,7 @@ describe('the documents', () => {
     expect(found.filter(({ word }) => !exists(word))).toEqual([]);
   });
 
-  test('the table of docs/testing.md has the mistakes that there are, and tests that are there', () => {
+  test('the table of docs/testing.md matches the existing mutants and tests', () => {
     const rows = [...read('docs/testing.md').matchAll(/^\| (.+?) \| `(\S+)` \| (\S+\.test\.ts): .+ \|$/gm)];
     const files = new Map(MUTANTS.map(({ name, file }) => [name, file]));
     const wrong = rows.filter(

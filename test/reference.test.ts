@@ -50,7 +50,7 @@ describe('names of files', () => {
       .map(([name]) => name)
       .filter((name) => !existing.some((path) => path.endsWith(`/${name}`)));
 
-  test('every file that a comment of the sources names is there', () => {
+  test('every file in a comment of the sources exists', () => {
     const broken = filesBelow('src', /\.ts$/).flatMap((file) =>
       readFileSync(file, 'utf8')
         .split('\n')
@@ -61,7 +61,7 @@ describe('names of files', () => {
     expect(broken).toEqual([]);
   });
 
-  test('every test and source that docs/testing.md lists is there', () => {
+  test('every test and source in docs/testing.md exists', () => {
     const rows = readFileSync(join(ROOT, 'docs/testing.md'), 'utf8')
       .split('\n')
       .filter((line) => line.startsWith('| '));
@@ -88,7 +88,7 @@ describe('docs/reference', () => {
     expect(broken).toEqual([]);
   });
 
-  test('code and tests cite no text that is absent from the repository', () => {
+  test('code and tests cite only texts of the repository', () => {
     const absent = [...filesBelow('src', /\.ts$/), ...filesBelow('test', /\.ts$/), ...filesBelow('bench', /\.ts$/)]
       .filter((file) => !file.endsWith('test/reference.test.ts'))
       .flatMap((file) =>
@@ -99,7 +99,7 @@ describe('docs/reference', () => {
     expect(absent).toEqual([]);
   });
 
-  test('the tables of errors are those of the code', () => {
+  test('the tables of errors match the code', () => {
     const text = readFileSync(join(ROOT, 'docs/reference/errors.md'), 'utf8');
     const rows = [...text.matchAll(/^\| ([A-Z_]+) \| ([^|]+) \| ([^|]+) \|$/gm)].map((row) => [row[1], row[2], row[3]]);
     const nameOf = (status: number) => Object.entries(GrpcStatus).find(([, value]) => value === status)?.[0];

@@ -21,7 +21,7 @@ interface Row {
 }
 
 for (const kind of ['postgresql', 'pglite'] as const) {
-  describe(`the audit by person (${kind})`, () => {
+  describe(`audit records by person (${kind})`, () => {
     const registry = useRegistry(kind, [MANIFEST]);
     const { root } = registry;
     const about = async (email: string): Promise<Row[]> => {
@@ -31,7 +31,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         .map(({ action, appCode, before, after }: Row) => ({ action, appCode, before, after }));
     };
 
-    test('finds what a manifest gave and took: one record for each thing, which stands in before and after', async () => {
+    test('a filter by person finds what a manifest granted and removed, one record each, with before and after', async () => {
       const read = {
         resourceType: 'invoice',
         resourceId: 'a:1',
@@ -73,7 +73,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     });
 
-    test('finds each person of a manifest of more than a hundred steps', async () => {
+    test('a filter by person finds each person of a manifest with more than a hundred steps', async () => {
       const people = Array.from({ length: 150 }, (_, index) => `crowd${index}@example.com`);
       const assignments = people.map((email) => `  - { email: ${email}, roles: [reader] }`).join('\n');
       const roles = Array.from({ length: 120 }, (_, index) => `  - { code: role-${index} }`).join('\n');
@@ -94,7 +94,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       );
     });
 
-    test('finds what every administrative write about the person did', async () => {
+    test('a filter by person finds every administrative write about them', async () => {
       const email = 'dora@example.com';
       const person = `/api/users/${email}`;
       const member = `${person}/apps/billing`;
@@ -124,7 +124,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await about(email)).map(({ action }) => action)).toEqual(writes.map(([action]) => action));
     });
 
-    test('finds what was refused', async () => {
+    test('a filter by person finds refused writes about them', async () => {
       const email = 'refused@example.com';
       const plain = registry.as('plain');
       const member = `/api/users/Refused@Example.com/apps/billing`;

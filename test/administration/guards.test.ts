@@ -13,7 +13,7 @@ import { insertApplication, insertOverride, insertUserRole, personId } from '../
 
 /**
  * The guards of writes by themselves, without those of the doors in front of them: each decides alone, on rows of the write's own
- * transaction, since whoever was let in may have lost everything by then (docs/reference/callers.md#guards-of-writes).
+ * transaction, because an admitted caller may have lost every right by then (docs/reference/callers.md#guards-of-writes).
  */
 const people = {
   root: 'root@example.com',
@@ -115,15 +115,15 @@ describe('guards of writes', () => {
     expect(verdicts).toEqual(expected);
   }
 
-  test('of SuperAdmins', () => expectOnly(superAdmin('do it'), ['root'], 'FORBIDDEN'));
+  test('only a SuperAdmin passes the SuperAdmin guard', () => expectOnly(superAdmin('do it'), ['root'], 'FORBIDDEN'));
 
   // The administrator of `auth` holds all that it defines, the levels on all applications among it.
-  test('of who manages every application', () => {
+  test('only a manager of every application passes the manager guard', () => {
     // A denying override on one application is that application's own guard's to heed.
     return expectOnly(managerOfAll('do it'), ['root', 'authAdmin', 'panelAdmin', 'barred'], 'FORBIDDEN');
   });
 
-  test('of an application’s editors', async () => {
+  test('only editors of the application pass its editor guard', async () => {
     await expectOnly(
       editorOf('crm'),
       ['root', 'crmAdmin', 'authAdmin', 'panelAdmin', 'crmManager'],
@@ -132,14 +132,14 @@ describe('guards of writes', () => {
     await expectOnly(editorOf('shop'), ['root', 'authAdmin', 'panelAdmin', 'barred'], 'NO_APPLICATION_LEVEL');
   });
 
-  test('in `auth`, and where there is no application, SuperAdmins alone', async () => {
+  test('only SuperAdmins write in `auth` and to unknown applications', async () => {
     for (const app of ['auth', 'nowhere', '']) await expectOnly(editorOf(app), ['root'], 'NO_APPLICATION_LEVEL');
   });
 
   test.each([
     ['a stranger', 'nobody', 'NO_APPLICATION_LEVEL', ['write.refused']],
     ['the administrator', 'crmAdmin', null, ['write']],
-  ] as const)('what %s may is decided in the write’s own transaction', async (_, person, refused, actions) => {
+  ] as const)('what %s may write is decided in the transaction of the write', async (_, person, refused, actions) => {
     const requestId = `request-${person}`;
     const by = { caller: { email: people[person] }, requestId };
     const about = { app: 'crm', action: 'write', guard: editorOf('crm') };
@@ -160,7 +160,7 @@ describe('guards of writes', () => {
     });
   });
 
-  test('what somebody reaches is nothing while he is inactive', async () => {
+  test('an inactive person reaches no application', async () => {
     const reached = await fixture.database.read(async (tx) => {
       const all = new Map<Person, string>();
       for (const person of Object.keys(people) as Person[]) {

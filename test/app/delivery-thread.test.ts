@@ -21,7 +21,7 @@ function lowered(): number {
   }).length;
 }
 
-describe('deliveries in a thread of their own', () => {
+describe('the delivery thread', () => {
   let storage: TestStorage;
   let usher: RunningUsher;
   let smtp: SmtpSink;
@@ -67,7 +67,7 @@ describe('deliveries in a thread of their own', () => {
     return { thread, bell };
   };
 
-  test('there is none before somebody rings; what it did is counted; it ends when it is closed', async () => {
+  test('the delivery thread starts with the first delivery, is counted in metrics, and ends on close', async () => {
     const { thread, bell } = await started();
     expect(thread.running).toBe(false);
     const before = lowered();
@@ -85,7 +85,7 @@ describe('deliveries in a thread of their own', () => {
     expect([thread.running, lowered()]).toEqual([false, before]);
   });
 
-  test('what waits already is found without a ring', async () => {
+  test('the delivery thread finds waiting deliveries without a signal', async () => {
     const id = await send({ to: 'bea@example.com', email: {} });
     const { thread } = await started();
     expect((await end(id)).status).toBe('sent');
@@ -93,7 +93,7 @@ describe('deliveries in a thread of their own', () => {
     await smtp.next();
   });
 
-  test('what is under way when it is closed is finished', async () => {
+  test('closing the delivery thread finishes deliveries in progress', async () => {
     const { thread, bell } = await started();
     smtp.fault = { at: 'slow', ms: 1500 };
     const before = smtp.connections;
@@ -109,7 +109,7 @@ describe('deliveries in a thread of their own', () => {
     await smtp.next();
   });
 
-  test('one that fails is told of, and followed by another one', async () => {
+  test('a failed delivery thread is logged and replaced', async () => {
     // Nowhere to keep a key.
     const config = { ...usher.app.config, dataDir: '/dev/null/none' };
     let skip = 0;
@@ -123,10 +123,10 @@ describe('deliveries in a thread of their own', () => {
     });
     await until(
       () => told,
-      (lines) => lines.some((line) => line.includes('ended')),
+      (lines) => lines.some((line) => line.includes('exited')),
     );
     expect(thread.running).toBe(false);
-    expect(told.join('')).toContain('the thread of deliveries failed');
+    expect(told.join('')).toContain('delivery thread failed');
     config.dataDir = usher.app.config.dataDir;
     // Not at once.
     await new Promise((resolve) => setTimeout(resolve, 1500));
@@ -137,42 +137,39 @@ describe('deliveries in a thread of their own', () => {
   });
 });
 
-describe.each(['postgresql', 'pglite'] as const)(
-  'a whole service whose deliveries may leave from a thread (%s)',
-  (kind) => {
-    let storage: TestStorage;
-    let usher: RunningUsher;
-    let push: PushService;
+describe.each(['postgresql', 'pglite'] as const)('a service with a delivery thread (%s)', (kind) => {
+  let storage: TestStorage;
+  let usher: RunningUsher;
+  let push: PushService;
 
-    beforeAll(async () => {
-      [storage, push] = await Promise.all([createStorage(kind), startPushService()]);
-      usher = await startUsher(storage, {
-        env: { PUSH_ALLOWED_HOSTS: push.host, LOG_LEVEL: 'silent' },
-        parts: { threads: true },
-      });
-    }, 60_000);
-    afterAll(async () => {
-      await usher?.close();
-      await Promise.all([push?.close(), storage?.remove()]);
-    }, 60_000);
-
-    test('a send reaches browser and mailbox, and the metrics', async () => {
-      const root = await Rest.as(usher, 'admin@example.com');
-      const { vapidPublicKey } = (await root.get('/api/profile/me/push/vapid-key')).body.data;
-      const subscription = push.browser('desktop', vapidPublicKey);
-      expect((await root.post('/api/profile/me/push/subscribe', { subscription, deviceLabel: 'x' })).status).toBe(201);
-      const type = await insertType(usher.app.database, 'billing');
-      const wanted = { to: 'admin@example.com', email: { subject: 'Hello' }, push: { body: 'Číslo 7' } };
-      const [id = 0] = await accept(usher.app.database, type, [wanted]);
-      usher.app.bell.ring();
-      const { deliveries } = await until(() => stateOf(usher.app.database, id), settled);
-      expect(deliveries.map(({ status }) => status)).toEqual(['sent', 'sent']);
-      expect(push.pushes.map(({ payload }) => payload)).toMatchObject([{ body: 'Číslo 7' }]);
-      expect(await (await fetch(`${usher.rest}/dev/mail`)).text()).toContain('Hello');
-      expect(lowered() > 0).toBe(kind === 'postgresql');
-      const sent = /^usher_deliveries_total\{channel="(?:email|push)",outcome="sent"\} 1$/gm;
-      const scraped = () => fetch(`${usher.rest}/metrics`).then((answer) => answer.text());
-      await until(scraped, (text) => text.match(sent)?.length === 2);
+  beforeAll(async () => {
+    [storage, push] = await Promise.all([createStorage(kind), startPushService()]);
+    usher = await startUsher(storage, {
+      env: { PUSH_ALLOWED_HOSTS: push.host, LOG_LEVEL: 'silent' },
+      parts: { threads: true },
     });
-  },
-);
+  }, 60_000);
+  afterAll(async () => {
+    await usher?.close();
+    await Promise.all([push?.close(), storage?.remove()]);
+  }, 60_000);
+
+  test('a send reaches browser and mailbox, and appears in the metrics', async () => {
+    const root = await Rest.as(usher, 'admin@example.com');
+    const { vapidPublicKey } = (await root.get('/api/profile/me/push/vapid-key')).body.data;
+    const subscription = push.browser('desktop', vapidPublicKey);
+    expect((await root.post('/api/profile/me/push/subscribe', { subscription, deviceLabel: 'x' })).status).toBe(201);
+    const type = await insertType(usher.app.database, 'billing');
+    const wanted = { to: 'admin@example.com', email: { subject: 'Hello' }, push: { body: 'Číslo 7' } };
+    const [id = 0] = await accept(usher.app.database, type, [wanted]);
+    usher.app.bell.ring();
+    const { deliveries } = await until(() => stateOf(usher.app.database, id), settled);
+    expect(deliveries.map(({ status }) => status)).toEqual(['sent', 'sent']);
+    expect(push.pushes.map(({ payload }) => payload)).toMatchObject([{ body: 'Číslo 7' }]);
+    expect(await (await fetch(`${usher.rest}/dev/mail`)).text()).toContain('Hello');
+    expect(lowered() > 0).toBe(kind === 'postgresql');
+    const sent = /^usher_deliveries_total\{channel="(?:email|push)",outcome="sent"\} 1$/gm;
+    const scraped = () => fetch(`${usher.rest}/metrics`).then((answer) => answer.text());
+    await until(scraped, (text) => text.match(sent)?.length === 2);
+  });
+});

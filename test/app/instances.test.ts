@@ -34,7 +34,7 @@ describe('two instances on one database', () => {
     return /^usher_cache_entries\{kind="decisions"\} (\d+)$/m.exec(metrics)?.[1];
   };
 
-  test('without a configured secret key share the one that the first start made', async () => {
+  test('instances without a configured secret key share the one that the first start created', async () => {
     const { app, type } = await insertType(here.app.database, 'letters');
     const [notification = 0] = await accept(here.app.database, { app, type }, [{ to: 'ada@example.com' }]);
     const person = await here.app.database.read(async (tx) => {
@@ -48,7 +48,7 @@ describe('two instances on one database', () => {
     expect((await fetch(link, { method: 'POST' })).ok).toBe(false);
   });
 
-  test('clearing the cache everywhere leaves no decision in the other one, and none is counted', async () => {
+  test('clearing the cache everywhere drops and does not count the decisions of the other instance', async () => {
     for (const n of [1, 2, 3, 4, 5]) {
       await post(there, '/api/check', { email: `p${n}@example.com`, app: 'auth', permission: 'panel.access' });
     }

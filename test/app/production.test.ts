@@ -35,8 +35,8 @@ afterAll(async () => {
 const status = async (path: string, key?: string): Promise<number> =>
   (await fetch(path, { headers: key === undefined ? {} : { 'x-internal-api-key': key } })).status;
 
-describe('in production', () => {
-  test('metrics at the gateway take a key of the scope metrics; at the operators’ port they take none', async () => {
+describe('production', () => {
+  test("metrics need a key with scope metrics at the gateway, and none at the operators' port", async () => {
     expect(await status(`${usher.rest}/metrics`)).toBe(401);
     expect(await status(`${usher.rest}/metrics`, 'none-that-is-known-to-anybody')).toBe(401);
     expect(await status(`${usher.rest}/metrics`, secret(KEYS.check))).toBe(403);
@@ -44,7 +44,7 @@ describe('in production', () => {
     expect(await status(`${usher.ops}/metrics`)).toBe(200);
   });
 
-  test('probes, the document and its page need no credentials, and the development mailbox is not there', async () => {
+  test('probes and API documentation need no credentials, and the development mailbox does not exist in production', async () => {
     for (const path of ['/healthz', '/readyz', '/api/openapi.json', '/api/docs']) {
       expect([path, await status(usher.rest + path)]).toEqual([path, 200]);
     }
@@ -53,7 +53,7 @@ describe('in production', () => {
     expect(await status(`${usher.rest}/dev/mail`)).toBe(404);
   });
 
-  test('gRPC health needs no key, and there is no reflection', async () => {
+  test('gRPC health needs no key, and reflection is off in production', async () => {
     const client = new Client(usher.grpc, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
     try {
       const healthy = await new Promise((resolve, reject) => {

@@ -28,7 +28,7 @@ describe('a process with one role', () => {
     ['rpc', 'usher_grpc_requests_total'],
     ['worker', 'usher_deliveries_waiting'],
     ['gateway', 'usher_http_requests_total'],
-  ])('%s is watched at OPS_PORT: healthz, readyz and metrics', async (role, metric) => {
+  ])('a process with role %s serves healthz, readyz and metrics at OPS_PORT', async (role, metric) => {
     const { ops, rest, grpc } = await started({ USHER_ROLES: role, OPS_PORT: '0' });
     expect({ rest: rest !== '', grpc: grpc !== '' }).toEqual({ rest: role === 'gateway', grpc: role === 'rpc' });
     expect(await (await fetch(`${ops}/healthz`)).json()).toEqual({ status: 'ok' });
@@ -44,7 +44,7 @@ describe('a process with one role', () => {
     }
   });
 
-  test.each(['rpc', 'worker'])('%s without OPS_PORT opens no HTTP listener', async (role) => {
+  test.each(['rpc', 'worker'])('a process with role %s opens no HTTP listener without OPS_PORT', async (role) => {
     const { ops, rest } = await started({ USHER_ROLES: role });
     expect({ ops, rest }).toEqual({ ops: '', rest: '' });
   });

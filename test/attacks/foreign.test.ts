@@ -7,7 +7,7 @@ import { type RunningUsher, startUsher } from '../support/usher.ts';
 
 /**
  * An administrator of one application with the ids of another: in every path and body that takes one, made from the routes. And
- * what no administrator of an application may write in his own: that through which codes of the identity provider go out.
+ * the type that no administrator may write in their own application: the one that sends the identity provider's codes.
  */
 const manifest = (code: string, admin: string) => `
 application: { code: ${code}, name: ${code} }
@@ -80,7 +80,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
 };
 
 describe('ids of another application', () => {
-  test('are unknown in every path that takes one', async () => {
+  test('an id of another application is unknown in every path', async () => {
     const key = usher.app.localKey ?? '';
     const notified = await (await Rest.as(usher)).send(
       'POST',
@@ -117,7 +117,7 @@ describe('ids of another application', () => {
     return status;
   }
 
-  test('are unknown references in every body that takes one', async () => {
+  test('an id of another application is an unknown reference in every body', async () => {
     const [permission, role, type] = await Promise.all(['permissions', 'roles', 'notification-types'].map(idIn));
     const own = await root.get(`${MINE}/roles`);
     const templates = await root.get(`${MINE}/templates`);
@@ -147,7 +147,7 @@ describe('ids of another application', () => {
   });
 });
 
-describe('the type of the provider’s e-mails, in whichever application it is', () => {
+describe("the type of the provider's e-mails, in any application", () => {
   const mail = {
     key: 'password_reset',
     locale: 'en',
@@ -155,7 +155,7 @@ describe('the type of the provider’s e-mails, in whichever application it is',
     html: '<a href="https://evil.example/{{ code }}">Reset</a>',
   };
 
-  test('is made, changed and deleted by SuperAdmins only, and so are its templates', async () => {
+  test('only SuperAdmins create, change and delete the auth type and its templates', async () => {
     const types = `${MINE}/notification-types`;
     const refused = (answer: { status: number; body: { code: string } }) =>
       expect([answer.status, answer.body.code]).toEqual([403, 'FORBIDDEN']);

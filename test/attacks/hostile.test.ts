@@ -16,7 +16,7 @@ const LONG = process.env.USHER_LONG !== undefined;
 const ATTACK_MS = Number(process.env.USHER_ATTACK_MS ?? (LONG ? 20_000 : 600));
 const KEY = 'the-internal-key-of-a-backend';
 const LANES = 4;
-/** Later it is no answer to a good client. */
+/** A later answer is useless to a good client. */
 const PATIENCE_MS = 5000;
 
 const run = promisify(execFile);
@@ -103,9 +103,9 @@ async function settled(): Promise<void> {
   }
 }
 
-describe('a good client beside', () => {
+describe('a good client beside hostile ones', () => {
   test.each(ATTACKS)(
-    '%s',
+    'a good client stays served beside hostile ones: %s',
     async (attack) => {
       await settled();
       const asked: Asked = { answered: 0, failed: [], times: [] };

@@ -67,14 +67,14 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 (%s)', (kind) => {
   }
 
   test(
-    'at random, under writers of policy and of manifests',
+    'kill -9 at random times loses no acknowledged write of policies or manifests',
     async () => {
       const acknowledged: string[] = [];
       for (let round = 0; round < KILLS; round++) {
         const work = round % 3 === 1 ? 'manifest' : 'policy';
         const writer = start(orders(`j${work[0]}${round}`, { writers: WRITERS, work }));
         await writer.says('open');
-        // Now and then before anything is acknowledged, else in the middle of what comes after that.
+        // Sometimes before anything is acknowledged, otherwise in the middle of later writes.
         while (round % 4 !== 3 && acknowledgedBy(writer).length === 0) await pause(5);
         await pause(Math.random() * 300);
         await writer.kill();
@@ -94,7 +94,7 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 (%s)', (kind) => {
   );
 
   test.each(LONG ? POINTS : (['inside'] as const))(
-    'in the middle of a manifest, %s',
+    'kill -9 in the middle of a manifest, %s, leaves all of it or nothing',
     async (dieAt) => {
       const acknowledged: string[] = [];
       for (let round = 0; round < ROUNDS; round++) {
@@ -118,7 +118,7 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 (%s)', (kind) => {
   );
 
   test(
-    'anywhere in a migration: the next start finds nothing of it, or all of it',
+    'kill -9 during a migration leaves all of it or nothing for the next start',
     async () => {
       const whole = await migrated(kind, null);
       const found = { nothing: 0, all: 0 };
@@ -140,7 +140,7 @@ function shapeOf({ permissions, roles, audit, log }: Traces): string {
 }
 
 /**
- * A new database, and a start that migrates it, killed after so many milliseconds; then one that is left alone, and must succeed.
+ * A new database, and a start that migrates it, killed after a number of milliseconds; then one that is left alone, and must succeed.
  * Answers what the killed one left (PostgreSQL shows it, an embedded database only by opening), and how long the second took.
  */
 async function migrated(
@@ -196,7 +196,7 @@ async function stateOf(url: string): Promise<'nothing' | 'all'> {
 
 describe('one embedded directory', () => {
   test(
-    'takes one of two that start at once, whoever of them was killed before',
+    'an embedded directory admits one of two simultaneous starts, whichever was killed before',
     async () => {
       const storage = await createStorage('pglite');
       try {

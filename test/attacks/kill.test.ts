@@ -41,7 +41,7 @@ describe.each(KINDS)('kill -9 under sends (%s)', (kind) => {
   }
 
   test(
-    'acknowledged and lost: none',
+    'kill -9 loses no acknowledged send',
     async () => {
       const acknowledged: string[] = [];
       for (let round = 0; round < ROUNDS; round++) {
@@ -58,7 +58,7 @@ describe.each(KINDS)('kill -9 under sends (%s)', (kind) => {
             if (response === null) return;
             expect(response.status).toBe(202);
             acknowledged.push(email);
-            // In the middle of the sends of the others, and of the deliveries of what came before.
+            // In the middle of the others' sends, and of earlier deliveries.
             if (acknowledged.length === from + 3 * SENDERS) void running.remove();
           }
         };
@@ -70,7 +70,7 @@ describe.each(KINDS)('kill -9 under sends (%s)', (kind) => {
       while (lost().length > 0 && performance.now() < late) await new Promise((resolve) => setTimeout(resolve, 250));
       expect(lost()).toEqual([]);
       expect(acknowledged.length).toBeGreaterThanOrEqual(ROUNDS * 3 * SENDERS);
-      // Whoever is told twice is told so by a crash between the mail and its mark, and not by every start.
+      // A duplicate comes from a crash between the mail and its mark, not from every start.
       expect(Math.max(...delivered().values())).toBeLessThanOrEqual(2);
     },
     120_000 + ROUNDS * 10_000,

@@ -301,7 +301,7 @@ async function tables(): Promise<Map<string, string>> {
 }
 
 describe('secrets', () => {
-  test('come out nowhere', async () => {
+  test('secrets appear in no output', async () => {
     await live();
     await suffer();
     const token = await usher.token(ROOT);
@@ -322,7 +322,7 @@ describe('secrets', () => {
     expect([config.stderr, config.code]).toEqual(['', 0]);
     const stored = await tables();
     expect(stored.get('audit')).toContain('auth_email.sent');
-    expect(log).toContain('takes no credentials');
+    expect(log).toContain('rejected the credentials');
     const places: [string, string][] = [
       ['log', log],
       ['usher config', config.stdout],

@@ -90,7 +90,7 @@ describe('sends that grow', () => {
   }
 
   test.each(Object.keys(TEMPLATES).map((name, at) => [name, at] as const))(
-    '%s: too large, and nothing is sent',
+    'a send that is too large sends nothing: %s',
     async (_, at) => {
       const { status, body } = await grow(at);
       expect([status, body.code]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
@@ -100,7 +100,7 @@ describe('sends that grow', () => {
     60_000,
   );
 
-  test('three at once beside a small one: none ends the process, and the small one is stored', async () => {
+  test('three large sends at once do not end the process, and a small one beside them is stored', async () => {
     const growing = [0, 0, 0].map((at) => grow(at));
     let over = false;
     const all = Promise.all(growing).finally(() => {
@@ -115,7 +115,7 @@ describe('sends that grow', () => {
     expect(await rss()).toBeLessThan(MAX_RSS_MB);
   }, 60_000);
 
-  test('whose caller has gone is given up: what it had waiting makes room for others', async () => {
+  test('a send whose caller has left is cancelled, and its capacity is freed', async () => {
     const gone = new AbortController();
     const growing = Array.from({ length: 8 }, () => grow(2, gone.signal).catch(() => null));
     await new Promise((done) => setTimeout(done, 300));

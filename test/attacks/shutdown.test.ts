@@ -108,20 +108,20 @@ async function stopsInTime(): Promise<void> {
   expect(performance.now() - begun).toBeLessThan(BOUND_MS);
 }
 
-describe('a service told to end ends in bounded time, with exit code 0', () => {
-  test('while nobody is there', async () => {
+describe('the shutdown of a service', () => {
+  test('an idle service exits with 0 in bounded time', async () => {
     await start();
     await stopsInTime();
   }, 60_000);
 
   // npm hands a signal to the shell of its script, which passes nothing on: the script must be the service itself.
-  test('when it was started by `npm start`, and npm gets the signal', async () => {
+  test('a service started by `npm start` exits with 0 when npm gets the signal', async () => {
     await start({ npm: true });
     await stopsInTime();
   }, 60_000);
 
   test.each(['connections of every kind', ...(LONG ? Object.keys(HELD) : [])])(
-    'with %s',
+    'a service with %s exits with 0 in bounded time',
     async (name) => {
       await start();
       const kinds = HELD[name] === undefined ? Object.values(HELD) : [HELD[name]];
@@ -131,7 +131,7 @@ describe('a service told to end ends in bounded time, with exit code 0', () => {
     60_000,
   );
 
-  test('and when its clients leave in the middle of it', async () => {
+  test('a service whose clients leave during the shutdown exits with 0', async () => {
     await start();
     for (const open of Object.values(HELD)) await open();
     const ended = stopsInTime();

@@ -73,7 +73,7 @@ describe(`${COUNT} hostile templates, ${AT_ONCE} at once`, () => {
     });
     const text = await response.text();
     // A machine that starves its database, or lets a call's ten seconds pass, says nothing about templates.
-    if (response.status === 503 && /The database|took too long here/.test(text)) return await ask(method, path, body);
+    if (response.status === 503 && /The database|took too long/.test(text)) return await ask(method, path, body);
     return { status: response.status, data: text === '' ? undefined : JSON.parse(text).data };
   }
 
@@ -104,7 +104,7 @@ describe(`${COUNT} hostile templates, ${AT_ONCE} at once`, () => {
     return answers;
   }
 
-  /** `work` on each, so many at once. */
+  /** `work` on each, with bounded concurrency. */
   async function all<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
     const left = items.values();
     await Promise.all(
@@ -115,7 +115,7 @@ describe(`${COUNT} hostile templates, ${AT_ONCE} at once`, () => {
   }
 
   test(
-    'are refused or given up, and nobody waits for them',
+    'hostile templates are refused or killed without delaying other requests',
     async () => {
       await ask('POST', '/api/applications', { code: 'hostile', name: 'Hostile' });
       const type = await ask('POST', '/api/applications/hostile/notification-types', { code: 'news', name: 'News' });
@@ -148,7 +148,7 @@ describe(`${COUNT} hostile templates, ${AT_ONCE} at once`, () => {
       process.stderr.write(`hostile templates: ${JSON.stringify(said)}\n`);
 
       expect(stored.length).toBeGreaterThan(COUNT / 2);
-      // Who sends so much to do may be told that it is too much, and so nobody else.
+      // Only a caller that sends this much may be refused for overload.
       expect([...statuses.keys()]).toEqual(expect.arrayContaining([200, 422]));
       expect([200, 422, 503]).toEqual(expect.arrayContaining([...statuses.keys()]));
       expect([...others.keys()].toSorted((a, b) => a - b)).toEqual([200, 202]);

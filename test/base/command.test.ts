@@ -8,7 +8,7 @@ const COMMANDS =
   'serve|migrate|demo|token|check|effective|apply|export|superadmin|config|grant|revoke|roles|users|audit|completion|login|context|--help';
 
 describe('commands in messages', () => {
-  test('are typed as the program runs: by npm from the sources, by its own name once built', () => {
+  test("commands in messages use npm for the sources, and the program's own name once built", () => {
     expect(usherCommand('migrate', true)).toBe('npm run --silent usher -- migrate');
     expect(usherCommand('serve', true)).toBe('npm start');
     expect(usherCommand('migrate', false)).toBe('usher migrate');
@@ -16,7 +16,7 @@ describe('commands in messages', () => {
     expect(usherCommand('migrate')).toBe('npm run --silent usher -- migrate');
   });
 
-  test('come from usherCommand alone', () => {
+  test('every command in a message comes from usherCommand', () => {
     const named = new RegExp(`\\busher (?:${COMMANDS})(?![\\w-])|npm start|npm run `);
     const wrong = globSync('**/*.ts', {
       cwd: SRC,

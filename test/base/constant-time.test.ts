@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isSameSecret } from '../../src/base/constant-time.ts';
 
-test('two secrets are the same only when they are the same text', () => {
+test('two secrets are equal only when their texts are equal', () => {
   const near = fc.string({ unit: fc.constantFrom('a', 'b', 'é', '\0'), maxLength: 3 });
   fc.assert(
     fc.property(fc.oneof(near, fc.string()), fc.oneof(near, fc.string()), (one, other) => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { ERROR_TABLE, GrpcStatus, toUsherError, UsherError, validationFailed } from '../../src/base/errors.ts';
 
 describe('UsherError', () => {
-  test('a reason brings its code, statuses and details.code', () => {
+  test('a reason determines code, statuses and details.code', () => {
     const error = new UsherError('INCOMPLETE_RESOURCE', 'Send both or neither.');
     expect(error).toMatchObject({
       code: 'BAD_REQUEST',
@@ -14,21 +14,21 @@ describe('UsherError', () => {
     expect(error.retryAfter).toBeUndefined();
   });
 
-  test('a code alone has no details, and 429 and 503 always say when to come back', () => {
+  test('a code without a reason has no details, and 429 and 503 always have Retry-After', () => {
     expect(new UsherError('NOT_FOUND', 'No such role.').details).toBeUndefined();
     expect(new UsherError('UNAVAILABLE', 'Away.').retryAfter).toBe(1);
     expect(new UsherError('RATE_LIMITED', 'Slow down.', { retryAfter: 7 }).retryAfter).toBe(7);
     expect(new UsherError('OUTCOME_UNKNOWN', 'Ask again.')).toMatchObject({ httpStatus: 503, retryAfter: 1 });
   });
 
-  test('what is not ours becomes a bare INTERNAL, its message kept from the caller', () => {
+  test('an unknown error becomes a bare INTERNAL, and its message stays hidden', () => {
     const error = toUsherError(new Error('select * from person'));
     expect(error).toMatchObject({ code: 'INTERNAL', httpStatus: 500, grpcStatus: GrpcStatus.INTERNAL });
     expect(error.message).not.toContain('select');
     expect(toUsherError(error)).toBe(error);
   });
 
-  test('validation names the first field and counts the rest', () => {
+  test('a validation error gives the first field and counts the rest', () => {
     const error = validationFailed([
       { path: 'app', message: 'is required' },
       { path: 'permission', message: 'is required' },
@@ -40,7 +40,7 @@ describe('UsherError', () => {
     });
   });
 
-  test('names are the contract’s: upper snake, and no reason hides a code of another status', () => {
+  test('codes and reasons are upper snake case, and no reason hides a code with another status', () => {
     const names = [...Object.keys(ERROR_TABLE.codes), ...Object.keys(ERROR_TABLE.reasons)];
     expect(names.every((name) => /^[A-Z][A-Z_]+$/.test(name))).toBe(true);
     expect(Object.keys(ERROR_TABLE.reasons).filter((name) => name in ERROR_TABLE.codes)).toEqual([]);

@@ -9,22 +9,22 @@ test.each([
   ['contacts_raed', 'contacts.read'],
   ['invoice.reed', 'invoice.read'],
   ['constructr', 'constructor'],
-])('finds the name that %s means', (text, name) => {
+])('the name nearest to %s is found', (text, name) => {
   expect(nearest(text, CODES)).toBe(name);
 });
 
 test.each(['reports.delete', 'x', '', 'contacts.export.everything', 'a'.repeat(10_000)])(
-  'finds no name near %p',
+  'no name is near %p',
   (text) => {
     expect(nearest(text, CODES)).toBeNull();
   },
 );
 
-test('answers the first of several that are equally near', () => {
+test('the first of several equally near names wins', () => {
   expect(nearest('book.rea', ['book.reads', 'book.read', 'book.real'])).toBe('book.read');
 });
 
-test('a short name must be nearly the same', () => {
+test('a short name must match almost exactly', () => {
   expect(nearest('cat', ['dog'])).toBeNull();
   expect(nearest('cat', ['cats'])).toBe('cats');
 });
@@ -40,11 +40,11 @@ describe('the time of a suggestion', () => {
     return count;
   }
 
-  test('a suggestion looks at a part of thousands of long names', () => {
+  test('a suggestion examines only part of thousands of long names', () => {
     expect(lookedAt(128)).toBeLessThan(600);
   });
 
-  test('a suggestion looks at all of thousands of names of the usual length', () => {
+  test('a suggestion examines all of thousands of names of usual length', () => {
     expect(lookedAt(36)).toBe(5000);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
-import { Gate } from '../../src/base/semaphore.ts';
+import { Semaphore } from '../../src/base/semaphore.ts';
 
 /** A clock whose timers run when they are told to. */
 function handClock(): { clock: Clock; elapse: () => void; pending: () => number } {
@@ -21,10 +21,10 @@ function handClock(): { clock: Clock; elapse: () => void; pending: () => number 
 
 const BUSY = { code: 'UNAVAILABLE', httpStatus: 503 };
 
-describe('Gate', () => {
-  test('lets so many in, the others wait their turn in order', async () => {
+describe('Semaphore', () => {
+  test('the semaphore admits up to its permits, and the others in order', async () => {
     const { clock, pending } = handClock();
-    const gate = new Gate({ clock, permits: 2, maxWaiting: 10, waitMs: 1000 });
+    const gate = new Semaphore({ clock, permits: 2, maxWaiting: 10, waitMs: 1000 });
     const order: number[] = [];
     const entries = [1, 2, 3, 4].map((i) => gate.enter().then(() => order.push(i)));
     await Promise.all(entries.slice(0, 2));
@@ -39,9 +39,9 @@ describe('Gate', () => {
     expect(gate.inside).toBe(0);
   });
 
-  test('refuses who has waited too long, and does not count him any more', async () => {
+  test('the semaphore refuses a caller who waited too long, and no longer counts them', async () => {
     const { clock, elapse } = handClock();
-    const gate = new Gate({ clock, permits: 1, maxWaiting: 10, waitMs: 1000 });
+    const gate = new Semaphore({ clock, permits: 1, maxWaiting: 10, waitMs: 1000 });
     await gate.enter();
     const late = gate.enter();
     elapse();
@@ -52,9 +52,9 @@ describe('Gate', () => {
     expect(gate.inside).toBe(1);
   });
 
-  test('refuses at once when too many wait', async () => {
+  test('the semaphore refuses at once when too many wait', async () => {
     const { clock } = handClock();
-    const gate = new Gate({ clock, permits: 1, maxWaiting: 2, waitMs: 1000 });
+    const gate = new Semaphore({ clock, permits: 1, maxWaiting: 2, waitMs: 1000 });
     await gate.enter();
     const waiting = [gate.enter(), gate.enter()];
     await expect(gate.enter()).rejects.toMatchObject(BUSY);
@@ -64,9 +64,9 @@ describe('Gate', () => {
     await waiting[1];
   });
 
-  test('closed, it lets nobody new in and waits for the last to leave', async () => {
+  test('a closed semaphore refuses new callers and waits for the last holder', async () => {
     const { clock } = handClock();
-    const gate = new Gate({ clock, permits: 1, maxWaiting: 2, waitMs: 1000 });
+    const gate = new Semaphore({ clock, permits: 1, maxWaiting: 2, waitMs: 1000 });
     await gate.enter();
     const waiting = gate.enter();
     let closed = false;

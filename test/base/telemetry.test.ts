@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
-import { createLogger, FailureLog, GatheredLines, REQUEST_LINE, requestId } from '../../src/base/telemetry.ts';
+import { BufferedLines, createLogger, FailureLog, REQUEST_LINE, requestId } from '../../src/base/telemetry.ts';
 
 function logged(level: string, write: (log: ReturnType<typeof createLogger>) => void): string {
   let text = '';
@@ -16,7 +16,7 @@ function logged(level: string, write: (log: ReturnType<typeof createLogger>) => 
 }
 
 describe('logs', () => {
-  test('one JSON object a line, with an ISO time and the level by name', () => {
+  test('a log line is one JSON object with an ISO time and a named level', () => {
     const line = JSON.parse(logged('info', (log) => log.info({ requestId: 'abcdefgh' }, 'ready')));
     expect(line).toMatchObject({ level: 'info', msg: 'ready', requestId: 'abcdefgh' });
     expect(new Date(line.time).toISOString()).toBe(line.time);
@@ -35,13 +35,13 @@ describe('logs', () => {
     { request: { headers: { cookie: 'canary', 'x-internal-api-key': 'canary' } } },
     { smtp: { password: 'canary' } },
     { token: 'canary', secretKey: 'canary', signingKey: 'canary', apiKey: 'canary' },
-  ])('secrets are masked wherever they stand: %j', (fields) => {
+  ])('a log line masks secrets at any depth: %j', (fields) => {
     const text = logged('info', (log) => log.info(fields, 'x'));
     expect(text).toContain('***');
     expect(text).not.toContain('canary');
   });
 
-  test('an error keeps its causes, and of each only name, message, code and stack', () => {
+  test('a logged error keeps its causes, each with only name, message, code and stack', () => {
     const cause = Object.assign(new Error('connection refused'), { code: 'ECONNREFUSED', parameters: ['canary'] });
     const text = logged('info', (log) => log.error({ err: new Error('away', { cause }) }, 'x'));
     expect(JSON.parse(text).err).toMatchObject({
@@ -52,10 +52,10 @@ describe('logs', () => {
   });
 });
 
-describe('lines of requests', () => {
+describe('request lines', () => {
   const gathered = () => {
     const writes: string[] = [];
-    const lines = new GatheredLines({ write: (text) => void writes.push(text) });
+    const lines = new BufferedLines({ write: (text) => void writes.push(text) });
     const log = createLogger('info', lines);
     const messages = () =>
       writes.map((text) =>
@@ -68,7 +68,7 @@ describe('lines of requests', () => {
   };
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-  test('that end in one turn leave in one write, in their order', async () => {
+  test('request lines of one turn leave in one write, in order', async () => {
     const { log, messages } = gathered();
     log.info({ n: 1 }, REQUEST_LINE);
     log.info({ n: 2 }, REQUEST_LINE);
@@ -80,7 +80,7 @@ describe('lines of requests', () => {
     expect(messages()).toEqual([[1, 2], [3]]);
   });
 
-  test('leave before any other line, which waits for nothing; and at the end of the process', async () => {
+  test('request lines leave before any other line, which is written at once, and when the process exits', async () => {
     const { log, lines, messages } = gathered();
     log.info({ n: 1 }, REQUEST_LINE);
     log.error({ n: 2 }, 'trouble');
@@ -95,9 +95,11 @@ describe('lines of requests', () => {
 });
 
 describe('request ids', () => {
-  test.each(['abcdefgh', 'A-b_c.1234', 'x'.repeat(64)])('%j is kept', (id) => expect(requestId(id)).toBe(id));
+  test.each(['abcdefgh', 'A-b_c.1234', 'x'.repeat(64)])('the request id %j is kept', (id) =>
+    expect(requestId(id)).toBe(id),
+  );
   test.each([undefined, '', 'short', 'x'.repeat(65), 'with space', 'new\nline1', '<script>1'])(
-    '%j is replaced',
+    'the request id %j is replaced',
     (id) => {
       const made = requestId(id);
       expect(made).not.toBe(id);
@@ -107,7 +109,7 @@ describe('request ids', () => {
   );
 });
 
-describe('what is tried again and again', () => {
+describe('repeated attempts', () => {
   const failures = (act: (log: FailureLog, pass: (ms: number) => void) => void): string[] => {
     let now = 0;
     const clock = { ...systemClock, monotonic: () => now };
@@ -124,7 +126,7 @@ describe('what is tried again and again', () => {
     });
   };
 
-  test('a cause is logged once until it works again, and every other cause too', () => {
+  test('each failure cause is logged once until it recovers', () => {
     const told = failures((log) => {
       log.succeeded();
       for (const cause of ['a', 'a', 'b', 'a', 'b']) log.failed(new Error(cause));
@@ -134,7 +136,7 @@ describe('what is tried again and again', () => {
     expect(told).toEqual(['failing: a', 'failing: b', 'working']);
   });
 
-  test('a cause that comes and goes is logged at most every ten seconds', () => {
+  test('a recurring failure cause is logged at most every ten seconds', () => {
     const told = failures((log, pass) => {
       for (let second = 0; second <= 20; second++) {
         log.failed(new Error('full'));

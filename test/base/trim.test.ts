@@ -7,11 +7,11 @@ test.each([
   ['a', 'a', 'a'],
   ['a//', 'a', 'a'],
   ['//a//b//', '//a//b', 'a//b'],
-])('of %s, slashes are cut off the end, or off both ends', (text, end, both) => {
+])('slashes are trimmed from the end, or from both ends, of %s', (text, end, both) => {
   expect([trimEnd(text, '/'), trimBoth(text, '/')]).toEqual([end, both]);
 });
 
-test('any of several characters is cut off', () => {
+test('each of several characters is trimmed', () => {
   expect(trimEnd('a.b).,', ').,;')).toBe('a.b');
   expect(trimBoth(' \t\r\na b\v\f', '\t\n\v\f\r ')).toBe('a b');
   // Only those of the list: a no-break space is not ASCII.

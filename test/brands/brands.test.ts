@@ -52,7 +52,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
           await tx.kysely.selectFrom('audit').selectAll().where('action', '=', action).orderBy('id').execute(),
       );
 
-    test('there is a default one from the first start', async () => {
+    test('the first start creates a default brand', async () => {
       expect(await list()).toEqual([
         {
           id: expect.any(Number),
@@ -74,7 +74,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       ]);
     });
 
-    test('is created, read, changed and deleted, each with its audit record, the password nowhere', async () => {
+    test('a brand is created, read, changed and deleted with audit records, and its password appears nowhere', async () => {
       const made = await root.post(BRANDS, {
         slug: 'atelier',
         name: 'Atelier',
@@ -117,7 +117,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(JSON.stringify([all, made.body, read.body, put.body])).not.toContain('canary');
     });
 
-    test('slug and organization are unique, also for two at once', async () => {
+    test('slug and organization of a brand are unique, even under concurrent writes', async () => {
       const answers = await Promise.all(
         ['one', 'two', 'three', 'one'].map((slug) => root.post(BRANDS, { slug, name: slug, idpOrgId: '777' })),
       );
@@ -128,7 +128,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await root.post(BRANDS, { slug: 'default', name: 'x' })).body.details.code).toBe('ALREADY_EXISTS');
     });
 
-    test('exactly one is the default, whoever moves it and however many at once', async () => {
+    test('exactly one brand is the default, even when several are promoted at once', async () => {
       const made = await Promise.all(
         ['d1', 'd2', 'd3'].map((slug) => root.post(BRANDS, { slug, name: slug, isDefault: true })),
       );
@@ -146,7 +146,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await root.delete(path(made[0] as RestAnswer))).status).toBe(204);
     });
 
-    test('one that a user has chosen stays', async () => {
+    test('a brand that a user has chosen cannot be deleted', async () => {
       const made = await root.post(BRANDS, { slug: 'chosen', name: 'Chosen' });
       await usher.app.database.change(async (tx) => {
         const person_id = (await ensurePeople(tx, ['ben@example.com'])).get('ben@example.com') ?? 0;
@@ -183,7 +183,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       [{ slug: 'x', name: 'x', smtp: { host: 'mail.example.com', port: 70000 } }, 'smtp.port'],
       [{ slug: 'x', name: 'x', smtp: { host: 'mail.example.com', port: 25, password: 'p' } }, 'smtp.user'],
       [{ slug: 'x', name: 'x', smtp: { host: 'mail.example.com', port: 25, pass: 'p' } }, 'smtp.pass'],
-    ])('%# is refused, naming the field, and changes nothing', async (body, field) => {
+    ])('invalid brand input %# is refused with its field, and changes nothing', async (body, field) => {
       const before = await list();
       const answer = await root.post(BRANDS, body);
       expect([answer.status, answer.body.details.code]).toEqual([400, 'VALIDATION_FAILED']);
@@ -191,7 +191,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await list()).toEqual(before);
     });
 
-    test('a password is kept until host, port or user change, and goes with null', async () => {
+    test('an SMTP password is kept until host, port or user change, and null removes it', async () => {
       const server = { host: '127.0.0.1', port: sink.port, user: 'atelier' };
       const made = await root.post(BRANDS, { slug: 'kept', name: 'Kept', smtp: { ...server, password: PASSWORD } });
       for (const smtp of [{ host: 'localhost' }, { port: 2 }, { user: 'other' }, { user: null }]) {
@@ -213,7 +213,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect([without.status, without.body.details.code]).toEqual([502, 'SMTP_FAILED']);
     });
 
-    test('a test mail goes through the brand’s own server; what that refuses is told in its words, never the password', async () => {
+    test("a test mail uses the brand's own server, and its refusal is quoted without the password", async () => {
       const smtp = { host: '127.0.0.1', port: sink.port, user: 'atelier', password: PASSWORD };
       const brand = { slug: 'tested', name: 'Tested', emailFrom: 'a@tested.example.com', smtp };
       const made = await root.post(BRANDS, brand);
@@ -243,7 +243,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await root.post(`${BRANDS}/999999/test-email`, { to: 'a@b.example.com' })).status).toBe(404);
     });
 
-    test('who may: SuperAdmins write; panel users read, without SMTP; the others nothing', async () => {
+    test('SuperAdmins write brands, panel users read them without SMTP, and others are refused', async () => {
       const [nobody, ben, petra] = [
         await Rest.as(usher),
         await Rest.as(usher, 'ben@example.com'),
@@ -269,7 +269,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await bySlug('sneaked')).toBeUndefined();
     });
 
-    test('mail of a brand without SMTP is shown in the development mailbox, where it cannot act', async () => {
+    test('mail of a brand without SMTP goes to the inert development mailbox', async () => {
       const list = await fetch(`${usher.rest}/dev/mail`);
       expect([list.status, list.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
       expect(list.headers.get('content-security-policy')).toContain("default-src 'none'");
@@ -278,7 +278,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
   });
 }
 
-test('in production no http URL is kept', () => {
+test('production refuses http URLs in brands', () => {
   const takes = (allowHttp: boolean, url: string) => storableUrl(allowHttp).safeParse(url).success;
   expect([takes(true, 'http://a.example.com/'), takes(false, 'http://a.example.com/')]).toEqual([true, false]);
   expect([takes(false, 'https://a.example.com/'), takes(true, 'ftp://a.example.com/')]).toEqual([true, false]);
@@ -291,7 +291,7 @@ describe('keys of SMTP passwords', () => {
   }, 60_000);
   afterAll(() => storage?.remove(), 60_000);
 
-  test('without a key no password is taken; a start without the key that sealed one is refused; a newer key takes over', async () => {
+  test('an SMTP password needs a key to store it, the sealing key at each start, and moves to a newer key', async () => {
     const smtp = { host: '127.0.0.1', port: sink.port, user: 'atelier', password: PASSWORD };
     const bare = await startUsher(storage);
     const refused = await (await Rest.as(bare, 'admin@example.com')).post(BRANDS, { slug: 'a', name: 'A', smtp });

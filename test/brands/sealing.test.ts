@@ -8,7 +8,7 @@ const [older, newer] = [randomBytes(32).toString('base64'), randomBytes(32).toSt
 describe('sealed secrets', () => {
   const sealing = new Sealing([newer, older], systemClock);
 
-  test('open where they belong, and never the same text twice', () => {
+  test('a sealed secret opens in its own context, and sealing twice gives different texts', () => {
     const [one, two] = [sealing.seal(passwordContext(1), 'sécret'), sealing.seal(passwordContext(1), 'sécret')];
     expect(sealing.open(passwordContext(1), one)).toBe('sécret');
     expect(one.text).not.toBe(two.text);
@@ -16,7 +16,7 @@ describe('sealed secrets', () => {
     expect(sealing.openText('x', sealing.sealText('x', ''))).toBe('');
   });
 
-  test('do not open for another brand, with another key, or with a byte changed', () => {
+  test('a sealed secret does not open for another brand, with another key, or with a changed byte', () => {
     const sealed = sealing.seal(passwordContext(1), 'secret');
     expect(sealing.open(passwordContext(2), sealed)).toBeNull();
     expect(new Sealing([older], systemClock).open(passwordContext(1), sealed)).toBeNull();
@@ -32,7 +32,7 @@ describe('sealed secrets', () => {
     for (const text of ['', '.', 'a.b.c', sealed.text]) expect(sealing.openText('x', text)).toBeNull();
   });
 
-  test('what an older key sealed still opens', () => {
+  test('a secret sealed with an older key still opens', () => {
     const old = new Sealing([older], systemClock);
     const sealed = old.seal('x', 'secret');
     expect(sealing.open('x', sealed)).toBe('secret');

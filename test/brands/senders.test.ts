@@ -25,7 +25,7 @@ const MESSAGE = {
 };
 const newKey = () => randomBytes(32).toString('base64');
 
-describe.each(['postgresql', 'pglite'] as const)('brands that send (%s)', (kind) => {
+describe.each(['postgresql', 'pglite'] as const)('senders of brands (%s)', (kind) => {
   let storage: TestStorage;
   let usher: RunningUsher;
   let sink: SmtpSink;
@@ -64,7 +64,7 @@ describe.each(['postgresql', 'pglite'] as const)('brands that send (%s)', (kind)
     };
   };
 
-  test('colours, logo, footer, sender and server of the brand are in a notification and in auth mails of both sources', async () => {
+  test("a brand's look, sender and server apply to notifications and to both kinds of auth mail", async () => {
     const logoUrl = 'https://cdn.example.com/logo.png?a=1&b=2';
     const brand = { primaryColor: '#AA2244', backgroundColor: '#0a1b2c', logoUrl, footerText: 'Studio <One>\nBrno' };
     await make('studio', { name: 'Studio "1"', idpOrgId: '100', emailFrom: 'hello@studio.example.com', ...brand });
@@ -96,7 +96,7 @@ describe.each(['postgresql', 'pglite'] as const)('brands that send (%s)', (kind)
     expect(mails[0]?.parsed.from?.value).toEqual([{ address: 'hello@studio.example.com', name: 'Studio "1"' }]);
   });
 
-  test('a user without a brand gets the default one, also when it is another one since, and their own goes before it', async () => {
+  test('a user without a brand gets the present default one, and their own brand takes precedence', async () => {
     const first = await make('first', { isDefault: true, emailFrom: 'a@first.example.com' });
     await make('own', { emailFrom: 'a@own.example.com' });
     const from = async (email: string) => (await send({ recipients: [email], subject: 'x', body: 'y' })).from;
@@ -112,7 +112,7 @@ describe.each(['postgresql', 'pglite'] as const)('brands that send (%s)', (kind)
     expect((await root.delete(`${BRANDS}/${first.id}`)).status).toBe(204);
   });
 
-  test('the sender is the brand’s address, else its SMTP user, else no-reply of this service; its name the type’s before the brand’s', async () => {
+  test("the sender is the brand's address, else its SMTP user, else no-reply, and the type's name precedes the brand's", async () => {
     const senders = new Senders({
       database: usher.app.database,
       sealing: new Sealing([ENV.BRAND_SMTP_KEY], systemClock),
@@ -143,7 +143,7 @@ describe.each(['postgresql', 'pglite'] as const)('brands that send (%s)', (kind)
     expect(mail.parsed.from?.value).toEqual([{ address: 'u@two.example.com', name: 'Of the type' }]);
   });
 
-  test('get, then put, changes nothing of any brand: no field, no time, no password, no audit record', async () => {
+  test('putting back what GET returned changes nothing of a brand', async () => {
     await make('bare', { smtp: null });
     await make('whole', {
       primaryColor: '#112233',
@@ -172,7 +172,7 @@ describe.each(['postgresql', 'pglite'] as const)('brands that send (%s)', (kind)
     expect(await state()).toEqual(before);
   });
 
-  test('encryption is required of every server but loopback, unless the brand allows less', async () => {
+  test('every SMTP server but loopback requires encryption, unless the brand allows less', async () => {
     const plain = await startSmtp({ login: LOGIN });
     const sealing = new Sealing([ENV.BRAND_SMTP_KEY], systemClock);
     const senders = new Senders({ database: usher.app.database, sealing, publicUrl: null });
@@ -206,7 +206,7 @@ describe.each(['postgresql', 'pglite'] as const)('brands that send (%s)', (kind)
     }
   });
 
-  test('a password is kept or asked for field by field, also when a change comes back in one PUT with others', async () => {
+  test('a password is kept or required field by field, even in one PUT with other changes', async () => {
     const server = { host: '127.0.0.1', port: sink.port, user: LOGIN.user };
     const { id } = await make('asked', { smtp: { ...server, password: LOGIN.password } });
     const put = async (fields: Record<string, unknown>) => await root.put(`${BRANDS}/${id}`, fields);
@@ -234,7 +234,7 @@ describe.each(['postgresql', 'pglite'] as const)('brands that send (%s)', (kind)
       ]);
     }
     expect((await root.get(`${BRANDS}/${id}`)).body.data.name).toBe('asked');
-    // The same values are no change.
+    // The same values change nothing.
     expect((await put({ smtp: { ...server, secure: true, hasPassword: false } })).status).toBe(200);
     expect((await put({ name: 'Renamed', smtp: {} })).body.data.smtp).toMatchObject({
       hasPassword: true,
@@ -249,7 +249,7 @@ describe.each(['postgresql', 'pglite'] as const)('brands that send (%s)', (kind)
     expect(await sealed()).toEqual({ smtp_password: null, smtp_host: '127.0.0.2' });
   });
 
-  test('a password that was copied to another brand in the database does not open there', async () => {
+  test('a sealed password copied to another brand does not open there', async () => {
     const smtp = { host: '127.0.0.1', port: sink.port, ...LOGIN };
     const [victim, thief] = [
       await make('victim', { smtp }),
@@ -271,7 +271,7 @@ describe.each(['postgresql', 'pglite'] as const)('brands that send (%s)', (kind)
     expect(sink.mails).toHaveLength(sent);
   });
 
-  test('a brand that users choose while it is being deleted is chosen or gone, never both', async () => {
+  test('a brand that users choose during its deletion is either chosen or gone', async () => {
     for (let round = 0; round < 5; round++) {
       const brand = await make(`raced${round}`, { smtp: null });
       const email = `racer${round}@example.com`;
@@ -291,7 +291,7 @@ describe.each(['postgresql', 'pglite'] as const)('brands that send (%s)', (kind)
     }
   });
 
-  test('an organization is one brand’s at a time, and free again when that gives it up or goes', async () => {
+  test('an organization belongs to one brand at a time, and is free once that brand gives it up', async () => {
     const [one, two] = [await make('org1', { idpOrgId: '555' }), await make('org2')];
     const claim = async (id: number, idpOrgId: string | null) =>
       (await root.put(`${BRANDS}/${id}`, { idpOrgId })).status;
@@ -315,7 +315,7 @@ describe('rotation of BRAND_SMTP_KEY', () => {
     await sink?.close();
   });
 
-  test('a start with a new key in front seals every password and the signing key anew; then the old key can go', async () => {
+  test('a start with a new first key seals every password and the signing key again, so the old key can go', async () => {
     [sink, storage] = await Promise.all([startSmtp({ login: LOGIN }), createStorage('pglite')]);
     const [old, fresh] = [newKey(), newKey()];
     const start = (keys: string) => startUsher(storage, { env: { BRAND_SMTP_KEY: keys } });

@@ -94,7 +94,7 @@ async function mailOf(subject: string): Promise<{ page: Page; complaints: string
   return opened;
 }
 
-test('the documentation shows itself: no complaint, and every link of its contents leads somewhere', async () => {
+test('the API documentation page loads without errors, and every link of its contents works', async () => {
   const { page, complaints } = await open(`${usher.rest}/api/docs`);
   expect(await page.title()).toBe('Usher API');
   const links = await page.locator('nav a').count();
@@ -133,7 +133,7 @@ async function faultsOn(page: Page): Promise<unknown> {
   return faults;
 }
 
-test('the mailbox refreshes by itself, keeps the focus, and finds by recipient', async () => {
+test('the mailbox page refreshes itself, keeps the focus, and filters by recipient', async () => {
   await send({ recipients: ['fay@example.com'], subject: 'The first', body: 'One.' });
   const { page, complaints } = await mailOf('The first');
   await mailLink(page, 'The first').focus();
@@ -153,7 +153,7 @@ test('the mailbox refreshes by itself, keeps the focus, and finds by recipient',
   await page.close();
 });
 
-test('a link of a mail opens a new tab that cannot reach back, and no script of a mail runs', async () => {
+test('a link in a mail opens an isolated tab, and scripts of a mail do not run', async () => {
   const ran = "document.body.append('RAN'); alert(1)";
   const id = await new Mailbox(storage.dataDir, systemClock).keep({
     from: { address: 'a@example.com', name: 'A' },
@@ -191,7 +191,7 @@ test('a link of a mail opens a new tab that cannot reach back, and no script of 
   for (const one of browser.context.pages()) if (one !== browser.context.pages()[0]) await one.close();
 });
 
-test('the mailbox shows a mail, and nothing in it acts', async () => {
+test('the mailbox page displays a mail without executing anything in it', async () => {
   await send({ recipients: ['ann@example.com'], subject: '<Fire> & water', body: 'Look <script>alert(1)</script>' });
   const { page, complaints } = await mailOf('<Fire> & water');
   await mailLink(page, '<Fire> & water').click();
@@ -202,7 +202,7 @@ test('the mailbox shows a mail, and nothing in it acts', async () => {
   await page.close();
 });
 
-test('the link of a delivered mail leads to a page, and its button switches the mail off', async () => {
+test('the unsubscribe link of a delivered mail opens a page whose button turns the mail off', async () => {
   await send({ recipients: ['ben@example.com'], subject: 'Weekly news', body: 'Nothing.' });
   const ben = await Rest.as(usher, 'ben@example.com');
   const preference = async () => (await ben.get('/api/profile/me/notifications/atelier')).body.response[0];
@@ -238,7 +238,7 @@ test('the link of a delivered mail leads to a page, and its button switches the 
 
 // No push service is reached here: the browser's own subscription is replaced by one of a push service on this machine, and what
 // that one got and decrypted is handed to the service worker by the browser, as a push is.
-test('the example of Web Push subscribes a browser, and its service worker shows what was sent', async () => {
+test('the Web Push example subscribes a browser, and its service worker displays the push', async () => {
   const cara = await Rest.as(usher, 'cara@example.com');
   const { vapidPublicKey } = (await cara.get('/api/profile/me/push/vapid-key')).body.data;
   const subscription = push.browser('cara', vapidPublicKey);
@@ -271,7 +271,7 @@ test('the example of Web Push subscribes a browser, and its service worker shows
   expect(complaints).toEqual([]);
 });
 
-test('the example says what failed and what to do', async () => {
+test('the Web Push example explains failures and their fixes', async () => {
   const token = await usher.token('dan@example.com');
   const said = async (url: string, at: string, bearer: string, prepare?: (page: Page) => Promise<unknown>) => {
     const { page } = await open(url);

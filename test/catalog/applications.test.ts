@@ -40,7 +40,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       await registry.usher.app.database.read(async (tx) => (await sql.raw<T>(text).execute(tx.kysely)).rows);
     const codes = ({ body }: RestAnswer): string[] => body.data.map(({ code }: { code: string }) => code);
 
-    test('everybody sees what they may view; who may neither administer nor enter the panel is refused', async () => {
+    test('users list the applications they may view, and people outside the panel are refused', async () => {
       expect(codes(await root.get(APPS))).toEqual(['auth', 'billing', 'shop']);
       expect(codes(await by('nora').get(APPS))).toEqual(['billing']);
       expect(codes(await by('olga').get(APPS))).toEqual(['shop']);
@@ -63,7 +63,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       });
     });
 
-    test('one is read and changed by level', async () => {
+    test('an application is read and changed according to the level', async () => {
       const statuses = async (who: string, app: string) => [
         (await by(who).get(`${APPS}/${app}`)).status,
         (await by(who).put(`${APPS}/${app}`, {})).status,
@@ -109,7 +109,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       });
     });
 
-    test('a panel user sees the profiles of users of applications on which they have a level, and no others', async () => {
+    test('a panel user sees the profiles of users of their applications only', async () => {
       for (const name of ['ben', 'stranger', 'olga']) await by(name).get('/api/profile/me');
       const of = (who: string, name: string) => by(who).get(`/api/profile/${name}@example.com`);
       for (const who of ['eve', 'vera', 'vic', 'pat']) expect([who, (await of(who, 'ben')).status]).toEqual([who, 200]);
@@ -132,7 +132,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(outcome(await of('ben', 'olga'))).toEqual([403, 'FORBIDDEN']);
     });
 
-    test('is made by who manages all, with its type `generic`, and visible at once', async () => {
+    test('a manager of all creates an application with its type `generic`, visible at once', async () => {
       const body = { code: 'crm', name: 'CRM', description: 'Customers.', supportedLanguages: ['en', 'cs'] };
       for (const who of ['nora', 'eve', 'vera', 'tom', 'ben']) {
         expect([who, outcome(await by(who).post(APPS, body))]).toEqual([who, [403, 'FORBIDDEN']]);
@@ -168,7 +168,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(plain.body.data).toMatchObject({ description: null, supportedLanguages: [] });
     });
 
-    test('of several that make the same one, one does', async () => {
+    test('one of several concurrent creations of an application succeeds', async () => {
       const answers = await Promise.all([1, 2, 3].map(() => root.post(APPS, { code: 'twice', name: 'Twice' })));
       expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409, 409]);
     });
@@ -186,14 +186,14 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       [{ code: 'x', name: 'X', supportedLanguages: ['en', 'en'] }, 'supportedLanguages'],
       [{ code: 'x', name: 'X', supportedLanguages: null }, 'supportedLanguages'],
       [{ code: 'x', name: 'X', id: 7 }, 'id'],
-    ])('%# is refused, naming the field', async (body, field) => {
+    ])('invalid application input %# is refused with its field', async (body, field) => {
       const answer = await root.post(APPS, body);
       expect(outcome(answer)).toEqual([400, 'VALIDATION_FAILED']);
       expect(answer.body.details.issues.map(({ path }: { path: string }) => path)).toContain(field);
       expect((await root.get(`${APPS}/x`)).status).toBe(404);
     });
 
-    test('unknown languages are listed, and nothing is changed', async () => {
+    test('unknown languages are listed, and change nothing', async () => {
       for (const answer of [
         await root.post(APPS, { code: 'x', name: 'X', supportedLanguages: ['en', 'tlh', 'EN', 'no such'] }),
         await root.put(`${APPS}/billing`, { name: 'New', supportedLanguages: ['tlh', 'en', 'EN', 'no such'] }),
@@ -208,7 +208,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       });
     });
 
-    test('a change touches only what is sent; languages are replaced whole, in the order given', async () => {
+    test('a change touches only the fields sent, and replaces the languages in the given order', async () => {
       const path = `${APPS}/shop`;
       expect((await by('olga').put(path, { supportedLanguages: ['sk', 'cs', 'en'] })).body.data).toMatchObject({
         name: 'Shop',
@@ -234,12 +234,12 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       );
       expect(outcome(await by('olga').put(path, { code: 'store' }))).toEqual([400, 'IMMUTABLE_FIELD']);
       expect(outcome(await by('olga').put(path, { title: 'x' }))).toEqual([400, 'VALIDATION_FAILED']);
-      // The same again is no change.
+      // The same again changes nothing.
       const again = await by('olga').put(path, { name: 'The shop' });
       expect(again.headers.get('usher-revision')).toBe(put.headers.get('usher-revision'));
     });
 
-    test('If-Match of an older state is 412, and of two writers with the same one wins', async () => {
+    test('If-Match of an older application is 412, and one of two concurrent writers wins', async () => {
       const path = `${APPS}/shop`;
       const etag = (await root.get(path)).headers.get('etag') as string;
       const both = await Promise.all(
@@ -251,7 +251,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(won.headers.get('etag')).toBe((await root.get(path)).headers.get('etag'));
     });
 
-    test('its texts are for every signed-in user, flat, without what is null', async () => {
+    test("every signed-in user reads an application's texts, flat and without nulls", async () => {
       await registry.usher.app.database.change(async (tx) => {
         await sql`insert into notification_type (application_id, code, name, description)
           select id, 'invoice.due', 'Invoice due', 'It is time.' from application where code = 'billing'`.execute(
@@ -275,7 +275,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await (await Rest.as(registry.usher)).get(`${APPS}/billing/i18n/en`)).status).toBe(401);
     });
 
-    test('a deletion takes everything along, and the levels on it; who may: managers of all to whom it is open', async () => {
+    test("managers of all delete an application with everything in it and the panel's levels on it", async () => {
       for (const who of ['ben', 'olga', 'vera', 'tom', 'mia']) {
         expect([who, outcome(await by(who).delete(`${APPS}/billing`))]).toEqual([who, [403, 'NO_APPLICATION_LEVEL']]);
       }
@@ -337,7 +337,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await by('pat').get(`${APPS}/billing`)).status).toBe(200);
     });
 
-    test('the panel’s own application stays', async () => {
+    test("the panel's own application cannot be deleted", async () => {
       expect(outcome(await root.delete(`${APPS}/auth`))).toEqual([409, 'SYSTEM_RECORD']);
       expect(outcome(await by('pat').delete(`${APPS}/auth`))).toEqual([403, 'NO_APPLICATION_LEVEL']);
     });

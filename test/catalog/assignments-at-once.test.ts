@@ -25,12 +25,12 @@ permissions: [{ code: a, type: tiered }, { code: b, type: binary }, { code: c, t
 roles: [{ code: x, permissions: { a: view } }, { code: y, permissions: { a: edit } }, { code: z, permissions: { b: allowed } }]
 `;
 
-describe('sets of people, large and many at once', () => {
+describe("large and concurrent changes of people's sets", () => {
   let storage: TestStorage;
   let usher: RunningUsher;
   let root: Rest;
 
-  /** What the service says of its errors: why an answer was none that is expected. */
+  /** The service's log of errors, to explain an unexpected answer. */
   const errors: string[] = [];
 
   beforeAll(async () => {
@@ -76,7 +76,7 @@ describe('sets of people, large and many at once', () => {
   };
   const by = { caller: { email: 'admin@example.com' }, requestId: 'request-0001' };
 
-  test('a thousand are replaced in as many statements as one', async () => {
+  test('replacing a thousand entries takes as many statements as replacing one', async () => {
     const roles = (await idsOf('role', 'bulk')).map(({ id }) => id);
     const permissions = (await idsOf('permission', 'bulk')).map(({ id }) => id);
     const resource = { resourceType: 'thing', resourceId: '1' };
@@ -108,7 +108,7 @@ describe('sets of people, large and many at once', () => {
     expect((await root.put(path, { roleIds: roles.slice(0, 1) })).body.data).toHaveLength(1);
   });
 
-  test('sixteen writers at once: no deadlock, no update lost', async () => {
+  test('sixteen concurrent writers neither deadlock nor lose an update', async () => {
     const roles = await idsOf('role', 'busy');
     const permissions = await idsOf('permission', 'busy');
     const emails = ['ada@example.com', 'bob@example.com'];
@@ -146,7 +146,7 @@ describe('sets of people, large and many at once', () => {
     );
     expect({ unexpected, errors }).toEqual({ unexpected: [], errors: [] });
 
-    // Each record's `before` is the `after` of the one before it: nobody replaced a set that he had not seen.
+    // Each record's `before` is the `after` of the one before it: nobody replaced a set that they had not seen.
     const records = await usher.app.database.read(
       async (tx) =>
         await tx.kysely
@@ -172,12 +172,12 @@ describe('sets of people, large and many at once', () => {
     }
   }, 60_000);
 
-  test('an administrator who is removed while he is added again: added, then removed', async () => {
+  test('an administrator removed while being added is added, then removed', async () => {
     const email = 'fay@example.com';
     const { database } = usher.app;
     await new AppAdmins(database).add('busy', email, by);
     let removed: Promise<unknown> | undefined;
-    // Behind the insertion, which finds him there, the removal begins, and has half a second before the next statement.
+    // After the insertion, which finds them, the removal begins, half a second before the next statement.
     const insertions = new WeakSet<object>();
     const plugin: KyselyPlugin = {
       transformQuery: ({ node, queryId }) => {
@@ -200,7 +200,7 @@ describe('sets of people, large and many at once', () => {
     await expect(removed).resolves.toMatchObject({ result: null });
   });
 
-  test('roles that go while they are given: the answer is no trouble, and no assignment stays behind', async () => {
+  test('roles deleted while being assigned cause no error and leave no assignment', async () => {
     for (let round = 0; round < 15; round++) {
       const made = await root.post('/api/applications/busy/roles', { code: `passing${round}` });
       const [put, gone] = await Promise.all([
@@ -214,12 +214,12 @@ describe('sets of people, large and many at once', () => {
     }
   });
 
-  test('an entity that goes while an override of its type is made: it stays, or the override is refused', async () => {
+  test('an entity deleted while an override of its type is created stays, or the override is refused', async () => {
     const [permission] = await idsOf('permission', 'busy');
     for (let round = 0; round < 24; round++) {
       const email = `entity${round}@example.com`;
       const path = `/api/users/${email}/apps/busy/resources/thing/1/permissions`;
-      // As whoever deletes an entity must: its row first, then whether anything refers to it.
+      // In the order of every deletion of an entity: its row first, then the references to it.
       const remove = async (): Promise<boolean> => {
         const { result } = await usher.app.database.change(async (tx) => {
           await sql`select from entity where code = 'thing' for update`.execute(tx.kysely);

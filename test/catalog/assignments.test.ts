@@ -71,7 +71,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     };
 
     describe('roles', () => {
-      test('are replaced as a set, before there is a record, and decide the next check', async () => {
+      test('roles are replaced as a set, even before there is a record, and decide the next check', async () => {
         const email = 'new@example.com';
         expect((await nora.get(rolesOf(email))).body.data).toEqual([]);
         expect(await allowed(email, 'invoice.read')).toBe(false);
@@ -107,13 +107,13 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         ]);
       });
 
-      test('an empty set for an address never mentioned makes no row', async () => {
+      test('an empty set of roles for an unknown address creates no row', async () => {
         expect((await nora.put(rolesOf('never@example.com'), { roleIds: [] })).status).toBe(200);
         expect((await nora.put(overridesOf('never@example.com'), { permissions: [] })).status).toBe(200);
         expect(await isKnown('never@example.com')).toBe(false);
       });
 
-      test('If-Match of an older set is 412, and of two writers with the same one wins', async () => {
+      test('If-Match of older roles is 412, and one of two concurrent writers wins', async () => {
         const email = 'match@example.com';
         const etag = (await root.get(rolesOf(email))).headers.get('etag') as string;
         const both = await Promise.all(
@@ -126,7 +126,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         expect((await root.put(rolesOf(email), { roleIds: [] }, { 'if-match': fresh })).status).toBe(200);
       });
 
-      test('what does not fit is refused, and nothing of the set is kept', async () => {
+      test('an invalid set of roles is refused as a whole', async () => {
         const email = 'kept@example.com';
         await nora.put(rolesOf(email), { roleIds: ids('reader') });
         for (const [body, code, path] of [
@@ -149,7 +149,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         expect((await nora.get(rolesOf('kelvin\u212A@example.com'))).status).toBe(400);
       });
 
-      test('holders of a role come in pages, searched as text', async () => {
+      test('the holders of a role come in pages and are searched as text', async () => {
         const emails = Array.from({ length: 5 }, (_, index) => `holder${index}_%@example.com`);
         for (const email of emails) await nora.put(rolesOf(email), { roleIds: ids('constructor') });
         const path = `/api/applications/billing/roles/${roles.get('constructor')}/users`;
@@ -173,7 +173,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     describe('overrides', () => {
       const at = (id: string) => ({ resourceType: 'invoice', resourceId: id });
 
-      test('are replaced for one record, and decide the next check', async () => {
+      test('overrides are replaced for one resource, and decide the next check', async () => {
         const email = 'ida@example.com';
         await nora.put(rolesOf(email), { roleIds: ids('reader') });
         const put = await nora.put(overridesOf(email, 'a:b/ č'), {
@@ -219,7 +219,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         ]);
       });
 
-      test('a granting one of a tiered permission has the level asked for, `edit` without one', async () => {
+      test('an override of a tiered permission has the requested level, or `edit` by default', async () => {
         const email = 'lev@example.com';
         for (const [level, shown] of [
           ['view', 'view'],
@@ -233,7 +233,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         }
       });
 
-      test('what does not fit is refused, and nothing of the set is kept', async () => {
+      test('an invalid set of overrides is refused as a whole', async () => {
         const email = 'unfit@example.com';
         const kept = { permissions: [override('invoice.read', true, 'view')] };
         const before = (await nora.put(overridesOf(email), kept)).body;
@@ -271,7 +271,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         }
       });
 
-      test('a type that the catalog does not list is refused when new; what stands may be sent again, and be removed', async () => {
+      test('a new override of an unlisted type is refused, and an existing one may be sent again or removed', async () => {
         const email = 'typed@example.com';
         const refused = await nora.put(overridesOf(email, '1', 'ledger'), {
           permissions: [override('invoice.read', true)],
@@ -301,7 +301,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         expect(gone.body.details.code).toBe('UNKNOWN_RESOURCE_TYPE');
       });
 
-      test('one of a permission that became global stays, dormant: sent again, but not changed or made anew', async () => {
+      test('an override of a permission that became global stays dormant, and can be resent but not changed', async () => {
         const email = 'dormant@example.com';
         const set = { permissions: [override('invoice.approve', true), override('invoice.read', true, 'view')] };
         await nora.put(overridesOf(email), set);
@@ -321,7 +321,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         );
       });
 
-      test('all of somebody come in pages, by type and identifier', async () => {
+      test('all overrides of a person come in pages, by type and identifier', async () => {
         const email = 'many@example.com';
         const names = ['10', '9', 'a:b', 'ž'.repeat(256), '%'];
         for (const id of names) {
@@ -357,7 +357,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       });
     });
 
-    test('who may: SuperAdmins and administrators of this application; the others learn nothing', async () => {
+    test("SuperAdmins and the application's administrators assign, and others learn nothing", async () => {
       const [nobody, plain, foreign] = [
         await Rest.as(registry.usher),
         await Rest.as(registry.usher, 'ida@example.com'),

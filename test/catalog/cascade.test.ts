@@ -15,7 +15,7 @@ overrides:
 `;
 
 for (const kind of ['postgresql', 'pglite'] as const) {
-  describe(`an application that is deleted and made again (${kind})`, () => {
+  describe(`an application that is deleted and created again (${kind})`, () => {
     const registry = useRegistry(kind, [SHOP, PANEL], { INTERNAL_API_KEY: KEY });
     const { root } = registry;
     const [ada, eve] = [registry.as('ada'), registry.as('eve')];
@@ -57,7 +57,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await root.delete('/api/applications/shop')).status).toBe(204);
     });
 
-    test('while it is gone nothing of it is left with people', async () => {
+    test('a deleted application leaves nothing with people', async () => {
       expect(JSON.stringify(await inbox())).not.toContain('Hello');
       expect((await ada.get(MINE)).status).toBe(404);
       expect((await ada.get(`${SWITCHES}/shop`)).status).toBe(404);
@@ -70,7 +70,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await eve.get('/api/profile/me/admin-status')).body.response.applications).toEqual([]);
     });
 
-    test('the second of its name begins empty: roles, preferences, switches, logins, panel levels, eventIds and idempotency keys are its own', async () => {
+    test('an application created again under a code begins empty, including preferences, logins, levels and keys', async () => {
       expect((await root.post('/api/applications', { code: 'shop', name: 'Shop' })).status).toBe(201);
       expect((await eve.get('/api/applications/shop')).status).toBe(403);
       expect((await root.get('/api/users/ada@example.com/apps/shop/roles')).body.data).toEqual([]);

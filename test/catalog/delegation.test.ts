@@ -5,7 +5,7 @@ import { type RunningUsher, startUsher } from '../support/usher.ts';
 
 /**
  * Who gives and takes in `auth` without being a SuperAdmin (docs/reference/administration.md#guards): holders of the global `applications.manage: edit`, and
- * they nothing beyond it. "Nobody grants what he could not do himself."
+ * they nothing beyond it. "Nobody grants what they could not do themselves."
  */
 const APPS = ['billing', 'shop'];
 const AUTH = `
@@ -29,7 +29,7 @@ overrides:
   - { email: one@example.com, resourceType: application, resourceId: billing, permission: applications.manage, granted: true, accessLevel: edit }
 `;
 
-describe('what may be given in `auth` without being a SuperAdmin', () => {
+describe('delegation in `auth`', () => {
   let storage: TestStorage;
   let usher: RunningUsher;
   let root: Rest;
@@ -97,7 +97,7 @@ describe('what may be given in `auth` without being a SuperAdmin', () => {
     return applications.find((row: { appCode: string }) => row.appCode === app)?.level ?? null;
   };
 
-  test('a panel_admin gives and takes the two panel roles', async () => {
+  test('a panel_admin assigns and removes the two panel roles', async () => {
     expect(await give('pat', ['application_manager'])).toBe(200);
     expect(await give('pat', ['panel_admin', 'application_manager'])).toBe(200);
     expect(await held()).toEqual(['application_manager', 'panel_admin']);
@@ -106,7 +106,7 @@ describe('what may be given in `auth` without being a SuperAdmin', () => {
     expect(await give('aada', ['panel_admin'])).toBe(200);
   });
 
-  test('no other role, neither given nor taken nor lost on the way', async () => {
+  test('a delegate neither assigns nor removes nor loses any other role', async () => {
     for (const codes of [['reporter'], ['panel_admin', 'reporter'], ['manager_only']]) {
       expect([codes, await give('pat', codes)]).toEqual([codes, 403]);
     }
@@ -115,10 +115,10 @@ describe('what may be given in `auth` without being a SuperAdmin', () => {
     expect(await give('pat', [])).toBe(403);
     expect(await give('pat', ['panel_admin'])).toBe(403);
     expect(await held()).toEqual(['reporter']);
-    // Kept, it may stand beside what he gives.
+    // While kept, it may stand beside the roles they give.
     expect(await give('pat', ['reporter', 'panel_admin'])).toBe(200);
     expect(await give('pat', ['reporter'])).toBe(200);
-    // Of another application, or of none, it is still nothing that he may give.
+    // In another application, or an unknown one, they may not give it either.
     expect(
       await (as.get('pat') as Rest).put(`/api/users/${target}/apps/auth/roles`, { roleIds: [999_999] }),
     ).toMatchObject({
@@ -135,7 +135,7 @@ describe('what may be given in `auth` without being a SuperAdmin', () => {
     expect(refused.length).toBeGreaterThan(4);
   });
 
-  test('whoever manages less than everything gives nothing there', async () => {
+  test('a manager of less than everything assigns nothing in `auth`', async () => {
     for (const name of ['one', 'shut']) {
       expect([name, await give(name, ['application_manager'])]).toEqual([name, 403]);
       expect([name, await override(name, 'billing', [['applications.manage', 'view']])]).toEqual([name, 403]);
@@ -144,7 +144,7 @@ describe('what may be given in `auth` without being a SuperAdmin', () => {
     expect(await give('one', ['panel_admin'], 'one@example.com')).toBe(403);
   });
 
-  test('a role that was given more by a SuperAdmin is given by those who hold all of it', async () => {
+  test('a role that a SuperAdmin extended is assigned only by holders of all its permissions', async () => {
     const path = `/api/applications/auth/roles/${roles.get('panel_admin')}/permissions`;
     const before = (await root.get(path)).body.data;
     const more = [...before.permissions, { permissionId: permissions.get('reports.see'), accessLevel: 'allowed' }];
@@ -161,7 +161,7 @@ describe('what may be given in `auth` without being a SuperAdmin', () => {
     expect(await give('own', [])).toBe(200);
   });
 
-  test('overrides of applications.manage for applications, and no others', async () => {
+  test('a delegate writes only overrides of applications.manage for applications', async () => {
     expect(await give('pat', ['application_manager'])).toBe(200);
     expect(await override('pat', 'billing', [['applications.manage', 'view']])).toBe(200);
     expect(await level(target, 'billing')).toBe('view');
@@ -181,19 +181,19 @@ describe('what may be given in `auth` without being a SuperAdmin', () => {
     ] as const;
     expect(await override('pat', 'billing', beside)).toBe(200);
     expect(await override('pat', 'billing', [['applications.manage', 'view']])).toBe(403);
-    // What is wrong with an override that he may write is told as to everybody.
+    // Faults of an override that they may write are reported as to everybody.
     expect(await override('pat', 'shop', [['applications.manage', 'allowed']])).toBe(400);
   });
 
   describe('a panel_admin who is denied one application', () => {
     const lim = 'lim@example.com';
 
-    test('cannot lift that, by himself or through another', async () => {
+    test('a panel_admin denied one application cannot lift that, directly or through another account', async () => {
       expect(await override('lim', 'billing', [], lim)).toBe(403);
       expect(await override('lim', 'billing', [['applications.manage', 'edit']], lim)).toBe(403);
       expect(await override('lim', 'billing', [['applications.manage', 'view']])).toBe(403);
       expect(await override('lim', 'billing', [['applications.manage', 'denied']])).toBe(403);
-      // Whoever is a panel_admin manages that application as well.
+      // A panel_admin manages that application as well.
       expect(await give('lim', ['panel_admin'])).toBe(403);
       // An override that sleeps for want of panel.access would wake.
       expect(await override('admin', 'billing', [['applications.manage', 'edit']])).toBe(200);
@@ -202,14 +202,14 @@ describe('what may be given in `auth` without being a SuperAdmin', () => {
       expect(await level(lim, 'billing')).toBeNull();
     });
 
-    test('nor take it from others', async () => {
+    test('a panel_admin denied one application cannot take it from others', async () => {
       await give('admin', ['panel_admin']);
       expect(await give('lim', [])).toBe(403);
       expect(await override('lim', 'billing', [], 'one@example.com')).toBe(403);
       expect(await level(target, 'billing')).toBe('edit');
     });
 
-    test('but gives what he has', async () => {
+    test('a panel_admin denied one application still assigns what they hold', async () => {
       expect(await give('lim', ['application_manager'])).toBe(200);
       expect(await override('lim', 'shop', [['applications.manage', 'edit']])).toBe(200);
       expect(await level(target, 'shop')).toBe('edit');
@@ -220,7 +220,7 @@ describe('what may be given in `auth` without being a SuperAdmin', () => {
       expect(await give('lim', [])).toBe(200);
     });
 
-    test('with `view` there it is the same', async () => {
+    test('a panel_admin limited to `view` on one application has the same limits', async () => {
       expect(await override('vic', 'billing', [], 'vic@example.com')).toBe(403);
       expect(await override('vic', 'billing', [['applications.manage', 'view']])).toBe(403);
       expect(await give('vic', ['panel_admin'])).toBe(403);
@@ -241,8 +241,8 @@ describe('what may be given in `auth` without being a SuperAdmin', () => {
     }
   });
 
-  test('of two at once the second decides on what the first has made', async () => {
-    // Each time a SuperAdmin gives a role that pat's set does not name: it is never lost, whoever comes first.
+  test('the second of two concurrent delegations is decided on the result of the first', async () => {
+    // Each time a SuperAdmin gives a role that pat's set does not name: it is never lost, in either order.
     for (let round = 0; round < 10; round++) {
       target = `race${round}@example.com`;
       const [byRoot] = await Promise.all([give('admin', ['reporter']), give('pat', ['panel_admin'])]);

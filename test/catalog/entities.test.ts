@@ -40,7 +40,7 @@ overrides: [{ email: ben@example.com, resourceType: ${type}, resourceId: '1', pe
     const make = async (code: string): Promise<number> =>
       (await nora.post(ENTITIES, { code, name: code })).body.data.id;
 
-    test('is created, listed by code, changed and deleted, each with its audit record', async () => {
+    test('an entity is created, listed by code, changed and deleted with audit records', async () => {
       const body = {
         code: 'invoice',
         name: 'Invoice',
@@ -92,7 +92,7 @@ overrides: [{ email: ben@example.com, resourceType: ${type}, resourceId: '1', pe
       ]);
     });
 
-    test('a code that is taken is 409, also for two at once', async () => {
+    test('a taken entity code is 409, even for two at once', async () => {
       const answers = await Promise.all([1, 2, 3].map(() => nora.post(ENTITIES, { code: 'twice', name: 'T' })));
       expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409, 409]);
     });
@@ -108,14 +108,14 @@ overrides: [{ email: ben@example.com, resourceType: ${type}, resourceId: '1', pe
       [{ code: 'x', name: 'X', listEndpoint: 'https://user:pw@x.example/' }, 'listEndpoint'],
       [{ code: 'x', name: 'X', listEndpoint: `https://x.example/${'y'.repeat(2048)}` }, 'listEndpoint'],
       [{ code: 'x', name: 'X', idlabel: 'x' }, 'idlabel'],
-    ])('%# is refused, naming the field', async (body, field) => {
+    ])('invalid entity input %# is refused with its field', async (body, field) => {
       const answer = await nora.post(ENTITIES, body);
       expect(outcome(answer)).toEqual([400, 'VALIDATION_FAILED']);
       expect(answer.body.details.issues.map(({ path }: { path: string }) => path)).toContain(field);
       expect((await nora.get(ENTITIES)).body.data.map(({ code }: { code: string }) => code)).not.toContain('x');
     });
 
-    test('who may: by level; another application’s entities are unknown', async () => {
+    test('access to entities depends on the level, and those of another application are unknown', async () => {
       const id = await make('mine');
       const vera = await Rest.as(registry.usher, 'vera@example.com');
       const olga = await Rest.as(registry.usher, 'olga@example.com');
@@ -136,7 +136,7 @@ overrides: [{ email: ben@example.com, resourceType: ${type}, resourceId: '1', pe
       expect((await root.put(`${ENTITIES}/x`, {})).status).toBe(400);
     });
 
-    test('what overrides name is neither renamed nor deleted, but otherwise changed', async () => {
+    test('an entity that overrides use is neither renamed nor deleted, but may change otherwise', async () => {
       const id = await make('used');
       await override('used');
       for (const answer of [
@@ -146,7 +146,7 @@ overrides: [{ email: ben@example.com, resourceType: ${type}, resourceId: '1', pe
         expect(outcome(answer)).toEqual([409, 'ENTITY_IN_USE']);
       }
       expect((await nora.put(`${ENTITIES}/${id}`, { code: 'used', name: 'Used' })).body.data.name).toBe('Used');
-      // An override of that type elsewhere is no use of this one.
+      // An override of that type in another application does not count.
       const shop = (await root.get('/api/applications/shop/entities')).body.data[0];
       expect((await root.post('/api/applications/shop/entities', { code: 'used', name: 'x' })).status).toBe(201);
       expect((await root.delete(`/api/applications/shop/entities/${shop.id}`)).status).toBe(204);
@@ -155,7 +155,7 @@ overrides: [{ email: ben@example.com, resourceType: ${type}, resourceId: '1', pe
       expect((await nora.delete(`${ENTITIES}/${id}`)).status).toBe(204);
     });
 
-    test('a deletion waits for an override that is being written, and then sees it', async () => {
+    test('the deletion of an entity waits for a concurrent override, and then sees it', async () => {
       const id = await make('raced');
       const rows = await registry.usher.app.database.read(async (tx) => {
         const app = await tx.kysely
@@ -187,7 +187,7 @@ overrides: [{ email: ben@example.com, resourceType: ${type}, resourceId: '1', pe
       expect(outcome((await deleted) as RestAnswer)).toEqual([409, 'ENTITY_IN_USE']);
     });
 
-    test('the panel’s own entity keeps its code and stays', async () => {
+    test("the panel's own entity keeps its code and cannot be deleted", async () => {
       const path = '/api/applications/auth/entities';
       const [{ id }] = (await root.get(path)).body.data;
       expect(outcome(await root.delete(`${path}/${id}`))).toEqual([409, 'SYSTEM_RECORD']);

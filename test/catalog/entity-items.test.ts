@@ -70,7 +70,7 @@ admins: [nora@example.com]`,
   const here = (path = '/invoices?open=1') => endpoint(`http://localhost:${port}${path}`);
   const items = (rest = nora) => rest.get(`${ENTITIES}/invoice/items`);
 
-  test('are asked of the endpoint with the token of who asks, and answered bare', async () => {
+  test("entity items are requested with the caller's token, and returned bare", async () => {
     await here();
     keeper.requests.length = 0;
     keeper.json([
@@ -100,13 +100,13 @@ admins: [nora@example.com]`,
     expect([authorization.startsWith('Bearer '), claims.email]).toEqual([true, 'nora@example.com']);
   });
 
-  test.each(['data', 'items', 'results'])('may come in an envelope (%s)', async (name) => {
+  test.each(['data', 'items', 'results'])('entity items are found in an envelope (%s)', async (name) => {
     await here();
     keeper.json({ success: true, [name]: [{ id: 'a', name: 'A' }] });
     expect((await items()).body.items).toEqual([{ id: 'a', label: 'A', description: null }]);
   });
 
-  test('of more than 1,000 the first 1,000 come, and the answer says so', async () => {
+  test('entity items beyond 1,000 are cut off, and the answer says so', async () => {
     await here();
     const many = (count: number) => Array.from({ length: count }, (_, id) => ({ id }));
     keeper.json(many(1000));
@@ -117,7 +117,7 @@ admins: [nora@example.com]`,
     expect([cut.items.length, cut.items[999].id, cut.truncated]).toEqual([1000, '999', true]);
   });
 
-  test('a number that a double cannot hold keeps its digits', async () => {
+  test("an entity item's number beyond a double keeps its digits", async () => {
     await here();
     keeper.json('[{"id": 9007199254740993, "name": 12345678901234567890}, {"id": 1.5}]');
     expect((await items()).body.items).toEqual([
@@ -126,7 +126,7 @@ admins: [nora@example.com]`,
     ]);
   });
 
-  test('who may: whoever may view; an unknown entity, and one without endpoint, are 404', async () => {
+  test('viewers of the application read entity items, and unknown entities and missing endpoints are 404', async () => {
     await here();
     keeper.requests.length = 0;
     expect((await items(await Rest.as(usher))).status).toBe(401);
@@ -149,20 +149,20 @@ admins: [nora@example.com]`,
     ['a list of nothing that has an id', (_q, a) => a.end('[1, "a", {"name": "x"}]'), 'not_a_list'],
     ['a hang-up', (q) => q.socket.destroy(), 'unreachable'],
     ['one byte over 1 MiB', (_q, a) => a.end(`["${'x'.repeat(1024 * 1024 - 3)}"]`), 'too_large'],
-  ])('%s is 502 with its reason', async (_name, answer, reason) => {
+  ])('a failing list endpoint is 502 with a reason: %s', async (_name, answer, reason) => {
     await here();
     keeper.answer = answer;
     expect(outcome(await items())).toEqual([502, 'LIST_ENDPOINT_FAILED', reason]);
   });
 
-  test('1 MiB is taken', async () => {
+  test('an entity list of 1 MiB is accepted', async () => {
     await here();
     const head = '[{"id":1,"name":"';
     keeper.answer = (_request, response) => response.end(`${head}${'x'.repeat(1024 * 1024 - head.length - 3)}"}]`);
     expect((await items()).status).toBe(200);
   });
 
-  test('what does not answer within 5 seconds is 502', async () => {
+  test('an entity list endpoint silent for 5 seconds is 502', async () => {
     await here();
     keeper.answer = () => undefined;
     const begun = performance.now();
@@ -177,7 +177,7 @@ admins: [nora@example.com]`,
     'https://listed.invalid:8443/items',
     'http://[::ffff:10.0.0.1]/items',
     'http://localhost.evil.invalid/items',
-  ])('%s is not called: its origin is not listed', async (url) => {
+  ])('no request goes to the unlisted origin %s', async (url) => {
     await endpoint(url);
     const answer = await items();
     expect(outcome(answer)).toEqual([502, 'LIST_ENDPOINT_FAILED', 'origin_not_allowed']);
@@ -194,7 +194,7 @@ admins: [nora@example.com]`,
   });
 });
 
-describe('what is read of a record', () => {
+describe('the fields of an entity item', () => {
   test.each<[unknown, unknown]>([
     [
       { id: '', code: 'c' },
@@ -214,7 +214,7 @@ describe('what is read of a record', () => {
     [JSON.parse('{"__proto__": {"id": "p"}}'), null],
     ['text', null],
     [null, null],
-  ])('%j', async (record, item) => {
+  ])('an entity item is read from %j', async (record, item) => {
     expect((await readItems([{ id: 'first' }, record])).slice(1)).toEqual(item === null ? [] : [item]);
   });
 });

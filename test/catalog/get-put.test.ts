@@ -17,7 +17,7 @@ overrides: [{ email: ada@example.com, resourceType: invoice, resourceId: "1", pe
 `;
 
 for (const kind of ['postgresql', 'pglite'] as const) {
-  describe(`what GET answers may be sent as PUT (${kind})`, () => {
+  describe(`GET followed by PUT (${kind})`, () => {
     const registry = useRegistry(kind, [MANIFEST]);
     const { root } = registry;
     const APP = '/api/applications/billing';
@@ -83,17 +83,20 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     /** Without what the clock writes: a profile is touched by being seen. */
     const content = ({ body }: RestAnswer): object => ({ ...body.data, updatedAt: undefined });
 
-    test.each(records)('%s: it is accepted, changes nothing and makes no revision', async (_, read) => {
-      const { at, record } = await read();
-      const before = await root.get(at.startsWith('/api/languages') ? '/api/languages' : at);
-      const head = registry.usher.app.engine.cursor;
-      const audited = (await root.get('/api/admin/audit?limit=1')).body.data[0]?.id;
-      const put = await root.put(at, record);
-      expect([put.status, put.body?.details]).toEqual([200, undefined]);
-      expect(registry.usher.app.engine.cursor).toBe(head);
-      expect((await root.get('/api/admin/audit?limit=1')).body.data[0]?.id).toBe(audited);
-      const after = await root.get(at.startsWith('/api/languages') ? '/api/languages' : at);
-      if (before.status === 200) expect(content(after)).toEqual(content(before));
-    });
+    test.each(records)(
+      'putting back what GET returned is accepted, changes nothing and makes no revision: %s',
+      async (_, read) => {
+        const { at, record } = await read();
+        const before = await root.get(at.startsWith('/api/languages') ? '/api/languages' : at);
+        const head = registry.usher.app.engine.cursor;
+        const audited = (await root.get('/api/admin/audit?limit=1')).body.data[0]?.id;
+        const put = await root.put(at, record);
+        expect([put.status, put.body?.details]).toEqual([200, undefined]);
+        expect(registry.usher.app.engine.cursor).toBe(head);
+        expect((await root.get('/api/admin/audit?limit=1')).body.data[0]?.id).toBe(audited);
+        const after = await root.get(at.startsWith('/api/languages') ? '/api/languages' : at);
+        if (before.status === 200) expect(content(after)).toEqual(content(before));
+      },
+    );
   });
 }

@@ -36,7 +36,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         return { result: null, scopes: [] };
       });
 
-    test('is read by everybody who is signed in, and written by SuperAdmins', async () => {
+    test('signed-in users read the language registry, and SuperAdmins write it', async () => {
       const listed = await ada.get(PATH);
       expect(listed.status).toBe(200);
       expect(listed.body.data).toEqual(
@@ -62,7 +62,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await ada.get(PATH)).body).toEqual(listed.body);
     });
 
-    test('are added, changed and removed, each with its audit record', async () => {
+    test('languages are added, changed and removed with audit records', async () => {
       const body = { code: 'pt-br', name: 'Brazilian', nativeName: 'Português do Brasil', fallback: 'pt' };
       const made = await root.post(PATH, body);
       expect([made.status, made.body, made.headers.get('location')]).toEqual([
@@ -104,12 +104,12 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       [{ code: 'xx', name: 'X', nativeName: 'X', fallback: 'xx' }, 'VALIDATION_FAILED'],
       [{ code: 'xx', name: 'X', nativeName: 'X', fallback: 'tlh' }, 'UNKNOWN_LANGUAGES'],
       [{ code: 'xx', name: 'X', nativeName: 'X', id: 1 }, 'VALIDATION_FAILED'],
-    ])('%# is refused', async (body, code) => {
+    ])('invalid language input %# is refused', async (body, code) => {
       expect(outcome(await root.post(PATH, body))).toEqual([400, code]);
       expect((await root.put(`${PATH}/xx`, { name: 'x' })).status).toBe(404);
     });
 
-    test('fallbacks never close a loop, also not when two are set at once', async () => {
+    test('fallbacks never form a loop, even when two are set at once', async () => {
       expect(outcome(await root.put(`${PATH}/en`, { fallback: 'cs' }))).toEqual([400, 'VALIDATION_FAILED']);
       expect(outcome(await root.put(`${PATH}/en`, { fallback: 'en' }))).toEqual([400, 'VALIDATION_FAILED']);
       expect((await root.put(`${PATH}/sk`, { fallback: 'cs' })).status).toBe(200);
@@ -126,7 +126,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     });
 
-    test('what is used stays: by an application, a profile, a template, another language', async () => {
+    test('a language used by an application, profile, template or fallback cannot be deleted', async () => {
       const used = async (code: string) => {
         const answer = await root.delete(`${PATH}/${code}`);
         expect([code, ...outcome(answer)]).toEqual([code, 409, 'LANGUAGE_IN_USE']);
@@ -145,7 +145,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await root.delete(`${PATH}/hu`)).status).toBe(204);
     });
 
-    test('a deletion and the first use at once: never both', async () => {
+    test("a language's deletion and its first use never both succeed", async () => {
       for (const code of ['et', 'lv', 'lt', 'ga', 'mt']) {
         const [gone, used] = await Promise.all([
           root.delete(`${PATH}/${code}`),

@@ -32,7 +32,7 @@ const { value } = fc.letrec<{ value: string }>((tie) => ({
 }));
 
 describe('whole numbers that a double cannot hold', () => {
-  test('stay as they are written, wherever they stand, and nothing else changes', () => {
+  test('large integers keep their digits anywhere, and nothing else changes', () => {
     fc.assert(
       fc.property(value, (text) => expect(parseLargeIntegers(text)).toEqual(byReviver(text))),
       { numRuns: 2000 },
@@ -40,19 +40,19 @@ describe('whole numbers that a double cannot hold', () => {
   });
 
   test.each(['', '{12345678901234567: 1}', '012345678901234567', '[12345678901234567"x"]', '"12345678901234567', '[1'])(
-    'do not make JSON of what is none: %s',
+    'invalid JSON stays invalid: %s',
     (text) => {
       expect(() => parseLargeIntegers(text)).toThrow(SyntaxError);
     },
   );
 
-  test('are not looked for in what is nested too deep', () => {
+  test('values nested too deep are refused', () => {
     expect(parseLargeIntegers(`${'['.repeat(1000)}${']'.repeat(1000)}`)).toEqual(expect.any(Array));
     expect(() => parseLargeIntegers(`${'['.repeat(1001)}${']'.repeat(1001)}`)).toThrow(RangeError);
     expect(parseLargeIntegers(`"${'['.repeat(5000)}"`)).toBe('['.repeat(5000));
   });
 
-  test('keep a member named __proto__ a member', () => {
+  test('a member named __proto__ stays a member', () => {
     expect(JSON.stringify(parseLargeIntegers('{"__proto__": 12345678901234567}'))).toBe(
       '{"__proto__":"12345678901234567"}',
     );

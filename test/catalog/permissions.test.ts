@@ -29,7 +29,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     const allowed = (permission: string, resource: object = {}) =>
       registry.allowed('ben@example.com', 'billing', permission, resource);
 
-    test('are created, listed by code, changed and deleted, each with its audit record', async () => {
+    test('a permission is created, listed by code, changed and deleted with audit records', async () => {
       const parent = await idOf('invoice.read');
       const body = {
         code: 'Invoice.print',
@@ -93,7 +93,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       ]);
     });
 
-    test('a code that is taken is 409, also for two at once', async () => {
+    test('a taken permission code is 409, even for two at once', async () => {
       const answers = await Promise.all([1, 2, 3].map(() => nora.post(PATH, { code: 'twice', type: 'binary' })));
       expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409, 409]);
     });
@@ -109,14 +109,14 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       [{ code: 'x', type: 'binary', groupName: '' }, 'groupName'],
       [{ code: 'x', type: 'binary', parentPermissionId: '1' }, 'parentPermissionId'],
       [{ code: 'x', type: 'binary', tiered: true }, 'tiered'],
-    ])('%# is refused, naming the field', async (body, field) => {
+    ])('invalid permission input %# is refused with its field', async (body, field) => {
       const answer = await nora.post(PATH, body);
       expect(outcome(answer)).toEqual([400, 'VALIDATION_FAILED']);
       expect(answer.body.details.issues.map(({ path }: { path: string }) => path)).toContain(field);
       expect(await idOf('x')).toBeUndefined();
     });
 
-    test('who may: by level; another application’s permissions are unknown', async () => {
+    test('access to permissions depends on the level, and those of another application are unknown', async () => {
       const id = await idOf('invoice.read');
       const calls = async (rest: Rest, path: string) =>
         (
@@ -135,7 +135,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await calls(root, '/api/applications/unknown/permissions')).toEqual([404, 404, 404, 404]);
     });
 
-    test('parents are of the application and never below their children, also not when two are set at once', async () => {
+    test("a permission's parent is in its application and never below it, even when two are set at once", async () => {
       const foreign = await idOf('order.read', '/api/applications/shop/permissions');
       for (const parentPermissionId of [foreign, 999_999_999]) {
         expect(outcome(await nora.post(PATH, { code: 'x', type: 'binary', parentPermissionId }))).toEqual([
@@ -164,13 +164,13 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         expect(both.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 400]);
         for (const id of [one, two]) await nora.put(`${PATH}/${id}`, { parentPermissionId: null });
       }
-      // Children of what goes lose their parent.
+      // Children of a deleted permission lose their parent.
       expect((await nora.delete(`${PATH}/${middle}`)).status).toBe(204);
       const left = (await nora.get(PATH)).body.data.find(({ id }: { id: number }) => id === leaf);
       expect(left.parentPermissionId).toBeNull();
     });
 
-    test('the type stays while a role gives it or an override names it', async () => {
+    test('a permission keeps its type while roles or overrides refer to it', async () => {
       for (const [code, type] of [
         ['invoice.read', 'binary'],
         ['invoice.approve', 'tiered'],
@@ -183,7 +183,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     });
 
-    test('`global` decides at once whether overrides count; a deletion takes what is given of it along', async () => {
+    test('`global` decides at once whether overrides count, and a deletion removes grants', async () => {
       const invoice = { resourceType: 'invoice', resourceId: '1' };
       const approve = `${PATH}/${await idOf('invoice.approve')}`;
       expect(await allowed('invoice.approve', invoice)).toBe(true);
@@ -200,7 +200,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await allowed('invoice.read')).toBe(false);
     });
 
-    test('a role that takes a permission while it goes or changes its type: never an error of ours', async () => {
+    test('a role that takes a permission during its deletion or change of type causes no internal error', async () => {
       const roles = '/api/applications/billing/roles';
       const [role] = (await nora.get(roles)).body.data;
       for (let round = 0; round < 5; round++) {
@@ -214,7 +214,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     });
 
-    test('in `auth` only SuperAdmins write, and what the panel asks about stays as it is', async () => {
+    test("only SuperAdmins write permissions of `auth`, and the panel's own stay unchanged", async () => {
       const path = '/api/applications/auth/permissions';
       expect((await nora.post(path, { code: 'mine', type: 'binary' })).status).toBe(403);
       for (const code of ['panel.access', 'applications.manage']) {

@@ -86,7 +86,7 @@ const STATEMENTS: [name: string, run: (tx: Tx) => Promise<unknown>][] = [
   ['types in use', (tx) => usedNotificationTypes(tx, 10, ['generic'], true)],
 ];
 
-describe('plans of the registry with 20,000 people', () => {
+describe('query plans of the registry with 20,000 people', () => {
   const fixture = useDatabase('postgresql');
 
   beforeAll(async () => {
@@ -124,12 +124,12 @@ describe('plans of the registry with 20,000 people', () => {
     ...(plan.Plans ?? []).flatMap(scans),
   ];
 
-  test.each(STATEMENTS)('%s: tables that grow are probed by index', async (_name, run) => {
+  test.each(STATEMENTS)('growing tables are probed by index: %s', async (_name, run) => {
     const { result: plans } = await fixture.database.change(async (tx) => {
       const statements = await statementsOf(tx, run);
       const explained: PlanNode[] = [];
       for (const { sql: text, parameters } of statements) {
-        // With these values; and of what is prepared, as a connection plans it for any.
+        // With these values; and prepared statements with their generic plan.
         const generic: [string, unknown[]][] = preparedName(text) === undefined ? [] : [['generic_plan, ', []]];
         for (const [how, values] of [['', [...parameters]] as const, ...generic]) {
           const { rows } = await tx.kysely.executeQuery<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(

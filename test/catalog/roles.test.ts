@@ -46,7 +46,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     const { audits } = registry;
     const allowed = (permission: string) => registry.allowed('ben@example.com', 'billing', permission);
 
-    test('are created, listed by code, changed and deleted, each with its audit record', async () => {
+    test('a role is created, listed by code, changed and deleted with audit records', async () => {
       const made = await nora.post(ROLES, { code: 'constructor', description: 'Builds.' });
       expect(made.status).toBe(201);
       expect(made.body.data).toMatchObject({ code: 'constructor', description: 'Builds.' });
@@ -71,7 +71,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     });
 
-    test('a code that is taken is 409, also for two at once', async () => {
+    test('a taken role code is 409, even for two at once', async () => {
       const answers = await Promise.all([1, 2, 3, 4].map(() => root.post(ROLES, { code: 'twice' })));
       expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409, 409, 409]);
       expect(answers.find(({ status }) => status === 409)?.body.details.code).toBe('ALREADY_EXISTS');
@@ -85,7 +85,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       [{ code: null }, 'code'],
       [{ code: 'x', description: 'a\u0000b' }, 'description'],
       [{ code: 'x', description: 'y'.repeat(2001) }, 'description'],
-    ])('%# is refused, naming the field, and changes nothing', async (body, field) => {
+    ])('invalid role input %# is refused with its field, and changes nothing', async (body, field) => {
       const before = (await root.get(ROLES)).body.data;
       const answer = await root.post(ROLES, body);
       expect([answer.status, answer.body.details.code]).toEqual([400, 'VALIDATION_FAILED']);
@@ -93,7 +93,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await root.get(ROLES)).body.data).toEqual(before);
     });
 
-    test('who may: SuperAdmins and administrators of this application; the others learn nothing', async () => {
+    test("SuperAdmins and the application's administrators write roles, and others learn nothing", async () => {
       const [nobody, plain, foreign] = [
         await Rest.as(registry.usher),
         await Rest.as(registry.usher, 'ben@example.com'),
@@ -127,7 +127,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       );
     });
 
-    test('in `auth` only SuperAdmins write, and what the panel needs stays', async () => {
+    test("only SuperAdmins write roles of `auth`, and the panel's own stay", async () => {
       const roles = '/api/applications/auth/roles';
       await registry.usher.app.manifests.apply(
         'application: { code: auth, name: Administration }\nadmins: [nora@example.com]',
@@ -141,7 +141,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect([answer.status, answer.body.details.code]).toEqual([409, 'SYSTEM_RECORD']);
     });
 
-    test('what a role gives is replaced as a set, and decides the next check', async () => {
+    test("a role's permissions are replaced as a set, and decide the next check", async () => {
       const [id, ids] = [await roleId('reader'), await permissionIds('billing')];
       const path = `${ROLES}/${id}/permissions`;
       expect((await nora.get(path)).body.data.permissions).toMatchObject([
@@ -162,7 +162,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(again.headers.get('etag')).toBe(put.headers.get('etag'));
     });
 
-    test('If-Match of an older set is 412, and of two writers with the same one wins', async () => {
+    test('If-Match of older role permissions is 412, and one of two concurrent writers wins', async () => {
       const [id, ids] = [await roleId('twice'), await permissionIds('billing')];
       const path = `${ROLES}/${id}/permissions`;
       const etag = (await root.get(path)).headers.get('etag') as string;
@@ -178,7 +178,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await root.put(path, { permissions: [] }, { 'if-match': fresh })).status).toBe(200);
     });
 
-    test('foreign and unfit permissions are refused, and nothing of the set is kept', async () => {
+    test('foreign permissions and wrong levels are refused, with the whole set', async () => {
       const [id, own, foreign] = [await roleId('reader'), await permissionIds('billing'), await permissionIds('shop')];
       const path = `${ROLES}/${id}/permissions`;
       const before = (await root.get(path)).body.data;
@@ -208,7 +208,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await root.get(path)).body.data).toEqual(before);
     });
 
-    test('a revoked administrator’s next write fails, whatever is cached', async () => {
+    test("a revoked administrator's next write fails, whatever is cached", async () => {
       await registry.usher.app.manifests.apply(
         'application: { code: billing, name: Billing }\nadmins: [vera@example.com]',
         {

@@ -36,7 +36,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     const codesOf = async (email: string, app = 'billing') =>
       (await root.get(rolesOf(email, app))).body.data.map(({ code }: { code: string }) => code);
 
-    test('one role is given, seen at once, and leaves the others alone', async () => {
+    test('granting one role takes effect at once and keeps the others', async () => {
       const path = rolesOf('new+1@example.com');
       const made = await nora.post(path, { role: 'reader' });
       expect([made.status, made.headers.get('location')]).toEqual([201, `${path}/reader`]);
@@ -54,7 +54,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       ]);
     });
 
-    test('one role is taken, and 404 when it is not held or not there', async () => {
+    test('revoking one role works, and is 404 when it is not held or unknown', async () => {
       const path = rolesOf('lost@example.com');
       await nora.put(path, { roles: ['reader', 'approver'] });
       expect((await nora.delete(`${path}/reader`)).status).toBe(204);
@@ -69,7 +69,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       ]);
     });
 
-    test('what names no role of the application is refused with its place', async () => {
+    test('an unknown role is refused with its path', async () => {
       const path = rolesOf('who@example.com');
       const refused: [object, string, string][] = [
         [{ role: 'reeder' }, 'UNKNOWN_REFERENCE', 'role'],
@@ -106,7 +106,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await codesOf('who@example.com')).toEqual([]);
     });
 
-    test('nothing is lost beside a replacement and beside each other', async () => {
+    test('concurrent grants and replacements lose nothing', async () => {
       const path = rolesOf('busy@example.com');
       for (let round = 0; round < 8; round++) {
         await nora.put(path, { roles: ['reader'] });
@@ -130,7 +130,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     });
 
-    test('in `auth` whoever manages every application gives and takes the two panel roles, within their own level', async () => {
+    test('managers of every application grant and revoke the two panel roles in `auth`, within their own level', async () => {
       const path = rolesOf('newcomer@example.com', 'auth');
       const [pat, lim] = [registry.as('pat'), registry.as('lim')];
       await root.post('/api/applications/auth/roles', { code: 'reporter' });
@@ -162,7 +162,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       read = await of('/api/applications/billing/permissions', 'invoice.read');
     });
 
-    test("a role's permissions are named by code", async () => {
+    test("a role's permissions may be referred to by code", async () => {
       const path = `/api/applications/billing/roles/${reader}/permissions`;
       const put = await nora.put(path, {
         permissions: [
@@ -180,7 +180,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(outcome(unfit)).toEqual([400, 'INVALID_ACCESS_LEVEL']);
     });
 
-    test('overrides are named by code', async () => {
+    test('overrides may refer to permissions by code', async () => {
       const path = '/api/users/ada@example.com/apps/billing/resources/invoice/7/permissions';
       const put = await nora.put(path, {
         permissions: [{ permission: 'invoice.read', granted: true, accessLevel: 'view' }],
@@ -203,7 +203,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         ],
         'permissions.1.permission',
       ],
-    ])('an item that names its permission by %s is refused', async (_, permissions, path) => {
+    ])('an item that refers to its permission by %s is refused', async (_, permissions, path) => {
       const answer = await nora.put('/api/users/ada@example.com/apps/billing/resources/invoice/8/permissions', {
         permissions,
       });
@@ -211,7 +211,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(answer.body.details.issues).toMatchObject([{ path }]);
     });
 
-    test('one permission by id and by code is refused', async () => {
+    test('referring to one permission by id and by code is refused', async () => {
       for (const [path, more] of [
         ['/api/users/ada@example.com/apps/billing/resources/invoice/9/permissions', { granted: false }],
         [`/api/applications/billing/roles/${reader}/permissions`, { accessLevel: 'view' }],
@@ -225,7 +225,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     });
 
-    test("a permission's parent is named by code", async () => {
+    test("a permission's parent may be referred to by code", async () => {
       const path = '/api/applications/billing/permissions';
       const made = await nora.post(path, { code: 'invoice.print', type: 'binary', parentPermission: 'invoice.read' });
       expect(made.body.data.parentPermissionId).toBe(read);

@@ -34,7 +34,7 @@ const program = createProgram({ io: NOTHING, exitCode: 0 }, false);
 const LEAVES = leaves(program).map(({ path, command }) => ({
   name: path.join(' '),
   path,
-  asksService: command.options.some(({ long }) => long === '--url') && path[0] !== 'login',
+  addServiceOptions: command.options.some(({ long }) => long === '--url') && path[0] !== 'login',
   needed: command.registeredArguments
     .filter(({ required }) => required)
     .map((argument) => argument.argChoices?.[0] ?? (argument.name() === 'email' ? 'a@b' : 'x')),
@@ -44,7 +44,7 @@ const double = new Double();
 beforeAll(() => double.start());
 afterAll(() => double.stop());
 
-test('there are the commands that the documents name', () => {
+test('the documented commands exist', () => {
   const named =
     'serve migrate token check effective apply export superadmin config grant revoke roles users audit completion';
   const there = program.commands.map((command) => command.name());
@@ -54,19 +54,19 @@ test('there are the commands that the documents name', () => {
   for (const verb of ['list', 'use', 'remove', 'show']) expect(below).toContain(`context ${verb}`);
 });
 
-describe.each(LEAVES)('usher $name', ({ path, name, asksService, needed }) => {
-  test('the command has help of its own, with examples and the options of all commands', async () => {
+describe.each(LEAVES)('usher $name', ({ path, name, addServiceOptions, needed }) => {
+  test('the command has its own help, with examples and the common options', async () => {
     const { code, stdout, stderr } = await usher([...path, '--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain(`Usage: usher ${name} `);
     for (const option of ['--json', '-o, --output', '--config']) expect(stdout).toContain(option);
     expect(stdout).toMatch(new RegExp(`^Examples:\\n( {2}.*${usherCommand(name)}.*\\n?)+$`, 'm'));
-    if (asksService)
+    if (addServiceOptions)
       for (const option of ['USHER_URL', 'http://localhost:8080', 'USHER_TOKEN', 'USHER_API_KEY'])
         expect(stdout).toContain(option);
   });
 
-  test('the command takes the examples of its help', async () => {
+  test('the command accepts the examples of its help', async () => {
     const help = await usher([...path, '--help']);
     const stdout = help.stdout
       .replaceAll('npm run --silent usher -- ', 'usher ')
@@ -93,7 +93,7 @@ describe.each(LEAVES)('usher $name', ({ path, name, asksService, needed }) => {
     }
   });
 
-  test('the command fails with 1 and JSON on stderr for an option that it does not have', async () => {
+  test('the command fails with 1 and JSON on stderr for an unknown option', async () => {
     for (const format of [['--json'], ['-o', 'json'], ['--output=yaml'], ['-ojson']]) {
       const { code, stdout, stderr } = await usher([...path, ...needed, '--nonsense', ...format]);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -106,32 +106,36 @@ describe.each(LEAVES)('usher $name', ({ path, name, asksService, needed }) => {
   });
 });
 
-describe.each(LEAVES.filter(({ asksService }) => asksService))('usher $name', ({ path, needed }) => {
-  const argv = path[0] === 'apply' ? ['apply', '-'] : [...path, ...needed];
+// `test` asks a service only where --url names one (test/policy-tests).
+describe.each(LEAVES.filter(({ addServiceOptions, name }) => addServiceOptions && name !== 'test'))(
+  'usher $name',
+  ({ path, needed }) => {
+    const argv = path[0] === 'apply' ? ['apply', '-'] : [...path, ...needed];
 
-  test('the command ends with 1 and the words of a service that is in trouble', async () => {
-    double.answer = () => refusal(503, 'UNAVAILABLE');
-    const { code, stdout, stderr } = await usher([...argv, '--url', double.url, '--json']);
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(JSON.parse(stderr)).toMatchObject({ success: false, code: 'UNAVAILABLE', message: 'No: UNAVAILABLE.' });
-  });
-
-  test('the command asks with the token and the key that are named', async () => {
-    double.answer = () => refusal(503, 'UNAVAILABLE');
-    await usher([...argv, '--url', double.url, '--token', 'a-token', '--key', 'a-key']);
-    expect(double.received.at(-1)?.headers).toMatchObject({
-      authorization: 'Bearer a-token',
-      'x-internal-api-key': 'a-key',
+    test('the command ends with 1 and the words of a service that is in trouble', async () => {
+      double.answer = () => refusal(503, 'UNAVAILABLE');
+      const { code, stdout, stderr } = await usher([...argv, '--url', double.url, '--json']);
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(JSON.parse(stderr)).toMatchObject({ success: false, code: 'UNAVAILABLE', message: 'No: UNAVAILABLE.' });
     });
-    await usher(argv, { env: { USHER_URL: double.url, USHER_TOKEN: 'of-env', USHER_API_KEY: 'key-of-env' } });
-    expect(double.received.at(-1)?.headers).toMatchObject({
-      authorization: 'Bearer of-env',
-      'x-internal-api-key': 'key-of-env',
-    });
-  });
-});
 
-describe('a value that an option cannot have', () => {
+    test('the command asks with the token and the key that are named', async () => {
+      double.answer = () => refusal(503, 'UNAVAILABLE');
+      await usher([...argv, '--url', double.url, '--token', 'a-token', '--key', 'a-key']);
+      expect(double.received.at(-1)?.headers).toMatchObject({
+        authorization: 'Bearer a-token',
+        'x-internal-api-key': 'a-key',
+      });
+      await usher(argv, { env: { USHER_URL: double.url, USHER_TOKEN: 'of-env', USHER_API_KEY: 'key-of-env' } });
+      expect(double.received.at(-1)?.headers).toMatchObject({
+        authorization: 'Bearer of-env',
+        'x-internal-api-key': 'key-of-env',
+      });
+    });
+  },
+);
+
+describe('invalid option values', () => {
   test.each([
     [
       'check a@b c d --level write',
@@ -147,22 +151,22 @@ describe('a value that an option cannot have', () => {
     ],
     [
       'users --limit 0',
-      "error: option '--limit <n>' argument '0' is invalid. It must be a whole number from 1 to 100000.",
+      "error: option '--limit <n>' argument '0' is invalid. Must be a whole number from 1 to 100000.",
     ],
     [
       'audit --limit many',
-      "error: option '--limit <n>' argument 'many' is invalid. It must be a whole number from 1 to 100000.",
+      "error: option '--limit <n>' argument 'many' is invalid. Must be a whole number from 1 to 100000.",
     ],
     [
       'audit --from yesterday',
-      "error: option '--from <when>' argument 'yesterday' is invalid. It must be a date, a date and time, or an age: 2026-11-30, 2026-11-30T09:30Z, 24h.",
+      "error: option '--from <when>' argument 'yesterday' is invalid. Must be a date, a date and time, or an age: 2026-11-30, 2026-11-30T09:30Z, 24h.",
     ],
     [
       'audit --to 2026-13-01',
-      "error: option '--to <when>' argument '2026-13-01' is invalid. It must be a date, a date and time, or an age: 2026-11-30, 2026-11-30T09:30Z, 24h.",
+      "error: option '--to <when>' argument '2026-13-01' is invalid. Must be a date, a date and time, or an age: 2026-11-30, 2026-11-30T09:30Z, 24h.",
     ],
   ])(
-    'a value out of a closed set gets one message that names the option and what is right: %s',
+    'a value outside a closed set gets one message with the option and the valid values: %s',
     async (line, message) => {
       const argv = line.split(' ');
       const { code, stdout, stderr } = await usher(argv);
@@ -181,17 +185,17 @@ describe('a value that an option cannot have', () => {
     },
   );
 
-  test('two formats at once are refused', async () => {
+  test('two output formats at once are refused', async () => {
     const { code, stderr } = await usher(['config', '--json', '-o', 'yaml']);
     expect(code).toBe(1);
     expect(JSON.parse(stderr)).toMatchObject({
       code: 'USAGE',
-      message: '--json and --output yaml ask for two formats: name one.',
+      message: '--json and --output yaml conflict: give one format.',
     });
   });
 });
 
-describe('what is misspelt', () => {
+describe('misspellings', () => {
   test.each([
     ['chek', 'check'],
     ['super-admin', 'superadmin'],
@@ -200,7 +204,7 @@ describe('what is misspelt', () => {
     ['check a b c --exitcode', '--exit-code'],
     ['users --ap x', '--app'],
     ['apply x --dryrun', '--dry-run'],
-  ])('a misspelt name is answered with the nearest: %s', async (line, nearest) => {
+  ])('a misspelled name gets the nearest suggestion: %s', async (line, nearest) => {
     const { code, stderr } = await usher(line.split(' '));
     expect(code).toBe(1);
     expect(stderr).toContain(`(Did you mean ${nearest}?)`);
@@ -208,7 +212,7 @@ describe('what is misspelt', () => {
 });
 
 describe('formats', () => {
-  test('YAML says what JSON says', async () => {
+  test('YAML and JSON output have the same content', async () => {
     const { parse } = await import('yaml');
     const env = { LOG_LEVEL: 'warn' };
     const json = await usher(['config', '-o', 'json'], { env });
@@ -218,7 +222,7 @@ describe('formats', () => {
     expect((await usher(['config', '-o', 'table'], { env })).stdout).toBe((await usher(['config'], { env })).stdout);
   });
 
-  test('help has colours for a person only', async () => {
+  test('help has colours on a terminal only', async () => {
     expect((await usher(['--help'], { tty: true })).stdout).toContain('\u001b[1mUsage:');
     for (const around of [
       { tty: false },

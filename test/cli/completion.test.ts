@@ -65,11 +65,11 @@ describe('in bash', () => {
     [['usher', '--config', 'u'], ['(files)']],
     [['usher', 'check', '--token', 'superadmin', 'a'], []],
     [['usher', 'export', ''], []],
-  ])('%j is completed with %j', (words, expected) => {
+  ])('bash completes %j with %j', (words, expected) => {
     expect(offered(...words)).toEqual(expected);
   });
 
-  test('every command is offered, and each of its options', async () => {
+  test('bash offers every command and each of its options', async () => {
     const { stdout } = await usher(['--help']);
     const listed = stdout.slice(stdout.indexOf('Commands:')).matchAll(/^ {2}([a-z]+) /gm);
     const commands = [...listed].map(([, name = '']) => name).filter((name) => name !== 'help' && name !== 'npm');
@@ -84,7 +84,7 @@ describe('in bash', () => {
     }
   });
 
-  test('the script is one that bash itself finds no fault with', () => {
+  test('bash accepts the completion script', () => {
     expect(execFileSync('bash', ['-n', bash], { encoding: 'utf8' })).toBe('');
     expect(execFileSync('bash', ['-c', 'source "$0"; complete -p usher', bash], { encoding: 'utf8' })).toBe(
       'complete -F _usher usher\n',
@@ -134,12 +134,12 @@ describe('in zsh and fish', () => {
     expect(offeredInZsh(...words).map((line) => line.split(':')[0])).toEqual(expected);
   });
 
-  test('zsh offers the commands and options with what they do', () => {
-    expect(offeredInZsh('usher', '')).toContain('check:ask whether a person holds a permission, and why');
-    expect(offeredInZsh('usher', 'check', '-')).toContain('--exit-code:end with 2 when the answer is a denial');
+  test('zsh offers commands and options with descriptions', () => {
+    expect(offeredInZsh('usher', '')).toContain('check:ask whether a person has a permission, and why');
+    expect(offeredInZsh('usher', 'check', '-')).toContain('--exit-code:exit with 2 when the answer is denied');
   });
 
-  test('the scripts of zsh and fish hold the same commands and values', () => {
+  test('the zsh and fish scripts contain the same commands and values', () => {
     const script = scripts.get('zsh') ?? '';
     const fish = scripts.get('fish') ?? '';
     expect(script.split('\n')[0]).toBe('#compdef usher');
@@ -149,18 +149,18 @@ describe('in zsh and fish', () => {
     expect(fish).toContain("complete -c usher -n '__fish_seen_subcommand_from apply' -F\n");
   });
 
-  test('texts are quoted in the scripts of zsh and fish: the quotes of every line are closed', () => {
+  test('the zsh and fish scripts quote texts so that every line is balanced', () => {
     for (const shell of ['zsh', 'fish']) {
       for (const line of (scripts.get(shell) ?? '').split('\n').filter((text) => !text.startsWith('#'))) {
         expect({ line, quotes: line.split("'").length % 2 }).toEqual({ line, quotes: 1 });
       }
     }
-    // zsh shares the grammar of what is used here with bash, but for the words of completion itself.
+    // zsh shares the grammar used here with bash, except for the words of completion itself.
     expect(() => execFileSync('bash', ['-n'], { input: scripts.get('zsh'), stdio: 'pipe' })).not.toThrow();
   });
 });
 
-test('a shell that is not known is refused with those that are', async () => {
+test('an unknown shell is refused with the known ones', async () => {
   const { code, stderr } = await usher(['completion', 'tcsh']);
   expect(code).toBe(1);
   expect(stderr).toContain('Allowed choices are bash, zsh, fish.');

@@ -37,11 +37,11 @@ function asked(one: Double): unknown {
 const UNASKED = { authorization: undefined, key: undefined };
 
 describe('usher login', () => {
-  test('login asks the service once, then stores URL and credential for the user alone', async () => {
+  test('login tests the credential once, then stores URL and credential privately', async () => {
     const { code, stdout } = await login('prod', '--token', TOKEN);
     expect(code).toBe(0);
     expect(stdout).toBe(
-      `prod is in use now: ${double.url} (credential: token of clara@example.com until 2030-01-01T00:00:00Z), stored in ${file}.\n`,
+      `Now using prod: ${double.url} (credential: token of clara@example.com until 2030-01-01T00:00:00Z), stored in ${file}.\n`,
     );
     expect(double.received).toMatchObject([{ method: 'POST', url: '/api/profile/me/check' }]);
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -50,7 +50,7 @@ describe('usher login', () => {
     expect(readFileSync(file, 'utf8')).toContain(TOKEN);
   });
 
-  test('login makes the file private again when it was not', async () => {
+  test('login makes a readable file private again', async () => {
     await login('prod', '--key', KEY);
     writeFileSync(file, readFileSync(file), { mode: 0o644 });
     await login('staging', '--key', KEY);
@@ -62,17 +62,17 @@ describe('usher login', () => {
     expect(outcome.code).toBe(0);
     expect(asked(double)).toEqual({ authorization: undefined, key: KEY });
     expect((await usher(['login', 'prod', '--key', '-'], { env, stdin: '\n' })).stderr).toBe(
-      'Standard input holds no credential.\n',
+      'Standard input has no credential.\n',
     );
   });
 
-  test('login stores nothing when the service does not know the credential', async () => {
+  test('login stores nothing when the service refuses the credential', async () => {
     double.answer = () => refusal(401, 'UNAUTHENTICATED');
     expect((await login('prod', '--key', KEY)).code).toBe(1);
     expect((await usher(['context', 'list', '--json'], { env })).stdout).toBe('[]\n');
   });
 
-  test('login stores a key whose scope is another one than checks', async () => {
+  test('login stores a key without scope check', async () => {
     double.answer = () => refusal(403, 'FORBIDDEN', 'KEY_SCOPE');
     expect((await login('pipeline', '--key', KEY)).code).toBe(0);
   });
@@ -80,21 +80,24 @@ describe('usher login', () => {
   test.each([
     [
       ['login', 'Prod'],
-      '"Prod" cannot name a context: lower-case letters and digits, joined by . _ or -, at most 64.\n',
+      '"Prod" is not a context name: lower-case letters and digits, joined by . _ or -, at most 64.\n',
     ],
-    [['login', 'prod', '--token', 'a', '--key', 'b'], 'A context holds a token or a key, not both: name one.\n'],
+    [
+      ['login', 'prod', '--token', 'a', '--key', 'b'],
+      'A context holds a token or a key, not both: give one of them.\n',
+    ],
     [
       ['login', 'prod', '--url', 'https://usher.example.com'],
-      'Name a credential with --token or --key (- reads it from standard input).\n',
+      'Give a credential with --token or --key (- reads it from standard input).\n',
     ],
-    [['login', 'prod', '--url', 'usher.example.com'], /^usher\.example\.com is no http or https URL/],
+    [['login', 'prod', '--url', 'usher.example.com'], /^usher\.example\.com is not an http or https URL/],
     [
       ['login', 'prod', '--url', 'https://ada:canary@usher.example.com', '--key', 'k'],
-      'The URL of the service holds a user name or a password: take them out, and name a credential with --token or --key.\n',
+      'The URL of the service contains a user name or a password: remove them, and give a credential with --token or --key.\n',
     ],
     [
       ['login', 'prod', '--url', 'https://usher.example.com/?tenant=1', '--key', 'k'],
-      /^https:\/\/usher\.example\.com\/\?tenant=1 holds a query or a fragment/,
+      /^https:\/\/usher\.example\.com\/\?tenant=1 contains a query or a fragment/,
     ],
   ])('login refuses %j', async (argv, message) => {
     const { code, stderr } = await usher(argv, { env });
@@ -102,17 +105,17 @@ describe('usher login', () => {
     expect(stderr).toEqual(typeof message === 'string' ? message : expect.stringMatching(message));
   });
 
-  test('login says what to set when the environment names no folder', async () => {
+  test('login explains what to set when there is no configuration folder', async () => {
     const { code, stderr } = await usher(['login', 'prod', '--url', double.url, '--key', KEY], { env: {} });
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'There is no place for contexts: set XDG_CONFIG_HOME or HOME to a folder.\n',
+      stderr: 'No folder for contexts: set XDG_CONFIG_HOME or HOME to a folder.\n',
     });
   });
 });
 
 describe('a stored context', () => {
-  test('a stored context is what commands ask, with its credential', async () => {
+  test('a stored context provides URL and credential to commands', async () => {
     await login('prod', '--key', KEY);
     await usher(['users'], { env });
     expect(asked(double)).toEqual({ authorization: undefined, key: KEY });
@@ -137,7 +140,7 @@ describe('a stored context', () => {
     expect(both.stderr).toContain("option '--context <name>' cannot be used with option '--url <url>'");
   });
 
-  test('a credential that is named goes before the stored one, and --context before the environment', async () => {
+  test('a given credential overrides the stored one, and --context overrides the environment', async () => {
     await login('prod', '--key', KEY);
     await usher(['users', '--token', 'named'], { env });
     expect(asked(double)).toEqual({ authorization: 'Bearer named', key: undefined });
@@ -148,7 +151,7 @@ describe('a stored context', () => {
     expect(other.received).toEqual([]);
   });
 
-  test('no command shows a stored credential', async () => {
+  test('no command prints a stored credential', async () => {
     const shown: Outcome[] = [await login('prod', '--key', KEY), await login('people', '--token', TOKEN)];
     for (const format of ['table', 'json', 'yaml']) {
       for (const argv of [
@@ -180,9 +183,9 @@ describe('a stored context', () => {
       credential: 'key',
       current: true,
     });
-    expect((await usher(['context', 'remove', 'prod'], { env })).stdout).toBe('prod is removed.\n');
+    expect((await usher(['context', 'remove', 'prod'], { env })).stdout).toBe('Removed prod.\n');
     expect((await usher(['context', 'show'], { env })).stderr).toBe(
-      'No context is in use: npm run --silent usher -- context use NAME chooses one.\n',
+      'No context is in use; choose one with npm run --silent usher -- context use NAME.\n',
     );
     expect(readFileSync(file, 'utf8')).not.toContain(KEY);
     for (const argv of [
@@ -193,30 +196,28 @@ describe('a stored context', () => {
       const { code, stderr } = await usher(argv, { env });
       expect({ code, stderr }).toEqual({
         code: 1,
-        stderr: 'There is no context "prod": there are staging (npm run --silent usher -- login stores one).\n',
+        stderr: 'Unknown context "prod": there are staging (npm run --silent usher -- login stores one).\n',
       });
     }
   });
 
   test.each(['{', '[]', '{"current": null, "contexts": [{"name": "constructor"}]}', '{"current": 1, "contexts": []}'])(
-    'a file that says %s is refused, not guessed at',
+    'a contexts file that says %s is refused',
     async (text) => {
       await login('prod', '--key', KEY);
       writeFileSync(file, text);
       const { code, stderr } = await usher(['users'], { env });
       expect({ code, stderr }).toEqual({
         code: 1,
-        stderr: `${file} cannot be read as contexts: remove it, then store them again with npm run --silent usher -- login.\n`,
+        stderr: `${file} is not a valid contexts file: remove it, then store the services again with npm run --silent usher -- login.\n`,
       });
     },
   );
 
-  test('a context may have the name of a member of every JavaScript object', async () => {
+  test('a context may have the name of an Object.prototype member', async () => {
     await login('constructor', '--key', KEY);
     await usher(['users', '--context', 'constructor'], { env });
     expect(asked(double)).toEqual({ authorization: undefined, key: KEY });
-    expect((await usher(['users', '--context', 'tostring'], { env })).stderr).toMatch(
-      /^There is no context "tostring"/,
-    );
+    expect((await usher(['users', '--context', 'tostring'], { env })).stderr).toMatch(/^Unknown context "tostring"/);
   });
 });

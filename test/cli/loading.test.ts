@@ -24,7 +24,7 @@ function loadedBy(entry: string): { files: string[]; packages: string[] } {
   return { files: [...files].map((file) => relative(SRC, file)), packages: [...packages] };
 }
 
-test('the command line starts without the database, the identity code, the configuration and the service', () => {
+test('the command line starts without loading database, identity, configuration and service code', () => {
   const { files, packages } = loadedBy('cli/program.ts');
   expect(files.length).toBeGreaterThan(20);
   expect(packages).toEqual(['commander']);
@@ -39,6 +39,6 @@ test('the command line starts without the database, the identity code, the confi
   ]);
 });
 
-test('the process starts the service’s own code for serve only', () => {
+test("only serve loads the service's code", () => {
   expect(readFileSync(resolve(SRC, 'main.ts'), 'utf8')).not.toMatch(/^(?:import|const).*app\/serve/m);
 });

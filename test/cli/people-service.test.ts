@@ -19,7 +19,7 @@ async function codes(...argv: string[]): Promise<string[]> {
   return ((await json('roles', ...argv)) as { code: string }[]).map(({ code }) => code);
 }
 
-test('roles lists those of an application, and those that a person holds', async () => {
+test("roles lists an application's roles, and those of a person", async () => {
   expect(await codes('atelier')).toEqual(['accountant', 'designer', 'director', 'guest']);
   expect(await codes('clara@example.com', 'atelier')).toEqual(['accountant']);
   expect(await codes('stranger@example.com', 'atelier')).toEqual([]);
@@ -27,7 +27,7 @@ test('roles lists those of an application, and those that a person holds', async
   expect({ code, stderr }).toEqual({ code: 1, stderr: 'There is no application nowhere.\n' });
 });
 
-test('users narrows by application, text and state', async () => {
+test('users filters by application, text and state', async () => {
   const emails = async (...argv: string[]) =>
     ((await json('users', ...argv)) as { email: string }[]).map(({ email }) => email);
   expect(await emails('--app', 'atelier', '--q', 'clara')).toEqual(['clara@example.com']);
@@ -36,10 +36,10 @@ test('users narrows by application, text and state', async () => {
   expect((await emails('--active')).length).toBeGreaterThan(4);
   const { stdout, stderr } = await usher(['users', '--limit', '1'], { env: service.env });
   expect(stdout.split('\n')).toHaveLength(3);
-  expect(stderr).toMatch(/^There are more: /);
+  expect(stderr).toMatch(/^There are more people: /);
 });
 
-test('grant and revoke change one role at a time, and audit tells who did it to whom', async () => {
+test('grant and revoke change one role at a time, and audit shows who did it to whom', async () => {
   expect(await json('grant', 'clara@example.com', 'atelier', 'guest')).toMatchObject({ changed: true });
   expect(await json('grant', 'clara@example.com', 'atelier', 'guest')).toMatchObject({ changed: false });
   expect(await codes('clara@example.com', 'atelier')).toEqual(['accountant', 'guest']);
@@ -58,7 +58,7 @@ test('grant and revoke change one role at a time, and audit tells who did it to 
   expect(records[0]?.actor).toBe('user:admin@example.com');
 });
 
-test('grant of a role that the application does not have fails and changes nothing', async () => {
+test('grant of an unknown role fails and changes nothing', async () => {
   const argv = ['grant', 'clara@example.com', 'atelier', 'accountnt', '--json'];
   const { code, stderr } = await usher(argv, { env: service.env });
   expect(code).toBe(1);

@@ -18,12 +18,12 @@ function job(url: string, key: string): { env: Record<string, string> } {
   return { env: { USHER_URL: url, USHER_API_KEY: key, DATA_DIR: join(folder, 'nothing') } };
 }
 
-describe('a key that stands for a pipeline', () => {
+describe('pipelines with a key', () => {
   const double = new Double();
   beforeAll(() => double.start());
   afterAll(() => double.stop());
 
-  test('is sent alone, with dry runs, applies and exports alike', async () => {
+  test('the key is the only credential sent by dry runs, applies and exports', async () => {
     writeFileSync(manifest, BILLING);
     double.answer = () => refusal(403, 'FORBIDDEN', 'KEY_SCOPE');
     for (const argv of [
@@ -50,13 +50,13 @@ describe('over a service', () => {
     return usher(argv, job(service.url, KEY));
   }
 
-  test('a dry run by key ends with 2 while there is something to do, and with 0 once it is applied', async () => {
+  test('a dry run by key exits with 2 while changes are pending, and with 0 afterwards', async () => {
     expect(await run('apply', manifest, '--dry-run')).toMatchObject({ code: 2, stderr: '' });
     expect(await run('apply', manifest)).toMatchObject({ code: 0, stderr: '' });
     expect(await run('apply', manifest, '--dry-run')).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('an export by key shows what was changed by hand', async () => {
+  test('an export by key contains manual changes', async () => {
     expect(await run('apply', manifest, '--prune')).toMatchObject({ code: 0 });
     const before = await run('export', 'billing');
     expect(before).toMatchObject({ code: 0, stderr: '' });
@@ -72,7 +72,7 @@ describe('over a service', () => {
     expect(after.stdout).toContain('- role clerk');
   });
 
-  test('a key of another scope, and an unknown one, change nothing', async () => {
+  test('a key with another scope, and an unknown key, change nothing', async () => {
     for (const [key, code] of [
       [CHECK_KEY, 'KEY_SCOPE'],
       ['unknown', 'UNAUTHENTICATED'],
@@ -81,5 +81,27 @@ describe('over a service', () => {
       expect(exit).toBe(1);
       expect(JSON.parse(stderr)).toMatchObject({ code });
     }
+  });
+
+  test('apply --max-lost applies what takes away no more, and exits 3 with nothing done beyond it', async () => {
+    const path = join(folder, 'press.yaml');
+    const write = (roles: string) =>
+      writeFileSync(
+        path,
+        `application: {code: press, name: Press}\npermissions: [{code: page.print, type: binary}]\nroles: [{code: printer, permissions: {${roles}}}]\nassignments: [{email: pia@example.com, roles: [printer]}]\n`,
+      );
+    write('page.print: allowed');
+    expect((await run('apply', path, '--max-lost', '0')).code).toBe(0);
+    write('');
+    const dry = await run('apply', path, '--dry-run', '--impact');
+    expect([dry.code, dry.stdout]).toEqual([2, expect.stringContaining('pia@example.com page.print: allowed → none')]);
+    const stopped = await run('apply', path, '--max-lost', '0');
+    expect([stopped.code, stopped.stderr]).toEqual([3, expect.stringContaining('nothing was applied')]);
+    expect((await run('apply', path, '--dry-run', '--max-lost', '0')).code).toBe(3);
+    const still = await run('apply', path, '--dry-run', '--impact', '--json');
+    expect([still.code, JSON.parse(still.stdout)]).toMatchObject([2, { impact: { people: 1, gained: 0, lost: 1 } }]);
+    expect((await run('apply', path, '--max-lost', '1')).code).toBe(0);
+    expect((await run('apply', path, '--dry-run')).code).toBe(0);
+    expect((await run('apply', path, '--max-lost', 'none')).stderr).toContain('whole number');
   });
 });

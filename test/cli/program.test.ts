@@ -19,7 +19,7 @@ function file(name: string, text: string): string {
 }
 
 describe('help', () => {
-  test('lists every command', async () => {
+  test('help lists every command', async () => {
     const { code, stdout } = await usher(['--help']);
     expect(code).toBe(0);
     for (const command of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${command}\\b`, 'm'));
@@ -30,19 +30,19 @@ describe('help', () => {
     ['superadmin', 'add'],
     ['superadmin', 'remove'],
     ['superadmin', 'list'],
-  ])('%s %s has its own, with the options of all', async (...command) => {
+  ])('%s %s has its own help with the common options', async (...command) => {
     const { code, stdout, stderr } = await usher([...command.filter((name) => name !== undefined), '--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain(`Usage: usher ${command.join(' ')}`);
     expect(stdout).toContain('--json');
   });
 
-  test('the version', async () => {
+  test('--version prints the version', async () => {
     expect(await usher(['--version'])).toEqual({ code: 0, stdout: '1.2.3\n', stderr: '' });
   });
 });
 
-describe('a command line that does not fit', () => {
+describe('invalid command lines', () => {
   test.each([
     [[], /^Usage: usher/],
     [['nonsense'], /unknown command 'nonsense'/],
@@ -50,12 +50,15 @@ describe('a command line that does not fit', () => {
     [['check', 'a', 'b', 'c', '--nonsense'], /unknown option '--nonsense'/],
     [['effective', 'a', 'b', 'c'], /too many arguments/],
     [['apply'], /missing required argument 'file'/],
-    [['superadmin', 'add', 'nobody'], /^"nobody" is no e-mail address\.$/m],
-    [['check', 'a@example.com', 'b', 'c', '--resource', 'project'], /^--resource is TYPE:ID/],
-    [['check', 'a@example.com', 'b', 'c', '--url', 'ftp://x'], /^ftp:\/\/x is no http or https URL/],
-    [['apply', '/nowhere/x.yaml'], /^\/nowhere\/x\.yaml is not there\.$/m],
-    [['config', '--config', '/nowhere/x.yaml'], /^The configuration file \/nowhere\/x\.yaml is not there\.$/m],
-  ])('%j ends with 1 and says why on stderr', async (argv, message) => {
+    [
+      ['superadmin', 'add', 'nobody'],
+      /^"nobody" is not a valid e-mail address: it must be an e-mail address such as /m,
+    ],
+    [['check', 'a@example.com', 'b', 'c', '--resource', 'project'], /^--resource must be TYPE:ID/],
+    [['check', 'a@example.com', 'b', 'c', '--url', 'ftp://x'], /^ftp:\/\/x is not an http or https URL/],
+    [['apply', '/nowhere/x.yaml'], /^\/nowhere\/x\.yaml does not exist\.$/m],
+    [['config', '--config', '/nowhere/x.yaml'], /^The configuration file \/nowhere\/x\.yaml does not exist\.$/m],
+  ])('%j exits with 1 and the reason on stderr', async (argv, message) => {
     const { code, stdout, stderr } = await usher(argv);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(message);
@@ -69,13 +72,13 @@ describe('with --json', () => {
     [['nonsense', '--json'], /^unknown command 'nonsense'/],
     [['--json', 'check', 'ada@example.com'], /^missing required argument 'app'/],
     [['config', '--json', '--nonsense'], /^unknown option '--nonsense'/],
-  ])('%j fails in JSON as well', async (argv, message) => {
+  ])('%j fails in JSON with --json', async (argv, message) => {
     const { code, stdout, stderr } = await usher(argv);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(JSON.parse(stderr)).toEqual({ success: false, code: 'USAGE', message: expect.stringMatching(message) });
   });
 
-  test('help is help', async () => {
+  test('--json does not change help', async () => {
     const { code, stdout, stderr } = await usher(['check', '--json', '--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toContain('Usage: usher check');
@@ -83,7 +86,7 @@ describe('with --json', () => {
 });
 
 describe('config', () => {
-  test('shows values with where they come from, and no secret', async () => {
+  test('config prints values with their sources, and no secret', async () => {
     const config = file('usher.yaml', 'http:\n  port: 9000\ninternal:\n  apiKeys: [a-key-in-a-file-for-checks]\n');
     const env = { USHER_CONFIG: config, LOG_LEVEL: 'warn', DATABASE_URL: 'postgresql://usher:hunter22@db/usher' };
     const text = await usher(['config'], { env });
@@ -101,13 +104,13 @@ describe('config', () => {
     for (const secret of ['hunter22', 'a-key-in-a-file']) expect(text.stdout + json.stdout).not.toContain(secret);
   });
 
-  test('that is wrong lists every fault', async () => {
+  test('config lists every fault of an invalid configuration', async () => {
     const env = { HTTP_PORT: 'x', LOG_LEVEL: 'loud', INTERNAL_API_KEY: 'a:b' };
     const { code, stdout, stderr } = await usher(['config'], { env });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr.split('\n').map((line) => line.split(':')[0])).toEqual(
       expect.arrayContaining([
-        'The configuration does not fit',
+        'The configuration is invalid',
         '  http.port (HTTP_PORT)',
         '  log.level (LOG_LEVEL)',
         '  internal.apiKeys (INTERNAL_API_KEY)',
@@ -121,7 +124,7 @@ describe('config', () => {
     });
   });
 
-  test('numbers of a file count as they are written, names and values alike', async () => {
+  test('config keeps numbers of a file as written, in names and values', async () => {
     const id = '285181292485707968';
     const config = file('ids.yaml', `idp: {orgToApp: {${id}: crm}, clientId: ${id}}\nhttp: {port: 9003}\n`);
     const { code, stdout } = await usher(['config', '--json'], { env: { USHER_CONFIG: config } });
@@ -132,7 +135,7 @@ describe('config', () => {
     expect(values).toMatchObject({ 'idp.orgToApp': { [id]: 'crm' }, 'idp.clientId': id, 'http.port': 9003 });
   });
 
-  test('in a file that is no YAML says where', async () => {
+  test('config gives the place of a syntax error in the file', async () => {
     const config = file('broken.yaml', 'http: [1\nx: 2');
     const { code, stderr } = await usher(['config', '--config', config]);
     expect(code).toBe(1);
@@ -141,7 +144,7 @@ describe('config', () => {
 });
 
 describe('serve', () => {
-  test('hands over the checked configuration, and ends with its end', async () => {
+  test('serve passes on the checked configuration, and ends with the service', async () => {
     let config: Config | undefined;
     const outcome = await usher(['serve'], {
       env: { HTTP_PORT: '9001' },
@@ -158,8 +161,8 @@ describe('serve', () => {
   test.each([
     [
       'the database is held',
-      new Refused('Another process works with the embedded database in x.'),
-      /^Another process works with the embedded database in x\.\n$/,
+      new Refused('Another process is using the embedded database in x.'),
+      /^Another process is using the embedded database in x\.\n$/,
     ],
     [
       'a port is taken',
@@ -167,33 +170,33 @@ describe('serve', () => {
       /^The address 127\.0\.0\.1:8080 is taken by another process: .*\n$/,
     ],
     [
-      'the data directory is none',
+      'the data directory is a file',
       Object.assign(new Error('mkdir'), { code: 'ENOTDIR', syscall: 'mkdir', path: '/srv/file/x' }),
       /^\/srv\/file\/x cannot be used \(ENOTDIR\): dataDir \(DATA_DIR\) must be .*\n$/,
     ],
     [
-      'a host is none of this machine',
+      'a host is not of this machine',
       Object.assign(new Error('x'), { code: 'ENOTFOUND', syscall: 'getaddrinfo', hostname: 'no.such.host' }),
-      /^no\.such\.host is no address of this machine \(ENOTFOUND\): set http\.host.*\(HTTP_HOST, .*\n$/,
+      /^no\.such\.host is not an address of this machine \(ENOTFOUND\): set http\.host.*\(HTTP_HOST, .*\n$/,
     ],
     [
       'a port is not allowed',
       Object.assign(new Error('x'), { code: 'EACCES', syscall: 'listen', port: 80 }),
-      /^Port 80 is not allowed to this user: .*HTTP_PORT.*\n$/,
+      /^Port 80 needs more rights than this user has: .*HTTP_PORT.*\n$/,
     ],
     [
       'a mistake of ours',
       new Error('a mistake'),
-      /^Something went wrong here that should not have\.\n {2}Error: a mistake\n/,
+      /^Internal error: this is a defect of usher\.\n {2}Error: a mistake\n/,
     ],
-  ])('that cannot start: %s', async (_, error, message) => {
+  ])('a failed start explains the cause: %s', async (_, error, message) => {
     const { code, stderr } = await usher(['serve'], { serve: () => Promise.reject(error) });
     expect(code).toBe(1);
     expect(stderr).toMatch(message);
   });
 });
 
-describe('a service', () => {
+describe('requests to a service', () => {
   const received: { url: string; headers: Record<string, unknown>; body: string }[] = [];
   let answer: { status: number; body: string; headers?: Record<string, string> } = { status: 200, body: '{}' };
   const server = createServer((req, res) => {
@@ -213,12 +216,12 @@ describe('a service', () => {
   });
   afterAll(() => new Promise((resolve) => server.close(resolve)));
 
-  test('that is not there: one line with the URL and what to do', async () => {
+  test('an unreachable service is reported with its URL and a fix', async () => {
     const closed = `http://127.0.0.1:${await freePort()}`;
     const { code, stdout, stderr } = await usher(['export', 'atelier', '--url', closed]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toBe(
-      `No service answers at ${closed} (ECONNREFUSED): start it (npm start), or name another with --url or USHER_URL.\n`,
+      `No service answers at ${closed} (ECONNREFUSED): start it (npm start), or choose another with --url or USHER_URL.\n`,
     );
   });
 
@@ -226,14 +229,14 @@ describe('a service', () => {
     { status: 200, body: '<html>' },
     { status: 502, body: '<html>' },
     { status: 404, body: '{"detail": "?"}' },
-  ])('that is no Usher: %j', async (other) => {
+  ])('a server that is not Usher is reported: %j', async (other) => {
     answer = other;
     const { code, stderr } = await usher(['effective', 'a@example.com', 'b', '--url', url]);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^What answers at .* is no Usher \(status \d+\): .*\n$/);
+    expect(stderr).toMatch(/^The server at .* is not Usher \(status \d+\): .*\n$/);
   });
 
-  test('that refuses: its words, its issues, and as JSON all of it', async () => {
+  test('a refusal is printed with message and issues, and completely as JSON', async () => {
     const body = {
       success: false,
       code: 'BAD_REQUEST',
@@ -252,11 +255,28 @@ describe('a service', () => {
     });
   });
 
-  test('is told the token and the key that were named, the options before the environment', async () => {
+  test.each([
+    ['Bearer realm="usher"', 'Give a token with --token (USHER_TOKEN).'],
+    ['ApiKey realm="usher", header="x-internal-api-key"', 'Give a key with --key (USHER_API_KEY).'],
+    [
+      'Bearer realm="usher", ApiKey realm="usher", header="x-internal-api-key"',
+      'Give a token with --token (USHER_TOKEN), or a key with --key (USHER_API_KEY).',
+    ],
+  ])('a refused caller is told which credential the service takes: %s', async (challenge, advice) => {
+    answer = {
+      status: 401,
+      body: '{"success": false, "code": "UNAUTHENTICATED", "message": "No."}',
+      headers: { 'content-type': 'application/json', 'www-authenticate': challenge },
+    };
+    const { code, stderr } = await usher(['access', 'ada@example.com', '--key', 'given', '--url', url]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `No. ${advice}\n` });
+  });
+
+  test('options override the environment for token and key', async () => {
     answer = { status: 401, body: '{"success": false, "code": "UNAUTHENTICATED", "message": "No."}' };
     const env = { USHER_URL: url, USHER_TOKEN: 'of-env', USHER_API_KEY: 'key-of-env' };
     const { stderr } = await usher(['export', 'atelier'], { env });
-    expect(stderr).toMatch(/^No\. Name a token with --token .* or a key with --key/);
+    expect(stderr).toMatch(/^No\. Give a token with --token .* or a key with --key/);
     await usher(['export', 'atelier', '--token', 'given', '--key', 'key-given'], { env });
     expect(received.slice(-2).map(({ headers }) => [headers.authorization, headers['x-internal-api-key']])).toEqual([
       ['Bearer of-env', 'key-of-env'],
@@ -264,14 +284,14 @@ describe('a service', () => {
     ]);
   });
 
-  test('that is remote is never told a token of the local issuer', async () => {
+  test('a remote service never gets a token of the local issuer', async () => {
     await usher(['export', 'atelier', '--url', `${url.replace('127.0.0.1', '0.0.0.0')}`], {
       env: { DATA_DIR: folder },
     });
     expect(received.at(-1)?.headers.authorization).toBeUndefined();
   });
 
-  test('that is asked by a user about himself is asked as a user', async () => {
+  test('a question of users about themselves uses the user endpoints', async () => {
     const token = `x.${Buffer.from('{"email": "Ada@example.com"}').toString('base64url')}.x`;
     answer = { status: 200, body: '[]', headers: { 'content-type': 'application/json', 'usher-revision': '7' } };
     const own = await usher(['effective', 'ada@example.com', 'atelier', '--token', token, '--url', url, '--json']);
@@ -286,15 +306,15 @@ describe('a service', () => {
     expect(received.at(-1)?.url).toBe('/api/check/effective');
   });
 
-  test('that ends in the middle of an apply: the outcome is said to be unknown', async () => {
+  test('an apply that is cut off reports an unknown outcome', async () => {
     const manifest = file('m.yaml', 'application: {code: a}');
     answer = { status: 200, body: '{"progress": {"done": 1, "total": 2}}\n' };
     const { code, stderr } = await usher(['apply', manifest, '--url', url]);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^The service ended before its answer: .* Applying again is safe\.\n$/);
+    expect(stderr).toMatch(/^The connection ended before the answer: .* Applying again is safe\.\n$/);
   });
 
-  test('that fails after the first line of progress: its words', async () => {
+  test("an apply that fails after the first progress line prints the service's message", async () => {
     const manifest = file('m.yaml', 'application: {code: a}');
     answer = {
       status: 200,
@@ -307,7 +327,7 @@ describe('a service', () => {
     });
   });
 
-  test('shows a plan: signs, what differs, counts; colours for a person only', async () => {
+  test('a plan is printed with signs, differences and counts, with colours on a terminal only', async () => {
     const plan = {
       application: 'atelier',
       dryRun: true,
@@ -354,7 +374,7 @@ describe('a service', () => {
   ~ role lead (permissions: a view → edit, b edit → none, c none → view)
   - assignment ada@example.com:lead
   + override ada@example.com:a:project:1 (denies)
-To do: create 2, change 2, remove 1, keep 3. This would end 1 assignment.
+Planned: create 2, change 2, remove 1, keep 3. This would end 1 assignment.
 `);
     expect(received.at(-1)).toMatchObject({
       url: '/api/manifests/apply?dryRun=true&prune=true',
@@ -367,14 +387,14 @@ To do: create 2, change 2, remove 1, keep 3. This would end 1 assignment.
     expect(plain.stdout).not.toContain('\u001b');
   });
 
-  test('takes a manifest from standard input, and JSON by its name', async () => {
+  test('apply reads standard input, and recognises JSON by the file name', async () => {
     await usher(['apply', '-', '--url', url], { stdin: 'application: {code: ž}' });
     expect(received.at(-1)?.body).toBe('application: {code: ž}');
     await usher(['apply', file('m.json', '{}'), '--url', url]);
     expect(received.at(-1)?.headers['content-type']).toBe('application/json');
   });
 
-  test('of several manifests gets all as dry runs first', async () => {
+  test('several manifests are all dry-run first', async () => {
     const before = received.length;
     await usher(['apply', file('a.yaml', 'a'), file('b.yaml', 'b'), '--url', url]);
     expect(

@@ -13,7 +13,7 @@ function file(name: string, text: string): string {
   return path;
 }
 
-describe('beside a development start on an embedded database', () => {
+describe('the command line beside a development service with an embedded database', () => {
   let service: RunningService;
   beforeAll(async () => {
     service = await startService();
@@ -39,11 +39,11 @@ describe('beside a development start on an embedded database', () => {
     ],
     [
       ['nora@example.com', 'atelier', 'invoice.approve'],
-      'allowed: nora@example.com, invoice.approve in atelier: an administrator of the application is allowed everything in it',
+      'allowed: nora@example.com, invoice.approve in atelier: an application admin is allowed everything in the application',
     ],
     [
       ['admin@example.com', 'nowhere', 'x'],
-      'allowed: admin@example.com, x in nowhere: a SuperAdmin is allowed everything (nowhere defines no permission x)',
+      'allowed: admin@example.com, x in nowhere: a SuperAdmin is allowed everything',
     ],
     [
       ['ben@example.com', 'atelier', 'invoice.access'],
@@ -57,7 +57,7 @@ describe('beside a development start on an embedded database', () => {
     });
   });
 
-  test('check of a permission that a strict application does not define fails with the nearest one', async () => {
+  test('check of an unknown permission of a strict application suggests the nearest one', async () => {
     expect(await usher(['check', 'ben@example.com', 'atelier', 'project.acess'], { env: service.env })).toEqual({
       code: 1,
       stdout: '',
@@ -65,7 +65,7 @@ describe('beside a development start on an embedded database', () => {
     });
   });
 
-  test('check --json', async () => {
+  test('check --json prints the decision and its reason', async () => {
     const { stdout } = await usher(['check', 'eva@client.example', 'atelier', 'project.access', '--json'], {
       env: service.env,
     });
@@ -81,7 +81,7 @@ describe('beside a development start on an embedded database', () => {
     });
   });
 
-  test('what an application does not define is allowed by the rules before the roles, each with its level', async () => {
+  test('undefined permissions are allowed by the rules that precede roles, each with its level', async () => {
     const empty = file('empty.yaml', 'application: {code: hollow, name: Hollow}\nadmins: [nora@example.com]\n');
     const lenient = file(
       'lenient.yaml',
@@ -103,7 +103,7 @@ describe('beside a development start on an embedded database', () => {
     }
   });
 
-  test('effective', async () => {
+  test('effective lists permissions by group with their sources', async () => {
     const { stdout } = await usher(['effective', 'clara@example.com', 'atelier', '--resource', 'project:1042'], {
       env: service.env,
     });
@@ -122,11 +122,11 @@ Workspace
 `);
   });
 
-  test('apply, export and apply again, as processes of their own', async () => {
+  test('apply, export and apply again work as separate processes', async () => {
     const dry = await usherProcess(['apply', DEMO, '--dry-run'], service.env);
     expect(dry).toEqual({
       code: 0,
-      stdout: 'Application atelier\nNothing to do: all 26 are as the manifest says.\n',
+      stdout: 'Application atelier\nNo changes: all 26 match the manifest.\n',
       stderr: '',
     });
 
@@ -145,7 +145,7 @@ Workspace
     expect((await usher(['apply', '-', '--dry-run', '--prune'], around)).code).toBe(0);
   }, 120_000);
 
-  test('apply with faults: each with file, line and column; nothing is applied', async () => {
+  test('apply reports each fault with file, line and column, and applies nothing', async () => {
     const path = file(
       'faulty.yaml',
       'application: {code: faulty, name: Faulty}\nroles: [{code: a, permissions: {b: edit}}]\nadmins: [nobody]\n',
@@ -153,7 +153,7 @@ Workspace
     const { code, stdout, stderr } = await usher(['apply', path], { env: service.env });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toBe(`${path} has 2 faults; nothing was applied.
-  ${path}:2:33: roles.0.permissions.b: b is no permission of faulty
+  ${path}:2:33: roles.0.permissions.b: b is not a permission of faulty
   ${path}:3:10: admins.0: "nobody" must be an e-mail address such as ada@example.com: ASCII, one @ with a host name after it, at most 254 characters
 `);
     expect((await usher(['export', 'faulty'], { env: service.env })).stderr).toBe('There is no application faulty.\n');
@@ -164,7 +164,7 @@ Workspace
     });
   });
 
-  test('of several manifests none is applied when one cannot be', async () => {
+  test('of several manifests none is applied when one is invalid', async () => {
     const good = file('good.yaml', 'application: {code: good, name: Good}\n');
     const bad = file('bad.yaml', 'application: {code: bad}\n');
     const { code, stderr } = await usher(['apply', good, bad], { env: service.env });
@@ -173,7 +173,7 @@ Workspace
     expect((await usher(['export', 'good'], { env: service.env })).code).toBe(1);
   });
 
-  test('a token serves its user, and nobody else', async () => {
+  test('a token works for its own user only', async () => {
     const made = await usher(['token', 'Ben@example.com'], { env: service.env });
     expect(made.code).toBe(0);
     const token = made.stdout.trim();
@@ -190,7 +190,7 @@ Workspace
     );
   });
 
-  test('the database is the service’s alone while it runs; afterwards superadmin and migrate work on it', async () => {
+  test('a running service locks the database, and superadmin and migrate work afterwards', async () => {
     const ports = { HTTP_PORT: '0', GRPC_PORT: '0' };
     for (const held of [
       await usher(['superadmin', 'list'], service),
@@ -199,7 +199,7 @@ Workspace
     ]) {
       expect(held).toMatchObject({ code: 1, stdout: '' });
       expect(held.stderr.split('\n').filter((line) => line !== '')).toEqual([
-        expect.stringMatching(/^Another process works with the embedded database in .*DATABASE_URL\)\.$/),
+        expect.stringMatching(/^Another process is using the embedded database in .*DATABASE_URL\)\.$/),
       ]);
     }
     expect(await service.stop()).toBe(0);
@@ -211,34 +211,34 @@ Workspace
       stderr: '',
     });
     expect((await usher(['superadmin', 'remove', 'admin@example.com'], { env })).stderr).toBe(
-      'This is the last active SuperAdmin; name another one first.\n',
+      'This is the last active SuperAdmin; add another one first.\n',
     );
     expect((await usher(['superadmin', 'add', ' Ada@Example.com'], { env })).stdout).toBe(
-      'ada@example.com is a SuperAdmin now.\n',
+      'ada@example.com is now a SuperAdmin.\n',
     );
     expect((await usher(['superadmin', 'add', 'ada@example.com'], { env })).stdout).toBe(
-      'ada@example.com was one already.\n',
+      'ada@example.com already was a SuperAdmin.\n',
     );
     expect((await usher(['superadmin', 'remove', 'admin@example.com'], { env })).code).toBe(0);
     expect((await usher(['superadmin', 'remove', 'admin@example.com'], { env })).stderr).toBe(
-      'admin@example.com is no SuperAdmin.\n',
+      'admin@example.com is not a SuperAdmin.\n',
     );
     const list = await usher(['superadmin', 'list', '--json'], { env });
     expect(JSON.parse(list.stdout)).toMatchObject([{ email: 'ada@example.com', active: true }]);
-    expect((await usher(['migrate'], { env })).stdout).toBe('Nothing to do: every migration is applied.\n');
+    expect((await usher(['migrate'], { env })).stdout).toBe('No pending migrations.\n');
     expect((await usher(['export', 'atelier'], { env })).stderr).toMatch(/^No service answers at /);
   }, 120_000);
 });
 
 describe('token', () => {
-  test('needs a local issuer, and its data directory', async () => {
+  test('token needs a local issuer and its data directory', async () => {
     const provider = { AUTH_ISSUER: 'https://idp.example.com', AUTH_AUDIENCE: 'usher' };
     expect((await usher(['token', 'a@example.com'], { env: provider })).stderr).toMatch(
       /^Tokens come from https:\/\/idp\.example\.com: /,
     );
     const nowhere = join(folder, 'nowhere');
     expect((await usher(['token', 'a@example.com'], { env: { DATA_DIR: nowhere } })).stderr).toBe(
-      `There is no ${nowhere}: start the service once, or name its data directory with DATA_DIR.\n`,
+      `${nowhere} does not exist: start the service once, or set DATA_DIR to its data directory.\n`,
     );
   });
 });

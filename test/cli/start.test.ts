@@ -31,7 +31,7 @@ const through = (url: string, change: (url: URL) => void): string => {
   return changed.href;
 };
 
-describe('a start whose database cannot be used says why, and what would be right', () => {
+describe('starts with an unusable database', () => {
   let server: RefusingPostgres;
   let database: PostgresDatabase;
   let admin: pg.Client;
@@ -61,7 +61,7 @@ describe('a start whose database cannot be used says why, and what would be righ
     ],
     [
       fatal('28000', 'no pg_hba.conf entry for host "canary", SSL encryption', 'ClientAuthentication'),
-      /pg_hba\.conf of the server has no line that lets the role somebody into the database usher/,
+      /pg_hba\.conf of the server has no line that admits the role somebody to the database usher/,
     ],
     [fatal('3D000'), /there is no database usher\..*`create database usher owner somebody`/],
     [fatal('42501'), /`grant connect on database usher to somebody`/],
@@ -69,21 +69,24 @@ describe('a start whose database cannot be used says why, and what would be righ
     [fatal('55000'), /`alter database usher allow_connections true`/],
     [fatal('57P03'), /starting, stopping or recovering/],
     [fatal('08P01', 'unsupported startup parameter: canary'), /pooler.*ignore_startup_parameters = statement_timeout,/],
-    [fatal('XX000'), /no connection can be made\. Look into the log of the server.*\(XX000\)/],
-    [null, /closed the connection without a word.*sslmode=verify-full/],
-  ])('%j', async (refusal, words) => {
+    [fatal('XX000'), /connecting failed\. Check the log of the server.*\(XX000\)/],
+    [null, /closed the connection without an answer.*sslmode=verify-full/],
+  ])('a start explains the refusal %j and its fix', async (refusal, words) => {
     server.refusal = refusal;
     for (const command of ['migrate', 'serve']) {
       expectRefusal(await usher([command], { env: { ...base, DATABASE_URL: server.url }, serve }), words);
     }
   });
 
-  test('TLS that the server does not offer', async () => {
+  test('a start explains missing TLS of the server', async () => {
     const env = { ...base, DATABASE_URL: `${server.url}?sslmode=verify-full` };
-    expectRefusal(await usher(['migrate'], { env }), /the server offers no TLS.*Take sslmode out of database\.url/);
+    expectRefusal(
+      await usher(['migrate'], { env }),
+      /the server does not support TLS.*Remove sslmode from database\.url/,
+    );
   });
 
-  test('a port where nothing listens, and a host that nobody knows', async () => {
+  test('a start explains a closed port and an unknown host', async () => {
     const nothing = `postgresql://somebody:canary@127.0.0.1:${await freePort()}/usher`;
     expectRefusal(
       await usher(['migrate'], { env: { ...base, DATABASE_URL: nothing } }),
@@ -92,11 +95,11 @@ describe('a start whose database cannot be used says why, and what would be righ
     const unknown = 'postgresql://somebody:canary@no-such-host.invalid/usher';
     expectRefusal(
       await usher(['migrate'], { env: { ...base, DATABASE_URL: unknown } }),
-      /the host name no-such-host\.invalid is not known here/,
+      /the host name no-such-host\.invalid is unknown/,
     );
   });
 
-  test('a real server: no such database, no such role, a role that may make nothing', async () => {
+  test('a start explains a missing database, a missing role and missing rights on a real server', async () => {
     const cases: [(url: URL) => void, RegExp][] = [
       [
         (url) => (url.pathname = '/no-such-one'),
@@ -111,7 +114,7 @@ describe('a start whose database cannot be used says why, and what would be righ
     }
   });
 
-  test('a process ends with it, a line on stderr and exit code 1', async () => {
+  test('a start with an unusable database exits with 1 and one line on stderr', async () => {
     const url = through(database.url, (changed) => (changed.pathname = '/no-such-one'));
     const outcome = await usherProcess(['serve'], { ...base, DATABASE_URL: url });
     expectRefusal(
@@ -129,9 +132,9 @@ describe('a start whose database cannot be used says why, and what would be righ
     [
       'a standby',
       (text: string) => text.replace(RESULT, `${field(6)}$1$2${field(1)}t`),
-      /is a standby, which takes no writes\. Name the primary/,
+      /is a standby, which does not accept writes\. Set database\.url \(DATABASE_URL\) to the primary/,
     ],
-  ])('a server that is %s', async (_, lie, words) => {
+  ])('a start refuses a server that is %s', async (_, lie, words) => {
     const line = await LineCutter.start(database.url, {
       answers: () => (bytes) => Buffer.from(lie(bytes.toString('latin1')), 'latin1'),
     });
@@ -145,8 +148,8 @@ describe('a start whose database cannot be used says why, and what would be righ
   });
 });
 
-describe('misspelt variables', () => {
-  test('are named on stderr by every command, and do not make it fail', async () => {
+describe('misspelled variables', () => {
+  test('misspelled variables are reported on stderr by every command without failing it', async () => {
     const env = { ...base, DATABASE_ULR: 'postgresql://x', LOG_LEVLE: 'debug' };
     const outcome = await usher(['config'], { env });
     expect(outcome).toMatchObject({
@@ -157,7 +160,7 @@ describe('misspelt variables', () => {
     expect((await usher(['config', '--json'], { env })).stderr).toBe('');
   });
 
-  test('reach the log of a service, and the words of a start that they have made impossible', async () => {
+  test("misspelled variables appear in the service's log, and beside the error of a failed start", async () => {
     const told: unknown[] = [];
     const fake: typeof serve = async ({ warnings }) => void told.push(warnings);
     expect((await usher(['serve'], { env: { ...base, DATABASE_ULR: 'x' }, serve: fake })).code).toBe(0);
@@ -183,7 +186,7 @@ describe('the demonstration on PostgreSQL', () => {
     await database?.drop();
   });
 
-  test('is offered by the banner, loaded by usher demo, and then shown by the banner', async () => {
+  test('the banner offers the demonstration, usher demo loads it, and the banner then mentions it', async () => {
     const env = { ...base, DATABASE_URL: database.url };
     const before = await usher(['serve'], { env, serve });
     expect(before.stderr).toBe('');
@@ -194,14 +197,14 @@ describe('the demonstration on PostgreSQL', () => {
     expect(first.stdout).toContain(usherCommand('check clara@example.com atelier project.access'));
     const second = await usher(['demo', '--json'], { env });
     expect(JSON.parse(second.stdout)).toMatchObject({ summary: { create: 0, change: 0, remove: 0 } });
-    expect((await usher(['demo'], { env })).stdout).toContain('The demonstration is there already.');
+    expect((await usher(['demo'], { env })).stdout).toContain('The demonstration is already loaded.');
     const after = await usher(['serve'], { env, serve });
     expect(after.stdout).toContain('may clara@example.com project.access?\n      allowed: a role grants');
     expect(after.stdout).toContain(usherCommand('effective ben@example.com atelier'));
     expect(after.stdout).not.toContain(usherCommand('demo'));
   }, 60_000);
 
-  test('is not shown, and keeps no service from starting, once somebody has taken it apart', async () => {
+  test('a modified demonstration is not mentioned, and does not prevent a start', async () => {
     const env = { ...base, DATABASE_URL: database.url };
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
@@ -223,7 +226,7 @@ describe('the demonstration on PostgreSQL', () => {
     }
   }, 60_000);
 
-  test('is refused in production, and nothing is written', async () => {
+  test('the demonstration is refused in production, and writes nothing', async () => {
     const env = {
       ...base,
       NODE_ENV: 'production',
@@ -233,15 +236,18 @@ describe('the demonstration on PostgreSQL', () => {
       INTERNAL_API_KEY: 'a-key-of-more-than-24-characters',
       PUBLIC_URL: 'https://usher.example.com',
     };
-    expectRefusal(await usher(['demo'], { env }), /^The demonstration is for development, and NODE_ENV is production/);
+    expectRefusal(
+      await usher(['demo'], { env }),
+      /^The demonstration is for development only, and NODE_ENV is production/,
+    );
   });
 });
 
 describe('the demonstration on an embedded database', () => {
-  test('is loaded where no process holds it', async () => {
+  test('the demonstration is loaded into an embedded database that is not in use', async () => {
     const env = { ...base, DATA_DIR: join(folder, 'embedded') };
     const { code, stdout } = await usher(['demo'], { env });
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('Application atelier') });
-    expect((await usher(['demo'], { env })).stdout).toContain('The demonstration is there already.');
+    expect((await usher(['demo'], { env })).stdout).toContain('The demonstration is already loaded.');
   }, 60_000);
 });

@@ -6,7 +6,7 @@ import {
   type RawConfig,
   toConfig,
 } from '../../src/config/config.ts';
-import { misspeltVariables } from '../../src/config/hints.ts';
+import { misspelledVariables } from '../../src/config/hints.ts';
 import { KEYS } from '../../src/config/keys.ts';
 import { USUAL_VARIABLES } from './usual-variables.data.ts';
 
@@ -29,7 +29,7 @@ const PRODUCTION = {
 };
 
 describe('defaults', () => {
-  test('nothing given: development on loopback with the embedded database and a local administrator', () => {
+  test('without settings, development runs on loopback with the embedded database and a local administrator', () => {
     const config = toConfig({ env: {} });
     expect(config).toMatchObject({
       production: false,
@@ -56,7 +56,7 @@ describe('defaults', () => {
     expect(everyListenerIsLoopback(config)).toBe(true);
   });
 
-  test('production: all interfaces, no reflection, verified e-mail, no migration at start, no invented administrator', () => {
+  test('production listens everywhere, requires verified e-mail, and neither migrates nor invents an administrator', () => {
     const config = toConfig({ env: { ...PRODUCTION, DATABASE_URL: 'postgresql://usher@db/usher' } });
     expect(config).toMatchObject({
       production: true,
@@ -73,34 +73,34 @@ describe('defaults', () => {
     });
   });
 
-  test('gRPC listens where HTTP does, and port 0 leaves the public URL open', () => {
+  test('gRPC listens on the HTTP host, and port 0 leaves the public URL open', () => {
     expect(toConfig({ env: { HTTP_HOST: '127.0.0.5' } }).grpc.host).toBe('127.0.0.5');
     expect(toConfig({ env: { HTTP_PORT: '0' } }).publicUrl).toBeNull();
   });
 });
 
 describe('sources', () => {
-  test('the environment goes before the file, the file before the default', () => {
+  test('the environment overrides the file, which overrides the default', () => {
     const file = { http: { port: 9000, host: '127.0.0.2' }, superadmins: ['Root@Example.com'] };
     const config = toConfig({ env: { HTTP_PORT: '9001' }, file });
     expect(config.http).toMatchObject({ port: 9001, host: '127.0.0.2' });
     expect(config.superadmins).toEqual(['root@example.com']);
   });
 
-  test('lists are comma lists in the environment and lists or text in the file', () => {
+  test('lists are comma-separated in the environment, and lists or text in the file', () => {
     expect(toConfig({ env: { USHER_ROLES: 'rpc, gateway' } }).roles).toEqual(['rpc', 'gateway']);
     expect(toConfig({ env: {}, file: { roles: ['worker'] } }).roles).toEqual(['worker']);
     expect([...toConfig({ env: { IDP_ORG_TO_APP: '{"1":"billing"}' } }).idp.orgToApp]).toEqual([['1', 'billing']]);
   });
 
-  test('an unknown key of the file, or one that is no map, is a fault', () => {
+  test('an unknown key of the file, or a file that is not a map, is a fault', () => {
     expect(faultsOf({ env: {}, file: { htp: { port: 1 } } })).toHaveProperty('htp');
     expect(faultsOf({ env: {}, file: { http: { prot: 1 } } })).toHaveProperty(['http.prot']);
     expect(faultsOf({ env: {}, file: ['x'] })).toHaveProperty(['(file)']);
     expect(toConfig({ env: {}, file: null }).http.port).toBe(8080);
   });
 
-  test('a key of the file with nothing after it is a fault, never a default', () => {
+  test('an empty key of the file is a fault, never a default', () => {
     expect(faultsOf({ env: {}, file: { internal: { apiKeys: null } } })).toHaveProperty(['internal.apiKeys']);
     const blank = { auth: { issuer: 'https://idp.example.com', audience: ' ' }, dataDir: '\t' };
     expect(Object.keys(faultsOf({ env: {}, file: blank })).sort()).toEqual(['auth.audience', 'dataDir']);
@@ -111,7 +111,7 @@ describe('sources', () => {
 });
 
 describe('faults', () => {
-  test('all are listed at once, each with its key, variable and an example', () => {
+  test('every fault is listed at once with key, variable and an example', () => {
     const env = { HTTP_PORT: '99999', DATABASE_URL: 'mysql://x', LOG_LEVEL: 'loud', AUTH_ALGORITHMS: 'HS256' };
     const error = (() => {
       try {
@@ -162,11 +162,11 @@ describe('faults', () => {
       { AUTH_ISSUER: 'https://idp.example.com', AUTH_AUDIENCE: 'a', AUTH_INTROSPECTION_URL: 'https://x.example' },
       'auth.clientId',
     ],
-  ])('%j', (env, key) => {
+  ])('an invalid value is a fault: %j', (env, key) => {
     expect(Object.keys(faultsOf({ env }))).toEqual([key]);
   });
 
-  test('open checks and the local issuer exist only outside production while every listener is loopback', () => {
+  test('open checks and the local issuer require development with every listener on loopback', () => {
     const required = ['auth.audience', 'auth.issuer', 'internal.apiKeys'];
     const production = { NODE_ENV: 'production', DATABASE_EMBEDDED: 'true' };
     expect(Object.keys(faultsOf({ env: production })).sort()).toEqual(required);
@@ -176,7 +176,7 @@ describe('faults', () => {
     expect(faultsOf({ env: { HTTP_HOST: '::1', GRPC_HOST: 'localhost' } })).toEqual({});
   });
 
-  test('production keeps data in a PostgreSQL, unless the embedded database is asked for', () => {
+  test('production requires PostgreSQL, unless the embedded database is chosen explicitly', () => {
     expect(faultsOf({ env: PRODUCTION })).toEqual({
       'database.url': expect.stringMatching(
         /^is required in production, or set database\.embedded \(DATABASE_EMBEDDED=true\)/,
@@ -187,7 +187,7 @@ describe('faults', () => {
     expect(faultsOf({ env: { ...PRODUCTION, DATABASE_URL: 'postgresql://usher@db/usher' } })).toEqual({});
   });
 
-  test('development keeps data in dataDir, unless that is ruled out or a PostgreSQL is named', () => {
+  test('development uses dataDir, unless that is ruled out or a PostgreSQL is configured', () => {
     expect(faultsOf({ env: { DATABASE_EMBEDDED: 'true' } })).toEqual({});
     expect(faultsOf({ env: { DATABASE_EMBEDDED: 'false' } })).toHaveProperty(['database.url']);
     const both = { DATABASE_EMBEDDED: 'true', DATABASE_URL: 'postgresql://usher@db/usher' };
@@ -195,7 +195,7 @@ describe('faults', () => {
   });
 
   test.each(['postgresql://u@a:5432,b:5432/usher', 'postgres://a,b/usher?target_session_attrs=read-write'])(
-    'a list of hosts is refused with what to name instead: %s',
+    'a list of hosts is refused with a suggestion: %s',
     (url) => {
       expect(faultsOf({ env: { DATABASE_URL: url } })).toEqual({
         'database.url': expect.stringMatching(/^names several hosts: name one address that leads to the primary/),
@@ -203,7 +203,7 @@ describe('faults', () => {
     },
   );
 
-  test('two doors never stand at one address', () => {
+  test('two listeners never share an address', () => {
     expect(faultsOf({ env: { HTTP_PORT: '9000', GRPC_PORT: '9000' } })).toEqual({
       'grpc.port': 'is the port of http.port already; for example 50051',
     });
@@ -220,7 +220,7 @@ describe('faults', () => {
     }
   });
 
-  test('the page of settings is none by default, https in production, and http too outside it', () => {
+  test('the settings page has no default, must be https in production, and may be http in development', () => {
     const at = (url: string, env: Record<string, string> = {}) => ({
       env: { ...env, NOTIFICATIONS_SETTINGS_URL: url },
     });
@@ -244,13 +244,13 @@ describe('faults', () => {
     expect(shown).toMatchObject({ variable: 'NOTIFICATIONS_SETTINGS_URL', value: https, source: 'environment' });
   });
 
-  test('a wrong secret is never repeated', () => {
+  test('an invalid secret is never repeated', () => {
     const faults = faultsOf({ env: { BRAND_SMTP_KEY: 'canary-secret', USHER_SECRET_KEY: 'canary-too' } });
     expect(Object.keys(faults).sort()).toEqual(['brandSmtpKey', 'secretKey']);
     expect(JSON.stringify(faults)).not.toContain('canary');
   });
 
-  test('checks of features join the list', () => {
+  test('faults of feature checks join the list', () => {
     const check = () => [{ key: 'internal.apiKeys', problem: 'entry 1 names an unknown scope' }];
     expect(() => toConfig({ env: {} }, [check])).toThrow('entry 1 names an unknown scope');
   });
@@ -270,17 +270,17 @@ describe('misspellings', () => {
     ['SUPER_ADMINS', 'SUPERADMINS'],
     ['NODE_EVN', 'NODE_ENV'],
     ['USHER_ROLE', 'USHER_ROLES'],
-  ])('%s is answered with %s', (name, meant) => {
-    expect(misspeltVariables({ [name]: 'x' })).toEqual([`${name} is not known; did you mean ${meant}?`]);
+  ])('the misspelling %s gets the hint %s', (name, meant) => {
+    expect(misspelledVariables({ [name]: 'x' })).toEqual([`${name} is not known; did you mean ${meant}?`]);
   });
 
-  test('every variable with a letter too few, or with two that changed places, is noticed', () => {
+  test('every variable with a missing letter, or two swapped ones, gets a hint', () => {
     for (const { variable } of Object.values(KEYS)) {
       const at = variable.length - 2;
       const twisted = `${variable.slice(0, at)}${variable[at + 1]}${variable[at]}`;
       for (const wrong of [variable.slice(0, -1), twisted]) {
         if (Object.values(KEYS).some((key) => key.variable === wrong) || wrong === variable) continue;
-        expect([wrong, misspeltVariables({ [wrong]: 'x' })]).toEqual([
+        expect([wrong, misspelledVariables({ [wrong]: 'x' })]).toEqual([
           wrong,
           [expect.stringContaining('did you mean')],
         ]);
@@ -288,11 +288,11 @@ describe('misspellings', () => {
     }
   });
 
-  test('the usual variables of shells, containers, platforms and build machines are no misspellings', () => {
+  test('usual variables of shells, containers, platforms and build machines get no hint', () => {
     const usual = Object.fromEntries(USUAL_VARIABLES.map((name) => [name, 'x']));
-    expect(misspeltVariables(usual)).toEqual([]);
-    expect(misspeltVariables(process.env)).toEqual([]);
-    expect(misspeltVariables(Object.fromEntries(Object.values(KEYS).map(({ variable }) => [variable, 'x'])))).toEqual(
+    expect(misspelledVariables(usual)).toEqual([]);
+    expect(misspelledVariables(process.env)).toEqual([]);
+    expect(misspelledVariables(Object.fromEntries(Object.values(KEYS).map(({ variable }) => [variable, 'x'])))).toEqual(
       [],
     );
   });
@@ -309,13 +309,13 @@ describe('misspellings', () => {
     expect(faultsOf({ env: {}, file })).toEqual({ [key]: `is not a known key; did you mean ${meant}?` });
   });
 
-  test('an unknown key that is like no other is refused without a guess', () => {
+  test('an unknown key unlike any other is refused without a suggestion', () => {
     expect(faultsOf({ env: {}, file: { somethingElse: 1 } })).toEqual({ somethingElse: 'is not a known key' });
   });
 });
 
 describe('usher config', () => {
-  test('shows every key with its origin, secrets masked', () => {
+  test('usher config prints every key with its origin and secrets masked', () => {
     const values = effectiveValues({
       env: { ...PRODUCTION, DATABASE_EMBEDDED: 'true', HTTP_PORT: '81' },
       file: { cache: { ttlMs: 5 } },

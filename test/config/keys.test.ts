@@ -145,7 +145,7 @@ function amountOf(raw: RawConfig, key: string): unknown {
 const sourceOf = (raw: RawConfig, key: string) => effectiveValues(raw).find((value) => value.key === key);
 
 describe('every key that operators are promised', () => {
-  test.each(rows)('%s has its variable, its default, and the value that it is given', (key, promised) => {
+  test.each(rows)('%s has its variable, its default, and its configured value', (key, promised) => {
     const { variable, byDefault, inProduction = byDefault, amountsTo } = promised;
     expect(KEYS[key as keyof typeof KEYS]?.variable).toBe(variable);
     expect(amountOf({ env: {} }, key)).toEqual(byDefault);
@@ -156,7 +156,7 @@ describe('every key that operators are promised', () => {
     expect(sourceOf({ env: {}, file: nested() }, key)).toMatchObject({ source: 'file' });
   });
 
-  test('defaults that follow others', () => {
+  test('defaults that depend on other keys follow them', () => {
     expect(toConfig({ env: { HTTP_HOST: '127.0.0.9', OPS_PORT: '9' } })).toMatchObject({
       grpc: { host: '127.0.0.9' },
       ops: { host: '127.0.0.9', port: 9 },
@@ -171,14 +171,14 @@ describe('every key that operators are promised', () => {
     expect(toConfig({ env: { SUPERADMINS: 'ada@example.com' } }).superadmins).toEqual(['ada@example.com']);
   });
 
-  test('no secret is shown', () => {
+  test('usher config prints no secret', () => {
     const shown = JSON.stringify(effectiveValues({ env: ENV }));
     for (const [key, { given }] of rows) {
       if (KEYS[key as keyof typeof KEYS].secret) expect([key, shown.includes(given)]).toEqual([key, false]);
     }
   });
 
-  test('every key and variable of the program stands in docs/operations.md', () => {
+  test('docs/operations.md has every key and variable of the program', () => {
     const text = readFileSync(join(import.meta.dirname, '../../docs/operations.md'), 'utf8');
     const table = text.slice(text.indexOf('| key | variable | default |'), text.indexOf('## Keys for backends'));
     const missing = Object.entries(KEYS).filter(

@@ -4,10 +4,10 @@ import { deliveriesOf, MANIFEST, sendBySystem } from '../notifications/support.t
 import { useMailWorld } from '../provider/mail/mail-world.ts';
 import { until } from './rows.ts';
 
-describe.each(['postgresql', 'pglite'] as const)('auth mails go before all others (%s)', (kind) => {
+describe.each(['postgresql', 'pglite'] as const)('auth mails overtake all others (%s)', (kind) => {
   const world = useMailWorld(kind);
 
-  test('one arrives while 80 mails of its brand wait for a server that takes none of them', async () => {
+  test('an auth mail is sent while 80 mails of its brand wait for a silent server', async () => {
     await world.usher.app.manifests.apply(MANIFEST, { actor: 'cli' });
     await world.write((tx) => sql`update brand set is_default = slug = 'atelier'`.execute(tx.kysely));
     const { promise: released, resolve: release } = Promise.withResolvers<void>();

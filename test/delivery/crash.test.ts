@@ -84,7 +84,7 @@ const GATE: Record<'postgresql' | 'pglite', Name[]> = {
 };
 const ROUNDS = LONG ? 5 : 1;
 
-describe.each(['postgresql', 'pglite'] as const)('kill -9 on the way of a delivery (%s)', (kind) => {
+describe.each(['postgresql', 'pglite'] as const)('kill -9 during a delivery (%s)', (kind) => {
   let storage: TestStorage;
   let smtp: SmtpSink;
   let push: PushService;
@@ -164,7 +164,7 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 on the way of a delive
     const known = await deliveries(again.app.database, app);
     if (name === 'render' || name === 'accept') expect(before).toEqual(before.map(() => 0));
 
-    // Whoever got no answer asks again, with the same key: what was stored is not stored twice.
+    // A caller without an answer repeats with the same key: a stored send is not stored twice.
     const headers = { 'x-internal-api-key': again.app.localKey ?? '' };
     const rest = await Rest.as(again);
     const answer = await rest.send('POST', '/api/internal/notifications', sendOf({ app, people }), headers);
@@ -204,7 +204,7 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 on the way of a delive
   };
 
   test.each(LONG ? ALL : GATE[kind])(
-    '%s: what was accepted arrives, by mail and by push, and is marked so',
+    'accepted mails and pushes arrive and are marked sent: %s',
     async (name) => {
       for (let n = 0; n < ROUNDS; n++) await round(name, `${name.toLowerCase().replaceAll(' ', '-')}-${n}`);
       if (LONG) process.stderr.write(`${kind}, ${name}: ${JSON.stringify(journal)}\n`);

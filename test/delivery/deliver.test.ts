@@ -9,7 +9,7 @@ import { type RunningUsher, startUsher } from '../support/usher.ts';
 import { accept, hurry, insertType, settled, stateOf, until, type Wanted } from './rows.ts';
 
 for (const kind of ['postgresql', 'pglite'] as const) {
-  describe(`deliveries, from the table to the other side (${kind})`, () => {
+  describe(`deliveries from the table to the recipient (${kind})`, () => {
     let storage: TestStorage;
     let usher: RunningUsher;
     let smtp: SmtpSink;
@@ -60,7 +60,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     const subscriptions = async (email: string) =>
       (await (await Rest.as(usher, email)).get('/api/profile/me/push/subscriptions')).body.response;
 
-    test('an e-mail goes out by its brand, with what makes it one click to end', async () => {
+    test('an e-mail is sent by its brand, with one-click unsubscription', async () => {
       const ada = await usher.app.database.change(async (tx) => {
         const result = (await ensurePeople(tx, ['ada@example.com'])).get('ada@example.com') ?? 0;
         return { result, scopes: [] };
@@ -100,7 +100,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await end(id)).status).toBe('sent');
     });
 
-    test('a push goes to every browser of the person, encrypted and signed, and is seen in lastUsedAt', async () => {
+    test('a push reaches every browser of the person, encrypted and signed, and updates lastUsedAt', async () => {
       await subscribe('bea@example.com', 'desktop');
       await subscribe('bea@example.com', 'phone');
       const before = push.pushes.length;
@@ -129,7 +129,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect([first.lastUsedAt, second.lastUsedAt]).toEqual([expect.any(String), expect.any(String)]);
     });
 
-    test('a body that is too long is shortened to what a push can hold', async () => {
+    test('a body that is too long is shortened to fit a push', async () => {
       await subscribe('cid@example.com', 'desktop');
       const before = push.pushes.length;
       await end(await send({ to: 'cid@example.com', push: { body: '😀'.repeat(3000) } }));
@@ -139,7 +139,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(got?.payload.body).toMatch(/^(?:😀)+…$/u);
     });
 
-    test.each([404, 410])('a browser that is gone (%d) is forgotten, the others get theirs', async (status) => {
+    test.each([404, 410])('a browser that is gone (%d) is removed, and the others get the push', async (status) => {
       const email = `dan${status}@example.com`;
       const gone = await subscribe(email, 'gone');
       await subscribe(email, 'alive');
@@ -160,7 +160,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       [403, 'push_unauthorized'],
       [413, 'push_too_large'],
       [302, 'push_redirected'],
-    ])('%d is not tried again, and the subscription stays', async (status, reason) => {
+    ])('a push refused with %d is not repeated, and the subscription stays', async (status, reason) => {
       const email = `eva${status}@example.com`;
       const path = await subscribe(email, 'desktop');
       push.answers.set(path, { status, headers: { location: `${push.origin}/elsewhere` } });
@@ -175,7 +175,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await subscriptions(email)).toHaveLength(1);
     });
 
-    test('trouble at one browser is tried again there, and never at the one that has it', async () => {
+    test('a push that failed at one browser is repeated there only', async () => {
       const bad = await subscribe('fay@example.com', 'bad');
       const good = await subscribe('fay@example.com', 'good');
       push.answers.set(bad, { status: 500 });
@@ -194,7 +194,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(push.pushes.filter(({ path }) => path === bad)).toHaveLength(1);
     });
 
-    test('what the server refuses for good fails at once, what it defers is tried again and then goes out', async () => {
+    test('a permanently refused mail fails at once, and a deferred one is sent later', async () => {
       smtp.fault = { at: 'rcpt', code: 550, words: 'no such user' };
       expect(await end(await send({ to: 'gus@example.com', email: { brandId } }))).toMatchObject({
         status: 'failed',
@@ -220,7 +220,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await end(id)).toMatchObject({ status: 'sent', deliveries: [{ attempts: 2, error: null }] });
     });
 
-    test('a connection that is lost after the data is tried again with the same Message-ID', async () => {
+    test('a connection lost after the data is retried with the same Message-ID', async () => {
       const before = smtp.mails.length;
       smtp.fault = { at: 'after-data' };
       const id = await send({ to: 'hal@example.com', email: { brandId } });
@@ -235,7 +235,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(mail?.parsed.messageId).toMatch(/^<delivery-/);
     });
 
-    test('the notification is what its deliveries are together; what failed can be queued again', async () => {
+    test("a notification's status combines its deliveries, and failed ones can be queued again", async () => {
       await subscribe('ida@example.com', 'desktop');
       smtp.fault = { at: 'rcpt', code: 550, words: 'no such user' };
       const id = await send({ to: 'ida@example.com', email: { brandId }, push: {} });
@@ -259,7 +259,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await again()).toBe(0);
     });
 
-    test('whoever was deactivated meanwhile gets nothing', async () => {
+    test('a person deactivated meanwhile gets nothing', async () => {
       const path = await subscribe('joe@example.com', 'desktop');
       await usher.app.database.change(async (tx) => {
         await tx.kysely.updateTable('person').set({ blocked: true }).where('email', '=', 'joe@example.com').execute();
@@ -271,14 +271,14 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect([smtp.mails.length, push.asked.get(path)]).toEqual([mails, undefined]);
     });
 
-    test('both deliveries of many notifications settle together without one being forgotten', async () => {
+    test('both deliveries of many notifications settle together without losing one', async () => {
       await subscribe('kim@example.com', 'desktop');
       const wanted = Array.from({ length: 40 }, () => ({ to: 'kim@example.com', email: { brandId }, push: {} }));
       const ids = await sendAll(wanted);
       for (const id of ids) expect((await end(id)).status).toBe('sent');
     });
 
-    test('text that no database takes does not keep a send from being stored', async () => {
+    test('text that the database rejects does not prevent a send', async () => {
       await end(await send({ to: 'ada@example.com', email: { brandId, text: 'a\0b\ud800', html: '<p>\0</p>' } }));
     });
   });

@@ -24,7 +24,7 @@ describe('a mail in one piece', () => {
       headers: { 'List-Unsubscribe': `<https://example.com/${'y'.repeat(100)}>` },
     }).compile();
 
-  test('is what the library makes of it, byte for byte', async () => {
+  test("a mail in one piece equals the library's, byte for byte", async () => {
     const unit = fc.oneof(
       fc.constantFrom('\n', '\r\n', '.', '\n.\n', ' \n', '=', '\t', 'ž', '日本語', '😀', '--b', 'a'.repeat(90)),
       fc.string({ unit: 'binary' }),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { contrastOf } from '../../src/delivery/colours.ts';
+import { contrastOf } from '../../src/delivery/colors.ts';
 import { directionOf, renderLayout, renderText } from '../../src/delivery/layout.ts';
 
 const FRAME = {
@@ -9,7 +9,7 @@ const FRAME = {
 const CONTENT = { subject: 'A & B', html: '<p>Hello</p>', locale: 'en' };
 
 describe('the layout of mails', () => {
-  test('puts the brand around the fragment, escaped', () => {
+  test('the mail layout puts the escaped brand around the fragment', () => {
     const html = renderLayout(FRAME, CONTENT);
     expect(html).toMatch(/^<!doctype html>\n<html lang="en" dir="ltr">/);
     expect(html).toContain('<title>A &amp; B</title>');
@@ -21,14 +21,14 @@ describe('the layout of mails', () => {
     expect(html).not.toContain('<script');
   });
 
-  test('shows a logo with the name as its text', () => {
+  test('the mail layout shows a logo with the name as alternative text', () => {
     const look = { ...FRAME.look, logoUrl: 'https://cdn.example.com/l.png?a=1&b="2"' };
     expect(renderLayout({ ...FRAME, look }, CONTENT)).toContain(
       '<img class="usher-logo" src="https://cdn.example.com/l.png?a=1&amp;b=&quot;2&quot;" alt="Café &amp; &lt;Co&gt;"',
     );
   });
 
-  test('a button is readable on any colour, and its address escaped', () => {
+  test('a button is readable on any colour, and its address is escaped', () => {
     const button = { text: 'Go <on>', url: 'https://idp.example.com/?a=1&b=2' };
     const yellow = renderLayout(FRAME, { ...CONTENT, button });
     expect(yellow).toContain('href="https://idp.example.com/?a=1&amp;b=2"');
@@ -38,14 +38,14 @@ describe('the layout of mails', () => {
     expect(renderLayout(blue, { ...CONTENT, button })).toContain('color:#ffffff!important');
   });
 
-  test('a template’s own button gets that ink too, and the footer one that fits its ground', () => {
+  test("a template's own button and the footer get readable colours too", () => {
     const light = { ...FRAME, look: { ...FRAME.look, backgroundColor: '#fafafa' } };
     expect(renderLayout(FRAME, CONTENT)).toContain('.usher-body a.usher-button{color:#000000!important}');
     expect(renderLayout(FRAME, CONTENT)).toContain('color:#c3c7cf"><span dir="auto">Line');
     expect(renderLayout(light, CONTENT)).toContain('color:#60646c"><span dir="auto">Line');
   });
 
-  test('a pale brand’s name and links can be read all the same', () => {
+  test('the name and links of a pale brand are readable', () => {
     const look = { ...FRAME.look, primaryColor: '#fde047', backgroundColor: '#fafafa' };
     const pale = renderLayout({ ...FRAME, look }, CONTENT);
     expect(pale).toContain('font-weight:600;color:#1c2024">Café');
@@ -59,7 +59,7 @@ describe('the layout of mails', () => {
   });
 
   test.each(['#777777', '#767676', '#8a8a8a', '#ff0000', '#00a000', '#f4f5f7', '#000000'])(
-    'the name and the footer of a mail on %s have enough contrast',
+    'the name and footer of a mail on %s have enough contrast',
     (backgroundColor) => {
       const look = { ...FRAME.look, primaryColor: backgroundColor, backgroundColor };
       const html = renderLayout({ ...FRAME, look }, CONTENT);
@@ -70,14 +70,14 @@ describe('the layout of mails', () => {
     },
   );
 
-  test('what lists of mails show beside the subject is there and not seen', () => {
+  test("a mail's preheader is present and invisible", () => {
     expect(renderLayout(FRAME, { ...CONTENT, preheader: 'One <code>' })).toMatch(
       /<body[^>]*>\n<div style="display:none;[^"]*">One &lt;code&gt;<\/div>/,
     );
     expect(renderLayout(FRAME, CONTENT)).not.toContain('display:none');
   });
 
-  test('an optional mail ends with the link that switches it off, in its language', () => {
+  test('an optional mail ends with an unsubscribe link in its language', () => {
     const unsubscribeUrl = 'https://usher.example.com/u?token=1.2&x="y"';
     const link =
       /<a dir="auto" href="https:\/\/usher\.example\.com\/u\?token=1\.2&amp;x=&quot;y&quot;"[^>]*>([^<]+)<\/a>/;
@@ -89,18 +89,18 @@ describe('the layout of mails', () => {
     expect(renderLayout(FRAME, CONTENT)).not.toContain('<a ');
   });
 
-  test('in the dark a logo keeps the ground that it was drawn for', () => {
+  test('a logo keeps its background in dark mode', () => {
     const look = { ...FRAME.look, logoUrl: 'https://cdn.example.com/l.png' };
     const [, dark] = renderLayout({ ...FRAME, look }, CONTENT).split('prefers-color-scheme:dark');
     expect(dark).toMatch(/\.usher-logo\{[^}]*background:#101010!important\}/);
   });
 
-  test('nothing but a colour gets into a style', () => {
+  test('only colours get into a style', () => {
     const look = { ...FRAME.look, primaryColor: 'red;background:url(https://evil.example.com)' };
     expect(renderLayout({ ...FRAME, look }, CONTENT)).not.toContain('evil');
   });
 
-  test('follows the reader’s dark mode, and the direction of the language', () => {
+  test("a mail follows the reader's dark mode and the direction of the language", () => {
     expect(renderLayout(FRAME, CONTENT)).toContain('prefers-color-scheme:dark');
     expect(renderLayout(FRAME, { ...CONTENT, locale: 'ar' })).toContain('<html lang="ar" dir="rtl">');
     expect([directionOf('he'), directionOf('fa-ir'), directionOf('cs'), directionOf('pt-br')]).toEqual([
@@ -111,7 +111,7 @@ describe('the layout of mails', () => {
     ]);
   });
 
-  test('the text has the link and the footer, and nothing where there is none', () => {
+  test('the plain text has link and footer where they exist', () => {
     const button = { text: 'Open', url: 'https://idp.example.com/x' };
     expect(renderText(FRAME, { text: ' Hello \n', button })).toBe(
       'Hello\n\nOpen:\nhttps://idp.example.com/x\n\n--\nLine <1>\nLine 2\n',

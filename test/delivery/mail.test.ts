@@ -62,7 +62,7 @@ describe('mail over a real server', () => {
   });
   afterAll(() => sink.close());
 
-  test('arrives as it was meant: addresses, names, both bodies, headers', async () => {
+  test('a mail arrives with addresses, names, both bodies and headers intact', async () => {
     const outcome = await mailerWith().send(senderBy({ port: sink.port }), {
       ...MESSAGE,
       headers: { 'List-Unsubscribe': '<https://usher.example.com/u?token=x>' },
@@ -84,7 +84,7 @@ describe('mail over a real server', () => {
     expect(mail.parsed.html).toContain('href="https://usher.example.com/a?b=1&amp;c=2"');
   });
 
-  test('the name of the sender can be another; line breaks in names and subjects break no header', async () => {
+  test('a mail may have another sender name, and line breaks in names and subjects break no header', async () => {
     const nasty = 'Auth\r\nBcc: eve@example.com\0';
     const sender = senderBy({ port: sink.port });
     await mailerWith().send(sender, { ...MESSAGE, fromName: nasty, subject: nasty });
@@ -122,14 +122,14 @@ describe('mail over a real server', () => {
     ['5xx after the data', { at: 'data', code: 554, words: '5.7.1 spam' } as const, 'permanent', '554'],
     ['a cut before the greeting', { at: 'greeting' } as const, 'transient', '421'],
     ['a cut after the data', { at: 'after-data' } as const, 'unknown', 'ECONNECTION'],
-  ])('%s', async (_, fault, kind, code) => {
+  ])("a mail server's response has its outcome: %s", async (_, fault, kind, code) => {
     sink.fault = fault;
     const outcome = await mailerWith().send(senderBy({ port: sink.port }), MESSAGE);
     expect(outcome).toMatchObject({ kind, code });
     if ('words' in fault) expect(outcome.response).toContain(fault.words);
   });
 
-  test('the next message goes out after each of these', async () => {
+  test('a mail is sent after each of these failures', async () => {
     const mailer = mailerWith();
     sink.fault = { at: 'data', code: 451, words: '4.3.0 later' };
     expect((await mailer.send(senderBy({ port: sink.port }), MESSAGE)).kind).toBe('transient');
@@ -140,7 +140,7 @@ describe('mail over a real server', () => {
     await sink.next();
   });
 
-  test('nobody listening, no such name: transient, in words that a person understands', async () => {
+  test('a closed port and an unknown host are transient, with readable messages', async () => {
     const free = net.createServer();
     await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', () => resolve()));
     const { port } = free.address() as AddressInfo;
@@ -152,7 +152,7 @@ describe('mail over a real server', () => {
     });
   });
 
-  test('a server that does not answer is given up at the signal: unknown once the message had left, else transient', async () => {
+  test('a silent server is given up at the signal: unknown after the message, else transient', async () => {
     const silent = net.createServer(() => undefined);
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', () => resolve()));
     const { port } = silent.address() as AddressInfo;
@@ -166,7 +166,7 @@ describe('mail over a real server', () => {
     await sink.next();
   });
 
-  test('connections are kept for a sender, and closed when its settings change', async () => {
+  test('connections are kept for each sender, and closed when its settings change', async () => {
     const mailer = mailerWith();
     const before = sink.connections;
     for (let at = 0; at < 3; at++) await mailer.send(senderBy({ port: sink.port }), MESSAGE);
@@ -197,7 +197,7 @@ describe('encryption and login', () => {
   // The certificate is for localhost: under that name, but not as a loopback host, no exemption holds.
   const remote = { host: 'LOCALHOST', port: 0, ...LOGIN };
 
-  test('STARTTLS is demanded of a server elsewhere, before the login', async () => {
+  test('a remote server must offer STARTTLS before the login', async () => {
     const mailer = mailerWith(elsewhere);
     const sender = senderBy({ host: 'smtp.example.com', port: plain.port, ...LOGIN });
     expect((await mailer.send(sender, MESSAGE)).kind).toBe('transient');
@@ -207,7 +207,7 @@ describe('encryption and login', () => {
     expect(await plain.next()).toMatchObject({ secure: false });
   });
 
-  test('its certificate must fit: trusted and of that name, unless the brand says otherwise', async () => {
+  test("a remote server's certificate must be trusted and match, unless the brand allows otherwise", async () => {
     const by = (change: Partial<SmtpServer>) => senderBy({ ...remote, port: encrypted.port, ...change });
     expect((await mailerWith(elsewhere).send(by({ host: 'smtp.example.com' }), MESSAGE)).kind).toBe('transient');
     const trusting = mailerWith({ ...elsewhere, ca: authority.cert });
@@ -220,12 +220,12 @@ describe('encryption and login', () => {
     expect(await encrypted.next()).toMatchObject({ secure: true });
   });
 
-  test('loopback needs no certificate that fits', async () => {
+  test('a loopback server needs no valid certificate', async () => {
     expect((await mailerWith().send(senderBy({ port: encrypted.port, ...LOGIN }), MESSAGE)).kind).toBe('sent');
     expect(await encrypted.next()).toMatchObject({ secure: true, user: LOGIN.user });
   });
 
-  test('a wrong password is the sender’s trouble, not the message’s', async () => {
+  test('a wrong password is a fault of the sender, not of the message', async () => {
     const sender = senderBy({ port: encrypted.port, ...LOGIN, password: 'wrong' });
     expect(await mailerWith().send(sender, MESSAGE)).toMatchObject({ kind: 'auth', code: '535' });
     const none = senderBy({ port: encrypted.port });
@@ -251,11 +251,11 @@ describe('without a server', () => {
   });
   afterAll(() => rm(dataDir, { recursive: true }));
 
-  test('production keeps no mail', async () => {
+  test('production keeps no mail without a server', async () => {
     expect(await mailerWith().send(senderBy(null), MESSAGE)).toMatchObject({ kind: 'no_smtp' });
   });
 
-  test('development keeps it in a file that only we can read, the newest 200 of them', async () => {
+  test('development keeps the newest 200 mails in a private file', async () => {
     const mailbox = new Mailbox(dataDir, systemClock);
     expect(await mailbox.list()).toEqual([]);
     const mailer = mailerWith({ mailbox });

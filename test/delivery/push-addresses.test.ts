@@ -36,7 +36,7 @@ const INSIDE = [
   'ff02::1',
 ];
 
-describe('pushes never reach the inside, whatever a name resolves to (attacks.md: SSRF)', () => {
+describe('pushes never reach internal addresses', () => {
   let canary: Server;
   let connections = 0;
   const keys = { ...webPush.generateVAPIDKeys(), subject: 'mailto:ops@example.com' };
@@ -75,7 +75,7 @@ describe('pushes never reach the inside, whatever a name resolves to (attacks.md
     return { sender, asked, close: () => outbound.close() };
   };
 
-  test.each(INSIDE)('a known push service that resolves to %s', async (address) => {
+  test.each(INSIDE)('a known push service that resolves to %s is refused', async (address) => {
     const { sender, asked, close } = senderWith([address]);
     expect(await sender.send(target('https://fcm.googleapis.com/fcm/send/x'), content)).toEqual({
       kind: 'refused',
@@ -85,7 +85,7 @@ describe('pushes never reach the inside, whatever a name resolves to (attacks.md
     await close();
   });
 
-  test('of an endpoint that is listed with a port only this machine is reached, nothing else inside', async () => {
+  test('a listed endpoint with a port reaches only this machine', async () => {
     const { port } = canary.address() as AddressInfo;
     const { sender, close } = senderWith(['10.0.0.1'], [`localhost:${port}`]);
     expect(await sender.send(target(`http://localhost:${port}/x`), content)).toEqual({
@@ -103,7 +103,7 @@ describe('pushes never reach the inside, whatever a name resolves to (attacks.md
     'https://fcm.googleapis.com@127.0.0.1/x',
     'file:///etc/passwd',
     'not a URL',
-  ])('a stored endpoint that is not to be pushed to: %s', async (endpoint) => {
+  ])('a stored endpoint that pushes may not reach fails: %s', async (endpoint) => {
     const { sender, asked, close } = senderWith(['127.0.0.1']);
     expect(await sender.send(target(endpoint), content)).toEqual({
       kind: 'refused',
@@ -113,7 +113,7 @@ describe('pushes never reach the inside, whatever a name resolves to (attacks.md
     await close();
   });
 
-  test('another VAPID pair than the subscription was made with is not tried', async () => {
+  test('a subscription made with another VAPID pair is not tried', async () => {
     const { sender, asked, close } = senderWith(['127.0.0.1']);
     const other = { ...target('https://fcm.googleapis.com/x'), vapidKey: 'another' };
     expect(await sender.send(other, content)).toEqual({ kind: 'refused', error: 'push_key_changed' });
@@ -123,7 +123,7 @@ describe('pushes never reach the inside, whatever a name resolves to (attacks.md
 });
 
 describe('the token that pushes are signed with (RFC 8292)', () => {
-  test('is one for each origin, and made anew after an hour', async () => {
+  test('each origin has one VAPID token, renewed after an hour', async () => {
     const keys = { ...webPush.generateVAPIDKeys(), subject: 'mailto:ops@example.com' };
     const sent: string[] = [];
     const outbound: Pick<Outbound, 'send'> = {

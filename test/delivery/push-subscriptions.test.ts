@@ -43,7 +43,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       who.post(`${PUSH}/subscribe`, { subscription: sub, deviceLabel });
     const mine = async (who: Rest) => (await who.get(`${PUSH}/subscriptions`)).body.response;
 
-    test('the key, subscribing, the list, unsubscribing, deleting', async () => {
+    test('push subscriptions are created, listed and deleted, and the key is public', async () => {
       const key = await nora.get(`${PUSH}/vapid-key`);
       expect([key.status, key.body]).toEqual([200, { success: true, data: { vapidPublicKey: expect.any(String) } }]);
       expect(Buffer.from(key.body.data.vapidPublicKey, 'base64url')).toHaveLength(65);
@@ -88,7 +88,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await nora.delete(`${PUSH}/subscriptions/${other}`)).status).toBe(404);
     });
 
-    test("nobody sees or ends another's", async () => {
+    test("nobody lists or deletes another person's push subscriptions", async () => {
       const sub = subscription();
       const { id } = (await subscribe(nora, sub)).body.data;
       expect((await olga.delete(`${PUSH}/subscriptions/${id}`)).status).toBe(404);
@@ -109,7 +109,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await olga.delete(`${PUSH}/subscriptions/${id}`)).status).toBe(204);
     });
 
-    test('what is no subscription is refused, names its field and stores nothing', async () => {
+    test('an invalid push subscription is refused with its field, and stores nothing', async () => {
       const good = subscription();
       const p256dh = Buffer.from(good.keys.p256dh, 'base64url');
       const offCurve = Buffer.from(p256dh);
@@ -146,7 +146,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await mine(nora)).toEqual([]);
     });
 
-    test('without a token, and as an inactive user, nothing is answered', async () => {
+    test('push subscriptions require a token of an active user', async () => {
       const nobody = await Rest.as(usher);
       const paths: [string, string, object?][] = [
         ['GET', 'vapid-key'],
@@ -168,7 +168,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     });
 
-    test('of more than 20 the least recently used gives way, also when many come at once', async () => {
+    test('beyond 20 push subscriptions the least recently used is removed, even under concurrency', async () => {
       const first = (await subscribe(olga, subscription('first'))).body.data.id;
       const second = (await subscribe(olga, subscription('second'))).body.data.id;
       await usher.app.database.change(async (tx) => {
@@ -190,7 +190,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect([left.includes(first), left.includes(second)]).toEqual([true, false]);
     });
 
-    test('the same endpoint from two users at once belongs to exactly one of them', async () => {
+    test('one endpoint subscribed by two users at once belongs to exactly one of them', async () => {
       for (let round = 0; round < 5; round++) {
         const { endpoint } = subscription();
         const answers = await Promise.all([nora, olga].map((who) => subscribe(who, { endpoint, keys: keys() })));
@@ -205,8 +205,8 @@ for (const kind of ['postgresql', 'pglite'] as const) {
   });
 }
 
-describe('push in production without keys', () => {
-  test('is refused with a sentence that says what to set; what is there can be listed', async () => {
+describe('pushes in production without keys', () => {
+  test('subscribing without VAPID keys is refused with the settings to set, and existing subscriptions are listed', async () => {
     const storage = await createStorage('postgresql');
     // A production start has no local issuer to ask in whose name; the feature itself is asked.
     const config = { ...toConfig({ env: {} }), production: true };

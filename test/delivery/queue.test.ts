@@ -34,12 +34,12 @@ forEachDatabase('deliveries of more than one statement', (fixture) => {
       return rows[0]?.count;
     });
 
-  test.each([0, 600, 1100])('are each their own person’s, with a huge one at %i', async (huge) => {
+  test.each([0, 600, 1100])('queued deliveries belong to their own people, with a huge one at %i', async (huge) => {
     const texts = Array.from({ length: 1101 }, (_, at) => (at === huge ? LARGE : `${at}: žluťoučký "kůň" \\ ${at}`));
     expect(await stored(texts)).toEqual(own(texts));
   });
 
-  test('hold nothing of those before them, nor of those beside them', async () => {
+  test('queued deliveries share no content with earlier or concurrent ones', async () => {
     const lengths = [9000, 3, 5000, 1];
     const sent = lengths.map((length, send) => Array.from({ length: 150 }, (_, at) => `${send}.${at}`.repeat(length)));
     expect(await Promise.all(sent.map(stored))).toEqual(sent.map(own));
@@ -47,7 +47,7 @@ forEachDatabase('deliveries of more than one statement', (fixture) => {
     expect(await stored(short)).toEqual(own(short));
   });
 
-  test('are stored all or none, whatever fails', async () => {
+  test('deliveries of a send are stored all or none, whatever fails', async () => {
     const ids = await accept(
       fixture.database,
       type,

@@ -1,11 +1,6 @@
 import { sql } from 'kysely';
-import {
-  type EmailContent,
-  enqueue,
-  type PushContent,
-  type WrittenDelivery,
-  writeDelivery,
-} from '../../src/delivery/queue.ts';
+import type { EmailContent, PushContent } from '../../src/delivery/channels.ts';
+import { enqueue, type WrittenDelivery, writeDelivery } from '../../src/delivery/queue.ts';
 import type { Database, Tx } from '../../src/persistence/database.ts';
 import { ensurePeople } from '../../src/persistence/people.ts';
 

@@ -4,16 +4,16 @@ import fc from 'fast-check';
 import webPush from 'web-push';
 import { toConfig } from '../../src/config/config.ts';
 import { MAX_ATTEMPTS, nextAttemptIn, pauseAfter, readRetryAfter } from '../../src/delivery/backoff.ts';
+import { CircuitBreaker } from '../../src/delivery/circuit-breaker.ts';
 import { createEndpointRules } from '../../src/delivery/endpoints.ts';
-import { Holds } from '../../src/delivery/holds.ts';
-import { pushKeyFaults, readBytes, readP256Point } from '../../src/delivery/p256.ts';
+import { generatePair, isPair, pushKeyFaults, readBytes, readP256Point } from '../../src/delivery/p256.ts';
 import { fitPayload, MAX_PUSH_BYTES } from '../../src/delivery/push.ts';
 import { conclude } from '../../src/delivery/push-channel.ts';
 import { openVapidKeys } from '../../src/delivery/push-keys.ts';
 import { ManualClock } from '../identity/manual-clock.ts';
 
 describe('back-off', () => {
-  test('at most eight attempts over about a day, each pause longer than the one before', () => {
+  test('a delivery has at most eight attempts over about a day, with growing pauses', () => {
     const pauses = Array.from({ length: MAX_ATTEMPTS - 1 }, (_, index) => pauseAfter(index + 1));
     expect(MAX_ATTEMPTS).toBe(8);
     const hours = pauses.reduce((sum, ms) => sum + ms, 0) / 3_600_000;
@@ -27,7 +27,7 @@ describe('back-off', () => {
     expect(nextAttemptIn(MAX_ATTEMPTS, 0.5, 1000)).toBeNull();
   });
 
-  test('never earlier than the other side asked for', () => {
+  test('a retry is never earlier than the other side asked for', () => {
     expect(nextAttemptIn(1, 0, 600_000)).toBe(600_000);
     expect(nextAttemptIn(1, 0, 10)).toBe(3200);
   });
@@ -42,48 +42,48 @@ describe('back-off', () => {
     ['-5x', null],
     ['', null],
     [undefined, null],
-  ])('Retry-After: %s', (value, ms) => {
+  ])('Retry-After is read: %s', (value, ms) => {
     expect(readRetryAfter(value, Date.parse('2026-10-21T07:28:00Z'))).toBe(ms);
   });
 });
 
-describe('holds', () => {
-  test('three failures in a row hold, for longer each time, to a limit; a success ends it', () => {
+describe('the circuit breaker', () => {
+  test('three failures in a row open the circuit for growing times up to a limit, and a success closes it', () => {
     const clock = new ManualClock();
-    const holds = new Holds(clock);
-    holds.failed('a');
-    holds.failed('a');
-    expect(holds.remaining('a')).toBe(0);
-    holds.failed('a');
-    expect(holds.remaining('a')).toBe(5000);
+    const breaker = new CircuitBreaker(clock);
+    breaker.failed('a');
+    breaker.failed('a');
+    expect(breaker.remaining('a')).toBe(0);
+    breaker.failed('a');
+    expect(breaker.remaining('a')).toBe(5000);
     // What was under way together counts once.
-    holds.failed('a');
-    expect(holds.remaining('a')).toBe(5000);
-    expect(holds.held()).toEqual(['a']);
+    breaker.failed('a');
+    expect(breaker.remaining('a')).toBe(5000);
+    expect(breaker.open()).toEqual(['a']);
     const seen: number[] = [];
     for (let round = 0; round < 8; round++) {
       clock.advance(300_001);
-      holds.failed('a');
-      seen.push(holds.remaining('a'));
+      breaker.failed('a');
+      seen.push(breaker.remaining('a'));
     }
     expect(seen).toEqual([10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000, 300_000]);
-    expect(holds.remaining('b')).toBe(0);
-    holds.succeeded('a');
-    expect(holds.held()).toEqual([]);
-    holds.failed('a');
-    expect(holds.remaining('a')).toBe(0);
+    expect(breaker.remaining('b')).toBe(0);
+    breaker.succeeded('a');
+    expect(breaker.open()).toEqual([]);
+    breaker.failed('a');
+    expect(breaker.remaining('a')).toBe(0);
   });
 
-  test('refused credentials hold at once; what was asked for is kept to', () => {
+  test('refused credentials open the circuit at once, and a requested pause is kept', () => {
     const clock = new ManualClock();
-    const holds = new Holds(clock);
-    holds.refused('a');
-    expect(holds.remaining('a')).toBe(60_000);
-    holds.asked('b', 3_600_000);
-    holds.asked('b', 1000);
-    expect(holds.remaining('b')).toBe(3_600_000);
+    const breaker = new CircuitBreaker(clock);
+    breaker.refused('a');
+    expect(breaker.remaining('a')).toBe(60_000);
+    breaker.asked('b', 3_600_000);
+    breaker.asked('b', 1000);
+    expect(breaker.remaining('b')).toBe(3_600_000);
     clock.advance(3_600_001);
-    expect([holds.remaining('a'), holds.remaining('b')]).toEqual([0, 0]);
+    expect([breaker.remaining('a'), breaker.remaining('b')]).toEqual([0, 0]);
   });
 });
 
@@ -103,7 +103,7 @@ describe('endpoints', () => {
     'https://localhost:9443/x',
     'http://localhost:9443/x',
     'https://10.0.0.5/x',
-  ])('%s may be pushed to', (endpoint) => {
+  ])('pushes to %s are allowed', (endpoint) => {
     expect(rules.problemOf(endpoint)).toBeNull();
   });
 
@@ -156,11 +156,11 @@ describe('endpoints', () => {
     'https://10.0.0.6/x',
     'https://metadata.google.internal/x',
     `https://fcm.googleapis.com/${'x'.repeat(2048)}`,
-  ])('%s may not', (endpoint) => {
+  ])('pushes to %s are refused', (endpoint) => {
     expect(rules.problemOf(endpoint)).toEqual(expect.any(String));
   });
 
-  test('production takes no cleartext; a listed port reaches this machine and nothing wider', () => {
+  test('production refuses cleartext endpoints, and a listed port reaches this machine at most', () => {
     expect(inProduction.problemOf('http://localhost:9443/x')).toEqual(expect.any(String));
     expect(inProduction.problemOf('https://localhost:9443/x')).toBeNull();
     expect(inProduction.policyOf('https://localhost:9443/x')).toEqual({
@@ -172,7 +172,7 @@ describe('endpoints', () => {
     expect(rules.policyOf('https://10.0.0.5/x').reach).toBe('internet');
   });
 
-  test('2,048 characters fit, one more does not', () => {
+  test('an endpoint of 2,048 characters is accepted, and a longer one refused', () => {
     const base = 'https://fcm.googleapis.com/';
     expect(rules.problemOf(base + 'x'.repeat(2048 - base.length))).toBeNull();
     expect(rules.problemOf(base + 'x'.repeat(2049 - base.length))).not.toBeNull();
@@ -186,7 +186,7 @@ describe('keys', () => {
     throw new Error('nothing is to be kept');
   };
 
-  test('padded and standard base64 come to one spelling; what is no point is refused', () => {
+  test('padded and standard base64 are normalised, and an invalid point is refused', () => {
     const bytes = Buffer.from(publicKey, 'base64url');
     expect(readP256Point(bytes.toString('base64'))).toBe(publicKey);
     expect(readP256Point(publicKey)).toBe(publicKey);
@@ -201,7 +201,7 @@ describe('keys', () => {
     expect(readBytes('AAAAAAAAAAAAAAAAAAAAAB', 16)).toBeNull();
   });
 
-  test('a configured pair must be one; development makes and keeps its own, production makes none', () => {
+  test('a configured VAPID pair must match, development creates its own, and production none', () => {
     const config = toConfig({ env: {} });
     const good = { ...config, push: { ...push, publicKey, privateKey } };
     expect(pushKeyFaults(good)).toEqual([]);
@@ -221,10 +221,22 @@ describe('keys', () => {
     expect(kept()).toEqual(kept());
     expect(openVapidKeys({ ...config, production: true }, keep)).toBeNull();
   });
+
+  test('every generated pair is a pair that web-push signs with', () => {
+    // One private key in 256 begins with a zero byte, which a shorter spelling would lose.
+    for (let made = 0; made < 1000; made++) {
+      const [publicKey, privateKey] = generatePair();
+      expect(isPair(publicKey, privateKey)).toBe(true);
+    }
+    const [publicKey, privateKey] = generatePair();
+    const sign = () =>
+      webPush.getVapidHeaders('https://push.example', 'mailto:a@b.cz', publicKey, privateKey, 'aes128gcm');
+    expect(sign).not.toThrow();
+  });
 });
 
 describe('the payload of a push (at most 3,993 bytes)', () => {
-  test('fits whatever it is made of, is cut between characters, and loses nothing where it need not', () => {
+  test('a push payload always fits, is cut between characters, and loses nothing unnecessarily', () => {
     const unit = fc.oneof(fc.constant('"'), fc.constant('\n'), fc.constant('ž'), fc.constant('😀'), fc.string());
     const words = fc.array(unit, { maxLength: 900 }).map((parts) => parts.join('').toWellFormed());
     const link = fc.option(fc.string({ maxLength: 2048 }).map((text) => text.toWellFormed()));
@@ -242,7 +254,7 @@ describe('the payload of a push (at most 3,993 bytes)', () => {
     );
   });
 
-  test('a long body uses the room there is', () => {
+  test('a long push body uses the available room', () => {
     for (let length = 3900; length < 4100; length++) {
       const text = fitPayload({ title: 'T', body: 'ž'.repeat(length), icon: null, url: null });
       expect(Buffer.byteLength(text)).toBeGreaterThanOrEqual(MAX_PUSH_BYTES - 4);
@@ -250,7 +262,7 @@ describe('the payload of a push (at most 3,993 bytes)', () => {
   });
 });
 
-describe('what all browsers of a person come to together', () => {
+describe('the outcome of a push to all browsers of a person', () => {
   const target = (id: number) => {
     return { id, endpoint: 'https://x', p256dh: '', auth: '', vapidKey: '', updatedAt: new Date(0) };
   };
@@ -272,7 +284,7 @@ describe('what all browsers of a person come to together', () => {
     [8, [held], { sent: false, attempted: false, againInMs: 5000, error: null, pushDone: [9] }],
     [2, [sent, held], { sent: true, attempted: true, againInMs: 5000, pushDone: [9, 1] }],
     [2, [later, held], { sent: false, attempted: true, againInMs: 60_000 }],
-  ] as const)('attempt %d: %j', (attempts, results, expected) => {
+  ] as const)("attempt %d combines the browsers' outcomes: %j", (attempts, results, expected) => {
     const all = results.map((result, index) => ({ target: target(index + 1), result }));
     expect(conclude({ attempts, pushDone: [9] }, all, 0)).toMatchObject(expected);
   });

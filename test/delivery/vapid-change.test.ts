@@ -10,7 +10,7 @@ const webPush = createRequire(import.meta.url)('web-push') as {
   generateVAPIDKeys(): { publicKey: string; privateKey: string };
 };
 
-describe.each(['postgresql', 'pglite'] as const)('another VAPID pair than browsers subscribed with (%s)', (kind) => {
+describe.each(['postgresql', 'pglite'] as const)('a changed VAPID pair (%s)', (kind) => {
   let storage: TestStorage;
   let push: PushService;
   let usher: RunningUsher;
@@ -47,7 +47,7 @@ describe.each(['postgresql', 'pglite'] as const)('another VAPID pair than browse
     return { status, errors: deliveries.map(({ error }) => error) };
   };
 
-  test('their pushes fail with a reason, no browser is forgotten, and the old pair brings all of them back', async () => {
+  test('pushes with a changed VAPID pair fail with a reason, no browser is removed, and the old pair restores all', async () => {
     const first = await start();
     type = await insertType(usher.app.database, 'billing');
     const old = [await subscribe('desktop', first.publicKey), await subscribe('tablet', first.publicKey)];
@@ -75,7 +75,7 @@ describe.each(['postgresql', 'pglite'] as const)('another VAPID pair than browse
     expect(push.faults).toEqual([]);
   }, 60_000);
 
-  test.each([401, 403])('a push service that answers %i takes nothing away', async (status) => {
+  test.each([401, 403])('a push service that answers %i removes no subscription', async (status) => {
     const before = await labels();
     push.answers.set('*', { status });
     expect(await outcomeOf()).toEqual({ status: 'failed', errors: ['push_unauthorized'] });

@@ -19,7 +19,7 @@ describe('claims', () => {
   const claim = async (limit = 100, perLane = 100, free = new Map<string, number>()) =>
     (
       await fixture.database.change(async (tx) => ({
-        result: await claimDue(tx, { limit, perLane: { email: perLane, push: perLane }, free, leaseMs: 20_000 }),
+        result: await claimDue(tx, { limit, perLane: { brand: perLane, push: perLane }, free, leaseMs: 20_000 }),
         scopes: [],
       }))
     ).result;
@@ -39,7 +39,7 @@ describe('claims', () => {
     await clear();
   });
 
-  test('two workers at once never hold the same delivery', async () => {
+  test('two concurrent workers never hold the same delivery', async () => {
     await make(
       'once',
       Array.from({ length: 60 }, (_, index) => ({ to: `p${index}@example.com`, email: {} })),
@@ -51,7 +51,7 @@ describe('claims', () => {
     expect(await claim()).toEqual([]);
   });
 
-  test('lanes take turns: one with thousands holds up nobody', async () => {
+  test('lanes take turns, so one with thousands delays no other', async () => {
     const brands = await fixture.database.change(async (tx) => {
       const { rows } = await sql<{ id: number }>`
         insert into brand (slug, name) values ('a', 'A'), ('b', 'B') returning id`.execute(tx.kysely);
@@ -69,7 +69,20 @@ describe('claims', () => {
     expect(await claim(10, 6, new Map([[`brand:${busy}`, 2]]))).toHaveLength(2);
   });
 
-  test('what a dead worker held is due again after its lease, and what it says then counts no more', async () => {
+  test('lanes of a channel that this version does not know are left to the workers of the next', async () => {
+    const [known = 0, unknown = 0] = await make('unknown', [
+      { to: 'known@example.com', email: {} },
+      { to: 'unknown@example.com', email: {} },
+    ]);
+    await fixture.database.change(async (tx) => {
+      await tx.kysely.updateTable('delivery').set({ lane: 'fax:1' }).where('notification_id', '=', unknown).execute();
+      return { result: null, scopes: [] };
+    });
+    expect((await claim()).map(({ notificationId }) => notificationId)).toEqual([known]);
+    expect((await stateOf(fixture.database, unknown)).deliveries).toMatchObject([{ status: 'queued', attempts: 0 }]);
+  });
+
+  test("a dead worker's deliveries are due again after the lease, and its late outcome is ignored", async () => {
     const [id = 0] = await make('lease', [{ to: 'ada@example.com', email: {} }]);
     const [first] = await claim();
     if (first === undefined) throw new Error('nothing was claimed');
@@ -99,7 +112,7 @@ describe('claims', () => {
     expect(await settle(second, 'smtp_rejected')).toBe(false);
   });
 
-  test('many are settled together, each as it came; what another worker has meanwhile stays as it is', async () => {
+  test('many deliveries settle together with their own outcomes, and lost claims stay unchanged', async () => {
     const subscribed = 'both@example.com';
     const [first = 0, second = 0, third = 0] = await make('together', [
       { to: subscribed, email: {}, push: {} },
@@ -137,7 +150,7 @@ describe('claims', () => {
     });
   });
 
-  test('one that cannot be written does not keep the others from it', async () => {
+  test('a delivery that cannot be settled does not prevent the others', async () => {
     const to = Array.from({ length: 6 }, (_, index) => `poison${index}@example.com`);
     const ids = await make(
       'poison',
@@ -168,7 +181,7 @@ describe('claims', () => {
     expect(states.filter(({ status }) => status === 'sent')).toHaveLength(5);
   });
 
-  test('deliveries of a deleted application are gone, also under way', async () => {
+  test('deliveries of a deleted application are gone, even in progress', async () => {
     const [id = 0] = await make('deleted', [{ to: 'ada@example.com', email: {} }]);
     const [claimed] = await claim();
     await fixture.database.change(async (tx) => {
@@ -184,7 +197,7 @@ describe('claims', () => {
   });
 });
 
-describe('a worker among bad neighbours (one bad brand or origin never holds up the others)', () => {
+describe('a worker beside failing brands and origins', () => {
   const people = (prefix: string, count: number) =>
     Array.from({ length: count }, (_, index) => `${prefix}${index}@example.com`);
   const { publicKey: vapid, privateKey } = webPush.generateVAPIDKeys();
@@ -258,7 +271,7 @@ describe('a worker among bad neighbours (one bad brand or origin never holds up 
     await Promise.all([good?.close(), bad?.close(), pushes?.close(), slow?.close(), storage?.remove()]);
   }, 60_000);
 
-  test('a brand whose server takes no mail is left alone; the other brands go on', async () => {
+  test('a brand whose server refuses mail is paused, and the other brands go on', async () => {
     bad.fault = { at: 'greeting' };
     const stuck = await send(people('stuck', 40).map((to) => ({ to, email: { brandId: badBrand } })));
     const ids = await send(people('fine', 20).map((to) => ({ to, email: { brandId: goodBrand } })));
@@ -271,7 +284,7 @@ describe('a worker among bad neighbours (one bad brand or origin never holds up 
     expect(untouched.length).toBeGreaterThanOrEqual(20);
   });
 
-  test('a brand whose server takes no credentials is asked once, not once for each mail', async () => {
+  test('a brand with refused credentials is tried once, not once per mail', async () => {
     const { result: lockedBrand } = await usher.app.database.change(async (tx) => {
       const { rows } = await sql<{ id: number }>`
         insert into brand (slug, name, smtp_host, smtp_port) values ('locked', 'Locked', '127.0.0.1', ${bad.port})
@@ -290,7 +303,7 @@ describe('a worker among bad neighbours (one bad brand or origin never holds up 
     expect(all.filter(({ deliveries }) => deliveries[0]?.attempts === 0).length).toBeGreaterThanOrEqual(28);
   });
 
-  test('a slow push service does not hold up another one', async () => {
+  test('a slow push service does not delay another', async () => {
     slow.answers.set('*', { status: 201, delayMs: 6000 });
     const [slowOnes, quickOnes] = [people('slow', 30), people('quick', 30)];
     for (const email of slowOnes) await subscribe(email, slow);
@@ -307,7 +320,7 @@ describe('a worker among bad neighbours (one bad brand or origin never holds up 
     expect(slow.pushes).toHaveLength(30);
   }, 60_000);
 
-  test('429 is kept to: the whole service is left alone for as long as it asked, then gets everything once', async () => {
+  test('after 429 the whole push service is paused as requested, then gets everything once', async () => {
     const crowd = people('crowd', 10);
     const paths = new Set<string>();
     for (const email of crowd) paths.add(await subscribe(email, pushes));
@@ -343,7 +356,7 @@ describe('a worker among bad neighbours (one bad brand or origin never holds up 
     }
   }, 60_000);
 
-  test('a worker that ends finishes what is in hand, and gives back what takes too long', async () => {
+  test('a stopping worker finishes its deliveries, and releases those that take too long', async () => {
     const second = await start();
     await usher.close();
     usher = second;

@@ -10,7 +10,7 @@ export function administratorCases(registry: () => Registry): void {
   describe('administrators of an application', () => {
     const path = '/api/users/admins/apps/billing';
 
-    test('are named, listed and removed by those who administer it', async () => {
+    test('application admins are added, listed and removed by administrators of the application', async () => {
       const made = await who('nora').post(path, { email: ' New@example.com' });
       expect([made.status, made.body.data, made.headers.get('location')]).toEqual([
         201,
@@ -34,7 +34,7 @@ export function administratorCases(registry: () => Registry): void {
       }
     });
 
-    test('of this application only; in `auth` by SuperAdmins only', async () => {
+    test('only administrators of the application manage its admins, and in `auth` only SuperAdmins', async () => {
       for (const [name, app] of [
         ['olga', 'billing'],
         ['pat', 'billing'],
@@ -51,7 +51,7 @@ export function administratorCases(registry: () => Registry): void {
       expect((await who('admin').post('/api/users/admins/apps/unknown', { email: 'x@example.com' })).status).toBe(404);
     });
 
-    test('two who remove each other: the second fails, or both are gone', async () => {
+    test('when two application admins remove each other, the second fails or both are gone', async () => {
       await who('admin').post(path, { email: 'olga@example.com' });
       const answers = await Promise.all([
         who('nora').delete(`${path}/olga@example.com`),
@@ -68,7 +68,7 @@ export function administratorCases(registry: () => Registry): void {
   describe('SuperAdmins', () => {
     const path = '/api/users/admins/super';
 
-    test('are named, listed and removed by each other; the last active one stays', async () => {
+    test('SuperAdmins add, list and remove each other, and the last active one stays', async () => {
       const last = await who('admin').delete(`${path}/admin@example.com`);
       expect([last.status, last.body.details.code]).toEqual([409, 'LAST_SUPERADMIN']);
       const blocked = await who('admin').put('/api/users/admin@example.com/active', { active: false });
@@ -100,7 +100,7 @@ export function administratorCases(registry: () => Registry): void {
       expect(await audits('superadmin.added')).toMatchObject([{ subject: 'sam@example.com' }]);
     });
 
-    test('nobody else names them', async () => {
+    test('only SuperAdmins manage SuperAdmins', async () => {
       for (const name of ['nora', 'pat', 'ben']) {
         for (const answer of [
           await who(name).get(path),
@@ -118,7 +118,7 @@ export function administratorCases(registry: () => Registry): void {
   describe('admin-status', () => {
     const status = async (name: string) => (await who(name).get('/api/profile/me/admin-status')).body;
 
-    test('says what somebody may administer', async () => {
+    test('admin-status lists what a person may administer', async () => {
       expect(await status('nora')).toEqual({
         code: 'OK',
         response: {
@@ -158,7 +158,7 @@ export function administratorCases(registry: () => Registry): void {
       });
     });
 
-    test('agrees with what the guards let through', async () => {
+    test('admin-status agrees with the guards', async () => {
       for (const name of ['nora', 'olga', 'viv', 'pat', 'eva', 'admin']) {
         const levels = new Map<string, string>(
           (await status(name)).response.applications.map((row: { appCode: string; level: string }) => [

@@ -70,7 +70,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     const told = (body: Record<string, unknown>, headers?: Record<string, string>) =>
       asBackend(usher, 'POST', EVENTS, { appCode: 'billing', ...body }, headers);
 
-    test('rule 1: the bootstrap records a login and makes preferences with defaults', async () => {
+    test('the login bootstrap records a login and creates preferences with defaults (rule 1)', async () => {
       const ada = await Rest.as(usher, 'ada@example.com');
       expect((await ada.get(APPS)).body).toEqual({ success: true, data: [] });
       const answer = await ada.get(`${APPS}/billing`);
@@ -91,14 +91,14 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await events('ada@example.com')).toEqual(['login', 'login']);
     });
 
-    test('rule 1: a hundred logins at once count a hundred, also of somebody new', async () => {
+    test('a hundred concurrent logins count a hundred, even for a new person (rule 1)', async () => {
       const many = await Rest.as(usher, 'many@example.com');
       const answers = await Promise.all(Array.from({ length: 100 }, () => many.get(`${APPS}/billing`)));
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
       expect(await count('many@example.com')).toBe(100);
     });
 
-    test('HEAD changes nothing: what a GET would record or make takes none', async () => {
+    test('HEAD is refused where a GET would record or create something', async () => {
       const heady = await Rest.as(usher, 'heady@example.com');
       for (const path of ['/api/profile/me', `${APPS}/billing`, '/api/idp/callback?code=x&state=y']) {
         const answer = await heady.send('HEAD', path);
@@ -113,7 +113,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await heady.send('HEAD', APPS)).status).toBe(200);
     });
 
-    test('rule 2: each application by itself; an unknown one is 404 and records nothing', async () => {
+    test('each application has its own preferences, and an unknown one is 404 and records nothing (rule 2)', async () => {
       const ada = await Rest.as(usher, 'ada@example.com');
       await ada.get(`${APPS}/shop`);
       expect([await count('ada@example.com'), await count('ada@example.com', 'shop')]).toEqual([2, 1]);
@@ -136,7 +136,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(rows).toEqual([]);
     });
 
-    test('PUT sets the fields sent, makes what is missing, and records no login', async () => {
+    test('PUT sets the fields sent, creates missing preferences, and records no login', async () => {
       const bob = await Rest.as(usher, 'bob@example.com');
       const put = await bob.put(`${APPS}/billing`, { showHelp: false });
       expect([put.status, put.body]).toEqual([
@@ -161,7 +161,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await bob.get(APPS)).body.data).toEqual([back.body.data]);
     });
 
-    test('rule 3: administrators read and change preferences, with an audit record and no login', async () => {
+    test('administrators read and change preferences with an audit record and no login (rule 3)', async () => {
       const path = '/api/users/bob@example.com/apps/billing/preferences';
       const before = await summary('bob@example.com');
       expect((await nora.get(path)).body).toEqual({
@@ -192,7 +192,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     });
 
-    test('who may not: other administrators, users, nobody', async () => {
+    test('preferences are refused to foreign administrators, users and anonymous callers', async () => {
       const [olga, bob, nobody] = [
         await Rest.as(usher, 'olga@example.com'),
         await Rest.as(usher, 'bob@example.com'),
@@ -220,7 +220,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     });
 
-    test('rule 4: activity is written once in five minutes and changes no login', async () => {
+    test('activity is written once in five minutes and changes no login (rule 4)', async () => {
       const email = 'act@example.com';
       const act = await Rest.as(usher, email);
       const path = `${APPS}/billing/activity`;
@@ -234,7 +234,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await events(email)).toEqual([]);
     });
 
-    test('rule 5: a logout leaves an event and an audit record, and changes no summary', async () => {
+    test('a logout leaves an event and an audit record, and changes no summary (rule 5)', async () => {
       const ada = await Rest.as(usher, 'ada@example.com');
       const before = await summary('ada@example.com');
       const answer = await ada.post(`${APPS}/billing/logout`);
@@ -246,7 +246,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       ]);
     });
 
-    test('rule 6: events of a backend', async () => {
+    test('a backend reports events (rule 6)', async () => {
       const email = 'backend@example.com';
       for (const event of ['activity', 'logout']) {
         const answer = await told({ email, event });
@@ -272,7 +272,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await audits('user.logout')).toContainEqual({ actor: 'key:local', subject: email, app_code: 'billing' });
     });
 
-    test('a login makes the profile of somebody who was only written to', async () => {
+    test('a login creates the profile of a person who only had notifications', async () => {
       const email = 'written-to@example.com';
       const order = { recipients: [email], subject: 'Hello' };
       expect((await root.post('/api/applications/billing/notifications', order)).status).toBe(202);
@@ -280,7 +280,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await root.get(`/api/profile/${email}`)).body.data).toMatchObject({ email, theme: 'system' });
     });
 
-    test('an eventId counts once within 24 hours, also when it comes ten times at once', async () => {
+    test('an eventId counts once within 24 hours, even when it comes ten times at once', async () => {
       const email = 'twice@example.com';
       const event = { email, event: 'login', eventId: 'e-1' };
       const answers = await Promise.all(Array.from({ length: 10 }, () => told(event)));
@@ -300,7 +300,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(again.body.data).toEqual({ recorded: true });
     });
 
-    test('what was told of an application goes with it: made again, its eventIds count again', async () => {
+    test('eventIds of a deleted application are forgotten with it', async () => {
       const root = await Rest.as(usher, 'admin@example.com');
       const make = () => root.post('/api/applications', { code: 'passing', name: 'Passing' });
       expect((await make()).status).toBe(201);
@@ -329,7 +329,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await told(activity)).body.data).toEqual({ recorded: false });
     });
 
-    test('events that are refused change nothing', async () => {
+    test('refused events change nothing', async () => {
       const email = 'twice@example.com';
       const before = await summary(email);
       const unknown = await told({ email, event: 'login', appCode: 'unknown' });
@@ -353,7 +353,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await summary(email)).toEqual(before);
     });
 
-    test('inactive users do nothing but leave', async () => {
+    test('inactive users may only log out', async () => {
       const email = 'inactive@example.com';
       const rest = await Rest.as(usher, email);
       await rest.get(`${APPS}/billing`);

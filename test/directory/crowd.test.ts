@@ -23,7 +23,7 @@ function movableClock(): Clock & { move(ms: number): void } {
   };
 }
 
-describe('when everybody comes to work', () => {
+describe('everybody signing in at once', () => {
   let storage: TestStorage;
   let usher: RunningUsher;
 
@@ -38,7 +38,7 @@ describe('when everybody comes to work', () => {
     await storage?.remove();
   }, 60_000);
 
-  test(`${PEOPLE} first requests, ${AT_ONCE} at a time: no duplicate, no error`, async () => {
+  test(`${PEOPLE} first requests, ${AT_ONCE} at a time, cause no duplicate and no error`, async () => {
     const ids = new Set<number>();
     const statuses = new Map<number, number>();
     const problems = new Set<string>();
@@ -59,7 +59,7 @@ describe('when everybody comes to work', () => {
     expect(ids.size).toBe(PEOPLE);
   }, 600_000);
 
-  test('everybody logs in at once', async () => {
+  test('everybody can log in at once', async () => {
     const answers = await Promise.all(
       Array.from({ length: AT_ONCE }, async (_, index) =>
         (await asToken(usher, `p${index}@example.com`)).get('/api/profile/me/apps/billing'),
@@ -100,7 +100,7 @@ describe('activity across instances', () => {
     return instance;
   }
 
-  test('people who come to both for the first time, in another order, are made once', async () => {
+  test('people new to both instances at once, in different orders, are created once', async () => {
     const people = Array.from({ length: 60 }, (_, index) => `both${index}@example.com`);
     const come = async (instance: RunningUsher, emails: readonly string[]) =>
       await Promise.all(emails.map(async (email) => await (await Rest.as(instance, email)).get('/api/profile/me')));
@@ -112,7 +112,7 @@ describe('activity across instances', () => {
     expect([...ids.values()].map(({ size }) => size)).toEqual(people.map(() => 1));
   });
 
-  test('one write in five minutes, and none while there is nothing to write', async () => {
+  test('activity takes one write in five minutes, and none in between', async () => {
     const rests = await Promise.all(instances.map((instance) => Rest.as(instance, 'ada@example.com')));
     const tell = async (): Promise<number> => {
       const answers = await Promise.all(
@@ -143,7 +143,7 @@ describe('activity across instances', () => {
     expect(await tell()).toBe(1);
   });
 
-  test('many people at once, on both: one write for each, whoever of his accounts it is', async () => {
+  test('concurrent activity of many people on both instances takes one write each, whatever their account', async () => {
     const people = Array.from({ length: 80 }, (_, index) => `many${index}@example.com`);
     const tell = async (instance: RunningUsher, email: string, sub: string) => {
       const { status, body } = await (await asToken(instance, email, { sub })).post(
@@ -166,7 +166,7 @@ describe('activity across instances', () => {
     expect(counted).toEqual({ rows: people.length, changed: people.length });
   });
 
-  test('an application that was deleted is unknown, and made again begins anew', async () => {
+  test('activity in a deleted application is unknown, and begins anew when it is created again', async () => {
     const bob = await Rest.as(first(), 'bob@example.com');
     const path = '/api/profile/me/apps/billing/activity';
     expect((await bob.post(path)).body.data).toEqual({ recorded: true });

@@ -7,7 +7,7 @@ import { AccountRefusals } from '../../src/directory/account-refusals.ts';
 import type { NameDirectory, Names } from '../../src/directory/names.ts';
 import type { SignedIn } from '../../src/directory/presence.ts';
 import { Profiles } from '../../src/directory/profiles.ts';
-import { Turns } from '../../src/directory/turns.ts';
+import { WorkQueue } from '../../src/directory/work-queue.ts';
 import type { Database } from '../../src/persistence/database.ts';
 import type { AdminApi } from '../../src/provider/admin-api.ts';
 import { ProviderLocks } from '../../src/provider/administration.ts';
@@ -59,7 +59,7 @@ function profilesOn(database: Database, names: NameDirectory | null, now: () => 
     database,
     clock: { now },
     policy: { bindSubject: false, allowHttp: true, ownNames: names === null },
-    turns: new Turns({ permits: 8, clock: systemClock }),
+    turns: new WorkQueue({ permits: 8, clock: systemClock }),
     refusals: new AccountRefusals(database),
     names,
     idpPublicUrl: null,
@@ -84,7 +84,7 @@ describe('names and the identity provider', () => {
     profiles = profilesOn(fixture.database, directory, () => now);
   });
 
-  test('names that are sent go there first, also those that are known here already', async () => {
+  test('names sent are written to the provider first, even unchanged ones', async () => {
     const ada = caller('ada@example.com', NOW / 1000, { firstName: 'Ada', displayName: 'Ada' });
     await profiles.mine(ada, 'r');
     now = NOW + 5400;
@@ -107,7 +107,7 @@ describe('names and the identity provider', () => {
   });
 
   test.each(['IDP_UNREACHABLE', 'IDP_REJECTED'] as const)(
-    '%s: nothing is stored, not even what is no name',
+    'nothing is stored when the provider fails: %s',
     async (code) => {
       const bob = caller('bob@example.com', NOW / 1000, { displayName: 'Bob' });
       const before = await profiles.mine(bob, 'r');
@@ -119,7 +119,7 @@ describe('names and the identity provider', () => {
     },
   );
 
-  test('what is refused here is refused before the provider is asked', async () => {
+  test('an invalid update is refused before the provider is called', async () => {
     const bob = caller('bob@example.com', NOW / 1000);
     const asked = directory.written.length;
     for (const [update, reason] of [
@@ -134,7 +134,7 @@ describe('names and the identity provider', () => {
     expect((await profiles.mine(bob, 'r')).displayName).toBe('Bob');
   });
 
-  test('who was given up before it was his turn changes nothing', async () => {
+  test('a caller who gave up before their turn changes nothing', async () => {
     const cleo = caller('cleo@example.com', NOW / 1000, { displayName: 'Cleo' });
     await profiles.mine(cleo, 'r');
     directory.delayMs = () => 50;
@@ -150,12 +150,12 @@ describe('names and the identity provider', () => {
     expect((await profiles.mine(cleo, 'r')).displayName).toBe('First');
   });
 
-  test('production stores no http: of a picture', async () => {
+  test('production refuses an http picture', async () => {
     const strict = new Profiles({
       database: fixture.database,
       clock: { now: () => now },
       policy: { bindSubject: false, allowHttp: false, ownNames: true },
-      turns: new Turns({ permits: 8, clock: systemClock }),
+      turns: new WorkQueue({ permits: 8, clock: systemClock }),
       refusals: new AccountRefusals(fixture.database),
       names: null,
       idpPublicUrl: null,
@@ -168,7 +168,7 @@ describe('names and the identity provider', () => {
     expect(set.avatarUrl).toBe('https://example.com/f.png');
   });
 
-  test('of many changes at once the last at the provider is the last here', async () => {
+  test('the last of many concurrent changes at the provider is the last here', async () => {
     const dan = caller('dan@example.com', NOW / 1000, { displayName: 'Dan' });
     await profiles.mine(dan, 'r');
     directory.delayMs = () => Math.random() * 10;
@@ -180,7 +180,7 @@ describe('names and the identity provider', () => {
     expect(await profiles.mine(dan, 'r')).toMatchObject({ ...directory.kept.get('dan@example.com') });
   });
 
-  test('an instance that dies between the provider and the store holds others up for half a minute', async () => {
+  test('an instance that dies between provider and database delays others by half a minute', async () => {
     const eve = caller('eve@example.com', NOW / 1000, { displayName: 'Eve' });
     await profiles.mine(eve, 'r');
     const { promise, resolve: revive } = Promise.withResolvers<void>();
@@ -204,7 +204,7 @@ describe('names and the identity provider', () => {
     setTimeout(() => abort.abort(new UsherError('DEADLINE_EXCEEDED', 'This took too long.')), 50);
     await expect(givenUp).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
     expect([impatient.written, here.written]).toEqual([[], []]);
-    // What is no name waits for nobody.
+    // An update without names does not wait.
     expect((await here.profiles.update(eve, { theme: 'dark' }, BY)).theme).toBe('dark');
 
     await age(28);
@@ -243,7 +243,7 @@ function eightSecondsEachTime(): () => number {
   };
 }
 
-describe('when the provider took the names and storing them fails', () => {
+describe('names that the provider accepted but the database did not', () => {
   let storage: TestStorage;
   let database: Database;
   let failing = 0;
@@ -262,7 +262,7 @@ describe('when the provider took the names and storing them fails', () => {
   }, 60_000);
   afterAll(() => storage?.remove(), 60_000);
 
-  test.each(['token', 'push', 'retry'] as const)('the caller is told, and a %s heals it', async (how) => {
+  test.each(['token', 'push', 'retry'] as const)('a failed store is reported, and a %s repairs it', async (how) => {
     const email = `${how}@example.com`;
     const directory = new FakeDirectory(database);
     const profiles = profilesOn(database, directory, () => NOW + 5000);
@@ -290,7 +290,7 @@ describe('when the provider took the names and storing them fails', () => {
 type Source =
   | { kind: 'token'; at: number }
   | { kind: 'push'; at: number }
-  /** A change made here, or a push that does not say when: now. Time goes on by so much before it. */
+  /** A change made here, or a push without a time: now. Time advances by this much before it. */
   | { kind: 'own' | 'unsaid'; after: number };
 
 const timed = fc.oneof(
@@ -308,7 +308,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     let people = 0;
     beforeAll(() => prepareBrands(fixture.database));
 
-    test('a change of names has its turn, and leaves no claim behind', async () => {
+    test('a change of names holds a lease and releases it', async () => {
       const directory = new FakeDirectory(fixture.database);
       const profiles = profilesOn(fixture.database, directory, () => NOW);
       const gil = caller('gil@example.com', NOW / 1000, { displayName: 'Gil' });
@@ -347,7 +347,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       return { taken, last, times };
     }
 
-    test('each is taken exactly when nothing newer was taken before', async () => {
+    test('a name is stored exactly when no newer one was stored before', async () => {
       await fc.assert(
         fc.asyncProperty(fc.array(source, { minLength: 1, maxLength: 12 }), async (sources) => {
           const { taken, last, times } = await tell(sources);
@@ -368,7 +368,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       );
     });
 
-    test('without a provider each name that was changed here is its owner’s, and tokens bring the others', async () => {
+    test('without a provider, names changed here belong to their owner, and tokens bring the others', async () => {
       const profiles = profilesOn(fixture.database, null, () => NOW);
       const named = (name: string) => ({ firstName: name, lastName: name, displayName: name });
       const at = (second: number, name: string) => caller('own@example.com', NOW / 1000 + second, named(name));
@@ -396,7 +396,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await names()).toEqual(['e', 'e', 'e']);
     });
 
-    test('a push clears a name, and says whether it was applied', async () => {
+    test('a push clears a name, and reports whether it was applied', async () => {
       const profiles = profilesOn(fixture.database, null, () => NOW);
       const email = 'pushed@example.com';
       const names = { firstName: 'A', lastName: 'B', displayName: 'C' };
@@ -412,7 +412,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await profiles.push('nobody@example.com', { firstName: null })).toBe(false);
     });
 
-    test('whatever the order in which they arrive', async () => {
+    test('the newest source of names wins in every order of arrival', async () => {
       const distinct = fc.uniqueArray(timed, { minLength: 2, maxLength: 8, selector: ({ at }) => Math.floor(at / 10) });
       await fc.assert(
         fc.asyncProperty(distinct, async (sources) => {

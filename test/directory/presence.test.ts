@@ -4,7 +4,7 @@ import { createLogger } from '../../src/base/telemetry.ts';
 import { AccountRefusals } from '../../src/directory/account-refusals.ts';
 import { present, type SignedIn, type TokenPolicy } from '../../src/directory/presence.ts';
 import { Subjects } from '../../src/directory/subjects.ts';
-import { Turns } from '../../src/directory/turns.ts';
+import { WorkQueue } from '../../src/directory/work-queue.ts';
 import { useDatabase } from '../support/databases.ts';
 
 /** What a token makes of a profile, by itself: the routes see only tokens of the one issuer that is configured. */
@@ -35,7 +35,7 @@ describe('presence', () => {
     return [result.firstName, result.subject];
   };
 
-  test('an older token never overwrites newer names, whichever account it is of', async () => {
+  test('an older token never overwrites newer names, whatever its account', async () => {
     const email = 'old@example.com';
     expect(await come({ email })).toEqual(['Ann', '17']);
     expect(await come({ email, subject: '18', issuedAt: SECOND - 1, givenName: 'Older' })).toEqual(['Ann', '18']);
@@ -50,7 +50,7 @@ describe('presence', () => {
     const subjects = new Subjects({
       database,
       policy,
-      turns: new Turns({ permits: 8, clock: systemClock }),
+      turns: new WorkQueue({ permits: 8, clock: systemClock }),
       refusals: new AccountRefusals(database),
       log: createLogger('silent'),
     });

@@ -36,7 +36,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
           join profile f on f.person_id = p.id where p.email = ${email}`,
       );
 
-    test('the first access makes it, of the token and the defaults', async () => {
+    test('the first access creates a profile from the token and the defaults', async () => {
       const claims = {
         given_name: 'Ada',
         family_name: 'Lovelace',
@@ -74,7 +74,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await people('ada@example.com')).toEqual([{ registered: true }]);
     });
 
-    test('a hundred first requests at once make one', async () => {
+    test('a hundred concurrent first requests create one profile', async () => {
       const crowd = await asToken(usher, 'crowd@example.com', { name: 'Crowd' });
       const answers = await Promise.all(Array.from({ length: 100 }, () => crowd.get(ME)));
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
@@ -82,7 +82,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await people('crowd@example.com')).toHaveLength(1);
     });
 
-    test('names of people who come at once stay theirs, whatever they are', async () => {
+    test('the names of people who arrive at once do not mix', async () => {
       const names = [
         'NULL',
         'null',
@@ -106,7 +106,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(shown).toEqual(names.map((name, index) => [name, null, index === 7 ? null : name]));
     });
 
-    test('spellings of an address that look alike are nobody, or somebody else', async () => {
+    test('lookalike spellings of an address are invalid, or another person', async () => {
       const own = await asToken(usher, 'kim.alike@example.com', { given_name: 'Kim', sub: 'kim' });
       const { id } = (await own.get(ME)).body.data;
       const same = await asToken(usher, 'x@example.com', { email: ' KIM.Alike@Example.com ', sub: 'kim' });
@@ -141,7 +141,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await own.get(ME)).body.data).toMatchObject({ id, firstName: 'Kim' });
     });
 
-    test('of first requests with two tokens at once the newer one names the user, and the accounts are told apart', async () => {
+    test('of concurrent first requests with two tokens the newer names the user, and accounts stay apart', async () => {
       const email = 'twice@example.com';
       const older = await asToken(usher, email, { name: 'Older', sub: 'one', iat: seconds(-20) });
       const newer = await asToken(usher, email, { name: 'Newer', sub: 'two', iat: seconds(-10) });
@@ -158,7 +158,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(changes.length).toBeGreaterThan(0);
     });
 
-    test('what cannot be stored of a token is left out', async () => {
+    test('claims of a token that cannot be stored are left out', async () => {
       const odd = await asToken(usher, 'odd@example.com', {
         given_name: 'x'.repeat(201),
         family_name: '   ',
@@ -169,7 +169,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(body.data).toMatchObject({ firstName: null, lastName: null, displayName: null, avatarUrl: null });
     });
 
-    test('the locale of the newest registration of the last 24 hours is taken, and no older one', async () => {
+    test('a new profile takes the newest registration locale of the last 24 hours', async () => {
       await alter(
         usher.app.database,
         sql`insert into registration_locale (email, org_id, locale, at) values
@@ -180,7 +180,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await (await asToken(usher, 'late@example.com')).get(ME)).body.data.locale).toBeNull();
     });
 
-    test('PUT changes the fields sent and answers the record; get, change, put works', async () => {
+    test('PUT changes the fields sent and returns the profile, and GET, edit, PUT works', async () => {
       const eve = await asToken(usher, 'eve@example.com', { name: 'Eve' });
       const put = await eve.put(ME, { firstName: 'Eve', theme: 'dark', brand: 'acme', timezone: 'Europe/Prague' });
       expect([put.status, put.body.data]).toMatchObject([
@@ -210,7 +210,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect([nothing.status, nothing.body]).toEqual([200, reset.body]);
     });
 
-    test('the e-mail may come back, and never change', async () => {
+    test('PUT accepts the unchanged e-mail, and refuses any other', async () => {
       const eve = await asToken(usher, 'eve@example.com');
       expect((await eve.put(ME, { email: ' EVE@Example.com' })).status).toBe(200);
       const other = await eve.put(ME, { email: 'mallory@example.com', theme: 'light' });
@@ -234,7 +234,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       [{ displayName: 7 }, 'VALIDATION_FAILED', 'displayName'],
       [{ isSuperAdmin: true }, 'VALIDATION_FAILED', 'isSuperAdmin'],
       [{ active: true }, 'VALIDATION_FAILED', 'active'],
-    ])('%j is refused, naming the field, and changes nothing', async (body, code, field) => {
+    ])('the profile update %j is refused with its field, and changes nothing', async (body, code, field) => {
       const eve = await asToken(usher, 'eve@example.com');
       const before = (await eve.get(ME)).body;
       const answer = await eve.put(ME, { ...body, displayName: 'sneaked', ...body });
@@ -243,7 +243,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await eve.get(ME)).body).toEqual(before);
     });
 
-    test('rules 4 and 5: a newer token is taken, an older one and one of the same second are not', async () => {
+    test('names of a newer token are stored, and those of an older or same-second one are not (rules 4 and 5)', async () => {
       const email = 'sync@example.com';
       const token = (iat: number, name: string) => asToken(usher, email, { iat, name, given_name: name });
       const names = async (rest: Rest) => {
@@ -275,7 +275,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await names(await asToken(usher, email, { iat: second + 2 }))).toEqual(['own', 'next second']);
     });
 
-    test('rule 2: pushed names are taken, unless they are older or the user is unknown', async () => {
+    test('pushed names are stored, unless they are older or the user is unknown (rule 2)', async () => {
       const email = 'push@example.com';
       const own = await asToken(usher, email, { name: 'Token', iat: seconds(-10) });
       expect((await asBackend(usher, 'PUT', SYNC, { email, displayName: 'x' })).body.data).toEqual({ applied: false });
@@ -305,7 +305,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     });
 
-    test('a push of an editor whose clock runs far ahead does not make all that comes later too old', async () => {
+    test('a push from an editor whose clock runs ahead does not make later changes look old', async () => {
       const email = 'ahead@example.com';
       await (await asToken(usher, email)).get(ME);
       const far = { email, displayName: 'Ahead', changedAt: '2099-01-01T00:00:00Z' };
@@ -321,7 +321,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await asBackend(usher, 'PUT', SYNC, next)).body.data).toEqual({ applied: true });
     });
 
-    test('others see it only as administrators', async () => {
+    test("only administrators see another person's profile", async () => {
       const nora = await Rest.as(usher, 'nora@example.com');
       const root = await Rest.as(usher, 'admin@example.com');
       const ada = await Rest.as(usher, 'ada@example.com');
@@ -340,7 +340,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await ada.get('/api/profile/nobody@example.com')).status).toBe(403);
     });
 
-    test('nobody without a token, and nobody who is not active', async () => {
+    test('a profile requires a token of an active user', async () => {
       const nobody = await Rest.as(usher);
       for (const [method, path] of [
         ['GET', ME],
@@ -361,7 +361,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await people('gone@example.com')).toEqual([]);
     });
 
-    test('keys: the scope, none, a wrong one, a browser', async () => {
+    test('pushing names requires a key with the scope, and no browser', async () => {
       const body = { email: 'ada@example.com', displayName: 'x' };
       const nobody = await Rest.as(usher);
       expect((await nobody.put(SYNC, body)).status).toBe(401);

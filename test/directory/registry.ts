@@ -54,7 +54,7 @@ export class Registry {
     await usher.app.database.change(async (tx) => {
       await sql`insert into person (email, registered_at) values ('dan@example.com', now())`.execute(tx.kysely);
       await sql`update person set registered_at = now() where email = 'ben@example.com'`.execute(tx.kysely);
-      // Of somebody who does not call here: whoever calls brings his account along.
+      // For a person who does not call here: callers bring their accounts along.
       await sql`insert into profile (person_id, issuer, subject)
         select id, 'https://idp.example.com', 'sub-1' from person where email = 'dan@example.com'`.execute(tx.kysely);
       await sql`insert into profile (person_id, first_name, display_name)

@@ -32,7 +32,7 @@ const DOORS: readonly [string, (rest: Rest) => Promise<RestAnswer>][] = [
   ],
 ];
 
-describe.each([true, false])('one account an address (auth.bindSubject: %s)', (bound) => {
+describe.each([true, false])('one account per address (auth.bindSubject: %s)', (bound) => {
   let storage: TestStorage;
   let usher: RunningUsher;
 
@@ -67,7 +67,7 @@ describe.each([true, false])('one account an address (auth.bindSubject: %s)', (b
     usher.app.database.change(async (tx) => ({ result: await clearSubject(tx, email), scopes: [] }));
 
   if (bound) {
-    test('another one is refused on every door, with nothing changed, until it is cleared', async () => {
+    test('another account is refused at every listener, with nothing changed, until a SuperAdmin unbinds the first', async () => {
       const [first, other] = [await as('nora@example.com', 'one'), await as('nora@example.com', 'two')];
       for (const [, ask] of DOORS) expect((await ask(first)).status).toBeLessThan(300);
       const before = (await first.get('/api/profile/me')).body;
@@ -96,7 +96,7 @@ describe.each([true, false])('one account an address (auth.bindSubject: %s)', (b
     });
 
     test.each(DOORS.filter(([door]) => !['check', 'bulk', 'effective'].includes(door)))(
-      'the first to come is kept, wherever: %s',
+      'the first account is bound at any entry: %s',
       async (door, ask) => {
         await clear('door@example.com');
         expect((await ask(await as('door@example.com', `first at ${door}`))).status).toBeLessThan(300);
@@ -105,7 +105,7 @@ describe.each([true, false])('one account an address (auth.bindSubject: %s)', (b
       },
     );
 
-    test.each(DOORS)('a refusal leaves one audit record, at whichever door it came: %s', async (door, ask) => {
+    test.each(DOORS)('a refusal leaves one audit record at any entry: %s', async (door, ask) => {
       const email = 'nora@example.com';
       await clear(email);
       expect((await (await as(email, 'owner')).get('/api/profile/me')).status).toBe(200);
@@ -125,7 +125,7 @@ describe.each([true, false])('one account an address (auth.bindSubject: %s)', (b
       expect((await audits(email, action)).length - before).toBe(3);
     });
 
-    test('another one is refused before anything else of its request is looked at', async () => {
+    test('another account is refused before the rest of its request is read', async () => {
       const email = 'order@example.com';
       await (await as(email, 'owner')).get('/api/profile/me');
       const stranger = await as(email, 'stranger');
@@ -140,7 +140,7 @@ describe.each([true, false])('one account an address (auth.bindSubject: %s)', (b
       expect(await audits(email, 'user.subject_changed.refused')).toHaveLength(1);
     });
 
-    test('clearing says whose account it was', async () => {
+    test('unbinding records the account that was bound', async () => {
       const email = 'cleared@example.com';
       await (await as(email, 'one')).get('/api/profile/me');
       const admin = await as('admin@example.com', 'admin');
@@ -151,7 +151,7 @@ describe.each([true, false])('one account an address (auth.bindSubject: %s)', (b
       ]);
     });
 
-    test('of two that come first at once one is kept, and the other refused', async () => {
+    test('of two concurrent first accounts one is bound, and the other refused', async () => {
       const rests = await Promise.all(
         Array.from({ length: 20 }, (_, index) => as('race@example.com', `s${index % 2}`)),
       );
@@ -166,7 +166,7 @@ describe.each([true, false])('one account an address (auth.bindSubject: %s)', (b
       );
     });
 
-    test('an inactive user is kept nowhere', async () => {
+    test("an inactive user's account is not bound", async () => {
       await usher.app.database.change(async (tx) => {
         await sql`insert into person (email, blocked) values ('gone@example.com', true)`.execute(tx.kysely);
         return { result: null, scopes: ['u:gone@example.com'] };
@@ -177,7 +177,7 @@ describe.each([true, false])('one account an address (auth.bindSubject: %s)', (b
     });
   } else {
     test.each(DOORS.filter(([door]) => !['check', 'bulk', 'effective'].includes(door)))(
-      'another one is let in, and told in the audit: %s',
+      'another account is admitted and recorded in the audit: %s',
       async (door, ask) => {
         const email = 'nora@example.com';
         const owner = await as(email, `one of ${door}`);
@@ -200,7 +200,7 @@ describe.each([true, false])('one account an address (auth.bindSubject: %s)', (b
       },
     );
 
-    test('each change is told, through whichever doors they come in turn', async () => {
+    test('each change of account is recorded, at alternating entries', async () => {
       const email = 'race@example.com';
       const [one, two] = [await as(email, 'one'), await as(email, 'two')];
       const [mine, list] = ['/api/profile/me', '/api/profile/me/apps'];
@@ -224,7 +224,7 @@ describe.each([true, false])('one account an address (auth.bindSubject: %s)', (b
       ]);
     });
 
-    test('a check records another account, too, and makes nothing else', async () => {
+    test('a check records a changed account, and creates nothing else', async () => {
       const email = 'checking@example.com';
       await (await as(email, 'one')).get('/api/profile/me');
       const other = await as(email, 'two');
@@ -245,7 +245,7 @@ describe.each([true, false])('one account an address (auth.bindSubject: %s)', (b
 
   const MAKING = DOORS.filter(([door]) => !['check', 'bulk', 'effective'].includes(door));
   test.each(MAKING)(
-    'a first call makes the profile, and a newer token brings names, wherever: %s',
+    'a first call creates the profile, and a newer token brings names, at any entry: %s',
     async (door, ask) => {
       const email = `${door.replaceAll(/[^a-z]/g, '')}.${bound}@example.com`;
       await usher.app.manifests.apply(`application: { code: billing, name: Billing }\nadmins: [${email}]\n`, {
@@ -276,7 +276,7 @@ describe.each([true, false])('one account an address (auth.bindSubject: %s)', (b
     ['GET', '/api/profile/me/notifications/inbox', undefined],
     ['GET', '/api/languages', undefined],
     ['GET', '/api/applications/billing/i18n/en', undefined],
-  ])('%s %s as the first call makes the profile', async (method, path, body) => {
+  ])('%s %s as the first call creates the profile', async (method, path, body) => {
     const words = path.split(/[^a-z]+/).filter((word) => word !== '');
     const address = `${words.slice(-3).join('.')}.${method.toLowerCase()}.${bound}@example.com`;
     await (await as(address, 'first')).send(method, path, body);

@@ -19,7 +19,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     }, 60_000);
 
     describe('the list', () => {
-      test('a SuperAdmin sees every known address', async () => {
+      test('a SuperAdmin lists every known address', async () => {
         const { status, body } = await who('admin').get('/api/users?limit=200');
         expect(status).toBe(200);
         expect(emails(body)).toEqual(['admin', 'ben', 'dan', 'eva', 'ida', 'nora', 'olga', 'pat', 'sam', 'viv']);
@@ -42,12 +42,12 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         expect(body.page).toEqual({ nextCursor: null });
       });
 
-      test('others see users of the applications that they may see: role, override, preferences, administrators', async () => {
+      test('others list users of the applications that they may see, by role, override, preferences or administration', async () => {
         for (const [name, expected] of [
           ['nora', ['ben', 'dan', 'ida', 'nora']],
           ['olga', ['ben', 'olga', 'sam']],
           ['viv', ['ben', 'olga', 'sam']],
-          // Of `auth` and `shop`; billing is denied to him.
+          // In `auth` and `shop`; billing is denied to them.
           ['pat', ['ben', 'eva', 'olga', 'pat', 'sam', 'viv']],
           ['eva', []],
         ] as const) {
@@ -63,7 +63,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         ]);
       });
 
-      test('nobody else', async () => {
+      test('the list of users is refused to people without a level', async () => {
         for (const name of ['ben', 'ida', 'sam']) {
           const answer = await who(name).get('/api/users');
           expect([name, answer.status, answer.body.code]).toEqual([name, 403, 'FORBIDDEN']);
@@ -71,7 +71,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         expect((await (await Rest.as(registry.usher)).get('/api/users')).status).toBe(401);
       });
 
-      test('is searched as text, filtered and paged', async () => {
+      test('the list of users is searched as text, filtered and paged', async () => {
         const root = who('admin');
         const search = async (rest: Rest, q: string) =>
           emails((await rest.get(`/api/users?q=${encodeURIComponent(q)}`)).body);
@@ -95,7 +95,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         expect(seen.sort()).toEqual(['ben', 'dan', 'ida', 'nora']);
       });
 
-      test('an application that the caller may not see is 403, an unknown one for a SuperAdmin 404', async () => {
+      test('filtering by an application is 403 without a level, and 404 for an unknown one and a SuperAdmin', async () => {
         for (const [name, app] of [
           ['nora', 'shop'],
           ['nora', 'unknown'],
@@ -120,7 +120,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     });
 
     describe('one user', () => {
-      test('a SuperAdmin sees all of him', async () => {
+      test('a SuperAdmin sees everything of a user', async () => {
         const { status, body } = await who('admin').get('/api/users/BEN@example.com');
         expect(status).toBe(200);
         const logins = {
@@ -162,7 +162,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         expect((await who('admin').get('/api/users/unknown')).status).toBe(400);
       });
 
-      test('others see what concerns the applications that they may see', async () => {
+      test("others see a user's data in the applications that they may see", async () => {
         const { body } = await who('olga').get('/api/users/ben@example.com');
         expect(body.data.applications.map(({ appCode }: { appCode: string }) => appCode)).toEqual(['shop']);
         expect(body.data).not.toHaveProperty('isSuperAdmin');
@@ -184,7 +184,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     describe('blocking', () => {
       const path = '/api/users/sam@example.com/active';
 
-      test('denies everything at once, is undone, and leaves the provider’s flag alone', async () => {
+      test("blocking denies everything at once, can be undone, and keeps the provider's flag", async () => {
         expect(await allowed('sam@example.com', 'order.read', 'shop')).toBe(true);
         const put = await who('admin').put(path, { active: false });
         expect([put.status, put.body.data]).toMatchObject([
@@ -223,7 +223,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         expect(await audits('user.unblocked')).toHaveLength(2);
       });
 
-      test('is for SuperAdmins, and of known addresses', async () => {
+      test('only SuperAdmins block, and only known addresses', async () => {
         for (const name of ['nora', 'pat', 'ben']) {
           expect((await who(name).put(path, { active: false })).body.code).toBe('FORBIDDEN');
           expect((await who(name).delete('/api/users/ben@example.com/subject')).body.code).toBe('FORBIDDEN');
@@ -237,7 +237,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       });
     });
 
-    test('the account of an address is forgotten by a SuperAdmin', async () => {
+    test('a SuperAdmin unbinds the account of an address', async () => {
       const path = '/api/users/dan@example.com/subject';
       const kept = async () => {
         const read = sql<{ subject: string | null }>`
@@ -255,7 +255,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     administratorCases(() => registry);
 
     describe('the audit', () => {
-      test('of everything, for SuperAdmins: newest first, filtered, paged', async () => {
+      test('SuperAdmins read the whole audit, newest first, filtered and paged', async () => {
         const root = who('admin');
         const { body } = await root.get('/api/admin/audit?subject=SAM@example.com&action=user.blocked');
         expect(body.data).toHaveLength(2);
@@ -297,7 +297,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         for (const name of ['nora', 'pat', 'ben']) expect((await who(name).get('/api/admin/audit')).status).toBe(403);
       });
 
-      test('of an application, for those who may see it; one made anew begins without the old one’s', async () => {
+      test('viewers read the audit of their application, without the history of a deleted one', async () => {
         const { body } = await who('nora').get('/api/applications/billing/audit?action=app_admin.added&limit=1');
         expect(body.data).toMatchObject([{ appCode: 'billing', action: 'app_admin.added' }]);
         expect((await who('viv').get('/api/applications/shop/audit')).status).toBe(200);

@@ -61,11 +61,25 @@ function grpcDetails(error: unknown): ReturnType<typeof detailsOf> | undefined {
     : detailsOf(metadata);
 }
 
+/** What a door calls the refused code of its question; `index` is that of the permission. */
+export function pathIn({ name, kind }: Door, field: 'type' | 'permission', index = 0): string {
+  const rest = name.startsWith('REST');
+  const item = (list: string) => (rest ? `${list}.${index}` : `${list}[${index}]`);
+  if (kind === 'bulk' && field === 'permission') return item('permissions');
+  const code = field === 'permission' ? 'permission' : rest ? 'resourceType' : 'resource_type';
+  return kind === 'batch' ? `${item('checks')}.${code}` : code;
+}
+
 /** A way to ask: `permissions` are asked about in one call, or one by one where a door takes one. */
 export interface Door {
   name: string;
-  /** 'one': the first permission only; 'effective': all that the application defines, whatever was asked. */
-  kind: 'one' | 'bulk' | 'effective';
+  /**
+   * 'one': the first permission only; 'batch': each permission as a check of its own; 'effective': all that the application
+   * defines, whatever was asked.
+   */
+  kind: 'one' | 'bulk' | 'batch' | 'effective';
+  /** Whether unknown codes are answered where the application is strict, as Explain does. */
+  lenient?: boolean;
   /** Whether `none` stands for everything not granted (the user-scoped surface). */
   userScoped: boolean;
   ask(question: OracleQuestion, permissions: readonly string[], level: 'view' | 'edit' | null): Promise<Reply>;
@@ -93,6 +107,8 @@ export async function openDoors(
       check: async (request) => (await call(grpc, 'Check', request)).message,
       bulkCheck: async (request) => (await call(grpc, 'BulkCheck', request)).message,
       effective: async (request) => (await call(grpc, 'Effective', request)).message,
+      batchCheck: async (request) => (await call(grpc, 'BatchCheck', request)).message,
+      explain: async (request) => (await call(grpc, 'Explain', request)).message,
     }),
     ...rpcDoors('Connect JSON', connect),
     ...rpcDoors('Connect binary', binary),
@@ -106,7 +122,15 @@ export async function openDoors(
   return { doors, close: () => grpc.close() };
 }
 
-type Rpc = Pick<ReturnType<typeof createClient<typeof PermissionService>>, 'check' | 'bulkCheck' | 'effective'>;
+type Rpc = Pick<
+  ReturnType<typeof createClient<typeof PermissionService>>,
+  'check' | 'bulkCheck' | 'effective' | 'batchCheck' | 'explain'
+>;
+
+/** Throws unless exactly the rule that is named decides, and by itself gives what is held. */
+function checkRules(decisive: readonly (readonly [rule: number, level: unknown])[], rule: number, held: unknown): void {
+  expect(decisive).toEqual([[rule, held]]);
+}
 
 function rpcDoors(name: string, rpc: Rpc): Door[] {
   const asked = ({ email, app, resourceType, resourceId }: OracleQuestion) => ({
@@ -147,6 +171,34 @@ function rpcDoors(name: string, rpc: Rpc): Door[] {
       },
     },
     {
+      name: `${name} BatchCheck`,
+      kind: 'batch',
+      userScoped: false,
+      ask: async (question, permissions, level) => {
+        const checks = permissions.map((permission) => ({ ...asked(question), permission, ...least(level) }));
+        const answer = await orRefused(rpc.batchCheck({ checks }));
+        const said = answer.results.map(({ allowed, accessLevel, source }, index) => {
+          const permission = permissions[index] as string;
+          return { permission, allowed, accessLevel: levelOf(accessLevel), source: sourceOf(source) };
+        });
+        return { said, revision: numberOf(answer.revision) };
+      },
+    },
+    {
+      name: `${name} Explain`,
+      kind: 'one',
+      userScoped: false,
+      lenient: true,
+      ask: async (question, [permission = ''], level) => {
+        const answer = await orRefused(rpc.explain({ check: { ...asked(question), permission, ...least(level) } }));
+        const { allowed, accessLevel, source, rules, revision } = answer;
+        const decisive = rules.filter(({ decides }) => decides).map((one) => [one.rule, one.accessLevel] as const);
+        checkRules(decisive, rules.find(({ applies }) => applies)?.rule ?? 0, accessLevel);
+        const said = { permission, allowed, accessLevel: levelOf(accessLevel), source: sourceOf(source) };
+        return { said: [said], revision: numberOf(revision) };
+      },
+    },
+    {
       name: `${name} Effective`,
       kind: 'effective',
       userScoped: false,
@@ -172,6 +224,11 @@ interface EffectiveItem extends Required<Omit<Said, 'permission' | 'allowed'>> {
   granted: boolean;
 }
 
+interface Explained extends Required<Pick<Said, 'allowed' | 'accessLevel' | 'source'>> {
+  rule: number;
+  rules: { rule: number; decides: boolean; accessLevel: Said['accessLevel'] }[];
+}
+
 function restDoors(
   name: string,
   path: string,
@@ -179,13 +236,21 @@ function restDoors(
   who: (email: string) => { fields: Record<string, string>; headers: Record<string, string> },
 ): Door[] {
   const userScoped = name !== 'REST';
-  const post = async (at: string, { email, app, resourceType, resourceId }: OracleQuestion, more: object) => {
-    const { fields, headers } = who(email);
+  const bodyOf = ({ email, app, resourceType, resourceId }: OracleQuestion, more: object) => {
     const resource = resourceType === '' ? {} : { resourceType, resourceId };
+    return { ...who(email).fields, app, ...resource, ...more };
+  };
+  const post = (at: string, question: OracleQuestion, more: object) => send(at, question.email, bodyOf(question, more));
+  const postBatch = async (question: OracleQuestion, permissions: readonly string[], more: object) => {
+    const checks = permissions.map((permission) => bodyOf(question, { permission, ...more }));
+    const { payload, revision } = await send(`${path}/batch`, question.email, { checks });
+    return { payload: payload as { results: Omit<Said, 'permission'>[] }, revision };
+  };
+  const send = async (at: string, email: string, sent: object) => {
     const response = await fetch(rest + at, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify({ ...fields, app, ...resource, ...more }),
+      headers: { 'content-type': 'application/json', ...who(email).headers },
+      body: JSON.stringify(sent),
     });
     const body = (await response.json()) as { data: unknown };
     const { details } = body as { details?: { code?: string; path?: string; known?: string } };
@@ -194,6 +259,19 @@ function restDoors(
     return { payload: userScoped ? body : body.data, revision: numberOf(response.headers.get('usher-revision')) };
   };
   const least = (level: 'view' | 'edit' | null) => (level === null ? {} : { accessLevel: level });
+  const explain: Door = {
+    name: `${name} explain`,
+    kind: 'one',
+    userScoped,
+    lenient: true,
+    ask: async (question, [permission = ''], level) => {
+      const { payload, revision } = await post(`${path}/explain`, question, { permission, ...least(level) });
+      const { allowed, accessLevel, source, rule, rules } = payload as Explained;
+      const decisive = rules.filter(({ decides }) => decides).map((one) => [one.rule, one.accessLevel] as const);
+      checkRules(decisive, rule, accessLevel);
+      return { said: [{ permission, allowed, accessLevel, source }], revision };
+    },
+  };
   return [
     {
       name: `${name} check`,
@@ -217,6 +295,17 @@ function restDoors(
         return { said, revision };
       },
     },
+    {
+      name: `${name} batch`,
+      kind: 'batch',
+      userScoped,
+      ask: async (question, permissions, level) => {
+        const { payload, revision } = await postBatch(question, permissions, least(level));
+        const said = payload.results.map((result, index) => ({ permission: permissions[index] as string, ...result }));
+        return { said, revision };
+      },
+    },
+    ...(userScoped ? [] : [explain]),
     {
       name: `${name} effective`,
       kind: 'effective',

@@ -132,7 +132,7 @@ function garbledMessages(): Uint8Array[] {
   return out;
 }
 
-describe('question hygiene on six doors', () => {
+describe('strict questions on six transports', () => {
   let storage: TestStorage;
   let usher: RunningUsher;
   let grpc: Client;
@@ -164,7 +164,7 @@ describe('question hygiene on six doors', () => {
   const json = (bytes: Buffer): unknown => (bytes.length === 0 ? undefined : JSON.parse(bytes.toString('utf8')));
   const withWho = (body: string): string => body.replace(/^\{/, `{"email":"${WHO.email}",`);
 
-  /** Whether the door allowed; a refusal is none. Anything else than an answer or a refusal throws. */
+  /** Whether the transport allowed; a refusal counts as not allowed. Anything but an answer or a refusal throws. */
   const jsonDoors: Record<string, (body: string) => Promise<boolean>> = {
     'REST check': async (body) => {
       const { status, bytes } = await post('/api/check', 'application/json', withWho(body));
@@ -222,7 +222,7 @@ describe('question hygiene on six doors', () => {
     },
   };
 
-  test('the wide question is allowed and the narrow one denied, so that a careless reader would be found out', async () => {
+  test('the wide question is allowed and the narrow one denied, so that a careless reader fails', async () => {
     for (const ask of Object.values(jsonDoors)) {
       expect([await ask(JSON.stringify(WIDE)), await ask(JSON.stringify({ ...WIDE, ...RECORD }))]).toEqual([
         true,
@@ -231,7 +231,7 @@ describe('question hygiene on six doors', () => {
     }
   });
 
-  test.each(Object.keys(jsonDoors))('%s', async (name) => {
+  test.each(Object.keys(jsonDoors))('no garbled JSON question is allowed: %s', async (name) => {
     const ask = jsonDoors[name] as (body: string) => Promise<boolean>;
     const wrong: string[] = [];
     const bodies = garbledBodies(name.startsWith('Connect') ? 'either' : 'camel');
@@ -241,7 +241,7 @@ describe('question hygiene on six doors', () => {
     expect(bodies.length).toBeGreaterThan(100);
   });
 
-  test.each(Object.keys(binaryDoors))('%s', async (name) => {
+  test.each(Object.keys(binaryDoors))('no garbled binary question is allowed: %s', async (name) => {
     const ask = binaryDoors[name] as (message: Uint8Array) => Promise<boolean>;
     const wrong: string[] = [];
     for (const message of garbledMessages()) if (await ask(message)) wrong.push(Buffer.from(message).toString('hex'));

@@ -9,14 +9,14 @@ const SUBJECT = { email: ADA, app: 'shop', ...NOWHERE };
 const read = (codes: string[]) => readPermissions(codes, (index) => `permissions.${index}`);
 
 describe('the codes of a bulk question', () => {
-  test('each once, in the order of first mention; a malformed one is not asked of the engine', () => {
+  test('each code counts once, in the order of first mention, and malformed ones do not reach the engine', () => {
     expect(read(['b', 'a:x', 'a', 'b', 'a:x', 'constructor'])).toEqual({
       all: ['b', 'a:x', 'a', 'constructor'],
       known: ['b', 'a', 'constructor'],
     });
   });
 
-  test('what cannot be read is refused by its place in what was sent', () => {
+  test('an unreadable code is refused with its index as sent', () => {
     expect(() => read(['a', 'a', 'b\u0007'])).toThrow(
       expect.objectContaining({
         reason: 'VALIDATION_FAILED',
@@ -26,7 +26,7 @@ describe('the codes of a bulk question', () => {
   });
 });
 
-describe('the answer', () => {
+describe('the answer to a bulk question', () => {
   test.each([
     [['read', 'no:code', 'pay']],
     [['no:code', 'read', 'pay']],
@@ -34,7 +34,7 @@ describe('the answer', () => {
     [['no:code', 'other:', 'read', 'Also Malformed', 'pay', 'x:']],
     [['read', 'pay']],
   ])(
-    'denies malformed codes of %j beside what the engine says of the others, at once and after a wait',
+    "malformed codes of %j are denied beside the engine's decisions on the others, at once and after a wait",
     async (asked) => {
       const { engine } = await fixture();
       const codes = read(asked);
@@ -48,7 +48,7 @@ describe('the answer', () => {
     },
   );
 
-  test('a subject that names nothing, or codes that all name nothing: denied without a look at the data', async () => {
+  test('a malformed subject, or only malformed codes, are denied without data', async () => {
     const { engine, source } = await fixture();
     const before = source.calls.length;
     for (const [subject, codes] of [
@@ -63,7 +63,7 @@ describe('the answer', () => {
     await engine.close();
   });
 
-  test('is as fresh as was asked for, also when the data are not looked at; never of a revision that there is not', async () => {
+  test('a denial without data is as fresh as requested, and never of an unknown revision', async () => {
     const { engine, source } = await fixture();
     const revision = source.database.write([ELSEWHERE]);
     const codes = read(['no:code']);
@@ -81,7 +81,7 @@ describe('the answer', () => {
     await engine.close();
   });
 
-  test('a decision too few is an error, never another permission answered', () => {
+  test("a missing decision is an error, never another permission's answer", () => {
     const engine = { revision: '1.n', isReached: () => true, peekBulk: () => [DENIED] };
     expect(() => peekBulk(engine, SUBJECT, read(['read', 'pay']))).toThrow();
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { Decisions, type Grounds, questionKey } from '../../src/engine/decisions.ts';
+import { type DecisionFacts, Decisions, questionKey } from '../../src/engine/decisions.ts';
 import { DENIED } from '../../src/engine/evaluate.ts';
 import type { Fact, Lease } from '../../src/engine/facts.ts';
 import { ask, CACHE, fixture } from './fakes.ts';
@@ -7,7 +7,7 @@ import { ask, CACHE, fixture } from './fakes.ts';
 const fact = <T>(value: T, lease: Lease = { live: true }): Fact<T> => {
   return { value, revision: 1, readAt: 0, expires: 1000, lease };
 };
-const grounds = (lease?: Lease): Grounds => ({
+const grounds = (lease?: Lease): DecisionFacts => ({
   policy: fact(
     { app: 'a', appId: 1, strictCodes: false, resourceTypes: null, permissions: new Map(), ordered: [] },
     lease,
@@ -19,14 +19,14 @@ const grounds = (lease?: Lease): Grounds => ({
 const key = (n: number) => questionKey(ask({ permission: `p${n}` }));
 
 describe('the cache of decisions', () => {
-  test('stores each decision at once as long as there is room', () => {
+  test('the cache stores each decision while there is room', () => {
     const decisions = new Decisions(10);
     for (let n = 0; n < 10; n++) decisions.put(key(n), DENIED, grounds());
     expect(decisions.size).toBe(10);
     for (let n = 0; n < 10; n++) expect(decisions.get(key(n), 1)).toBe(DENIED);
   });
 
-  test('full, it stores what is made again, in place of what was not asked for longest', () => {
+  test('a full cache stores a repeated decision in place of the least recently used', () => {
     const decisions = new Decisions(3);
     for (let n = 0; n < 3; n++) decisions.put(key(n), DENIED, grounds());
     decisions.get(key(0), 1);
@@ -39,7 +39,7 @@ describe('the cache of decisions', () => {
     expect(decisions.size).toBe(3);
   });
 
-  test('full, it takes a decision anew whose facts have ended, and never answers with the ended one', () => {
+  test('a full cache replaces an ended decision, and never answers with it', () => {
     const decisions = new Decisions(1);
     const lease = { live: true };
     decisions.put(key(0), DENIED, grounds(lease));
@@ -51,7 +51,7 @@ describe('the cache of decisions', () => {
     expect(decisions.get(key(0), 1)).toBe(DENIED);
   });
 
-  test('many more questions than there is room for drive out little of what is asked all the time', async () => {
+  test('a flood of different questions evicts few frequent ones', async () => {
     const { engine } = await fixture({ cache: { ...CACHE, maxEntries: 64 } });
     const hot = Array.from({ length: 20 }, (_, n) => ask({ permission: `hot${n}` }));
     for (const question of [...hot, ...hot]) await engine.check(question);

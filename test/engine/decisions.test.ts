@@ -54,21 +54,24 @@ function rowsOf(given: Given): Rows {
 const LEVELS = { view: Level.VIEW, edit: Level.EDIT };
 
 describe('decision tables', () => {
-  test.each(CASES.map((one): [string, Case] => [one.cites, one]))('%s', (_cites, { given, about, asked, expected }) => {
-    const rows = rowsOf(given);
-    const resource = about === undefined ? NONE : RESOURCES[about];
-    const question = { email, app, permission, ...resource };
-    const answer = memberOf(rows, question);
-    const levels = answer.overrides?.levels.map((row) => [row.permissionId, row.level] as const);
-    const defined = compilePolicy(policyOf(rows, app)).permissions.get(permission);
-    const decision = evaluate(answer.person, answer.member, defined, levels ? new Map(levels) : null);
+  test.each(CASES.map((one): [string, Case] => [one.cites, one]))(
+    'the decision table holds: %s',
+    (_cites, { given, about, asked, expected }) => {
+      const rows = rowsOf(given);
+      const resource = about === undefined ? NONE : RESOURCES[about];
+      const question = { email, app, permission, ...resource };
+      const answer = memberOf(rows, question);
+      const levels = answer.overrides?.levels.map((row) => [row.permissionId, row.level] as const);
+      const defined = compilePolicy(policyOf(rows, app)).permissions.get(permission);
+      const decision = evaluate(answer.person, answer.member, defined, levels ? new Map(levels) : null);
 
-    const { allowed, accessLevel, source } = expected;
-    expect(decision).toMatchObject(asDecision({ granted: accessLevel !== null, accessLevel, source }));
-    expect(isAllowed(decision, asked === undefined ? Level.NONE : LEVELS[asked])).toBe(allowed);
-    expect(evaluateRows(policyOf(rows, app), answer, permission)).toBe(decision);
-    // The oracle of the other suites is held by the same tables.
-    expect(answerOf(rows, question)).toEqual({ granted: accessLevel !== null, accessLevel, source });
-    expect(isAllowedByOracle(rows, question, asked ?? null)).toBe(allowed);
-  });
+      const { allowed, accessLevel, source } = expected;
+      expect(decision).toMatchObject(asDecision({ granted: accessLevel !== null, accessLevel, source }));
+      expect(isAllowed(decision, asked === undefined ? Level.NONE : LEVELS[asked])).toBe(allowed);
+      expect(evaluateRows(policyOf(rows, app), answer, permission)).toBe(decision);
+      // The oracle of the other suites is held by the same tables.
+      expect(answerOf(rows, question)).toEqual({ granted: accessLevel !== null, accessLevel, source });
+      expect(isAllowedByOracle(rows, question, asked ?? null)).toBe(allowed);
+    },
+  );
 });

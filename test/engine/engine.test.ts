@@ -6,7 +6,7 @@ const VIEW = { granted: true, level: Level.VIEW, source: Source.ROLE, tiered: tr
 const DENIED = { granted: false, level: Level.NONE, source: Source.NONE, tiered: true };
 
 describe('answers', () => {
-  test('the first question reads policy and member; the second answers in its own turn', async () => {
+  test('the first question reads policy and member, and the second is answered at once', async () => {
     const { engine, source } = await fixture();
     expect(engine.peek(ask())).toBeNull();
     expect(await engine.check(ask())).toEqual({ decision: VIEW, revision: said(0) });
@@ -16,7 +16,7 @@ describe('answers', () => {
     expect(engine.counters).toMatchObject({ decisionHits: 1, decisionMisses: 1, policyLoads: 1, memberLoads: 1 });
   });
 
-  test('another permission, and the roles of one who holds none, come from the facts at hand', async () => {
+  test('other permissions and roles of the same person come from cached facts', async () => {
     const { engine, source } = await fixture();
     await engine.check(ask());
     expect(engine.peek(ask({ permission: 'pay' }))).toEqual(DENIED);
@@ -24,7 +24,7 @@ describe('answers', () => {
     expect(source.of('members')).toHaveLength(1);
   });
 
-  test('an unknown application is denied, and effective of it is empty', async () => {
+  test('an unknown application is denied, and has no effective permissions', async () => {
     const { engine } = await fixture();
     expect((await engine.check(ask({ app: 'constructor' }))).decision).toEqual(DENIED);
     expect((await engine.effective({ email: ADA, app: '__proto__', resourceType: '', resourceId: '' })).items).toEqual(
@@ -32,7 +32,7 @@ describe('answers', () => {
     );
   });
 
-  test('bulk answers in the order asked, caches each decision, and takes cached ones', async () => {
+  test('bulk answers in order, caches each decision, and uses cached ones', async () => {
     const { engine, source } = await fixture();
     const subject = { email: ADA, app: 'shop', resourceType: '', resourceId: '' };
     const { decisions, revision } = await engine.bulk(subject, ['pay', 'read', 'unknown', 'read']);
@@ -45,7 +45,7 @@ describe('answers', () => {
     expect(source.of('members')).toHaveLength(1);
   });
 
-  test('effective lists by group, nulls last, then code, and caches no decisions', async () => {
+  test('effective sorts by group, nulls last, then code, and caches no decision', async () => {
     const { engine } = await fixture();
     const { items, revision } = await engine.effective({ email: ADA, app: 'shop', resourceType: '', resourceId: '' });
     expect(items).toEqual([
@@ -56,7 +56,7 @@ describe('answers', () => {
     expect(engine.sizes().decisions).toBe(0);
   });
 
-  test('an override is of the resource asked about, and is loaded for it', async () => {
+  test('an override applies to the requested resource, and is loaded for it', async () => {
     const { engine, source } = await fixture();
     const order = { resourceType: 'order', resourceId: '7' };
     const overrides = [{ permission: 'read', granted: false, accessLevel: null }];
@@ -68,7 +68,7 @@ describe('answers', () => {
     expect(source.of('members').map(({ needs }) => needs[0]?.resourceId)).toEqual(['7', '8']);
   });
 
-  test('guards of reads: a person, a member', async () => {
+  test('guards of reads get persons and members', async () => {
     const { engine, source } = await fixture();
     source.database.write([
       { kind: 'superadmin', email: BOB, is: true },
@@ -82,7 +82,7 @@ describe('answers', () => {
     expect((await engine.member('shop', ADA)).member.admin).toBe(false);
   });
 
-  test('guards need not wait for what is known, and are told nothing that a write has overtaken', async () => {
+  test('guards get cached facts without waiting, and never overtaken ones', async () => {
     const { engine, source } = await fixture();
     expect([engine.peekPerson(BOB), engine.peekMember('shop', BOB)]).toEqual([null, null]);
     const { member } = await engine.member('shop', BOB);
@@ -97,7 +97,7 @@ describe('answers', () => {
     expect([engine.peekPerson(BOB), engine.peekMember('shop', BOB)]).toEqual([null, null]);
   });
 
-  test('an administrator of an application deleted and made again is none of the new one', async () => {
+  test('an administrator of a deleted application is not one of its successor', async () => {
     const { engine, source } = await fixture();
     source.database.write([{ kind: 'app-admin', app: 'shop', email: ADA, is: true }]);
     await engine.reach(at(1));
@@ -112,7 +112,7 @@ describe('answers', () => {
     expect((await engine.check(ask())).decision).toEqual(DENIED);
   });
 
-  test('overrides of an application deleted and made again are not of the new one', async () => {
+  test('overrides of a deleted application do not apply to its successor', async () => {
     const { engine, source } = await fixture();
     const order = { resourceType: 'order', resourceId: '7' };
     await engine.check(ask(order));
@@ -129,7 +129,7 @@ describe('answers', () => {
 });
 
 describe('freshness', () => {
-  test('a write that has been reached is in the next answer', async () => {
+  test('a reached write is in the next answer', async () => {
     const { engine, source } = await fixture();
     await engine.check(ask());
     source.database.write([REVOKE]);
@@ -140,7 +140,7 @@ describe('freshness', () => {
     expect(await engine.check(ask())).toEqual({ decision: DENIED, revision: said(1) });
   });
 
-  test('polling finds a write within 300 ms, NOTIFY or not', async () => {
+  test('polling finds a write within 300 ms, with or without NOTIFY', async () => {
     const { engine, source, clock } = await fixture();
     clock.fraction = 0.999;
     await engine.check(ask());
@@ -149,7 +149,7 @@ describe('freshness', () => {
     expect((await engine.check(ask())).decision).toEqual(DENIED);
   });
 
-  test('being told finds it at once', async () => {
+  test('a notification finds a write at once', async () => {
     const { engine, source } = await fixture();
     await engine.check(ask());
     source.database.write([REVOKE]);
@@ -158,7 +158,7 @@ describe('freshness', () => {
     expect(engine.cursor).toBe(1);
   });
 
-  test('minRevision waits for that revision; one that the database never made is refused', async () => {
+  test('minRevision waits for its revision, and an unknown one is refused', async () => {
     const { engine, source } = await fixture();
     await engine.check(ask());
     source.database.write([REVOKE]);
@@ -168,7 +168,7 @@ describe('freshness', () => {
     expect(source.of('changes')).toHaveLength(syncs + 2);
   });
 
-  test('an answer that was read before a commit and comes after it is not taken', async () => {
+  test('a reply read before a commit and received after it is discarded', async () => {
     const { engine, source } = await fixture();
     source.held = true;
     const answer = engine.check(ask());
@@ -186,7 +186,7 @@ describe('freshness', () => {
     expect(await answer).toEqual({ decision: DENIED, revision: said(1) });
   });
 
-  test('a question after a known write does not take over from a load begun before it', async () => {
+  test('a question after a known write does not join an earlier load', async () => {
     const { engine, source } = await fixture();
     await engine.check(ask({ email: BOB })); // the policy is there
     source.held = true;
@@ -234,7 +234,7 @@ describe('freshness', () => {
     expect((await effective).items.map(({ granted }) => granted)).toEqual([true, false]);
   });
 
-  test('facts that change faster than they can be read are no answer', async () => {
+  test('facts that change faster than they can be read give no answer', async () => {
     const { engine, source } = await fixture();
     await engine.check(ask({ email: BOB }));
     source.held = true;
@@ -270,7 +270,7 @@ describe('time', () => {
     expect(engine.peek(ask())).toBeNull();
   });
 
-  test('a decision expires with the first of its facts', async () => {
+  test('a decision expires with its first fact', async () => {
     const { engine, clock } = await fixture({ cache: { ...CACHE, ttlMs: 10_000 } });
     await engine.check(ask({ email: BOB })); // reads the policy
     await clock.advance(6000);
@@ -281,7 +281,7 @@ describe('time', () => {
     expect(engine.peek(ask())).toBeNull();
   });
 
-  test('up to a tenth less at random, so that not all expires at once', async () => {
+  test('lifetimes are up to a tenth shorter at random, so that not everything expires at once', async () => {
     const { engine, clock } = await fixture({ cache: { ...CACHE, ttlMs: 10_000 } });
     clock.fraction = 0.9;
     await engine.check(ask());
@@ -289,7 +289,7 @@ describe('time', () => {
     expect(engine.peek(ask())).toBeNull();
   });
 
-  test('a TTL shorter than a round trip caches nothing, and still answers', async () => {
+  test('a TTL shorter than a round trip caches nothing, and questions are still answered', async () => {
     const { engine, source, clock } = await fixture({ cache: { ...CACHE, ttlMs: 1 } });
     for (let i = 0; i < 3; i++) {
       expect((await engine.check(ask())).decision).toEqual(VIEW);
@@ -299,8 +299,8 @@ describe('time', () => {
   });
 });
 
-describe('clear', () => {
-  test('answers how many decisions were held; all is read anew', async () => {
+describe('clearing the cache', () => {
+  test('clear returns the number of decisions, and everything is read again', async () => {
     const { engine, source } = await fixture();
     await engine.bulk({ email: ADA, app: 'shop', resourceType: '', resourceId: '' }, ['read', 'pay']);
     expect(engine.clear()).toBe(2);
@@ -310,7 +310,7 @@ describe('clear', () => {
     expect(source.of('members')).toHaveLength(2);
   });
 
-  test('counts what could still answer: nothing that a write has ended, nothing that has expired', async () => {
+  test('clear counts only valid decisions: not ended and not expired', async () => {
     const { engine, source, clock } = await fixture({ cache: { ...CACHE, ttlMs: 10_000 } });
     const subject = { app: 'shop', resourceType: '', resourceId: '' };
     await engine.bulk({ ...subject, email: ADA }, ['read', 'pay']);
@@ -323,7 +323,7 @@ describe('clear', () => {
     expect(engine.clear()).toBe(0);
   });
 
-  test('of every instance leaves nothing behind in this one, and nothing to count', async () => {
+  test('a cluster-wide clear empties this instance and leaves nothing to count', async () => {
     const { engine, source } = await fixture();
     await engine.bulk({ email: ADA, app: 'shop', resourceType: '', resourceId: '' }, ['read', 'pay']);
     source.database.write([], ['*']);
@@ -334,7 +334,7 @@ describe('clear', () => {
     expect((await engine.check(ask())).decision).toEqual(VIEW);
   });
 
-  test('what was on its way is not taken, and nobody joins it', async () => {
+  test('loads in progress at a clear are discarded, and not joined', async () => {
     const { engine, source } = await fixture();
     source.held = true;
     const early = engine.check(ask());

@@ -35,7 +35,7 @@ function* combinations<T extends readonly unknown[]>(...lists: { [K in keyof T]:
 
 type Who = [user: boolean | null, superadmin: boolean, appAdmin: boolean];
 
-/** Whoever asks: 3 states of a record, SuperAdmin or not, AppAdmin or not. */
+/** The subjects: 3 states of a record, SuperAdmin or not, AppAdmin or not. */
 const PEOPLE = [...combinations<Who>([null, true, false], [false, true], [false, true])];
 
 /** Whatever is defined: nothing, or a permission of either type with any override, any levels of two roles, any of them held. */
@@ -125,23 +125,23 @@ function differs(evaluator: typeof evaluate, { expected, allowed, facts }: Scene
 }
 
 describe('the six rules, exhaustively in a small scope', () => {
-  test('the scope is what it should be', () => {
+  test('the exhaustive scope has the expected size', () => {
     const perType = (overrides: number, levels: number) => 2 * overrides * levels * levels * 4;
     expect(scenes).toHaveLength((1 + perType(3, 2) + perType(4, 3)) * PEOPLE.length * QUESTIONS.length);
   });
 
-  test('no difference from the oracle', () => {
+  test('the evaluator agrees with the oracle', () => {
     expect(scenes.filter((scene) => differs(evaluate, scene)).slice(0, 3)).toEqual([]);
   });
 
-  test('the same straight from rows, as guards of writes ask', () => {
+  test('evaluating rows, as guards of writes do, agrees with the oracle', () => {
     const wrong = scenes.filter(({ rows, question, facts }) => {
       return evaluateRows(policyOf(rows, app), memberOf(rows, question), permission) !== evaluate(...facts);
     });
     expect(wrong.slice(0, 3)).toEqual([]);
   });
 
-  test.each(Object.keys(EVALUATOR_MUTANTS))('killed: %s', (name) => {
+  test.each(Object.keys(EVALUATOR_MUTANTS))('the mutant is killed: %s', (name) => {
     const mutant = EVALUATOR_MUTANTS[name] as typeof evaluate;
     expect(scenes.some((scene) => differs(mutant, scene))).toBe(true);
   });

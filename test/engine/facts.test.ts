@@ -31,8 +31,8 @@ function putAll(facts: Facts, app: string, email: string, resourceId = '', revis
   facts.putOverrides({ app, email, resourceType: 't', resourceId, levels: [] }, answer, revision, 0);
 }
 
-describe('what leaves ends its lease', () => {
-  test('a policy driven out, replaced, dropped', () => {
+describe('evicted facts end their leases', () => {
+  test('evicting, replacing or dropping a policy ends its lease', () => {
     const facts = make();
     const leases = ['a', 'b', 'c'].map((app) => {
       facts.putPolicy(policy(app), 1, 0);
@@ -45,7 +45,7 @@ describe('what leaves ends its lease', () => {
     expect(facts.policy('b')?.lease.live).toBe(true);
   });
 
-  test('a person driven out takes members and overrides along', () => {
+  test('evicting a person ends the leases of their members and overrides', () => {
     const facts = make({ members: 100 });
     putAll(facts, 'a', 'one', '7');
     const about = facts.about('one');
@@ -56,7 +56,7 @@ describe('what leaves ends its lease', () => {
     expect(facts.sizes).toEqual({ policies: 0, persons: 3, members: 3 });
   });
 
-  test('members are bounded over all people: who was not asked about for longest goes', () => {
+  test('members are bounded over all people, and the least recently used person goes', () => {
     const facts = make({ persons: 100 });
     for (const email of ['one', 'two', 'three', 'four']) putAll(facts, 'a', email);
     facts.about('one');
@@ -70,7 +70,7 @@ describe('what leaves ends its lease', () => {
     expect(facts.about('one')).toBeDefined();
   });
 
-  test('one person in more applications than fit loses the first', () => {
+  test('a person with more memberships than fit loses the first', () => {
     const facts = make();
     const apps = ['a', 'b', 'c', 'd', 'e'];
     const leases = apps.map((app) => {
@@ -96,7 +96,7 @@ describe('what leaves ends its lease', () => {
     expect(own?.overrides?.get('t')?.get('256')?.lease.live).toBe(false);
   });
 
-  test('clear ends everything', () => {
+  test('clear ends every lease', () => {
     const facts = make();
     putAll(facts, 'a', 'one', '7');
     facts.putPolicy(policy('a'), 1, 0);
@@ -114,8 +114,8 @@ describe('what leaves ends its lease', () => {
   });
 });
 
-describe('what is read again', () => {
-  test('the same as before keeps its lease and gets more time', () => {
+describe('facts read again', () => {
+  test('an unchanged fact keeps its lease and gets more time', () => {
     const facts = make();
     putAll(facts, 'a', 'one', '7');
     const about = facts.about('one');
@@ -138,7 +138,7 @@ describe('what is read again', () => {
     ['a member', (facts: Facts) => facts.putMember(member('a', 'one', { roleIds: [1, 3] }), 1, 500), 'member'],
     ['a member', (facts: Facts) => facts.putMember(member('a', 'one', { admin: true }), 1, 500), 'member'],
     ['a member', (facts: Facts) => facts.putMember(member('a', 'one', { appId: 2 }), 1, 500), 'member'],
-  ] as const)('%s said otherwise than before ends the lease', (_name, put, which) => {
+  ] as const)('a changed %s ends the lease', (_name, put, which) => {
     const facts = make();
     putAll(facts, 'a', 'one');
     const before = { person: facts.about('one')?.person, member: facts.about('one')?.members.get('a')?.fact };
@@ -149,7 +149,7 @@ describe('what is read again', () => {
     expect(facts.sizes.members).toBe(1);
   });
 
-  test('what is older than what is held is left alone', () => {
+  test('a fact older than the cached one is ignored', () => {
     const facts = make();
     putAll(facts, 'a', 'one', '7', 5);
     facts.putPolicy(policy('a'), 5, 100);
@@ -172,7 +172,7 @@ describe('what is read again', () => {
   });
 });
 
-test('scopes that this version knows', () => {
+test('known scopes are recognised, and all others are not', () => {
   const known = ['*', 'p:shop', 'a:shop', 'u:ada@example.com', 'm:shop:ada@example.com', 'p:constructor'];
   const unknown = [
     '',

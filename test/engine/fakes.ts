@@ -3,9 +3,9 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import type { Clock } from '../../src/base/clock.ts';
 import { type CacheOptions, Engine, type EngineOptions } from '../../src/engine/engine.ts';
-import type { FactsSource, LogWindow, Mark, MemberNeed, Question, Revision } from '../../src/engine/types.ts';
+import type { FactsSource, LogWindow, MemberNeed, Question, Revision, RevisionToken } from '../../src/engine/types.ts';
 import { applyTo, NO_ROWS, type Operation, type Rows } from '../oracle/rows.ts';
-import { memberOf, policyOf } from '../oracle/storage.ts';
+import { groundsOf, memberOf, policyOf } from '../oracle/storage.ts';
 import { SimulatedDatabase } from './model/simulated-database.ts';
 
 export class FakeClock implements Clock {
@@ -47,7 +47,7 @@ export class FakeClock implements Clock {
 }
 
 export interface Call {
-  kind: 'members' | 'policy' | 'changes';
+  kind: 'members' | 'policy' | 'grounds' | 'changes';
   since: Revision;
   needs: readonly MemberNeed[];
   app: string;
@@ -85,6 +85,12 @@ export class FakeSource implements FactsSource {
 
   policy(since: Revision, app: string) {
     return this.#statement({ kind: 'policy', since, needs: [], app }, (rows) => ({ policy: policyOf(rows, app) }));
+  }
+
+  grounds(since: Revision, question: Question) {
+    return this.#statement({ kind: 'grounds', since, needs: [question], app: question.app }, (rows) => {
+      return { grounds: groundsOf(rows, question) };
+    });
   }
 
   async changes(since: Revision): Promise<LogWindow> {
@@ -130,7 +136,7 @@ export class FakeSource implements FactsSource {
 }
 
 /** That revision, of whichever history. */
-export function at(number: Revision): Mark {
+export function at(number: Revision): RevisionToken {
   return { number, nonce: null };
 }
 

@@ -3,8 +3,8 @@ import { unavailable } from '../../src/base/errors.ts';
 import { Follower } from '../../src/engine/follower.ts';
 import { ADA, ask, at, BOB, ELSEWHERE, fixture, GRANT, REVOKE, said, settled } from './fakes.ts';
 
-describe('the log', () => {
-  test('a write elsewhere moves the cursor and leaves facts and decisions alone', async () => {
+describe('the change log', () => {
+  test('an unrelated write moves the cursor and keeps facts and decisions', async () => {
     const { engine, source } = await fixture();
     await engine.check(ask());
     source.database.write([ELSEWHERE]);
@@ -31,7 +31,7 @@ describe('the log', () => {
     ['p:', true],
     ['', true],
     ['ADA', true],
-  ])('the scope %s: ends what Ada may do in the shop: %s', async (scope, ends) => {
+  ])("the scope %s affects Ada's permissions in the shop: %s", async (scope, ends) => {
     const { engine, source } = await fixture();
     await engine.check(ask());
     source.database.write([], [scope]);
@@ -40,7 +40,7 @@ describe('the log', () => {
     expect(engine.cursor).toBe(1);
   });
 
-  test('the same scopes keep out facts that were read before', async () => {
+  test('the same scopes discard facts that were read before', async () => {
     for (const scope of ['m:shop:ada@example.com', 'a:shop', '*']) {
       const { engine, source } = await fixture();
       await engine.check(ask({ email: BOB }));
@@ -60,7 +60,7 @@ describe('the log', () => {
     }
   });
 
-  test('a load brings the log along: it needs no other reading', async () => {
+  test('a load brings the log along and needs no other read', async () => {
     const { engine, source } = await fixture();
     await engine.check(ask());
     source.database.write([REVOKE]);
@@ -69,7 +69,7 @@ describe('the log', () => {
     expect(engine.peek(ask())).toBeNull();
   });
 
-  test('more changes than a statement brings: everything is forgotten, then goes on', async () => {
+  test('more changes than a statement returns drop everything once', async () => {
     const { engine, source } = await fixture();
     await engine.check(ask());
     for (let i = 0; i < 1001; i++) source.database.write([ELSEWHERE]);
@@ -82,7 +82,7 @@ describe('the log', () => {
     expect((await engine.check(ask(), { minRevision: at(1002) })).decision.granted).toBe(false);
   });
 
-  test('a gap in the log is no log', async () => {
+  test('a gap in the log drops everything', async () => {
     const { engine, source } = await fixture();
     await engine.check(ask());
     source.database.write([REVOKE]);
@@ -96,7 +96,7 @@ describe('the log', () => {
     expect(engine.peek(ask())).toBeNull();
   });
 
-  test('changes beyond what is remembered keep out what was read before them', async () => {
+  test('changes beyond the remembered ones discard facts read before them', async () => {
     class Forgetful extends Follower {
       constructor(options: ConstructorParameters<typeof Follower>[0]) {
         super({ ...options, recent: 2 });
@@ -120,8 +120,8 @@ describe('the log', () => {
   });
 });
 
-describe('another history', () => {
-  test('a head that went back: the cursor goes back with it, and answers are given at once', async () => {
+describe('a changed history', () => {
+  test('a head that went back moves the cursor back, and questions are answered at once', async () => {
     const { engine, source, logged } = await fixture();
     for (const operation of [GRANT, ELSEWHERE, REVOKE]) source.database.write([operation]);
     await engine.reach(at(3));
@@ -134,7 +134,7 @@ describe('another history', () => {
     expect(logged.map(([level]) => level)).toEqual(['warn']);
   });
 
-  test('new writes have caught up: the row at the cursor is another one', async () => {
+  test('a changed row at the cursor is another history, even when new writes have caught up', async () => {
     const { engine, source } = await fixture();
     source.database.write([GRANT]);
     source.database.write([ELSEWHERE]);
@@ -150,7 +150,7 @@ describe('another history', () => {
     expect(engine.counters.restores).toBe(1);
   });
 
-  test('a write is not acknowledged by a cursor that is past it in another history', async () => {
+  test('a cursor past a write in another history does not acknowledge it', async () => {
     const { engine, source } = await fixture();
     for (let i = 0; i < 5; i++) source.database.write([ELSEWHERE]);
     await engine.reach(at(5));
@@ -161,7 +161,7 @@ describe('another history', () => {
     expect((await engine.check(ask())).decision.granted).toBe(false);
   });
 
-  test('a reply that was sent for before the cursor moved shows it by the rows in between', async () => {
+  test('a reply sent before the cursor moved reveals another history by its rows', async () => {
     const { engine, source } = await fixture();
     await engine.check(ask({ email: BOB }));
     source.held = true;
@@ -180,7 +180,7 @@ describe('another history', () => {
     expect((await answer).decision.granted).toBe(false);
   });
 
-  test('after more changes than fit, facts wait until it is known which history they are of', async () => {
+  test('after more changes than fit, facts wait until their history is known', async () => {
     const { engine, source } = await fixture();
     await engine.check(ask());
     for (let i = 0; i < 1001; i++) source.database.write([ELSEWHERE]);
@@ -194,7 +194,7 @@ describe('another history', () => {
     expect(await answer).toMatchObject({ revision: said(1001) });
   });
 
-  test('a row pruned after a quiet week is no restore', async () => {
+  test('a row pruned after a quiet week is not a restore', async () => {
     const { engine, source, logged } = await fixture();
     source.database.write([GRANT]);
     await engine.reach(at(1));
@@ -210,7 +210,7 @@ describe('another history', () => {
 });
 
 describe('reach and sync', () => {
-  test('what is forgotten while the log is read is read again', async () => {
+  test('facts dropped during a read of the log are read again', async () => {
     const { engine, source } = await fixture();
     source.database.write([REVOKE]);
     source.held = true;
@@ -224,7 +224,7 @@ describe('reach and sync', () => {
     expect(engine.cursor).toBe(1);
   });
 
-  test('a reply from before a drop is discarded: a write that was acknowledged by it is in the next answer', async () => {
+  test('a reply from before a drop is discarded, so an acknowledged write is in the next answer', async () => {
     const { engine, source } = await fixture();
     await engine.check(ask({ email: BOB }));
     source.held = true;
@@ -239,7 +239,7 @@ describe('reach and sync', () => {
     expect(await early).toMatchObject({ decision: { granted: false }, revision: said(1) });
   });
 
-  test('any number of callers share the reading that begins after they call', async () => {
+  test('concurrent callers share the read that begins after their call', async () => {
     const { engine, source } = await fixture();
     source.held = true;
     const first = engine.reach(at(0));
@@ -252,7 +252,7 @@ describe('reach and sync', () => {
     expect(source.of('changes')).toHaveLength(3); // start, first, the others
   });
 
-  test('a failed reading fails those who wait for it, and not the next', async () => {
+  test('a failed read fails its waiters, and not the next read', async () => {
     const { engine, source } = await fixture();
     source.held = true;
     const first = engine.reach(at(1)).catch((error: unknown) => error);
@@ -264,7 +264,7 @@ describe('reach and sync', () => {
     await second;
   });
 
-  test('polls do not pile up while a reading hangs, and go on after it', async () => {
+  test('polls do not pile up during a hanging read, and continue after it', async () => {
     const { engine, source, clock } = await fixture();
     source.held = true;
     await clock.advance(4000);
@@ -274,7 +274,7 @@ describe('reach and sync', () => {
     expect(engine.counters.syncFailures).toBe(1);
   });
 
-  test('reading the log again and again discards nothing for ever', async () => {
+  test('`reach` gives up when every read is discarded', async () => {
     const { engine, source } = await fixture();
     const changes = source.changes.bind(source);
     source.changes = async (since) => {
@@ -285,7 +285,7 @@ describe('reach and sync', () => {
     await expect(engine.reach(at(0))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
-  test('closing waits for what is under way and then reads no more', async () => {
+  test('close waits for a read in progress and then stops reading', async () => {
     const { engine, source, clock } = await fixture();
     source.held = true;
     const reached = engine.reach(at(0)).catch((error: unknown) => error);

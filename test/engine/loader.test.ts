@@ -4,7 +4,7 @@ import { ADA, ask, at, fixture, settled } from './fakes.ts';
 
 const email = (index: number) => `user${index}@example.com`;
 
-describe('batches', () => {
+describe('batches of needs', () => {
   test('the needs of one turn share a statement, up to 256', async () => {
     const { engine, source } = await fixture();
     await Promise.all(Array.from({ length: 600 }, (_, index) => engine.check(ask({ email: email(index) }))));
@@ -14,7 +14,7 @@ describe('batches', () => {
     expect([...engine.counters.batchSizes]).toEqual([0, 0, 0, 0, 0, 0, 0, 1, 2]);
   });
 
-  test('no more than `parallelism` statements at once; needs are collected meanwhile', async () => {
+  test('at most `parallelism` statements run at once, and needs are collected meanwhile', async () => {
     const { engine, source } = await fixture();
     source.parallelism = 2;
     source.held = true;
@@ -35,7 +35,7 @@ describe('batches', () => {
     expect(source.calls).toHaveLength(4);
   });
 
-  test('policies and members take turns', async () => {
+  test('policies and members alternate', async () => {
     const { engine, source } = await fixture();
     source.parallelism = 1;
     source.held = true;
@@ -48,7 +48,7 @@ describe('batches', () => {
     expect(source.calls.slice(1).map(({ kind }) => kind)).toEqual(['policy', 'members', 'policy', 'policy']);
   });
 
-  test('one need, however many ask for it', async () => {
+  test('one need serves all its callers', async () => {
     const { engine, source } = await fixture();
     const order = { resourceType: 'order', resourceId: '7' };
     await Promise.all([engine.check(ask()), engine.check(ask()), engine.check(ask({ permission: 'pay' }))]);
@@ -60,7 +60,7 @@ describe('batches', () => {
     expect(source.of('policy')).toHaveLength(1);
   });
 
-  test('no more than so many wait while the database does not answer: one more is refused at once', async () => {
+  test('waiting needs are bounded while the database is silent, and further ones are refused at once', async () => {
     const { engine, source } = await fixture();
     source.held = true;
     const outcomes: string[] = [];
@@ -71,7 +71,7 @@ describe('batches', () => {
       );
     for (let index = 0; index < MAX_WAITING; index++) void check(email(index));
     void check('one-more@example.com');
-    void check(email(0)); // waits with whoever asked before
+    void check(email(0)); // waits with the earlier caller
     await settled();
     expect(outcomes).toEqual(['one-more@example.com: UNAVAILABLE']);
     expect(source.of('members')).toHaveLength(3);

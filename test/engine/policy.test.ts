@@ -10,7 +10,7 @@ const row = (id: number, code: string, groupName: string | null) => ({
   groupName,
 });
 
-test('listed by group, those without one last, then by code, both by UTF-16 code units', () => {
+test('permissions are sorted by group, those without one last, then by code, both by UTF-16 code units', () => {
   // U+FFFF stands after every emoji by code units, before it by code points; upper case before lower; no locale.
   const groups = ['', '10', '9', 'Z', 'a', 'ä', '😀', '\uffff', null];
   const codes = ['A', 'Z', 'a', 'a-b', 'a.b', 'a_b', 'ab', 'constructor', 'toString'].sort();
@@ -33,7 +33,7 @@ test('listed by group, those without one last, then by code, both by UTF-16 code
   expect(ordered.map(({ id }) => id)).toEqual(sortedByCode.map(({ id }) => id));
 });
 
-test('codes that every object has are codes like others', () => {
+test('codes that exist on every object are ordinary codes', () => {
   const { permissions } = compilePolicy({
     app: 'constructor',
     appId: 1,
@@ -54,7 +54,7 @@ test('codes that every object has are codes like others', () => {
   expect(permissions.get('toString')?.levels.size).toBe(0);
 });
 
-test('no such application defines nothing', () => {
+test('an unknown application defines nothing', () => {
   const policy = compilePolicy({
     app: 'nowhere',
     appId: null,

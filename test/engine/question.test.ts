@@ -36,7 +36,7 @@ function fieldsRefused(read: () => unknown): string[] {
   return issues.map(({ path }) => path);
 }
 
-describe('a question is normalised', () => {
+describe('normalisation of a question', () => {
   test.each<[string, Partial<RawQuestion>, Partial<RawQuestion>]>([
     ['as it is', {}, {}],
     ['upper case in the address', { email: 'Ada@EXAMPLE.com' }, { email: 'ada@example.com' }],
@@ -63,19 +63,19 @@ describe('a question is normalised', () => {
       { app: 'a'.repeat(64), permission: 'A'.repeat(128) },
       { app: 'a'.repeat(64), permission: 'A'.repeat(128) },
     ],
-  ])('%s', (_name, given, expected) => {
+  ])('a question is normalised: %s', (_name, given, expected) => {
     expect(readQuestion(raw(given))).toEqual(raw(expected));
     const { permission: _, ...subject } = raw(given);
     const { permission: __, ...read } = raw(expected);
     expect(readSubject(subject)).toEqual(read);
   });
 
-  test('nothing else that came with it is kept', () => {
+  test('unknown members of a question are dropped', () => {
     expect(Object.keys(readQuestion({ ...GOOD, more: 1 } as RawQuestion) ?? {})).toEqual(Object.keys(GOOD));
   });
 });
 
-describe('missing, too long, control characters, lone surrogates: 400 with every field named', () => {
+describe('invalid fields of a question', () => {
   const BAD = {
     missing: '',
     'a control character': 'a\u0000b',
@@ -86,7 +86,7 @@ describe('missing, too long, control characters, lone surrogates: 400 with every
     Object.entries(BAD).map(([name, text]) => [field, name, text] as const),
   );
 
-  test.each(cases)('%s: %s', (field, name, text) => {
+  test.each(cases)('an invalid field is 400 with its path: %s: %s', (field, name, text) => {
     const isOptional = field.startsWith('resource');
     const about = isOptional ? { resourceType: 'order', resourceId: '7' } : {};
     if (isOptional && name === 'missing') return expect(readQuestion(raw({ [field]: text }))).not.toBeNull();
@@ -102,7 +102,7 @@ describe('missing, too long, control characters, lone surrogates: 400 with every
     ['permission', 128],
     ['resourceType', 64],
     ['resourceId', 256],
-  ] as const)('%s: one over %d code points', (field, max) => {
+  ] as const)('a field over its limit is 400: %s over %d code points', (field, max) => {
     const about = field.startsWith('resource') ? { resourceType: 'order', resourceId: '7' } : {};
     const read = (text: string) => () => readQuestion(raw({ ...about, [field]: text }));
     expect(fieldsRefused(read('a'.repeat(max + 1)))).toEqual([field]);
@@ -112,7 +112,7 @@ describe('missing, too long, control characters, lone surrogates: 400 with every
     expect(read('😀'.repeat(max))() === null).toBe(field !== 'resourceId');
   });
 
-  test('all of them at once, by the names of the door', () => {
+  test("all invalid fields are reported at once, by the transport's names", () => {
     const bad = { email: ' ', app: 'a'.repeat(65), permission: '\t', resourceType: '\n', resourceId: '\ud800' };
     expect(fieldsRefused(() => readQuestion(bad))).toEqual([
       'email',
@@ -131,7 +131,7 @@ describe('missing, too long, control characters, lone surrogates: 400 with every
     expect(fieldsRefused(() => readPermission('', 'permissions.3'))).toEqual(['permissions.3']);
   });
 
-  test('a long run of blanks is no burden', () => {
+  test('a long run of blanks takes linear time', () => {
     const started = performance.now();
     expect(fieldsRefused(() => readQuestion(raw({ email: ' '.repeat(1_000_000) })))).toEqual(['email']);
     expect(fieldsRefused(() => readQuestion(raw({ email: `a${' '.repeat(1_000_000)}b` })))).toEqual(['email']);
@@ -141,30 +141,30 @@ describe('missing, too long, control characters, lone surrogates: 400 with every
 
 describe('half a resource', () => {
   test.each([{ resourceType: 'order' }, { resourceId: '7' }, { resourceType: 'No Slug' }])(
-    '%j: INCOMPLETE_RESOURCE',
+    'half a resource is INCOMPLETE_RESOURCE: %j',
     (half) => {
       expect(refusal(() => readQuestion(raw(half)))).toMatchObject({ reason: 'INCOMPLETE_RESOURCE', httpStatus: 400 });
       expect(refusal(() => readSubject(raw(half)))).toMatchObject({ reason: 'INCOMPLETE_RESOURCE' });
     },
   );
 
-  test('also of a question that would be denied anyway', () => {
+  test('half a resource is refused even in a question that would be denied', () => {
     expect(refusal(() => readQuestion(raw({ email: 'nobody', resourceType: 'order' }))).reason).toBe(
       'INCOMPLETE_RESOURCE',
     );
   });
 
-  test('a field that is itself wrong is told first', () => {
+  test('an invalid field precedes half a resource', () => {
     expect(fieldsRefused(() => readQuestion(raw({ app: '', resourceType: 'order' })))).toEqual(['app']);
   });
 
-  test('is told by the names of the door', () => {
+  test("half a resource is reported by the transport's names", () => {
     const { message } = refusal(() => readQuestion(raw({ resourceType: 'order' }), PROTO_FIELDS));
     expect(message).toContain('resource_type and resource_id');
   });
 });
 
-describe('any other malformed address or code is denied', () => {
+describe('malformed addresses and codes', () => {
   test.each<[Partial<RawQuestion>]>([
     [{ email: 'nobody' }],
     [{ email: '@example.com' }],
@@ -187,14 +187,14 @@ describe('any other malformed address or code is denied', () => {
     [{ permission: 'a b' }],
     [{ resourceType: 'Order', resourceId: '7' }],
     [{ resourceType: 'a:b', resourceId: '7' }],
-  ])('%j', (malformed) => {
+  ])('a malformed address or code is denied: %j', (malformed) => {
     expect(readQuestion(raw(malformed))).toBeNull();
     if (malformed.permission === undefined) expect(readSubject(raw(malformed))).toBeNull();
     else expect(readPermission(malformed.permission)).toBeNull();
   });
 });
 
-test('the level asked for is compared for tiered permissions only', () => {
+test('the requested level is compared for tiered permissions only', () => {
   const held = (level: Level, tiered: boolean) => ({
     granted: level !== Level.NONE,
     level,
@@ -210,7 +210,7 @@ test('the level asked for is compared for tiered permissions only', () => {
 });
 
 describe('revisions', () => {
-  test.each([0, 1, 42, 2 ** 53 - 1])('%d comes back as it went', (revision) => {
+  test.each([0, 1, 42, 2 ** 53 - 1])('revision %d survives formatting and parsing', (revision) => {
     for (const nonce of [null, '0', '281474976710655', '-Aa_9']) {
       const mark = { number: revision, nonce };
       expect(parseRevision(formatRevision(mark))).toEqual(mark);
@@ -235,7 +235,7 @@ describe('revisions', () => {
     'abc',
     '１',
     'Infinity',
-  ])('%j is none of ours', (text) => {
+  ])('%j is not a revision', (text) => {
     expect(refusal(() => parseRevision(text))).toMatchObject({ reason: 'UNKNOWN_REVISION', httpStatus: 400 });
   });
 });

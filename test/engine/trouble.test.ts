@@ -9,14 +9,14 @@ const DENIED = { granted: false, level: Level.NONE, source: Source.NONE, tiered:
 describe('trouble is never an answer', () => {
   const away = unavailable('the database is away');
 
-  test('start fails when the database is away', async () => {
+  test('start fails when the database is unavailable', async () => {
     const { engine, source } = await fixture({ start: false });
     source.failing = away;
     await expect(engine.start()).rejects.toBe(away);
     expect(engine.status()).toMatchObject({ ready: false });
   });
 
-  test('before the start, and after the end, nothing is answered', async () => {
+  test('questions before the start and after the end are refused', async () => {
     const { engine, source, clock } = await fixture({ start: false });
     await expect(engine.check(ask())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await engine.start();
@@ -29,7 +29,7 @@ describe('trouble is never an answer', () => {
     expect(engine.status().ready).toBe(false);
   });
 
-  test('a failed load is UNAVAILABLE for all who wait, is not kept, and the next one is asked anew', async () => {
+  test('a failed load is UNAVAILABLE for all who wait, and is not remembered', async () => {
     const { engine, source } = await fixture();
     source.failing = away;
     const answers = await Promise.allSettled([engine.check(ask()), engine.check(ask()), engine.person(ADA)]);
@@ -39,7 +39,7 @@ describe('trouble is never an answer', () => {
     expect((await engine.check(ask())).decision).toEqual(VIEW);
   });
 
-  test('what is no error of ours is UNAVAILABLE, too', async () => {
+  test('an unknown error of the source is UNAVAILABLE, too', async () => {
     const { engine, source } = await fixture();
     source.failing = new TypeError('a defect of the source');
     const error = await engine.check(ask()).catch((reason: unknown) => reason);
@@ -47,7 +47,7 @@ describe('trouble is never an answer', () => {
     expect(error).toMatchObject({ code: 'UNAVAILABLE', cause: source.failing });
   });
 
-  test('a source that never settles is given up after five seconds; its late reply does no harm', async () => {
+  test('a source that never settles is given up after five seconds, and its late reply is harmless', async () => {
     const { engine, source, clock } = await fixture();
     source.held = true;
     const answer = engine.check(ask()).catch((error: unknown) => error);
@@ -59,14 +59,14 @@ describe('trouble is never an answer', () => {
     expect((await engine.check(ask())).decision).toEqual(VIEW);
   });
 
-  test('an answer of the wrong length is no answer', async () => {
+  test('a reply with the wrong number of answers is refused', async () => {
     const { engine, source } = await fixture();
     const members = source.members.bind(source);
     source.members = async (...args) => ({ ...(await members(...args)), answers: [] });
     await expect(engine.check(ask())).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });
 
-  test('with the database away answers go on for the TTL, then are UNAVAILABLE, and come back with it', async () => {
+  test('during an outage answers continue for the TTL, then are UNAVAILABLE, and recover with the database', async () => {
     const { engine, source, clock, logged } = await fixture();
     await engine.check(ask());
     source.failing = away;
@@ -84,8 +84,8 @@ describe('trouble is never an answer', () => {
     expect(engine.status().ready).toBe(true);
     expect((await engine.check(ask())).decision).toEqual(DENIED);
     expect(logged).toEqual([
-      ['warn', 'the change log cannot be read'],
-      ['info', 'the change log can be read again'],
+      ['warn', 'change log not readable'],
+      ['info', 'change log readable again'],
     ]);
   });
 
@@ -96,11 +96,11 @@ describe('trouble is never an answer', () => {
     source.database.write([ELSEWHERE]);
     await clock.advance(300);
     expect(engine.cursor).toBe(1);
-    expect(logged).toContainEqual(['warn', 'not told of changes; they are found by polling']);
+    expect(logged).toContainEqual(['warn', 'change notifications unavailable; polling instead']);
   });
 });
 
-describe('callers who leave', () => {
+describe('callers that leave', () => {
   test('a deadline ends the wait, not the load', async () => {
     const { engine, source } = await fixture();
     source.held = true;
@@ -115,7 +115,7 @@ describe('callers who leave', () => {
     expect(source.of('members')).toHaveLength(1);
   });
 
-  test('all may leave: the load ends by itself, even in failure, and nothing of it is kept', async () => {
+  test('a load whose callers all left ends by itself, even in failure', async () => {
     const { engine, source } = await fixture();
     source.held = true;
     const reason = new UsherError('RATE_LIMITED', 'no more for you');
@@ -127,7 +127,7 @@ describe('callers who leave', () => {
     expect(engine.peek(ask())).toBeNull();
   });
 
-  test('a wait for a revision ends, too', async () => {
+  test('a deadline ends the wait for a revision, too', async () => {
     const { engine, source } = await fixture();
     source.held = true;
     const leaving = new AbortController();

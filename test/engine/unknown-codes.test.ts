@@ -25,7 +25,7 @@ const policy = (app: string, strictCodes = false) =>
   });
 
 describe('lines about unknown codes', () => {
-  test('each code is logged once an hour with the nearest known one', () => {
+  test('each unknown code is logged once an hour with the nearest known one', () => {
     const { clock, codes, lines } = parts();
     const ask = () => {
       codes.permission(policy('shop'), 'bok.read');
@@ -34,7 +34,7 @@ describe('lines about unknown codes', () => {
     };
     ask();
     ask();
-    const message = 'question names an unknown code';
+    const message = 'question has an unknown code';
     const hour = [
       { app: 'shop', kind: 'permission', code: 'bok.read', nearest: 'book.read', message },
       { app: 'shop', kind: 'resource_type', code: 'bok', nearest: 'book', message },
@@ -49,18 +49,18 @@ describe('lines about unknown codes', () => {
     expect(lines).toEqual([...hour, ...hour]);
   });
 
-  test('more than a thousand codes in an hour leave one line in place of the rest', () => {
+  test('more than a thousand unknown codes in an hour are summarised in one line', () => {
     const { clock, codes, lines } = parts();
     for (let i = 0; i < 3000; i++) codes.permission(policy('shop'), `made.up.${i}`);
     expect(lines).toHaveLength(1001);
-    expect(lines.at(-1)).toEqual({ logged: 1000, message: 'more unknown codes than are logged in an hour' });
+    expect(lines.at(-1)).toEqual({ logged: 1000, message: 'unknown codes exceed the hourly log limit' });
     clock.time += HOUR_MS;
     codes.permission(policy('shop'), 'made.up.2999');
     expect(lines).toHaveLength(1002);
     expect([...codes.counts()]).toEqual([{ app: 'shop', kind: 'permission', count: 3001 }]);
   });
 
-  test('a strict application is logged and counted, too', () => {
+  test("a strict application's unknown codes are logged and counted, too", () => {
     const { codes, lines } = parts();
     for (let i = 0; i < 2; i++) expect(() => codes.permission(policy('shop', true), 'bok.read')).toThrow(UnknownCode);
     expect(lines).toHaveLength(1);
@@ -68,8 +68,8 @@ describe('lines about unknown codes', () => {
   });
 });
 
-describe('what is counted', () => {
-  test('what is defined, and every code of an application that does not exist, is not counted', () => {
+describe('counts of unknown codes', () => {
+  test('defined codes, and codes of unknown applications, are not counted', () => {
     const { codes, lines } = parts();
     codes.permission(policy('shop'), 'book.read');
     codes.checkType(policy('shop'), 'book');
@@ -88,7 +88,7 @@ describe('what is counted', () => {
     expect(lines).toEqual([]);
   });
 
-  test('a catalog without an entry lists every type', () => {
+  test('an empty catalog accepts every type', () => {
     const { codes } = parts();
     const open = compilePolicy({
       app: 'shop',
@@ -102,7 +102,7 @@ describe('what is counted', () => {
     expect([...codes.counts()]).toEqual([]);
   });
 
-  test('applications made and deleted by the thousand do not become labels without a bound', () => {
+  test('thousands of deleted applications do not create unbounded labels', () => {
     const { codes } = parts();
     for (let i = 0; i < 10_050; i++) codes.permission(policy(`app-${i}`), 'x');
     const counts = [...codes.counts()];
@@ -111,7 +111,7 @@ describe('what is counted', () => {
   });
 });
 
-test('every way of asking the engine rejects an unknown code of a strict application, warm or cold', async () => {
+test('every question of the engine rejects an unknown code of a strict application, warm or cold', async () => {
   const { engine, source } = await fixture();
   const strict: Operation[] = [
     { kind: 'set-strict', app: 'shop', strict: true },

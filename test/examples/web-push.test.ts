@@ -30,7 +30,7 @@ const thrown = (run: () => void): string => {
   return 'nothing';
 };
 
-test('without VAPID keys the example names the three variables, for the service’s own words', () => {
+test('without VAPID keys the example explains the three variables', () => {
   let message = '';
   try {
     new PushSubscriptions({ publicKey: null } as ConstructorParameters<typeof PushSubscriptions>[0]).vapidKey();
@@ -57,17 +57,17 @@ test.each([
   [403, { message: 'This account is not active.' }, /^Usher refused \(403\): This account is not active\./],
   [200, null, /^http:\/\/localhost:8080 answered 200, but not as Usher does\. Check the address/],
   [502, { error: 'bad gateway' }, /answered 502, but not as Usher does\. Check the address/],
-])('an answer %d is said in words with the fix', (status, body, expected) => {
+])('the example explains the answer %d with the fix', (status, body, expected) => {
   expect(words(problems.refusedBy(AT, status, body))).toMatch(expected);
 });
 
-test('a permission that was refused, a question that was closed, and one that was granted are told apart', () => {
+test('the example distinguishes a refused, a dismissed and a granted permission', () => {
   expect(thrown(() => problems.refusePermission('denied'))).toMatch(/^Notifications are blocked for this page\./);
   expect(thrown(() => problems.refusePermission('default'))).toMatch(/^You closed the question .* choose "Allow"\.$/);
   expect(thrown(() => problems.refusePermission('granted'))).toBe('nothing');
 });
 
-test('a browser without Web Push, and a page without https, are told before anything is asked', () => {
+test('the example explains a browser without Web Push, or a page without https, before asking', () => {
   const location = { origin: 'http://192.168.1.5:8090' };
   const able = { isSecureContext: true, navigator: { serviceWorker: {} }, PushManager: {}, Notification: {}, location };
   expect(thrown(() => problems.refuseBrowser(able))).toBe('nothing');
@@ -77,7 +77,7 @@ test('a browser without Web Push, and a page without https, are told before anyt
   expect(thrown(() => problems.refuseBrowser({ ...able, navigator: {} }))).toMatch(/^This browser has no Web Push\./);
 });
 
-test('no answer is a service that is away, an origin that is refused, or either where nobody can tell', () => {
+test('the example explains a missing answer as an outage, a refused origin, or either', () => {
   const origin = 'http://localhost:8090';
   expect(words(problems.noAnswer(AT, origin, false))).toMatch(
     /^Nothing answers at http:\/\/localhost:8080\. Start Usher/,
@@ -88,7 +88,7 @@ test('no answer is a service that is away, an origin that is refused, or either 
   expect(words(problems.noAnswer(AT, origin, null))).toMatch(/it is not running, or it refuses pages of/);
 });
 
-test('the server of the example asks other addresses for its own page alone', async () => {
+test("the example's server sends requests of its own page only", async () => {
   const usher = createServer((_request, response) => response.end('ok')).listen(0, 'localhost');
   await once(usher, 'listening');
   const at = `http://localhost:${(usher.address() as AddressInfo).port}`;

@@ -91,7 +91,7 @@ interface Fault {
 async function suffer({ name, begin, holdMs, end, unnoticed }: Fault): Promise<Judged> {
   await write(allow(FLIPPED, ['reader']));
   await pause(1000);
-  // What a read and a write take here without a fault: a busy machine is none.
+  // The time of a read and a write without a fault: a busy machine is not a fault.
   const calm = await load.recovered();
   const from = performance.now();
   await begin();
@@ -104,7 +104,7 @@ async function suffer({ name, begin, holdMs, end, unnoticed }: Fault): Promise<J
   const back = performance.now();
   // Those who asked before the end may have waited for it.
   await pause(1500);
-  // The revocation is a second old at most for whoever can be reached, a TTL for whoever cannot.
+  // The revocation arrives within a second at reachable instances, within a TTL at others.
   const figures = judge(load.got, from, performance.now(), revokedAt, TTL_MS + 100);
   const after = judge(load.got, back + 500, performance.now(), revokedAt, 1000);
   table.push([name, figures, recovery]);
@@ -144,7 +144,7 @@ function report(): string {
 
 describe('PostgreSQL', () => {
   test(
-    'gone: lines cut, connections refused',
+    'a lost PostgreSQL with refused connections keeps the promises',
     async () => {
       const { unavailable } = await suffer({
         name: 'gone (connections cut and refused)',
@@ -158,7 +158,7 @@ describe('PostgreSQL', () => {
   );
 
   test(
-    'black-holed: packets vanish',
+    'a black-holed PostgreSQL keeps the promises',
     async () => {
       const { unavailable, slowestCheckMs, slowestWriteMs } = await suffer({
         name: 'black-holed (packets vanish)',
@@ -175,7 +175,7 @@ describe('PostgreSQL', () => {
   );
 
   test(
-    'slow: 100 ms more each way',
+    'a PostgreSQL slower by 100 ms each way keeps the promises',
     async () => {
       await suffer({
         name: 'slow (200 ms more for each statement)',
@@ -189,7 +189,7 @@ describe('PostgreSQL', () => {
   );
 
   test(
-    'cut in the middle of COMMIT, before or after it took effect',
+    'a connection cut around COMMIT keeps the promises',
     async () => {
       const cut = async () => {
         for (let i = 0; i < CUTS; i++) {
@@ -212,7 +212,7 @@ describe('PostgreSQL', () => {
   );
 
   test(
-    'the pool used up by writers who wait for a lock: checks notice nothing',
+    'a pool exhausted by lock waits does not affect checks',
     async () => {
       const { promise: done, resolve } = Promise.withResolvers<void>();
       let holding: Promise<unknown> | undefined;
@@ -244,7 +244,7 @@ describe('PostgreSQL', () => {
     ['forward', 3_600_000 * 5],
     ['backward', -3_600_000 * 5],
   ])(
-    'the clock of the machine jumps %s by five hours: nobody notices',
+    'a machine clock that jumps %s by five hours affects nobody',
     async (direction, ms) => {
       await suffer({
         name: `the clock jumps ${direction} by 5 h`,
@@ -287,7 +287,7 @@ describe('an SMTP server', () => {
   ] as const;
 
   test.each(faults)(
-    'that is %s: sends are accepted, callers notice nothing, every mail arrives',
+    'with an SMTP server that is %s, sends are accepted and every mail arrives',
     async (how, begin) => {
       let accepted: Awaited<ReturnType<typeof sendMails>> | undefined;
       let healedAt = 0;
@@ -322,7 +322,7 @@ describe('an SMTP server', () => {
 if (LONG) {
   describe('a disk that is full', () => {
     test.each(['postgresql', 'pglite'] as const)(
-      'under %s: writes are refused, checks go on, and with room again so do writes',
+      'a full disk under %s refuses writes, keeps checks going, and recovers with room',
       async (kind) => {
         const disk: SmallDisk = await smallDisk(kind);
         const own = await startUsher(disk, { env: { CACHE_TTL_MS: `${TTL_MS}` } });

@@ -102,8 +102,8 @@ afterAll(async () => {
   for (const directory of directories) rmSync(directory, { recursive: true, force: true });
 }, 60_000);
 
-describe('before it', () => {
-  test('both know everybody, at the newest revision', async () => {
+describe('before the failover', () => {
+  test('both instances know everybody at the newest revision', async () => {
     for (const at of [near, far]) {
       expect(await check(at, ADA, newest)).toMatchObject({ status: 200, allowed: true });
       expect(await check(at, BOB, lost)).toMatchObject({ status: 200, allowed: true });
@@ -112,10 +112,10 @@ describe('before it', () => {
   });
 });
 
-describe('after it', () => {
+describe('after the failover', () => {
   let revoked: string;
 
-  test('a revision of the new history is not met by an instance that is still in the old one', async () => {
+  test('a revision of the new history is not reached by an instance in the old one', async () => {
     far.line.swallow();
     near.line.lead(older);
     revoked = await writeWhenBack(near, { kind: 'roles-of-user', app: 'shop', email: ADA, roles: [] });
@@ -132,11 +132,11 @@ describe('after it', () => {
     expect(performance.now() - began).toBeLessThan(2000);
   }, 30_000);
 
-  test('what was lost is lost at once, in both', async () => {
+  test('lost writes disappear at once from both instances', async () => {
     for (const at of [near, far]) expect(await check(at, BOB)).toMatchObject({ status: 200, allowed: false });
   });
 
-  test('a revision of the lost history is one that this database never made, also when its number has come again', async () => {
+  test('a revision of the lost history is unknown, even when its number exists again', async () => {
     for (const at of [near, far]) {
       expect(await check(at, BOB, lost)).toMatchObject({ status: 400, reason: 'UNKNOWN_REVISION' });
     }
@@ -150,7 +150,7 @@ describe('after it', () => {
     }
   });
 
-  test('one that both histories have is as good as before, and so is a number alone', async () => {
+  test('a revision of both histories stays valid, and so does a number alone', async () => {
     for (const at of [near, far]) {
       for (const token of [common, `${numberOf(common)}`, '0']) {
         expect(await check(at, ADA, token)).toMatchObject({ status: 200, allowed: false });

@@ -14,8 +14,8 @@ const world = useWorld({
 });
 const keyed = { 'x-internal-api-key': CHECK_KEY };
 
-describe('answers', () => {
-  test('a creation: 201, Location, revision; the other documented status when the answer says so', async () => {
+describe('HTTP answers', () => {
+  test('a creation is 201 with Location and revision, or the other documented status', async () => {
     const made = await ask(`${world.url}/t/things`, { body: { name: 'a' }, headers: keyed });
     expect(made).toMatchObject({ status: 201, json: { success: true, data: { name: 'a' } } });
     expect(made.headers.get('location')).toBe('/t/things/7');
@@ -23,7 +23,7 @@ describe('answers', () => {
     expect((await ask(`${world.url}/t/things`, { body: { name: 'again' }, headers: keyed })).status).toBe(200);
   });
 
-  test('a deletion: 204 without a body, with the revision', async () => {
+  test('a deletion is 204 without a body, with the revision', async () => {
     const gone = await ask(`${world.url}/t/things/7`, {
       method: 'DELETE',
       headers: { authorization: await world.bearer(admin) },
@@ -33,7 +33,7 @@ describe('answers', () => {
     expect(gone.headers.get('content-type')).toBeNull();
   });
 
-  test('every answer carries the security headers, and is not to be stored', async () => {
+  test('every answer has the security headers, and is not to be stored', async () => {
     for (const path of ['/t/things/7', '/t/nothing', '/t/me', '/t/things']) {
       const { headers } = await ask(`${world.url}${path}`);
       expect(Object.fromEntries(headers)).toMatchObject({
@@ -49,7 +49,7 @@ describe('answers', () => {
     }
   });
 
-  test('an etag is quoted; an envelope may bring headers and a route its caching', async () => {
+  test('etags are quoted, envelopes may add headers, and routes may set caching', async () => {
     expect((await ask(`${world.url}/t/things/7`)).headers.get('etag')).toBe('"v1"');
     const page = await ask(`${world.url}/t/text`);
     expect(page).toMatchObject({ status: 200, text: 'žluťoučký' });
@@ -67,13 +67,13 @@ describe('answers', () => {
     expect((await ask(`${world.url}/t/things`, { method: 'HEAD' })).status).toBe(405);
   });
 
-  test('a stream comes piece by piece', async () => {
+  test('a stream arrives piece by piece', async () => {
     const reply = await ask(`${world.url}/t/stream`);
     expect(reply.headers.get('content-type')).toBe('application/x-ndjson');
     expect(reply.text).toBe('1\n2\n');
   });
 
-  test('progress goes to who accepts it, and the handler does not know', async () => {
+  test('progress goes to clients that accept it, without the handler knowing', async () => {
     const send = (query: string, accept?: string) =>
       fetch(`${world.url}/t/long${query}`, {
         method: 'POST',
@@ -107,7 +107,7 @@ describe('answers', () => {
     expect((await send('?late=1')).status).toBe(400);
   });
 
-  test('what nobody should see stays in the log', async () => {
+  test('internal details stay in the log', async () => {
     const reply = await ask(`${world.url}/t/broken`, { method: 'POST' });
     expect(reply).toMatchObject(errorShape(500, 'INTERNAL'));
     expect(reply.text).not.toMatch(/secret|vault|passwd|at .*\.ts/);
@@ -122,12 +122,12 @@ describe('answers', () => {
     waiting.current?.release();
   });
 
-  test('at the deadline of a change its outcome is open, and said to be', async () => {
+  test('a change at its deadline is reported as unknown', async () => {
     const reply = await ask(`${world.url}/t/wait`, { method: 'PUT' });
     expect(reply).toMatchObject(errorShape(503, 'UNAVAILABLE', 'OUTCOME_UNKNOWN'));
   });
 
-  test('who asks for the signal only after the end finds it aborted', async () => {
+  test('a signal requested after the end is already aborted', async () => {
     await ask(`${world.url}/t/wait`, { method: 'PUT' });
     expect(waiting.givenUp?.()).toBe(true);
     waiting.givenUp = null;
@@ -160,20 +160,23 @@ describe('answers', () => {
 });
 
 describe('request ids', () => {
-  test.each(['abcdefgh', 'A-Z.0_9-x', 'x'.repeat(64)])('%s is kept', async (id) => {
+  test.each(['abcdefgh', 'A-Z.0_9-x', 'x'.repeat(64)])('the request id %s is kept', async (id) => {
     const reply = await ask(`${world.url}/t/nothing`, { headers: { 'x-request-id': id } });
     expect([reply.headers.get('x-request-id'), reply.json.requestId]).toEqual([id, id]);
   });
 
-  test.each(['short', 'x'.repeat(65), 'has space', 'semi;colon', '<script>alert'])('%s is replaced', async (id) => {
-    const reply = await ask(`${world.url}/t/nothing`, { headers: { 'x-request-id': id } });
-    expect(reply.headers.get('x-request-id')).not.toBe(id);
-    expect(reply.json.requestId).toBe(reply.headers.get('x-request-id'));
-  });
+  test.each(['short', 'x'.repeat(65), 'has space', 'semi;colon', '<script>alert'])(
+    'the request id %s is replaced',
+    async (id) => {
+      const reply = await ask(`${world.url}/t/nothing`, { headers: { 'x-request-id': id } });
+      expect(reply.headers.get('x-request-id')).not.toBe(id);
+      expect(reply.json.requestId).toBe(reply.headers.get('x-request-id'));
+    },
+  );
 });
 
 describe('log and metrics', () => {
-  test('one line a request, by pattern: no address, token, key or query in it', async () => {
+  test('each request logs one line by pattern, without address, token, key or query', async () => {
     const before = world.lines.length;
     const authorization = await world.bearer('jana@example.com');
     await ask(`${world.url}/t/me?email=jana%40example.com&token=${authorization.slice(7, 40)}`, {
@@ -194,7 +197,7 @@ describe('log and metrics', () => {
     for (const secret of ['jana', CHECK_KEY, authorization.slice(7, 40)]) expect(text).not.toContain(secret);
   });
 
-  test('counters by pattern and status', async () => {
+  test('requests are counted by pattern and status', async () => {
     await ask(`${world.url}/t/nothing`);
     const metrics = await ask(`${world.opsUrl}/metrics`);
     expect(metrics.text).toMatch(/usher_http_requests_total\{method="GET",route="unmatched",status="404"\} \d+/);

@@ -18,16 +18,16 @@ function issuesOf(run: () => unknown): unknown {
 const bytes = (text: string): Buffer => Buffer.from(text, 'utf8');
 
 describe('JSON bodies', () => {
-  test('ordinary values come through, whatever stands in strings', () => {
+  test('ordinary values are accepted, with any content in strings', () => {
     const value = { a: ['[{"', '\\', '\\"]', '\u{1f511}'], b: { c: null, d: 1.5, e: true } };
     expect(parseJson(bytes(JSON.stringify(value)))).toEqual(value);
   });
 
-  test('a member given twice counts as its last', () => {
+  test('the last of repeated members counts', () => {
     expect(parseJson(bytes('{"a":1,"a":2}'))).toEqual({ a: 2 });
   });
 
-  test('nesting: 32 levels are taken, 33 are not, and a million cost nothing', () => {
+  test('32 levels of nesting are accepted, 33 are refused, and a million cost nothing', () => {
     const nested = (depth: number): Buffer => bytes('['.repeat(depth) + ']'.repeat(depth));
     expect(() => parseJson(nested(32))).not.toThrow();
     expect(issuesOf(() => parseJson(nested(33)))).toEqual([
@@ -57,7 +57,7 @@ describe('JSON bodies', () => {
     ['an overlong slash', Buffer.from([0x22, 0xc0, 0xaf, 0x22])],
     ['half a surrogate pair', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])],
     ['UTF-16', Buffer.from('{}', 'utf16le').subarray(0, 3)],
-  ])('bytes that are no UTF-8 (%s) are refused', (what, body) => {
+  ])('bytes that are not UTF-8 (%s) are refused', (what, body) => {
     const message = what === 'UTF-16' ? 'the body is not well-formed JSON' : 'the body is not valid UTF-8';
     expect(issuesOf(() => parseJson(body))).toEqual([{ path: '', message }]);
   });
@@ -70,7 +70,7 @@ describe('JSON bodies', () => {
     ['"\\ud800"', ''],
   ])('%s cannot be stored and is refused with its path', (text, path) => {
     expect(issuesOf(() => parseJson(bytes(text)))).toEqual([
-      { path, message: 'holds a NUL character or half of a surrogate pair' },
+      { path, message: 'contains a NUL character or half of a surrogate pair' },
     ]);
   });
 
@@ -78,7 +78,7 @@ describe('JSON bodies', () => {
     expect(parseJson(bytes('"\\ud83d\\udd11"'))).toBe('\u{1f511}');
   });
 
-  test('every unknown field is named, also __proto__ and those of nested objects', () => {
+  test('every unknown field is reported, including __proto__ and nested ones', () => {
     const format = json(z.strictObject({ a: z.string(), list: z.array(z.strictObject({ b: z.int() })) }));
     const body = bytes('{"a":"x","list":[{"b":1},{"b":2,"c":3}],"__proto__":{"admin":true},"constructor":1,"z":2}');
     expect(issuesOf(() => format.parse(body, 'application/json'))).toEqual(
@@ -89,7 +89,7 @@ describe('JSON bodies', () => {
     expect(({} as { admin?: boolean }).admin).toBeUndefined();
   });
 
-  test('what is missing, of the wrong type, or no object at all has a path', () => {
+  test('missing fields, wrong types and non-objects are reported with a path', () => {
     const format = json(z.strictObject({ a: z.string(), list: z.array(z.int()) }));
     const paths = (text: string) =>
       (issuesOf(() => format.parse(bytes(text), '')) as { path: string }[]).map(({ path }) => path);
@@ -97,10 +97,10 @@ describe('JSON bodies', () => {
     expect(paths('{"a":1,"list":[1,"2",2.5,9007199254740993]}')).toEqual(['a', 'list.1', 'list.2', 'list.3']);
     expect(paths('[]')).toEqual(['']);
     expect(paths('null')).toEqual(['']);
-    expect(issuesOf(() => format.parse(undefined, ''))).toEqual([{ path: '', message: 'a JSON body is needed' }]);
+    expect(issuesOf(() => format.parse(undefined, ''))).toEqual([{ path: '', message: 'a JSON body is required' }]);
   });
 
-  test('where no body is taken, nothing and {} are the same', () => {
+  test('an empty body and {} are equal where no body is expected', () => {
     expect(NO_BODY.parse(undefined, '')).toBeUndefined();
     expect(NO_BODY.parse(bytes('{}'), 'application/json')).toEqual({});
     expect(issuesOf(() => NO_BODY.parse(bytes('{"a":1}'), ''))).toEqual([
@@ -108,7 +108,7 @@ describe('JSON bodies', () => {
     ]);
   });
 
-  test('text is handed on with its type, never empty, never other than UTF-8', () => {
+  test('text bodies are passed on with their type, never empty and always UTF-8', () => {
     const format = rawText(['application/yaml'], 'manifest');
     expect(format.parse(bytes('a: 1'), 'application/yaml')).toEqual({ text: 'a: 1', media: 'application/yaml' });
     expect(issuesOf(() => format.parse(undefined, ''))).toHaveLength(1);
@@ -138,7 +138,7 @@ describe('media types', () => {
     'application/json, application/json',
     'application/x-www-form-urlencoded',
     'multipart/form-data; boundary=a',
-  ])('%s is not', (type) => {
+  ])('%s is not JSON', (type) => {
     expect(() => checkMedia(type, ['application/json'])).toThrow(expect.objectContaining({ httpStatus: 415 }));
   });
 
@@ -159,7 +159,7 @@ describe('media types', () => {
 });
 
 describe('queries', () => {
-  test('values are decoded, on an object without a prototype', () => {
+  test('query values are decoded, on an object without a prototype', () => {
     const { values, issues } = parseQuery('q=a+b%20c%2B&empty=&flag&&__proto__=x');
     expect({ ...values }).toEqual({ q: 'a b c+', empty: '', flag: '', ['__proto__']: 'x' });
     expect(Object.getPrototypeOf(values)).toBeNull();
@@ -171,8 +171,8 @@ describe('queries', () => {
     ['a=1&%61=2', [{ path: 'a', message: 'is given twice' }]],
     ['a=%ff', [{ path: 'a', message: 'is not percent-encoded UTF-8' }]],
     ['%=1', [{ path: '', message: 'is not percent-encoded UTF-8' }]],
-    ['a=%00', [{ path: 'a', message: 'holds a NUL character' }]],
-  ])('%s is refused', (search, issues) => {
+    ['a=%00', [{ path: 'a', message: 'contains a NUL character' }]],
+  ])('the query %s is refused', (search, issues) => {
     expect(parseQuery(search).issues).toEqual(issues);
   });
 });

@@ -38,7 +38,7 @@ describe('in development without cors.origins', () => {
     expect(preflight.headers.get('access-control-allow-methods')).toBe('POST, OPTIONS');
   });
 
-  test.each(FOREIGN)('a page of %s may not', async (origin) => {
+  test.each(FOREIGN)('a page of %s may not read answers', async (origin) => {
     expect(await allowedFor(world, origin)).toBeNull();
   });
 
@@ -55,11 +55,11 @@ describe('in development without cors.origins', () => {
   });
 });
 
-describe('loopback origins are not let in', () => {
+describe('refused loopback origins', () => {
   test.each([
     ['in production', { production: true, cors: { origins: [] } }],
     ['where origins are listed', { cors: { origins: ['https://app.example.com'] } }],
-  ])('%s', async (_, config) => {
+  ])('a loopback origin is refused: %s', async (_, config) => {
     const world = await startWorld({ config });
     for (const origin of LOOPBACK) expect(await allowedFor(world, origin)).toBeNull();
     await world.close();
@@ -67,7 +67,7 @@ describe('loopback origins are not let in', () => {
 });
 
 describe('a refused origin', () => {
-  test('is logged once, with the key that lets it in', async () => {
+  test('a refused origin is logged once, with the key that admits it', async () => {
     const world = await startWorld();
     for (let n = 0; n < 3; n++) await allowedFor(world, 'https://front.example.com');
     await allowedFor(world, 'https://app.example.com');
@@ -78,7 +78,7 @@ describe('a refused origin', () => {
     await world.close();
   });
 
-  test('fills neither the log nor the memory, however many there are', () => {
+  test('many refused origins fill neither the log nor the memory', () => {
     const origins = new CorsOrigins([], true);
     let lines = 0;
     const log = { warn: ({ origin }: { origin: string }) => (lines += origin.length <= 200 ? 1 : 1000) };
@@ -91,7 +91,7 @@ describe('a refused origin', () => {
 describe('a listed origin', () => {
   const world = useWorld({ routes: exampleRoutes });
 
-  test('may read the headers that callers need', async () => {
+  test('a listed origin may read the headers that callers need', async () => {
     const answer = await ask(`${world.url}/t/things/7`, { headers: { origin: 'https://app.example.com' } });
     expect(answer.headers.get('access-control-expose-headers')?.split(', ').toSorted()).toEqual([
       'etag',
@@ -102,7 +102,7 @@ describe('a listed origin', () => {
   });
 });
 
-describe('what development answers without credentials', () => {
+describe('unauthenticated answers in development', () => {
   const world = useWorld({ fill: fillShop, keys: [] });
   const asked = async (host: string, path: string) => {
     const port = new URL(world.url).port;
@@ -118,13 +118,16 @@ describe('what development answers without credentials', () => {
   };
 
   describe.each(['/metrics', '/api/check', CHECK])('%s', (path) => {
-    test.each(['localhost:PORT', '127.0.0.1:PORT', '[::1]:PORT', 'LOCALHOST'])('is for %s', async (host) => {
-      expect(await asked(host, path)).toBe(200);
-    });
+    test.each(['localhost:PORT', '127.0.0.1:PORT', '[::1]:PORT', 'LOCALHOST'])(
+      'an unauthenticated answer is for %s',
+      async (host) => {
+        expect(await asked(host, path)).toBe(200);
+      },
+    );
 
     // A page made its own name resolve to this machine: its origin is then the same as ours.
     test.each(['evil.example:PORT', 'evil.example', 'localhost.evil.example', '10.0.0.7', ''])(
-      'is not for a caller that names us “%s”',
+      'an unauthenticated answer is not for a caller that uses the Host “%s”',
       async (host) => {
         expect(await asked(host, path)).toBe(403);
       },
@@ -132,9 +135,9 @@ describe('what development answers without credentials', () => {
   });
 });
 
-describe('what needs a key takes any name of ours', () => {
+describe('answers that need a key', () => {
   const world = useWorld({ fill: fillShop });
-  test('with the key', async () => {
+  test('with the key any Host is accepted', async () => {
     const head = `POST /api/check HTTP/1.1\r\nHost: usher.internal\r\nx-internal-api-key: ${CHECK_KEY}\r\nContent-Type: application/json\r\nConnection: close\r\n`;
     const body = JSON.stringify(question);
     const said = await rawRequest(world.port, `${head}Content-Length: ${body.length}\r\n\r\n${body}`);

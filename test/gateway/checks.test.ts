@@ -35,7 +35,7 @@ describe('POST /api/check', () => {
     ['an app admin, for what is not defined', { email: 'boss@example.com', permission: 'nothing' }, true],
     ['a SuperAdmin, anywhere', { email: 'root@example.com', app: 'nowhere', accessLevel: 'edit' }, true],
     ['an inactive SuperAdmin', { email: 'gone@example.com' }, false],
-  ])('%s', async (_what, more, allowed) => {
+  ])('POST /api/check decides: %s', async (_what, more, allowed) => {
     const reply = await check({ ...question, ...more });
     expect(reply).toMatchObject({ status: 200, json: { success: true, data: { allowed } } });
     expect(Object.keys(reply.json)).toEqual(['success', 'data']);
@@ -49,7 +49,7 @@ describe('POST /api/check', () => {
     ['a missing app', { ...question, app: undefined }, ['app']],
     ['null where something is needed', { ...question, permission: null }, ['permission']],
     ['an empty string', { ...question, resourceType: '', resourceId: '' }, ['resourceType', 'resourceId']],
-    ['a misspelt field', { ...question, resource_type: 'page', resourceId: '7' }, ['resource_type']],
+    ['a misspelled field', { ...question, resource_type: 'page', resourceId: '7' }, ['resource_type']],
     ['a field of another case', { ...question, ResourceType: 'page' }, ['ResourceType']],
     ['an array', { ...question, permission: ['pages'] }, ['permission']],
     ['a number', { ...question, resourceType: 'page', resourceId: 7 }, ['resourceId']],
@@ -68,7 +68,7 @@ describe('POST /api/check', () => {
     ['only a type', { ...question, resourceType: 'page' }, 'INCOMPLETE_RESOURCE'],
     ['only an id', { ...question, resourceId: '7' }, 'INCOMPLETE_RESOURCE'],
     ['a type beside null', { ...question, resourceType: 'page', resourceId: null }, 'INCOMPLETE_RESOURCE'],
-  ])('%s is 400', async (_what, body, expected) => {
+  ])('POST /api/check is 400 for %s', async (_what, body, expected) => {
     const reply = await check(body);
     const reason = typeof expected === 'string' ? expected : 'VALIDATION_FAILED';
     expect(reply).toMatchObject(errorShape(400, 'BAD_REQUEST', reason));
@@ -77,11 +77,11 @@ describe('POST /api/check', () => {
     }
   });
 
-  test('an id of 256 characters outside the basic plane is taken', async () => {
+  test('POST /api/check accepts an id of 256 characters outside the basic plane', async () => {
     expect((await check({ ...question, resourceType: 'page', resourceId: '\u{1f511}'.repeat(256) })).status).toBe(200);
   });
 
-  test('a member given twice counts as its last', async () => {
+  test('the last of repeated members counts in POST /api/check', async () => {
     const body = '{"email":"jana@example.com","app":"shop","permission":"nothing","permission":"pages"}';
     expect((await check(body)).json.data.allowed).toBe(true);
   });
@@ -93,30 +93,30 @@ describe('POST /api/check', () => {
     ['a browser of elsewhere', 403, 'FORBIDDEN', { ...keyed, origin: 'https://evil.example' }],
     ['a browser of a listed origin', 403, 'FORBIDDEN', { ...keyed, origin: 'https://app.example.com' }],
     ['a sandboxed browser', 403, 'FORBIDDEN', { ...keyed, origin: 'null' }],
-  ])('%s is %i', async (_what, status, code, headers) => {
+  ])('POST /api/check with %s is %i', async (_what, status, code, headers) => {
     expect(await check(question, headers)).toMatchObject(errorShape(status, code));
     for (const path of ['/api/check/bulk', '/api/check/effective', '/api/check/cache/clear']) {
       expect((await ask(`${world.url}${path}`, { method: 'POST', headers })).status).toBe(status);
     }
   });
 
-  test('our own origin may ask', async () => {
+  test('our own origin may call POST /api/check', async () => {
     expect((await check(question, { ...keyed, origin: `http://localhost:${world.port}` })).status).toBe(200);
   });
 
-  test('a key is taken from its header only', async () => {
+  test('the key of POST /api/check is read from its header only', async () => {
     expect((await ask(`${world.url}/api/check?x-internal-api-key=${CHECK_KEY}`, { body: question })).status).toBe(401);
     expect((await check({ ...question, 'x-internal-api-key': CHECK_KEY }, {})).status).toBe(401);
     expect((await check(question, { authorization: `Bearer ${CHECK_KEY}` })).status).toBe(401);
   });
 
-  test('only POST', async () => {
+  test('/api/check accepts only POST', async () => {
     const reply = await ask(`${world.url}/api/check`);
     expect(reply).toMatchObject(errorShape(405, 'METHOD_NOT_ALLOWED'));
     expect(reply.headers.get('allow')).toBe('POST, OPTIONS');
   });
 
-  test('a storage that is away is 503, never a denial', async () => {
+  test('an unavailable database is 503, never a denial', async () => {
     world.facts.away = true;
     try {
       const reply = await check({ ...question, email: 'unseen@example.com' });
@@ -129,7 +129,7 @@ describe('POST /api/check', () => {
 });
 
 describe('freshness on the wire', () => {
-  test('a write elsewhere is seen by who brings its revision', async () => {
+  test('a caller with a revision sees a write of another instance', async () => {
     const email = 'fresh@example.com';
     const ours = { ...question, email };
     expect((await check(ours)).json.data.allowed).toBe(false);
@@ -153,14 +153,14 @@ describe('freshness on the wire', () => {
   });
 
   test.each(['999999999', 'abc', '-1', '1.5', '0x10', '1 2', '9'.repeat(30)])(
-    'a revision %s of nobody is 400',
+    'an unknown revision %s is 400',
     async (revision) => {
       const reply = await check(question, { ...keyed, 'usher-min-revision': revision });
       expect(reply).toMatchObject(errorShape(400, 'BAD_REQUEST', 'UNKNOWN_REVISION'));
     },
   );
 
-  test('a question that names nothing is denied at a revision as fresh as was asked for, never at one of nobody', async () => {
+  test('a malformed question is denied at a revision as fresh as requested, never at an unknown one', async () => {
     const bodies = {
       check: { email: 'nobody', app: 'shop', permission: 'pages' },
       'check/bulk': { email: 'nobody', app: 'shop', permissions: ['pages'] },
@@ -182,7 +182,7 @@ describe('POST /api/check/bulk', () => {
   const bulk = (body: unknown): Promise<Reply> => ask(`${world.url}/api/check/bulk`, { body, headers: keyed });
   const asked = { email: 'jana@example.com', app: 'shop' };
 
-  test('a map of code to boolean; repeated and malformed codes are answered once', async () => {
+  test('bulk returns a map of code to boolean, with repeated and malformed codes once', async () => {
     const permissions = ['pages', 'reports.read', 'unheld', 'nothing', 'pages', 'PAGES:', '__proto__', 'constructor'];
     const reply = await bulk({ ...asked, permissions });
     expect(reply.status).toBe(200);
@@ -199,7 +199,7 @@ describe('POST /api/check/bulk', () => {
     expect(reply.headers.get('usher-revision')).toBe(String(world.engine.revision));
   });
 
-  test('the level and the record hold for all', async () => {
+  test('level and resource of a bulk question apply to all codes', async () => {
     const permissions = ['pages', 'reports.read'];
     expect((await bulk({ ...asked, permissions, accessLevel: 'edit' })).json.data).toEqual({
       pages: false,
@@ -212,7 +212,7 @@ describe('POST /api/check/bulk', () => {
     });
   });
 
-  test('a malformed user is denied everything', async () => {
+  test('a malformed user is denied every code of a bulk question', async () => {
     expect((await bulk({ ...asked, email: 'x', permissions: ['pages'] })).json.data).toEqual({ pages: false });
   });
 
@@ -223,18 +223,18 @@ describe('POST /api/check/bulk', () => {
     ['a number', ['pages', 1], ['permissions.1']],
     ['null', [null], ['permissions.0']],
     ['a string', 'pages', ['permissions']],
-  ])('%s is 400', async (_what, permissions, paths) => {
+  ])('bulk is 400 for %s', async (_what, permissions, paths) => {
     const reply = await bulk({ ...asked, permissions });
     expect(reply).toMatchObject(errorShape(400, 'BAD_REQUEST', 'VALIDATION_FAILED'));
     expect(reply.json.details.issues.map(({ path }: { path: string }) => path)).toEqual(paths);
   });
 
-  test('one too long among a thousand is 400', async () => {
+  test('one code too long among a thousand is 400', async () => {
     const permissions = [...Array.from({ length: 999 }, (_, index) => `p${index}`), 'p'.repeat(129)];
     expect(await bulk({ ...asked, permissions })).toMatchObject(errorShape(400, 'BAD_REQUEST', 'VALIDATION_FAILED'));
   });
 
-  test('1,000 codes of 128 characters are taken: the body may be 1 MiB', async () => {
+  test('a bulk question of 1,000 codes of 128 characters is accepted, up to 1 MiB', async () => {
     const permissions = Array.from({ length: 1000 }, (_, index) => `p${index}`.padEnd(128, 'x'));
     const reply = await bulk({ ...asked, permissions });
     expect(Object.keys(reply.json.data)).toHaveLength(1000);
@@ -278,13 +278,13 @@ describe('POST /api/check/effective', () => {
     { code: 'unheld', type: 'tiered', groupName: null, global: false, ...none },
   ];
 
-  test('everything that is defined, by group and code', async () => {
+  test('effective lists every defined permission by group and code', async () => {
     const reply = await effective({ email: 'jana@example.com', app: 'shop' });
     expect(reply).toMatchObject({ status: 200, json: { success: true } });
     expect(reply.json.data).toEqual(shared);
   });
 
-  test('for one record, with the overrides in it', async () => {
+  test('effective for one resource includes its overrides', async () => {
     const denied = await effective({ email: 'jana@example.com', app: 'shop', resourceType: 'page', resourceId: '7' });
     expect(denied.json.data[0]).toEqual({ ...shared[0], accessLevel: null, granted: false, source: 'override' });
     const granted = await effective({ email: 'jana@example.com', app: 'shop', resourceType: 'page', resourceId: '8' });
@@ -294,7 +294,7 @@ describe('POST /api/check/effective', () => {
   test.each([
     ['boss@example.com', 'app_admin', 'edit', 'allowed'],
     ['root@example.com', 'superadmin', 'edit', 'edit'],
-  ])('%s holds all of it as %s', async (email, source, tiered, binary) => {
+  ])('%s holds every effective permission as %s', async (email, source, tiered, binary) => {
     const { data } = (await effective({ email, app: 'shop' })).json;
     for (const item of data) {
       expect(item).toMatchObject({ granted: true, source, accessLevel: item.type === 'tiered' ? tiered : binary });
@@ -302,7 +302,7 @@ describe('POST /api/check/effective', () => {
     expect(data).toHaveLength(4);
   });
 
-  test('an unknown application is an empty list, also a malformed one', async () => {
+  test('effective of an unknown or malformed application is an empty list', async () => {
     expect((await effective({ email: 'jana@example.com', app: 'nowhere' })).json.data).toEqual([]);
     expect((await effective({ email: 'jana@example.com', app: 'No Where' })).json.data).toEqual([]);
   });
@@ -312,7 +312,7 @@ describe('POST /api/check/effective', () => {
     [{ email: 'a@b.c' }, ['app']],
     [{ email: 'a@b.c', app: 'shop', permission: 'pages' }, ['permission']],
     [{ email: 'a@b.c', app: 'shop', accessLevel: 'view' }, ['accessLevel']],
-  ])('%j is 400', async (body, paths) => {
+  ])('effective is 400 for %j', async (body, paths) => {
     const reply = await effective(body);
     expect(reply.json.details.issues.map(({ path }: { path: string }) => path)).toEqual(paths);
   });
@@ -322,7 +322,7 @@ describe('POST /api/check/cache/clear', () => {
   const clear = (query = ''): Promise<Reply> =>
     ask(`${world.url}/api/check/cache/clear${query}`, { method: 'POST', headers: keyed });
 
-  test('empties the instance and says how much there was', async () => {
+  test('clear empties the instance and returns the number of decisions', async () => {
     await check(question);
     const reply = await clear();
     expect(reply).toMatchObject({
@@ -336,7 +336,7 @@ describe('POST /api/check/cache/clear', () => {
     expect(world.facts.reads).toBeGreaterThan(reads);
   });
 
-  test('everywhere: a row of the log tells all others', async () => {
+  test('clear everywhere tells the other instances by a row of the log', async () => {
     const head = world.facts.head;
     const reply = await clear('?everywhere=true');
     expect(reply.json.data.cleared).toBe(true);
@@ -347,7 +347,7 @@ describe('POST /api/check/cache/clear', () => {
   });
 
   test.each(['?everywhere=yes', '?everywhere=', '?everywhere=true&everywhere=true', '?all=true'])(
-    '%s is 400',
+    'clear is 400 for %s',
     async (query) => {
       expect(await clear(query)).toMatchObject(errorShape(400, 'BAD_REQUEST', 'VALIDATION_FAILED'));
     },
@@ -357,7 +357,7 @@ describe('POST /api/check/cache/clear', () => {
 describe('without configured keys (development on loopback)', () => {
   const open = useWorld({ fill: fillShop, keys: [] });
 
-  test('checks are open, but a wrong key is 401 and a browser of elsewhere 403', async () => {
+  test('checks are open without keys, but a wrong key is 401 and a foreign browser 403', async () => {
     const url = `${open.url}/api/check`;
     expect((await ask(url, { body: question })).json.data.allowed).toBe(true);
     expect((await ask(url, { body: question, headers: keyed })).status).toBe(401);

@@ -44,7 +44,7 @@ describe.each<[string, Make, boolean]>([
   const call = { headers };
   const client = () => clientOf(make, binary);
 
-  test('Check', async () => {
+  test('Check answers over the protocol', async () => {
     const revision = String(world.engine.revision);
     expect(await client().check(question, call)).toMatchObject({
       allowed: true,
@@ -69,7 +69,7 @@ describe.each<[string, Make, boolean]>([
     });
   });
 
-  test('BulkCheck: each code once, in the order of first mention', async () => {
+  test('BulkCheck answers each code once, in the order of first mention', async () => {
     const permissions = ['pages', 'reports.read', 'pages', '__proto__', 'constructor'];
     const { results } = await client().bulkCheck({ email: question.email, app: 'shop', permissions }, call);
     expect(results.map(({ permission, allowed }) => [permission, allowed])).toEqual([
@@ -82,7 +82,7 @@ describe.each<[string, Make, boolean]>([
     expect(nobody.results).toMatchObject([{ permission: 'pages', allowed: false }]);
   });
 
-  test('Effective', async () => {
+  test('Effective answers over the protocol', async () => {
     const { permissions } = await client().effective({ email: question.email, app: 'shop' }, call);
     expect(permissions[0]).toMatchObject({
       code: 'pages',
@@ -102,7 +102,7 @@ describe.each<[string, Make, boolean]>([
     expect((await client().effective({ email: question.email, app: 'nowhere' }, call)).permissions).toEqual([]);
   });
 
-  test('a revision brought along is waited for; one of nobody is refused', async () => {
+  test('a given revision is waited for, and an unknown one is refused', async () => {
     const email = `fresh-${_name.length}-${binary}@example.com`;
     expect((await client().check({ ...question, email }, call)).allowed).toBe(false);
     const role = world.facts.role('shop', { pages: 3 });
@@ -136,7 +136,7 @@ describe.each<[string, Make, boolean]>([
     });
   });
 
-  test('permissions: at least one, at most a thousand', async () => {
+  test('BulkCheck requires one to a thousand permissions', async () => {
     const bulk = (permissions: string[]) =>
       client().bulkCheck({ email: question.email, app: 'shop', permissions }, call);
     expect(await refusalOf(bulk([]))).toMatchObject({ code: Code.InvalidArgument, reason: 'VALIDATION_FAILED' });
@@ -145,7 +145,7 @@ describe.each<[string, Make, boolean]>([
     expect((await bulk(many.slice(1))).results).toHaveLength(1000);
   });
 
-  test('keys and browsers', async () => {
+  test('keys and browsers are handled like on REST', async () => {
     const asked = (more: Record<string, string>) => refusalOf(client().check(question, { headers: more }));
     expect(await asked({})).toMatchObject({ code: Code.Unauthenticated, reason: 'UNAUTHENTICATED' });
     expect(await asked({ 'x-internal-api-key': 'wrong' })).toMatchObject({ code: Code.Unauthenticated });
@@ -159,7 +159,7 @@ describe.each<[string, Make, boolean]>([
     });
   });
 
-  test('a storage that is away is UNAVAILABLE, and a deadline is kept', async () => {
+  test('an unavailable database is UNAVAILABLE, and deadlines are kept', async () => {
     world.facts.away = true;
     try {
       const unseen = { ...question, email: `unseen-${_name.length}-${binary}@example.com` };
@@ -185,7 +185,7 @@ describe.each<[string, Make, boolean]>([
   });
 });
 
-test('every field that does not fit is named, and trouble says when to ask again', async () => {
+test('every invalid field is reported, and unavailability has a retry delay', async () => {
   const client = clientOf(createConnectTransport, true);
   const fields = await client.check({}, { headers }).catch((error: unknown) => ConnectError.from(error));
   const [badRequest] = (fields as ConnectError).findDetails(BadRequestSchema);

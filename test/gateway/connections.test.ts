@@ -72,27 +72,30 @@ const REFUSED: readonly (readonly [string, number, Upload])[] = [
 describe('a connection whose request was refused before its body was read', () => {
   const world = useWorld({ fill: fillShop, services: { authMails } });
 
-  test.each(REFUSED)('carries the next request, or is closed: %s (%i)', async (_, status, upload) => {
-    const connection = new RawConnection(world.port);
-    try {
-      const refused = await connection.send(bytesOf(upload), { bodiless: upload.method === 'HEAD' });
-      expect(refused.status).toBe(status);
-      const next = await connection.send(bytesOf({ ...CHECKED, body: question }));
-      expect(next).toMatchObject({ status: 200, body: expect.stringContaining('"allowed":true') });
-    } finally {
-      connection.close();
-    }
-  });
+  test.each(REFUSED)(
+    'a connection refused before its body is read carries the next request, or is closed: %s (%i)',
+    async (_, status, upload) => {
+      const connection = new RawConnection(world.port);
+      try {
+        const refused = await connection.send(bytesOf(upload), { bodiless: upload.method === 'HEAD' });
+        expect(refused.status).toBe(status);
+        const next = await connection.send(bytesOf({ ...CHECKED, body: question }));
+        expect(next).toMatchObject({ status: 200, body: expect.stringContaining('"allowed":true') });
+      } finally {
+        connection.close();
+      }
+    },
+  );
 });
 
-describe('a connection whose upload stops after the refusal', () => {
+describe('uploads that stop after a refusal', () => {
   const world = useWorld({
     fill: fillShop,
     limits: { lingerMs: 200 },
     services: { authMails },
   });
 
-  test.each(REFUSED)('is cut although its client stays: %s (%i)', async (_, status, upload) => {
+  test.each(REFUSED)('a connection whose upload stops after a refusal is cut: %s (%i)', async (_, status, upload) => {
     const { body = '' } = upload;
     const head = bytesOf({ ...upload, announced: body.length + 1, body });
     expect(parseRaw(await saidBy(world.port, head)).status).toBe(status);
@@ -109,7 +112,7 @@ describe('a caller that expects 100-continue', () => {
     ['at an unknown path', 404, { path: '/api/nothing' }],
     ['by Connect without a key', 401, { path: CHECK, headers: JSON_BODY }],
   ] as [string, number, Upload][])(
-    '%s is refused, and its connection closed, since no body will come',
+    'with Expect: 100-continue %s is refused, and its connection closed',
     async (_, status, upload) => {
       const headers = { ...upload.headers, expect: '100-continue' };
       const said = await saidBy(world.port, bytesOf({ announced: 20, ...upload, headers }));
@@ -117,19 +120,22 @@ describe('a caller that expects 100-continue', () => {
     },
   );
 
-  test.each(['/api/check', CHECK])('is told to go on, and its connection is kept: %s', async (path) => {
-    const connection = new RawConnection(world.port);
-    const { headers } = CHECKED;
-    const answer = await connection.send(
-      bytesOf({ path, headers: { ...headers, expect: '100-continue' }, body: question }),
-    );
-    expect(answer.status).toBe(200);
-    expect(answer.head).not.toMatch(/connection: close/i);
-    expect((await connection.send(bytesOf({ path, headers, body: question }))).status).toBe(200);
-    connection.close();
-  });
+  test.each(['/api/check', CHECK])(
+    'with Expect: 100-continue the caller is told to continue, and the connection is kept: %s',
+    async (path) => {
+      const connection = new RawConnection(world.port);
+      const { headers } = CHECKED;
+      const answer = await connection.send(
+        bytesOf({ path, headers: { ...headers, expect: '100-continue' }, body: question }),
+      );
+      expect(answer.status).toBe(200);
+      expect(answer.head).not.toMatch(/connection: close/i);
+      expect((await connection.send(bytesOf({ path, headers, body: question }))).status).toBe(200);
+      connection.close();
+    },
+  );
 
-  test('and that the connection is closed gets both', async () => {
+  test('a caller that expects 100-continue and asks to close gets both', async () => {
     const headers = { ...CHECKED.headers, expect: '100-continue', connection: 'close' };
     const said = await saidBy(world.port, bytesOf({ path: '/api/check', headers, body: question }));
     expect(said).toMatch(/^HTTP\/1\.1 100 [\s\S]*HTTP\/1\.1 200 [\s\S]*connection: close/i);
@@ -173,27 +179,43 @@ describe('a client that stops in the middle of a request', () => {
   });
   afterAll(() => world.close());
 
-  test.each(Object.entries(STOPPED))('is told 408 and cut although it stays: %s', async (_, bytes) => {
-    expect(await saidBy(world.port, bytes)).toMatch(/HTTP\/1\.1 408 /);
-  });
+  test.each(Object.entries(STOPPED))(
+    'a client that stops within a request gets 408 and is cut: %s',
+    async (_, bytes) => {
+      expect(await saidBy(world.port, bytes)).toMatch(/HTTP\/1\.1 408 /);
+    },
+  );
 
   test.each(['half a request line', 'half a header'] as const)(
-    'is cut at the operators’ port too: %s',
+    "a client that stops within a request is cut at the operators' port too: %s",
     async (what) => {
       const port = Number(new URL(world.opsUrl).port);
       expect(await saidBy(port, STOPPED[what])).toMatch(/^HTTP\/1\.1 408 /);
     },
   );
 
-  test('is cut after any other refusal of the parser', async () => {
+  test('what the parser refuses is answered with the headers of every answer', async () => {
+    const { headers, body } = parseRaw(await saidBy(world.port, 'this is no HTTP\r\n\r\n'));
+    expect(headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+      'cross-origin-resource-policy': 'same-origin',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      'cache-control': 'no-store',
+      'x-request-id': JSON.parse(body).requestId,
+    });
+  });
+
+  test('a client that stops is cut after any other refusal of the parser', async () => {
     expect(await saidBy(world.port, 'this is no HTTP\r\n\r\n')).toMatch(/^HTTP\/1\.1 400 /);
     const header = `GET / HTTP/1.1\r\nHost: x\r\nX-a: ${'a'.repeat(20_000)}`;
     expect(await saidBy(world.port, header)).toMatch(/^HTTP\/1\.1 431 /);
   });
 });
 
-describe('what the parser refuses behind a request that is being answered', () => {
-  test('gets no answer in place of the one to come', async () => {
+describe('refused bytes after a request in progress', () => {
+  test('refused bytes after a request do not replace its answer', async () => {
     const world = await startWorld({ routes: exampleRoutes });
     waiting.current = null;
     expect(await saidBy(world.port, 'GET /t/wait HTTP/1.1\r\nHost: x\r\n\r\nthis is no HTTP\r\n\r\n')).toBe('');
@@ -209,8 +231,8 @@ function askAndNotRead(port: number): net.Socket {
   return socket;
 }
 
-describe('a reader', () => {
-  test('that does not read is cut once nothing has gone out for a while', async () => {
+describe('slow readers', () => {
+  test('a client that stops reading is cut after a while', async () => {
     const world = await startWorld({ limits: { stalledMs: 300 } });
     const socket = askAndNotRead(world.port);
     // What was sent is read only now: whether the connection was cut shows at its end.
@@ -219,7 +241,7 @@ describe('a reader', () => {
     await world.close();
   });
 
-  test('that reads slowly gets all of it', async () => {
+  test('a client that reads slowly gets everything', async () => {
     const world = await startWorld({ limits: { stalledMs: 300 } });
     const whole = (await ask(`${world.url}/api/openapi.json`)).text;
     const slowly = await new Promise<string>((resolve, reject) => {
@@ -245,7 +267,7 @@ async function until(condition: () => boolean): Promise<void> {
 describe('closing', () => {
   const limits = { drainArrivalMs: 100, drainMs: 60_000, lingerMs: 60_000, stalledMs: 60_000 };
 
-  test.each(Object.entries(STOPPED))('does not wait for a client that stopped: %s', async (_, bytes) => {
+  test.each(Object.entries(STOPPED))('closing does not wait for a client that stopped: %s', async (_, bytes) => {
     const world = await startWorld({ fill: fillShop, limits });
     const said = saidBy(world.port, bytes);
     await ask(`${world.url}/healthz`);
@@ -253,7 +275,7 @@ describe('closing', () => {
     await said;
   });
 
-  test('does not wait for the rest of a refused upload', async () => {
+  test('closing does not wait for the rest of a refused upload', async () => {
     const world = await startWorld({ fill: fillShop, limits });
     const said = saidBy(world.port, bytesOf({ path: '/api/check', body: '{', announced: 500 }));
     await ask(`${world.url}/healthz`);
@@ -261,7 +283,7 @@ describe('closing', () => {
     expect(parseRaw(await said).status).toBe(401);
   });
 
-  test('does not wait for a reader that does not read', async () => {
+  test('closing does not wait for a client that stopped reading', async () => {
     const world = await startWorld({ limits });
     const socket = askAndNotRead(world.port);
     await ask(`${world.url}/healthz`);

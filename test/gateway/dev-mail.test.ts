@@ -55,7 +55,7 @@ describe('the development mailbox', () => {
     return ((await answer.json()) as { data: { subject: string }[] }).data.map(({ subject }) => subject);
   };
 
-  test('the list lets in its own style sheet and script by hash, and nothing else', async () => {
+  test('the mailbox page allows only its own style sheet and script, by hash', async () => {
     const { text, headers } = await page('/dev/mail');
     const hash = (tag: string) => {
       const [, content = ''] = new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`).exec(text) ?? [];
@@ -68,7 +68,7 @@ describe('the development mailbox', () => {
     expect(headers.get('cache-control')).toBe('no-store');
   });
 
-  test('no script may run beside a mail, and windows that it opens cannot reach back', async () => {
+  test('no script runs beside a mail, and windows that it opens are isolated', async () => {
     const { text, headers } = await page(`/dev/mail/${hostile}`);
     expect(headers.get('content-security-policy')).toBe(
       "default-src 'none'; style-src 'unsafe-inline'; img-src http: https: data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
@@ -78,7 +78,7 @@ describe('the development mailbox', () => {
     expect(text).toContain('&lt;head&gt;&lt;base target=&quot;_blank&quot;&gt;');
   });
 
-  test('what a mail holds is text on both pages, wherever it stands', async () => {
+  test('the content of a mail is text on both pages, in every place', async () => {
     for (const { text } of [await page('/dev/mail'), await page(`/dev/mail/${hostile}`)]) {
       expect(text).not.toContain('<script>alert');
       expect(text).not.toContain('<img');
@@ -86,7 +86,7 @@ describe('the development mailbox', () => {
     }
   });
 
-  test('a search finds recipients and subjects in upper and lower case, as text, and the page shows what was asked', async () => {
+  test('the mailbox search ignores case, matches recipients and subjects as text, and is displayed', async () => {
     expect(await subjects('')).toHaveLength(3);
     expect(await subjects('?q=')).toHaveLength(3);
     expect(await subjects('?q=BEN%40')).toEqual(['Invoice 7']);
@@ -99,17 +99,17 @@ describe('the development mailbox', () => {
     expect((await page('/dev/mail?nope=1')).status).toBe(400);
   });
 
-  test('a mail that is gone is a page for a person and JSON for a program, both 404', async () => {
+  test('a mail that is gone is 404, as a page for people and JSON for programs', async () => {
     const path = '/dev/mail/000000000000001-00000000';
     const { status, headers, text } = await page(path);
     expect([status, headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
-    expect(text).toContain('<h1>This mail is not here any more</h1>');
+    expect(text).toContain('<h1>This mail is no longer here</h1>');
     expect(headers.get('content-security-policy')).toContain("default-src 'none'; style-src 'sha256-");
     const json = await fetch(usher.rest + path);
     expect([json.status, await json.json()]).toMatchObject([404, { success: false, code: 'NOT_FOUND' }]);
   });
 
-  test('times are machine-readable, exact on demand, and said as people say them', async () => {
+  test('times in the mailbox are machine-readable, exact on demand, and displayed relatively', async () => {
     const [row] = /<time[^>]*>[^<]*<\/time>/.exec((await page('/dev/mail')).text) ?? [];
     expect(row).toMatch(
       /^<time datetime="\d{4}-\d\d-\d\dT[\d:.]+Z" title="\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC">just now<\/time>$/,
@@ -125,7 +125,7 @@ test.each([
   [3_600_000, '1 hour ago'],
   [86_400_000, 'yesterday'],
   [5 * 86_400_000, '5 days ago'],
-])('a mail of %d ms ago is shown as "%s"', (passed, words) => {
+])('a mail from %d ms ago is displayed as "%s"', (passed, words) => {
   expect(relative(1e12, 1e12 + passed)).toBe(words);
 });
 

@@ -21,7 +21,7 @@ interface Waiter {
 /** Who waits at the route `/t/wait`, so that a test can let go of it and see what became of its signal. */
 export const waiting = {
   current: null as Waiter | null,
-  /** Whether whoever waits at `PUT /t/wait` has been given up: asks for the signal only when it is called. */
+  /** Whether the caller waiting at `PUT /t/wait` has been aborted: requests the signal only when called. */
   givenUp: null as (() => boolean) | null,
   /** Has it fail with a defect. */
   fail: (): void => undefined,
@@ -56,7 +56,7 @@ export const exampleRoutes: readonly Route[] = [
     status: 200,
     response: z.object({ id: z.int(), limit: z.int() }),
     handle: (_services, { params, query }) => {
-      if (params.id === 404) throw new UsherError('NOT_FOUND', 'There is no such thing.');
+      if (params.id === 404) throw new UsherError('NOT_FOUND', 'Unknown record.');
       return answer({ id: params.id, limit: query.limit }, { etag: 'v1' });
     },
   }),
@@ -101,7 +101,7 @@ export const exampleRoutes: readonly Route[] = [
     errors: ['NOT_FOUND'],
     refusal: 'application.changed.refused',
     handle: (_services, { actor, params }) => {
-      if (params.appCode === 'nowhere') throw new UsherError('NOT_FOUND', 'There is no such application.');
+      if (params.appCode === 'nowhere') throw new UsherError('NOT_FOUND', 'Unknown application.');
       return { actor };
     },
   }),

@@ -47,7 +47,7 @@ export interface WorldOptions {
   logLevel?: string;
   limits?: GatewayOptions['limits'];
   unproven?: GatewayOptions['unproven'];
-  /** Of what is in no world: as much as a test needs. */
+  /** For parts outside the fixture's world: as much as a test needs. */
   services?: Record<string, unknown>;
   fill?(facts: MemoryFacts): void;
 }
@@ -189,7 +189,7 @@ export interface Reply {
   json: any;
 }
 
-/** One request by fetch. A body that is no string is sent as JSON. */
+/** One request by fetch. A body other than a string is sent as JSON. */
 export async function ask(
   url: string,
   options: { method?: string; headers?: Record<string, string>; body?: unknown } = {},

@@ -40,9 +40,9 @@ function expectOurs({ status, headers, body }: ReturnType<typeof parseRaw>): voi
 
 const json = ['Content-Type: application/json', `X-Internal-Api-Key: ${CHECK_KEY}`];
 
-describe('whatever arrives', () => {
+describe('arbitrary requests', () => {
   test(
-    'bytes instead of a body',
+    'random bytes as a body get an error',
     async () => {
       const bodies = fc.oneof(
         fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
@@ -66,7 +66,7 @@ describe('whatever arrives', () => {
   );
 
   test(
-    'questions with fields changed, doubled, misspelt and nested: allowed only as the strict reading allows',
+    'changed, doubled, misspelled and nested questions are allowed only as the strict reading allows',
     async () => {
       const value = fc.oneof(
         fc.constantFrom<unknown>(
@@ -113,7 +113,7 @@ describe('whatever arrives', () => {
   );
 
   test(
-    'targets, methods and headers',
+    'random targets, methods and headers get an error',
     async () => {
       const token = fc.string({
         unit: fc.constantFrom(...'abcZ09%/?&=.~:;@-_+*#[]{}|^\\"<>'.split('')),
@@ -157,7 +157,7 @@ describe('whatever arrives', () => {
   );
 
   test(
-    'messages of RPC',
+    'random RPC messages get an error',
     async () => {
       const types = fc.constantFrom(
         'application/json',
@@ -188,7 +188,7 @@ describe('whatever arrives', () => {
     TIMEOUT,
   );
 
-  test('and the gateway still answers', async () => {
+  test('the gateway still answers after the fuzzing', async () => {
     const reply = await send(request('POST', '/api/check', json, Buffer.from(JSON.stringify(question))));
     expect(JSON.parse(reply.body)).toEqual({ success: true, data: { allowed: true } });
   });

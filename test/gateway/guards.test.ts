@@ -108,18 +108,18 @@ const edit = applicationLevel('edit') as Guard<never>;
 const delegated = applicationLevel('edit', { delegated: true }) as Guard<never>;
 
 describe('panel levels', () => {
-  test('view of an application', async () => {
+  test('`view` of an application admits readers', async () => {
     const allowed: Person[] = ['root', 'crmAdmin', 'authAdmin', 'panelAdmin', 'panelViewer', 'crmManager', 'crmViewer'];
     await expectOnly(view, allowed, 'NO_APPLICATION_LEVEL', 'crm');
   });
 
-  test('edit of an application', async () => {
+  test('`edit` of an application admits writers', async () => {
     const allowed: Person[] = ['root', 'crmAdmin', 'authAdmin', 'panelAdmin', 'crmManager'];
     await expectOnly(edit, allowed, 'NO_APPLICATION_LEVEL', 'crm');
     await expectOnly(delegated, allowed, 'NO_APPLICATION_LEVEL', 'crm');
   });
 
-  test('a level on one application is none on another', async () => {
+  test('a level on one application does not apply to another', async () => {
     await expectOnly(edit, ['root', 'authAdmin', 'panelAdmin', 'barred'], 'NO_APPLICATION_LEVEL', 'shop');
   });
 
@@ -133,12 +133,12 @@ describe('panel levels', () => {
     );
   });
 
-  test('but roles and overrides there also holders of the global level', async () => {
+  test('holders of the global level write roles and overrides in `auth`', async () => {
     await expectOnly(delegated, ['root', 'authAdmin', 'panelAdmin', 'barred'], 'NO_APPLICATION_LEVEL', 'auth');
   });
 
   test.each(['nowhere', 'CRM', '', 'inbox', 'a/b', '__proto__'])(
-    'an application %p of nobody looks forbidden',
+    'an unknown application %p looks forbidden',
     async (app) => {
       await expectOnly(edit, ['root'], 'NO_APPLICATION_LEVEL', app);
       await expectOnly(view, ['root'], 'NO_APPLICATION_LEVEL', app);
@@ -158,19 +158,20 @@ describe('panel levels', () => {
 });
 
 describe('the other guards', () => {
-  test('SuperAdmin', () => expectOnly(superAdmin as Guard<never>, ['root'], 'FORBIDDEN'));
+  test('the SuperAdmin guard admits SuperAdmins only', () =>
+    expectOnly(superAdmin as Guard<never>, ['root'], 'FORBIDDEN'));
 
-  test('who administers anything: SuperAdmins, AppAdmins, users of the panel', () => {
+  test('the guard of administrators admits SuperAdmins, AppAdmins and users of the panel', () => {
     const panel: Person[] = ['panelAdmin', 'panelViewer', 'barred', 'crmManager', 'crmViewer', 'entryOnly'];
     return expectOnly(anyAdministrator as Guard<never>, ['root', 'crmAdmin', 'authAdmin', ...panel], 'FORBIDDEN');
   });
 
-  test('who manages all applications', async () => {
+  test('the guard of managers admits those of all applications', async () => {
     const managers: Person[] = ['root', 'authAdmin', 'panelAdmin', 'barred'];
     await expectOnly(managerOfAll() as Guard<never>, managers, 'FORBIDDEN');
   });
 
-  test('and for whom one of them is open', async () => {
+  test('the guard of deletion also requires a level on the application', async () => {
     const guard = managerOfAll('appCode') as Guard<never>;
     for (const [person, expected] of [
       ['root', 'ok'],
@@ -187,14 +188,15 @@ describe('the other guards', () => {
     expect(await judge(guard, 'panelAdmin', 'auth')).toBe('NO_APPLICATION_LEVEL');
   });
 
-  test('signed in', () => expectOnly(signedIn as Guard<never>, Object.keys(people) as Person[], ''));
+  test('the signed-in guard admits active users', () =>
+    expectOnly(signedIn as Guard<never>, Object.keys(people) as Person[], ''));
 
-  test('signed in, even inactive: for checks only', async () => {
+  test('the signed-in guard of checks admits inactive users, too', async () => {
     expect(await judge(signedInEvenInactive as Guard<never>, 'goneRoot')).toBe('ok');
     expect(await verdict(signedInEvenInactive as Guard<never>, {})).toBe('UNAUTHENTICATED');
   });
 
-  test('keys by scope', async () => {
+  test('key guards admit by scope', async () => {
     const scoped = (value?: string) =>
       verdict(key('check') as Guard<never>, value === undefined ? {} : { 'x-internal-api-key': value });
     expect(await scoped(CHECK_KEY)).toBe('ok');
@@ -203,7 +205,7 @@ describe('the other guards', () => {
     expect(await scoped()).toBe('UNAUTHENTICATED');
   });
 
-  test('trouble is 503, never a refusal', async () => {
+  test('trouble in a guard is 503, never a refusal', async () => {
     const authorization = await world.bearer('unseen@example.com');
     world.facts.away = true;
     try {
@@ -223,7 +225,7 @@ describe('the other guards', () => {
     }
   });
 
-  test('a guard documents what it refuses with, under a name of its own', () => {
+  test('every guard has a name of its own and documents its refusals', () => {
     const guards = [
       open,
       key('check'),

@@ -16,7 +16,7 @@ const world = useWorld({
 });
 const keyed = { 'x-internal-api-key': CHECK_KEY };
 
-describe('the order of what is wrong: 404, 405, 401, 403, then 413, 415, 400, then unknown', () => {
+describe('the order of refusals', () => {
   const bad = { body: 'not json', headers: { 'content-type': 'text/plain' } };
 
   test('an unknown path is 404 before anything else', async () => {
@@ -30,7 +30,7 @@ describe('the order of what is wrong: 404, 405, 401, 403, then 413, 415, 400, th
     expect(reply.headers.get('allow')).toBe('GET, DELETE, HEAD, OPTIONS');
   });
 
-  test('no credentials are 401 before a wrong body, and before permission', async () => {
+  test('missing credentials are 401 before an invalid body, and before permission', async () => {
     const reply = await ask(`${world.url}/t/things`, { method: 'POST', ...bad });
     expect(reply).toMatchObject(errorShape(401, 'UNAUTHENTICATED'));
     expect(reply.headers.get('www-authenticate')).toContain('x-internal-api-key');
@@ -38,7 +38,7 @@ describe('the order of what is wrong: 404, 405, 401, 403, then 413, 415, 400, th
     expect(foreign.status).toBe(401);
   });
 
-  test('a missing permission is 403 before a wrong body', async () => {
+  test('a missing permission is 403 before an invalid body', async () => {
     const headers = { ...bad.headers, 'x-internal-api-key': NOTIFY_KEY };
     expect(await ask(`${world.url}/t/things`, { ...bad, headers })).toMatchObject(
       errorShape(403, 'FORBIDDEN', 'KEY_SCOPE') as object,
@@ -50,7 +50,7 @@ describe('the order of what is wrong: 404, 405, 401, 403, then 413, 415, 400, th
     );
   });
 
-  test('413 goes before 415, 415 before 400, 400 before an unknown record', async () => {
+  test('413 precedes 415, 415 precedes 400, and 400 precedes an unknown record', async () => {
     const authorization = await world.bearer(admin);
     const put = (path: string, body: string, type: string) =>
       ask(`${world.url}${path}`, { method: 'PUT', body, headers: { authorization, 'content-type': type } });
@@ -102,7 +102,7 @@ describe('credentials and permission', () => {
     expect(reply.headers.get('www-authenticate')).toBe(challenge);
   });
 
-  test('two credentials in one request are none', async () => {
+  test('two credentials in one request are refused', async () => {
     const authorization = await world.bearer('jana@example.com');
     const other = await world.bearer('boss@example.com');
     const lines = [`GET /t/me HTTP/1.1`, 'Host: x', `Authorization: ${authorization}`, `Authorization: ${other}`];
@@ -138,7 +138,7 @@ describe('credentials and permission', () => {
     ]);
   });
 
-  test('trouble while a caller is examined is 503, never 401 or 403', async () => {
+  test('trouble while a caller is authenticated is 503, never 401 or 403', async () => {
     const authorization = await world.bearer('never-seen@example.com');
     world.facts.away = true;
     try {
@@ -156,13 +156,13 @@ describe('bodies on the wire', () => {
     ask(`${world.url}/t/things`, { method: 'POST', body, headers: { ...keyed, ...headers } });
   const sized = (bytes: number): string => `{"name":"${'x'.repeat(bytes - 11)}"}`;
 
-  test('the limit is exact: 65,536 bytes pass, one more does not', async () => {
+  test('a body of 65,536 bytes is accepted, and one byte more refused', async () => {
     expect(sized(65_536)).toHaveLength(65_536);
     expect((await post(sized(65_536))).status).toBe(201);
     expect(await post(sized(65_537))).toMatchObject(errorShape(413, 'PAYLOAD_TOO_LARGE'));
   });
 
-  test('the limit holds for a body that does not say its length', async () => {
+  test('the limit applies to a body without a declared length', async () => {
     const send = (bytes: number) =>
       new Promise<number>((resolve, reject) => {
         const request = http.request(`${world.url}/t/things`, {
@@ -188,12 +188,12 @@ describe('bodies on the wire', () => {
     );
   });
 
-  test('no body where one is needed is 400', async () => {
+  test('a missing body is 400', async () => {
     const reply = await ask(`${world.url}/t/things`, { method: 'POST', headers: keyed });
-    expect(reply.json.details.issues).toEqual([{ path: '', message: 'a JSON body is needed' }]);
+    expect(reply.json.details.issues).toEqual([{ path: '', message: 'a JSON body is required' }]);
   });
 
-  test('a body where none is taken: {} passes, anything else is refused', async () => {
+  test('where no body is expected {} is accepted, and anything else refused', async () => {
     const authorization = await world.bearer(admin);
     const remove = (body?: string, type = 'application/json') =>
       ask(`${world.url}/t/things/7`, {
@@ -207,14 +207,14 @@ describe('bodies on the wire', () => {
     expect((await remove('id=8', 'application/x-www-form-urlencoded')).status).toBe(415);
   });
 
-  test('everything that does not fit is told at once', async () => {
+  test('all invalid fields are reported at once', async () => {
     const reply = await post('{"name":1,"size":"big","tags":["a",2],"colour":"red","__proto__":{}}');
     expect(reply).toMatchObject(errorShape(400, 'BAD_REQUEST', 'VALIDATION_FAILED'));
     const paths = reply.json.details.issues.map(({ path }: { path: string }) => path);
     expect(paths.sort()).toEqual(['__proto__', 'colour', 'name', 'size', 'tags.1']);
   });
 
-  test('Expect: 100-continue is answered before the body, and not to who is refused', async () => {
+  test('Expect: 100-continue is answered before the body, and not for refused callers', async () => {
     const head = (more: string) =>
       `POST /t/things HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 12\r\n${more}Expect: 100-continue\r\n\r\n`;
     const refused = parseRaw(await rawRequest(world.port, head(''), /\}$/));
@@ -223,7 +223,7 @@ describe('bodies on the wire', () => {
     expect(welcome).toMatch(/^HTTP\/1\.1 100 Continue/);
   });
 
-  test('a caller that goes away in the middle of its body hurts nobody', async () => {
+  test('a caller that leaves within its body affects nobody', async () => {
     const head = `POST /t/things HTTP/1.1\r\nHost: x\r\nX-Internal-Api-Key: ${CHECK_KEY}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"na`;
     const before = world.lines.length;
     const socket = net.connect(world.port, '127.0.0.1', () => socket.write(head, () => socket.destroy()));
@@ -258,7 +258,7 @@ describe('paths and queries', () => {
     if (issue !== undefined) expect(json.details.issues.map(({ path: at }: { path: string }) => at)).toEqual([issue]);
   });
 
-  test('a route without a query takes no parameter at all', async () => {
+  test('a route without a query accepts no parameter', async () => {
     const reply = await ask(`${world.url}/t/text?x=1`);
     expect(reply.json.details.issues).toEqual([{ path: 'x', message: 'is not a known parameter' }]);
   });
@@ -274,7 +274,7 @@ describe('paths and queries', () => {
   });
 });
 
-describe('requests that are none', () => {
+describe('invalid HTTP requests', () => {
   const raw = async (bytes: string) => parseRaw(await rawRequest(world.port, bytes));
   const shape = (code: string) => ({
     success: false,
@@ -303,7 +303,7 @@ describe('requests that are none', () => {
       431,
     ],
     ['another expectation', 'GET /t/text HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: more\r\n\r\n', 417],
-  ])('%s is refused in the one shape', async (_what, bytes, status) => {
+  ])('%s is refused in the common error shape', async (_what, bytes, status) => {
     const reply = await raw(bytes);
     expect(reply.status).toBe(status);
     expect(JSON.parse(reply.body)).toEqual(shape('BAD_REQUEST'));
@@ -322,7 +322,7 @@ describe('requests that are none', () => {
 
   // Express gives up on some of these before any middleware, and would answer with a page.
   test.each(['/\\a@#', '/\\', '//', '/#', '/a b', 'http://', 'http://[', '/%', '?', '#'])(
-    'the target %p is 404 or 400, in the one shape',
+    'the target %p is 404 or 400, in the common error shape',
     async (target) => {
       const reply = await raw(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
       expect([400, 404]).toContain(reply.status);
@@ -331,7 +331,7 @@ describe('requests that are none', () => {
     },
   );
 
-  test('what was smuggled behind a refused request is not served', async () => {
+  test('bytes smuggled after a refused request are not served', async () => {
     const inner = `POST /t/things HTTP/1.1\r\nHost: x\r\nX-Internal-Api-Key: ${CHECK_KEY}\r\nContent-Length: 0\r\n\r\n`;
     const outer = `POST /t/things HTTP/1.1\r\nHost: x\r\nContent-Length: ${inner.length}\r\nConnection: close\r\n\r\n${inner}`;
     const all = await rawRequest(world.port, outer);

@@ -7,13 +7,13 @@ import { fillShop } from './memory-facts.ts';
 
 const headers = { 'x-internal-api-key': CHECK_KEY };
 
-describe('what is wrong with a request is listed up to a bound', () => {
+describe('the bound on issues', () => {
   const world = useWorld({ fill: fillShop });
 
   test.each([
     ['/api/check', BODY_LIMIT.record],
     ['/api/check/bulk', BODY_LIMIT.list],
-  ])('however many unknown fields %s is sent', async (path, limit) => {
+  ])('any number of unknown fields is bounded where %s is sent', async (path, limit) => {
     const fields: Record<string, number> = {};
     const count = Math.floor(limit / 14);
     for (let n = 0; n < count; n++) fields[`f${n}`] = 1;
@@ -25,7 +25,7 @@ describe('what is wrong with a request is listed up to a bound', () => {
     expect(answer.text.length).toBeLessThan(20_000);
   });
 
-  test('few are all listed, without a count', async () => {
+  test('few issues are all listed, without a count', async () => {
     const answer = await ask(`${world.url}/api/check`, { body: { a: 1, b: 2 }, headers });
     expect(answer.json.details.more).toBeUndefined();
     expect(answer.json.details.issues.map(({ path }: { path: string }) => path)).toEqual(
@@ -33,7 +33,7 @@ describe('what is wrong with a request is listed up to a bound', () => {
     );
   });
 
-  test('by whichever error they are told, and on RPC', () => {
+  test('the bound applies to every kind of error, and to RPC', () => {
     const issues = Array.from({ length: 250 }, (_, n) => ({ path: `f${n}`, message: 'is not known' }));
     for (const error of [
       validationFailed(issues),

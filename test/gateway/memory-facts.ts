@@ -2,11 +2,13 @@ import { unavailable } from '../../src/base/errors.ts';
 import {
   type Change,
   type FactsSource,
+  type GroundRows,
   Level,
   type LogWindow,
   type MemberAnswer,
   type MemberNeed,
   type PolicyRows,
+  type Question,
   type Revision,
 } from '../../src/engine/types.ts';
 
@@ -175,20 +177,32 @@ export class MemoryFacts implements FactsSource {
   }
 
   async policy(since: Revision, app: string): Promise<{ window: LogWindow; policy: PolicyRows }> {
-    const { window, facts } = await this.#read(since, () => {
-      const application = this.#applications.get(app);
-      return {
-        app,
-        appId: application?.id ?? null,
-        strictCodes: application?.strictCodes ?? false,
-        resourceTypes: application?.resourceTypes ?? [],
-        permissions: application?.permissions ?? [],
-        rolePermissions: [...(application?.roles ?? [])].flatMap(([roleId, levels]) =>
-          [...levels].map(([permissionId, level]) => ({ roleId, permissionId, level })),
-        ),
-      };
-    });
+    const { window, facts } = await this.#read(since, () => this.#policy(app));
     return { window, policy: facts };
+  }
+
+  #policy(app: string): PolicyRows {
+    const application = this.#applications.get(app);
+    return {
+      app,
+      appId: application?.id ?? null,
+      strictCodes: application?.strictCodes ?? false,
+      resourceTypes: application?.resourceTypes ?? [],
+      permissions: application?.permissions ?? [],
+      rolePermissions: [...(application?.roles ?? [])].flatMap(([roleId, levels]) =>
+        [...levels].map(([permissionId, level]) => ({ roleId, permissionId, level })),
+      ),
+    };
+  }
+
+  /** A role's code is `role-ID` here; whoever is mentioned is a user. */
+  async grounds(since: Revision, question: Question): Promise<{ window: LogWindow; grounds: GroundRows }> {
+    const { window, facts } = await this.#read(since, () => {
+      const answer = this.#answer(question);
+      const roles = answer.member.roleIds.map((id) => ({ id, code: `role-${id}` }));
+      return { answer, userKnown: true, policy: this.#policy(question.app), roles };
+    });
+    return { window, grounds: facts };
   }
 
   async changes(since: Revision): Promise<LogWindow> {

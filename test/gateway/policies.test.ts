@@ -8,8 +8,8 @@ function policyFor(logoUrl: string): string {
   return unsubscribePage({ state: 'ask', subscription, languages: undefined, settingsUrl: null, form: null }).policy;
 }
 
-describe('the policy of a page', () => {
-  test('a logo is let in by its origin', () => {
+describe('the content security policy of a page', () => {
+  test('the policy admits a logo by its origin', () => {
     expect(policyFor('https://cdn.example.com:8443/logo.png?a;b')).toContain(
       '; img-src https://cdn.example.com:8443; ',
     );

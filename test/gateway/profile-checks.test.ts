@@ -20,8 +20,8 @@ async function mine(path: string, body: unknown, email = 'jana@example.com'): Pr
   return ask(`${world.url}/api/profile/me/check${path}`, { body, headers: { authorization } });
 }
 
-describe('user-scoped checks: the user comes from the token only', () => {
-  test('check is the bare {allowed}', async () => {
+describe('user-scoped checks', () => {
+  test("a user's check returns the bare {allowed}", async () => {
     const reply = await mine('', { app: 'shop', permission: 'pages', accessLevel: 'view' });
     expect(reply).toMatchObject({ status: 200 });
     expect(reply.json).toEqual({ allowed: true });
@@ -31,7 +31,7 @@ describe('user-scoped checks: the user comes from the token only', () => {
     });
   });
 
-  test('bulk is the bare map', async () => {
+  test("a user's bulk check returns the bare map", async () => {
     const reply = await mine('/bulk', { app: 'shop', permissions: ['pages', 'unheld', '__proto__'] });
     expect(Object.entries(reply.json)).toEqual([
       ['pages', true],
@@ -40,7 +40,7 @@ describe('user-scoped checks: the user comes from the token only', () => {
     ]);
   });
 
-  test('effective is the bare array, with `none` for everything not granted', async () => {
+  test("a user's effective returns the bare array, with `none` for everything not granted", async () => {
     const pages = { code: 'pages', type: 'tiered', groupName: null, global: false };
     const unheld = {
       code: 'unheld',
@@ -60,7 +60,7 @@ describe('user-scoped checks: the user comes from the token only', () => {
     expect((await mine('/effective', { app: 'nowhere' })).json).toEqual([]);
   });
 
-  test('an inactive caller is answered: denied, even a SuperAdmin', async () => {
+  test('an inactive caller is denied, even a SuperAdmin', async () => {
     const email = 'gone@example.com';
     expect((await mine('', { app: 'shop', permission: 'pages' }, email)).json).toEqual({ allowed: false });
     expect((await mine('/bulk', { app: 'shop', permissions: ['pages'] }, email)).json).toEqual({ pages: false });
@@ -86,19 +86,22 @@ describe('user-scoped checks: the user comes from the token only', () => {
     expect(reply.json.details.issues.map(({ path: at }: { path: string }) => at)).toEqual(paths);
   });
 
-  test.each(['', '/bulk', '/effective'])('…/check%s: half a resource, no token, no method of it', async (path) => {
-    const half = { app: 'shop', resourceType: 'page' };
-    const asked = path === '/bulk' ? { permissions: ['pages'] } : path === '' ? { permission: 'pages' } : {};
-    expect(await mine(path, { ...half, ...asked })).toMatchObject(
-      errorShape(400, 'BAD_REQUEST', 'INCOMPLETE_RESOURCE'),
-    );
-    const url = `${world.url}/api/profile/me/check${path}`;
-    expect(await ask(url, { body: {} })).toMatchObject(errorShape(401, 'UNAUTHENTICATED'));
-    expect(await ask(url, { body: {}, headers: { 'x-internal-api-key': 'a-key' } })).toMatchObject(
-      errorShape(401, 'UNAUTHENTICATED'),
-    );
-    expect(await ask(url)).toMatchObject(errorShape(405, 'METHOD_NOT_ALLOWED'));
-  });
+  test.each(['', '/bulk', '/effective'])(
+    '…/check%s refuses half a resource, a missing token and other methods',
+    async (path) => {
+      const half = { app: 'shop', resourceType: 'page' };
+      const asked = path === '/bulk' ? { permissions: ['pages'] } : path === '' ? { permission: 'pages' } : {};
+      expect(await mine(path, { ...half, ...asked })).toMatchObject(
+        errorShape(400, 'BAD_REQUEST', 'INCOMPLETE_RESOURCE'),
+      );
+      const url = `${world.url}/api/profile/me/check${path}`;
+      expect(await ask(url, { body: {} })).toMatchObject(errorShape(401, 'UNAUTHENTICATED'));
+      expect(await ask(url, { body: {}, headers: { 'x-internal-api-key': 'a-key' } })).toMatchObject(
+        errorShape(401, 'UNAUTHENTICATED'),
+      );
+      expect(await ask(url)).toMatchObject(errorShape(405, 'METHOD_NOT_ALLOWED'));
+    },
+  );
 
   test('an expired token is 401', async () => {
     const now = Math.floor(Date.now() / 1000);
@@ -107,7 +110,7 @@ describe('user-scoped checks: the user comes from the token only', () => {
     expect(reply).toMatchObject(errorShape(401, 'UNAUTHENTICATED'));
   });
 
-  test('a listed origin may read the answer; another may not', async () => {
+  test('a listed origin may read the answer, and another may not', async () => {
     const authorization = await world.bearer('jana@example.com');
     const from = (origin: string) =>
       ask(`${world.url}/api/profile/me/check`, {

@@ -22,7 +22,7 @@ function issues(schema: z.ZodType, value: unknown): string[] {
   return zodIssues(parsed.error.issues, schema).map(({ path, message }) => `${path}: ${message}`);
 }
 
-describe('an error says what would be right', () => {
+describe('messages of invalid fields', () => {
   test.each<[string, z.ZodType, unknown, string]>([
     ['a choice', z.enum(['view', 'edit']), 'all', 'must be view or edit'],
     ['a missing choice', z.enum(['view', 'edit']).nullable(), undefined, 'must be view or edit'],
@@ -36,7 +36,7 @@ describe('an error says what would be right', () => {
     ['an object of any fields', z.record(z.string(), z.unknown()), 'a', 'must be an object'],
     ['a time', z.iso.datetime(), '2026-11-21', 'must be a time such as 2026-11-21T10:00:05Z'],
     ['a schema with words of its own', z.string().min(1, 'must not be empty'), '', 'must not be empty'],
-  ])('where zod would speak of its types: %s', (_, schema, value, message) => {
+  ])('a message states the rule where zod would name types: %s', (_, schema, value, message) => {
     expect(issues(schema, value)).toEqual([`: ${message}`]);
   });
 
@@ -92,7 +92,7 @@ describe('an error says what would be right', () => {
       'http://x',
       'must be an absolute https URL without credentials, at most 2048 characters',
     ],
-  ])('of %s', (_, schema, value, message) => {
+  ])('a message states what would be right: %s', (_, schema, value, message) => {
     expect(issues(z.strictObject({ field: schema }), { field: value })).toEqual([expect.stringMatching(/^field: /)]);
     expect(issues(schema, value)[0]?.slice(2)).toEqual(message);
   });
@@ -110,7 +110,7 @@ describe('an unknown field', () => {
     })
     .refine(() => true);
 
-  test('is answered with the nearest one that is known there', () => {
+  test('an unknown field gets the nearest known one as a suggestion', () => {
     expect(
       issues(schema, { supportedLanguage: [], nested: { acessLevel: 'x' }, list: [{}, { grantd: true }] }).sort(),
     ).toEqual([
@@ -123,7 +123,7 @@ describe('an unknown field', () => {
     );
   });
 
-  test('far from every known one is answered without a guess', () => {
+  test('an unknown field far from every known one gets no suggestion', () => {
     expect(issues(schema, { colour: 1, x: 2, JSON: 3 })).toEqual([
       'colour: is not a known field',
       'x: is not a known field',
@@ -133,7 +133,7 @@ describe('an unknown field', () => {
     expect(issues(schema, proto).every((issue) => issue.endsWith('is not a known field'))).toBe(true);
   });
 
-  test('is guessed at for the first twenty only', () => {
+  test('only the first twenty unknown fields get suggestions', () => {
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`lis${index % 10}${index}`, 1]));
     const guesses = issues(schema, { ...many }).filter((issue) => issue.includes('did you mean'));
     expect(guesses.length).toBeLessThanOrEqual(20);

@@ -13,14 +13,14 @@ const until = async (condition: () => boolean): Promise<void> => {
 describe('operations', () => {
   const world = useWorld({ fill: fillShop });
 
-  test.each(['', 'ops'])('healthz and readyz at both listeners (%s)', async (where) => {
+  test.each(['', 'ops'])('healthz and readyz answer at both listeners (%s)', async (where) => {
     const base = where === 'ops' ? world.opsUrl : world.url;
     expect((await ask(`${base}/healthz`)).json).toEqual({ status: 'ok' });
     const ready = await ask(`${base}/readyz`);
     expect(ready).toMatchObject({ status: 200, json: { status: 'ready', revision: String(world.engine.revision) } });
   });
 
-  test('not ready while the database does not answer; alive all the same', async () => {
+  test('a silent database makes the service not ready, and it stays alive', async () => {
     world.pingFault = new Error('connect ECONNREFUSED 10.0.0.7:5432');
     try {
       const reply = await ask(`${world.url}/readyz`);
@@ -32,14 +32,14 @@ describe('operations', () => {
     }
   });
 
-  test('the operators’ listener serves nothing else', async () => {
+  test("the operators' listener serves nothing else", async () => {
     expect((await ask(`${world.opsUrl}/api/check`, { body: question })).status).toBe(404);
     expect((await ask(`${world.opsUrl}/api/openapi.json`)).status).toBe(404);
     const rpc = `${world.opsUrl}/usher.permission.v1.PermissionService/Check`;
     expect((await ask(rpc, { body: question })).status).toBe(404);
   });
 
-  test('probes and checks that succeed are logged at debug, failures at info', async () => {
+  test('successful probes and checks are logged at debug, and failures at info', async () => {
     const before = world.lines.length;
     await ask(`${world.url}/healthz`);
     await ask(`${world.url}/api/check`, { body: question, headers: { 'x-internal-api-key': CHECK_KEY } });
@@ -57,7 +57,7 @@ describe('operations', () => {
 describe('metrics in production', () => {
   const world = useWorld({ config: { production: true } });
 
-  test('at the gateway with a key of the scope, at the operators’ port without', async () => {
+  test("production metrics need a key at the gateway, and none at the operators' port", async () => {
     const at = (headers: Record<string, string>) => ask(`${world.url}/metrics`, { headers });
     expect(await at({})).toMatchObject(errorShape(401, 'UNAUTHENTICATED'));
     expect(await at({ 'x-internal-api-key': CHECK_KEY })).toMatchObject(errorShape(403, 'FORBIDDEN', 'KEY_SCOPE'));
@@ -71,7 +71,7 @@ describe('metrics in production', () => {
 describe('metrics outside production', () => {
   const world = useWorld();
 
-  test('need no key, and take no wrong one', async () => {
+  test('development metrics need no key, and refuse a wrong one', async () => {
     const at = (headers: Record<string, string>) => ask(`${world.url}/metrics`, { headers });
     expect((await at({})).status).toBe(200);
     expect((await at({ 'x-internal-api-key': METRICS_KEY })).status).toBe(200);
@@ -115,7 +115,7 @@ describe('CORS', () => {
     expect([...headers.keys()].filter((name) => name.startsWith('access-control-'))).toEqual([]);
   });
 
-  test('errors can be read by a listed origin', async () => {
+  test('a listed origin can read errors', async () => {
     const origin = 'https://app.example.com';
     const reply = await ask(`${world.url}/api/profile/me/check`, { body: {}, headers: { origin } });
     expect(reply.status).toBe(401);
@@ -131,7 +131,7 @@ async function saidTo(port: number, bytes: string): Promise<string> {
   socket.setEncoding('latin1').on('data', (text: string) => {
     said += text;
   });
-  // Whoever is cut while it writes is told by the kernel.
+  // The kernel reports a connection that is cut while it writes.
   socket.on('error', () => undefined);
   await new Promise((resolve) => socket.once('close', resolve));
   return said;
@@ -141,7 +141,7 @@ describe('rate limits', () => {
   const config = { http: { host: '127.0.0.1', port: 0, trustProxy: true, rateLimit: 3 } };
   const world = useWorld({ fill: fillShop, config });
 
-  test('so many a minute and caller, then 429 with Retry-After; others are not held up', async () => {
+  test('a caller over the rate limit gets 429 with Retry-After, and others are not affected', async () => {
     const authorization = await world.bearer('jana@example.com');
     const mine = (token: string) =>
       ask(`${world.url}/api/profile/me/check`, {
@@ -158,7 +158,7 @@ describe('rate limits', () => {
     expect((await mine(await world.bearer('boss@example.com'))).status).toBe(200);
   });
 
-  test('wrong credentials count against the address that the proxy saw, whatever the caller claims', async () => {
+  test('wrong credentials count against the address that the proxy reports, whatever the caller claims', async () => {
     const guess = (address: string) =>
       ask(`${world.url}/api/check`, {
         body: question,
@@ -169,7 +169,7 @@ describe('rate limits', () => {
     expect((await guess('10.9.8.8')).status).toBe(401);
   });
 
-  test('of IPv6 a network counts, of which one caller has every address', async () => {
+  test('an IPv6 network counts as one caller', async () => {
     const guess = async (address: string) => {
       const headers = { 'x-internal-api-key': 'guess', 'x-forwarded-for': address };
       return (await ask(`${world.url}/api/check`, { body: question, headers })).status;
@@ -182,7 +182,7 @@ describe('rate limits', () => {
     expect(await guess('10.1.2.3')).toBe(429);
   });
 
-  test('RPC counts too, as RESOURCE_EXHAUSTED', async () => {
+  test('RPC is rate-limited too, with RESOURCE_EXHAUSTED', async () => {
     const call = () =>
       ask(`${world.url}/usher.permission.v1.PermissionService/Check`, {
         body: question,
@@ -206,7 +206,7 @@ describe('guessed keys', () => {
   describe.each([
     ['REST', '/api/check'],
     ['Connect', '/usher.permission.v1.PermissionService/Check'],
-  ])('an address that guesses keys over the limit, by %s,', (_, path) => {
+  ])('an address that guesses keys over the limit, by %s', (_, path) => {
     const address = path === '/api/check' ? 'a' : 'b';
     const send = async (host: string, key: string | null) => {
       const headers = { 'x-forwarded-for': `2a00:9:9:${address}:${host}` };
@@ -217,7 +217,7 @@ describe('guessed keys', () => {
       return answer.status;
     };
 
-    test('is refused with the right key too, by any host of its network; other addresses are not', async () => {
+    test('a guessing address is refused with the right key too, for its whole network only', async () => {
       for (const host of [':1', ':2', ':3']) expect(await send(host, 'guess')).toBe(401);
       // Up to the limit it may have been a mistake.
       expect(await send(':4', 'another guess')).toBe(429);
@@ -228,7 +228,18 @@ describe('guessed keys', () => {
     });
   });
 
-  test('who sends no key, or one of another scope, shuts nobody out', async () => {
+  test('a key that is guessed as a bearer counts, and the right one is not looked at any more', async () => {
+    const send = async (authorization: string) => {
+      const headers = { authorization, 'x-forwarded-for': '10.6.6.6' };
+      const path = '/authzen/shop/access/v1/evaluation';
+      return (await ask(`${world.url}${path}`, { body: {}, headers })).status;
+    };
+    for (let count = 0; count < 3; count++) expect(await send('Bearer guess')).toBe(401);
+    expect(await send('Bearer another-guess')).toBe(429);
+    expect(await send(`Bearer ${CHECK_KEY}`)).toBe(429);
+  });
+
+  test('callers without a key, or with another scope, lock nobody out', async () => {
     const from = (headers: Record<string, string>) =>
       ask(`${world.url}/api/check`, { body: question, headers: { ...headers, 'x-forwarded-for': '10.7.7.7' } });
     for (let count = 0; count < 4; count++) await from({});
@@ -239,7 +250,7 @@ describe('guessed keys', () => {
 });
 
 describe('connections', () => {
-  test('a port that is taken is told', async () => {
+  test('a taken port is reported', async () => {
     const taken = net.createServer();
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const { port } = taken.address() as net.AddressInfo;
@@ -248,7 +259,7 @@ describe('connections', () => {
     await new Promise((resolve) => taken.close(resolve));
   });
 
-  test('closing lets what is in flight finish, takes nothing more, and leaves no idle connection', async () => {
+  test('closing completes requests in flight, refuses new ones, and leaves no idle connection', async () => {
     const world = await startWorld({ routes: exampleRoutes });
     const idle = net.connect(world.port, '127.0.0.1');
     await new Promise((resolve) => idle.once('connect', resolve));
@@ -275,7 +286,7 @@ describe('connections', () => {
       socket.setEncoding('latin1').on('data', (text: string) => {
         received += text;
       });
-      // Whoever is cut while it writes is told by the kernel.
+      // The kernel reports a connection that is cut while it writes.
       socket.on('error', () => {});
       const ended = new Promise<void>((resolve) => socket.once('close', () => resolve()));
       socket.write(head);
@@ -297,7 +308,7 @@ describe('connections', () => {
     }
   }, 20_000);
 
-  test('a body in thousands of pieces of a byte is refused, and not read on; in a few it is a body', async () => {
+  test('a body in thousands of one-byte pieces is refused unread, and one in few pieces is accepted', async () => {
     const world = await startWorld({ fill: fillShop });
     try {
       const credentials = `x-internal-api-key: ${CHECK_KEY}\r\nContent-Type: application/json\r\n`;
@@ -309,14 +320,14 @@ describe('connections', () => {
       const begun = performance.now();
       const refused = await saidTo(world.port, `${head}${chunked(body + ' '.repeat(40_000))}0\r\n\r\n`);
       expect(parseRaw(refused).status).toBe(400);
-      expect(refused).toContain('pieces');
+      expect(refused).toContain('chunks');
       expect(performance.now() - begun).toBeLessThan(HTTP_LIMITS.lingerMs);
     } finally {
       await world.close();
     }
   });
 
-  test('of requests in one piece so many are answered as anybody pipelines; whoever sends more is cut', async () => {
+  test('pipelined requests in one piece are bounded, and a sender of more is cut', async () => {
     const world = await startWorld({ routes: exampleRoutes });
     try {
       const get = 'GET /t/text HTTP/1.1\r\nHost: x\r\n\r\n';

@@ -1,6 +1,6 @@
 import net from 'node:net';
 import { describe, expect, test } from '@jest/globals';
-import { UnprovenBodies } from '../../src/gateway/http/unproven.ts';
+import { UnprovenBodies } from '../../src/gateway/middleware/unproven.ts';
 import { ask, CHECK_KEY, parseRaw, startWorld } from './fixture.ts';
 import { fillShop } from './memory-facts.ts';
 
@@ -48,8 +48,8 @@ const DOORS = [
   ['open checks by Connect', CHECK],
 ] as const;
 
-describe('unfinished bodies of callers without credentials', () => {
-  test.each(DOORS)('have one bound for an address: %s', async (_, path) => {
+describe('unfinished bodies of anonymous callers', () => {
+  test.each(DOORS)('unfinished bodies are bounded for an address: %s', async (_, path) => {
     const world = await startWorld({
       fill: fillShop,
       keys: [],
@@ -71,7 +71,7 @@ describe('unfinished bodies of callers without credentials', () => {
     await world.close();
   });
 
-  test('have one bound over all, and what comes in one piece passes even then', async () => {
+  test('unfinished bodies are bounded in all, and bodies in one piece are accepted even then', async () => {
     const world = await startWorld({
       fill: fillShop,
       keys: [],
@@ -91,7 +91,7 @@ describe('unfinished bodies of callers without credentials', () => {
     await world.close();
   });
 
-  test('are not those of callers with a key', async () => {
+  test('unfinished bodies of callers with a key are not counted', async () => {
     const world = await startWorld({ fill: fillShop, unproven: { total: 10, address: 10 } });
     const headers = { 'x-internal-api-key': CHECK_KEY };
     const body = question + ' '.repeat(60_000);
@@ -100,7 +100,7 @@ describe('unfinished bodies of callers without credentials', () => {
     await world.close();
   });
 
-  test('are given back when they are whole, refused, or cut', () => {
+  test('the count is released when bodies are complete, refused, or cut', () => {
     const bodies = new UnprovenBodies({ total: 100, address: 60 });
     const one = bodies.open('a');
     one.take(50);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { contrastOf } from '../../src/delivery/colours.ts';
+import { contrastOf } from '../../src/delivery/colors.ts';
 import { renderLayout } from '../../src/delivery/layout.ts';
 import { unsubscribePage } from '../../src/gateway/pages/unsubscribe.ts';
 import { type State, wordsFor } from '../../src/gateway/pages/unsubscribe-words.ts';
@@ -51,7 +51,7 @@ describe('the unsubscribe page', () => {
     return switches.find(({ code }: { code: string }) => code === 'due').email as boolean;
   };
 
-  test('a button switches the mail off, another one on again, and a GET never changes anything', async () => {
+  test('a button turns the mail off or on, and a GET changes nothing', async () => {
     const asked = await ask('GET', `token=${token}`);
     expect([asked.status, asked.text]).toEqual([
       200,
@@ -75,7 +75,7 @@ describe('the unsubscribe page', () => {
     expect(on.text).toContain(`<form method="post" action="?token=${token}"><button>Unsubscribe`);
   });
 
-  test('one click of a mail provider (RFC 8058) switches off with 200 and no redirect, whatever the form is encoded as', async () => {
+  test('one-click unsubscription (RFC 8058) answers 200 without a redirect, for every form encoding', async () => {
     const multipart = new FormData();
     multipart.set('List-Unsubscribe', 'One-Click');
     for (const body of [new URLSearchParams({ 'List-Unsubscribe': 'One-Click' }), multipart]) {
@@ -88,7 +88,7 @@ describe('the unsubscribe page', () => {
     expect([undone.status, undone.text]).toEqual([200, '{"success":true,"data":{"unsubscribed":false}}']);
   });
 
-  test('a damaged link is a page for a person and the error shape for a program, with the same status', async () => {
+  test('a damaged link is a page for people and the error shape for programs, with the same status', async () => {
     const damaged = [
       `token=${token}x`,
       `token=${token.slice(0, -1)}`,
@@ -119,7 +119,7 @@ describe('the unsubscribe page', () => {
     expect(await isOn()).toBe(true);
   });
 
-  test('any other error of these addresses is a page for a person, too', async () => {
+  test('other errors of these addresses are pages for people, too', async () => {
     const headers = { 'content-type': 'application/xml' };
     const url = `${usher.rest}${PATH}?token=${token}`;
     const page = await fetch(url, { method: 'POST', body: '<x/>', headers: { ...headers, accept: BROWSER } });
@@ -129,7 +129,7 @@ describe('the unsubscribe page', () => {
     expect(await isOn()).toBe(true);
   });
 
-  test('a link whose type of mail no longer exists says so, 404', async () => {
+  test('a link to a deleted type of mail explains that with 404', async () => {
     const link = await usher.app.unsubscriptions.link({ base: '', person, type: 999_999 });
     const gone = link.slice(link.indexOf('?') + 1);
     for (const method of ['GET', 'POST']) {
@@ -139,7 +139,7 @@ describe('the unsubscribe page', () => {
     }
   });
 
-  test('mail that was locked meanwhile says so in the brand’s look, 403, and neither button does anything', async () => {
+  test("mail locked meanwhile is explained in the brand's look with 403, and the buttons do nothing", async () => {
     const path = `/api/applications/billing/notification-types/${type}`;
     await root.put(path, { userCanDisable: false });
     try {
@@ -166,7 +166,7 @@ describe('the unsubscribe page', () => {
     expect(await isOn()).toBe(true);
   });
 
-  test('names are text, the settings are a link, and only the page’s own style sheet and the logo’s origin are let in', async () => {
+  test('the unsubscribe page shows names as text, links the settings, and admits only its own style and the logo', async () => {
     const { text, headers } = await ask('GET', `token=${token}`);
     expect(text).not.toContain('<script');
     expect(text).toContain('“<bdi>&lt;script&gt;alert(1)&lt;/script&gt;</bdi>” from <bdi>Billing &lt;b&gt;');
@@ -179,7 +179,7 @@ describe('the unsubscribe page', () => {
     expect(headers.get('referrer-policy')).toBe('no-referrer');
   });
 
-  test('the page is in the user’s brand and language, else in the browser’s language', async () => {
+  test("the unsubscribe page uses the user's brand and language, else the browser's language", async () => {
     const brand = await root.post('/api/admin/brands', {
       slug: 'mine',
       name: 'Mine "><img src=x onerror=alert(1)>',
@@ -260,7 +260,7 @@ test.each([
   }
 });
 
-test('what is no colour never gets into the style sheet', () => {
+test('only colours get into the style sheet', () => {
   const page = shown({ primaryColor: 'red;}</style><script>', backgroundColor: 'url(https://evil.example.com)' });
   expect(page).not.toContain('evil');
   expect(page).not.toContain('<script');
@@ -280,7 +280,7 @@ test.each([
   expect(wordsFor(locale, accepted).language).toBe(language);
 });
 
-test('every language in which a mail names its link says every state, with the names of type and application where they belong', () => {
+test('every language of unsubscribe links has all states, with type and application in their places', () => {
   const states: State[] = ['ask', 'off', 'on', 'locked', 'damaged', 'gone', 'trouble'];
   for (const tag of ['cs', 'de', 'en', 'es', 'fr', 'it', 'nl', 'pl', 'pt', 'sk']) {
     const mail = { subject: '', html: '', locale: tag, unsubscribeUrl: 'https://example.com/' };

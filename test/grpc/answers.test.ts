@@ -24,17 +24,20 @@ describe('Check', () => {
     ['allowed', AccessLevel.EDIT, true, AccessLevel.ALLOWED, DecisionSource.APP_ADMIN],
     ['overridden', AccessLevel.UNSPECIFIED, false, AccessLevel.UNSPECIFIED, DecisionSource.OVERRIDE],
     ['denied', AccessLevel.VIEW, false, AccessLevel.UNSPECIFIED, DecisionSource.UNSPECIFIED],
-  ])('holds %s, asks for %s: allowed is %s', async (permission, asked, allowed, accessLevel, source) => {
-    const door = await openDoor();
-    const client = openClient(door.port);
-    for (const warm of [true, false]) {
-      door.engine.warm = warm;
-      const { message } = await call(client, 'Check', { ...QUESTION, permission, accessLevel: asked });
-      expect(message).toMatchObject({ allowed, accessLevel, source, revision: '7' });
-    }
-  });
+  ])(
+    'a person who holds %s and is asked for %s: allowed is %s',
+    async (permission, asked, allowed, accessLevel, source) => {
+      const door = await openDoor();
+      const client = openClient(door.port);
+      for (const warm of [true, false]) {
+        door.engine.warm = warm;
+        const { message } = await call(client, 'Check', { ...QUESTION, permission, accessLevel: asked });
+        expect(message).toMatchObject({ allowed, accessLevel, source, revision: '7' });
+      }
+    },
+  );
 
-  test('the engine gets the question in its normal form, resource and all', async () => {
+  test('the engine gets a normalised question, including the resource', async () => {
     const door = await openDoor();
     await call(openClient(door.port), 'Check', {
       email: ' Kim@Example.COM\t',
@@ -52,7 +55,7 @@ describe('Check', () => {
     });
   });
 
-  test('what is known is answered without waiting; what is not is asked for', async () => {
+  test('a cached Check is answered without waiting, and others wait for the engine', async () => {
     const door = await openDoor();
     const client = openClient(door.port);
     await call(client, 'Check', QUESTION);
@@ -62,7 +65,7 @@ describe('Check', () => {
     expect(door.engine.asked.map(({ method }) => method)).toEqual(['peek', 'peek', 'check']);
   });
 
-  test('an answer carries the revision that it is true of, as revisions move', async () => {
+  test('a Check answer has its revision, as revisions move', async () => {
     const door = await openDoor();
     const client = openClient(door.port);
     for (const revision of [7, 8, 123_456_789_012, 8]) {
@@ -72,7 +75,7 @@ describe('Check', () => {
     }
   });
 
-  test('min_revision that is reached is answered at once, a later one is waited for', async () => {
+  test('a reached min_revision is answered at once, and a later one is waited for', async () => {
     const door = await openDoor();
     const client = openClient(door.port);
     await call(client, 'Check', { ...QUESTION, minRevision: '7' });
@@ -84,14 +87,14 @@ describe('Check', () => {
 
   // docs/reference/decisions.md#strict-questions: malformed, as distinct from missing or too long: denied, before cache and database.
   test.each([
-    ['an address that is none', { email: 'kim' }],
+    ['an invalid address', { email: 'kim' }],
     ['an address that is not ASCII', { email: '\u212Aim@example.com' }],
     ['a quoted local part', { email: '"kim"@example.com' }],
     ['an application code with a colon', { app: 'bill:ing' }],
     ['an application code in upper case', { app: 'Billing' }],
     ['a permission code with a space', { permission: 'edit it' }],
     ['a prototype name that no grammar admits', { permission: '__proto__' }],
-    ['a resource type that is no slug', { resourceType: 'Invoice', resourceId: '1' }],
+    ['a resource type that is not a slug', { resourceType: 'Invoice', resourceId: '1' }],
   ])('%s is denied without a question to the engine', async (_, change) => {
     const door = await openDoor();
     door.engine.decisions.set('edit', { granted: true, level: Level.EDIT, source: Source.SUPERADMIN, tiered: true });
@@ -104,7 +107,7 @@ describe('Check', () => {
     expect(later.message).toMatchObject({ allowed: false, revision: '8' });
   });
 
-  test('constructor is a code like any other', async () => {
+  test('`constructor` is an ordinary code', async () => {
     const door = await openDoor();
     const client = openClient(door.port);
     const { message } = await call(client, 'Check', { ...QUESTION, app: 'constructor', permission: 'constructor' });
@@ -112,7 +115,7 @@ describe('Check', () => {
     expect(door.engine.asked.at(-1)?.what).toMatchObject({ app: 'constructor', permission: 'constructor' });
   });
 
-  test('the bytes of an answer are those of protobuf', async () => {
+  test("the bytes of a Check answer equal protobuf's", async () => {
     const door = await openDoor();
     const { body, status } = await openRaw(door.port).check(encodeCheck());
     const wanted = { allowed: true, accessLevel: AccessLevel.EDIT, source: DecisionSource.ROLE, revision: '7' };
@@ -122,7 +125,7 @@ describe('Check', () => {
 });
 
 describe('BulkCheck', () => {
-  test('one decision for each code, in the order of first mention', async () => {
+  test('BulkCheck decides each code once, in the order of first mention', async () => {
     const door = await openDoor();
     const { message } = await call(openClient(door.port), 'BulkCheck', {
       ...SUBJECT,
@@ -143,7 +146,7 @@ describe('BulkCheck', () => {
     expect(door.engine.asked[0]?.permissions).not.toContain('not a code');
   });
 
-  test('1,000 codes are answered', async () => {
+  test('BulkCheck answers 1,000 codes', async () => {
     const door = await openDoor();
     const permissions = Array.from({ length: 1000 }, (_, i) => `module-${i}.read`);
     for (const [i, code] of permissions.entries()) if (i % 3 === 0) door.engine.decisions.set(code, HELD.view);
@@ -152,7 +155,7 @@ describe('BulkCheck', () => {
     expect(message.results.map(({ allowed }) => allowed)).toEqual(permissions.map((_, i) => i % 3 === 0));
   });
 
-  test('codes that are not ASCII, and long ones, come back as they were asked', async () => {
+  test('BulkCheck returns long codes and codes outside ASCII unchanged', async () => {
     const door = await openDoor();
     const permissions = ['漢'.repeat(128), 'é', 'a'.repeat(128), 'edit'];
     const { message } = await call(openClient(door.port), 'BulkCheck', { ...SUBJECT, permissions });
@@ -160,7 +163,7 @@ describe('BulkCheck', () => {
     expect(message.results.map(({ allowed }) => allowed)).toEqual([false, false, false, true]);
   });
 
-  test('a subject that cannot exist is denied everything, without a question to the engine', async () => {
+  test('BulkCheck denies a malformed subject everything, without a question to the engine', async () => {
     const door = await openDoor();
     const { message } = await call(openClient(door.port), 'BulkCheck', {
       email: 'nobody',
@@ -173,7 +176,7 @@ describe('BulkCheck', () => {
     expect(door.engine.asked).toEqual([]);
   });
 
-  test('min_revision goes to the engine', async () => {
+  test('BulkCheck passes min_revision to the engine', async () => {
     const door = await openDoor();
     const { message } = await call(openClient(door.port), 'BulkCheck', {
       ...SUBJECT,
@@ -185,7 +188,7 @@ describe('BulkCheck', () => {
 });
 
 describe('Effective', () => {
-  test('every item with all its fields', async () => {
+  test('Effective returns every item with all its fields', async () => {
     const door = await openDoor();
     door.engine.items = [
       {
@@ -229,7 +232,7 @@ describe('Effective', () => {
     expect(door.engine.asked.at(-1)?.what).toEqual({ ...SUBJECT, resourceType: 'invoice', resourceId: '1' });
   });
 
-  test('an empty list for what cannot exist, and for what does not', async () => {
+  test('Effective returns an empty list for malformed and unknown subjects', async () => {
     const door = await openDoor();
     const client = openClient(door.port);
     const nobody = await call(client, 'Effective', { email: 'nobody', app: 'billing', minRevision: '8' });

@@ -15,7 +15,7 @@ function sayAndStay(port: number, bytes: string | Buffer): Promise<void> {
   const socket = net.connect({ port, host: '127.0.0.1', allowHalfOpen: true }, () => {
     if (bytes.length > 0) socket.write(bytes);
   });
-  // Whoever is cut is told by the kernel.
+  // The kernel reports a cut connection.
   socket.on('error', () => undefined).resume();
   return new Promise((resolve) => socket.once('close', () => resolve()).once('end', () => resolve()));
 }
@@ -28,13 +28,13 @@ const STOPPED = [
   ['stops in the middle of a TLS handshake', HALF_HELLO, certificate],
 ] as const;
 
-describe('a client', () => {
-  test.each(STOPPED)('that %s is cut', async (_, bytes, tls) => {
+describe('clients without a session', () => {
+  test.each(STOPPED)('a client that %s is cut', async (_, bytes, tls) => {
     const door = await openDoor({ tls, times: { arrivalMs: 100 } });
     await sayAndStay(door.port, bytes);
   });
 
-  test.each(STOPPED)('that %s does not hold up a shutdown', async (_, bytes, tls) => {
+  test.each(STOPPED)('a client that %s does not delay a shutdown', async (_, bytes, tls) => {
     const door = await openDoor({ tls, times: { arrivalMs: 600_000, drainMs: 600_000 } });
     const ended = sayAndStay(door.port, bytes);
     // Connections are accepted in their order.
@@ -45,7 +45,7 @@ describe('a client', () => {
     await ended;
   });
 
-  test('that has a session stays for as long as it likes', async () => {
+  test('a client with a session stays as long as it likes', async () => {
     const door = await openDoor({ times: { arrivalMs: 100 } });
     const raw = openRaw(door.port);
     await raw.request('/usher.permission.v1.PermissionService/Check', Buffer.alloc(5));

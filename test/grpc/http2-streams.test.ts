@@ -15,7 +15,7 @@ const calls = fc.array(fc.tuple(fc.constantFrom('set', 'set', 'set', 'delete', '
 });
 
 describe('tables of a session', () => {
-  test('streams: a Map, in another order', () => {
+  test('the stream table behaves like a Map in another order', () => {
     fc.assert(
       fc.property(calls, (all) => {
         const [map, table] = [new Map<number, object>(), new StreamTable<object>()];
@@ -44,7 +44,7 @@ describe('tables of a session', () => {
     );
   });
 
-  test('streams without a number yet: a Set', () => {
+  test('the table of streams without a number behaves like a Set', () => {
     const few = fc.array(fc.tuple(fc.constantFrom('add', 'add', 'delete'), fc.integer({ min: 0, max: 4 })));
     fc.assert(
       fc.property(few, (all) => {
@@ -66,7 +66,7 @@ describe('tables of a session', () => {
   });
 
   // Fails with the version of Node.js or grpc-js that keeps them elsewhere: then the gain is lost, and nothing else.
-  test('they are found in the session of this Node.js, and nothing is done to one that has streams or is none', async () => {
+  test('the tables are found in this Node.js, and sessions with streams and other objects stay unchanged', async () => {
     const server = createServer();
     const found: boolean[] = [];
     server.on('session', (session) => found.push(replaceTables(session)));

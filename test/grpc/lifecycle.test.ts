@@ -42,7 +42,7 @@ function watchHealth(client: Client, service: string): { said: string[]; stream:
 }
 
 describe('health', () => {
-  test('needs no key; the server and the service are alike; another is NOT_FOUND', async () => {
+  test('health needs no key, treats server and service alike, and answers NOT_FOUND for others', async () => {
     const door = await openDoor({
       authorize: () => {
         throw new UsherError('UNAUTHENTICATED', 'no');
@@ -62,7 +62,7 @@ describe('health', () => {
     });
   });
 
-  test('follows setServing', async () => {
+  test('health follows setServing', async () => {
     const door = await openDoor();
     const client = openClient(door.port);
     door.server.setServing(false);
@@ -71,7 +71,7 @@ describe('health', () => {
     expect(await askHealth(client, '')).toEqual({ status: 'SERVING' });
   });
 
-  test('a watch hears each change once', async () => {
+  test('a health watch gets each change once', async () => {
     const door = await openDoor();
     const { said, stream } = watchHealth(openClient(door.port), SERVICE);
     await until(() => said.length === 1);
@@ -92,7 +92,7 @@ describe('health', () => {
     expect(said).toEqual(['SERVICE_UNKNOWN']);
   });
 
-  test('a name that no header can carry does no harm', async () => {
+  test('a service name that no header can carry is harmless', async () => {
     const door = await openDoor();
     const raw = openRaw(door.port);
     // A lone surrogate in UTF-8, which protobufjs lets through.
@@ -102,7 +102,7 @@ describe('health', () => {
 });
 
 describe('drain', () => {
-  test('health turns first, calls in flight complete, new ones are refused, the port is free', async () => {
+  test('a drain first changes health, completes calls, refuses new ones, and frees the port', async () => {
     const door = await openDoor({ times: { noticeMs: 60 } });
     const client = openClient(door.port);
     const { said } = watchHealth(client, '');
@@ -136,7 +136,7 @@ describe('drain', () => {
     await new Promise((resolve) => probe.close(resolve));
   });
 
-  test('is bounded: what will not end is cut off', async () => {
+  test('a drain is bounded, and calls that do not end are cut', async () => {
     const door = await openDoor({ times: { drainMs: 50 } });
     door.engine.warm = false;
     door.engine.gate = never;
@@ -146,7 +146,7 @@ describe('drain', () => {
     expect([status.UNAVAILABLE, status.CANCELLED]).toContain((await failureOf(inFlight)).code);
   });
 
-  test('an idle connection does not hold it up', async () => {
+  test('an idle connection does not delay a drain', async () => {
     const door = await openDoor({ times: { drainMs: 60_000 } });
     const raw = openRaw(door.port);
     await raw.request(`/${SERVICE}/Check`, framed(Buffer.from([0xff])));
@@ -156,7 +156,7 @@ describe('drain', () => {
 });
 
 describe('start', () => {
-  test('a port taken: one sentence that names the key', async () => {
+  test('a taken port fails the start with one sentence and the key', async () => {
     const door = await openDoor();
     const error = await failureOf(openDoor({ port: door.port }));
     expect(error).toBeInstanceOf(UsherError);
@@ -165,20 +165,20 @@ describe('start', () => {
     );
   });
 
-  test('a host of another machine', async () => {
+  test('a host of another machine fails the start', async () => {
     const error = await failureOf(openDoor({ host: '192.0.2.1' }));
     expect(error).toBeInstanceOf(UsherError);
     expect(error.message).toContain('grpc.host (GRPC_HOST)');
   });
 
-  test('IPv6', async () => {
+  test('the server listens on IPv6', async () => {
     const door = await openDoor({ host: '::1' }).catch((error: Error) => error);
     // Machines without IPv6 say so in our words.
     if (door instanceof Error) expect(door.message).toContain('grpc.host');
     else expect(door.port).toBeGreaterThan(0);
   });
 
-  test('connections end at their age, and clients follow without an error', async () => {
+  test('connections end at their age, and clients reconnect without an error', async () => {
     const door = await openDoor({ times: { connectionAgeMs: 50, connectionGraceMs: 1000 } });
     const raw = openRaw(door.port);
     await raw.request(`/${SERVICE}/Check`, framed(Buffer.from([0xff])));

@@ -1,13 +1,12 @@
 import { type Client, status } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/base/clock.ts';
-import { unavailable } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
 import { Engine } from '../../src/engine/engine.ts';
-import type { FactsSource, LogWindow, Revision } from '../../src/engine/types.ts';
 import { answerOf, effectiveOf, isAllowedByOracle } from '../oracle/oracle.ts';
-import { asDecision, memberOf, policyOf, scopesOf } from '../oracle/storage.ts';
-import { History, NAMES, pick, type Random, randomOperation, seeded } from '../oracle/world.ts';
+import { OracleSource } from '../oracle/source.ts';
+import { asDecision } from '../oracle/storage.ts';
+import { NAMES, pick, seeded } from '../oracle/world.ts';
 import { numberOf } from '../support/revisions.ts';
 import { call, closeDoors, type Door, failureOf, openClient, openDoor } from './support.ts';
 
@@ -15,49 +14,6 @@ import { call, closeDoors, type Door, failureOf, openClient, openDoor } from './
  * The door over the engine itself, with the oracle's rows for a database: every answer is what the oracle says at the
  * answer's revision, while writes go on. (What the databases do to it is tested on them.)
  */
-class OracleSource implements FactsSource {
-  readonly parallelism = 4;
-  readonly history = new History();
-  readonly scopes: string[][] = [];
-  away = false;
-
-  write(random: Random): void {
-    const operation = randomOperation(random, this.history.newest, NAMES);
-    this.history.record(this.history.head + 1, operation);
-    this.scopes.push(scopesOf(operation));
-  }
-
-  async members(...[since, needs]: Parameters<FactsSource['members']>): ReturnType<FactsSource['members']> {
-    return this.#read(since, () => ({ answers: needs.map((need) => memberOf(this.history.newest, need)) }));
-  }
-
-  async policy(since: Revision, app: string): ReturnType<FactsSource['policy']> {
-    return this.#read(since, () => ({ policy: policyOf(this.history.newest, app) }));
-  }
-
-  async changes(since: Revision): Promise<LogWindow> {
-    return (await this.#read(since, () => ({}))).window;
-  }
-
-  async listen(): Promise<() => Promise<void>> {
-    return async () => {};
-  }
-
-  /** One snapshot, that arrives a while after it was taken. */
-  async #read<T>(since: Revision, facts: () => T): Promise<T & { window: LogWindow }> {
-    if (this.away) throw unavailable('The database is away.');
-    const changes = this.scopes
-      .map((scopes, index) => ({ revision: index + 1, nonce: `n${index + 1}`, scopes }))
-      .filter(({ revision }) => revision > since);
-    const head = this.history.head;
-    const headNonce = head === 0 ? null : `n${head}`;
-    const window = { head, headNonce, sinceNonce: since === 0 ? null : `n${since}`, changes, tooMany: false };
-    const read = { ...facts(), window };
-    await new Promise((resolve) => setImmediate(resolve));
-    return read;
-  }
-}
-
 const CHECKS = process.env.USHER_LONG ? 100_000 : 2000;
 const random = seeded(20_240_607);
 const source = new OracleSource();
@@ -90,15 +46,15 @@ function subject() {
   return { email: pick(random, NAMES.emails), app: pick(random, [...NAMES.apps, 'no-such']), ...resource };
 }
 
-/** Half of what is written is waited for, the rest is found out by itself. */
+/** Half of the writes are waited for, the rest are found by polling. */
 async function maybeWrite(): Promise<void> {
   if (random(10) > 0) return;
   source.write(random);
   if (random(2) === 0) await engine.reach({ number: source.history.head, nonce: null });
 }
 
-describe('while writes go on, answers are the oracle’s at their revision', () => {
-  test('Check', async () => {
+describe('answers during writes match the oracle at their revision', () => {
+  test('Check matches the oracle during writes', async () => {
     for (let asked = 0; asked < CHECKS; asked += 20) {
       await maybeWrite();
       const fresh = engine.cursor;
@@ -118,7 +74,7 @@ describe('while writes go on, answers are the oracle’s at their revision', () 
     }
   }, 600_000);
 
-  test('BulkCheck and Effective, at one revision each', async () => {
+  test('BulkCheck and Effective match the oracle at one revision each', async () => {
     for (let asked = 0; asked < CHECKS / 20; asked++) {
       await maybeWrite();
       const about = subject();
@@ -151,7 +107,7 @@ describe('while writes go on, answers are the oracle’s at their revision', () 
   }, 600_000);
 });
 
-test('a write is seen by whoever brings its revision', async () => {
+test('a caller with its revision sees a write', async () => {
   for (let i = 0; i < 30; i++) {
     source.write(random);
     const minRevision = `${source.history.head}.n${source.history.head}`;
@@ -161,7 +117,7 @@ test('a write is seen by whoever brings its revision', async () => {
   }
 });
 
-test('the database away: UNAVAILABLE for what is not known, and answers again as soon as it is back', async () => {
+test('a database outage is UNAVAILABLE for uncached questions, and recovers with the database', async () => {
   source.away = true;
   const cold = { email: 'new@example.com', app: 'billing', permission: 'invoices.read' };
   const error = await failureOf(call(client, 'Check', cold));

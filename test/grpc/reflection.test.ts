@@ -56,13 +56,13 @@ async function filesFor(client: Client, version: string, symbol: string): Promis
 }
 
 describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
-  test('names the services', async () => {
+  test('reflection lists the services', async () => {
     const client = openClient((await openDoor({ reflection: true })).port);
     const { listServicesResponse } = await ask(client, version, { listServices: '*' });
     expect(listServicesResponse?.service.map(({ name }) => name).sort()).toEqual(['grpc.health.v1.Health', SERVICE]);
   });
 
-  test('a client without our .proto can ask a question by it', async () => {
+  test('a client without the .proto can call the service through reflection', async () => {
     const client = openClient((await openDoor({ reflection: true })).port);
     const file = await filesFor(client, version, SERVICE);
     const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: inOrder(file) }));
@@ -94,7 +94,7 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
     expect(group?.proto.proto3Optional).toBe(true);
   });
 
-  test('what there is not', async () => {
+  test('reflection reports unknown symbols', async () => {
     const client = openClient((await openDoor({ reflection: true })).port);
     for (const question of [{ fileContainingSymbol: 'no.Such' }, { fileByFilename: 'no.proto' }]) {
       expect((await ask(client, version, question)).errorResponse?.errorCode).toBe(status.NOT_FOUND);
@@ -102,7 +102,7 @@ describe.each(['v1', 'v1alpha'])('reflection %s', (version) => {
   });
 });
 
-test('without the option there is none', async () => {
+test('reflection is off without the option', async () => {
   const client = openClient((await openDoor({ reflection: false })).port);
   for (const version of ['v1', 'v1alpha']) {
     const error = await failureOf(ask(client, version, { listServices: '*' }));
@@ -110,7 +110,7 @@ test('without the option there is none', async () => {
   }
 });
 
-test('malformed questions and prototype names do no harm', async () => {
+test('malformed reflection questions and prototype names are harmless', async () => {
   const door = await openDoor({ reflection: true });
   const client = openClient(door.port);
   for (const name of ['constructor', '__proto__', 'toString']) {
@@ -127,7 +127,7 @@ test('malformed questions and prototype names do no harm', async () => {
   expect((await ask(client, 'v1', { listServices: '' })).listServicesResponse?.service).toHaveLength(2);
 });
 
-test('an open stream does not hold up a drain', async () => {
+test('an open reflection stream does not delay a drain', async () => {
   const door = await openDoor({ reflection: true, times: { drainMs: 60_000 } });
   const client = openClient(door.port);
   const method = methods.get('/grpc.reflection.v1.ServerReflection/ServerReflectionInfo') as ServiceDefinition[string];

@@ -29,7 +29,7 @@ describe('API keys', () => {
     if (key !== KEY) throw new UsherError('UNAUTHENTICATED', 'No key that is known here.');
   };
 
-  test('the right one is let in, on every method', async () => {
+  test('a right key is admitted on every method', async () => {
     const client = openClient((await openDoor({ authorize })).port);
     const metadata = { 'x-internal-api-key': KEY };
     await call(client, 'Check', QUESTION, { metadata });
@@ -42,7 +42,7 @@ describe('API keys', () => {
     ['wrong', { 'x-internal-api-key': 'guess' }],
     ['empty', { 'x-internal-api-key': '' }],
     ['in the wrong place', { authorization: `Bearer ${KEY}` }],
-  ])('%s: UNAUTHENTICATED on every method, before the question is read', async (_, metadata) => {
+  ])('%s is UNAUTHENTICATED on every method, before the question is read', async (_, metadata) => {
     const door = await openDoor({ authorize });
     const client = openClient(door.port);
     for (const refused of [
@@ -68,20 +68,20 @@ describe('API keys', () => {
     ['the right one first', [KEY, 'guess']],
     ['the right one last', ['guess', KEY]],
     ['with an empty one', [KEY, '']],
-  ])('doubled, %s: UNAUTHENTICATED', async (_, keys) => {
+  ])('two keys, %s, are UNAUTHENTICATED', async (_, keys) => {
     const door = await openDoor({ authorize });
     const answer = await openRaw(door.port).check(encodeCheck(), { 'x-internal-api-key': keys });
     expect(answer.status).toBe(String(status.UNAUTHENTICATED));
     expect(door.engine.asked).toEqual([]);
   });
 
-  test('doubled is refused even where no key is needed', async () => {
+  test('two keys are refused even where no key is needed', async () => {
     const door = await openDoor();
     const answer = await openRaw(door.port).check(encodeCheck(), { 'x-internal-api-key': ['a', 'b'] });
     expect(answer.status).toBe(String(status.UNAUTHENTICATED));
   });
 
-  test('without the scope: PERMISSION_DENIED, KEY_SCOPE, and which scope', async () => {
+  test('a key without the scope is PERMISSION_DENIED with KEY_SCOPE and the scope', async () => {
     const client = openClient((await openDoor({ authorize })).port);
     const refused = call(client, 'Check', QUESTION, { metadata: { 'x-internal-api-key': 'key-of-mail' } });
     expect(await refusalOf(refused)).toMatchObject({
@@ -91,7 +91,7 @@ describe('API keys', () => {
     });
   });
 
-  test('no key is ever written down', async () => {
+  test('no key is ever logged', async () => {
     const door = await openDoor({ authorize });
     const client = openClient(door.port);
     for (const key of ['secret-guess', 'key-of-mail']) {
@@ -102,7 +102,7 @@ describe('API keys', () => {
   });
 });
 
-describe('questions that do not fit: INVALID_ARGUMENT with the fields named', () => {
+describe('invalid questions over gRPC', () => {
   const resource = { resourceType: 'invoice', resourceId: '1' };
   test.each([
     ['no e-mail', { ...QUESTION, email: '' }, ['email']],
@@ -119,7 +119,7 @@ describe('questions that do not fit: INVALID_ARGUMENT with the fields named', ()
     ['a control character in an id', { ...QUESTION, ...resource, resourceId: 'a\u0000b' }, ['resource_id']],
     ['a line feed in a permission', { ...QUESTION, permission: 'edit\n' }, ['permission']],
     ['a C1 control in an application', { ...QUESTION, app: 'bil\u0085ling' }, ['app']],
-  ])('%s', async (_, question, fields) => {
+  ])('a question is INVALID_ARGUMENT with its fields: %s', async (_, question, fields) => {
     const door = await openDoor();
     const refusal = await refusalOf(call(openClient(door.port), 'Check', question as typeof QUESTION));
     expect(refusal).toMatchObject({ status: status.INVALID_ARGUMENT, reason: 'VALIDATION_FAILED', domain: 'usher' });
@@ -129,7 +129,7 @@ describe('questions that do not fit: INVALID_ARGUMENT with the fields named', ()
     expect(door.engine.asked).toEqual([]);
   });
 
-  test('exactly at each limit is a question', async () => {
+  test('a question exactly at each limit is accepted', async () => {
     const door = await openDoor();
     const email = `${'a'.repeat(64)}@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(61)}`;
     expect(email).toHaveLength(254);
@@ -145,7 +145,7 @@ describe('questions that do not fit: INVALID_ARGUMENT with the fields named', ()
   });
 
   test.each(['Check', 'BulkCheck', 'Effective'] as const)(
-    '%s with half a resource: INCOMPLETE_RESOURCE',
+    '%s with half a resource is INCOMPLETE_RESOURCE',
     async (method) => {
       const door = await openDoor();
       const client = openClient(door.port);
@@ -167,7 +167,7 @@ describe('questions that do not fit: INVALID_ARGUMENT with the fields named', ()
     ['the highest', [0xfa, 0xff, 0xff, 0xff, 0x0f, 0], '536870911'],
     ['a group', [0x43, 0x44], '8'],
     ['known, of another wire type', [0x08, 1], '1'],
-  ])('an unknown field, %s, is named by its number', async (_, field, number) => {
+  ])('an unknown field, %s, is reported by its number', async (_, field, number) => {
     const door = await openDoor();
     const refusal = await refusalOf(
       callBytes(openClient(door.port), 'Check', Buffer.from([...encodeCheck(), ...field])),
@@ -178,7 +178,7 @@ describe('questions that do not fit: INVALID_ARGUMENT with the fields named', ()
     expect(door.engine.asked).toEqual([]);
   });
 
-  test('an Effective question with a permission or a level is refused, not answered without', async () => {
+  test('an Effective question with a permission or a level is refused, not answered without it', async () => {
     const client = openClient((await openDoor()).port);
     for (const bytes of [encodeCheck(), encodeCheck({ ...QUESTION, permission: '', accessLevel: 3 })]) {
       const refusal = await refusalOf(callBytes(client, 'Effective', bytes));
@@ -195,14 +195,14 @@ describe('questions that do not fit: INVALID_ARGUMENT with the fields named', ()
     ['a lone surrogate', [0x0a, 3, 0xed, 0xa0, 0x80]],
     ['latin1', [0x0a, 1, 0xe9]],
     ['an overlong form', [0x0a, 2, 0xc1, 0xa1]],
-  ])('malformed: %s', async (_, bytes) => {
+  ])('a malformed message is refused: %s', async (_, bytes) => {
     const door = await openDoor();
     const refused = callBytes(openClient(door.port), 'Check', Buffer.from([...encodeCheck(), ...bytes]));
     expect(await refusalOf(refused)).toMatchObject({ status: status.INVALID_ARGUMENT, reason: 'VALIDATION_FAILED' });
     expect(door.engine.asked).toEqual([]);
   });
 
-  test('BulkCheck with none, with 1,001, with an empty and a long one', async () => {
+  test('BulkCheck refuses no codes, 1,001 codes, an empty and a long one', async () => {
     const client = openClient((await openDoor()).port);
     for (const [permissions, field] of [
       [[], 'permissions'],
@@ -218,7 +218,7 @@ describe('questions that do not fit: INVALID_ARGUMENT with the fields named', ()
     }
   });
 
-  test('many faults at once fit into the trailers', async () => {
+  test('the trailers have room for many faults', async () => {
     const client = openClient((await openDoor()).port);
     const refusal = await refusalOf(call(client, 'BulkCheck', { permissions: Array.from({ length: 1000 }, () => '') }));
     expect(refusal.violations).toHaveLength(17);
@@ -228,7 +228,7 @@ describe('questions that do not fit: INVALID_ARGUMENT with the fields named', ()
   });
 
   test.each(['abc', '-1', '1.', '1.5.6', '01', '99999999999999999999', ' 7', '７'])(
-    'min_revision %j is none of ours',
+    'min_revision %j is not a revision',
     async (text) => {
       const door = await openDoor();
       const client = openClient(door.port);
@@ -243,7 +243,7 @@ describe('questions that do not fit: INVALID_ARGUMENT with the fields named', ()
     },
   );
 
-  test('min_revision of the future: UNKNOWN_REVISION, for denials as well', async () => {
+  test('a min_revision of the future is UNKNOWN_REVISION, even for denials', async () => {
     const client = openClient((await openDoor()).port);
     for (const email of [QUESTION.email, 'nobody']) {
       for (const refused of [
@@ -264,7 +264,7 @@ describe('trouble', () => {
     ['Effective', SUBJECT],
   ] as const;
 
-  test('the database away: UNAVAILABLE with RetryInfo, never a denial', async () => {
+  test('a database outage is UNAVAILABLE with RetryInfo, never a denial', async () => {
     const door = await openDoor();
     const client = openClient(door.port);
     door.engine.failure = new UsherError('UNAVAILABLE', 'The database does not answer.', {
@@ -293,7 +293,7 @@ describe('trouble', () => {
     ['null', null],
     ['an object that poses as a status', { code: 0, details: 'select secret', metadata: null }],
     ['an error whose message throws', Object.defineProperty(new Error(), 'message', { get: () => void 0 })],
-  ])('a defect that throws %s: INTERNAL, nothing of it shown, the server lives on', async (_, thrown) => {
+  ])('a defect that throws %s is INTERNAL, stays hidden, and leaves the server alive', async (_, thrown) => {
     const door = await openDoor();
     const client = openClient(door.port);
     door.engine.failure = thrown ?? Object.create(null);
@@ -312,7 +312,7 @@ describe('trouble', () => {
     await call(client, 'Check', QUESTION);
   });
 
-  test('an authorize that has a defect lets nobody in', async () => {
+  test('a defect in authorize admits nobody', async () => {
     const door = await openDoor({
       authorize: () => {
         throw new TypeError('boom');
@@ -323,7 +323,7 @@ describe('trouble', () => {
     expect(door.engine.asked).toEqual([]);
   });
 
-  test('an engine that answers too little is a defect, not a denial or an allowance', async () => {
+  test('a missing answer of the engine is a defect, neither a denial nor an allowance', async () => {
     const door = await openDoor();
     door.engine.bulk = async () => ({ decisions: [], revision: '7' });
     const client = openClient(door.port);
@@ -332,7 +332,7 @@ describe('trouble', () => {
     }
   });
 
-  test('an answer of more than 1 MiB: RESOURCE_EXHAUSTED that says what to do', async () => {
+  test('an answer of more than 1 MiB is RESOURCE_EXHAUSTED with advice', async () => {
     const door = await openDoor();
     door.engine.items = Array.from({ length: 9000 }, (_, i) => ({
       code: `${'p'.repeat(120)}${i}`,
@@ -350,7 +350,7 @@ describe('trouble', () => {
 });
 
 describe('request ids', () => {
-  test('one that fits comes back with an error and stands in the log', async () => {
+  test('a valid request id returns with an error and is logged', async () => {
     const door = await openDoor();
     const metadata = { 'x-request-id': 'Order-42.retry_1' };
     const error = await failureOf(call(openClient(door.port), 'Check', {}, { metadata }));
@@ -358,11 +358,14 @@ describe('request ids', () => {
     expect(door.logged()).toContain('Order-42.retry_1');
   });
 
-  test.each([undefined, 'short', 'a b c d e f', 'x'.repeat(65), '"><script>'])('%j is replaced', async (given) => {
-    const metadata: Record<string, string> = given === undefined ? {} : { 'x-request-id': given };
-    const error = await failureOf(call(openClient((await openDoor()).port), 'Check', {}, { metadata }));
-    const [id] = error.metadata.get('x-request-id');
-    expect(id).toMatch(/^[A-Za-z0-9._-]{8,64}$/);
-    expect(id).not.toBe(given);
-  });
+  test.each([undefined, 'short', 'a b c d e f', 'x'.repeat(65), '"><script>'])(
+    'the request id %j is replaced',
+    async (given) => {
+      const metadata: Record<string, string> = given === undefined ? {} : { 'x-request-id': given };
+      const error = await failureOf(call(openClient((await openDoor()).port), 'Check', {}, { metadata }));
+      const [id] = error.metadata.get('x-request-id');
+      expect(id).toMatch(/^[A-Za-z0-9._-]{8,64}$/);
+      expect(id).not.toBe(given);
+    },
+  );
 });

@@ -1,16 +1,17 @@
 import { UsherError } from '../../src/base/errors.ts';
 import type { AskOptions } from '../../src/engine/engine.ts';
+import type { ExplainedAt } from '../../src/engine/explain.ts';
 import type { EffectiveItem } from '../../src/engine/types.ts';
 import {
   ANY_REVISION,
   type Decision,
   Level,
-  type Mark,
   type Question,
+  type RevisionToken,
   Source,
   type Subject,
 } from '../../src/engine/types.ts';
-import type { Asked } from '../../src/rpc/methods.ts';
+import type { PermissionEngine } from '../../src/rpc/call.ts';
 
 export const HELD: Record<'edit' | 'view' | 'allowed' | 'overridden' | 'denied', Decision> = {
   edit: { granted: true, level: Level.EDIT, source: Source.ROLE, tiered: true },
@@ -24,7 +25,7 @@ export const HELD: Record<'edit' | 'view' | 'allowed' | 'overridden' | 'denied',
  * An engine for tests of the door: it answers by permission code, knows at once or after a while, waits until it is told
  * to go on, and fails as it is told. It writes down what it was asked.
  */
-export class ScriptedEngine implements Asked {
+export class ScriptedEngine implements PermissionEngine {
   cursor = 7;
   /** The newest revision there is: `reach` beyond it fails. */
   head = 9;
@@ -40,11 +41,17 @@ export class ScriptedEngine implements Asked {
   /** How many calls have come to the gate. */
   waits = 0;
 
+  /** Lists come from a database: what the doors do with them is tested on a whole service. */
+  readonly lists = {
+    subjects: () => Promise.reject(new Error('no list is scripted')),
+    resources: () => Promise.reject(new Error('no list is scripted')),
+  };
+
   get revision(): string {
     return `${this.cursor}`;
   }
 
-  isReached({ number }: Mark): boolean {
+  isReached({ number }: RevisionToken): boolean {
     return number <= this.cursor;
   }
 
@@ -80,13 +87,43 @@ export class ScriptedEngine implements Asked {
     return { decisions: permissions.map((code) => this.#decide(code)), revision: this.revision };
   }
 
+  /** Never knows, as `peekBulk`. */
+  peekBatch(): null {
+    return null;
+  }
+
+  async batch(
+    questions: readonly (Question | null)[],
+    options: AskOptions = {},
+  ): Promise<{ decisions: Decision[]; revision: string }> {
+    for (const question of questions)
+      if (question !== null) this.asked.push({ method: 'batch', what: question, options });
+    await this.#wait(options);
+    const decisions = questions.map((question) =>
+      question === null ? HELD.denied : this.#decide(question.permission),
+    );
+    return { decisions, revision: this.revision };
+  }
+
+  async explain(question: Question, options: AskOptions = {}): Promise<ExplainedAt> {
+    this.asked.push({ method: 'explain', what: question, options });
+    await this.#wait(options);
+    const decision = this.#decide(question.permission);
+    const rules = [1, 2, 3, 4, 5, 6].map((rule) => {
+      return { applies: rule >= 5, decides: rule === 5, level: rule === 5 ? decision.level : Level.NONE };
+    });
+    const known = { user: true, application: true, permission: true };
+    const roles = [{ code: 'viewer', level: decision.level }];
+    return { decision, rule: 5, rules, override: null, roles, known, revision: this.revision };
+  }
+
   async effective(subject: Subject, options: AskOptions = {}): Promise<{ items: EffectiveItem[]; revision: string }> {
     this.asked.push({ method: 'effective', what: subject, options });
     await this.#wait(options);
     return { items: this.items, revision: this.revision };
   }
 
-  async reach({ number }: Mark): Promise<void> {
+  async reach({ number }: RevisionToken): Promise<void> {
     if (number > this.head) throw new UsherError('UNKNOWN_REVISION', 'no such revision');
     this.cursor = Math.max(this.cursor, number);
   }

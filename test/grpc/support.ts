@@ -21,12 +21,16 @@ import { createLogger } from '../../src/base/telemetry.ts';
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../src/gen/google/rpc/error_details_pb.ts';
 import { StatusSchema } from '../../src/gen/google/rpc/status_pb.ts';
 import {
+  BatchCheckRequestSchema,
+  BatchCheckResponseSchema,
   BulkCheckRequestSchema,
   BulkCheckResponseSchema,
   CheckRequestSchema,
   CheckResponseSchema,
   EffectiveRequestSchema,
   EffectiveResponseSchema,
+  ExplainRequestSchema,
+  ExplainResponseSchema,
 } from '../../src/gen/usher/permission/v1/permission_pb.ts';
 import { GrpcMetrics } from '../../src/grpc/metrics.ts';
 import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from '../../src/grpc/server.ts';
@@ -38,6 +42,8 @@ export const METHOD = {
   Check: { input: CheckRequestSchema, output: CheckResponseSchema },
   BulkCheck: { input: BulkCheckRequestSchema, output: BulkCheckResponseSchema },
   Effective: { input: EffectiveRequestSchema, output: EffectiveResponseSchema },
+  BatchCheck: { input: BatchCheckRequestSchema, output: BatchCheckResponseSchema },
+  Explain: { input: ExplainRequestSchema, output: ExplainResponseSchema },
 } as const;
 export type MethodName = keyof typeof METHOD;
 

@@ -38,13 +38,13 @@ describe('TLS', () => {
   test.each([
     ['in cleartext', credentials.createInsecure()],
     ['that trusts another authority', trusting(theirs.cert)],
-  ])('a client %s is not', async (_, channel) => {
+  ])('a client %s is refused', async (_, channel) => {
     const door = await openDoor({ tls: server });
     expect((await failureOf(ask(door.port, channel))).code).toBe(status.UNAVAILABLE);
     expect(door.engine.asked).toEqual([]);
   });
 
-  test('keys are asked for all the same', async () => {
+  test('TLS clients need keys, too', async () => {
     const door = await openDoor({
       tls: server,
       authorize: (key) => {
@@ -54,7 +54,7 @@ describe('TLS', () => {
     expect((await failureOf(ask(door.port, trusting(ours.cert)))).code).toBe(status.UNAUTHENTICATED);
   });
 
-  test('files that cannot be read are faults of their keys, all at once, before a database is made', async () => {
+  test('unreadable TLS files are faults of their keys, all at once, before a database is created', async () => {
     const dataDir = join(tmpdir(), `usher-tls-${process.pid}`);
     const env = { GRPC_TLS_CERT: '/nowhere/x.crt', GRPC_TLS_KEY: '/nowhere/x.key', DATA_DIR: dataDir };
     const outcome = buildApp(toConfig({ env }));
@@ -93,22 +93,19 @@ describe('mutual TLS', () => {
   test.each([
     ['without a certificate', trusting(ours.cert)],
     ['with one of another authority', trusting(ours.cert, stranger)],
-  ])('a client %s is not, and health is closed to it too', async (_, channel) => {
+  ])('a client %s is refused, by health too', async (_, channel) => {
     const door = await openDoor({ tls });
     expect((await failureOf(ask(door.port, channel))).code).toBe(status.UNAVAILABLE);
     expect(door.engine.asked).toEqual([]);
   });
 });
 
-describe('certificates that do not fit stop the start with one sentence', () => {
+describe('invalid certificates', () => {
   test.each<[string, GrpcTls]>([
     ['no PEM', { cert: 'certificate', key: server.key }],
     ['the key of another certificate', { cert: server.cert, key: client.key }],
-    [
-      'an authority that is none',
-      { ...server, clientCa: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n' },
-    ],
-  ])('%s', async (_, tls) => {
+    ['an invalid authority', { ...server, clientCa: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n' }],
+  ])('an invalid certificate stops the start with one sentence: %s', async (_, tls) => {
     const error = await failureOf(openDoor({ tls }));
     expect(error).toBeInstanceOf(UsherError);
     expect(error.message).toMatch(/^gRPC: grpc\.tls\.cert, grpc\.tls\.key and grpc\.tls\.clientCa must be PEM/);

@@ -22,8 +22,8 @@ async function until(condition: () => boolean): Promise<void> {
 
 const never = new Promise<never>(() => {});
 
-describe('a call that has to wait', () => {
-  test('ends with the deadline of its caller', async () => {
+describe('a waiting call', () => {
+  test("a waiting call ends at its caller's deadline", async () => {
     const door = await openDoor();
     door.engine.warm = false;
     door.engine.gate = never;
@@ -46,7 +46,7 @@ describe('a call that has to wait', () => {
     }
   });
 
-  test('ends when its caller hangs up', async () => {
+  test('a waiting call ends when its caller hangs up', async () => {
     const door = await openDoor();
     door.engine.warm = false;
     door.engine.gate = never;
@@ -58,7 +58,7 @@ describe('a call that has to wait', () => {
     expect(door.metrics.calls()).toEqual([{ method: 'Check', status: 'CANCELLED', count: 1 }]);
   });
 
-  test('ends when its connection breaks', async () => {
+  test('a waiting call ends when its connection breaks', async () => {
     const door = await openDoor();
     door.engine.warm = false;
     door.engine.gate = never;
@@ -70,7 +70,7 @@ describe('a call that has to wait', () => {
     expect(door.metrics.calls()).toEqual([{ method: 'Check', status: 'CANCELLED', count: 1 }]);
   });
 
-  test('ends after the longest time a call may take, with no deadline of its own', async () => {
+  test('a waiting call without a deadline ends after the longest time for a call', async () => {
     const door = await openDoor({ times: { deadlineMs: 40 } });
     door.engine.warm = false;
     door.engine.gate = never;
@@ -81,7 +81,7 @@ describe('a call that has to wait', () => {
     expect(door.metrics.calls()).toEqual([{ method: 'Check', status: 'DEADLINE_EXCEEDED', count: 1 }]);
   });
 
-  test('each ends in its own time, however many wait', async () => {
+  test('each of many waiting calls ends at its own time', async () => {
     const door = await openDoor({ times: { deadlineMs: 150 } });
     door.engine.warm = false;
     door.engine.gate = never;
@@ -105,7 +105,7 @@ describe('a call that has to wait', () => {
     expect(took).toHaveLength(4);
   });
 
-  test('a denial that waits for a revision is bounded too', async () => {
+  test('a denial that waits for a revision is bounded, too', async () => {
     const door = await openDoor({ times: { deadlineMs: 40 } });
     door.engine.reach = () => never;
     const refusal = await refusalOf(
@@ -114,7 +114,7 @@ describe('a call that has to wait', () => {
     expect(refusal.reason).toBe('DEADLINE_EXCEEDED');
   });
 
-  test('an answer or a failure that comes too late goes nowhere', async () => {
+  test('an answer or failure after the end is dropped', async () => {
     const door = await openDoor({ times: { deadlineMs: 30 } });
     door.engine.warm = false;
     const client = openClient(door.port);
@@ -137,7 +137,7 @@ describe('a call that has to wait', () => {
     ]);
   });
 
-  test('calls that wait do not hold up those that need not', async () => {
+  test('waiting calls do not delay immediate ones', async () => {
     const door = await openDoor();
     door.engine.gate = never;
     const client = openClient(door.port);

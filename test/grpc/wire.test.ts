@@ -10,7 +10,7 @@ const CHECK = `/${SERVICE}/Check`;
 const ROUNDS = process.env.USHER_LONG ? 20_000 : 100;
 const MIB = 1024 * 1024;
 
-/** A CheckRequest of exactly so many bytes: a resource id sent over and over, of which the last counts. */
+/** A CheckRequest of exactly this size: a resource id repeated, of which the last counts. */
 function questionOf(size: number): Buffer {
   const question = Buffer.from(encodeCheck({ ...QUESTION, resourceType: 'invoice', resourceId: '1' }));
   const filler = Buffer.concat([Buffer.from([0x2a, 0x7e]), Buffer.alloc(126, 'x')]);
@@ -25,16 +25,16 @@ function questionOf(size: number): Buffer {
   return all;
 }
 
-describe('what no library would send', () => {
+describe('unusual bytes on the wire', () => {
   test.each<[string, Buffer | null, Record<string, string | undefined>, number]>([
     ['no message', null, {}, status.UNIMPLEMENTED],
     ['two messages', Buffer.concat([framed(encodeCheck()), framed(encodeCheck())]), {}, status.UNIMPLEMENTED],
     ['compression that nobody knows', framed(encodeCheck(), 1), { 'grpc-encoding': 'br' }, status.UNIMPLEMENTED],
-    ['gzip that is none', framed(Buffer.from('not gzip'), 1), { 'grpc-encoding': 'gzip' }, status.INTERNAL],
-    ['a deadline that is none', framed(encodeCheck()), { 'grpc-timeout': 'soon' }, status.INTERNAL],
+    ['invalid gzip', framed(Buffer.from('not gzip'), 1), { 'grpc-encoding': 'gzip' }, status.INTERNAL],
+    ['an invalid deadline', framed(encodeCheck()), { 'grpc-timeout': 'soon' }, status.INTERNAL],
     ['a deadline that has passed', framed(encodeCheck()), { 'grpc-timeout': '0n' }, status.DEADLINE_EXCEEDED],
     ['a message longer than it says', Buffer.concat([framed(encodeCheck()), Buffer.from([1, 2])]), {}, 0],
-  ])('%s', async (_, body, headers, expected) => {
+  ])('the server refuses or survives %s', async (_, body, headers, expected) => {
     const door = await openDoor();
     const raw = openRaw(door.port);
     // Held back, so that a deadline of nothing passes before the answer.
@@ -46,10 +46,10 @@ describe('what no library would send', () => {
     expect((await raw.check(encodeCheck())).status).toBe('0');
   });
 
-  test('an unknown method or service: UNIMPLEMENTED, whatever its name', async () => {
+  test('an unknown method or service is UNIMPLEMENTED, whatever its name', async () => {
     const raw = openRaw((await openDoor()).port);
     for (const path of [
-      `/${SERVICE}/Explain`,
+      `/${SERVICE}/Watch`,
       `/${SERVICE}/check`,
       `/${SERVICE}/Check/`,
       '/',
@@ -66,7 +66,7 @@ describe('what no library would send', () => {
     expect((await raw.check(encodeCheck())).status).toBe('0');
   });
 
-  test('another content type is no gRPC: 415', async () => {
+  test('a content type other than gRPC is 415', async () => {
     const raw = openRaw((await openDoor()).port);
     const answer = await raw.request(CHECK, framed(encodeCheck()), { 'content-type': 'application/json' });
     expect(answer.headers[':status']).toBe(415);
@@ -83,7 +83,7 @@ describe('what no library would send', () => {
     expect(door.engine.asked).toEqual([]);
   });
 
-  test('gzip is read, and cannot blow up', async () => {
+  test('gzip is read, and bounded after decompression', async () => {
     const door = await openDoor();
     const raw = openRaw(door.port);
     const gzip = { 'grpc-encoding': 'gzip' };
@@ -93,13 +93,13 @@ describe('what no library would send', () => {
     expect((await raw.check(encodeCheck())).status).toBe('0');
   });
 
-  test('metadata with odd characters is dropped without a word of it on stderr', async () => {
+  test('metadata with odd characters is dropped without a line on stderr', async () => {
     const door = await openDoor();
     const answer = await openRaw(door.port).check(encodeCheck(), { 'x-request-id': 'caf\u00e9-1234' });
     expect(answer.status).toBe('0');
   });
 
-  test('random bytes, framed and not: every one refused or answered, the server lives on', async () => {
+  test('random bytes, framed or not, are refused or answered, and leave the server alive', async () => {
     const door = await openDoor();
     const raw = openRaw(door.port);
     for (let round = 0; round < ROUNDS; round++) {
@@ -119,7 +119,7 @@ describe('what no library would send', () => {
 });
 
 describe('limits of size', () => {
-  test('a request of 1 MiB is read, of one byte more it is not', async () => {
+  test('a request of 1 MiB is read, and one byte more refused', async () => {
     const door = await openDoor();
     const client = openClient(door.port);
     const raw = openRaw(door.port);
@@ -137,7 +137,7 @@ describe('limits of size', () => {
     expect(answer.status).toBe(String(status.RESOURCE_EXHAUSTED));
   });
 
-  test('256 calls at once on a connection, and no more', async () => {
+  test('a connection has at most 256 concurrent calls', async () => {
     const door = await openDoor();
     const raw = openRaw(door.port);
     await raw.check(encodeCheck());

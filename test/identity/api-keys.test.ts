@@ -27,7 +27,7 @@ function outcome(call: () => { name: string } | null): string | null {
   }
 }
 
-describe('entries', () => {
+describe('configured keys', () => {
   test.each<[string, string[], RegExp]>([
     ['one colon', ['a:b'], /entry 1 must be a key, or name/],
     ['unknown scope', [`billing:check+admin:${SECRET}`], /entry 1 has an unknown scope; the scopes are check, notify/],
@@ -40,24 +40,32 @@ describe('entries', () => {
     ['comma', [`${SECRET},x`], /printable ASCII/],
     ['not ASCII', [`${SECRET}é`], /printable ASCII/],
     ['too long', ['x'.repeat(1025)], /more than 1024/],
-    ['the same key twice', [SECRET, `billing:check:${SECRET}`], /entry 2 repeats the key of another/],
-    ['the same name twice', [`a:check:${SECRET}1`, `a:check:${SECRET}2`], /entry 2 repeats the name of another/],
-    ['a name that a bare key has', [`${SECRET}1`, `key-1:check:${SECRET}2`], /entry 2 repeats the name of another/],
-  ])('refused: %s', (_name, entries, problem) => {
+    ['the same key twice', [SECRET, `billing:check:${SECRET}`], /entry 2 repeats the key of an earlier entry/],
+    [
+      'the same name twice',
+      [`a:check:${SECRET}1`, `a:check:${SECRET}2`],
+      /entry 2 repeats the name of an earlier entry/,
+    ],
+    [
+      'a name that a bare key has',
+      [`${SECRET}1`, `key-1:check:${SECRET}2`],
+      /entry 2 repeats the name of an earlier entry/,
+    ],
+  ])('an entry is refused: %s', (_name, entries, problem) => {
     const found = problems(entries);
     expect(found.join('\n')).toMatch(problem);
     expect(found.join('\n')).not.toContain('canary');
     expect(() => keys(entries)).toThrow(problem);
   });
 
-  test('24 characters in production, to the character', () => {
+  test('production requires exactly 24 characters', () => {
     expect(problems(['x'.repeat(23)], true)).toHaveLength(1);
     expect(problems([`a:check:${'x'.repeat(23)}`], true)).toHaveLength(1);
     expect(problems(['x'.repeat(24), `a:check:${'y'.repeat(24)}`], true)).toEqual([]);
     expect(problems(['x'])).toEqual([]);
   });
 
-  test('every fault at once, with key, variable and an example', () => {
+  test('every fault is listed at once with key, variable and an example', () => {
     const faults = apiKeyFaults({ production: true, internal: { apiKeys: ['short', 'a:b', 'n:nope:short'] } });
     expect(faults).toHaveLength(5);
     for (const fault of faults) {
@@ -66,7 +74,7 @@ describe('entries', () => {
     }
   });
 
-  test('a named key may hold colons', () => {
+  test('a named key may contain colons', () => {
     expect(outcome(() => keys(['a:check:x:y']).authorize('x:y', 'check'))).toBe('a');
   });
 });
@@ -96,11 +104,11 @@ describe('authorize, keys configured', () => {
     ['a lone surrogate last', `${LONG.slice(0, -1)}\ud800`, 'check', 'UNAUTHENTICATED'],
     ['a megabyte', 'k'.repeat(1 << 20), 'check', 'UNAUTHENTICATED'],
     ['the key of dataDir does not count beside configured ones', 'local-key', 'check', 'UNAUTHENTICATED'],
-  ])('%s', (_name, value, scope, expected) => {
+  ])('with configured keys, authorize decides: %s', (_name, value, scope, expected) => {
     expect(outcome(() => some.authorize(value, scope))).toBe(expected);
   });
 
-  test('every one of many keys is found, and only by its own text', () => {
+  test('each of many keys is found, by its own text only', () => {
     const texts = Array.from({ length: 40 }, (_, n) => `${'x'.repeat(n % 7)}key${n}`);
     const many = keys(texts.map((text, n) => `n${n}:check:${text}`));
     texts.forEach((text, n) => {
@@ -113,7 +121,7 @@ describe('authorize, keys configured', () => {
   });
 
   test.each(['é', '€', '😀', '\ud800', '\0', 'x'])(
-    'a key and %j after it, cut off by the width of the longest',
+    'a key followed by %j is refused, even at the width of the longest key',
     (end) => {
       for (let length = 24; length <= 32; length++) {
         const known = keys([`a:check:${'k'.repeat(length)}`, `b:check:${'z'.repeat(32)}`]);
@@ -123,7 +131,7 @@ describe('authorize, keys configured', () => {
     },
   );
 
-  test('an error names the scope and never a value', () => {
+  test('an error contains the scope and never a value', () => {
     const error = (() => {
       try {
         some.authorize(SECRET, 'events');
@@ -149,12 +157,12 @@ describe('authorize, no key configured (development on loopback)', () => {
     ['an empty key is a wrong one', '', 'check', 'UNAUTHENTICATED'],
     ['the kept key, checks', 'made-by-the-start', 'check', 'local'],
     ['the kept key, sends', 'made-by-the-start', 'notify', 'local'],
-  ] as const)('%s', (_name, value, scope, expected) => {
+  ] as const)('without configured keys, authorize decides: %s', (_name, value, scope, expected) => {
     expect(open.configured).toBe(false);
     expect(outcome(() => open.authorize(value, scope))).toBe(expected);
   });
 
-  test('without a kept key no value is right, the empty one included', () => {
+  test('without a local key every value is refused, including the empty one', () => {
     for (const value of ['', 'x', '\0\0\0\0']) {
       expect(outcome(() => keys([]).authorize(value, 'check'))).toBe('UNAUTHENTICATED');
     }
@@ -172,7 +180,7 @@ describe('the key in dataDir', () => {
     return join(dir, 'data');
   };
 
-  test('is made once, 0600 in 0700, and leaves no draft behind', () => {
+  test('the local key is created once, 0600 in 0700, and leaves no draft behind', () => {
     const dataDir = fresh();
     const key = keepLocalKey(dataDir, systemClock);
     expect(key).toMatch(/^[A-Za-z0-9_-]{43}$/);

@@ -5,29 +5,31 @@ import { SignJWT } from 'jose';
 import { AUDIENCE, mintWith, newSigningKey, type OidcDouble, type SigningKey, startOidc } from '../support/oidc.ts';
 import { believe, type Harness, hmac, outcome, part, rawJws } from './harness.ts';
 
-const NOT_WELL_FORMED = '401 UNAUTHENTICATED: The access token is not well formed.';
-const NO_JWT = '401 UNAUTHENTICATED: The access token is no signed JWT.';
-const SIGNATURE = "401 UNAUTHENTICATED: The access token's signature does not fit.";
-const UNKNOWN_KEY = '401 UNAUTHENTICATED: The access token is signed by a key that the issuer does not have.';
-const ALGORITHM = '401 UNAUTHENTICATED: The access token is signed by an algorithm that is not taken.';
-const ISSUER = '401 UNAUTHENTICATED: The access token is of another issuer.';
+const NOT_WELL_FORMED = '401 UNAUTHENTICATED: The access token is malformed.';
+const NO_JWT = '401 UNAUTHENTICATED: The access token is not a signed JWT, and introspection is not configured.';
+const SIGNATURE = "401 UNAUTHENTICATED: The access token's signature is invalid.";
+const UNKNOWN_KEY = "401 UNAUTHENTICATED: The access token is signed by a key that is not in the issuer's key set.";
+const ALGORITHM =
+  '401 UNAUTHENTICATED: The access token is signed with an algorithm that is not allowed (see auth.algorithms).';
+const ISSUER = '401 UNAUTHENTICATED: The access token is from another issuer.';
 const OTHER_AUDIENCE = '401 UNAUTHENTICATED: The access token is for another audience.';
 const EXPIRED = '401 UNAUTHENTICATED: The access token has expired.';
-const NO_EXPIRY = '401 UNAUTHENTICATED: The access token does not say when it expires.';
+const NO_EXPIRY = '401 UNAUTHENTICATED: The access token has no time of expiry (claim exp).';
 const NOT_YET = '401 UNAUTHENTICATED: The access token is not valid yet.';
-const ISSUED_WHEN = '401 UNAUTHENTICATED: The token does not say properly when it was issued (claim iat).';
+const ISSUED_WHEN = '401 UNAUTHENTICATED: The token has no valid time of issue (claim iat).';
 const FUTURE = '401 UNAUTHENTICATED: The token was issued in the future (claim iat).';
-const OTHER_TYPE = '401 UNAUTHENTICATED: The token is no access token: its type is another one.';
+const OTHER_TYPE = '401 UNAUTHENTICATED: The token is not an access token: its header typ must be JWT or at+jwt.';
 const ID_TOKEN = '401 UNAUTHENTICATED: The token is an ID token; send the access token.';
-const EVENT = '401 UNAUTHENTICATED: The token is no access token: it reports an event.';
-const SUBJECT = '401 UNAUTHENTICATED: The token names no subject (claim sub).';
-const NO_SUBJECT = '401 UNAUTHENTICATED: The access token lacks a proper claim sub.';
+const EVENT = '401 UNAUTHENTICATED: The token is not an access token: it reports an event.';
+const SUBJECT = '401 UNAUTHENTICATED: The token has no valid subject (claim sub).';
+const NO_SUBJECT = '401 UNAUTHENTICATED: The access token lacks a valid claim sub.';
 const EMAIL = "401 UNAUTHENTICATED: The token's e-mail address is not one that Usher accepts.";
-const UNVERIFIED = '401 EMAIL_NOT_VERIFIED: The e-mail address of this account is not verified; verify it first.';
-const NO_EMAIL = '401 UNAUTHENTICATED: Neither token nor userinfo names an e-mail address.';
+const UNVERIFIED =
+  '401 EMAIL_NOT_VERIFIED: The e-mail address of this account is not verified; verify it at the identity provider first.';
+const NO_EMAIL = '401 UNAUTHENTICATED: Neither token nor userinfo has an e-mail address.';
 const MISSING = '401 UNAUTHENTICATED: This call needs an access token in the header Authorization: Bearer <token>.';
-const SCHEME = '401 UNAUTHENTICATED: The Authorization header must be of the scheme Bearer.';
-const ONE_TOKEN = '401 UNAUTHENTICATED: The Authorization header must hold one access token.';
+const SCHEME = '401 UNAUTHENTICATED: The Authorization header must use the scheme Bearer.';
+const ONE_TOKEN = '401 UNAUTHENTICATED: The Authorization header must contain one access token.';
 export const SEVERAL = '401 UNAUTHENTICATED: The request has several Authorization headers; send one.';
 const TOO_LONG = '401 UNAUTHENTICATED: The access token is too long.';
 
@@ -103,16 +105,16 @@ export const CASES: Record<string, Case[]> = {
     ['two parts', async () => (await minted()).split('.').slice(0, 2).join('.'), NO_JWT],
     ['four parts', async () => `${await minted()}.abcd`, NO_JWT],
     ['five parts, as encrypted', () => bearer(`${part({ alg: 'dir', enc: 'A256GCM' })}..a.b.c`), NO_JWT],
-    ['a header that is no JSON', () => bearer(`${part('nope')}.${part({})}.YQ`), NO_JWT],
+    ['a header that is not JSON', () => bearer(`${part('nope')}.${part({})}.YQ`), NO_JWT],
     ['a header that is null', () => bearer(`${part('null')}.${part({})}.YQ`), NO_JWT],
     ['a header that is a list', () => bearer(`${part([])}.${part({})}.YQ`), NO_JWT],
     ['a header without alg', () => signed({ kid: 'rsa' }, good()), NO_JWT],
-    ['alg that is no text', () => signed({ ...RS256, alg: 256 }, good()), NOT_WELL_FORMED],
-    ['claims that are no JSON', () => signed(RS256, 'nope'), NOT_WELL_FORMED],
+    ['alg that is not text', () => signed({ ...RS256, alg: 256 }, good()), NOT_WELL_FORMED],
+    ['claims that are not JSON', () => signed(RS256, 'nope'), NOT_WELL_FORMED],
     ['claims that are a list', () => signed(RS256, '[]'), NOT_WELL_FORMED],
     ['claims that are null', () => signed(RS256, 'null'), NOT_WELL_FORMED],
     [
-      'claims that are no UTF-8',
+      'claims that are not UTF-8',
       () => {
         const input = `${part(RS256)}.${Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]).toString('base64url')}`;
         return bearer(`${input}.${sign('sha256', Buffer.from(input), rsa.privateKey).toString('base64url')}`);
@@ -216,7 +218,7 @@ export const CASES: Record<string, Case[]> = {
       SIGNATURE,
     ],
     ['a kid of a path', async () => bearer(await mintWith(stranger, good(), { kid: '../../dev/null' })), UNKNOWN_KEY],
-    ['a kid that is no text', async () => bearer(await mintWith(stranger, good(), { kid: 7 })), UNKNOWN_KEY],
+    ['a kid that is not text', async () => bearer(await mintWith(stranger, good(), { kid: 7 })), UNKNOWN_KEY],
     ['no signature', async () => `${(await minted()).split('.').slice(0, 2).join('.')}.`, SIGNATURE],
     [
       'the signature of another token',
@@ -262,7 +264,7 @@ export const CASES: Record<string, Case[]> = {
     [
       'expiry without end',
       () => signed(RS256, JSON.stringify(good({ exp: 0 })).replace('"exp":0', '"exp":1e999')),
-      '401 UNAUTHENTICATED: The token does not say properly when it expires (claim exp).',
+      '401 UNAUTHENTICATED: The token has no valid time of expiry (claim exp).',
     ],
     ['valid in 31 s', () => minted({ nbf: seconds() + 31 }), NOT_YET],
     ['valid from some text on', () => minted({ nbf: 'now' }), NOT_YET],
@@ -271,7 +273,7 @@ export const CASES: Record<string, Case[]> = {
     [
       'issued at some text',
       () => minted({ iat: 'now' }),
-      '401 UNAUTHENTICATED: The access token lacks a proper claim iat.',
+      '401 UNAUTHENTICATED: The access token lacks a valid claim iat.',
     ],
   ],
   kind: [
@@ -280,7 +282,7 @@ export const CASES: Record<string, Case[]> = {
     ['typ of a DPoP proof', () => minted({}, { typ: 'dpop+jwt' }), OTHER_TYPE],
     ['typ of an introspection answer', () => minted({}, { typ: 'token-introspection+jwt' }), OTHER_TYPE],
     ['typ of a security event', () => minted({}, { typ: 'application/secevent+jwt' }), OTHER_TYPE],
-    ['typ that is no text', () => signed({ ...RS256, typ: 7 }, good()), OTHER_TYPE],
+    ['typ that is not text', () => signed({ ...RS256, typ: 7 }, good()), OTHER_TYPE],
     ['an empty typ', () => signed({ ...RS256, typ: '' }, good()), OTHER_TYPE],
     ['nonce', () => minted({ nonce: 'n' }), ID_TOKEN],
     ['at_hash', () => minted({ at_hash: 'x' }), ID_TOKEN],

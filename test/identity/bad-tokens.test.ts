@@ -4,14 +4,14 @@ import { any, bearer, CASES, ec, ed, harness, minted, oidc, SEVERAL, seconds } f
 import { outcome } from './harness.ts';
 
 describe.each(Object.entries(CASES))('%s', (_group, cases) => {
-  test.each(cases)('%s', async (_name, authorization, expected) => {
+  test.each(cases)('the token is refused: %s', async (_name, authorization, expected) => {
     expect(await outcome(harness.tokens, await authorization())).toBe(expected);
     // Neither the first refusal nor anything remembered of it changes the second.
     expect(await outcome(harness.tokens, await authorization())).toBe(expected);
   });
 });
 
-test('there are at least 60 bad tokens, and no message holds any of one', () => {
+test('there are at least 60 bad tokens, and no message contains any part of one', () => {
   const all = Object.values(CASES).flat();
   expect(all.length).toBeGreaterThanOrEqual(60);
   expect(new Set(all.map(([name]) => name)).size).toBeGreaterThanOrEqual(60);
@@ -23,7 +23,7 @@ test('several headers are refused even when both hold the same token', async () 
   expect(await outcome(harness.tokens, [token])).toBe('jane@example.com');
 });
 
-describe('good ones, so that the bad are bad for their own reason', () => {
+describe('good tokens, so that the bad ones fail for their own reason', () => {
   test.each<[string, () => Promise<string>]>([
     ['RS256', () => minted()],
     ['PS256 under a key that names no algorithm', () => minted({}, { kid: 'any', alg: 'PS256' }, any)],
@@ -53,11 +53,11 @@ describe('good ones, so that the bad are bad for their own reason', () => {
     ['a subject of 255 characters', () => minted({ sub: 'x'.repeat(255) })],
     ['an address in capitals, with white space', () => minted({ email: ' Jane@Example.COM\n' })],
     ['verified as text', () => minted({ email_verified: 'true' })],
-    ['names that are no names', () => minted({ name: 7, given_name: 'a\0b', picture: {}, locale: '' })],
+    ['invalid names', () => minted({ name: 7, given_name: 'a\0b', picture: {}, locale: '' })],
     ['scheme in lower case', async () => (await minted()).replace('Bearer', 'bearer')],
     ['scheme in upper case', async () => (await minted()).replace('Bearer', 'BEARER')],
     ['several spaces', async () => (await minted()).replace('Bearer', 'Bearer  ')],
-  ])('%s', async (_name, authorization) => {
+  ])('the token is accepted: %s', async (_name, authorization) => {
     expect(await outcome(harness.tokens, await authorization())).toBe('jane@example.com');
   });
 });
@@ -65,7 +65,7 @@ describe('good ones, so that the bad are bad for their own reason', () => {
 describe('mutants of a good token', () => {
   const count = process.env.USHER_LONG ? 100_000 : 4000;
 
-  test(`${count} changes of one place, none accepted`, async () => {
+  test(`${count} one-place changes of a good token are all refused`, async () => {
     const tokens = await Promise.all([minted(), minted({}, {}, ec), minted({}, {}, ed)]);
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.';
     let state = 20261121;
@@ -96,7 +96,7 @@ describe('mutants of a good token', () => {
   }, 120_000);
 });
 
-test('whatever was sent, nothing was fetched but metadata, keys and userinfo', () => {
+test('only metadata, keys and userinfo were fetched, whatever was sent', () => {
   const known = new Set<string>([PATHS.discovery, PATHS.jwks, PATHS.userinfo]);
   expect([...oidc.requests.keys()].filter((path) => !known.has(path))).toEqual([]);
   // The clock stood still: one look for each of the two documents, one more at the keys for all unknown ones.

@@ -19,7 +19,7 @@ import {
   until,
 } from './provider.ts';
 
-describe('the provider is in trouble: 503, never 401', () => {
+describe('trouble at the provider is 503, never 401', () => {
   const tooLarge = JSON.stringify({ keys: [], filler: 'x'.repeat(300_000) });
   const faults: [string, Fault][] = [
     ['500', { status: 500, body: '{}' }],
@@ -43,7 +43,7 @@ describe('the provider is in trouble: 503, never 401', () => {
     faults.map(([name, fault]): [Place, string, Fault] => [place, name, fault]),
   );
 
-  test.each(places)('%s: %s', async (place, _name, fault) => {
+  test.each(places)('trouble at the provider is 503: %s: %s', async (place, _name, fault) => {
     oidc.faults.set(PATHS[place], fault);
     const own = start({}, { speed: fault === 'hang' ? 10 : 1 });
     const token = await mintBare();
@@ -66,13 +66,13 @@ describe('the provider is in trouble: 503, never 401', () => {
     ['keys for encryption only', { keys: [{ kty: 'RSA', use: 'enc', n: 'x'.repeat(342), e: 'AQAB' }] }],
     ['an RSA key of 1024 bits', { keys: [{ kty: 'RSA', n: 'x'.repeat(171), e: 'AQAB' }] }],
     ['keys that are null', { keys: [null, 1, 'x'] }],
-  ])('a key set with %s is no key set', async (_name, document) => {
+  ])('a key set with %s is refused', async (_name, document) => {
     oidc.faults.set(PATHS.jwks, { status: 200, body: JSON.stringify(document) });
     expect(await ask(await mint())).toBe(AWAY);
-    expect(harness.warnings).toEqual(["The identity provider's keys cannot be read"]);
+    expect(harness.warnings).toEqual(['identity provider keys not loaded']);
   });
 
-  test('a key that is broken where it counts', async () => {
+  test('an unusable key that the token needs is trouble', async () => {
     const ec = newSigningKey('ES256', 'ec');
     const broken = { ...ec.publicJwk, x: 'AAAA' };
     oidc.faults.set(PATHS.jwks, { status: 200, body: JSON.stringify({ keys: [broken] }) });
@@ -87,7 +87,7 @@ describe('the provider is in trouble: 503, never 401', () => {
     ['keys in a file', { jwks_uri: 'file:///etc/passwd' }],
     ['keys at the metadata service of a cloud', { jwks_uri: 'http://169.254.169.254/latest' }],
     ['keys behind credentials', { jwks_uri: 'http://a:b@127.0.0.1/' }],
-  ])('metadata with %s', async (_name, change) => {
+  ])('invalid metadata is trouble: %s', async (_name, change) => {
     const document = { issuer: oidc.issuer, jwks_uri: `${oidc.issuer}${PATHS.jwks}`, ...change };
     oidc.faults.set(PATHS.discovery, { status: 200, body: JSON.stringify(document) });
     expect(await ask(await mint())).toBe(AWAY);
@@ -107,7 +107,7 @@ describe('the provider is in trouble: 503, never 401', () => {
 });
 
 describe('the key set', () => {
-  test('rotation: a token of a new key is taken at once, one of a removed key no more', async () => {
+  test('a rotation accepts tokens of a new key at once, and no longer those of a removed one', async () => {
     const old = await mint();
     expect(await ask(old)).toBe(JANE);
     oidc.rotate();
@@ -117,7 +117,7 @@ describe('the key set', () => {
     expect(await ask(old)).toBe(UNKNOWN_KEY);
   });
 
-  test('rotation that keeps the old key: both are taken', async () => {
+  test('a rotation that keeps the old key accepts both', async () => {
     const old = await mint();
     expect(await ask(old)).toBe(JANE);
     oidc.rotate({ keepOld: true });
@@ -126,7 +126,7 @@ describe('the key set', () => {
     expect(await ask(old)).toBe(JANE);
   });
 
-  test('a removed key is noticed without a token of a new one, within ten minutes and a request', async () => {
+  test('a removed key is noticed without a new token, within ten minutes and a request', async () => {
     const old = await mint();
     expect(await ask(old)).toBe(JANE);
     oidc.rotate();
@@ -137,7 +137,7 @@ describe('the key set', () => {
     await until(async () => (await ask(old)) === UNKNOWN_KEY);
   });
 
-  test('after an hour of silence the keys are read before a token of yesterday is believed', async () => {
+  test('after an hour of silence the keys are read before an old token is trusted', async () => {
     const old = await mint({ exp: Math.floor(harness.clock.now() / 1000) + 86_400 });
     expect(await ask(old)).toBe(JANE);
     oidc.rotate();
@@ -145,7 +145,7 @@ describe('the key set', () => {
     expect(await ask(old)).toBe(UNKNOWN_KEY);
   });
 
-  test('an unknown key in the first token ever: a set read for it is not read again', async () => {
+  test('an unknown key in the very first token does not read the new set twice', async () => {
     expect(await ask(await mint({}, { kid: 'x' }))).toBe(UNKNOWN_KEY);
     expect(count(PATHS.jwks)).toBe(1);
   });
@@ -165,7 +165,7 @@ describe('the key set', () => {
     expect(count(PATHS.discovery)).toBe(1);
   });
 
-  test('an unknown key while newer keys cannot be read is trouble, not a bad token', async () => {
+  test('an unknown key is trouble, not a bad token, while newer keys are unavailable', async () => {
     expect(await ask(await mint())).toBe(JANE);
     oidc.rotate();
     oidc.faults.set(PATHS.jwks, { status: 500, body: '' });
@@ -202,7 +202,7 @@ describe('the key set', () => {
     });
   });
 
-  test('an outage keeps nobody waiting while the last good set serves', async () => {
+  test('an outage delays nobody while the last good set serves', async () => {
     expect(await ask(await mint())).toBe(JANE);
     oidc.faults.set('*', 'hang');
     for (let time = 0; time < 5; time++) {
@@ -214,7 +214,7 @@ describe('the key set', () => {
     }
   });
 
-  test('a set of garbage does not replace a good one', async () => {
+  test('an invalid set does not replace a good one', async () => {
     expect(await ask(await mint())).toBe(JANE);
     oidc.faults.set(PATHS.jwks, { status: 200, body: '{"keys":[]}' });
     harness.clock.advance(20 * MINUTE);
@@ -226,14 +226,14 @@ describe('the key set', () => {
 });
 
 describe('concurrency and memory', () => {
-  test('1,000 first uses of one token at once: one look at each thing', async () => {
+  test('1,000 concurrent first uses of one token cost one verification', async () => {
     const token = await mintBare();
     const answers = await Promise.all(Array.from({ length: 1000 }, () => ask(token)));
     expect(new Set(answers)).toEqual(new Set([JANE]));
     expect([count(PATHS.discovery), count(PATHS.jwks), count(PATHS.userinfo)]).toEqual([1, 1, 1]);
   });
 
-  test('1,000 tokens at once: one key set, one userinfo a token', async () => {
+  test('1,000 concurrent tokens cost one key set, and one userinfo each', async () => {
     const tokens = await Promise.all(Array.from({ length: 1000 }, (_, n) => mintBare({ jti: `t${n}` })));
     // A busy machine may take longer for a thousand answers than the provider has for one: time runs slower.
     const own = start({}, { speed: 0.1 });
@@ -242,7 +242,7 @@ describe('concurrency and memory', () => {
     expect([count(PATHS.discovery), count(PATHS.jwks), count(PATHS.userinfo)]).toEqual([1, 1, 1000]);
   });
 
-  test('1,000 at once while the provider is away: all 503, then all good', async () => {
+  test('1,000 concurrent requests during an outage are 503, and succeed afterwards', async () => {
     oidc.faults.set('*', { status: 503, body: '' });
     const token = await mintBare();
     const all = () => Promise.all(Array.from({ length: 1000 }, () => ask(token)));
@@ -266,7 +266,7 @@ describe('concurrency and memory', () => {
     expect(await ask(token)).toBe('401 UNAUTHENTICATED: The access token has expired.');
   });
 
-  test('only this very token is recalled, and not once its keys are others', async () => {
+  test('recall accepts exactly that token, and not after a change of keys', async () => {
     const token = await mint({});
     expect(harness.tokens.recall(token)).toBeNull();
     await harness.tokens.authenticate(token);
@@ -279,7 +279,7 @@ describe('concurrency and memory', () => {
     expect(harness.tokens.recall(token)).toBeNull();
   });
 
-  test('what is remembered is bounded, the oldest goes first', async () => {
+  test('remembered tokens are bounded, and the oldest goes first', async () => {
     const own = start({}, { maxTokens: 3 });
     const tokens = await Promise.all([1, 2, 3, 4].map((n) => mintBare({ jti: `t${n}` })));
     for (const token of tokens) await ask(token, own);
@@ -290,7 +290,7 @@ describe('concurrency and memory', () => {
     expect(count(PATHS.userinfo)).toBe(5);
   });
 
-  test('a refusal is not remembered: what the provider mends is good at once', async () => {
+  test('a refusal is not remembered, so a repaired provider works at once', async () => {
     oidc.accounts.set('jane', { email: JANE, email_verified: false });
     const token = await mintBare();
     expect(await ask(token)).toBe(UNVERIFIED);
@@ -298,7 +298,7 @@ describe('concurrency and memory', () => {
     expect(await ask(token)).toBe(JANE);
   });
 
-  test('nothing of a token is in an error, its causes, or the log', async () => {
+  test('errors, causes and log contain no part of a token', async () => {
     oidc.faults.set(PATHS.userinfo, 'reset');
     const token = (await mintBare()).slice('Bearer '.length);
     const error = await harness.tokens.authenticate(`Bearer ${token}`).catch((thrown: unknown) => thrown);

@@ -42,7 +42,7 @@ function believe(local: LocalIssuer): Tokens {
   });
 }
 
-test('a signed token is a caller, without a network', async () => {
+test('a signed token authenticates a caller without a network', async () => {
   const issuer = await open();
   const token = await issuer.sign(' Admin@Example.com', { given_name: 'Ada', locale: 'cs' });
   const now = Math.floor(clock.now() / 1000);
@@ -61,7 +61,7 @@ test('a signed token is a caller, without a network', async () => {
   });
 });
 
-test('the lifetime is what was asked for', async () => {
+test('a signed token has the requested lifetime', async () => {
   const issuer = await open();
   const tokens = believe(issuer);
   const token = `Bearer ${await issuer.sign('a@example.com', {}, 60)}`;
@@ -72,7 +72,7 @@ test('the lifetime is what was asked for', async () => {
   expect(await outcome(tokens, token)).toBe('401 UNAUTHENTICATED: The access token has expired.');
 });
 
-test('what is no address is refused', async () => {
+test('an invalid address is refused', async () => {
   await expect((await open()).sign('nobody')).rejects.toMatchObject({ reason: 'VALIDATION_FAILED' });
 });
 
@@ -80,17 +80,17 @@ test('tokens of another data directory are refused', async () => {
   const other = await openLocalIssuer({ dataDir: join(root, 'other'), clock });
   const token = await other.sign('admin@example.com');
   expect(await outcome(believe(await open()), `Bearer ${token}`)).toMatch(
-    /^401 .* a key that the issuer does not have/,
+    /^401 .* a key that is not in the issuer's key set/,
   );
 });
 
-test('a claim that is not verified is refused here too', async () => {
+test('an unverified address is refused by the local issuer, too', async () => {
   const issuer = await open();
   const token = await issuer.sign('admin@example.com', { email_verified: false });
   expect(await outcome(believe(issuer), `Bearer ${token}`)).toMatch(/^401 EMAIL_NOT_VERIFIED/);
 });
 
-test('the key is kept, 0600 in 0700, and its private half stays there', async () => {
+test('the key is kept, 0600 in 0700, and its private part stays there', async () => {
   const first = await open();
   const second = await open();
   expect(second.jwks).toEqual(first.jwks);
@@ -100,7 +100,7 @@ test('the key is kept, 0600 in 0700, and its private half stays there', async ()
   expect(JSON.stringify(first.jwks)).not.toContain('"d"');
 });
 
-test('a directory and a file that others could read are closed to them', async () => {
+test('a directory and a file that others could read are made private', async () => {
   mkdirSync(dataDir, { recursive: true, mode: 0o755 });
   await open();
   expect(statSync(dataDir).mode & 0o777).toBe(0o700);
@@ -117,8 +117,8 @@ test.each([
   ['no JSON', 'key'],
   ['another kind of key', '{"kty":"RSA","n":"x","e":"AQAB"}'],
   ['cut off', '{"kty":"OKP","crv":"Ed25519","x":"AAAA"}'],
-  ['halves that are no pair of keys', '{"kty":"OKP","crv":"Ed25519","x":"AAAA","d":"AAAA"}'],
-])('a damaged key file (%s) ends the start with what to do', async (_name, text) => {
+  ['halves that are not a pair of keys', '{"kty":"OKP","crv":"Ed25519","x":"AAAA","d":"AAAA"}'],
+])('a damaged key file (%s) fails the start with the fix', async (_name, text) => {
   mkdirSync(dataDir, { recursive: true });
   writeFileSync(join(dataDir, FILE), text);
   await expect(open()).rejects.toThrow(/local-issuer\.jwk\.json does not hold the key of the local issuer; delete it/);

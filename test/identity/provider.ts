@@ -5,10 +5,12 @@ import { believe, type Harness, outcome } from './harness.ts';
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
-export const AWAY = '503 UNAVAILABLE: The identity provider cannot be asked about the access token; try again.';
-export const UNKNOWN_KEY = '401 UNAUTHENTICATED: The access token is signed by a key that the issuer does not have.';
+export const AWAY =
+  '503 UNAVAILABLE: The identity provider did not answer, so the access token could not be verified; try again.';
+export const UNKNOWN_KEY =
+  "401 UNAUTHENTICATED: The access token is signed by a key that is not in the issuer's key set.";
 export const UNVERIFIED =
-  '401 EMAIL_NOT_VERIFIED: The e-mail address of this account is not verified; verify it first.';
+  '401 EMAIL_NOT_VERIFIED: The e-mail address of this account is not verified; verify it at the identity provider first.';
 export const JANE = 'jane@example.com';
 
 export let oidc: OidcDouble;

@@ -17,7 +17,7 @@ import {
 } from './provider.ts';
 
 describe('real tokens of a real provider', () => {
-  test('a JWT with the address in it', async () => {
+  test('a JWT with an address is accepted', async () => {
     oidc.tokenClaims = ['email', 'email_verified', 'given_name'];
     const { accessToken } = await oidc.signIn('jane', 'jwt');
     const caller = await harness.tokens.authenticate(`Bearer ${accessToken}`);
@@ -37,7 +37,7 @@ describe('real tokens of a real provider', () => {
     expect(count(PATHS.userinfo)).toBe(0);
   });
 
-  test('a JWT without the address is completed from userinfo, names too', async () => {
+  test('a JWT without an address is completed from userinfo, including names', async () => {
     const { accessToken } = await oidc.signIn('jane', 'jwt');
     expect(await harness.tokens.authenticate(`Bearer ${accessToken}`)).toMatchObject({
       email: JANE,
@@ -47,16 +47,20 @@ describe('real tokens of a real provider', () => {
     });
   });
 
-  test('its ID token and its refresh token are refused', async () => {
+  test("a provider's ID token and refresh token are refused", async () => {
     const { idToken, refreshToken } = await oidc.signIn('jane', 'jwt');
     expect(await ask(`Bearer ${idToken}`)).toMatch(/^401 UNAUTHENTICATED/);
     expect(await ask(`Bearer ${idToken}`, start({ audience: 'panel' }))).toMatch(/^401 .* is an ID token/);
-    expect(await ask(`Bearer ${refreshToken}`)).toBe('401 UNAUTHENTICATED: The access token is no signed JWT.');
+    expect(await ask(`Bearer ${refreshToken}`)).toBe(
+      '401 UNAUTHENTICATED: The access token is not a signed JWT, and introspection is not configured.',
+    );
   });
 
-  test('an opaque token is refused where introspection is not configured, although userinfo would know it', async () => {
+  test('an opaque token is refused without introspection, although userinfo would accept it', async () => {
     const { accessToken } = await oidc.signIn('jane', 'opaque');
-    expect(await ask(`Bearer ${accessToken}`)).toBe('401 UNAUTHENTICATED: The access token is no signed JWT.');
+    expect(await ask(`Bearer ${accessToken}`)).toBe(
+      '401 UNAUTHENTICATED: The access token is not a signed JWT, and introspection is not configured.',
+    );
     expect(count(PATHS.userinfo) + count(PATHS.introspection)).toBe(0);
   });
 });
@@ -87,7 +91,7 @@ describe('opaque tokens, introspection configured', () => {
     return ask('Bearer opaque', introspecting());
   };
 
-  test('a real one is taken, with one introspection and one userinfo for a minute', async () => {
+  test('an opaque token costs one introspection and one userinfo a minute', async () => {
     const { accessToken, refreshToken } = await oidc.signIn('jane', 'opaque');
     const own = introspecting();
     for (let time = 0; time < 5; time++) expect(await ask(`Bearer ${accessToken}`, own)).toBe(JANE);
@@ -99,7 +103,7 @@ describe('opaque tokens, introspection configured', () => {
     expect(await ask('Bearer nonsense', own)).toBe('401 UNAUTHENTICATED: The access token is not active.');
   });
 
-  test('a revoked one is refused a minute later', async () => {
+  test('a revoked opaque token is refused a minute later', async () => {
     const { accessToken } = await oidc.signIn('jane', 'opaque');
     const own = introspecting();
     expect(await ask(`Bearer ${accessToken}`, own)).toBe(JANE);
@@ -112,7 +116,7 @@ describe('opaque tokens, introspection configured', () => {
     expect(await ask(`Bearer ${accessToken}`, own)).toBe('401 UNAUTHENTICATED: The access token is not active.');
   });
 
-  test('JWTs are still proved by their signature', async () => {
+  test('JWTs are verified by signature even with introspection', async () => {
     const own = introspecting();
     expect(await ask(await mint(), own)).toBe(JANE);
     expect(await ask(await mint({ iss: 'https://x.example' }), own)).toMatch(/another issuer/);
@@ -132,11 +136,11 @@ describe('opaque tokens, introspection configured', () => {
     ['another audience', { aud: ['panel'] }, /another audience/],
     ['expired', { exp: 1 }, /expired/],
     ['not yet valid', { nbf: 1e11 }, /not valid yet/],
-    ['a refresh token', { token_type: 'refresh_token' }, /no bearer access token/],
-    ['bound to a key', { token_type: 'DPoP' }, /no bearer access token/],
-    ['no subject', { sub: undefined }, /names no subject/],
+    ['a refresh token', { token_type: 'refresh_token' }, /not a bearer access token/],
+    ['bound to a key', { token_type: 'DPoP' }, /not a bearer access token/],
+    ['no subject', { sub: undefined }, /has no valid subject/],
     ['not verified', { email_verified: false }, UNVERIFIED],
-  ])('%s', async (_name, change, expected) => {
+  ])('introspection decides: %s', async (_name, change, expected) => {
     expect(await answering(change)).toMatch(expected);
   });
 
@@ -146,12 +150,12 @@ describe('opaque tokens, introspection configured', () => {
     ['no JSON', { status: 200, body: 'active' }],
     ['a list', { status: 200, body: '[true]' }],
     ['gone', 'reset'],
-  ])('trouble is 503, never 401: %s', async (_name, fault) => {
+  ])('trouble of introspection is 503, never 401: %s', async (_name, fault) => {
     oidc.faults.set(PATHS.introspection, fault);
     expect(await ask('Bearer opaque', introspecting())).toBe(AWAY);
   });
 
-  test('our own wrong secret is trouble too', async () => {
+  test('a wrong client secret of our own is trouble, too', async () => {
     expect(await ask('Bearer opaque', introspecting({ clientSecret: 'wrong' }))).toBe(AWAY);
   });
 });
@@ -221,7 +225,7 @@ describe('the address', () => {
       { sub: 'root' },
       /^401 .*another subject/,
     ],
-  ])('%s', async (_name, inToken, inUserinfo, expected) => {
+  ])('the address is decided: %s', async (_name, inToken, inUserinfo, expected) => {
     withUserinfo(inUserinfo);
     expect(await ask(await mint(inToken))).toMatch(expected);
   });
@@ -235,19 +239,19 @@ describe('the address', () => {
   test.each([
     ['required', true, UNVERIFIED],
     ['not required', false, JANE],
-  ])('no userinfo endpoint, the token does not say, verification %s', async (_name, requireVerifiedEmail, expected) => {
+  ])('without a userinfo endpoint and the claim, verification %s', async (_name, requireVerifiedEmail, expected) => {
     await metadataWithout('userinfo_endpoint')();
     expect(await ask(await mint({ email_verified: undefined }), start({ requireVerifiedEmail }))).toBe(expected);
   });
 
-  test('no userinfo endpoint, no address: refused', async () => {
+  test('a token without an address is refused when userinfo is missing', async () => {
     await metadataWithout('userinfo_endpoint')();
     const own = start({ requireVerifiedEmail: false });
-    expect(await ask(await mintBare(), own)).toMatch(/^401 UNAUTHENTICATED: The access token names no e-mail address/);
+    expect(await ask(await mintBare(), own)).toMatch(/^401 UNAUTHENTICATED: The access token has no e-mail address/);
     expect(await ask(await mint({ email_verified: false }), own)).toBe(UNVERIFIED);
   });
 
-  test('an issuer without metadata, its keys configured: there is no userinfo', async () => {
+  test('an issuer without metadata has no userinfo', async () => {
     oidc.faults.set(PATHS.discovery, { status: 404, body: '' });
     const jwksUrl = `${oidc.issuer}${PATHS.jwks}`;
     expect(await ask(await mint(), start({ jwksUrl }))).toBe(JANE);
@@ -256,15 +260,13 @@ describe('the address', () => {
     expect(await ask(await mint({ email_verified: undefined }), lenient)).toBe(JANE);
   });
 
-  test.each([401, 403])('userinfo refuses the token (%s): so do we', async (status) => {
+  test.each([401, 403])('a token that userinfo refuses (%s) is refused', async (status) => {
     oidc.faults.set(PATHS.userinfo, { status, body: '' });
-    expect(await ask(await mintBare())).toBe(
-      '401 UNAUTHENTICATED: The identity provider does not take the access token.',
-    );
+    expect(await ask(await mintBare())).toBe('401 UNAUTHENTICATED: The identity provider refuses the access token.');
     oidc.faults.clear();
   });
 
-  test('userinfo is asked once in five minutes a token, and not beyond its expiry', async () => {
+  test('userinfo is called once in five minutes a token, and not beyond its expiry', async () => {
     const token = await mintBare({ exp: Math.floor(harness.clock.now() / 1000) + 400 });
     const asked: number[] = [];
     for (const step of [0, 4 * MINUTE, MINUTE - 1, 1, 0]) {
@@ -279,7 +281,7 @@ describe('the address', () => {
   });
 });
 
-test('metadata and keys that an https issuer names without TLS are refused', async () => {
+test("an https issuer's metadata and keys without TLS are refused", async () => {
   const { createProvider } = await import('../../src/identity/provider.ts');
   const document = { issuer: 'https://idp.example.com', jwks_uri: 'http://idp.example.com/keys' };
   const provider = createProvider({

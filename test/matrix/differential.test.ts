@@ -68,7 +68,7 @@ roles: [${NAMES.roles.map((role) => `{ code: ${role} }`).join(', ')}]
 `;
 }
 
-describe('what administrators write on one instance, another decides by', () => {
+describe('administrative writes across instances', () => {
   let storage: TestStorage;
   let writing: RunningUsher;
   let asking: RunningUsher;
@@ -98,7 +98,7 @@ describe('what administrators write on one instance, another decides by', () => 
   }, 60_000);
 
   test(
-    'at every revision',
+    'decisions on another instance match what administrators wrote, at every revision',
     async () => {
       const random = seeded(Number(process.env.USHER_SEED ?? 20_262));
       const start = parseRevision(writing.app.engine.revision);
@@ -258,7 +258,7 @@ function randomWrite(random: Random, rows: Rows): Operation {
     case 0:
       return { kind: 'user', email, active: random(3) > 0 };
     case 1:
-      // Not for long: whoever may everything tells nothing of the other rules.
+      // Not for long: a person who is allowed everything exercises none of the other rules.
       return { kind: 'superadmin', email, is: !rows.superadmins.some((row) => row.email === email) };
     case 2:
       return {

@@ -82,6 +82,8 @@ const GUARDS: Readonly<Record<string, Who>> = {
   webhookSecret: [],
   signature: [],
   'key(check)': ['key(check)'],
+  // A user's token is no key: 401.
+  'key(check), or the key as bearer': ['key(check)'],
   'key(notify)': ['key(notify)'],
   'key(profile)': ['key(profile)'],
   'key(events)': ['key(events)'],
@@ -100,7 +102,7 @@ const OF_THE_PROVIDER: ReadonlySet<string> = new Set(['webhookSecret', 'signatur
 
 /** Routes that differ from their guard's row; `METHOD path`, then the callers that differ. */
 const ROUTES: Readonly<Record<string, Partial<Record<Caller, Verdict>>>> = {
-  // Open, but whoever sends a key is judged by it.
+  // Open, but a key that is sent must be valid.
   'GET /metrics': {
     wrongKey: 401,
     'key(check)': 403,
@@ -152,6 +154,9 @@ export function nameOf(route: Pick<Route, 'method' | 'path'>): string {
 /** Administrative writes that change nothing, and so leave no record when they are refused. */
 export const NO_WRITES: ReadonlySet<string> = new Set([
   'POST /api/applications/:appCode/templates/:id/preview',
+  'POST /api/applications/:appCode/explain',
+  'POST /api/applications/:appCode/subjects',
+  'POST /api/applications/:appCode/resources',
   'POST /api/admin/brands/:id/test-email',
 ]);
 

@@ -86,7 +86,7 @@ describe("ids of another application's records", () => {
     expect(routes.map(placed).filter((path) => path.includes('missing'))).toEqual([]);
   });
 
-  test('an editor and a SuperAdmin are told that the application has no such record, and nothing changes', async () => {
+  test("an editor and a SuperAdmin get an unknown record for another application's id, and nothing changes", async () => {
     for (const rest of [registry.as('edit'), root]) {
       for (const route of routes) {
         expect([nameOf(route), ...(await ask(rest, route))]).toEqual([nameOf(route), 404, 'NOT_FOUND']);
@@ -95,7 +95,7 @@ describe("ids of another application's records", () => {
     expect(await exported()).toBe(snapshot);
   });
 
-  test('a viewer reads no more than that, and without a level nobody is told anything', async () => {
+  test("a viewer cannot read another application's records, and people without a level learn nothing", async () => {
     for (const route of routes) {
       const reads = route.guard.name === 'applicationLevel(view)';
       const expected = reads ? [404, 'NOT_FOUND'] : [403, 'NO_APPLICATION_LEVEL'];
@@ -109,7 +109,7 @@ describe("ids of another application's records", () => {
     expect(await exported()).toBe(snapshot);
   });
 
-  test('a body that names a record of another application is refused', async () => {
+  test('a body that refers to a record of another application is refused', async () => {
     const edit = registry.as('edit');
     const own = (await root.get('/api/applications/mine/roles')).body.data[0].id;
     const [role, permission] = [Number(foreign.get('roles')), Number(foreign.get('permissions'))];

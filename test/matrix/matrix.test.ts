@@ -17,7 +17,7 @@ import {
 
 /**
  * The authorisation matrix: every route, made from the route values, by every kind of caller. Each request holds a parameter
- * that no route knows, so that whoever passes the guard is told so (400) and nothing is done: what a guard says comes before
+ * that no route knows, so that a caller who passes the guard gets 400 and nothing is done: the guard's answer comes before
  * (docs/reference/http.md#order-of-checks). Whether writes decide again in their own transaction is asked in the suites of the features.
  */
 const MINE = `
@@ -46,7 +46,7 @@ const keyOf = (scope: string) => `the-internal-key-for-${scope}-only`;
 
 const routes = gatewayRoutes({ production: false });
 
-describe('who may call what', () => {
+describe('the authorisation matrix', () => {
   let storage: TestStorage;
   let usher: RunningUsher;
   const headers = new Map<Caller, Record<string, string>>();
@@ -99,7 +99,7 @@ describe('who may call what', () => {
     expect(unknown.map((route) => `${nameOf(route)}: ${route.guard.name}`)).toEqual([]);
   });
 
-  test('every route answers every caller as the table says', async () => {
+  test('every route answers every caller as in the table', async () => {
     const questions = routes.flatMap((route) =>
       (isPerApplication(route) ? APPS : (['mine'] as const)).flatMap((app) =>
         callersOf(route, app).map((caller) => ({ route, caller, app })),

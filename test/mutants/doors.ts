@@ -19,7 +19,7 @@ export const DOORS: readonly Mutant[] = [
   mutant(
     'a cached decision is served after its facts have expired',
     'engine/decisions.ts',
-    'held.expires > now && ',
+    'cached.expires > now &&',
     '',
     'engine/engine',
   ),
@@ -33,8 +33,8 @@ export const DOORS: readonly Mutant[] = [
   mutant(
     'the level asked for is not compared',
     'engine/question.ts',
-    '(asked === Level.NONE || !decision.tiered || decision.level >= asked)',
-    '(asked === Level.NONE || true)',
+    '(requested === Level.NONE || !decision.tiered || decision.level >= requested)',
+    '(requested === Level.NONE || true)',
     'engine/question',
   ),
   mutant(
@@ -81,7 +81,7 @@ export const DOORS: readonly Mutant[] = [
   ),
   mutant(
     'a body is read past its limit when it does not say its length',
-    'gateway/http/receive.ts',
+    'gateway/middleware/body.ts',
     'if (size > maxBytes) {',
     'if (size > 100 * maxBytes) {',
     'gateway/bodies',
@@ -90,15 +90,29 @@ export const DOORS: readonly Mutant[] = [
   mutant(
     'the encoding of the other protocol leads past the reader of Connect',
     'gateway/connect/connect.ts',
-    'exchange.header(encodingOf(media));',
-    "exchange.header('grpc-encoding');",
+    "req.get(RPC_MEDIA[media].framed ? 'grpc-encoding' : 'content-encoding');",
+    "req.get('grpc-encoding');",
     'gateway/connect-wire',
+  ),
+  mutant(
+    'a call by Connect goes on although its caller was refused',
+    'gateway/connect/connect.ts',
+    'if (fault !== undefined) throw connectError(exchange, fault);',
+    '',
+    'gateway/connect',
+  ),
+  mutant(
+    'a fragment is cut off a path before it is routed',
+    'gateway/http/target.ts',
+    'origin.replaceAll(REWRITTEN, encodeURIComponent)',
+    'origin',
+    'gateway/paths',
   ),
   mutant(
     'every address of an IPv6 network is a caller of its own',
     'base/ip-address.ts',
-    '`${(value >> 64n).toString(16)}/64`',
-    '`${value.toString(16)}/64`',
+    "`${address.groups.slice(0, 4).join(':')}::/64`",
+    "address.groups.join(':')",
     'gateway/server',
   ),
   mutant(
@@ -117,8 +131,8 @@ export const DOORS: readonly Mutant[] = [
   ),
   mutant(
     'guessing credentials counts against nobody',
-    'gateway/router.ts',
-    'await countRefused(rateLimit, options.address(exchange), request, error);\n    throw error;',
+    'gateway/middleware/admit.ts',
+    'await countRefused(rateLimit, address, isSecret, error);\n    throw error;',
     'throw error;',
     'gateway/server',
   ),
@@ -135,8 +149,8 @@ export const CREDENTIALS: readonly Mutant[] = [
   mutant(
     'a key with something behind it is that key',
     'identity/api-keys.ts',
-    'let difference = block.length ^ value.length;',
-    'let difference = 0;',
+    'block.writeUInt32LE(text.length);',
+    '',
     'identity/api-keys',
   ),
   mutant(
@@ -170,7 +184,7 @@ export const CREDENTIALS: readonly Mutant[] = [
   mutant(
     'one token has several spellings',
     'identity/signature.ts',
-    "if (!isCanonical(token)) throw unauthenticated('The access token is not well formed.');",
+    "if (!isCanonical(token)) throw unauthenticated('The access token is malformed.');",
     '',
     'identity/bad-tokens',
   ),
@@ -198,7 +212,7 @@ export const CREDENTIALS: readonly Mutant[] = [
   mutant(
     'userinfo may speak of somebody else',
     'identity/tokens.ts',
-    "if (info.subject !== identity.subject) throw unauthenticated('The identity provider speaks of another subject.');",
+    "if (info.subject !== identity.subject) throw unauthenticated('Userinfo is about another subject than the token.');",
     '',
     'identity/tokens',
   ),
@@ -241,16 +255,16 @@ export const CREDENTIALS: readonly Mutant[] = [
   ),
   mutant(
     'every unknown key asks the provider anew',
-    'identity/kept-document.ts',
+    'identity/refreshed-document.ts',
     'if (this.#now() - this.#refetchedAt < RENEW_GAP_MS) {',
     'if (false as boolean) {',
-    'identity/kept-document',
+    'identity/refreshed-document',
   ),
   mutant(
     'any signature is good for the e-mail endpoint',
     'provider/mail/signature.ts',
-    'if (timingSafeEqual(value, wanted)) fits = true;',
-    'if (value.length === wanted.length) fits = true;',
+    'if (timingSafeEqual(value, wanted)) matches = true;',
+    'if (value.length === wanted.length) matches = true;',
     'provider/mail/signature',
   ),
   mutant(
@@ -298,14 +312,14 @@ export const CREDENTIALS: readonly Mutant[] = [
   mutant(
     'a login can be finished twice',
     'provider/login-cookie.ts',
-    "if (!result) throw refused('This login was finished already.');",
+    "if (!result) throw refused('This login has already been completed.');",
     '',
     'provider/login-cookie',
   ),
   mutant(
     'a login takes the answer to another one',
     'provider/login-cookie.ts',
-    "if (!isSameSecret(login.state, state)) throw refused('This answer belongs to another login.');",
+    "if (!isSameSecret(login.state, state)) throw refused('This callback belongs to another login.');",
     '',
     'provider/login',
   ),

@@ -141,8 +141,8 @@ export const SENDING: readonly Mutant[] = [
   mutant(
     'who opted out of mail gets it',
     'notifications/channels.ts',
-    'type.emailEnabled && (chosen.email ?? type.defaultEmail)',
-    'type.emailEnabled && (chosen.email || type.defaultEmail)',
+    'chosen[name] ?? type[fields.default]',
+    'chosen[name] || type[fields.default]',
     'notifications/channels',
   ),
   mutant(
@@ -152,6 +152,13 @@ export const SENDING: readonly Mutant[] = [
     '',
     'delivery/deliver',
     'delivery/rules',
+  ),
+  mutant(
+    'a worker claims what its version cannot send',
+    'persistence/delivery/claims.ts',
+    'limit greatest(0, coalesce(f.free, k.free))',
+    'limit greatest(0, coalesce(f.free, k.free, 32))',
+    'delivery/worker',
   ),
   mutant(
     'a worker takes what another holds',
@@ -236,8 +243,8 @@ export const OUTSIDE: readonly Mutant[] = [
   mutant(
     'IPv4 inside IPv6 is not looked at',
     'base/ip-address.ts',
-    'if (EMBEDDING.includes(value >> 32n)) return { family: 4, value: value & 0xffff_ffffn };',
-    'if (EMBEDDING.includes(value >> 32n)) return { family: 4, value: 0x0808_0808n };',
+    "return { text: bytes.join('.'), groups: null };",
+    "return { text: '8.8.8.8', groups: null };",
     'outbound/outbound',
   ),
   mutant(

@@ -7,12 +7,12 @@ import { MUTANTS } from './mutants.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 
 describe('mutants of the service (test/mutants/run.ts)', () => {
-  test('each has a name of its own', () => {
+  test('each mutant has a name of its own', () => {
     const names = MUTANTS.map(({ name }) => name);
     expect(names).toEqual([...new Set(names)]);
   });
 
-  test.each(MUTANTS)('$name: what it replaces stands once in $file', ({ file, edits, tests }) => {
+  test.each(MUTANTS)('the text that the mutant replaces occurs once: $name in $file', ({ file, edits, tests }) => {
     let text = readFileSync(join(ROOT, 'src', file), 'utf8');
     for (const [from, to] of edits) {
       expect(text.split(from)).toHaveLength(2);

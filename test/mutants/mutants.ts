@@ -1,8 +1,21 @@
 import { CREDENTIALS, DOORS } from './doors.ts';
+import { DRY_RUNS } from './dry-runs.ts';
 import { OUTSIDE, SENDING } from './effects.ts';
 import { GUARDS, PEOPLE } from './guards.ts';
+import { LISTS } from './lists.ts';
 import type { Mutant } from './mutant.ts';
+import { QUESTIONS } from './questions.ts';
 
 export type { Mutant } from './mutant.ts';
 
-export const MUTANTS: readonly Mutant[] = [...DOORS, ...CREDENTIALS, ...GUARDS, ...PEOPLE, ...SENDING, ...OUTSIDE];
+export const MUTANTS: readonly Mutant[] = [
+  ...DOORS,
+  ...QUESTIONS,
+  ...LISTS,
+  ...DRY_RUNS,
+  ...CREDENTIALS,
+  ...GUARDS,
+  ...PEOPLE,
+  ...SENDING,
+  ...OUTSIDE,
+];

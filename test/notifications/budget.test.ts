@@ -22,7 +22,7 @@ function caller(budget: RenderBudget) {
 }
 
 describe('the budget of rendered text', () => {
-  test('refuses one caller beyond its own bound, and gives back what it held', async () => {
+  test('the budget refuses a caller beyond its own bound, and is released afterwards', async () => {
     const budget = new RenderBudget(1024 * MIB);
     const one = caller(budget);
     one.charge(MAX_SEND_BYTES);
@@ -32,14 +32,14 @@ describe('the budget of rendered text', () => {
     expect(budget.held).toBe(0);
   });
 
-  test('bounds one caller by half of a small budget', async () => {
+  test('the budget bounds one caller by half of a small budget', async () => {
     const one = caller(new RenderBudget(16 * MIB));
     one.charge(8 * MIB);
     expect(() => one.charge(1)).toThrow(expect.objectContaining({ code: 'PAYLOAD_TOO_LARGE' }));
     await one.end();
   });
 
-  test('refuses what all callers together cannot hold, and leaves a quarter to small ones', async () => {
+  test('the budget refuses what all callers together exceed, and reserves a quarter for small ones', async () => {
     const budget = new RenderBudget(16 * MIB);
     const [first, second, small, crowd] = [caller(budget), caller(budget), caller(budget), caller(budget)];
     first.charge(6 * MIB);
@@ -57,7 +57,7 @@ describe('the budget of rendered text', () => {
     expect(budget.held).toBe(0);
   });
 
-  test('gives back what a caller held that failed', async () => {
+  test('the budget is released by a caller that failed', async () => {
     const budget = new RenderBudget(16 * MIB);
     const failing = budget.within(undefined, ({ charge }) => {
       charge?.(MIB);

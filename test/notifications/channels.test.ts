@@ -7,7 +7,7 @@ import { chooseVariant } from '../../src/notifications/variant.ts';
 const BOTH = [false, true];
 const CHOICES = [null, false, true];
 
-describe('channels: every combination, against the words of the reference', () => {
+describe('channels of a notification', () => {
   // "E-mail goes out when the type's emailEnabled, the user's email switch and the application switch are on; push likewise and
   // when a subscription exists." "For types with userCanDisable = false the switches are the type's own defaults; the application's
   // switch does not count for them."
@@ -27,7 +27,7 @@ describe('channels: every combination, against the words of the reference', () =
                         { active, application, email, push, subscribed },
                       ]);
 
-  test(`${cases.length} of them`, () => {
+  test(`all ${cases.length} combinations of switches follow the reference`, () => {
     expect(cases).toHaveLength(2304);
     for (const [type, user] of cases) {
       const locked = !type.userCanDisable;
@@ -62,13 +62,13 @@ describe('the variant for a reader', () => {
     [['zz'], 'aa', 'zz'],
     [['bb', 'en'], 'aa', 'bb'],
     [[], 'en', undefined],
-  ])('of %j for %s is %s', (locales, wanted, chosen) => {
+  ])('of the variants %j a reader of %s gets %s', (locales, wanted, chosen) => {
     const variants = locales.map((locale) => ({ locale }));
     expect(chooseVariant(variants, wanted, fallbacks)?.locale).toBe(chosen);
   });
 });
 
-describe('what a payload lacks', () => {
+describe('missing variables of a payload', () => {
   const payload = { number: 0, empty: '', nothing: null, order: { id: 1, gone: null }, 'a.b': 'dotted' };
   test.each([
     [['number', 'empty', 'order', 'order.id', 'a.b', 'payload.number'], []],
@@ -85,12 +85,12 @@ describe('what a payload lacks', () => {
       ['__proto__', 'constructor', 'order.constructor'],
     ],
     [['user.email', 'brand.name', 'app', 'locale'], []],
-  ])('of %j are %j', (required, missing) => {
+  ])('the missing variables of %j are %j', (required, missing) => {
     expect(missingVariables(required, payload)).toEqual(missing);
   });
 });
 
-describe('where a notification may lead', () => {
+describe('URLs of notifications', () => {
   test.each([
     ['https://app.example.com/x?y#z', true],
     ['http://app.example.com/', true],
@@ -106,10 +106,10 @@ describe('where a notification may lead', () => {
     ['/a\u0000b', false],
     [`/${'a'.repeat(2048)}`, false],
     ['', false],
-  ])('%j: %s', (text, allowed) => {
+  ])('a notification may lead to %j: %s', (text, allowed) => {
     expect(isTarget(text, true)).toBe(allowed);
   });
-  test('http only outside production', () => {
+  test('a notification leads to http only outside production', () => {
     expect(isTarget('http://app.example.com/', false)).toBe(false);
   });
 });

@@ -11,7 +11,7 @@ describe.each(['postgresql', 'pglite'] as const)('sends with an idempotencyKey (
   const send = (body: Record<string, unknown>) => sendBySystem(registry.usher, { appCode: 'billing', ...body });
   const write = (statement: Parameters<typeof writeBeside>[1]) => writeBeside(registry.usher, statement);
 
-  test('one idempotencyKey, one send: again, at once, and with another body', async () => {
+  test('one idempotencyKey sends once, also concurrently and with another body', async () => {
     const body = {
       recipients: ['idem@example.com'],
       subject: 'Once',
@@ -41,7 +41,7 @@ describe.each(['postgresql', 'pglite'] as const)('sends with an idempotencyKey (
     expect(await inboxOf(registry.as('idem'))).toHaveLength(3);
   });
 
-  test('backends and administrators have idempotency keys of their own: neither takes one of the other’s', async () => {
+  test('idempotency keys of backends and administrators are separate', async () => {
     const body = { recipients: ['kinds@example.com'], subject: 'By an administrator', idempotencyKey: 'order-17' };
     const byAdmins = await Promise.all([1, 2, 3].map(() => registry.as('nora').post(LOG, body)));
     expect(byAdmins.map(({ status }) => status)).toEqual([202, 202, 202]);

@@ -57,7 +57,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     const send = (body: Record<string, unknown>) => sendBySystem(usher, { appCode: 'billing', ...body });
     const write = (statement: Parameters<typeof writeBeside>[1]) => writeBeside(usher, statement);
 
-    test('a send stores a notification and its mail, and the inbox shows it', async () => {
+    test('a send stores a notification and its mail, and the inbox lists it', async () => {
       const answer = await send({
         type: 'due',
         recipients: ['Ann@Example.com', 'ann@example.com '],
@@ -112,7 +112,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       ]);
     });
 
-    test('the language: the body’s, else the reader’s, else along the registry; the notification says which', async () => {
+    test("the language is the body's, else the reader's, else by fallback, and the notification records it", async () => {
       await ann.get(INBOX);
       await write(async (tx) => {
         const { id } = await tx.kysely
@@ -138,7 +138,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       ]);
     });
 
-    test('without a template: subject and body as they were sent, else the type’s name', async () => {
+    test("without a template, subject and body are used as sent, else the type's name", async () => {
       const first = await nora.post(LOG, {
         recipients: ['plain@example.com'],
         subject: 'Hi {{ x }}\r\nBcc: y',
@@ -164,7 +164,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       ]);
     });
 
-    test('what is missing or unknown is refused, and nothing is stored', async () => {
+    test('missing and unknown fields are refused, and nothing is stored', async () => {
       const before = (await root.get(`${LOG}?limit=200`)).body.data.length;
       const lacking = await send({ type: 'due', recipients: ['ann@example.com'], payload: { sum: 1 } });
       expect([lacking.status, lacking.body.details]).toEqual([
@@ -191,7 +191,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await root.get(`${LOG}?limit=200`)).body.data.length).toBe(before);
     });
 
-    test('only with a key of the right scope, and never from a page', async () => {
+    test('a send needs a key with the scope, and is refused from pages', async () => {
       const body = { appCode: 'billing', recipients: ['a@example.com'] };
       expect((await sendBySystem(usher, body, { 'x-internal-api-key': 'wrong' })).status).toBe(401);
       expect((await root.post('/api/internal/notifications', body)).status).toBe(401);
@@ -199,7 +199,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect([page.status, page.body.details.code]).toEqual([403, 'BROWSER_NOT_ALLOWED']);
     });
 
-    test('switches: the application’s suppresses, the type’s keeps the mail back, a locked type ignores both', async () => {
+    test("the application's switch suppresses, the type's stops the mail, and a locked type ignores both", async () => {
       const eve = await Rest.as(usher, 'eve@example.com');
       await send({ recipients: ['eve@example.com'] });
       const put = await eve.put(`/api/profile/me/notifications/preferences/${ids.due}`, { email: false });
@@ -238,7 +238,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await eve.send('PATCH', `${INBOX}/${off.body.data.notifications[0].id}/read`)).status).toBe(404);
     });
 
-    test('push goes to who subscribed, with title, body, icon and url', async () => {
+    test('a push goes to subscribers, with title, body, icon and url', async () => {
       await write(async (tx) => {
         const { id } = await tx.kysely
           .insertInto('person')
@@ -301,7 +301,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(answer.body.data.notifications.map(({ email }: { email: string }) => email)).toEqual(recipients);
     });
 
-    test('an application that is deleted while it sends takes along what was stored; what comes later is refused', async () => {
+    test('deleting an application during its send removes what was stored, and refuses the rest', async () => {
       const outcomes = new Map<string, number>();
       for (let round = 0; round < 5; round++) {
         const appCode = `short${round}`;
@@ -326,7 +326,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(late.body.details.code).toBe('UNKNOWN_REFERENCE');
     }, 60_000);
 
-    test('a type that is deleted while it is sent either is in use, or nothing is of it', async () => {
+    test('deleting a type during its send is refused, or leaves nothing of it', async () => {
       const outcomes = new Set<string>();
       for (let round = 0; round < 6; round++) {
         const { id } = (await root.post(TYPES, { code: `brief${round}`, name: 'Brief' })).body.data;

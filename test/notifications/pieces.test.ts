@@ -6,8 +6,8 @@ import { type Personal, renderEach } from '../../src/notifications/merge.ts';
 import type { Rendered, Renderer, RenderJob, RenderOutcome, Shown } from '../../src/notifications/render.ts';
 import { Sends } from '../../src/notifications/send.ts';
 import { surroundingsOf } from '../../src/notifications/variables.ts';
-import type { TemplateRow } from '../../src/persistence/notifications/templates.ts';
-import type { TypeRow } from '../../src/persistence/notifications/types.ts';
+import type { TypeRow } from '../../src/persistence/catalog/notification-types.ts';
+import type { TemplateRow } from '../../src/persistence/catalog/templates.ts';
 import { useDatabase } from '../support/databases.ts';
 import { PerTurn, useCountedPieces } from '../support/turns.ts';
 
@@ -47,10 +47,10 @@ const order: SendOrder = {
 };
 
 /** Checks are answered on the thread that all of this is done on. */
-describe('of a send to a thousand only some are dealt with in one turn of the event loop:', () => {
+describe('sends to a thousand take a limited part of each turn of the event loop', () => {
   useCountedPieces(LOOKS);
 
-  test('choosing what to say, and taking what was rendered', async () => {
+  test('choosing texts and collecting renderings is sliced', async () => {
     let planned: () => void = () => undefined;
     class Readers extends Map<string, never> {
       override get(): undefined {
@@ -84,7 +84,7 @@ describe('of a send to a thousand only some are dealt with in one turn of the ev
     expect(most).toBeLessThanOrEqual(LOOKS);
   });
 
-  test('telling readers apart, and filling in their names', async () => {
+  test('distinguishing readers and filling in their names is sliced', async () => {
     let asked: () => void = () => undefined;
     const shared = {
       template: RENDERED,
@@ -109,10 +109,10 @@ describe('of a send to a thousand only some are dealt with in one turn of the ev
     expect(most).toBeLessThanOrEqual(LOOKS);
   });
 
-  describe('writing deliveries,', () => {
+  describe('writing deliveries', () => {
     const fixture = useDatabase('postgresql');
 
-    test('in one transaction all the same', async () => {
+    test('writing deliveries is sliced within one transaction', async () => {
       await fixture.database.change(async (tx) => {
         await sql`insert into application (code, name) values ('billing', 'Billing')`.execute(tx.kysely);
         await sql`

@@ -1,17 +1,17 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { CompiledQuery, type KyselyPlugin, type RootOperationNode, sql } from 'kysely';
+import { isTypeInUse } from '../../src/persistence/catalog/notification-types.ts';
 import type { Tx } from '../../src/persistence/database.ts';
 import {
   countUnread,
   countUnreadOf,
-  listBehind,
   listInbox,
+  listNewer,
   markAllRead,
   markRead,
   newestIn,
 } from '../../src/persistence/notifications/inbox.ts';
 import { listLog } from '../../src/persistence/notifications/log.ts';
-import { isTypeInUse } from '../../src/persistence/notifications/types.ts';
 import { useDatabase } from '../support/databases.ts';
 
 interface PlanNode {
@@ -54,7 +54,7 @@ async function readsOf(tx: Tx, work: (tx: Tx) => Promise<unknown>): Promise<stri
   );
 }
 
-describe('the statements of inbox and log, on 40,000 notifications of 400 people', () => {
+describe('inbox and log with 40,000 notifications of 400 people', () => {
   const fixture = useDatabase('postgresql');
   let app: number;
   let rare: number;
@@ -113,7 +113,7 @@ describe('the statements of inbox and log, on 40,000 notifications of 400 people
     ['the newest', (tx) => newestIn(tx, email), /^notification_inbox$/],
     [
       'what came behind a position',
-      (tx) => listBehind(tx, [{ email, cursor: 39_000 }], 200),
+      (tx) => listNewer(tx, [{ email, cursor: 39_000 }], 200),
       /^notification_(inbox|pkey)$/,
     ],
     ['reading one', (tx) => markRead(tx, email, 7), /^notification_(pkey|inbox)$/],
@@ -131,7 +131,7 @@ describe('the statements of inbox and log, on 40,000 notifications of 400 people
     ],
     ['the log, one address', (tx) => listLog(tx, app, { ...filters, email }), /^(notification_inbox|delivery_.*)$/],
     ['whether a type without notifications is in use', (tx) => isTypeInUse(tx, rare), /^notification_log_type$/],
-  ])('%s: by index', async (_what, work, wanted) => {
+  ])('the statement uses an index: %s', async (_what, work, wanted) => {
     const { result: reads } = await fixture.database.change(async (tx) => ({
       result: await readsOf(tx, work),
       scopes: [],

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { EmailContent } from '../../src/delivery/queue.ts';
+import type { EmailContent } from '../../src/delivery/channels.ts';
 import { Rest } from '../support/rest.ts';
 import type { RunningUsher } from '../support/usher.ts';
 import { deliveriesOf, sendBySystem } from './support.ts';
@@ -39,9 +39,9 @@ async function linkOf(room: Room, mail: { content: unknown } | undefined): Promi
   return new URL(await room.usher.app.unsubscriptions.link(unsubscribe));
 }
 
-/** Defines the tests of what readers and administrators see of sends: inbox, preferences, log, unsubscription. */
+/** Defines the tests of a send's views for readers and administrators: inbox, preferences, log, unsubscription. */
 export function testReading(room: Room): void {
-  test('the inbox: pages, unread, one application; read one, read all', async () => {
+  test('the inbox has pages, unread filter and application filter, and marks one or all as read', async () => {
     const ivy = await Rest.as(room.usher, 'ivy@example.com');
     expect((await ivy.get(INBOX)).body).toEqual({ code: 'OK', response: [], page: { nextCursor: null } });
     for (let n = 1; n <= 5; n++) await room.send({ recipients: ['ivy@example.com'], subject: `n${n}` });
@@ -87,7 +87,7 @@ export function testReading(room: Room): void {
     expect((await ivy.get(`${INBOX}/unread-count`)).body.response).toEqual({ count: 0 });
   });
 
-  test('preferences: every type, one, several, all or nothing', async () => {
+  test('preferences list every type, and change one, several, all or nothing', async () => {
     const pia = await Rest.as(room.usher, 'pia@example.com');
     const list = await pia.get('/api/profile/me/notifications/billing');
     expect([list.status, list.body.code]).toEqual([200, 'OK']);
@@ -187,7 +187,7 @@ export function testReading(room: Room): void {
     ).toMatchObject({ push: true });
   });
 
-  test('the log: newest first, in pages, by status, type and address; a failed one is tried again', async () => {
+  test('the log is newest first, paged, filtered by status, type and address, and retries failed ones', async () => {
     const sent = await room.send({ type: 'due', recipients: ['log@example.com'], payload: { number: 1 } });
     const [{ id }] = sent.body.data.notifications;
     await room.send({ recipients: ['log@example.com'] });
@@ -232,7 +232,7 @@ export function testReading(room: Room): void {
     expect((await room.nora.post(`${LOG}/999999999/retry`)).status).toBe(404);
   });
 
-  test('unsubscribing: a page that changes nothing, a button that does, tokens that are ours', async () => {
+  test('unsubscribing needs the button and a genuine token, and a GET changes nothing', async () => {
     const sent = await room.send({ type: 'due', recipients: ['una@example.com'], payload: { number: 1 } });
     const [mail] = await deliveriesOf(room.usher, sent.body.data.notifications[0].id);
     const link = await linkOf(room, mail);
@@ -266,7 +266,7 @@ export function testReading(room: Room): void {
     expect(quiet.body.data.notifications).toMatchObject([{ status: 'sent' }]);
   });
 
-  test('unsubscribing where users may no longer switch is refused, and changes nothing', async () => {
+  test('unsubscribing from a locked type is refused, and changes nothing', async () => {
     const sent = await room.send({ type: 'due', recipients: ['uri@example.com'], payload: { number: 1 } });
     const [mail] = await deliveriesOf(room.usher, sent.body.data.notifications[0].id);
     const link = await linkOf(room, mail);

@@ -29,12 +29,12 @@ async function held(work: Promise<unknown>): Promise<number> {
   return longest;
 }
 
-describe('a call of render that ends early', () => {
+describe('calls of render that end early', () => {
   const slow = '{% for i in (1..60000) %}{% assign x = i | times: 2 | plus: 1 %}{% endfor %}';
   const jobs = (count: number, html: string) =>
     Array.from({ length: count }, (_, n) => ({ template: template({ html }), variables: { n } }));
 
-  test('with what `charge` throws: the rest is not rendered, and the next call is served', async () => {
+  test('a call of render ends when `charge` throws, and the next call is served', async () => {
     const own = new Renderer(systemClock, 1);
     const charged: number[] = [];
     const charge = (bytes: number): void => {
@@ -49,7 +49,7 @@ describe('a call of render that ends early', () => {
     own.close();
   });
 
-  test('with the reason of its signal, before it begins, and while it is under way', async () => {
+  test('a call of render ends with its signal, before it begins and during it', async () => {
     const own = new Renderer(systemClock, 1);
     const reason = new Error('nobody waits');
     await expect(own.render(jobs(1, 'a'), '', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
@@ -66,7 +66,7 @@ describe('a call of render that ends early', () => {
     own.close();
   });
 
-  test('a text that is made of HTML is bounded, as are the body of a push and a URL', async () => {
+  test('text made from HTML, push bodies and URLs are bounded', async () => {
     const [long] = await renderer.render([{ template: template({ html: '<hr>'.repeat(40_000) }), variables: {} }]);
     expect(long).toMatchObject({ ok: true });
     const rules = `<ul>${`<li>${'<hr>'.repeat(5000)}</li>`.repeat(7)}</ul>`;
@@ -78,7 +78,7 @@ describe('a call of render that ends early', () => {
 });
 
 describe('templates', () => {
-  test('escape in HTML, and nowhere else', async () => {
+  test('templates escape in HTML, and nowhere else', async () => {
     const value = `<b>"Tom" & 'Jerry'</b>`;
     const all = {
       subject: '{{ v }}',
@@ -97,14 +97,14 @@ describe('templates', () => {
     });
   });
 
-  test('the payload stands at the top and as `payload`; reserved variables win', async () => {
+  test('the payload is at the top and in `payload`, and reserved variables override it', async () => {
     const html = '{{ n }}|{{ payload.n }}|{{ user.email }}|{{ payload.user }}|{{ locale }}|{{ missing.deep }}';
     const variables = { user: { email: 'ann@example.com' }, locale: 'cs' };
     const payload = { n: 7, user: 'forged', locale: 'xx' };
     expect((await rendered({ html }, variables, payload)).html).toBe('7|7|ann@example.com|forged|cs|');
   });
 
-  test('nothing of a prototype is seen', async () => {
+  test('members of prototypes are invisible to templates', async () => {
     const html =
       '{{ constructor }}{{ v.constructor }}{{ __proto__ }}{{ v.__proto__ }}{{ v.toString }}{{ payload.hasOwnProperty }}';
     expect((await rendered({ html }, {}, { v: {} })).html).toBe('');
@@ -112,7 +112,7 @@ describe('templates', () => {
     expect(own.html).toBe('mine');
   });
 
-  test('a subject is one line, whatever its values hold', async () => {
+  test('a subject is one line, whatever its values contain', async () => {
     const { subject, pushTitle } = await rendered(
       { subject: 'A {{ v }}\n', pushTitle: '{{ v }}' },
       {},
@@ -125,14 +125,14 @@ describe('templates', () => {
     );
   });
 
-  test('text is made from the HTML where there is none', async () => {
+  test('a missing text is made from the HTML', async () => {
     const html =
       '<h1>Hello {{ name }}</h1><p>One<br>two &amp; <a href="https://example.com/x">here</a></p><img src="x"><script>no()</script>';
     const { text } = await rendered({ html }, {}, { name: 'Ann' });
     expect(text).toBe('Hello Ann\n\nOne\ntwo & here [https://example.com/x]');
   });
 
-  test('faults have field, line and column', async () => {
+  test('faults of templates have field, line and column', async () => {
     const faults = await renderer.check(
       template({
         subject: '{{ a',
@@ -152,13 +152,13 @@ describe('templates', () => {
   });
 
   test.each(['{% include "x" %}', '{% render "/etc/passwd" %}', '{% layout "x" %}', '{% block a %}{% endblock %}'])(
-    '%s reads nothing: it does not parse',
+    '%s reads nothing, because it does not parse',
     async (html) => {
       expect(await renderer.check(template({ html }))).toMatchObject([{ field: 'html', line: 1, column: 1 }]);
     },
   );
 
-  test('a thousand of one template come back in their order, quickly', async () => {
+  test('a thousand renderings of one template come back in order, quickly', async () => {
     const one = template({
       subject: '{{ user.email }}',
       html: '<p>Dear {{ user.email }}, {{ n }}</p>',
@@ -199,7 +199,7 @@ describe('hostile templates', () => {
     ['writes more than a mail', '{% for i in (1..100000) %}aaaaaaaaaaaaaaaaaaaaaaaaa{% endfor %}'],
     ['backtracks', `{{ "${'a'.repeat(50_000)}<" | strip_html | size }}${'{{ "<" | strip_html }}'.repeat(20)}`],
   ];
-  test.each(hostile)('one that %s is given up, and the loop goes on', async (what, html) => {
+  test.each(hostile)('a hostile template that %s is killed, and the event loop continues', async (what, html) => {
     const from = performance.now();
     const work = renderer.render([{ template: template({ html }), variables: {} }]);
     const longest = await held(work);
@@ -210,7 +210,7 @@ describe('hostile templates', () => {
     expect((await rendered({ html: 'still {{ v }}' }, {}, { v: 'here' })).html).toBe('still here');
   });
 
-  test('the library’s own limits are not what holds: a process that hangs or grows is killed', async () => {
+  test("a rendering process that hangs or grows is killed, independent of the library's limits", async () => {
     // A payload can hold what no limit of the library counts: here the array of a million that a filter walks again and again.
     const payload = { list: Array.from({ length: 3000 }, (_, i) => ({ n: i % 7 })) };
     const html = `{{ list | sort: "n" | uniq: "n" | size }}${'{% assign l = list | sort: "n" | reverse %}'.repeat(4000)}`;
@@ -219,7 +219,7 @@ describe('hostile templates', () => {
     expect((await rendered({ html: 'x' })).html).toBe('x');
   });
 
-  test('what ends its process ends nothing else, and is told as what it is', async () => {
+  test('a template that ends its process ends nothing else, and is reported as such', async () => {
     // More than the heap of a process, in one value: the library has no say in it.
     const payload = { list: Array.from({ length: 150 }, (_, n) => `${n}`.padEnd(1_000_000, 'x')) };
     const [outcome] = await renderer.render([{ template: template({}), payload, variables: {} }]);
@@ -227,7 +227,7 @@ describe('hostile templates', () => {
     expect((await rendered({ html: 'x' })).html).toBe('x');
   });
 
-  test('HTML that is nested without end becomes text all the same, or is given up', async () => {
+  test('endlessly nested HTML becomes text, or is given up', async () => {
     const html = '<div><b>'.repeat(60_000);
     const from = performance.now();
     const [outcome] = await renderer.render([{ template: template({ html }), variables: {} }]);
@@ -236,7 +236,7 @@ describe('hostile templates', () => {
     expect((await rendered({ html: 'x' })).html).toBe('x');
   });
 
-  test('in a batch it fails once, with all jobs of its template; the others are rendered', async () => {
+  test('in a batch a hostile template fails once with its jobs, and the others are rendered', async () => {
     const [bad, good] = [template({ html: loop }), template({ html: '{{ n }}' })];
     const jobs = Array.from({ length: 300 }, (_, n) => ({ template: n % 3 === 1 ? bad : good, variables: { n } }));
     const from = performance.now();
@@ -252,7 +252,7 @@ describe('hostile templates', () => {
     after: (ms, fn) => systemClock.after(ms > CLOCK_MS ? ms : ms / 50, fn),
   });
 
-  test('what a busy machine takes from a template is not its fault', async () => {
+  test('the delay of a busy machine is not blamed on a template', async () => {
     const own = new Renderer(
       hurried(() => systemClock.monotonic()),
       1,
@@ -267,7 +267,7 @@ describe('hostile templates', () => {
     own.close();
   });
 
-  test('what gets no processor at all is given up, and blames no template', async () => {
+  test('a rendering without processor time is given up without blame', async () => {
     const own = new Renderer(
       hurried(() => systemClock.monotonic() * 1000),
       1,
@@ -277,7 +277,7 @@ describe('hostile templates', () => {
     own.close();
   });
 
-  test('one lane does not wait for what another has to do', async () => {
+  test('one lane does not wait for another', async () => {
     const own = new Renderer(systemClock, 1);
     let done = 0;
     const bad = Array.from({ length: 4 }, async () => {
@@ -292,7 +292,7 @@ describe('hostile templates', () => {
     own.close();
   });
 
-  test('a lane has its share of the places, and what waited too long is not begun', async () => {
+  test('a lane has its share of places, and a job that waited too long is not started', async () => {
     let at = 0;
     const own = new Renderer({ ...systemClock, monotonic: () => at }, 1);
     const one = () => own.render([{ template: template({}), variables: {} }], 'theirs').then(() => 'rendered');
@@ -308,7 +308,7 @@ describe('hostile templates', () => {
     own.close();
   });
 
-  test('after close nothing is rendered, and nothing is left running', async () => {
+  test('after close nothing is rendered, and no process remains', async () => {
     const own = new Renderer(systemClock, 1);
     const under = own.render([{ template: template({ html: loop }), variables: {} }]);
     own.close();

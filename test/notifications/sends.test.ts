@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import type { EmailContent } from '../../src/delivery/queue.ts';
+import type { EmailContent } from '../../src/delivery/channels.ts';
 import { outcome, useRegistry } from '../support/registry.ts';
 import { inboxOf, writeBeside } from './reading.ts';
 import { deliveriesOf, MANIFEST, sendBySystem, typeId } from './support.ts';
@@ -16,11 +16,11 @@ describe.each(['postgresql', 'pglite'] as const)('sends (%s)', (kind) => {
   const write = (statement: Parameters<typeof writeBeside>[1]) => writeBeside(registry.usher, statement);
   const mailOf = async (id: number) =>
     (await deliveriesOf(registry.usher, id)).find(({ channel }) => channel === 'email')?.content as EmailContent;
-  /** The ids of what a send made. */
+  /** The ids of a send's notifications. */
   const idsOf = (answer: { body: { data: { notifications: { id: number }[] } } }) =>
     answer.body.data.notifications.map(({ id }) => id);
 
-  describe('the mails of the identity provider', () => {
+  describe('mails of the identity provider', () => {
     beforeAll(async () => {
       const template = {
         type: 'auth_idp',
@@ -43,7 +43,7 @@ describe.each(['postgresql', 'pglite'] as const)('sends (%s)', (kind) => {
       payload: { url: 'https://evil.example/reset' },
     };
 
-    test('cannot be sent by a backend or an administrator, in whatever application their type is', async () => {
+    test("backends and administrators cannot send the provider's mails, whatever their application", async () => {
       for (const app of ['auth', 'billing']) {
         for (const more of [{}, { templateKey: undefined }, { idempotencyKey: 'forged' }]) {
           const order = { ...forged, ...more };
@@ -59,7 +59,7 @@ describe.each(['postgresql', 'pglite'] as const)('sends (%s)', (kind) => {
       expect(stored.rows).toEqual([]);
     });
 
-    test('are refused in the words of a type that does not exist', async () => {
+    test("the provider's mails are refused like an unknown type", async () => {
       const unknown = await send({ ...forged, type: 'auth_none' });
       const refused = await send(forged);
       expect([refused.status, refused.body.message, refused.body.details]).toEqual([
@@ -69,7 +69,7 @@ describe.each(['postgresql', 'pglite'] as const)('sends (%s)', (kind) => {
       ]);
     });
 
-    test('that an older version let somebody send are not tried again', async () => {
+    test("the provider's mails stored by an older version are not retried", async () => {
       const [id = 0] = idsOf(await send({ recipients: ['old@example.com'], subject: 'S' }));
       await write(async (tx) => {
         await sql`update delivery set status = 'failed', due_at = null where notification_id = ${id}`.execute(
@@ -119,38 +119,41 @@ describe.each(['postgresql', 'pglite'] as const)('sends (%s)', (kind) => {
       [false, true],
       [true, true],
       [false, false],
-    ])('what is shown is what is done, whatever was stored before: e-mail %p, push %p', async (mail, push) => {
-      // Lena chose the contrary for the type, Luis switched the application off.
-      expect((await registry.root.put(path(), { userCanDisable: true })).status).toBe(200);
-      const chosen = await registry
-        .as('lena')
-        .put(`${PREFERENCES}/preferences/${locked}`, { email: !mail, push: !push });
-      expect(chosen.body.data).toMatchObject({ email: !mail, push: !push });
-      const off = await registry.as('luis').put('/api/profile/me/apps/billing', { notificationsEnabled: false });
-      expect(off.status).toBe(200);
-      const lock = { userCanDisable: false, defaultEmail: mail, defaultPush: push };
-      expect((await registry.root.put(path(), lock)).status).toBe(200);
+    ])(
+      'displayed switches are the effective ones, whatever was stored before: e-mail %p, push %p',
+      async (mail, push) => {
+        // Lena chose the contrary for the type, Luis switched the application off.
+        expect((await registry.root.put(path(), { userCanDisable: true })).status).toBe(200);
+        const chosen = await registry
+          .as('lena')
+          .put(`${PREFERENCES}/preferences/${locked}`, { email: !mail, push: !push });
+        expect(chosen.body.data).toMatchObject({ email: !mail, push: !push });
+        const off = await registry.as('luis').put('/api/profile/me/apps/billing', { notificationsEnabled: false });
+        expect(off.status).toBe(200);
+        const lock = { userCanDisable: false, defaultEmail: mail, defaultPush: push };
+        expect((await registry.root.put(path(), lock)).status).toBe(200);
 
-      const channels = [...(mail ? ['email'] : []), ...(push ? ['push'] : [])];
-      for (const name of ['lena', 'luis']) {
-        expect(await shown(name)).toEqual({ email: mail, push, userCanDisable: false });
-        expect(await channelsOf(name)).toEqual({ status: channels.length > 0 ? 'queued' : 'sent', channels });
-        const [newest] = await inboxOf(registry.as(name), '?limit=1');
-        expect(newest).toMatchObject({ type: 'alarm' });
-      }
-      const bulk = await registry
-        .as('lena')
-        .put(`${PREFERENCES}/preferences/bulk`, { updates: [{ notificationTypeId: locked, email: mail }] });
-      expect(outcome(bulk)).toEqual([403, 'PREFERENCE_LOCKED']);
+        const channels = [...(mail ? ['email'] : []), ...(push ? ['push'] : [])];
+        for (const name of ['lena', 'luis']) {
+          expect(await shown(name)).toEqual({ email: mail, push, userCanDisable: false });
+          expect(await channelsOf(name)).toEqual({ status: channels.length > 0 ? 'queued' : 'sent', channels });
+          const [newest] = await inboxOf(registry.as(name), '?limit=1');
+          expect(newest).toMatchObject({ type: 'alarm' });
+        }
+        const bulk = await registry
+          .as('lena')
+          .put(`${PREFERENCES}/preferences/bulk`, { updates: [{ notificationTypeId: locked, email: mail }] });
+        expect(outcome(bulk)).toEqual([403, 'PREFERENCE_LOCKED']);
 
-      // What was chosen counts again when users may switch again.
-      expect((await registry.root.put(path(), { userCanDisable: true })).status).toBe(200);
-      expect(await shown('lena')).toEqual({ email: !mail, push: !push, userCanDisable: true });
-      expect((await channelsOf('luis')).status).toBe('suppressed');
-    });
+        // What was chosen counts again when users may switch again.
+        expect((await registry.root.put(path(), { userCanDisable: true })).status).toBe(200);
+        expect(await shown('lena')).toEqual({ email: !mail, push: !push, userCanDisable: true });
+        expect((await channelsOf('luis')).status).toBe('suppressed');
+      },
+    );
   });
 
-  test('a send whose caller is gone is given up: it is not rendered on, and not stored', async () => {
+  test('a send whose caller has left is cancelled, neither rendered further nor stored', async () => {
     const burning = '{% for i in (1..15000) %}{% assign x = i | times: 2 | plus: 1 %}{% endfor %}';
     const words = {
       type: 'generic',
@@ -180,10 +183,10 @@ describe.each(['postgresql', 'pglite'] as const)('sends (%s)', (kind) => {
     expect(body.data.filter(({ email }: { email: string }) => email.startsWith('slow'))).toEqual([]);
   });
 
-  describe('what a bell shows, and a mail without a template', () => {
+  describe('inbox items, and mails without a template', () => {
     const hostile = `https://app.example.com/?a="><script>&b='x'`;
 
-    test('the inbox item carries body, url and icon as they were sent', async () => {
+    test('the inbox item has body, url and icon as sent', async () => {
       const url = 'https://app.example.com/i/17';
       const order = {
         recipients: ['bea@example.com'],
@@ -207,7 +210,7 @@ describe.each(['postgresql', 'pglite'] as const)('sends (%s)', (kind) => {
       });
     });
 
-    test('without a body the mail says the subject, in its text too; the item has none', async () => {
+    test('without a body the mail has the subject, in its text too, and the item has none', async () => {
       const [bare = 0] = idsOf(await send({ recipients: ['bea@example.com'], subject: 'Tea is ready' }));
       expect(await mailOf(bare)).toMatchObject({ text: 'Tea is ready', html: '<h1 dir="auto">Tea is ready</h1>' });
       expect(await inboxOf(registry.as('bea'), '?limit=1')).toMatchObject([
@@ -227,7 +230,7 @@ describe.each(['postgresql', 'pglite'] as const)('sends (%s)', (kind) => {
       expect(await inboxOf(registry.as('bea'), '?limit=1')).toMatchObject([{ url: '/i/17' }]);
     });
 
-    test('with a template the item says what a push says, and leads where the template says', async () => {
+    test("with a template the item has the push's text, and the template's URL", async () => {
       const words = { locale: 'en', subject: 'Invoice {{ n }}', html: '<p>For {{ user.email }}: <b>{{ n }}</b></p>' };
       for (const more of [
         { type: 'generic', key: 'text' },
@@ -259,7 +262,7 @@ describe.each(['postgresql', 'pglite'] as const)('sends (%s)', (kind) => {
       }
     });
 
-    test('the stream tells the same item as the inbox', async () => {
+    test('the stream and the inbox have the same item', async () => {
       const stream = new AbortController();
       const response = await fetch(`${registry.usher.rest}${PREFERENCES}/stream`, {
         headers: { authorization: `Bearer ${await registry.usher.token('bea@example.com')}` },

@@ -68,8 +68,8 @@ class Instances {
 
 const step = fc.record({ what: fc.constantFrom('begin', 'begin', 'close', 'hear', 'hear', 'hear'), index: fc.nat(50) });
 
-describe('streams of one user over instances (an eleventh ends the oldest)', () => {
-  test('however late each hears, in the end the newest are open, as many as may be', () => {
+describe('streams of one user across instances', () => {
+  test('with any delays the newest allowed streams stay open in the end', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const all = new Instances();
@@ -86,7 +86,7 @@ describe('streams of one user over instances (an eleventh ends the oldest)', () 
     );
   });
 
-  test('nor are there ever more where some go by themselves, and room is there for others then', () => {
+  test('with streams that end by themselves there are never too many, and freed room is used', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const all = new Instances();
@@ -109,7 +109,7 @@ describe('streams of one user over instances (an eleventh ends the oldest)', () 
     );
   });
 
-  test('what a killed instance never ended is forgotten when it must have', () => {
+  test('streams of a killed instance are forgotten after their expiry', () => {
     const order = new StreamOrder('a', 2);
     const session = new StreamSession(
       { email: EMAIL, expiresAt: 9_000_000, cursor: 0 },

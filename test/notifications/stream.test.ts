@@ -129,7 +129,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     const send = (email: string, subject: string) =>
       sendBySystem(usher, { appCode: 'billing', recipients: [email], subject, payload: { subject } });
 
-    test('tells what comes, and how many are unread, from any instance', async () => {
+    test('a stream reports notifications and the unread count, from any instance', async () => {
       await send('ann@example.com', 'before');
       const reader = await open('ann@example.com');
       expect([reader.status, reader.headers.get('content-type')]).toEqual([200, 'text/event-stream']);
@@ -154,7 +154,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(reader.subjects()).toEqual(['first']);
     });
 
-    test('resumes behind Last-Event-ID, with at most the 200 newest that were missed', async () => {
+    test('a stream resumes after Last-Event-ID, with at most the 200 newest missed ones', async () => {
       const sent = await send('cora@example.com', 'n0');
       const last = sent.body.data.notifications[0].id;
       await send('cora@example.com', 'n1');
@@ -191,7 +191,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       await ahead.until(() => ahead.subjects().at(-1) === 'live');
     });
 
-    test('several at once: each is told every one, once and in order', async () => {
+    test('each of several streams gets every notification once and in order', async () => {
       const [one, two] = [await open('dora@example.com'), await open('dora@example.com')];
       await Promise.all(Array.from({ length: 10 }, (_, n) => send('dora@example.com', `d${n}`)));
       for (const reader of [one, two]) {
@@ -202,7 +202,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     });
 
-    test('an eleventh of one user ends the oldest, at whichever instance they are', async () => {
+    test('an eleventh stream of one user ends the oldest, on any instance', async () => {
       const opened: Reader[] = [];
       const openAt = async (instance: RunningUsher): Promise<void> => {
         const reader = await Reader.open(instance.rest, await instance.token('eva@example.com'));
@@ -229,7 +229,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       for (const reader of opened) reader.close();
     });
 
-    test('many at once at both instances leave ten', async () => {
+    test('many concurrent streams on two instances leave ten', async () => {
       const opened = await Promise.all(
         Array.from({ length: 24 }, async (_, n) => {
           const instance = n % 2 === 0 ? usher : other;
@@ -244,7 +244,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       for (const reader of opened) reader.close();
     });
 
-    test('ends with the token', async () => {
+    test('a stream ends with its token', async () => {
       const caller = { email: 'exp@example.com', expiresAt: Math.floor(Date.now() / 1000) + 2 };
       const events = await other.app.streams.open(caller, null);
       const told: string[] = [];
@@ -253,7 +253,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(Date.now() / 1000).toBeGreaterThanOrEqual(caller.expiresAt);
     });
 
-    test('ends soon after the account is deactivated', async () => {
+    test('a stream ends soon after the account is deactivated', async () => {
       const reader = await open('fay@example.com');
       await reader.until(() => reader.told.length > 0);
       await usher.app.database.change(async (tx) => {
@@ -270,7 +270,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await (await Rest.as(usher)).get(STREAM)).status).toBe(401);
     });
 
-    test('ends with the account too where its reader has stopped to read', async () => {
+    test('a stream ends with the account even when its reader has stopped reading', async () => {
       await send('hal@example.com', 'first');
       const { body } = await (await Rest.as(usher, 'hal@example.com')).get('/api/profile/me/notifications/inbox');
       const { id } = body.response[0];
@@ -313,7 +313,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     });
 
-    test('what no signal told of is told all the same, within seconds', async () => {
+    test('a notification without a signal reaches the stream within seconds', async () => {
       await send('jan@example.com', 'first');
       const reader = await open('jan@example.com');
       await reader.until(() => reader.counts().at(-1) === 1);
@@ -335,7 +335,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(reader.subjects()).toEqual(['by hand']);
     });
 
-    test('whoever goes leaves nothing behind', async () => {
+    test('a closed stream leaves nothing behind', async () => {
       const reader = await open('gil@example.com');
       await reader.until(() => reader.told.length > 0);
       for (const opened of readers) opened.close();
@@ -344,7 +344,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(streams.size).toBe(0);
     });
 
-    test('ends with the service, at once and without a reset', async () => {
+    test('a stream ends with the service, at once and without a reset', async () => {
       const reader = await open('ida@example.com');
       await reader.until(() => reader.told.length > 0);
       const from = performance.now();

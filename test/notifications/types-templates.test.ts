@@ -18,7 +18,7 @@ describe('types and templates of an application', () => {
     );
 
   describe('types', () => {
-    test('are created with the defaults, listed by code, changed and deleted, each with its audit record', async () => {
+    test('notification types are created with defaults, listed by code, changed and deleted with audit records', async () => {
       const made = await nora.post(TYPES, { code: 'due', name: 'Due' });
       expect(made.status).toBe(201);
       expect(made.headers.get('location')).toBe(`${TYPES}/${made.body.data.id}`);
@@ -55,12 +55,12 @@ describe('types and templates of an application', () => {
       }
     });
 
-    test('a code that is taken is 409, also for two at once', async () => {
+    test('a taken type code is 409, even for two at once', async () => {
       const answers = await Promise.all([1, 2, 3].map(() => root.post(TYPES, { code: 'twice', name: 'T' })));
       expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409, 409]);
     });
 
-    test('`generic` and system types stay; what is in use stays', async () => {
+    test('`generic`, system types and types in use cannot be deleted', async () => {
       const generic = await root.delete(`${TYPES}/${await typeId(root, 'billing', 'generic')}`);
       expect([generic.status, generic.body.details.code]).toEqual([409, 'SYSTEM_RECORD']);
       const system = `/api/applications/auth/notification-types/${await typeId(root, 'auth', 'auth_idp')}`;
@@ -72,7 +72,7 @@ describe('types and templates of an application', () => {
       expect([answer.status, answer.body.details.code]).toEqual([409, 'TYPE_IN_USE']);
     });
 
-    test('no request makes a system type, or an ordinary type of one', async () => {
+    test('no request creates a system type, or makes an ordinary type of one', async () => {
       const made = await root.post(TYPES, { code: 'built-in', name: 'B', system: true });
       expect([made.status, made.body.details]).toEqual([400, { code: 'IMMUTABLE_FIELD', field: 'system' }]);
       const plain = await root.post(TYPES, { code: 'plain', name: 'P', system: false });
@@ -86,7 +86,7 @@ describe('types and templates of an application', () => {
       expect((await root.delete(path)).status).toBe(204);
     });
 
-    test('what GET answers of types and templates is taken back by PUT, and changes nothing', async () => {
+    test('putting back types and templates from GET is accepted, and changes nothing', async () => {
       const kinds = await root.post(TYPES, { code: 'echo', name: 'E', description: 'd', emailFromName: 'N' });
       for (const [locale, more] of [
         ['en', {}],
@@ -118,7 +118,7 @@ describe('types and templates of an application', () => {
       [{ code: 'x', name: 'x', emailEnabled: 'yes' }, 'emailEnabled'],
       [{ code: 'x', name: 'x', emailFromName: 'a\r\nBcc: b' }, 'emailFromName'],
       [{ code: 'x', name: 'x', emailenabled: true }, 'emailenabled'],
-    ])('%# is refused, naming the field', async (body, field) => {
+    ])('invalid type input %# is refused with its field', async (body, field) => {
       const answer = await root.post(TYPES, body);
       expect([answer.status, answer.body.details.code]).toEqual([400, 'VALIDATION_FAILED']);
       expect(answer.body.details.issues.map(({ path }: { path: string }) => path)).toContain(field);
@@ -138,7 +138,7 @@ describe('types and templates of an application', () => {
       ...more,
     });
 
-    test('are created, listed, changed and deleted', async () => {
+    test('templates are created, listed, changed and deleted', async () => {
       const made = await nora.post(TEMPLATES, body({ requiredVariables: ['number'] }));
       expect(made.status).toBe(201);
       expect(made.headers.get('location')).toBe(`${TEMPLATES}/${made.body.data.id}`);
@@ -167,7 +167,7 @@ describe('types and templates of an application', () => {
       expect(await audits('template.changed')).toMatchObject([{ subject: 'reminder/default/en' }]);
     });
 
-    test('type, key and language are there once, also for two at once and after a change', async () => {
+    test('type, key and language of a template are unique, even for two at once and after a change', async () => {
       const answers = await Promise.all([1, 2, 3].map(() => root.post(TEMPLATES, body({ key: 'once' }))));
       expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409, 409]);
       const other = await root.post(TEMPLATES, body({ key: 'once', locale: 'cs' }));
@@ -177,7 +177,7 @@ describe('types and templates of an application', () => {
       expect((await root.put(`${TEMPLATES}/${other.body.data.id}`, { locale: 'de' })).status).toBe(200);
     });
 
-    test('one that does not parse is refused with field, line and column, and changes nothing', async () => {
+    test('a template that does not parse is refused with field, line and column, and changes nothing', async () => {
       const before = (await root.get(TEMPLATES)).body.data;
       const answer = await root.post(TEMPLATES, body({ key: 'bad', subject: '{{ a', html: 'x\n {% if %}' }));
       expect([answer.status, answer.body.details.code]).toEqual([400, 'VALIDATION_FAILED']);
@@ -203,12 +203,12 @@ describe('types and templates of an application', () => {
       [{ key: 'A b' }, 'VALIDATION_FAILED'],
       [{ html: undefined }, 'VALIDATION_FAILED'],
       [{ body: 'x' }, 'VALIDATION_FAILED'],
-    ])('%j is refused', async (more, code) => {
+    ])('the template input %j is refused', async (more, code) => {
       const answer = await root.post(TEMPLATES, body({ key: 'refused', ...more }));
       expect([answer.status, answer.body.details.code]).toEqual([400, code]);
     });
 
-    test('their type can be named by its code, or by both', async () => {
+    test("a template's type may be given by its code, or by both", async () => {
       for (const named of [{ notificationTypeId: undefined, type: 'reminder' }, { type: 'reminder' }]) {
         const made = await nora.post(TEMPLATES, body({ key: 'by-code', ...named }));
         expect([made.status, made.body.data]).toMatchObject([201, { notificationTypeId: due, type: 'reminder' }]);
@@ -216,7 +216,7 @@ describe('types and templates of an application', () => {
       }
     });
 
-    test('a change moves them to the type that it names by code or id, and no further than the application', async () => {
+    test('a template moves to the given type, within its application only', async () => {
       const generic = await typeId(root, 'billing', 'generic');
       const made = (await nora.post(TEMPLATES, body({ key: 'moving' }))).body.data;
       const put = async (sent: object) => {
@@ -250,7 +250,7 @@ describe('types and templates of an application', () => {
       );
     });
 
-    test('a preview says what would be sent, escapes, and sends nothing', async () => {
+    test('a preview returns what would be sent, escapes, and sends nothing', async () => {
       const made = await root.post(
         TEMPLATES,
         body({
@@ -286,7 +286,7 @@ describe('types and templates of an application', () => {
     });
   });
 
-  test('a send is delivered, and the inbox and the log say so', async () => {
+  test('a send is delivered, and appears in inbox and log', async () => {
     const ann = await Rest.as(registry.usher, 'ann@example.com');
     const sent = await nora.post('/api/applications/billing/notifications', {
       recipients: ['ann@example.com'],
@@ -306,7 +306,7 @@ describe('types and templates of an application', () => {
     expect(await mail.text()).toContain('Delivered');
   });
 
-  test('sends and templates take 1 MiB and not a byte more; a send is bounded for all its recipients together', async () => {
+  test('sends and templates of 1 MiB are accepted, and a send is bounded for all its recipients', async () => {
     const filled = (body: Record<string, unknown>, bytes: number): unknown => {
       const text = 'x'.repeat(bytes - JSON.stringify({ ...body, fill: '' }).length);
       return { ...body, fill: text };
@@ -329,7 +329,7 @@ describe('types and templates of an application', () => {
     expect([answer.status, answer.body.code]).toEqual([413, 'PAYLOAD_TOO_LARGE']);
   });
 
-  test('with its application go its types, templates, notifications and queued deliveries', async () => {
+  test('deleting an application deletes its types, templates, notifications and queued deliveries', async () => {
     await registry.usher.app.manifests.apply('application: { code: gone, name: Gone }', { actor: 'cli' });
     const type = await typeId(root, 'gone', 'generic');
     const template = { notificationTypeId: type, locale: 'en', subject: 'S', html: 'H' };
@@ -346,7 +346,7 @@ describe('types and templates of an application', () => {
     expect(await deliveriesOf(registry.usher, sent.body.data.notifications[0].id)).toEqual([]);
   });
 
-  test('who may: administrators of this application; the others learn nothing, and foreign ids are unknown', async () => {
+  test('administrators of the application manage types and templates, and others learn nothing', async () => {
     const [nobody, plain, foreign] = [
       await Rest.as(registry.usher),
       await Rest.as(registry.usher, 'ben@example.com'),

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import type { EmailContent, PushContent } from '../../src/delivery/queue.ts';
+import type { EmailContent, PushContent } from '../../src/delivery/channels.ts';
 import { useRegistry } from '../support/registry.ts';
 import { writeBeside } from './reading.ts';
 import { deliveriesOf, MANIFEST, sendBySystem } from './support.ts';
@@ -20,7 +20,7 @@ const VARIABLES = [
 ];
 const SOURCE = VARIABLES.map((name) => `${name}={{ ${name} }}`).join('|');
 
-describe.each(['postgresql', 'pglite'] as const)('the words of a send (%s)', (kind) => {
+describe.each(['postgresql', 'pglite'] as const)('texts of a send (%s)', (kind) => {
   // No worker: what is stored to be delivered is looked at as it is.
   const registry = useRegistry(kind, [MANIFEST], { USHER_ROLES: 'gateway,rpc' });
   const deliveriesTo = async (recipients: readonly string[], more: Record<string, unknown>) => {
@@ -57,7 +57,7 @@ describe.each(['postgresql', 'pglite'] as const)('the words of a send (%s)', (ki
     }
   });
 
-  test('a template has the payload, and user, app, brand and locale, which win over it', async () => {
+  test('a template has the payload, overridden by user, app, brand and locale', async () => {
     const payload = { number: 17, user: { email: 'forged@example.com' }, app: 'x', brand: 'y', locale: 'zz' };
     // Alone and in a crowd, which is rendered once for all who are alike.
     for (const others of [0, 20]) {
@@ -106,7 +106,7 @@ describe.each(['postgresql', 'pglite'] as const)('the words of a send (%s)', (ki
     }
   });
 
-  test('a push says the rendered subject and text, or what the template has for pushes', async () => {
+  test("a push has the rendered subject and text, or the template's push texts", async () => {
     for (const [templateKey, title, body] of [
       ['push', 'S 7', 'B 7'],
       ['titled', 'T 7', 'P 7'],
@@ -117,7 +117,7 @@ describe.each(['postgresql', 'pglite'] as const)('the words of a send (%s)', (ki
     }
   });
 
-  test('what GET answers of brands is taken back by PUT, and changes nothing', async () => {
+  test('putting back brands from GET is accepted, and changes nothing', async () => {
     const smtp = { host: '127.0.0.1', port: 2525, secure: false };
     expect((await registry.root.post(BRANDS, { slug: 'mail', name: 'Mail', smtp })).status).toBe(201);
     const { body: before } = await registry.root.get(BRANDS);

@@ -35,6 +35,40 @@ export function answerOf(rows: Rows, question: OracleQuestion): OracleAnswer {
   return { granted, accessLevel, source };
 }
 
+/** What each rule makes of a question, in the words of docs/reference/decisions.md#explain. */
+export function explanationOf(rows: Rows, question: OracleQuestion) {
+  const { email, app, permission } = question;
+  const all = claims(rows, question);
+  const of = (rule: Claim['rule']) => all.find((claim) => claim.rule === rule);
+  const first = Math.min(...all.map(({ rule }) => rule));
+  const number = (level: AccessLevel | null | undefined) => ORDER.indexOf(level ?? 'none');
+  const override = of(4);
+  const defined = rows.permissions.some((row) => row.app === app && row.permission === permission);
+  const roles = rows.assignments
+    .filter((row) => row.app === app && row.email === email)
+    .map(({ role }) => {
+      const given = rows.rolePermissions.find((row) => {
+        return row.app === app && row.role === role && row.permission === permission;
+      });
+      return [role, number(given?.accessLevel)] as const;
+    })
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  const told = {
+    rule: first,
+    decide: [first],
+    applying: all.map(({ rule }) => rule).sort((a, b) => a - b),
+    levels: ([1, 2, 3, 4, 5, 6] as const).map((rule) => number(of(rule)?.accessLevel)),
+    override: override === undefined ? null : { granted: override.granted, level: number(override.accessLevel) },
+    roles,
+    known: {
+      user: rows.users.some((row) => row.email === email),
+      application: rows.applications.some((row) => row.app === app),
+      permission: defined,
+    },
+  };
+  return { ...answerOf(rows, question), told };
+}
+
 /** Whether the question is allowed at the level asked for; null asks for any. */
 export function isAllowedByOracle(rows: Rows, question: OracleQuestion, asked: 'view' | 'edit' | null): boolean {
   const { granted, accessLevel } = answerOf(rows, question);

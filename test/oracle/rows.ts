@@ -13,7 +13,7 @@ export interface Rows {
   readonly superadmins: readonly { email: string }[];
   /** `id` is never given twice: an application deleted and made again is another one. */
   readonly applications: readonly { app: string; id: number; strict: boolean }[];
-  /** The catalog of what overrides can be about. */
+  /** The catalog of entities. */
   readonly entities: readonly { app: string; entity: string }[];
   readonly permissions: readonly {
     app: string;

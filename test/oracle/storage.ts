@@ -1,10 +1,12 @@
 /** The oracle's rows as storage would give them to the engine, and the scopes that a write of them announces. */
 import {
   type Decision,
+  type GroundRows,
   Level,
   type MemberAnswer,
   type MemberNeed,
   type PolicyRows,
+  type Question,
   Source,
 } from '../../src/engine/types.ts';
 import type { OracleAnswer } from './oracle.ts';
@@ -70,6 +72,17 @@ export function memberOf(rows: Rows, { email, app, resourceType, resourceId }: M
       roleIds: rows.assignments.filter(own).map(({ role }) => known(roles, role)),
     },
     overrides: resourceType === '' ? null : { app, email, resourceType, resourceId, levels },
+  };
+}
+
+export function groundsOf(rows: Rows, question: Question): GroundRows {
+  const answer = memberOf(rows, question);
+  const roles = rows.roles.filter((row) => row.app === question.app && answer.member.roleIds.includes(row.id));
+  return {
+    answer,
+    userKnown: rows.users.some(({ email }) => email === question.email),
+    policy: policyOf(rows, question.app),
+    roles: roles.map(({ id, role }) => ({ id, code: role })),
   };
 }
 

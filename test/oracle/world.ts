@@ -37,7 +37,7 @@ export interface Names {
   permissions: readonly string[];
   roles: readonly string[];
   resources: readonly { resourceType: string; resourceId: string }[];
-  /** One of so many writes that concern an application deletes it; 14 where it is left out. */
+  /** One in this many writes to an application deletes it; 14 by default. */
   writesOfAnApp?: number;
   /** Applications also become strict, with entities in their catalogs, and cease to be. */
   strict?: boolean;
@@ -175,7 +175,7 @@ export class History {
     this.#first += old;
   }
 
-  /** Throws when the revision lies outside of what has been recorded without a gap. */
+  /** Throws when the revision is outside the range recorded without a gap. */
   at(revision: number): Rows {
     const rows = this.#rows[revision - this.#first];
     if (rows === undefined) throw new Error(`revision ${revision} is not known; the newest is ${this.head}`);

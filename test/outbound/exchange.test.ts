@@ -8,7 +8,7 @@ import { OPERATOR_POLICY, OutboundError } from '../../src/outbound/outbound.ts';
 import { createAuthority } from '../grpc/certificates.ts';
 import { ANYWHERE, listen, outboundWith, reasonOf, resolvingTo, serve, startCanary } from '../support/outbound.ts';
 
-describe('answers', () => {
+describe('outbound answers', () => {
   const answer = async (handle: (response: ServerResponse, request: IncomingMessage) => void, options = {}) => {
     const { url } = await serve((request, response) => handle(response, request));
     return reasonOf(outboundWith(), url, { timeoutMs: 500, ...options });
@@ -27,7 +27,7 @@ describe('answers', () => {
     expect(await answer((response) => response.writeHead(status).end())).toBe(status);
   });
 
-  test('a body of the limit passes, one byte more does not, declared or not', async () => {
+  test('a body at the limit is accepted, and one byte more refused, declared or not', async () => {
     const body = Buffer.alloc(1000);
     const chunked = (size: number) => (response: ServerResponse) => {
       response.write(body.subarray(0, 500));
@@ -39,7 +39,7 @@ describe('answers', () => {
     expect(await answer(chunked(1000), { maxBytes: 999 })).toBe('too_large');
   });
 
-  test('an endless body ends at the limit, and its connection with it', async () => {
+  test('an endless body ends at the limit, together with its connection', async () => {
     let closed: () => void = () => undefined;
     const gone = new Promise<void>((resolve) => {
       closed = resolve;
@@ -74,7 +74,7 @@ describe('answers', () => {
     expect(performance.now() - start).toBeLessThan(3000);
   });
 
-  test('headers a byte at a time are a timeout', async () => {
+  test('headers sent a byte at a time are a timeout', async () => {
     const server = createTcpServer((socket) => {
       socket.on('error', () => undefined);
       socket.write('HTTP/1.1 200 OK\r\nx: ');
@@ -98,7 +98,7 @@ describe('answers', () => {
     );
   });
 
-  test('what speaks no HTTP is a bad response', async () => {
+  test('an answer that is not HTTP is a bad response', async () => {
     const server = createTcpServer((socket) =>
       socket.on('error', () => undefined).end('220 smtp.example.com ESMTP\r\n'),
     );
@@ -106,7 +106,7 @@ describe('answers', () => {
     expect(await reasonOf(outboundWith(), `http://127.0.0.1:${port}/`)).toBe('bad_response');
   });
 
-  test('a closed port is unreachable; a body that breaks off too', async () => {
+  test('a closed port and a truncated body are unreachable', async () => {
     const { url } = await serve((_request, response) => {
       response.writeHead(200, { 'content-length': '100' }).write('x');
       setImmediate(() => response.destroy());
@@ -115,7 +115,7 @@ describe('answers', () => {
     expect(await reasonOf(outboundWith(), 'http://127.0.0.1:1/')).toBe('unreachable');
   });
 
-  test('a connection that closed while it was kept is replaced for a GET', async () => {
+  test('a kept connection that was closed is replaced for a GET', async () => {
     let served = 0;
     const server = createServer((request, response) => {
       served++;
@@ -129,7 +129,7 @@ describe('answers', () => {
     expect(served).toBeGreaterThanOrEqual(2);
   });
 
-  test('the caller can give up, before and during', async () => {
+  test('the caller can cancel, before and during the request', async () => {
     const { url } = await serve(() => undefined);
     const outbound = outboundWith();
     const send = (signal: AbortSignal) =>
@@ -164,7 +164,7 @@ nNZ0+1L5g7gs8VCtKEeBWhMaTEwix6ry3pGYhJbY
 `,
 };
 
-test('a certificate that nobody vouches for is refused, also where the environment would not mind', async () => {
+test('an untrusted certificate is refused, even where the environment disables the check', async () => {
   let requests = 0;
   const server = createTlsServer(SELF_SIGNED, (_request, response) => {
     requests++;
@@ -182,7 +182,7 @@ test('a certificate that nobody vouches for is refused, also where the environme
   expect(requests).toBe(0);
 });
 
-describe('a certificate of an authority that is trusted', () => {
+describe('certificates of a trusted authority', () => {
   const authority = createAuthority('Authority of a test');
 
   async function serveTls(certificate: { cert: string; key: string }) {
@@ -198,7 +198,7 @@ describe('a certificate of an authority that is trusted', () => {
   beforeAll(() => setDefaultCACertificates([...getCACertificates('bundled'), authority.cert]));
   afterAll(() => setDefaultCACertificates(getCACertificates('bundled')));
 
-  test('is taken, for an address and for a name that it is about; what was sent arrives and is answered', async () => {
+  test('a trusted certificate is accepted for its address and name, and data goes both ways', async () => {
     const { port, requests } = await serveTls(authority.issue('server'));
     const named = outboundWith(resolvingTo(['127.0.0.1']));
     for (const [outbound, host] of [
@@ -219,22 +219,22 @@ describe('a certificate of an authority that is trusted', () => {
     expect(requests()).toBe(2);
   });
 
-  test('is refused for a name that it is not about, and nothing is sent', async () => {
+  test('a trusted certificate is refused for another name, and nothing is sent', async () => {
     const { port, requests } = await serveTls(authority.issue('server'));
     const outbound = outboundWith(resolvingTo(['127.0.0.1']));
     expect(await reasonOf(outbound, `https://other.example:${port}/`)).toBe('unreachable');
     expect(requests()).toBe(0);
   });
 
-  test('one of another authority of the same name is refused', async () => {
+  test('a certificate of another authority with the same name is refused', async () => {
     const { port, requests } = await serveTls(createAuthority('Authority of a test').issue('server'));
     expect(await reasonOf(outboundWith(), `https://127.0.0.1:${port}/`)).toBe('unreachable');
     expect(requests()).toBe(0);
   });
 });
 
-describe('what is sent', () => {
-  test('method, headers and body as given; no compression is asked for, whatever the caller wrote', async () => {
+describe('outbound requests', () => {
+  test('method, headers and body are sent as given, without asking for compression', async () => {
     let body = '';
     const { url, requests } = await serve((request, response) => {
       request.on('data', (chunk) => {
@@ -259,7 +259,7 @@ describe('what is sent', () => {
     expect(body).toBe('{"a":1}');
   });
 
-  test('a header that would be two is not sent', async () => {
+  test('a header with a line break is not sent', async () => {
     const { url, requests } = await serve((_request, response) => response.end());
     await expect(
       outboundWith().send({ url, policy: OPERATOR_POLICY, headers: { a: 'b\r\nc: d' }, timeoutMs: 500, maxBytes: 10 }),
@@ -292,13 +292,13 @@ describe('what is sent', () => {
     ['cut off', '{"a":'],
     ['empty', ''],
     ['no UTF-8', Buffer.from([0x22, 0xff, 0x22])],
-  ])('JSON: %s', async (_name, body) => {
+  ])('JSON is read strictly: %s', async (_name, body) => {
     const { url } = await serve((_request, response) => response.end(body));
     const response = await outboundWith().send({ url, policy: OPERATOR_POLICY, timeoutMs: 5000, maxBytes: 100 });
     expect(() => response.json()).toThrow(expect.objectContaining({ reason: 'not_json' }));
   });
 
-  test('no message names the URL', async () => {
+  test('no message contains the URL', async () => {
     const outbound = outboundWith();
     for (const url of ['https://127.0.0.1/canary', 'ftp://canary/', 'http://127.0.0.1:1/canary']) {
       const error = await outbound

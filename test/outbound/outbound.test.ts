@@ -99,12 +99,12 @@ const INSIDE = [
   '[::ffff:0.0.0.0]',
 ];
 
-describe('spellings of inner addresses', () => {
-  test('there are enough of them', () => {
+describe('spellings of internal addresses', () => {
+  test('there are enough spellings', () => {
     expect(new Set(INSIDE).size).toBeGreaterThanOrEqual(60);
   });
 
-  test('none is connected to, under any scheme', async () => {
+  test('no spelling of an internal address is connected to, under any scheme', async () => {
     const canary = await startCanary();
     const outbound = outboundWith();
     const outcomes: Record<string, unknown> = {};
@@ -126,7 +126,7 @@ describe('spellings of inner addresses', () => {
     expect(canary.connections()).toBe(0);
   });
 
-  test('the canary sings: where loopback may be reached, the same spellings of it are', async () => {
+  test('the same spellings of loopback connect where the policy allows it', async () => {
     const canary = await startCanary();
     const outbound = outboundWith();
     const hosts = ['127.0.0.1', '127.1', '2130706433', '0x7f.1', 'localhost', '[::ffff:127.0.0.1]'];
@@ -166,6 +166,13 @@ describe('kinds of addresses', () => {
     ['fd12:3456::1', 'private'],
     ['fc00::', 'private'],
     ['::ffff:10.1.2.3', 'private'],
+    ['::ffff:0:10.1.2.3', 'private'],
+    ['64:ff9b::a01:203', 'private'],
+    ['64:ff9b:1::a01:203', 'never'],
+    ['2002:808:808::', 'never'],
+    ['2a00::5efe:808:808', 'never'],
+    ['2a00::200:5efe:8.8.8.8', 'never'],
+    ['2a00::172.16.198.2:1', 'never'],
     ['127.0.0.0', 'loopback'],
     ['::1', 'loopback'],
     ['::ffff:127.1.2.3', 'loopback'],
@@ -202,7 +209,7 @@ describe('kinds of addresses', () => {
     ['internal', '169.254.169.254', false],
     ['internal', '0.0.0.0', false],
     ['internal', '100.100.100.200', false],
-  ])('reach %s, %s: %s', async (reach, host, reached) => {
+  ])('with reach %s, %s is %s', async (reach, host, reached) => {
     const canary = await startCanary();
     const reason = await reasonOf(outboundWith(), `http://${host}:${canary.port}/`, {
       policy: { ...ANYWHERE, reach },
@@ -214,7 +221,7 @@ describe('kinds of addresses', () => {
   });
 });
 
-describe('names', () => {
+describe('resolved names', () => {
   test.each<[string, string[][]]>([
     ['inside', [['127.0.0.1']]],
     ['several, all inside', [['10.0.0.1', '127.0.0.1', '::1']]],
@@ -235,7 +242,7 @@ describe('names', () => {
     expect(canary.connections()).toBe(0);
   });
 
-  test('a resolver that changes its mind after the question: what it first said is connected to, nobody asks again', async () => {
+  test('a resolver that changes its answer is queried once, and the first answer counts', async () => {
     const canary = await startCanary();
     const { url } = await serve((_request, response) => response.end('{}'));
     const port = Number(new URL(url).port);
@@ -249,7 +256,7 @@ describe('names', () => {
     expect(canary.connections()).toBe(0);
   });
 
-  test('of a mixed answer only the outer addresses are tried', async () => {
+  test('only the external addresses of a mixed answer are tried', async () => {
     const canary = await startCanary();
     const outbound = outboundWith(resolvingTo(['127.0.0.1', '192.0.2.1', '8.8.8.8']));
     const reason = await reasonOf(outbound, `http://mixed.example:${canary.port}/`, {
@@ -260,7 +267,7 @@ describe('names', () => {
     expect(canary.connections()).toBe(0);
   });
 
-  test('a connection that a wide policy keeps open is not lent to a narrow one', async () => {
+  test('a connection kept by a wide policy is not lent to a narrow one', async () => {
     const { url, requests } = await serve((_request, response) => response.end('{}'));
     const outbound = outboundWith();
     expect(await reasonOf(outbound, url)).toBe(200);
@@ -268,7 +275,7 @@ describe('names', () => {
     expect(requests).toHaveLength(1);
   });
 
-  test('a name that nobody knows is unreachable', async () => {
+  test('an unknown name is unreachable', async () => {
     const resolve: Resolve = (_name, _options, callback) =>
       callback(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }), []);
     expect(await reasonOf(outboundWith(resolve), 'http://nobody.example/')).toBe('unreachable');
@@ -297,16 +304,16 @@ describe('URLs', () => {
     ['https://[::1', INTERNET_POLICY],
     ['https://1.2.3.4.5/', INTERNET_POLICY],
   ];
-  test.each(refused)('%s is refused', (url, policy) => {
+  test.each(refused)('the URL %s is refused', (url, policy) => {
     expect(() => readTarget(url, policy)).toThrow(expect.objectContaining({ reason: 'refused_url' }));
   });
 
-  test('https with its own port is taken, the port spelled out too', () => {
+  test('https with its own port is accepted, also when written out', () => {
     expect(readTarget('https://example.com/a?b', INTERNET_POLICY).reach).toBe('internet');
     expect(readTarget('https://example.com:443/', INTERNET_POLICY).reach).toBe('internet');
   });
 
-  test('an origin that the operator listed may be inside; its neighbours may not', () => {
+  test('a listed origin may be internal, and its neighbours may not', () => {
     const policy = { ...INTERNET_POLICY, trustedOrigins: new Set(['http://10.0.0.5:8080']) };
     expect(readTarget('http://10.0.0.5:8080/items', policy).reach).toBe('internal');
     for (const url of ['http://10.0.0.5:8081/', 'http://10.0.0.5/', 'http://10.0.0.5:8080.example.com/']) {

@@ -16,7 +16,7 @@ async function head(database: Database): Promise<number> {
 }
 
 forEachDatabase('change', (fixture, kind) => {
-  test('numbers writes without gaps, in commit order, under eight writers', async () => {
+  test('writes are numbered without gaps, in commit order, under eight writers', async () => {
     const { database, storage } = fixture;
     const other = kind === 'postgresql' ? await storage.open() : database;
     const start = await head(database);
@@ -50,14 +50,14 @@ forEachDatabase('change', (fixture, kind) => {
     expect(acknowledged).toHaveLength(120);
   });
 
-  test('a write that touched nothing answers with the newest revision that it saw, and makes none', async () => {
+  test('a write that touched nothing returns the newest revision that it saw, and makes none', async () => {
     const made = await write(fixture.database, '*');
     const nothing = await fixture.database.change(async () => ({ result: 'same', scopes: [] }));
     expect(nothing).toEqual({ ...made, result: 'same' });
     expect(await head(fixture.database)).toBe(made.number);
   });
 
-  test('what is thrown rolls everything back, is rethrown as it is, and leaves no number behind', async () => {
+  test('an error rolls everything back, is rethrown unchanged, and leaves no number behind', async () => {
     const before = await head(fixture.database);
     const reason = new Error('not like this');
     const failing = fixture.database.change(async (tx) => {
@@ -72,7 +72,7 @@ forEachDatabase('change', (fixture, kind) => {
     expect((await write(fixture.database, '*')).number).toBe(before + 1);
   });
 
-  test('a commit that touched policy and announces nothing is refused in tests', async () => {
+  test('in tests a commit that touched policy and announces nothing is refused', async () => {
     const silent = fixture.database.change(async (tx) => ({
       result: await insertApplication(tx, 'silent'),
       scopes: [],
@@ -92,7 +92,7 @@ forEachDatabase('change', (fixture, kind) => {
     ['deactivates somebody', (id: number) => sql`update person set provider_active = false where id = ${id}`],
     ['makes a SuperAdmin', (id: number) => sql`insert into superadmin (person_id) values (${id})`],
     ['deletes somebody', (id: number) => sql`delete from person where id = ${id}`],
-  ])('the trigger sees who %s', async (what, statement) => {
+  ])('the trigger detects a commit that %s', async (what, statement) => {
     const email = `${what.replaceAll(' ', '-')}@example.com`;
     const silent = fixture.database.change(async (tx) => {
       await statement(await personId(tx, email)).execute(tx.kysely);
@@ -101,7 +101,7 @@ forEachDatabase('change', (fixture, kind) => {
     await expect(silent).rejects.toMatchObject({ sqlState: '23000' });
   });
 
-  test('an address that is merely mentioned is no policy change', async () => {
+  test('adding an address without rights is not a policy change', async () => {
     const mention = fixture.database.change(async (tx) => ({
       result: await personId(tx, 'new@example.com'),
       scopes: [],
@@ -119,7 +119,7 @@ forEachDatabase('change', (fixture, kind) => {
     }
   });
 
-  test('what a constraint refuses each time is given up: the log says which one, and none of the words or values', async () => {
+  test('a transaction that a constraint always refuses is given up, and the log has the constraint without values', async () => {
     const lines: string[] = [];
     const log = createLogger('error', { write: (line) => void lines.push(line) });
     const clock = { ...systemClock, random: () => 0 };
@@ -172,7 +172,7 @@ forEachDatabase('change', (fixture, kind) => {
     expect(second).toEqual(first);
   });
 
-  test('deadlocks are done again, and both writes stand', async () => {
+  test('deadlocked transactions are repeated, and both writes stand', async () => {
     if (kind === 'pglite') return;
     const lock = (key: number) => sql`select pg_advisory_xact_lock(${key})`;
     const { promise: bothHold, resolve } = Promise.withResolvers<void>();
@@ -192,7 +192,7 @@ forEachDatabase('change', (fixture, kind) => {
     expect(runs).toBeGreaterThan(2);
   });
 
-  test('what was looked up and is gone, or taken, when it is written is looked up again', async () => {
+  test('a write overtaken by a deletion or an insertion repeats its look-ups', async () => {
     if (kind === 'pglite') return;
     const { database } = fixture;
     const make = (code: string) => async (tx: Parameters<Parameters<Database['change']>[0]>[0]) => ({
@@ -226,7 +226,7 @@ forEachDatabase('change', (fixture, kind) => {
     expect(runs).toBe(2);
   });
 
-  test('acknowledges after its follower has reached the revision; a follower that fails forgets everything', async () => {
+  test('a write is acknowledged after its follower reached the revision, and a failing follower drops everything', async () => {
     const database = kind === 'postgresql' ? await fixture.storage.open() : fixture.database;
     const calls: string[] = [];
     let fail = false;
@@ -249,7 +249,7 @@ forEachDatabase('change', (fixture, kind) => {
 
   // Once for each storage, as it can be followed only once; who waits for whom is the same on both.
   if (kind === 'postgresql') {
-    test('a revocation that finds nothing any more is answered only after its instance has read the log', async () => {
+    test('a revocation that finds nothing is answered only after its instance has read the log', async () => {
       const database = await fixture.storage.open();
       const asked = Promise.withResolvers<void>();
       const reached = Promise.withResolvers<void>();
@@ -275,13 +275,13 @@ forEachDatabase('change', (fixture, kind) => {
       expect(await refusal).toBe(gone);
       expect(calls).toEqual(['reach 0', 'answered']);
 
-      const stale = new UsherError('STALE', 'Not of what is there.');
+      const stale = new UsherError('STALE', 'Not the present state.');
       await expect(database.change(() => Promise.reject(stale))).rejects.toBe(stale);
       expect(calls).toHaveLength(2);
     });
   }
 
-  test('old rows are pruned, never the newest, and who had not seen them is told', async () => {
+  test('old rows are pruned except the newest, and instances that missed them are informed', async () => {
     const { database } = fixture;
     const { number: revision } = await write(database, '*');
     await database.change(async (tx) => {
@@ -297,7 +297,7 @@ forEachDatabase('change', (fixture, kind) => {
   });
 });
 
-describe('collapse', () => {
+describe('collapsing scopes', () => {
   const many = (count: number, scope: (i: number) => Scope) => Array.from({ length: count }, (_, i) => scope(i));
 
   test.each<[string, Scope[], Scope[]]>([
@@ -306,7 +306,7 @@ describe('collapse', () => {
     ['widens 201 to their applications', [...many(200, (i) => `m:a:u${i}@y.z`), 'p:b'], ['a:a', 'a:b']],
     ['keeps people beside them', [...many(200, (i) => `m:a:u${i}@y.z`), 'u:x@y.z'], ['a:a', 'u:x@y.z']],
     ['gives up on more people than that', many(201, (i) => `u:u${i}@y.z`), ['*']],
-  ])('%s', (_, scopes, expected) => {
+  ])('scopes are collapsed: %s', (_, scopes, expected) => {
     expect(collapse(scopes)).toEqual(expected);
   });
 });

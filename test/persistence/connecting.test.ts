@@ -29,7 +29,7 @@ let lines: { level: string; msg: string; err?: { message: string } }[] = [];
 beforeAll(async () => {
   server = await startRefusingPostgres(fatal('55000'));
   const log = createLogger('info', { write: (line) => void lines.push(JSON.parse(line)) });
-  const where = { url: server.url, dataDir: '', poolSize: 2, migrateOnStart: false, migrationsSeenTo: true };
+  const where = { url: server.url, dataDir: '', poolSize: 2, migrateOnStart: false, migrationsChecked: true };
   database = await openDatabase({ ...where, clock, log });
 });
 
@@ -45,21 +45,24 @@ const calls: readonly (readonly [name: string, call: () => Promise<unknown>])[] 
   ['ping', () => database.ping()],
 ];
 
-describe('a connection that is refused while it is made', () => {
-  test.each(CODES)('with SQLSTATE %s is UNAVAILABLE for every kind of call, and logged once', async (code) => {
-    server.refusal = fatal(code);
-    lines = [];
-    for (const [, call] of [...calls, ...calls]) {
-      const error: unknown = await call().catch((thrown: unknown) => thrown);
-      expect(error).toMatchObject({ name: 'UsherError', code: 'UNAVAILABLE', httpStatus: 503 });
-      expect(String((error as Error).message)).not.toContain('canary');
-    }
-    const named = lines.filter((line) => JSON.stringify(line).includes(code));
-    expect(named).toMatchObject([{ level: 'warn', err: { message: expect.stringContaining(`SQLSTATE ${code}`) } }]);
-    expect(JSON.stringify(lines)).not.toContain('canary');
-  });
+describe('refused database connections', () => {
+  test.each(CODES)(
+    'a connection refused with SQLSTATE %s is UNAVAILABLE for every call, and logged once',
+    async (code) => {
+      server.refusal = fatal(code);
+      lines = [];
+      for (const [, call] of [...calls, ...calls]) {
+        const error: unknown = await call().catch((thrown: unknown) => thrown);
+        expect(error).toMatchObject({ name: 'UsherError', code: 'UNAVAILABLE', httpStatus: 503 });
+        expect(String((error as Error).message)).not.toContain('canary');
+      }
+      const named = lines.filter((line) => JSON.stringify(line).includes(code));
+      expect(named).toMatchObject([{ level: 'warn', err: { message: expect.stringContaining(`SQLSTATE ${code}`) } }]);
+      expect(JSON.stringify(lines)).not.toContain('canary');
+    },
+  );
 
-  test('without a word is UNAVAILABLE as well', async () => {
+  test('a connection closed without an answer is UNAVAILABLE as well', async () => {
     server.refusal = null;
     for (const [, call] of calls) await expect(call()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });

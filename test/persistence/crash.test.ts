@@ -38,7 +38,7 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 between the statements
   });
 
   test.each(POINTS)(
-    '%s: what was acknowledged is there, and of the last write all or nothing',
+    'acknowledged writes survive kill -9, and the last one is complete or absent: %s',
     async (dieAt) => {
       for (let round = 0; round < ROUNDS; round++) {
         const prefix = `${dieAt}-${round}-`;

@@ -40,17 +40,15 @@ describe('the directory of an embedded database', () => {
     await rm(scratch, { recursive: true, force: true });
   });
 
-  test('is refused to a second process, and free again after kill -9 of the first', async () => {
+  test('an embedded directory refuses a second process, and is free after kill -9 of the first', async () => {
     const writer = spawnWriter({ prefix: 'held' });
     await writer.says('acknowledged 0');
 
     const refused = storage.open();
     await expect(refused).rejects.toMatchObject({ name: 'Refused' });
-    await expect(refused).rejects.toThrow(
-      /^Another process works with the embedded database in .+ \(DATABASE_URL\)\.$/,
-    );
+    await expect(refused).rejects.toThrow(/^Another process is using the embedded database in .+ \(DATABASE_URL\)\.$/);
     const second = spawnWriter({ prefix: 'second' });
-    await expect(second.says('open')).rejects.toThrow('Another process works with the embedded database');
+    await expect(second.says('open')).rejects.toThrow('Another process is using the embedded database');
 
     await writer.kill();
     const database = await storage.open();
@@ -62,7 +60,7 @@ describe('the directory of an embedded database', () => {
     // Processes start one after the other here, which takes its time on a busy machine.
   }, 240_000);
 
-  test('a first start that was killed half way is begun again by the next', async () => {
+  test('a first start that was killed half-way is repeated by the next', async () => {
     const dataDir = join(scratch, 'first');
     const orders = { dataDir, prefix: 'first', migrateOnStart: true };
     const first = spawnWriter(orders);
@@ -77,7 +75,7 @@ describe('the directory of an embedded database', () => {
     await second.kill();
   }, 240_000);
 
-  test('what is in it is kept from the moment it is whole, and thrown away before', () => {
+  test('an embedded database is kept once complete, and discarded before', () => {
     const dataDir = join(scratch, 'half');
     const begin = () => {
       const held = holdDirectory(dataDir);
@@ -99,7 +97,7 @@ describe('the directory of an embedded database', () => {
     }
   });
 
-  test('is made for its owner alone', () => {
+  test('an embedded directory is created for its owner only', () => {
     const dataDir = join(scratch, 'deep', 'new');
     const held = holdDirectory(dataDir);
     expect([mode(dataDir), mode(held.database), mode(join(dataDir, 'usher.lock'))]).toEqual(['700', '700', '600']);
@@ -113,7 +111,7 @@ describe('the directory of an embedded database', () => {
     expect([mode(dataDir), mode(empty)]).toEqual(['700', '700']);
   });
 
-  test('a directory that holds other things keeps its mode, and the database in it is closed to others', () => {
+  test('a directory with other content keeps its mode, and the database in it is private', () => {
     const shared = join(scratch, 'shared');
     mkdirSync(shared);
     chmodSync(shared, 0o755);

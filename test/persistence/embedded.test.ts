@@ -20,7 +20,7 @@ describe('the one session of an embedded database', () => {
     await storage.remove();
   });
 
-  test('is taken back from a transaction that does nothing: nothing of it stays, and it is told so', async () => {
+  test('a transaction that idles is rolled back and informed', async () => {
     const database = await storage.open({ clock });
     const { promise: goOn, resolve } = Promise.withResolvers<void>();
     const { promise: inside, resolve: isInside } = Promise.withResolvers<void>();
@@ -44,7 +44,7 @@ describe('the one session of an embedded database', () => {
     await database.close();
   });
 
-  test('serves everybody who waits, one after the other, none inside another’s transaction', async () => {
+  test("the session serves waiting callers in turn, never inside another's transaction", async () => {
     const database = await storage.open();
     let inside = 0;
     const alone = async (work: () => Promise<unknown>) => {
@@ -67,7 +67,7 @@ describe('the one session of an embedded database', () => {
     await database.close();
   });
 
-  test('is let go of by close, also while others wait', async () => {
+  test('close releases the session, even while others wait', async () => {
     const database = await storage.open();
     const waiting = [1, 2, 3].map(() => database.facts.changes(0));
     await Promise.all([...waiting, database.close()]);

@@ -55,7 +55,66 @@ async function fill(database: Database, code: string): Promise<AppRows> {
   return result;
 }
 
+/** Makes the address a user's record; answers how many it has changed. */
+async function register(database: Database, email: string): Promise<{ rows: bigint }> {
+  const { result } = await database.change(async (tx) => {
+    const done = await sql`update person set registered_at = now() where email = ${email}`.execute(tx.kysely);
+    return { result: { rows: done.numAffectedRows ?? 0n }, scopes: [] };
+  });
+  return result;
+}
+
 forEachDatabase('facts', (fixture, kind) => {
+  test('grounds: what decides one question, with the codes of roles and what exists', async () => {
+    const app = await fill(fixture.database, 'why');
+    const ask = async (email: string, permission: string, resource: [string, string] = ['', ''], code = 'why') => {
+      const [resourceType, resourceId] = resource;
+      const question = { email, app: code, permission, resourceType, resourceId };
+      const { grounds, window } = await fixture.database.facts.grounds(0, question);
+      expect(window.head).toBeGreaterThan(0);
+      expect(window.headNonce).toEqual(expect.any(String));
+      return grounds;
+    };
+    const edit = await ask('ann@why', 'edit', ['doc', '2']);
+    expect(edit.answer).toEqual({
+      person: { email: 'ann@why', active: true, superadmin: false },
+      member: { app: 'why', email: 'ann@why', appId: app.id, admin: false, roleIds: expect.any(Array) },
+      overrides: {
+        app: 'why',
+        email: 'ann@why',
+        resourceType: 'doc',
+        resourceId: '2',
+        levels: [{ permissionId: app.permissions.edit, level: Level.VIEW }],
+      },
+    });
+    expect([...edit.roles].sort((a, b) => (a.code < b.code ? -1 : 1))).toEqual([
+      { id: app.roles.reader, code: 'reader' },
+      { id: app.roles.writer, code: 'writer' },
+    ]);
+    expect(edit.policy).toMatchObject({
+      appId: app.id,
+      permissions: [{ id: app.permissions.edit, code: 'edit', tiered: true, global: false, groupName: 'Žluté' }],
+      rolePermissions: [{ roleId: app.roles.writer, permissionId: app.permissions.edit, level: Level.EDIT }],
+    });
+    // Mentioned, but nobody has made a record of it.
+    expect(edit.userKnown).toBe(false);
+    expect(await ask('blocked@why', 'view')).toMatchObject({ answer: { person: { active: false }, overrides: null } });
+    expect(await ask('eve@why', 'none')).toMatchObject({
+      answer: { person: { superadmin: true } },
+      policy: { permissions: [], rolePermissions: [] },
+      roles: [],
+    });
+    expect((await ask('ann@why', 'none')).roles).toHaveLength(2);
+    expect(await ask('nobody@why', 'edit', ['doc', '2'], 'nowhere')).toMatchObject({
+      userKnown: false,
+      policy: { appId: null, permissions: [] },
+      answer: { member: { appId: null, roleIds: [] }, overrides: { levels: [] } },
+    });
+    const { rows } = await register(fixture.database, 'ann@why');
+    expect(rows).toBe(1n);
+    expect((await ask('ann@why', 'edit')).userKnown).toBe(true);
+  });
+
   test('members: person, member and overrides of each need, in the order of the needs', async () => {
     const app = await fill(fixture.database, 'crm');
     const { answers } = await fixture.database.facts.members(0, [
@@ -91,7 +150,7 @@ forEachDatabase('facts', (fixture, kind) => {
     expect(answers[3]?.overrides).toMatchObject({ app: 'crm', email: 'bob@crm', resourceType: 'doc', resourceId: '2' });
   });
 
-  test('members takes 256 needs, each answered for itself', async () => {
+  test('members accepts 256 needs, each with its own answer', async () => {
     const needs = Array.from({ length: 256 }, (_, i) => need(i % 2 === 0 ? 'ann@crm' : `n${i}@crm`, 'crm'));
     const { answers } = await fixture.database.facts.members(0, needs);
     expect(answers.map(({ person }) => person.email)).toEqual(needs.map(({ email }) => email));
@@ -100,7 +159,7 @@ forEachDatabase('facts', (fixture, kind) => {
     await expect(fixture.database.facts.members(0, [])).rejects.toThrow(RangeError);
   });
 
-  test('policy: permissions and what roles grant; nothing for an application that does not exist', async () => {
+  test('policy returns permissions and role levels, and nothing for an unknown application', async () => {
     const app = await fill(fixture.database, 'shop');
     const { policy } = await fixture.database.facts.policy(0, 'shop');
     expect(policy).toMatchObject({ app: 'shop', appId: app.id });
@@ -140,7 +199,7 @@ forEachDatabase('facts', (fixture, kind) => {
     });
   });
 
-  test('every statement brings the log after `since`, and the nonce of the row at it', async () => {
+  test('every statement returns the log after `since`, and the nonce of the row at it', async () => {
     const { facts } = fixture.database;
     const { number: since } = await write(fixture.database, '*');
     const nonce = (await facts.changes(since - 1)).changes[0]?.nonce;
@@ -168,7 +227,7 @@ forEachDatabase('facts', (fixture, kind) => {
     expect(await facts.changes(0)).toMatchObject({ sinceNonce: null });
   });
 
-  test('brings 1,000 changes, and of more says only that they are too many', async () => {
+  test('the log has at most 1,000 changes, and beyond that only that there are too many', async () => {
     const { number: since } = await write(fixture.database, '*');
     const add = (count: number) =>
       fixture.database.change(async (tx) => {
@@ -189,7 +248,7 @@ forEachDatabase('facts', (fixture, kind) => {
     });
   });
 
-  test('facts read while a change is under way show none of it, and do not wait for ever', async () => {
+  test('facts read during a change contain none of it, and do not wait for ever', async () => {
     const { promise: inside, resolve: isInside } = Promise.withResolvers<void>();
     const { promise: goOn, resolve: finish } = Promise.withResolvers<void>();
     const before = (await fixture.database.facts.changes(0)).head;
@@ -219,7 +278,7 @@ forEachDatabase('facts', (fixture, kind) => {
     expect(order).toEqual(kind === 'postgresql' ? ['read', 'changed'] : expect.arrayContaining(['changed', 'read']));
   });
 
-  test('facts never show a change that is rolled back', async () => {
+  test('facts never contain a change that is rolled back', async () => {
     const { promise: inside, resolve: isInside } = Promise.withResolvers<void>();
     const changing = fixture.database.change<never>(async (tx) => {
       await insertApplication(tx, 'undone');
@@ -251,7 +310,7 @@ forEachDatabase('facts', (fixture, kind) => {
 });
 
 forEachDatabase('listening', (fixture, kind) => {
-  test('another instance is woken by a write, and finds it', async () => {
+  test('a write wakes another instance, which finds it', async () => {
     if (kind === 'pglite') {
       // One process, one session: there is nobody else to hear of.
       await expect(fixture.database.facts.listen(() => undefined)).resolves.toEqual(expect.any(Function));
@@ -268,7 +327,7 @@ forEachDatabase('listening', (fixture, kind) => {
     await stop();
   });
 
-  test('listens again by itself when its connection is ended', async () => {
+  test('the listener reconnects when its connection is ended', async () => {
     if (kind === 'pglite') return;
     let wakes = 0;
     let woken = (): void => undefined;
@@ -290,8 +349,8 @@ forEachDatabase('listening', (fixture, kind) => {
   });
 });
 
-describe('what the statements answer', () => {
-  test('a hole in the numbers is too many: what is not shown cannot be followed', () => {
+describe('rows of the facts statements', () => {
+  test('a gap in the numbers counts as too many changes', () => {
     const rows: [number, string, string[]][] = [
       [5, 'a', ['*']],
       [7, 'b', ['*']],

@@ -28,7 +28,7 @@ describe('migrations of a PostgreSQL', () => {
     await database.drop();
   });
 
-  test('pending ones refuse a start that may not apply them', async () => {
+  test('pending migrations refuse a start that may not apply them', async () => {
     const opening = openDatabase({ ...options, url: database.url, migrateOnStart: false });
     await expect(opening).rejects.toMatchObject({ name: 'Refused' });
     const names = MIGRATIONS.map(({ name }) => name);
@@ -38,7 +38,7 @@ describe('migrations of a PostgreSQL', () => {
     );
   });
 
-  test('several instances that start at once all succeed, and each migration runs once', async () => {
+  test('instances that start at once all succeed, and each migration runs once', async () => {
     const start = () => openDatabase({ ...options, url: database.url, migrateOnStart: true });
     const instances = await Promise.all([start(), start(), start(), migrate({ ...options, url: database.url })]);
     for (const instance of instances) if ('ping' in instance) await instance.ping();
@@ -51,7 +51,7 @@ describe('migrations of a PostgreSQL', () => {
     expect(rows).toEqual(MIGRATIONS.map(({ name }) => ({ name })));
   });
 
-  test('ping tells when the database is not migrated any more', async () => {
+  test('ping reports when the database lacks migrations', async () => {
     const instance = await openDatabase({ ...options, url: database.url, migrateOnStart: false });
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
@@ -66,7 +66,7 @@ describe('migrations of a PostgreSQL', () => {
     await instance.close();
   });
 
-  test('a database of a newer version is refused, whatever a start may do', async () => {
+  test('a database of a newer version is refused by every start', async () => {
     const client = new pg.Client({ connectionString: database.url });
     await client.connect();
     await client.query(`insert into mikro_orm_migrations (name) values ('9999-tomorrow')`);
@@ -79,7 +79,7 @@ describe('migrations of a PostgreSQL', () => {
     await expect(migrate({ ...options, url: database.url })).rejects.toThrow('newer Usher');
   });
 
-  test('a server that is not there is refused with its place, and without its password', async () => {
+  test('an unreachable server is refused with its place, and without its password', async () => {
     const url = `postgresql://somebody:canary@127.0.0.1:${await freePort()}/usher`;
     const attempts = [
       () => openDatabase({ ...options, url, migrateOnStart: true }),
@@ -115,7 +115,7 @@ describe('the lock of the migrations', () => {
   const tables = async (): Promise<number> =>
     (await client.query(`select from pg_tables where schemaname = 'public'`)).rowCount ?? 0;
 
-  test('stays with no connection of a pooler that gives connections out by transactions', async () => {
+  test('the migration lock stays on no connection of a transaction pooler', async () => {
     const pooler = await TransactionPooler.start(database.url, { size: 4 });
     try {
       const first = await migrate({ ...options, url: pooler.url, migrationWaitMs: 500 });
@@ -133,7 +133,7 @@ describe('the lock of the migrations', () => {
     }
   });
 
-  test('held by a session that an older version left behind is waited for within limits, and its holder is named', async () => {
+  test("a migration lock left by an older version's session is waited for within limits, and its holder is reported", async () => {
     await client.query('select pg_advisory_lock($1)', [LOCK]);
     const [own] = (await client.query('select pg_backend_pid() as pid')).rows;
     const waiting = migrate({ ...options, url: database.url, migrationWaitMs: 200 });
@@ -148,7 +148,7 @@ describe('the lock of the migrations', () => {
     await expect(migrate({ ...options, url: database.url })).resolves.toHaveLength(MIGRATIONS.length);
   });
 
-  test('goes with the line of a migration that is cut, and nothing of it stays', async () => {
+  test('the migration lock ends with a cut connection, and nothing of the migration stays', async () => {
     const line = await LineCutter.start(database.url);
     try {
       const cut = line.cutOn('create table policy_change', 'after');
@@ -174,7 +174,7 @@ describe('migrations of an embedded database', () => {
     await storage.remove();
   });
 
-  test('a second time there is nothing to do, and a newer one is refused and let go of', async () => {
+  test('an embedded database has no migrations the second time, and a newer one is refused and released', async () => {
     const where = { ...options, url: null, dataDir: storage.dataDir };
     await expect(migrate(where)).resolves.toEqual([]);
     const database = await storage.open();

@@ -14,7 +14,7 @@ async function by(database: Database, statement: RawBuilder<unknown>): Promise<v
   await database.change(async (tx) => ({ result: await statement.execute(tx.kysely), scopes: ['*'] }));
 }
 
-/** All that there is, of whomever. */
+/** All rows, of all people. */
 async function left(database: Database): Promise<{ notifications: number; deliveries: number } | undefined> {
   const { rows } = await database.read((tx) =>
     sql<{ notifications: number; deliveries: number }>`
@@ -26,7 +26,7 @@ async function left(database: Database): Promise<{ notifications: number; delive
 }
 
 forEachDatabase('the rows of a send', (fixture) => {
-  test('go with their notification, and with their person', async () => {
+  test('notification rows are deleted with their notification, and with their person', async () => {
     const { database } = fixture;
     const [first] = await accept(database, await insertType(database, 'going'), wanted('going'));
     expect(await left(database)).toEqual({ notifications: 3, deliveries: 6 });
@@ -36,7 +36,7 @@ forEachDatabase('the rows of a send', (fixture) => {
     expect(await left(database)).toEqual({ notifications: 0, deliveries: 0 });
   });
 
-  test('keep their type and their application', async () => {
+  test('notification rows keep their type and their application', async () => {
     const { database } = fixture;
     const { app, type } = await insertType(database, 'keeping');
     await accept(database, { app, type }, wanted('keeping'));
@@ -49,7 +49,7 @@ forEachDatabase('the rows of a send', (fixture) => {
   });
 });
 
-describe('a send and a deletion of what it refers to, at once (postgresql)', () => {
+describe('concurrent sends and deletions (postgresql)', () => {
   const fixture = useDatabase('postgresql');
 
   /** Two sessions, each in a transaction that holds what a send holds, or deletes. */
@@ -73,7 +73,7 @@ describe('a send and a deletion of what it refers to, at once (postgresql)', () 
       [app, type, email],
     );
 
-  test('the deletion of a person waits for the send, and takes along what that has stored', async () => {
+  test('deleting a person waits for a send, and deletes what it stored', async () => {
     const of = await insertType(fixture.database, 'later');
     await by(fixture.database, sql`insert into person (email) values ('later@example.com')`);
     await both(async (send, deletion) => {
@@ -91,7 +91,7 @@ describe('a send and a deletion of what it refers to, at once (postgresql)', () 
     expect(await left(fixture.database)).toEqual({ notifications: 0, deliveries: 0 });
   });
 
-  test('a type that a send holds is not deleted: what was stored meanwhile is seen', async () => {
+  test('a type held by a send is not deleted, and its new rows are seen', async () => {
     const of = await insertType(fixture.database, 'held');
     await by(fixture.database, sql`insert into person (email) values ('held@example.com')`);
     await both(async (send, deletion) => {

@@ -27,7 +27,7 @@ async function silentServer(): Promise<number> {
   return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
-test('a server that falls silent at LISTEN holds nobody up: it is tried again', async () => {
+test('a server silent at LISTEN delays nobody, and is tried again', async () => {
   const url = `postgresql://usher@127.0.0.1:${await silentServer()}/usher`;
   let connected = 0;
   const ear = { heard: () => undefined, connected: () => void connected++ };

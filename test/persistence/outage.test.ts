@@ -57,26 +57,29 @@ async function untilGood(work: () => Promise<unknown>): Promise<number> {
   }
 }
 
-describe('a line cut during COMMIT', () => {
+describe('connections cut during COMMIT', () => {
   test.each([
     ['before', false],
     ['after', true],
-  ] as const)('%s the server got it: OUTCOME_UNKNOWN, and every cached fact is forgotten', async (when, committed) => {
-    const database = await throughProxy();
-    const calls: string[] = [];
-    database.follow({ reach: async () => void calls.push('reach'), dropAll: () => calls.push('drop') });
-    const cutting = proxy.cutOn('commit\0', when);
-    const { error } = await timed(add(database, `cut-${when}`));
-    await cutting;
-    expect(error).toMatchObject({ code: 'UNAVAILABLE', reason: 'OUTCOME_UNKNOWN' });
-    expect(calls).toEqual(['drop']);
-    expect(await exists(`cut-${when}`)).toBe(committed);
-    // No connection leaked, and the next write goes through.
-    await expect(add(database, `cut-${when}-next`)).resolves.toMatchObject({ number: expect.any(Number) });
-    await database.close();
-  });
+  ] as const)(
+    'a COMMIT whose connection is cut %s the server got it is OUTCOME_UNKNOWN, and drops every cached fact',
+    async (when, committed) => {
+      const database = await throughProxy();
+      const calls: string[] = [];
+      database.follow({ reach: async () => void calls.push('reach'), dropAll: () => calls.push('drop') });
+      const cutting = proxy.cutOn('commit\0', when);
+      const { error } = await timed(add(database, `cut-${when}`));
+      await cutting;
+      expect(error).toMatchObject({ code: 'UNAVAILABLE', reason: 'OUTCOME_UNKNOWN' });
+      expect(calls).toEqual(['drop']);
+      expect(await exists(`cut-${when}`)).toBe(committed);
+      // No connection leaked, and the next write goes through.
+      await expect(add(database, `cut-${when}-next`)).resolves.toMatchObject({ number: expect.any(Number) });
+      await database.close();
+    },
+  );
 
-  test('cut before COMMIT was sent, nothing was written, and that is certain', async () => {
+  test('a connection cut before COMMIT was sent wrote nothing, for certain', async () => {
     const database = await throughProxy();
     const calls: string[] = [];
     database.follow({ reach: async () => void calls.push('reach'), dropAll: () => calls.push('drop') });
@@ -91,7 +94,7 @@ describe('a line cut during COMMIT', () => {
   });
 });
 
-describe('a statement that is a transaction of its own', () => {
+describe('statements that are transactions of their own', () => {
   const account = { issuer: 'https://idp.example.com', subject: 's' };
   const told = (email: string) => noteActivity([{ email, app: 'told', ...account, issuedAt: 0, names: 0 }], false);
   const written = (email: string) =>
@@ -112,7 +115,7 @@ describe('a statement that is a transaction of its own', () => {
     });
   });
 
-  test('takes one round trip', async () => {
+  test('a statement that is a transaction takes one round trip', async () => {
     const database = await throughProxy(1);
     await database.once(told('near@example.com'));
     proxy.slow(300);
@@ -132,7 +135,7 @@ describe('a statement that is a transaction of its own', () => {
   test.each([
     ['before', true],
     ['after', false],
-  ] as const)('whose line is cut %s the server got it is done all the same, once', async (when, recorded) => {
+  ] as const)('a statement whose connection is cut %s the server got it takes effect once', async (when, recorded) => {
     const database = await throughProxy(1);
     const email = `${when}@example.com`;
     const cutting = proxy.cutOn('note_activity', when);
@@ -144,8 +147,8 @@ describe('a statement that is a transaction of its own', () => {
   });
 });
 
-describe('a pool that is used up', () => {
-  test('refuses after about a second, and checks go on', async () => {
+describe('an exhausted pool', () => {
+  test('an exhausted pool refuses after about a second, and checks continue', async () => {
     const database = await storage.open({ poolSize: 2 });
     const { promise: release, resolve } = Promise.withResolvers<void>();
     const holding = Promise.all(
@@ -168,7 +171,7 @@ describe('a pool that is used up', () => {
     await database.close();
   });
 
-  test('a burst of first requests waits its turn: none is refused', async () => {
+  test('a burst of first requests waits in turn without refusals', async () => {
     const database = await storage.open({ poolSize: 3 });
     const answers = await Promise.all(
       Array.from({ length: 200 }, (_, i) =>
@@ -180,8 +183,8 @@ describe('a pool that is used up', () => {
   });
 });
 
-describe('a database that goes away', () => {
-  test('is UNAVAILABLE while it is away, and answers within 2 s of its return', async () => {
+describe('a database outage', () => {
+  test("an outage is UNAVAILABLE, and ends within 2 s of the database's return", async () => {
     const database = await throughProxy(3);
     const stop = await database.facts.listen(() => undefined);
     await add(database, 'before-outage');
@@ -213,7 +216,7 @@ describe('a database that goes away', () => {
     await database.close();
   });
 
-  test('lines that swallow everything end in time, and are not trusted when the network is back', async () => {
+  test('black-holed connections end in time, and are not reused afterwards', async () => {
     const database = await throughProxy(3);
     await Promise.all([1, 2, 3].map(() => database.read((tx) => sql`select pg_sleep(0.05)`.execute(tx.kysely))));
     await Promise.all([1, 2, 3, 4].map(() => database.facts.changes(0)));
@@ -230,7 +233,7 @@ describe('a database that goes away', () => {
     await database.close();
   });
 
-  test('connections that the server ended while idle are replaced unnoticed', async () => {
+  test('idle connections that the server ended are replaced unnoticed', async () => {
     const database = await storage.open({ poolSize: 3 });
     await Promise.all([1, 2, 3].map(() => database.read((tx) => sql`select pg_sleep(0.02)`.execute(tx.kysely))));
     await database.facts.changes(0);
@@ -247,7 +250,7 @@ describe('a database that goes away', () => {
 });
 
 describe('limits of a session', () => {
-  test('a lock that is not given up is waited for 5 s, then the write is refused and nothing of it stays', async () => {
+  test('a lock that is not released is waited for 5 s, then the write is refused without effect', async () => {
     const { promise: locked, resolve: isLocked } = Promise.withResolvers<void>();
     const { promise: goOn, resolve } = Promise.withResolvers<void>();
     const holding = direct.change(async (tx) => {
@@ -272,7 +275,7 @@ describe('limits of a session', () => {
     expect(await exists('locked-out')).toBe(false);
   });
 
-  test('are those of the design', async () => {
+  test('the limits of a session are those of the design', async () => {
     const shown = await direct.read(async (tx) => {
       const setting = (name: string) => sql<{ v: string }>`select current_setting(${name}) as v`.execute(tx.kysely);
       const names = [

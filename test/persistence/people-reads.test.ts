@@ -37,7 +37,7 @@ const LOAD = [
   `create index person_search_pieces on person_search using gin (text_pieces(searched))`,
 ];
 
-describe('lists of people cost what their page holds, not what the tables hold', () => {
+describe('lists of people cost what their page has, not what the tables have', () => {
   const fixture = useDatabase('postgresql');
 
   beforeAll(async () => {
@@ -144,12 +144,12 @@ describe('lists of people cost what their page holds, not what the tables hold',
       (tx) => readAudit(tx, { actor: 'user:user77@example.com' }, { limit: 51, after: null }),
     ],
     [
-      'the audit of somebody where he never was',
+      'the audit of a person in a foreign application',
       0,
       (tx) => readAudit(tx, { appCode: 'app3', actor: 'user:user77@example.com' }, { limit: 51, after: null }),
     ],
     ['the audit before all', 0, (tx) => readAudit(tx, { to: new Date('2020-01-01') }, { limit: 51, after: null })],
-  ])('%s', async (name, found, read) => {
+  ])('the list reads a bounded number of rows: %s', async (name, found, read) => {
     const cost = await rowsRead(read);
     expect(cost.found).toBe(found);
     // A search examines 1,000 members and 4,000 people at most, however many there are (100,000 in plans.test.ts); an index's rows count
@@ -157,7 +157,7 @@ describe('lists of people cost what their page holds, not what the tables hold',
     expect(cost.rows).toBeLessThan(/^(one|nobody|who of)|searched|inactive/.test(name) ? 9000 : 4000);
   });
 
-  test('a name of one in eighty', async () => {
+  test('a search for a name of one in eighty reads a bounded number of rows', async () => {
     const search = 'Grace Hopper';
     const cost = await rowsRead((tx) => users(tx, { ...all, search }, { limit: 51, after: null }));
     expect(cost.found).toBe(51);

@@ -20,7 +20,7 @@ forEachDatabase('people', (fixture, kind) => {
   const quietly = <T>(fn: (tx: Tx) => Promise<T>) =>
     fixture.database.change(async (tx) => ({ result: await fn(tx), scopes: [] })).then(({ result }) => result);
 
-  test('every address has one row, whoever asks, in whatever order', async () => {
+  test('every address has one row, for all callers in any order', async () => {
     const emails = Array.from({ length: 40 }, (_, i) => `p${i}@example.com`);
     const orders = [emails, emails.toReversed(), [...emails.slice(20), ...emails.slice(0, 20)], ['p1@example.com']];
     const answers = await Promise.all(orders.map((order) => quietly((tx) => ensurePeople(tx, order))));
@@ -32,7 +32,7 @@ forEachDatabase('people', (fixture, kind) => {
     }
   });
 
-  test('more than a thousand at once, with repetitions, old and new ones', async () => {
+  test('more than a thousand addresses are created at once, with repetitions and known ones', async () => {
     const emails = Array.from({ length: 2500 }, (_, i) => `many${i % 2300}@example.com`);
     await quietly((tx) => ensurePeople(tx, emails.slice(0, 50)));
     const ids = await quietly((tx) => ensurePeople(tx, emails));
@@ -42,7 +42,7 @@ forEachDatabase('people', (fixture, kind) => {
     expect(await quietly((tx) => ensurePeople(tx, []))).toEqual(new Map());
   });
 
-  test('people are found by what they are called now, from the moment on in which they are mentioned', async () => {
+  test('people are found by their present names, as soon as they are known', async () => {
     const found = async (search: string) => {
       const filter = { search, active: null, apps: null };
       const { ids } = await fixture.database.read((tx) => findUserIds(tx, filter, { limit: 9, after: null }));
@@ -78,7 +78,7 @@ forEachDatabase('people', (fixture, kind) => {
     expect(await found('d@found')).toEqual([mentioned]);
   });
 
-  test('a setting is kept, replaced, and claimed by one only', async () => {
+  test('a setting is stored, replaced, and claimed by one only', async () => {
     await quietly((tx) => putSetting(tx, 'colour', ['red', { deep: null }]));
     await quietly((tx) => putSetting(tx, 'colour', 'blue "\\ ž'));
     expect(await fixture.database.read((tx) => getSetting(tx, 'colour'))).toBe('blue "\\ ž');
@@ -88,7 +88,7 @@ forEachDatabase('people', (fixture, kind) => {
     expect(await fixture.database.read((tx) => getSetting(tx, 'claimed'))).toBe(claims.indexOf(true) + 1);
   });
 
-  test('an audit record says who did what, hides secrets, and cannot be changed', async () => {
+  test('an audit record has actor and action, masks secrets, and cannot be changed', async () => {
     await quietly((tx) =>
       record(tx, {
         actor: 'user:ann@example.com',
@@ -120,7 +120,7 @@ forEachDatabase('people', (fixture, kind) => {
     }
   });
 
-  test('SuperAdmins: the configuration seeds once, and an emptied list stays empty', async () => {
+  test('SuperAdmins are seeded once from the configuration, and an emptied list stays empty', async () => {
     const { database } = fixture;
     const none = await database.change((tx) => seedSuperadmins(tx, []));
     expect(none.result).toEqual([]);
@@ -136,7 +136,7 @@ forEachDatabase('people', (fixture, kind) => {
     expect(await database.read(listSuperadmins)).toEqual([]);
   });
 
-  test('SuperAdmins: added, listed, removed; doing it again changes nothing and makes no revision', async () => {
+  test('SuperAdmins are added, listed and removed, and repeating it makes no revision', async () => {
     const { database } = fixture;
     const first = await database.change((tx) => addSuperadmin(tx, 'zoe@x.cz'));
     const again = await database.change((tx) => addSuperadmin(tx, 'zoe@x.cz'));
@@ -154,7 +154,7 @@ forEachDatabase('people', (fixture, kind) => {
     expect((await database.change((tx) => removeSuperadmin(tx, 'zoe@x.cz'))).result).toBe(false);
   });
 
-  test('SuperAdmins: the last active one stays, whoever takes the others away', async () => {
+  test('the last active SuperAdmin stays when the others are removed', async () => {
     const { database } = fixture;
     await expect(database.change((tx) => removeSuperadmin(tx, 'adam@x.cz'))).rejects.toMatchObject({
       reason: 'LAST_SUPERADMIN',
@@ -176,7 +176,7 @@ forEachDatabase('people', (fixture, kind) => {
     expect(await database.read(listSuperadmins)).toMatchObject([{ email: 'adam@x.cz' }]);
   });
 
-  test('SuperAdmins: of two who remove each other at once, one stays', async () => {
+  test('of two SuperAdmins who remove each other at once, one stays', async () => {
     const { database, storage } = fixture;
     const other = kind === 'postgresql' ? await storage.open() : database;
     for (let round = 0; round < 5; round++) {

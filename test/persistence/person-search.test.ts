@@ -95,7 +95,7 @@ forEachDatabase('people in pages', (fixture) => {
     });
   }, 60_000);
 
-  /** All pages, as a caller reads them who asks for one more than he shows. */
+  /** All pages, as read by a caller that requests one row more than it displays. */
   const pages = (filter: PeopleFilter, limit: number, most?: PageBounds): Promise<number[][]> =>
     fixture.database.read(async (tx) => {
       const read: number[][] = [];
@@ -109,7 +109,7 @@ forEachDatabase('people in pages', (fixture) => {
       return read;
     });
 
-  test('paging on finds everybody once and in order, however little a page may examine', async () => {
+  test('following the pages finds everybody once and in order, however little a page may examine', async () => {
     await fc.assert(
       fc.asyncProperty(filters, fc.integer({ min: 3, max: 40 }), bounds, async (filter, limit, most) => {
         const read = await pages(filter, limit, most);
@@ -120,7 +120,7 @@ forEachDatabase('people in pages', (fixture) => {
     );
   }, 60_000);
 
-  test('pages are full, and none is empty behind another, where no more are left than one may examine', async () => {
+  test('pages are full while people are left, and none is empty after another', async () => {
     await fc.assert(
       fc.asyncProperty(filters, fc.integer({ min: 3, max: 40 }), async (filter, limit) => {
         const expected = naive(filter);
@@ -132,7 +132,7 @@ forEachDatabase('people in pages', (fixture) => {
     );
   }, 60_000);
 
-  test('what hardly ever meets ends a page behind the last person examined', async () => {
+  test('criteria that hardly ever coincide end a page at the last person examined', async () => {
     const filter = { search: 'oddfellow', active: null, members: { tables: ALL_TABLES, apps: [1] } };
     const page = await fixture.database.read((tx) =>
       findPeople(tx, filter, { limit: 51, after: 10 }, { examined: 20, probed: 20, apps: 1 }),

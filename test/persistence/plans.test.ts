@@ -7,7 +7,7 @@ import type { Database, Tx } from '../../src/persistence/database.ts';
 import { findUserIds } from '../../src/persistence/directory/users.ts';
 import type { ClientPool } from '../../src/persistence/driver/postgresql.ts';
 import { createFactsPool } from '../../src/persistence/facts/source.ts';
-import { CHANGES_SQL, MEMBERS_SQL, POLICY_SQL } from '../../src/persistence/facts/sql.ts';
+import { CHANGES_SQL, GROUNDS_SQL, MEMBERS_SQL, POLICY_SQL } from '../../src/persistence/facts/sql.ts';
 import { openDatabase } from '../../src/persistence/open.ts';
 import { useDatabase } from '../support/databases.ts';
 import { createDatabase, type PostgresDatabase } from '../support/postgres.ts';
@@ -122,6 +122,12 @@ const STATEMENTS: [name: string, sql: string, types: string, parameters: unknown
   ['members', MEMBERS_SQL, 'bigint, text[], text[], text[], text[]', MEMBER_PARAMETERS],
   ['policy', POLICY_SQL, 'bigint, text', [4000, 'app3']],
   ['changes', CHANGES_SQL, 'bigint', [4000]],
+  [
+    'grounds',
+    GROUNDS_SQL,
+    'bigint, text, text, text, text, text',
+    [4000, 'user8@example.com', 'app9', 'document', '78', 'permission7'],
+  ],
 ];
 
 /**
@@ -159,7 +165,7 @@ const SEARCHES: [text: string, app: number | 'all', after: number, found: number
   ['latecomer', 11, 0, 0, 8000, 2001],
 ];
 
-describe('plans of a miss with 100,000 people and 1,000,000 overrides', () => {
+describe('query plans of a miss with 100,000 people and 1,000,000 overrides', () => {
   let database: PostgresDatabase;
   let pool: ClientPool;
   let registry: Database;
@@ -249,7 +255,7 @@ describe('plans of a miss with 100,000 people and 1,000,000 overrides', () => {
   }
 
   // Behind the suites above: with statistics.
-  test.each(SEARCHES)('people by %j of %j behind %j: %j found, of at most %j rows', async (...search) => {
+  test.each(SEARCHES)('people by %j of %j after %j: %j found, of at most %j rows', async (...search) => {
     const [text, app, after, found, most, behind] = search;
     // For these values, and for any, as a connection plans it that was asked often.
     for (const planned of ['force_custom_plan', 'force_generic_plan'] as const) {
@@ -260,7 +266,7 @@ describe('plans of a miss with 100,000 people and 1,000,000 overrides', () => {
   });
 });
 
-describe('plans of a miss on PGlite', () => {
+describe('query plans of a miss on PGlite', () => {
   const fixture = useDatabase('pglite');
 
   const explain = async (database: Database, text: string, parameters: unknown[]): Promise<PlanNode> => {
@@ -281,7 +287,7 @@ describe('plans of a miss on PGlite', () => {
     });
   }, 180_000);
 
-  test.each(STATEMENTS)('%s probes the indexes of the tables that grow', async (_name, text, _types, parameters) => {
+  test.each(STATEMENTS)('%s probes the indexes of growing tables', async (_name, text, _types, parameters) => {
     const grow = ['person', 'user_role', 'resource_override', 'app_admin', 'policy_change'];
     const scans = nodes(await explain(fixture.database, text, parameters))
       .filter((node) => node['Node Type'] === 'Seq Scan')

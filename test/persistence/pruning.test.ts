@@ -13,7 +13,7 @@ async function run<T>(database: Database, work: Parameters<Database['change']>[0
 }
 
 forEachDatabase('what is kept for 24 hours', (fixture) => {
-  test('an event counts once, again after 24 hours, and of each source by itself', async () => {
+  test('an event counts once, again after 24 hours, and separately for each source', async () => {
     const claim = (source: 'application-event' | 'webhook') =>
       run<boolean>(fixture.database, async (tx) => ({ result: await claimEvent(tx, source, 'k'), scopes: [] }));
     expect([await claim('webhook'), await claim('webhook'), await claim('application-event')]).toEqual([
@@ -29,7 +29,7 @@ forEachDatabase('what is kept for 24 hours', (fixture) => {
     expect((await Promise.all([1, 2, 3, 4].map(() => claim('webhook')))).filter(Boolean)).toHaveLength(1);
   });
 
-  test('a write that is rolled back has told nothing', async () => {
+  test('a write that is rolled back remembers no event', async () => {
     const failing = fixture.database.change(async (tx) => {
       await claimEvent(tx, 'webhook', 'rolled back');
       throw new Error('refused');
@@ -42,7 +42,7 @@ forEachDatabase('what is kept for 24 hours', (fixture) => {
     expect(again).toBe(true);
   });
 
-  test('old rows are deleted, fresh ones stay', async () => {
+  test('old rows are deleted, and fresh ones stay', async () => {
     const left = await run(fixture.database, async (tx) => {
       await sql`delete from seen_event`.execute(tx.kysely);
       await sql`insert into seen_event (source, key, at) select 'webhook', n::text,

@@ -32,7 +32,7 @@ interface ColumnRow {
 }
 
 forEachDatabase('the entities', (fixture) => {
-  test('describe the tables that the migrations make, column by column', async () => {
+  test('entities describe the migrated tables, column by column', async () => {
     const { rows } = await fixture.database.read((tx) =>
       sql<ColumnRow>`
         select c.relname as table, a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
@@ -48,7 +48,7 @@ forEachDatabase('the entities', (fixture) => {
     expect((await described()).toSorted()).toEqual(made.toSorted());
   });
 
-  test('values come as JavaScript says them: numbers, dates, JSON, lists', async () => {
+  test('values are read as JavaScript numbers, dates, JSON and lists', async () => {
     const { rows } = await fixture.database.read((tx) =>
       sql`select 9007199254740991::bigint as big, '{1,2}'::bigint[] as bigs, '{}'::bigint[] as none, 2::smallint as small,
           timestamptz '2026-01-02 03:04:05.678+00' as at, '{"a": [1]}'::jsonb as json, '{a,"b c"}'::text[] as list,
@@ -70,7 +70,7 @@ forEachDatabase('the entities', (fixture) => {
     await expect(beyond).rejects.toThrow(RangeError);
   });
 
-  test('dates and lists go in as they come out', async () => {
+  test('dates and lists are written as they are read', async () => {
     const at = new Date('2026-06-30T22:10:00.123Z');
     const { rows } = await fixture.database.read((tx) =>
       sql`select ${at}::timestamptz as at, ${['ž', '"', '\\', 'a,b', '{}', 'null']}::text[] as list, ${[]}::text[] as none,

@@ -18,8 +18,8 @@ const decision: fc.Arbitrary<Decision> = fc.record({
 const revision = fc.nat(2 ** 31).map(String);
 const ANSWERS = Math.ceil(INPUTS / 40);
 
-describe('answers', () => {
-  test('a CheckResponse is what protobuf-es writes, for every answer there is, also after the revision moves', () => {
+describe('answers of the codec', () => {
+  test("a CheckResponse equals protobuf-es's for every answer, also after the revision moves", () => {
     const answers = new CheckAnswers();
     for (const at of ['0', '7.31', '8.32', '7.33', '9007199254740991.281474976710655']) {
       for (const allowed of [false, true]) {
@@ -35,7 +35,7 @@ describe('answers', () => {
     }
   });
 
-  test('a BulkCheckResponse is what protobuf-es writes', () => {
+  test("a BulkCheckResponse equals protobuf-es's", () => {
     const lines = fc.array(fc.tuple(textOf(128), decision), { maxLength: 80 });
     fc.assert(
       fc.property(lines, fc.constantFrom(...Object.values(Level)), revision, (all, asked, at) => {
@@ -56,7 +56,7 @@ describe('answers', () => {
     );
   });
 
-  test('answers larger than the room kept for them, and small ones after', () => {
+  test('answers larger than the buffer are correct, and small ones after them', () => {
     const held: Decision = { granted: true, level: Level.EDIT, source: Source.ROLE, tiered: true };
     for (const count of [1, 1000, 1, 5000, 2]) {
       const permissions = Array.from({ length: count }, (_, i) => `${'漢'.repeat(128)}${i}`);
@@ -74,7 +74,7 @@ describe('answers', () => {
     expect(writeBulk([], [], Level.NONE, '').length).toBe(0);
   });
 
-  test('a decision too few is an error, never another permission answered', () => {
+  test("a missing decision is an error, never another permission's answer", () => {
     expect(() => writeBulk(['a', 'b'], [], Level.NONE, '1')).toThrow();
   });
 });

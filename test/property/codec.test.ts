@@ -32,7 +32,7 @@ const TYPES: Record<string, Record<number, number>> = {
   EffectiveRequest: { 1: 2, 2: 2, 4: 2, 5: 2, 7: 2 },
 };
 
-/** (field number, wire type) of each record; null where the bytes are no sequence of records. Knows no library. */
+/** (field number, wire type) of each record; null where the bytes are not a sequence of records. Uses no library. */
 function records(bytes: Uint8Array): [number, number][] | null {
   let at = 0;
   const varint = (): bigint | null => {
@@ -126,7 +126,9 @@ function actual(read: (bytes: Buffer) => object, bytes: Uint8Array, fields: read
     const issues = error.details?.issues as Issue[];
     if (error.httpStatus !== 400 || issues.length === 0) throw error;
     if (issues[0]?.path === '') return { refused: 'wire' };
-    if (issues.every(({ message }) => /^field number \d+ of \w+ is unknown here/.test(message))) {
+    if (
+      issues.every(({ message }) => /^field number \d+ of \w+ is unknown, or has the wrong wire type$/.test(message))
+    ) {
       return { refused: 'unknown' };
     }
     if (issues[0]?.message === 'must hold at most 1000 items') return { refused: 'too many' };
@@ -166,9 +168,9 @@ function same(received: Outcome, wanted: Outcome): void {
   if (!isDeepStrictEqual(received, wanted)) expect(received).toEqual(wanted);
 }
 
-describe('requests', () => {
+describe('requests of the codec', () => {
   test(
-    'each byte sequence is the question, or the refusal, that protobuf-es and protovalidate make of it',
+    'each byte sequence gives the question, or the refusal, of protobuf-es and protovalidate',
     () => {
       let answered = 0;
       let asked = 0;
@@ -192,7 +194,7 @@ describe('requests', () => {
     INPUTS > 100_000 ? 3_600_000 : 180_000,
   );
 
-  test('cases that once misled a reader of this kind', () => {
+  test('byte sequences that once misled such a reader are read correctly', () => {
     const ascii = [0x0a, 1, 0x61, 0x12, 1, 0x62, 0x1a, 1, 0x63];
     const cases: number[][] = [
       [],
@@ -238,7 +240,7 @@ describe('requests', () => {
     for (const bytes of cases) compare(Uint8Array.from(bytes));
   });
 
-  test('text at each limit and one over, in characters of one to four bytes', () => {
+  test('text at each limit and one over it is read correctly, in characters of one to four bytes', () => {
     const limits = { email: 254, app: 64, permission: 128, resourceType: 64, resourceId: 256, minRevision: 64 };
     for (const [field, limit] of Object.entries(limits)) {
       for (const one of ['a', 'é', '漢', '😀']) {
@@ -251,7 +253,7 @@ describe('requests', () => {
     }
   });
 
-  test('1,000 permissions and 1,001; repeated ones count for the limit', () => {
+  test('1,000 permissions are accepted and 1,001 refused, counting repeated ones', () => {
     const bulk = (permissions: string[]) =>
       toBinary(BulkCheckRequestSchema, create(BulkCheckRequestSchema, { email: 'a', app: 'b', permissions }));
     const distinct = Array.from({ length: 1000 }, (_, i) => `p${i}`);
@@ -270,7 +272,7 @@ describe('requests', () => {
     expect(readBulk(Buffer.from(bulk(['b', 'a', 'b', 'c', 'a']))).permissions).toEqual(['b', 'a', 'b', 'c', 'a']);
   });
 
-  test('codes are cut out whole, wherever the pieces begin that the message is read in', () => {
+  test('codes are complete across the windows of the message', () => {
     for (let length = 4; length < 128; length++) {
       const permissions = Array.from({ length: 300 }, (_, i) => `${1000 + i}`.padStart(length, 'x'));
       const bytes = toBinary(

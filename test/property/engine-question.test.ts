@@ -117,7 +117,7 @@ function attempt<T>(read: () => T): T | 'refused' {
 }
 
 describe('questions', () => {
-  test('the quick pass reads exactly what the grammar reads', () => {
+  test('the fast pass accepts exactly what the grammar accepts', () => {
     let [read, denied, refused] = [0, 0, 0];
     fc.assert(
       fc.property(rawQuestion, (raw) => {
@@ -132,7 +132,7 @@ describe('questions', () => {
     expect(Math.min(read, denied, refused)).toBeGreaterThan(RUNS.numRuns / 100);
   });
 
-  test('a subject and a permission read as they do in a question', () => {
+  test('a subject and a permission are read as in a question', () => {
     fc.assert(
       fc.property(rawQuestion, (raw) => {
         const whole = attempt(() => readQuestion(raw));
@@ -146,7 +146,7 @@ describe('questions', () => {
     );
   });
 
-  test('reading is stable: what has been read reads as itself', () => {
+  test('reading is idempotent', () => {
     fc.assert(
       fc.property(rawQuestion, (raw) => {
         const once = attempt(() => readQuestion(raw));
@@ -156,7 +156,7 @@ describe('questions', () => {
     );
   });
 
-  test('addresses merge only by ASCII case and white space around them', () => {
+  test('addresses merge only by ASCII case and surrounding white space', () => {
     const folded = (address: string) =>
       address.replace(/^[\t\n\v\f\r ]+|[\t\n\v\f\r ]+$/g, '').replace(/[A-Z]/g, (letter) => letter.toLowerCase());
     const near = fc.tuple(email, character, fc.nat(20)).map(([address, one, at]) => {
@@ -183,7 +183,7 @@ describe('questions', () => {
   });
 });
 
-describe('keys', () => {
+describe('cache keys', () => {
   const part = fc.constantFrom('a', 'b', 'a.b', ...PROTOTYPES.slice(0, 1));
   const question: fc.Arbitrary<Question> = fc
     .record({
@@ -211,11 +211,11 @@ describe('keys', () => {
     return failed;
   }
 
-  test('no two questions share one', () => {
+  test('no two questions share a key', () => {
     expect(collides(questionKey)).toBe(false);
   });
 
-  test('made of all fields in the documented order', () => {
+  test('a key has all fields in the documented order', () => {
     fc.assert(
       fc.property(question, (q) => expect(questionKey(q)).toBe(joined(q))),
       RUNS,
@@ -223,7 +223,7 @@ describe('keys', () => {
     expect(KEY_FIELDS).toEqual(['email', 'app', 'permission', 'resourceType', 'resourceId']);
   });
 
-  test.each(KEY_FIELDS)('noticed: a key without %s', (left) => {
+  test.each(KEY_FIELDS)('a key without %s is detected', (left) => {
     expect(
       collides((q) =>
         KEY_FIELDS.filter((field) => field !== left)

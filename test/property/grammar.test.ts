@@ -25,7 +25,7 @@ const address = fc.tuple(local, fc.array(label, { minLength: 1, maxLength: 4 }))
 const space = of(' \t\n\r\f\v', 0, 3);
 
 describe('e-mail addresses', () => {
-  test('a valid one loses surrounding white space and its capitals, nothing else, and is then its own normal form', () => {
+  test('a valid address loses surrounding white space and capitals, nothing else, and is then normal', () => {
     fc.assert(
       fc.property(address, space, space, (email, before, after) => {
         const normal = normalizeEmail(before + email + after);
@@ -36,7 +36,7 @@ describe('e-mail addresses', () => {
     );
   });
 
-  test('whatever is accepted is ASCII without white space and differs from its input by case and surrounding space only', () => {
+  test('every accepted address is ASCII without white space, and equals its input but for case and white space', () => {
     const input = fc.oneof(
       fc.string(),
       fc.string({ unit: 'binary' }),
@@ -103,9 +103,9 @@ describe('e-mail addresses', () => {
     'a\\@example.com',
     `${'a'.repeat(65)}@example.com`,
     `${'a'.repeat(64)}@${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(63)}`,
-  ])('%j is refused', (email) => expect(normalizeEmail(email)).toBeNull());
+  ])('the address %j is refused', (email) => expect(normalizeEmail(email)).toBeNull());
 
-  test('254 characters are the most', () => {
+  test('an address has at most 254 characters', () => {
     const host = (length: number) => `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(length - 128)}`;
     expect(normalizeEmail(`${'x'.repeat(64)}@${host(189)}`)).toHaveLength(254);
     expect(normalizeEmail(`${'x'.repeat(64)}@${host(190)}`)).toBeNull();
@@ -122,18 +122,18 @@ describe('codes', () => {
     expect(isSlug(code)).toBe(true),
   );
   test.each(['', 'A', 'a..b', '.a', 'a.', 'a b', 'a:b', '__proto__', 'á', 'a\n', 'a'.repeat(65)])(
-    '%j is no slug',
+    '%j is not a slug',
     (code) => expect(isSlug(code)).toBe(false),
   );
-  test('applications may not be called what a path already means', () => {
+  test('application codes exclude the words of paths', () => {
     for (const code of ['inbox', 'stream', 'preferences'])
       expect([isSlug(code), isApplicationCode(code)]).toEqual([true, false]);
   });
-  test('permission codes take capitals and 128 characters', () => {
+  test('permission codes allow capitals and 128 characters', () => {
     expect(['Invoice.Read', 'a'.repeat(128)].every(isPermissionCode)).toBe(true);
     expect(['a'.repeat(129), 'a:b', '', 'a b', '__proto__', 'a.\n'].some(isPermissionCode)).toBe(false);
   });
-  test('no code and no address can hold the separator of the cache key', () => {
+  test('no code and no address contains the separator of the cache key', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (a, b) => {
         const text = `${a}:${b}`;
@@ -144,7 +144,7 @@ describe('codes', () => {
 });
 
 describe('identifiers, languages, zones, URLs', () => {
-  test('a resource id is 1 to 256 characters, counted in code points, without control characters or lone surrogates', () => {
+  test('a resource id has 1 to 256 code points, without control characters or lone surrogates', () => {
     expect(isResourceId('x'.repeat(256))).toBe(true);
     expect(isResourceId('😀'.repeat(256))).toBe(true);
     expect(isResourceId('a:b/c d é')).toBe(true);
@@ -153,7 +153,7 @@ describe('identifiers, languages, zones, URLs', () => {
     }
   });
 
-  test('isLongerThan counts what an iterator counts', () => {
+  test('isLongerThan counts like an iterator', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 40 }), fc.nat(30), (text, max) => {
         expect(isLongerThan(text, max)).toBe(Array.from(text).length > max);
@@ -161,25 +161,25 @@ describe('identifiers, languages, zones, URLs', () => {
     );
   });
 
-  test('forbidden characters', () => {
+  test('control characters and lone surrogates are forbidden', () => {
     expect(hasForbiddenCharacters('plain text, é, 😀')).toBe(false);
     expect(hasForbiddenCharacters('line\nbreak')).toBe(true);
     expect(hasForbiddenCharacters('\udfff')).toBe(true);
   });
 
   test.each(['cs', 'en', 'pt-br', 'es-419'])('%j is a language', (code) => expect(isLanguageCode(code)).toBe(true));
-  test.each(['CS', 'en-US', 'english', 'c', '', 'en_us', 'en-'])('%j is no language', (code) =>
+  test.each(['CS', 'en-US', 'english', 'c', '', 'en_us', 'en-'])('%j is not a language', (code) =>
     expect(isLanguageCode(code)).toBe(false),
   );
 
   test.each(['Europe/Prague', 'UTC', 'America/Argentina/Buenos_Aires', 'Asia/Calcutta'])('%j is a zone', (zone) =>
     expect(isTimeZone(zone)).toBe(true),
   );
-  test.each(['Mars/Olympus', '+01:00', '', 'Europe/', 'x'.repeat(65)])('%j is no zone', (zone) =>
+  test.each(['Mars/Olympus', '+01:00', '', 'Europe/', 'x'.repeat(65)])('%j is not a zone', (zone) =>
     expect(isTimeZone(zone)).toBe(false),
   );
 
-  test('stored URLs: https, no credentials, to 2,048 characters; http where it is allowed', () => {
+  test('stored URLs are https without credentials, up to 2,048 characters, or http where allowed', () => {
     expect(isStorableUrl('https://cdn.example.com/a.png?b#c', false)).toBe(true);
     expect(isStorableUrl('http://cdn.example.com/a.png', true)).toBe(true);
     const long = `https://example.com/${'a'.repeat(LIMITS.url - 20)}`;

@@ -12,7 +12,7 @@ import {
 } from '../../src/gen/usher/permission/v1/permission_pb.ts';
 import { createHandles } from '../../src/grpc/answering.ts';
 import type { Handle } from '../../src/grpc/bridge.ts';
-import { memoText, type Remembered, RequestMemo } from '../../src/grpc/request-cache.ts';
+import { type Remembered, RequestCache, requestText } from '../../src/grpc/request-cache.ts';
 import { at, fixture } from '../engine/fakes.ts';
 import { answerOf, isAllowedByOracle, refusalOf } from '../oracle/oracle.ts';
 import type { Rows } from '../oracle/rows.ts';
@@ -25,7 +25,7 @@ import { messages } from './messages.ts';
  */
 const STEPS = process.env.USHER_LONG ? 2_000_000 : 20_000;
 const FORGETFUL = { get: () => undefined, put: () => undefined };
-type Memo = Pick<RequestMemo, 'get' | 'put'>;
+type Memo = Pick<RequestCache, 'get' | 'put'>;
 type Outcome = { answer: Buffer } | { refused: unknown };
 
 async function outcome(check: Handle, request: Buffer): Promise<Outcome> {
@@ -144,11 +144,11 @@ function judge(request: Buffer, got: Outcome, rows: Rows): boolean {
   return allowed;
 }
 
-describe('a door with a memo', () => {
+describe('a listener with a request cache', () => {
   test(
-    'answers as one without',
+    'a request cache never changes an answer',
     async () => {
-      const memo = new RequestMemo();
+      const memo = new RequestCache();
       const { repeated, allowed } = await compare(memo, STEPS, seeded(20_261_121));
       // Neither denials alone nor new requests alone prove anything.
       expect(repeated).toBeGreaterThan(STEPS / 10);
@@ -167,9 +167,9 @@ describe('a door with a memo', () => {
     'regardless of the order of its bytes': (text) => Buffer.from(text, 'latin1').sort().toString('latin1'),
   };
   test.each(Object.entries(wrong))(
-    'is caught when it finds requests %s',
+    'a request cache that finds requests %s is detected',
     async (_name, mistake) => {
-      const memo = new RequestMemo();
+      const memo = new RequestCache();
       const mistaken: Memo = {
         get: (text) => memo.get(mistake(text)),
         put: (text, remembered) => memo.put(mistake(text), remembered),
@@ -180,32 +180,32 @@ describe('a door with a memo', () => {
   );
 });
 
-describe('what a request is found by', () => {
-  test('two requests are the same text only when they are the same bytes', () => {
+describe('the key of the request cache', () => {
+  test('two requests have the same key only when they have the same bytes', () => {
     const bytes = fc.oneof(fc.uint8Array({ maxLength: 6 }), fc.uint8Array({ minLength: 1, maxLength: 1024 }));
     fc.assert(
       fc.property(bytes, bytes, (one, other) => {
         const [a, b] = [Buffer.from(one), Buffer.from(other)];
-        expect(memoText(a) === memoText(b)).toBe(a.equals(b));
-        expect(Buffer.from(memoText(a), 'latin1').equals(a)).toBe(true);
+        expect(requestText(a) === requestText(b)).toBe(a.equals(b));
+        expect(Buffer.from(requestText(a), 'latin1').equals(a)).toBe(true);
       }),
       { numRuns: 3000 },
     );
-    const singles = Array.from({ length: 256 }, (_, byte) => memoText(Buffer.from([byte])));
+    const singles = Array.from({ length: 256 }, (_, byte) => requestText(Buffer.from([byte])));
     expect(new Set(singles).size).toBe(256);
     // Two spellings in Unicode of one letter, and bytes that UTF-8 would read as one replacement character.
     for (const [one, other] of [
       [Buffer.from('é'.normalize('NFC')), Buffer.from('é'.normalize('NFD'))],
       [Buffer.from([0xff]), Buffer.from([0xfe])],
     ]) {
-      expect(memoText(one as Buffer)).not.toBe(memoText(other as Buffer));
+      expect(requestText(one as Buffer)).not.toBe(requestText(other as Buffer));
     }
   });
 
-  test('one longer than 1,024 bytes has no text and is never kept', () => {
-    const memo = new RequestMemo();
-    expect(memoText(Buffer.alloc(1024, 1))).toHaveLength(1024);
-    expect(memoText(Buffer.alloc(1025, 1))).toBe('');
+  test('a request over 1,024 bytes has no key and is never kept', () => {
+    const memo = new RequestCache();
+    expect(requestText(Buffer.alloc(1024, 1))).toHaveLength(1024);
+    expect(requestText(Buffer.alloc(1025, 1))).toBe('');
     memo.put('', remembered('k'));
     expect(memo.get('')).toBeUndefined();
   });
@@ -213,9 +213,9 @@ describe('what a request is found by', () => {
 
 const remembered = (key: string): Remembered => ({ key: key as QuestionKey, level: Level.NONE });
 
-describe('how much is kept', () => {
-  test('at most two generations of 4,096; what is asked for stays', () => {
-    const memo = new RequestMemo();
+describe('the size of the request cache', () => {
+  test('the request cache keeps at most two generations of 4,096, and used entries stay', () => {
+    const memo = new RequestCache();
     memo.put('hot', remembered('hot'));
     for (let i = 0; i < 50_000; i++) {
       memo.put(`request ${i}`, remembered(`key ${i}`));
@@ -226,8 +226,8 @@ describe('how much is kept', () => {
     expect(memo.get('request 0')).toBeUndefined();
   });
 
-  test('at most some two million characters, however long the requests are', () => {
-    const memo = new RequestMemo();
+  test('the request cache keeps at most some two million characters, however long the requests are', () => {
+    const memo = new RequestCache();
     for (let i = 0; i < 6000; i++) memo.put(`${i}`.padEnd(1024), remembered(`${i}`.padEnd(600)));
     const { entries, characters } = memo.size;
     expect(characters).toBeLessThanOrEqual(2 * (1024 * 1024 + 1624));
@@ -235,7 +235,7 @@ describe('how much is kept', () => {
   });
 
   test('the same request twice counts once', () => {
-    const memo = new RequestMemo();
+    const memo = new RequestCache();
     for (let i = 0; i < 3; i++) memo.put('a', remembered('key'));
     expect(memo.size).toEqual({ entries: 1, characters: 4 });
   });

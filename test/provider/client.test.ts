@@ -8,6 +8,6 @@ test.each([
   ['no address', 'no address'],
   [' @ and @', ' @ and @'],
   ['', ''],
-])('the words of the provider %p are logged as %p', (words, logged) => {
+])("the provider's words %p are logged as %p", (words, logged) => {
   expect(withoutLocalParts(words)).toBe(logged);
 });

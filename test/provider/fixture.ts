@@ -11,7 +11,7 @@ export const BRAND_KEY = Buffer.alloc(32, 7).toString('base64');
 export interface World {
   readonly idp: IdpDouble;
   readonly usher: RunningUsher;
-  /** Another instance on the same database, with the same configuration; whoever starts it closes it. */
+  /** Another instance on the same database, with the same configuration; its starter closes it. */
   another(): Promise<RunningUsher>;
   readonly root: Rest;
   readonly nobody: Rest;

@@ -5,7 +5,7 @@ import { useDatabase } from '../support/databases.ts';
 
 const LOGIN = { clientId: 'usher', state: 'state-1', nonce: 'nonce-1', verifier: 'verifier-1' };
 
-describe('what a login leaves in the browser', () => {
+describe('the login cookie', () => {
   const fixture = useDatabase('postgresql');
   const cookies = (secret = 1) =>
     new LoginCookie({
@@ -19,20 +19,20 @@ describe('what a login leaves in the browser', () => {
     return line.slice(`${LOGIN_COOKIE}=`.length, line.indexOf(';'));
   };
 
-  test('serves once, whatever the provider would say to a second time', async () => {
+  test('a login cookie works once, whatever the provider answers a second time', async () => {
     const cookie = await sealed();
     await expect(cookies().open(cookie, 'state-2')).rejects.toMatchObject({ code: 'BAD_REQUEST' });
     expect(await cookies().open(cookie, 'state-1')).toEqual(LOGIN);
-    await expect(cookies().open(cookie, 'state-1')).rejects.toThrow('finished already');
+    await expect(cookies().open(cookie, 'state-1')).rejects.toThrow('already been completed');
   });
 
-  test('of two at once one is served', async () => {
+  test('of two concurrent uses of a login cookie one works', async () => {
     const cookie = await sealed();
     const both = await Promise.allSettled([cookies().open(cookie, 'state-1'), cookies().open(cookie, 'state-1')]);
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   });
 
-  test('opens with the key of this installation alone', async () => {
+  test('a login cookie opens only with the key of this installation', async () => {
     await expect(cookies(2).open(await sealed(), 'state-1')).rejects.toMatchObject({ code: 'BAD_REQUEST' });
   });
 });

@@ -80,7 +80,7 @@ describe('login for development', () => {
     known = true;
   });
 
-  test('login redirects with PKCE, and keeps what it must remember in a cookie that tells nothing', async () => {
+  test('login redirects with PKCE, and keeps its state in an opaque cookie', async () => {
     const response = await new Browser().go(`${world.usher.rest}/api/idp/login?client_id=${CLIENT}`);
     const location = new URL(response.headers.get('location') ?? '');
     const query = Object.fromEntries(location.searchParams);
@@ -104,7 +104,7 @@ describe('login for development', () => {
     expect(response.headers.get('cache-control')).toBe('no-store');
   });
 
-  test('a forged Host changes nothing of where the browser is sent back to', async () => {
+  test('a forged Host does not change where the browser is sent back to', async () => {
     const { port } = new URL(world.usher.rest);
     const response = await fetch(`${world.usher.rest}/api/idp/login?client_id=${CLIENT}`, {
       redirect: 'manual',
@@ -119,7 +119,7 @@ describe('login for development', () => {
     );
   });
 
-  test('callback exchanges the code; the access token is good here, and makes the profile', async () => {
+  test('the callback exchanges the code for a valid access token, and creates the profile', async () => {
     const browser = new Browser();
     const callback = await browser.login(world.usher, 'ada');
     const answer = await read(await browser.go(callback));
@@ -157,12 +157,12 @@ describe('login for development', () => {
     const question = { app: 'auth', permission: 'panel.access' };
     const check = await world.nobody.send('POST', '/api/profile/me/check', question, { authorization });
     expect([check.status, check.body]).toEqual([200, { allowed: false }]);
-    // An ID token is none for this service.
+    // An ID token is not accepted by this service.
     const wrong = { authorization: `Bearer ${data.id_token}` };
     expect((await world.nobody.get('/api/profile/me', wrong)).status).toBe(401);
   });
 
-  test('it serves once: the same cookie, and the same code, are refused a second time', async () => {
+  test('the same cookie, and the same code, are refused a second time', async () => {
     const browser = new Browser();
     const callback = await browser.login(world.usher, 'ada');
     const jar = browser.cookiesOf(world.usher.rest);
@@ -173,7 +173,7 @@ describe('login for development', () => {
     expect((await send()).status).toBe(400);
   });
 
-  test('without the cookie, with another login’s, a doubled, a forged or a changed one it is 400', async () => {
+  test('a callback without its cookie, or with a foreign, doubled, forged or changed one, is 400', async () => {
     const [mine, others] = [new Browser(), new Browser()];
     const callback = await mine.login(world.usher, 'ada');
     await others.login(world.usher, 'ada');
@@ -201,7 +201,7 @@ describe('login for development', () => {
     expect((await fetch(callback, { headers: { cookie: `usher_login=${good}` } })).status).toBe(200);
   });
 
-  test('what is missing is named, and what the provider reports is told without its words', async () => {
+  test("missing parameters are reported, and the provider's error is reported without its text", async () => {
     const { nobody } = world;
     for (const [path, field] of [
       ['/api/idp/login', 'client_id'],
@@ -224,7 +224,7 @@ describe('login for development', () => {
     ]);
   });
 
-  test('a code that the provider does not know is 400, a provider that fails 502', async () => {
+  test('a code unknown to the provider is 400, and a failing provider 502', async () => {
     const browser = new Browser();
     const callback = new URL(await browser.login(world.usher, 'ada'));
     callback.searchParams.set('code', 'guessed');
@@ -257,7 +257,7 @@ describe('login for development', () => {
 
 describe('an opaque access token', () => {
   const world = useWorld({ env });
-  test('is handed out, with the reason why it is not good here', async () => {
+  test('an opaque access token is returned, with the reason why it is not valid here', async () => {
     know(world, false);
     const browser = new Browser();
     const answer = await read(await browser.go(await browser.login(world.usher, 'ada')));
@@ -269,10 +269,10 @@ describe('an opaque access token', () => {
   });
 });
 
-describe('health and discovery', () => {
+describe('health and metadata of the provider', () => {
   const world = useWorld({ env: () => ({ IDP_PUBLIC_URL: 'https://login.example.com' }) });
 
-  test('tell of a provider that is there', async () => {
+  test('health and metadata report a reachable provider', async () => {
     const { nobody, idp } = world;
     expect((await nobody.get('/api/idp/health')).body).toEqual({
       success: true,
@@ -285,16 +285,19 @@ describe('health and discovery', () => {
     idp.oidc.faults.clear();
   });
 
-  test.each([{ status: 500, body: 'x' }, 'reset', 'hang'] as const)('tell of one that is not (%j)', async (fault) => {
-    world.idp.oidc.faults.set('*', fault);
-    const health = await world.nobody.get('/api/idp/health');
-    expect([health.status, health.body.data.status]).toEqual([200, 'unreachable']);
-    const paths = ['/api/idp/discovery', '/api/idp/login?client_id=x'];
-    for (const answer of await Promise.all(paths.map((path) => world.nobody.get(path)))) {
-      expect([answer.status, answer.body.details.code]).toEqual([502, 'IDP_UNREACHABLE']);
-    }
-    world.idp.oidc.faults.clear();
-  });
+  test.each([{ status: 500, body: 'x' }, 'reset', 'hang'] as const)(
+    'health and metadata report an unreachable provider (%j)',
+    async (fault) => {
+      world.idp.oidc.faults.set('*', fault);
+      const health = await world.nobody.get('/api/idp/health');
+      expect([health.status, health.body.data.status]).toEqual([200, 'unreachable']);
+      const paths = ['/api/idp/discovery', '/api/idp/login?client_id=x'];
+      for (const answer of await Promise.all(paths.map((path) => world.nobody.get(path)))) {
+        expect([answer.status, answer.body.details.code]).toEqual([502, 'IDP_UNREACHABLE']);
+      }
+      world.idp.oidc.faults.clear();
+    },
+  );
 
   test('two instances share the key of the cookie', async () => {
     const second = await startUsher(

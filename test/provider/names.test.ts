@@ -3,7 +3,7 @@ import { useWorld } from './fixture.ts';
 
 const ME = '/api/profile/me';
 
-describe('names go to the provider first', () => {
+describe('names at the provider', () => {
   const world = useWorld();
   const profile = { givenName: 'Admin', familyName: 'Istrator', displayName: 'Admin I.' };
 
@@ -13,7 +13,7 @@ describe('names go to the provider first', () => {
     world.idp.calls.length = 0;
   });
 
-  test('what is sent is written there and kept here; what is not sent stays as it is there', async () => {
+  test('names sent are written at the provider and stored here, and others stay unchanged there', async () => {
     const answer = await world.root.put(ME, { firstName: 'Ada' });
     expect([answer.status, answer.body.data.firstName]).toEqual([200, 'Ada']);
     expect(world.idp.state.users[0]?.profile).toEqual({ ...profile, givenName: 'Ada' });
@@ -26,7 +26,7 @@ describe('names go to the provider first', () => {
     expect((await world.root.get(ME)).body.data).toMatchObject({ firstName: 'Ada', lastName: 'Lovelace' });
   });
 
-  test('what the provider does not take is not kept here', async () => {
+  test('names that the provider refuses are not stored here', async () => {
     await world.root.put(ME, { firstName: 'Before' });
     const path = '/v2/users/human/200';
     for (const [fault, code] of [
@@ -51,7 +51,7 @@ describe('names go to the provider first', () => {
     expect(world.idp.count('PUT', '/200')).toBe(0);
   });
 
-  test('a user that the provider does not know, or knows twice, is not written to', async () => {
+  test('a user that is unknown or ambiguous at the provider is not written to', async () => {
     await world.root.put(ME, { firstName: 'Before' });
     const [user] = world.idp.state.users;
     for (const users of [[], user === undefined ? [] : [user, { ...user, id: '201' }]]) {
@@ -63,7 +63,7 @@ describe('names go to the provider first', () => {
     expect(world.idp.count('PUT', '/201')).toBe(0);
   });
 
-  test('what is no name of the provider’s does not go there, and the same again is no fault', async () => {
+  test('names that the provider cannot hold are not sent, and repeating a write is harmless', async () => {
     expect((await world.root.put(ME, { theme: 'dark' })).status).toBe(200);
     expect(world.idp.calls).toEqual([]);
     world.idp.oidc.faults.set('/v2/users/human/200', {

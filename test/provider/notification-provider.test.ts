@@ -37,7 +37,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       await forget();
     });
 
-    test('setup makes it, keeps the key sealed, activates it; the state says so and no answer holds the key', async () => {
+    test('setup creates the provider, stores the key sealed, activates it, and no answer contains the key', async () => {
       const endpoint = `http://localhost:${new URL(world.usher.rest).port}/api/idp/notifications/email`;
       const before = {
         configured: false,
@@ -64,7 +64,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       });
     });
 
-    test('what the provider sends from then on is verified with that key', async () => {
+    test("the provider's next mails are verified with the stored key", async () => {
       await world.root.post(`${PATH}/setup`, {});
       const key = world.idp.state.emailProviders[0]?.signingKey ?? '';
       const body = JSON.stringify({
@@ -88,7 +88,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await send(key)).toBe('UNKNOWN_ORGANIZATION');
     });
 
-    test('again it changes nothing there, also when it is active already', async () => {
+    test('repeating setup changes nothing, even when it is active already', async () => {
       await world.root.post(`${PATH}/setup`, {});
       const key = world.idp.state.emailProviders[0]?.signingKey;
       for (const path of ['setup', 'activate', 'setup']) {
@@ -99,7 +99,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(world.idp.count('PUT', '')).toBe(0);
     });
 
-    test('a try whose answer was lost is found again, and gets a new key', async () => {
+    test('a setup whose answer was lost is found again, and gets a new key', async () => {
       world.idp.lost.add('/admin/v1/email/http');
       const failed = await world.root.post(`${PATH}/setup`, {});
       expect([failed.status, failed.body.details.code]).toEqual([502, 'IDP_UNREACHABLE']);
@@ -111,7 +111,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await opened()).toBe(world.idp.state.emailProviders[0]?.signingKey);
     });
 
-    test('a step that fails leaves what was reached, and the next try goes on from there', async () => {
+    test('a failed step keeps what was reached, and the next try continues from there', async () => {
       const [search, create] = ['/admin/v1/email/_search', '/admin/v1/email/http'];
       for (const path of [search, create]) {
         world.idp.oidc.faults.set(path, { status: 500, body: '{}' });
@@ -139,7 +139,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await world.root.post(`${PATH}/activate`)).body.data).toMatchObject({ configured: true, providerId: id });
     });
 
-    test('one that is gone there is made anew; several at once make one', async () => {
+    test('a provider that is gone there is created again, and concurrent setups create one', async () => {
       await world.root.post(`${PATH}/setup`, {});
       world.idp.state.emailProviders.length = 0;
       expect((await world.root.post(`${PATH}/activate`)).status).toBe(404);
@@ -149,7 +149,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await opened()).toBe(world.idp.state.emailProviders[0]?.signingKey);
     });
 
-    test('SuperAdmins only, and nobody else makes a call', async () => {
+    test('only SuperAdmins set up, and others cause no call', async () => {
       for (const [rest, status] of [
         [world.nobody, 401],
         [world.plain, 403],
@@ -166,7 +166,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
   });
 }
 
-describe('two instances', () => {
+describe('two instances at the provider', () => {
   let other: RunningUsher;
   // Before the database is gone.
   afterAll(() => other?.close(), 60_000);
@@ -175,7 +175,7 @@ describe('two instances', () => {
     other = await world.another();
   }, 60_000);
 
-  test('that rename somebody at once keep the names that the provider has', async () => {
+  test("instances that rename a person at once keep the provider's names", async () => {
     const email = 'ada@example.com';
     const user = { id: '300', email, profile: { givenName: 'A', familyName: 'B', displayName: 'C' } };
     world.idp.state.users = [user];
@@ -198,7 +198,7 @@ describe('two instances', () => {
     world.idp.state.users = [];
   }, 30_000);
 
-  test('that set it up, or an organization, at once make one of each', async () => {
+  test('instances that set up at once create one of each', async () => {
     const roots = [world.root, await Rest.as(other, 'admin@example.com')];
     const both = await Promise.all(roots.map((root) => root.post(`${PATH}/setup`, {})));
     expect(both.map(({ status }) => status)).toEqual([200, 200]);
@@ -235,10 +235,10 @@ describe('two instances', () => {
   }, 60_000);
 });
 
-describe('without what it needs', () => {
-  describe('no key for brands', () => {
+describe('missing requirements of the setup', () => {
+  describe('without a key for brands', () => {
     const world = useWorld({ env: () => ({ BRAND_SMTP_KEY: undefined }) });
-    test('setup says so before anything is called', async () => {
+    test('setup reports a missing key for brands before any call', async () => {
       const answer = await world.root.post(`${PATH}/setup`, {});
       expect([answer.status, answer.body.details.code]).toEqual([503, 'IDP_NOT_CONFIGURED']);
       expect(answer.body.message).toContain('BRAND_SMTP_KEY');
@@ -246,11 +246,11 @@ describe('without what it needs', () => {
     });
   });
 
-  describe('no provider', () => {
+  describe('without a provider', () => {
     const world = useWorld({
       env: () => ({ IDP_API_URL: undefined, IDP_SERVICE_ACCOUNT_TOKEN: undefined, IDP_WEBHOOK_SECRET: undefined }),
     });
-    test('every call that needs one answers 503 IDP_NOT_CONFIGURED, and the states are told', async () => {
+    test('without a provider, calls that need one are 503 IDP_NOT_CONFIGURED, and states are reported', async () => {
       const { root, nobody } = world;
       const answers = await Promise.all([
         root.post(`${PATH}/setup`, {}),

@@ -57,7 +57,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       return found;
     };
 
-    test('are created with their domain and listed; a second one of the name is 409', async () => {
+    test('organizations are created with their domain and listed, and a second one of the name is 409', async () => {
       expect((await world.root.get(ORGS)).body).toEqual({ success: true, data: [] });
       const id = await created();
       const record = { id, name: 'Acme', state: 'ORGANIZATION_STATE_ACTIVE', primaryDomain: 'acme.example.com' };
@@ -71,7 +71,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       });
     });
 
-    test('more than a page of them is listed whole', async () => {
+    test('more than one page of organizations is listed completely', async () => {
       for (let at = 0; at < 205; at++) {
         world.idp.state.orgs.push({ ...newOrg(), id: String(1000 + at), name: `Org ${at}` });
       }
@@ -79,7 +79,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(new Set(data.map(({ id }: { id: string }) => id)).size).toBe(205);
     });
 
-    test('a question whose answer is lost is asked once more, what makes something is not', async () => {
+    test('a read whose answer is lost is repeated, and a creation is not', async () => {
       const asked = () => world.idp.count('POST', '/v2/organizations/_search');
       const before = asked();
       world.idp.lost.add('/v2/organizations/_search');
@@ -93,7 +93,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       await created('Unheard', 'unheard.example.com');
     });
 
-    test('a creation that stopped before its domain is carried on with, and not taken for a second one', async () => {
+    test('a creation that stopped before its domain is completed, not repeated', async () => {
       const path = '/management/v1/orgs/me/domains';
       world.idp.oidc.faults.set(path, { status: 503, body: '{"code":14,"message":"unavailable"}' });
       const failed = await world.root.post(ORGS, { name: 'Half', domain: 'half.example.com' });
@@ -110,7 +110,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(world.idp.state.orgs).toHaveLength(2);
     });
 
-    test('a foreign name or domain is not taken over', async () => {
+    test("another's name or domain is not taken over", async () => {
       const id = await created();
       const foreign = await world.root.post(ORGS, { name: 'Other', domain: 'acme.example.com' });
       expect([foreign.status, foreign.body.details.code]).toEqual([409, 'ALREADY_EXISTS']);
@@ -129,7 +129,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(both.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409]);
     });
 
-    test('their look is written whole, with the logo fetched and uploaded, and made seen', async () => {
+    test("an organization's look is written completely, with the logo fetched and uploaded, and published", async () => {
       const id = await created();
       const url = `${logos.url}/logo.png`;
       const answer = await world.root.put(`${ORGS}/${id}/branding`, { primaryColor: '#112233', logoUrl: url });
@@ -157,7 +157,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       ['too large', '/large.png'],
       ['a redirect', '/elsewhere.png'],
       ['nothing', '/none.png'],
-    ])('a logo that is %s is refused, naming the field, and changes nothing', async (_what, path) => {
+    ])('a logo that is %s is refused with its field, and changes nothing', async (_what, path) => {
       const id = await created();
       const answer = await world.root.put(`${ORGS}/${id}/branding`, {
         primaryColor: '#000000',
@@ -182,7 +182,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(org(id).label).toBeNull();
     });
 
-    test('setup makes project and client, each once, and keeps which application it is', async () => {
+    test('setup creates project and client once, and stores the application', async () => {
       await world.usher.app.manifests.apply('application: { code: billing, name: Billing }', { actor: 'cli' });
       const id = await created();
       const body = {
@@ -221,7 +221,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     test.each([
       ['with a search', []],
       ['where searches are hidden', ['/management/v1/projects/_search', '/management/v1/projects/ID/apps/_search']],
-    ])('a setup that failed in the middle goes on with what is there, %s', async (_how, hidden) => {
+    ])('a setup that failed in the middle continues with what exists, %s', async (_how, hidden) => {
       await world.usher.app.manifests.apply('application: { code: billing, name: Billing }', { actor: 'cli' });
       const id = await created();
       const body = {
@@ -255,7 +255,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect([world.idp.state.projects.length, world.idp.state.apps.length]).toEqual([1, 2]);
     });
 
-    test('an unknown organization is 404 and an unknown application 400, before anything is made', async () => {
+    test('an unknown organization is 404 and an unknown application 400, before anything is created', async () => {
       const id = await created();
       const body = {
         projectName: 'P',
@@ -290,14 +290,14 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         { projectName: 'P', appName: 'A', redirectUris: ['javascript:x'], userApiAppCode: 'auth' },
         'redirectUris.0',
       ],
-    ] as const)('%s %s %j is refused, naming %s, and calls nobody', async (method, path, body, field) => {
+    ] as const)('%s %s %j is refused for %s, without a call', async (method, path, body, field) => {
       const answer = await world.root.send(method.toUpperCase(), path, body);
       expect([answer.status, answer.body.details.code]).toEqual([400, 'VALIDATION_FAILED']);
       expect(answer.body.details.issues.map((issue: { path: string }) => issue.path)).toContain(field);
       expect(world.idp.calls).toEqual([]);
     });
 
-    test('SuperAdmins only', async () => {
+    test('only SuperAdmins manage organizations', async () => {
       const setup = { projectName: 'P', appName: 'A', redirectUris: ['https://a.example.com'], userApiAppCode: 'auth' };
       for (const [rest, status] of [
         [world.nobody, 401],
@@ -315,7 +315,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await world.audits('organization.created.refused')).length).toBeGreaterThan(0);
     });
 
-    test('a provider that refuses, repeats our token, or is away is 502, and the token is nowhere', async () => {
+    test('a provider that refuses, echoes our token, or is away is 502, and the token stays hidden', async () => {
       const path = '/v2/organizations/_search';
       const words = `{"code":16,"message":"token ${SERVICE_TOKEN} is expired (AUTH-7fs1e)"}`;
       world.idp.oidc.faults.set(path, { status: 401, body: words });
@@ -338,10 +338,10 @@ function newOrg() {
   return { domains: new Set<string>(), primaryDomain: '', label: null, shown: null, logo: null };
 }
 
-describe('an organization that idp.orgToApp names', () => {
+describe('organizations in idp.orgToApp', () => {
   const world = useWorld({ env: () => ({ IDP_ORG_TO_APP: '{"777":"billing"}' }) });
 
-  test('is set up for that application only; another one is 409, and nothing is made', async () => {
+  test('an organization in idp.orgToApp is set up for that application only, and another one is 409', async () => {
     await world.usher.app.manifests.apply('application: { code: billing, name: Billing }', { actor: 'cli' });
     await world.usher.app.manifests.apply('application: { code: shop, name: Shop }', { actor: 'cli' });
     world.idp.calls.length = 0;
@@ -365,7 +365,7 @@ describe('an organization that idp.orgToApp names', () => {
   });
 });
 
-describe('in production', () => {
+describe('organizations in production', () => {
   const world = useWorld({
     env: (idp) => ({
       NODE_ENV: 'production',
@@ -383,7 +383,7 @@ describe('in production', () => {
   beforeAll(() => logos.start());
   afterAll(() => logos.stop());
 
-  test('a logo on this machine is not asked for, a cleartext redirect is refused, and there is no login', async () => {
+  test('production refuses local logos and cleartext redirects, and has no login', async () => {
     world.idp.oidc.accounts.set('root', { email: 'root@example.com', email_verified: true });
     const authorization = `Bearer ${await world.idp.oidc.mint({ ...world.idp.oidc.claims('root'), email: 'root@example.com' })}`;
     const call = (method: string, path: string, body?: unknown) =>

@@ -59,7 +59,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       ['x', 'en'],
       ['not a language', 'en'],
       ['cs; drop table', 'en'],
-    ])('%s is kept as %s', async (locale, stored) => {
+    ])('the registration locale %s is stored as %s', async (locale, stored) => {
       const answer = await put({ email: 'Ada@Example.com', orgId: '100', locale });
       const data = { email: 'ada@example.com', orgId: '100', locale: stored };
       expect([answer.status, answer.body]).toEqual([200, { success: true, data }]);
@@ -67,7 +67,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await kept('ada@example.com', '200')).toBeNull();
     });
 
-    test('what `auth` does not support is kept as en', async () => {
+    test('a locale that `auth` does not support is stored as en', async () => {
       await support(['de', 'en']);
       expect((await put({ email: 'ben@example.com', orgId: '100', locale: 'cs' })).body.data.locale).toBe('en');
       expect((await put({ email: 'ben@example.com', orgId: '100', locale: 'de-DE' })).body.data.locale).toBe('de');
@@ -75,7 +75,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await put({ email: 'ben@example.com', orgId: '100', locale: 'cs' })).body.data.locale).toBe('cs');
     });
 
-    test('a profile that is made within 24 hours takes the newest; later nothing is left of it', async () => {
+    test('a profile created within 24 hours takes the newest registration locale, and later ones none', async () => {
       await put({ email: 'cleo@example.com', orgId: '100', locale: 'de' });
       await new Promise((resolve) => setTimeout(resolve, 5));
       await put({ email: 'cleo@example.com', orgId: '200', locale: 'cs' });
@@ -102,7 +102,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     });
 
-    test('two at once leave one of the two', async () => {
+    test('two concurrent registration locales leave one of the two', async () => {
       const both = await Promise.all(
         ['cs', 'de'].map((locale) => put({ email: 'dora@example.com', orgId: '1', locale })),
       );
@@ -110,7 +110,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(['cs', 'de']).toContain(await kept('dora@example.com', '1'));
     });
 
-    test('a key with the scope is needed, and every field', async () => {
+    test('a registration locale needs a key with the scope, and every field', async () => {
       const good = { email: 'eve@example.com', orgId: '100', locale: 'cs' };
       for (const [key, status] of [
         [null, 401],

@@ -70,7 +70,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
   describe(`the webhook (${kind})`, () => {
     const world = useWorld({ kind, ...options });
 
-    test('who does not know a secret learns nothing; each of several is good', async () => {
+    test('the webhook requires one of its secrets, and others learn nothing', async () => {
       const body = { eventType: 'user.created', orgId: '100', user: { email: 'eve@example.com' } };
       for (const headers of [{}, { 'x-webhook-secret': 'wrong' }, { 'x-webhook-secret': WEBHOOK_SECRETS.join(',') }]) {
         const answer = await world.nobody.send('POST', WEBHOOK, body, headers as Record<string, string>);
@@ -85,7 +85,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     });
 
-    test('a life: created, deactivated, reactivated, removed; every check follows at once', async () => {
+    test('a user is created, deactivated, reactivated and removed, and checks follow at once', async () => {
       const email = 'ada@example.com';
       await world.usher.app.manifests.apply(MANIFEST(email), { actor: 'cli' });
       expect(await applied(tell(world, 'user.created', email, { firstName: 'Ada', lastName: 'Lovelace' }))).toBe(true);
@@ -107,7 +107,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(actors).toMatchObject([{ actor: 'idp', after: { active: false } }]);
     });
 
-    test('a creation never wakes an inactive user, and rewrites no name', async () => {
+    test('a creation neither reactivates a user nor changes names', async () => {
       const email = 'bob@example.com';
       await tell(world, 'user.deactivated', email, { firstName: 'Bob' });
       for (const occurredAt of [undefined, at(30)]) {
@@ -123,13 +123,13 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       ['user.reactivated', true],
       ['user.deactivated', false],
       ['user.removed', false],
-    ])('%s makes the record of an unknown user, active: %s', async (event, active) => {
+    ])('%s creates the record of an unknown user, active: %s', async (event, active) => {
       const email = `${event}@example.com`;
       expect(await applied(tell(world, event, email, { firstName: 'New', lastName: 'User' }))).toBe(true);
       expect(await stored(world, email)).toEqual({ active, blocked: false, first: 'New', last: 'User' });
     });
 
-    test('a known event, and one of before the last change of state, change nothing', async () => {
+    test('a known event, and one before the last change of state, change nothing', async () => {
       const email = 'cleo@example.com';
       expect(await applied(tell(world, 'user.deactivated', email, { occurredAt: at(10), eventId: 'e-1' }))).toBe(true);
       expect(await applied(tell(world, 'user.reactivated', email, { occurredAt: at(9) }))).toBe(false);
@@ -145,7 +145,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await stored(world, email)).toMatchObject({ active: false });
     });
 
-    test('an eventId is known for 24 hours, whoever the event is about', async () => {
+    test('an eventId is known for 24 hours, for every user', async () => {
       const deactivated = () => tell(world, 'user.deactivated', 'wilma@example.com', { eventId: 'window' });
       const age = (seconds: number) =>
         world.usher.app.database.change(async (tx) => {
@@ -166,7 +166,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await applied(deactivated())).toBe(false);
     });
 
-    test('names are synchronised by user.updated; an older update does not overwrite a newer one', async () => {
+    test('user.updated synchronises names, and an older update does not overwrite a newer one', async () => {
       const email = 'dora@example.com';
       await tell(world, 'user.created', email, { firstName: 'Dora', lastName: 'Old', occurredAt: at(1) });
       expect(await applied(tell(world, 'user.updated', email, { lastName: 'New', occurredAt: at(3) }))).toBe(true);
@@ -178,7 +178,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await stored(world, email)).toMatchObject({ first: 'Dora', last: 'Last' });
     });
 
-    test("an administrator's block and the provider's word are two flags", async () => {
+    test("an administrator's block and the provider's state are separate flags", async () => {
       const email = 'finn@example.com';
       await tell(world, 'user.created', email);
       await world.usher.app.database.change(async (tx) => {
@@ -190,14 +190,14 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await stored(world, email)).toMatchObject({ active: true, blocked: true });
     });
 
-    test('a creation in an organization of an application gives its preferences, once', async () => {
+    test('a creation in an organization of an application adds its preferences, once', async () => {
       const email = 'gina@example.com';
       await tell(world, 'user.updated', email);
       expect(await preferences(world, email)).toEqual([]);
       expect(await applied(tell(world, 'user.created', email, { orgId: '100' }))).toBe(true);
       expect(await applied(tell(world, 'user.created', email, { orgId: '100' }))).toBe(false);
       expect(await preferences(world, email)).toEqual(['billing']);
-      // Of an application that is none, or an organization that is of none, nothing.
+      // An unknown application, or an organization without one, gets nothing.
       await tell(world, 'user.created', email, { orgId: '200' });
       await tell(world, 'user.created', email, { orgId: '300' });
       expect(await preferences(world, email)).toEqual(['billing']);
@@ -214,7 +214,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await preferences(world, email)).toEqual(['auth', 'billing']);
     });
 
-    test('what is unknown is passed over, and what does not fit is named and changes nothing', async () => {
+    test('unknown events are ignored, and invalid ones are reported and change nothing', async () => {
       const send = (body: unknown) => world.nobody.send('POST', WEBHOOK, body, SECRET);
       expect((await send({ eventType: 'user.locked', user: { id: 7 } })).body.data).toEqual({ applied: false });
       const rich = { eventType: 'user.created', orgId: '9', user: { email: 'HANA@example.com', phone: '1' }, more: {} };
@@ -246,7 +246,7 @@ function* orders<T>(items: readonly T[]): Generator<T[]> {
   }
 }
 
-describe('five events in all orders, each told twice', () => {
+describe('five events in all orders, each sent twice', () => {
   const world = useWorld(options);
   const TOLD: readonly (readonly [string, Sent])[] = [
     ['user.created', { firstName: 'Ada', lastName: 'Byron', orgId: '100', occurredAt: at(1) }],
@@ -276,7 +276,7 @@ describe('five events in all orders, each told twice', () => {
     return states;
   };
 
-  test('where they say when: all end alike, in the provider’s last word', async () => {
+  test("events with times all end alike, in the provider's last state", async () => {
     await world.usher.app.manifests.apply(MANIFEST('x@example.com'), { actor: 'cli' });
     const all = [...orders(TOLD)];
     expect(all).toHaveLength(120);
@@ -284,7 +284,7 @@ describe('five events in all orders, each told twice', () => {
     for (const state of await run('timed', (index) => all[index] ?? [], all.length)) expect(state).toEqual(end);
   }, 120_000);
 
-  test('where they do not: the last word on the state counts, creations are none, and names are those of the update', async () => {
+  test("events without times end in the last state sent, creations aside, with the update's names", async () => {
     const told = TOLD.map(([event, sent], index) => {
       const { occurredAt: _, ...words } = sent;
       return [event, { ...words, eventId: `${index}` }] as const;

@@ -14,12 +14,13 @@ import { HELD, ScriptedEngine } from '../grpc/scripted-engine.ts';
 const SUBJECT = { email: 'kim@example.com', app: 'billing', resourceType: '', resourceId: '', minRevision: '' };
 
 describe('the methods of the service', () => {
-  test('every RPC of the protocol has an implementation, and nothing else has', () => {
-    expect(Object.keys(RPCS).sort()).toEqual(Object.keys(PermissionService.method).sort());
-    expect(Object.keys(answersOf(new ScriptedEngine())).sort()).toEqual(Object.keys(PermissionService.method).sort());
+  test('every unary RPC of the protocol has an implementation, and nothing else has', () => {
+    const unary = PermissionService.methods.filter(({ name }) => name !== 'Watch').map(({ localName }) => localName);
+    expect(Object.keys(RPCS).sort()).toEqual(unary.sort());
+    expect(Object.keys(answersOf(new ScriptedEngine())).sort()).toEqual(unary);
   });
 
-  test('a check is answered in the same turn where the engine knows, and later where it does not', async () => {
+  test('a check is answered at once where the engine knows, and later otherwise', async () => {
     const engine = new ScriptedEngine();
     const request = { ...SUBJECT, permission: 'view', accessLevel: Level.EDIT };
     const expected = { allowed: false, decision: HELD.view, revision: '7', cachedKey: null };
@@ -30,7 +31,7 @@ describe('the methods of the service', () => {
     expect(await later).toEqual(expected);
   });
 
-  test('a level that no question can need is refused with the name of its field', () => {
+  test('an impossible level is refused with the name of its field', () => {
     const ask = (accessLevel: number) => () =>
       RPCS.check.ask(new ScriptedEngine(), { ...SUBJECT, permission: 'view', accessLevel }, { naming: PROTO });
     for (const level of [Level.ALLOWED, 4, -1]) expect(ask(level)).toThrow(/^access_level: /);
@@ -43,7 +44,7 @@ describe('the methods of the service', () => {
     expect(answer).toMatchObject({ permissions: ['view', 'edit', 'denied'] });
   });
 
-  test('each protocol reads its own names in what is wrong', () => {
+  test('each protocol finds its own names in issues', () => {
     const request = { ...SUBJECT, permissions: ['view', ''], accessLevel: Level.NONE };
     const ask = (naming: typeof PROTO) => () => RPCS.bulkCheck.ask(new ScriptedEngine(), request, { naming });
     expect(ask(PROTO)).toThrow(/^permissions\[1\]: /);
@@ -58,7 +59,7 @@ describe('the methods of the service', () => {
     expect(half(REST)).toThrow('resourceType');
   });
 
-  test('a message of effective permissions says an empty group name apart from none', async () => {
+  test('a message of effective permissions distinguishes an empty group name from none', async () => {
     const item = { code: 'view', tiered: true, global: false, level: Level.VIEW, granted: true, source: Source.ROLE };
     const message = RPCS.effective.toMessage({
       items: [

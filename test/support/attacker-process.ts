@@ -54,7 +54,7 @@ async function flood(port: number, connections: number, first: Buffer, next: () 
           ]);
       }
       socket.destroy();
-      // Whoever is cut comes again, but has to connect.
+      // A cut client comes again, but has to connect.
       await pause(5);
     }
   };

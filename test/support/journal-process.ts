@@ -17,7 +17,7 @@ export interface JournalOrders {
   migrateOnStart?: boolean;
   /** Names this run's applications. */
   prefix: string;
-  /** So many write at once, for ever. */
+  /** The number of concurrent writers, which never end. */
   writers: number;
   work: 'policy' | 'manifest';
   /** `inside` is in the middle of a manifest's statements; in the write of that number, counted from 0. */

@@ -318,7 +318,7 @@ class Double implements OidcDouble {
     return this.#provider;
   }
 
-  /** Signs in whoever login_hint names, and asks nobody. */
+  /** Signs in the user of login_hint, without interaction. */
   async #interact(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { params } = await this.#current().interactionDetails(request, response);
     const result = { login: { accountId: String(params.login_hint) }, consent: {} };

@@ -27,7 +27,7 @@ export interface PostgresServer {
   close(): Promise<void>;
 }
 
-/** A data directory that no server runs on. Whoever starts one on it hands it over. */
+/** A data directory that no server runs on. The first server started on it owns it. */
 export interface DataCopy {
   readonly dir: string;
 }

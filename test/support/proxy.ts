@@ -4,7 +4,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 type Pair = readonly [client: Socket, server: Socket];
 
 export interface LineOptions {
-  /** For each line: what becomes of what the server says before the client gets it. */
+  /** For each connection: transforms the server's bytes before the client gets them. */
   answers?: () => (bytes: Buffer) => Buffer;
 }
 
@@ -71,7 +71,7 @@ export class LineCutter {
     this.#mode = 'open';
   }
 
-  /** From now on everything takes so long, each way. 0 ends it. */
+  /** Delays everything from now on, each way. 0 ends it. */
   slow(ms: number): void {
     this.#delayMs = ms;
   }

@@ -30,7 +30,7 @@ export interface ReceivedPush {
 export interface PushAnswer {
   status: number;
   headers?: Record<string, string>;
-  /** So long it says nothing. */
+  /** The delay before it answers. */
   delayMs?: number;
   /** Called when it has the push; then it says nothing more. */
   hit?: () => void;

@@ -25,7 +25,7 @@ export class RawConnection {
     const socket = this.#open();
     socket.write(bytes);
     let head = await this.#until(HEAD_END);
-    // An interim answer is none.
+    // An interim answer does not count.
     while (head !== null && /^HTTP\/1\.1 1\d\d /.test(head)) head = await this.#until(HEAD_END);
     if (head === null) return this.#ended('');
     const status = Number(head.split(' ', 2)[1]);

@@ -22,7 +22,7 @@ export type SmtpFault =
   | { at: 'after-data' }
   /** Cuts the connection when it greets. */
   | { at: 'greeting' }
-  /** Answers the end of the data only after so many milliseconds. */
+  /** The delay of the answer to the end of the data, in milliseconds. */
   | { at: 'slow'; ms: number }
   /** Answers the end of the data only when `until` resolves, but for mails to `except`. */
   | { at: 'held'; except: string; until: Promise<void> }
@@ -118,7 +118,7 @@ export async function startSmtp({ tls, login }: SmtpSinkOptions = {}): Promise<S
       });
     },
   });
-  // A client that hangs up in the middle is part of what is tested.
+  // A client that hangs up in the middle is part of the tests.
   server.on('error', () => undefined);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
   const sink: SmtpSink = {

@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, jest } from '@jest/globals';
-import { PIECE_MS } from '../../src/base/time-slice.ts';
+import { SLICE_MS } from '../../src/base/time-slice.ts';
 
-/** In the tests of a describe, the clock of pieces stands still but when it is looked at: a piece is over after so many looks. */
+/** In the tests of a describe, the clock of slices advances only when it is read: a slice is over after a number of reads. */
 export function useCountedPieces(looks: number): void {
   beforeEach(() => {
     let looked = 0;
-    jest.spyOn(performance, 'now').mockImplementation(() => (looked++ * PIECE_MS) / looks);
+    jest.spyOn(performance, 'now').mockImplementation(() => (looked++ * SLICE_MS) / looks);
   });
   afterEach(() => {
     jest.restoreAllMocks();
   });
 }
 
-/** How often something happens in one turn of the event loop: for tests of what must not be done all at once. */
+/** Counts how often something happens in one turn of the event loop: for tests of work that must be sliced. */
 export class PerTurn {
   total = 0;
   /** In any one turn. */

@@ -156,7 +156,7 @@ function delivered(): Set<string> {
 }
 
 test(
-  'no error, no differing decision, no lost notification',
+  'a rolling upgrade causes no error, no differing decision and no lost notification',
   async () => {
     const first = await start('earlier 1', earlier);
     active = [first];

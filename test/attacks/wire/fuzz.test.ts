@@ -17,7 +17,7 @@ import { type Credentials, type HttpInput, ofGrpc, ofRoute } from './surfaces.ts
 const LONG = process.env.USHER_LONG !== undefined;
 const MINUTES = process.env.USHER_MINUTES === undefined ? null : Number(process.env.USHER_MINUTES);
 const INPUTS = LONG ? 1_000_000 : 20_000;
-/** A merge has so long for them, whatever their number. */
+/** The time for all of them, whatever their number. */
 const MOST_MS = LONG ? (MINUTES ?? 120) * 60_000 : 12_000;
 const SEED = Number(process.env.USHER_SEED ?? 20_261);
 const PROGRESS_MS = 30_000;
@@ -270,9 +270,9 @@ function exchanged(port: number, bytes: Buffer, pieces: number): Promise<string>
   return promise.finally(() => clearTimeout(silence));
 }
 
-describe('whatever comes over the wire', () => {
+describe('arbitrary bytes over the wire', () => {
   test(
-    'the service lives on, owns no fault that is not documented, and tells no secret',
+    'arbitrary bytes leave the service alive, cause no undocumented error, and reveal no secret',
     async () => {
       const tally: Tally = { inputs: 0, wrong: [], seen: new Map() };
       const routes = gatewayRoutes({ production: false });

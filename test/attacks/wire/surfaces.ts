@@ -141,7 +141,7 @@ export function ofRoute(random: Random, routes: readonly Route[], who: Credentia
   const route = pick(random, routes);
   const path = route.path.replaceAll(/:\w+/g, (name) => {
     if (random(5) === 0) return segment(junkText(random));
-    // Never the fuzzer's own SuperAdmin: blocked, he would not get far.
+    // Never the fuzzer's own SuperAdmin: once blocked, the fuzzer could do nothing.
     if (name === ':email') return segment(pick(random, KNOWN.emails.slice(1)));
     return segment(
       pick(random, /id$/i.test(name) && name !== ':resourceId' ? KNOWN.ids : [...KNOWN.codes, ...KNOWN.ids]),
@@ -328,7 +328,7 @@ export function ofGrpc(random: Random, { apiKey }: Credentials): GrpcInput {
   return { path, body, headers };
 }
 
-/** Bytes to a connection of HTTP/1: smuggling, chunks, lines without an end, paths and methods that are none. */
+/** Bytes to a connection of HTTP/1: smuggling, chunks, lines without an end, invalid paths and methods. */
 export function rawHttp(random: Random, who: Credentials): Buffer {
   const body = JSON.stringify(QUESTION);
   const auth = `x-internal-api-key: ${who.apiKey}\r\n`;

@@ -252,7 +252,7 @@ export function canonical(manifest: ExportedManifest): ExportedManifest {
     ),
     roles: by(({ code }) => code, manifest.roles).map((role) => ({
       ...role,
-      permissions: Object.fromEntries(by(([code]) => code, Object.entries(role.permissions))),
+      permissions: Object.fromEntries(by(([code]) => code, Object.entries(role.permissions ?? {}))),
     })),
     notificationTypes: by(({ code }) => code, manifest.notificationTypes),
     templates: by(({ type, key, locale }) => `${type}/${key ?? 'default'}/${locale}`, manifest.templates),

@@ -9,8 +9,8 @@ function faults(text: string): string[] {
 
 const HEAD = 'application: {code: studio, name: Studio}\n';
 
-describe('a manifest that fits', () => {
-  test('every section and field, with what is left out at its default', () => {
+describe('valid manifests', () => {
+  test('a manifest with every section and field gets defaults for omitted ones', () => {
     const { manifest, issues } = examine(`
 application: {code: studio}
 entities: [{code: project, name: Project}]
@@ -78,13 +78,13 @@ overrides: [{email: ben@example.com, resourceType: project, resourceId: "1", per
     });
   });
 
-  test('absent sections are null, empty ones are empty', () => {
+  test('absent sections of a manifest are null, and empty ones are empty', () => {
     const { manifest } = examine(`${HEAD}roles: []\n`);
     expect(manifest?.roles).toEqual([]);
     expect(manifest?.permissions).toBeNull();
   });
 
-  test('`constructor` is a code like any other', () => {
+  test('a manifest may use `constructor` as a code', () => {
     const { manifest, issues } = examine(
       `${HEAD}permissions: [{code: constructor, type: binary}]\nroles: [{code: constructor, permissions: {constructor: allowed}}]\n`,
     );
@@ -92,20 +92,20 @@ overrides: [{email: ben@example.com, resourceType: project, resourceId: "1", per
     expect(manifest?.roles?.[0]?.permissions).toEqual(new Map([['constructor', 'allowed']]));
   });
 
-  test('JSON, also with tabs, and YAML that shares a list by an alias', () => {
+  test('a manifest may be JSON with tabs, or YAML that shares a list by an alias', () => {
     const json = JSON.stringify({ application: { code: 'studio' }, admins: ['ada@example.com'] }, null, '\t');
     expect(examine(json)).toMatchObject({ issues: [], manifest: { admins: ['ada@example.com'] } });
     const shared = `${HEAD}assignments:\n  - {email: a@example.com, roles: &r [x, y]}\n  - {email: b@example.com, roles: *r}\n`;
     expect(examine(shared).manifest?.assignments?.[1]?.roles).toEqual(['x', 'y']);
   });
 
-  test('the demo', () => {
+  test('the demo is a valid manifest', () => {
     expect(faults(readFileSync(`${import.meta.dirname}/../../../examples/demo.yaml`, 'utf8'))).toEqual([]);
   });
 });
 
-describe('every fault at once, with its place', () => {
-  test('in one text', () => {
+describe('faults of a manifest', () => {
+  test('every fault of a manifest text is reported with its place', () => {
     const text = `application:
   code: Studio X
   nme: Studio
@@ -134,21 +134,21 @@ overrides:
     accessLevel: allowed
 `;
     expect(faults(text).map((fault) => fault.replace(/; .*|: lower-case.*|: letters.*|: leave.*/, ''))).toEqual([
-      '2:3 application.code: "Studio X" is no application code',
-      '3:3 application.nme: is no field here',
+      '2:3 application.code: "Studio X" is not a valid application code',
+      '3:3 application.nme: is an unknown field',
       '6:5 permissions.0.type: must be binary or tiered, not "ternary"',
       '9:5 permissions.1.global: must be true or false, not "yes"',
       '10:5 permissions.2: a.c is named before, in permissions.1',
       '12:5 permissions.3: code is missing',
       '15:19 roles.0.permissions.a.b: must be allowed, view or edit, not "superb"',
-      '15:32 roles.0.permissions.__proto__: "__proto__" is no permission code',
+      '15:32 roles.0.permissions.__proto__: "__proto__" is not a valid permission code',
       '16:27 admins.1: ada@example.com is named before, in admins.0',
       '16:44 admins.2: "no at" must be an e-mail address such as ada@example.com: ASCII, one @ with a host name after it, at most 254 characters',
       '16:53 admins.3: must be text, not 5',
       '19:21 assignments.0.roles.1: "reader" is listed twice',
-      '19:29 assignments.0.roles.2: "Reader" is no code',
+      '19:29 assignments.0.roles.2: "Reader" is not a valid code',
       '23:5 overrides.0.resourceId: must be text, not 1042',
-      '26:5 overrides.0.accessLevel: a denial has no accessLevel',
+      '26:5 overrides.0.accessLevel: a denial has no accessLevel: remove it from granted: false',
     ]);
   });
 
@@ -163,7 +163,7 @@ overrides:
     [
       'an unknown section',
       `${HEAD}rols: []`,
-      '2:1 rols: is no section; did you mean roles? Known are application, entities, permissions, roles, notificationTypes, templates, admins, assignments, overrides',
+      '2:1 rols: is an unknown section; did you mean roles? (known: application, entities, permissions, roles, notificationTypes, templates, admins, assignments, overrides, tests)',
     ],
     ['an empty section', `${HEAD}roles:`, '2:1 roles: is empty: write [] for an empty list, or leave it out'],
     ['a map for a list', `${HEAD}roles: {}`, '2:1 roles: must be a list, not a map'],
@@ -175,7 +175,7 @@ overrides:
     [
       'a reserved application',
       'application: {code: inbox, name: I}',
-      '1:15 application.code: "inbox" is no application code: lower-case letters and digits, with single . _ - between them, at most 64 characters, and not inbox, stream or preferences',
+      '1:15 application.code: "inbox" is not a valid application code: lower-case letters and digits, with single . _ - between them, at most 64 characters, and not inbox, stream or preferences',
     ],
     [
       'no language code',
@@ -207,21 +207,25 @@ overrides:
       `${HEAD}admins: ["\u212Aate@example.com"]`,
       '2:10 admins.0: "\u212Aate@example.com" must be an e-mail address such as ada@example.com: ASCII, one @ with a host name after it, at most 254 characters',
     ],
-  ])('%s', (_, text, fault) => {
+  ])('a fault is reported with its place: %s', (_, text, fault) => {
     expect(faults(text)).toEqual([fault]);
   });
 
-  test('a thousand are listed, the others counted', () => {
+  test('a thousand faults are listed, and the others are counted', () => {
     const found = faults(`${HEAD}admins: [${Array.from({ length: 1500 }, () => '1').join(', ')}]`);
     expect(found).toHaveLength(1001);
     expect(found.at(-1)).toContain('and 500 more faults');
   });
 });
 
-describe('text that is no plain YAML', () => {
+describe('text that is not plain YAML', () => {
   test.each<[string, string, RegExp]>([
-    ['a syntax error', 'application: [1\nx', /^[12]:\d+ : flow sequence/i],
-    ['a tab as indentation', 'application:\n\tcode: a', /^2:1 : tabs/],
+    ['a syntax error', 'application: [1\nx', /^[12]:\d+ : is not YAML: deficient indentation$/],
+    [
+      'a tab as indentation',
+      'application:\n\tcode: a',
+      /^2:1 : is not YAML: tab characters must not be used in indentation$/,
+    ],
     ['a key given twice', `${HEAD}application: {code: other, name: B}`, /^2:1 application: is given twice$/],
     [
       'a key given twice in JSON',
@@ -232,9 +236,13 @@ describe('text that is no plain YAML', () => {
     ['a local tag', `${HEAD}roles: !roles []`, /^2:8 : unresolved tag/],
     ['another version of YAML', `%YAML 1.1\n---\n${HEAD}`, /YAML 1\.2/],
     ['two documents', `${HEAD}---\n${HEAD}`, /^2:1 : source contains multiple documents/],
-    ['a merge key', `x: &x {a: 1}\n${HEAD}<<: *x`, /^1:1 x: is no section/],
+    ['a merge key', `x: &x {a: 1}\n${HEAD}<<: *x`, /^1:1 x: is an unknown section/],
     ['an unknown anchor', `${HEAD}roles: *nowhere`, /^2:8 : /],
-    ['a number that is none', `${HEAD}admins: [.nan]`, /^2:10 admins.0: is a number that cannot be kept exactly/],
+    [
+      'a number that is not a number',
+      `${HEAD}admins: [.nan]`,
+      /^2:10 admins.0: is a number that cannot be kept exactly/,
+    ],
     [
       'a number too large',
       `${HEAD}admins: [99999999999999999999]`,
@@ -243,11 +251,11 @@ describe('text that is no plain YAML', () => {
     ['deep nesting', `${HEAD}roles: ${'['.repeat(40)}${']'.repeat(40)}`, /^2:\d+ : is nested deeper than 32 levels$/],
     ['nesting that ends the stack', `roles: ${'['.repeat(200_000)}`, /nest|flow sequence/],
     ['an anchor within itself', `${HEAD}roles: &r [*r]`, /^2:\d+ : /],
-  ])('%s', (_, text, fault) => {
+  ])('text that is not plain YAML is refused: %s', (_, text, fault) => {
     expect(faults(text).join('\n')).toMatch(fault);
   });
 
-  test('aliases that multiply are given up, quickly', () => {
+  test('aliases that multiply are refused quickly', () => {
     const levels = Array.from(
       { length: 12 },
       (_, at) => `x${at + 1}: &x${at + 1} [${Array(10).fill(`*x${at}`).join(', ')}]`,

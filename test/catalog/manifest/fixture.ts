@@ -3,7 +3,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { UsherError } from '../../../src/base/errors.ts';
 import type { ApplyOptions } from '../../../src/catalog/manifest/manifests.ts';
 import { Manifests } from '../../../src/catalog/manifest/manifests.ts';
-import type { ShownPlan } from '../../../src/catalog/manifest/plan.ts';
+import type { PlanView } from '../../../src/catalog/manifest/plan.ts';
 import type { Database } from '../../../src/persistence/database.ts';
 
 /** A small registry of languages, which the manifests of these tests name. */
@@ -24,7 +24,7 @@ export async function apply(
   database: Database,
   text: string,
   options: Partial<ApplyOptions> = {},
-): Promise<ShownPlan & { revision: string | undefined }> {
+): Promise<PlanView & { revision: string | undefined }> {
   const { plan, revision } = await manifestsOf(database).apply(text, { actor: 'cli', ...options });
   return { ...plan, revision };
 }
@@ -63,7 +63,7 @@ export async function exported(database: Database, code: string): Promise<string
 }
 
 /** Steps of a plan, a line each: `+ role reader`. */
-export function lines(plan: ShownPlan): string[] {
+export function lines(plan: PlanView): string[] {
   const signs = { create: '+', change: '~', remove: '-' };
   return plan.changes.map(({ action, kind, key }) => `${signs[action]} ${kind} ${key}`);
 }

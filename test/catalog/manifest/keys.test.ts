@@ -32,7 +32,7 @@ describe('manifests by an internal API key', () => {
       ({ action, subject }: { action: string; subject: string }) => `${action} ${subject}`,
     );
 
-  test('a key with scope `manifest` plans, applies and exports, and is named in the audit', async () => {
+  test('a key with scope `manifest` plans, applies and exports, and appears in the audit', async () => {
     const dry = await nobody.post(`${PATH}?dryRun=true`, SHOP, by('manifest'));
     expect([dry.status, dry.body.data.dryRun, dry.body.data.summary.create]).toEqual([200, true, 2]);
     expect((await root.get('/api/applications/shop')).status).toBe(404);
@@ -50,7 +50,7 @@ describe('manifests by an internal API key', () => {
     expect([missing.status, missing.body.code]).toEqual([404, 'NOT_FOUND']);
   });
 
-  test('the key may apply to `auth` too, as a SuperAdmin may', async () => {
+  test('a manifest key may apply to `auth`, like a SuperAdmin', async () => {
     const panel = {
       application: { code: 'auth' },
       assignments: [{ email: 'pat@example.com', roles: ['panel_admin'] }],
@@ -74,12 +74,12 @@ describe('manifests by an internal API key', () => {
     },
   );
 
-  test('a bare key holds every scope', async () => {
+  test('a bare key has every scope', async () => {
     const headers = { 'x-internal-api-key': 'a-bare-key-with-all-scopes' };
     expect((await nobody.post(`${PATH}?dryRun=true`, SHOP, headers)).status).toBe(200);
   });
 
-  test('a wrong key is 401, whatever token comes with it', async () => {
+  test('a wrong key is 401, whatever token accompanies it', async () => {
     const headers = { 'x-internal-api-key': 'a-key-that-nobody-was-given' };
     for (const rest of [nobody, root]) {
       expect((await rest.post(PATH, SHOP, headers)).status).toBe(401);
@@ -88,7 +88,7 @@ describe('manifests by an internal API key', () => {
     expect((await nobody.post(PATH, SHOP)).status).toBe(401);
   });
 
-  test('a 401 names the kind of credential that was refused, and both kinds where none came', async () => {
+  test('a 401 states which kind of credential was refused, or both when none was sent', async () => {
     const key = 'ApiKey realm="usher", header="x-internal-api-key"';
     const wrong = { 'x-internal-api-key': 'a-key-that-nobody-was-given' };
     const challenge = async (rest: Rest, headers: Record<string, string> = {}) => {
@@ -104,7 +104,7 @@ describe('manifests by an internal API key', () => {
     expect(await challenge(root, wrong)).toEqual([401, key]);
   });
 
-  test('the key is not for browsers, and a SuperAdmin still is let in from one', async () => {
+  test('a manifest key is refused from browsers, where a SuperAdmin is admitted', async () => {
     const origin = { origin: 'https://elsewhere.example' };
     const refused = await nobody.post(PATH, SHOP, by('manifest', origin));
     expect([refused.status, refused.body.details]).toEqual([403, { code: 'BROWSER_NOT_ALLOWED' }]);
@@ -114,7 +114,7 @@ describe('manifests by an internal API key', () => {
     expect((await root.post(`${PATH}?dryRun=true`, SHOP, origin)).status).toBe(200);
   });
 
-  test('a key of scope `manifest` opens nothing else', async () => {
+  test('a key with scope `manifest` allows nothing else', async () => {
     expect((await nobody.get('/api/applications', by('manifest'))).status).toBe(401);
     expect((await nobody.post('/api/check', {}, by('manifest'))).status).toBe(403);
   });

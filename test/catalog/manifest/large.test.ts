@@ -24,7 +24,7 @@ ${overrides.join('')}`;
 }
 
 forEachDatabase('a large manifest', (fixture) => {
-  test('is applied in pages with progress, a second time for nothing, and is the same again in its export', async () => {
+  test('a large manifest is applied in pages with progress, changes nothing the second time, and round-trips', async () => {
     const manifests = manifestsOf(fixture.database);
     const text = large();
     const progress: [number, number][] = [];

@@ -10,15 +10,15 @@ const DEMO = readFileSync(`${import.meta.dirname}/../../../examples/demo.yaml`, 
 forEachDatabase('manifests', (fixture) => {
   beforeAll(() => addLanguages(fixture.database));
 
-  describe('apply', () => {
-    test('makes an application; a dry run only says so; a second time changes nothing and makes no revision', async () => {
+  describe('applying manifests', () => {
+    test('apply creates an application, a dry run only plans it, and a second run makes no revision', async () => {
       const { database } = fixture;
       const dry = await apply(database, DEMO, { dryRun: true });
       expect(dry.summary).toEqual({ create: 26, change: 0, remove: 0, keep: 0 });
       expect(await query(database, `select 1 from application where code = 'atelier'`)).toEqual([]);
 
       const first = await apply(database, DEMO);
-      expect({ ...first, dryRun: true, revision: undefined }).toEqual(dry);
+      expect({ ...first, dryRun: true, revision: dry.revision }).toEqual(dry);
       expect(lines(first)[0]).toBe('+ application atelier');
 
       const again = await apply(database, DEMO, { prune: true });
@@ -27,7 +27,7 @@ forEachDatabase('manifests', (fixture) => {
       expect(again.revision).toBe(first.revision);
     });
 
-    test('shows what was before and what is after', async () => {
+    test('a plan contains the state before and after', async () => {
       const { database } = fixture;
       await apply(database, studio('shown'));
       const plan = await apply(
@@ -67,7 +67,7 @@ overrides: [{email: ben@example.com, resourceType: project, resourceId: "1", per
       ]);
     });
 
-    test('without prune nothing unnamed goes; a record that is named is described whole', async () => {
+    test('without prune unlisted records stay, and a listed record is described completely', async () => {
       const { database } = fixture;
       await apply(database, studio('kept'));
       const plan = await apply(
@@ -84,7 +84,7 @@ assignments: [{email: ada@example.com, roles: []}]`,
       expect(now).not.toContain('groupName');
     });
 
-    test('with prune a present section is the whole of it, an absent one is left alone', async () => {
+    test('with prune a present section is complete, and an absent one is left alone', async () => {
       const { database } = fixture;
       await apply(database, studio('pruned'));
       const plan = await apply(
@@ -105,7 +105,7 @@ assignments: [{email: ada@example.com, roles: []}]`,
       expect(await exported(database, 'pruned')).toContain('nora@example.com');
     });
 
-    test('what a removal takes along is in the plan, also of sections that are absent', async () => {
+    test('a plan includes everything that a removal deletes, even in absent sections', async () => {
       const { database } = fixture;
       await apply(database, studio('along'));
       const plan = await apply(
@@ -143,7 +143,7 @@ permissions: [{code: project.archive, type: binary}, {code: report, type: binary
       );
     });
 
-    test('JSON, `constructor` as every kind of code, ids with colons and quotes, languages in their order', async () => {
+    test('a manifest may have JSON, `constructor` as any code, ids with colons and quotes, and ordered languages', async () => {
       const { database } = fixture;
       const manifest = {
         application: { code: 'constructor', name: 'C', supportedLanguages: ['en', 'cs'] },
@@ -169,7 +169,7 @@ permissions: [{code: project.archive, type: binary}, {code: report, type: binary
   });
 
   describe('faults', () => {
-    test('of the form and of the database in one answer, each with its place; nothing is applied', async () => {
+    test('faults of form and of the database come in one answer with places, and nothing is applied', async () => {
       const { database } = fixture;
       await apply(database, studio('faulty'));
       const before = await exported(database, 'faulty');
@@ -202,20 +202,20 @@ overrides:
       expect({ reason, status }).toEqual({ reason: 'VALIDATION_FAILED', status: 400 });
       expect(issues).toEqual([
         '3:3 application.supportedLanguages: not in the language registry: xx, yy [UNKNOWN_LANGUAGES]',
-        expect.stringMatching(/^6:6 entities\.1\.code: "Broken" is no code/),
+        expect.stringMatching(/^6:6 entities\.1\.code: "Broken" is not a valid code/),
         '8:29 permissions.0.parent: makes a loop of parents through b',
         '9:29 permissions.1.parent: makes a loop of parents through a',
-        '10:29 permissions.2.parent: nowhere is no permission of faulty [UNKNOWN_REFERENCE]',
+        '10:29 permissions.2.parent: nowhere is not a permission of faulty [UNKNOWN_REFERENCE]',
         '11:28 permissions.3.type: the type of project.access cannot change while it is used by role guest, 1 override [TYPE_IN_USE]',
         expect.stringMatching(/^12:21 permissions\.4\.type: must be binary or tiered/),
-        '15:19 roles.0.permissions.projct.access: projct.access is no permission of faulty; did you mean project.access? [UNKNOWN_REFERENCE]',
+        '15:19 roles.0.permissions.projct.access: projct.access is not a permission of faulty; did you mean project.access? [UNKNOWN_REFERENCE]',
         '15:40 roles.0.permissions.report: report is binary: allowed, not view [INVALID_ACCESS_LEVEL]',
         expect.stringMatching(/^16:10 admins\.0: "nobody" must be an e-mail address/),
-        '18:38 assignments.0.roles.0: led is no role of faulty; did you mean lead? [UNKNOWN_REFERENCE]',
-        '20:30 overrides.0.resourceType: place is no entity of faulty [UNKNOWN_RESOURCE_TYPE]',
+        '18:38 assignments.0.roles.0: led is not a role of faulty; did you mean lead? [UNKNOWN_REFERENCE]',
+        '20:30 overrides.0.resourceType: place is not an entity of faulty [UNKNOWN_RESOURCE_TYPE]',
         '20:68 overrides.0.permission: report is global: an override of it would never count [GLOBAL_PERMISSION]',
         '21:100 overrides.1.accessLevel: a is binary: allowed, not edit [INVALID_ACCESS_LEVEL]',
-        '22:70 overrides.2.permission: missing is no permission of faulty [UNKNOWN_REFERENCE]',
+        '22:70 overrides.2.permission: missing is not a permission of faulty [UNKNOWN_REFERENCE]',
       ]);
       expect(error.message).toMatch(/^line 3, column 3: application\.supportedLanguages: .* \(and 14 more\)$/);
       expect(await exported(database, 'faulty')).toBe(before);
@@ -265,7 +265,7 @@ overrides:
         {},
       ],
       ['an entity that goes while it is used', 'application: {code: one}\nentities: []', 'ENTITY_IN_USE', 409, {}],
-    ])('that share their reason have it: %s', async (_, text, reason, status, details) => {
+    ])('faults with one reason share it: %s', async (_, text, reason, status, details) => {
       const { database } = fixture;
       await apply(database, studio('one'));
       const refused = await refusal(database, text, { prune: true });
@@ -279,7 +279,7 @@ overrides:
       expect(issues).toEqual(['1:1 application: name is missing: the application nameless is new']);
     });
 
-    test('what the service itself needs is not pruned', async () => {
+    test('records that the service itself needs are not pruned', async () => {
       const { database } = fixture;
       const auth = `application: {code: auth, name: Administration}
 entities: [{code: application, name: Application}]
@@ -301,8 +301,8 @@ roles: [{code: application_manager}, {code: panel_admin}, {code: own}]`;
     });
   });
 
-  describe('what is in use', () => {
-    test('a type may change once nothing that stays refers to it, in the same manifest', async () => {
+  describe('records in use', () => {
+    test('a manifest may change a type once no remaining record refers to it', async () => {
       const { database } = fixture;
       await apply(database, studio('retyped'));
       const plan = await apply(
@@ -331,7 +331,7 @@ overrides: []`,
       ).toEqual([{ level: 1, tiered: false }]);
     });
 
-    test('overrides that became dormant, or whose type left the catalog, stay, are exported and applied again', async () => {
+    test('overrides that became dormant or lost their type are kept, exported and applied again', async () => {
       const { database } = fixture;
       await apply(database, studio('dormant'));
       await apply(
@@ -354,7 +354,7 @@ overrides: []`,
     });
   });
 
-  test('the export of an unknown application is NOT_FOUND', async () => {
+  test('exporting an unknown application is NOT_FOUND', async () => {
     await expect(exported(fixture.database, 'nowhere')).rejects.toBeInstanceOf(UsherError);
     await expect(exported(fixture.database, '../etc')).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });

@@ -22,7 +22,7 @@ describe('notification types', () => {
       return { result: null, scopes: ['*'] };
     });
 
-  test('an application is made with `generic`, named or not, and keeps it', async () => {
+  test('an applied application has the type `generic`, listed or not, and keeps it', async () => {
     const { database } = fixture;
     expect(lines(await apply(database, 'application: {code: plain, name: Plain}'))).toEqual(['+ application plain']);
     expect(await exported(database, 'plain')).toContain('- code: generic\n    name: Generic\n');
@@ -35,7 +35,7 @@ describe('notification types', () => {
     expect(await exported(database, 'named')).toContain('name: All\n    pushEnabled: false\n');
   });
 
-  test('are made, changed and pruned, each with its audit record and without a policy change', async () => {
+  test('notification types are created, changed and pruned with audit records and without a policy change', async () => {
     const { database } = fixture;
     const made = await apply(database, `${HEAD}notificationTypes: [{code: due, name: Due}, {code: old, name: Old}]`);
     const changed = await apply(
@@ -56,7 +56,7 @@ describe('notification types', () => {
     ).toEqual([{ user_can_disable: false, email_from_name: 'Shop' }]);
   });
 
-  test('one that templates or notifications are of does not go', async () => {
+  test('a notification type with templates or notifications is not pruned', async () => {
     const { database } = fixture;
     await apply(
       database,
@@ -72,7 +72,7 @@ describe('notification types', () => {
     expect(await exported(database, 'busy')).toContain('code: two');
   });
 
-  test('templates are made, changed and pruned, and go before their types; no plan loses one unsaid', async () => {
+  test('templates are created, changed and pruned before their types, and every loss is in the plan', async () => {
     const { database } = fixture;
     const head = 'application: {code: words, name: W}\n';
     const types = 'notificationTypes: [{code: due, name: Due}]\n';
@@ -107,7 +107,7 @@ describe('notification types', () => {
     expect(lines(changed)).toEqual(['~ template due/default/en', '- template generic/x/cs']);
     // One of a type that goes cannot be named.
     const orphan = await refusal(database, `${head}notificationTypes: []\ntemplates: [${due}]`, PRUNE);
-    expect(orphan.issues.join()).toContain('templates.0.type: due is no notification type of words');
+    expect(orphan.issues.join()).toContain('templates.0.type: due is not a notification type of words');
     expect(lines(await apply(database, `${head}notificationTypes: []\ntemplates: []`, PRUNE))).toEqual([
       '- notificationType due',
       '- template due/default/en',
@@ -130,7 +130,7 @@ describe('notification types', () => {
     ]);
   });
 
-  test('what a system type is, it stays', async () => {
+  test('a system type keeps its fixed flags', async () => {
     const { database } = fixture;
     const right = 'pushEnabled: false, userCanDisable: false, selfServiceEnabled: false, system: true';
     await apply(database, auth(`${right}, defaultPush: false, emailFromName: Us`));
@@ -164,7 +164,7 @@ describe('notification types', () => {
     ).toEqual(['~ application auth']);
   });
 
-  test('no manifest makes a system type, and one that is exported with one changes nothing', async () => {
+  test('no manifest creates a system type, and an exported one changes nothing', async () => {
     const { database } = fixture;
     const refused = await refusal(
       database,
@@ -180,7 +180,7 @@ describe('notification types', () => {
     expect((await refusal(database, `${own}, system: false}]`)).reason).toBe('IMMUTABLE_FIELD');
   });
 
-  test('so do the permissions that the panel asks about', async () => {
+  test("the panel's own permissions stay unchanged", async () => {
     for (const [permission, field] of [
       ['{code: panel.access, type: binary}', 'panel.access stays binary and global'],
       ['{code: panel.access, type: tiered, global: true}', 'panel.access stays binary and global'],
@@ -194,23 +194,23 @@ describe('notification types', () => {
     }
   });
 
-  test('every fault has its place', async () => {
+  test('every fault of a notification type has its place', async () => {
     const refused = await refusal(
       fixture.database,
       `${HEAD}notificationTypes:
   - {code: due}
   - {code: late, name: Late, emailEnabled: 1}
-  - {code: due, name: Due, colour: red}
+  - {code: due, name: Due, color: red}
 `,
     );
     expect(refused.issues).toEqual([
       '3:5 notificationTypes.0: name is missing',
       '4:30 notificationTypes.1.emailEnabled: must be true or false, not 1',
-      expect.stringMatching(/^5:\d+ notificationTypes.2.colour: is no field here/),
+      expect.stringMatching(/^5:\d+ notificationTypes.2.color: is an unknown field/),
     ]);
   });
 
-  test('texts that are empty over REST are left out, so that an export applies', async () => {
+  test('texts that are empty over REST are omitted, so that an export applies', async () => {
     const { database } = fixture;
     await apply(database, 'application: {code: blank, name: B}\npermissions: [{code: a, type: binary}]');
     await run(`update permission set description = '' where code = 'a'`);

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { UsherError } from '../../../src/base/errors.ts';
 import { examine } from '../../../src/catalog/manifest/examine.ts';
 import { type ExportedManifest, toYaml } from '../../../src/catalog/manifest/export.ts';
-import { readThoroughly } from '../../../src/catalog/manifest/source.ts';
+import { readSource } from '../../../src/catalog/manifest/source.ts';
 import { forEachDatabase } from '../../support/databases.ts';
 import { canonical, manifestArbitrary } from './arbitrary.ts';
 import { addLanguages, manifestsOf } from './fixture.ts';
@@ -11,14 +11,15 @@ import { addLanguages, manifestsOf } from './fixture.ts';
 const LONG = process.env.USHER_LONG !== undefined;
 
 describe('the text of a manifest', () => {
-  test('says what was written, in YAML and in JSON', async () => {
+  test('the text of a manifest reads back unchanged, in YAML and in JSON', async () => {
     await fc.assert(
       fc.asyncProperty(manifestArbitrary('studio'), async (manifest) => {
         const yaml = await toYaml(manifest);
-        expect(JSON.parse(JSON.stringify(readThoroughly(yaml).value))).toEqual(manifest);
+        expect(JSON.parse(JSON.stringify(readSource(yaml).value))).toEqual(manifest);
         const read = examine(yaml);
         expect(read.issues).toEqual([]);
-        expect(read).toEqual(examine(JSON.stringify(manifest)));
+        // Only the places differ.
+        expect(read).toEqual({ ...examine(JSON.stringify(manifest)), places: read.places });
       }),
       { numRuns: LONG ? 20_000 : 300 },
     );
@@ -31,7 +32,7 @@ const IN_USE = new Set(['TYPE_IN_USE', 'ENTITY_IN_USE', 'VALIDATION_FAILED']);
 forEachDatabase('apply and export', (fixture, kind) => {
   beforeAll(() => addLanguages(fixture.database));
 
-  test('are each other’s inverse, from any state to any other', async () => {
+  test('export and apply are inverse, from any state to any other', async () => {
     const manifests = manifestsOf(fixture.database);
     const state = async (code: string): Promise<ExportedManifest> => (await manifests.export(code)).manifest;
     let refused = 0;

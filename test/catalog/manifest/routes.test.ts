@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type App, buildApp } from '../../../src/app/app.ts';
+import { manifestSchema } from '../../../src/catalog/manifest/schema.ts';
 import { toConfig } from '../../../src/config/config.ts';
 import { addSuperadmin, removeSuperadmin } from '../../../src/persistence/superadmins.ts';
 import { createStorage, type TestStorage } from '../../support/databases.ts';
@@ -67,34 +68,35 @@ describe('manifests over REST', () => {
     };
   };
 
-  test('a plan, then its application, then nothing to do; the answer names the revision', async () => {
+  test('a manifest is planned, applied, then unchanged, and the answer has the revision', async () => {
     const dry = await send(`${PATH}?dryRun=true`, STUDIO);
     expect(dry.status).toBe(200);
-    expect(dry.headers.get('usher-revision')).toBeNull();
-    expect(dry.body).toEqual({
-      success: true,
-      data: {
-        application: 'studio',
-        dryRun: true,
-        prune: false,
-        summary: { create: 5, change: 0, remove: 0, keep: 0 },
-        assignmentsEnded: 0,
-        changes: expect.arrayContaining([
-          {
-            action: 'create',
-            kind: 'role',
-            key: 'lead',
-            after: { code: 'lead', description: null, permissions: { a: 'edit' } },
-          },
-          {
-            action: 'create',
-            kind: 'assignment',
-            key: 'ada@example.com:lead',
-            after: { email: 'ada@example.com', role: 'lead' },
-          },
-        ]),
-      },
-    });
+    const plan = {
+      application: 'studio',
+      dryRun: true,
+      prune: false,
+      summary: { create: 5, change: 0, remove: 0, keep: 0 },
+      assignmentsEnded: 0,
+      changes: expect.arrayContaining([
+        {
+          action: 'create',
+          kind: 'role',
+          key: 'lead',
+          after: { code: 'lead', description: null, permissions: { a: 'edit' } },
+        },
+        {
+          action: 'create',
+          kind: 'assignment',
+          key: 'ada@example.com:lead',
+          after: { email: 'ada@example.com', role: 'lead' },
+        },
+      ]),
+    };
+    const { revision: seen } = dry.body.data.impact;
+    expect(dry.headers.get('usher-revision')).toBe(seen);
+    // Ada is the only one who gains: what the role gives.
+    const impact = { revision: seen, people: 1, gained: 1, lost: 0, changes: [expect.anything()], truncated: false };
+    expect(dry.body).toEqual({ success: true, data: { ...plan, result: plan, impact } });
     const done = await send(PATH, STUDIO, { 'content-type': 'text/yaml; charset=utf-8' });
     expect(done.body).toMatchObject({ data: { dryRun: false, summary: { create: 5 } } });
     const revision = done.headers.get('usher-revision');
@@ -112,7 +114,7 @@ describe('manifests over REST', () => {
     expect(audit).toEqual([{ actor: 'user:admin@example.com', subject: 'studio' }]);
   });
 
-  test('lines of progress, then the plan, for who accepts them', async () => {
+  test('a client that accepts NDJSON gets progress lines, then the plan', async () => {
     const { status, headers, text } = await send(PATH, STUDIO.replace('studio', 'lines'), {
       accept: 'application/x-ndjson',
     });
@@ -127,7 +129,7 @@ describe('manifests over REST', () => {
     expect(refused.status).toBe(400);
   });
 
-  test('the export: YAML, or JSON in the envelope where Accept prefers it; what comes out goes in again', async () => {
+  test('an export is YAML, or JSON where preferred, and applies again', async () => {
     const yaml = await send('/api/applications/studio/manifest', undefined, { accept: '*/*' });
     expect(yaml.headers.get('content-type')).toBe('application/yaml; charset=utf-8');
     expect(yaml.headers.get('cache-control')).toBe('no-store');
@@ -143,6 +145,32 @@ describe('manifests over REST', () => {
       'content-type': 'application/json',
     });
     expect(back.body).toMatchObject({ data: { changes: [] } });
+  });
+
+  test('the JSON Schema is open to everybody, may be kept, and is the one that an export names in its first line', async () => {
+    const { text } = await send('/api/applications/studio/manifest', undefined);
+    const named = /^# yaml-language-server: \$schema=(\S+)\n\napplication:\n/.exec(text)?.[1] ?? '';
+    expect(named).toBe(`${url.replace('127.0.0.1', 'localhost')}/api/manifest.schema.json`);
+    const response = await fetch(`${url}${new URL(named).pathname}`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    expect(response.headers.get('cache-control')).toBe('public, max-age=300');
+    expect(await response.json()).toEqual(JSON.parse(JSON.stringify(manifestSchema())));
+    expect((await send(`${PATH}?dryRun=true&prune=true`, text)).body).toMatchObject({ data: { changes: [] } });
+    const document = (await (await fetch(`${url}/api/openapi.json`)).json()) as {
+      paths: Record<
+        string,
+        Record<string, { security: unknown[]; requestBody?: { content: Record<string, unknown> } }>
+      >;
+      components: { schemas: Record<string, { properties: object }> };
+    };
+    expect(document.paths['/api/manifest.schema.json']?.get?.security).toEqual([]);
+    expect(document.paths[PATH]?.post?.requestBody?.content['application/json']).toMatchObject({
+      schema: { $ref: '#/components/schemas/Manifest' },
+    });
+    expect(Object.keys(document.components.schemas.Manifest?.properties ?? {})).toEqual(
+      Object.keys(manifestSchema().properties as object),
+    );
   });
 
   test('faults: 400 with every issue placed; of one shared reason that reason', async () => {
@@ -176,22 +204,22 @@ describe('manifests over REST', () => {
     ['a wrong parameter', `${PATH}?dryRun=yes`, {}, STUDIO, 400],
     ['a parameter twice', `${PATH}?dryRun=true&dryRun=false`, {}, STUDIO, 400],
     ['nothing', PATH, {}, '', 400],
-    ['bytes that are no UTF-8', PATH, {}, Buffer.from([0x61, 0xff]), 400],
+    ['bytes that are not UTF-8', PATH, {}, Buffer.from([0x61, 0xff]), 400],
     ['another type', PATH, { 'content-type': 'text/plain' }, STUDIO, 415],
     ['another charset', PATH, { 'content-type': 'application/yaml; charset=latin1' }, STUDIO, 415],
     ['no token', PATH, { authorization: '' }, STUDIO, 401],
-  ])('refuses %s', async (_, path, headers, text, status) => {
+  ])('the manifest endpoint refuses %s', async (_, path, headers, text, status) => {
     expect((await send(path, text, headers)).status).toBe(status);
   });
 
-  test('32 MiB are read, a byte more is not', async () => {
+  test('a manifest of 32 MiB is read, and one byte more is refused', async () => {
     const full = Buffer.alloc(32 * 1024 * 1024, '#');
     full.write(`${STUDIO}#`);
     expect((await send(`${PATH}?dryRun=true`, full)).status).toBe(200);
     expect((await send(`${PATH}?dryRun=true`, Buffer.concat([full, Buffer.from('#')]))).status).toBe(413);
   }, 60_000);
 
-  test('who may: apply SuperAdmins, export whoever views the application', async () => {
+  test('SuperAdmins apply manifests, and viewers export them', async () => {
     const refused = await send(PATH, STUDIO, {}, 'nora@example.com');
     expect([refused.status, refused.body?.code]).toEqual([403, 'FORBIDDEN']);
     const audit = await query(app.database, `select actor from audit where action = 'manifest.applied.refused'`);
@@ -208,14 +236,14 @@ describe('manifests over REST', () => {
     expect((await send('/api/applications/nowhere/manifest', undefined)).status).toBe(404);
   });
 
-  test('a revoked SuperAdmin’s next apply fails', async () => {
+  test("a revoked SuperAdmin's next apply fails", async () => {
     await app.database.change((tx) => addSuperadmin(tx, 'second@example.com'));
     expect((await send(PATH, STUDIO, {}, 'second@example.com')).status).toBe(200);
     await app.database.change((tx) => removeSuperadmin(tx, 'second@example.com'));
     expect((await send(PATH, STUDIO, {}, 'second@example.com')).status).toBe(403);
   });
 
-  test('templates are looked at before anything is written: what is no Liquid has its line of the manifest', async () => {
+  test('templates are parsed before anything is written, and faults have their line of the manifest', async () => {
     const text = (subject: string, url: string) => `application: {code: letters, name: Letters}
 templates:
   - type: generic

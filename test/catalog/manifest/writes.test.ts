@@ -11,7 +11,7 @@ forEachDatabase('writes of manifests', (fixture) => {
   beforeAll(() => addLanguages(fixture.database));
 
   describe('a transaction', () => {
-    test('that fails in the middle leaves nothing behind, nor a revision', async () => {
+    test('a manifest that fails in the middle leaves neither rows nor a revision', async () => {
       const { database } = fixture;
       const revision = async () => (await apply(database, DEMO)).revision;
       await apply(database, DEMO);
@@ -26,7 +26,7 @@ forEachDatabase('writes of manifests', (fixture) => {
       expect(await revision()).toBe(before);
     });
 
-    test('is given up when the caller is gone', async () => {
+    test('a manifest is cancelled when the caller has left', async () => {
       const { database } = fixture;
       const gone = new AbortController();
       const applying = apply(database, studio('gone'), {
@@ -37,7 +37,7 @@ forEachDatabase('writes of manifests', (fixture) => {
       await expect(exported(database, 'gone')).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
 
-    test('two at once, also of a new application: both succeed, one after the other', async () => {
+    test('two concurrent manifests of one application both succeed, one after the other', async () => {
       const { database } = fixture;
       // Two instances' worth of features: they share nothing but the database.
       const [a, b] = [manifestsOf(database), manifestsOf(database)];
@@ -54,7 +54,7 @@ forEachDatabase('writes of manifests', (fixture) => {
       expect(last.match(/(zoe|ben)@example.com/g)).toEqual([name, name]);
     });
 
-    test('announces whom and what it touched', async () => {
+    test('a manifest announces the people and parts that it touched', async () => {
       const { database } = fixture;
       const scopes = async () =>
         (
@@ -72,8 +72,8 @@ forEachDatabase('writes of manifests', (fixture) => {
     });
   });
 
-  describe('who may', () => {
-    test('only a SuperAdmin at the moment of the write; a refusal leaves its audit record and nothing else', async () => {
+  describe('access', () => {
+    test('only a current SuperAdmin applies a manifest, and a refusal leaves only its audit record', async () => {
       const { database } = fixture;
       const actor = { email: 'mallory@example.com' };
       await database.change((tx) => addSuperadmin(tx, 'root@example.com'));
@@ -104,7 +104,7 @@ forEachDatabase('writes of manifests', (fixture) => {
       ]);
     });
 
-    test('an inactive SuperAdmin may not', async () => {
+    test('an inactive SuperAdmin may not apply a manifest', async () => {
       const { database } = fixture;
       const actor = { email: 'blocked@example.com' };
       await database.change((tx) => addSuperadmin(tx, actor.email));
@@ -117,7 +117,7 @@ forEachDatabase('writes of manifests', (fixture) => {
   });
 
   describe('the audit', () => {
-    test('of a few steps has each, of many a list; secrets are no matter', async () => {
+    test('the audit has each step of a small manifest, and a list for a large one, without secrets', async () => {
       const { database } = fixture;
       await apply(database, studio('audited').replaceAll('report', 'token.report'));
       const few = await query<{ action: string; subject: string; after: unknown }>(

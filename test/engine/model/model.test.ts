@@ -5,7 +5,7 @@ import { type Make, Simulation } from './simulation.ts';
 const LONG = process.env.USHER_LONG === '1';
 const SCHEDULES = LONG ? 6000 : 300;
 const STEPS = 400;
-/** A mutant must be noticed within so many schedules; most are within ten. */
+/** A mutant must be detected within this many schedules; most are within ten. */
 const PATIENCE = 1000;
 
 async function broken(seed: number, make: Make): Promise<string | null> {
@@ -19,7 +19,7 @@ async function broken(seed: number, make: Make): Promise<string | null> {
 
 describe('random schedules of the engine', () => {
   test(
-    'every answer is the database’s at its revision, and fresh enough',
+    "every answer is the database's at its revision, and fresh enough",
     async () => {
       const failed: string[] = [];
       let answers = 0;
@@ -36,7 +36,7 @@ describe('random schedules of the engine', () => {
   );
 
   test.each(Object.keys(MODEL_MUTANTS))(
-    'noticed: %s',
+    'the model detects the mutant: %s',
     async (name) => {
       let seen: string | null = null;
       for (let seed = 1; seed <= PATIENCE && seen === null; seed++)

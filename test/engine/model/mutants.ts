@@ -3,11 +3,12 @@
  * blind. The first seven are those of the model that the design was proved with.
  */
 import type { LRUCache } from 'lru-cache';
-import { Decisions, type Grounds, type QuestionKey } from '../../../src/engine/decisions.ts';
-import { Engine } from '../../../src/engine/engine.ts';
+import { Batch, type BatchParts, type BatchQuestion } from '../../../src/engine/batch.ts';
+import { type DecisionFacts, Decisions, type QuestionKey } from '../../../src/engine/decisions.ts';
 import type { Lease } from '../../../src/engine/facts.ts';
 import type { Ticket } from '../../../src/engine/follower.ts';
-import type { Change, Decision, LogWindow, Mark, Revision } from '../../../src/engine/types.ts';
+import { GroundsFinder } from '../../../src/engine/grounds.ts';
+import type { Change, Decision, LogWindow, Revision, RevisionToken } from '../../../src/engine/types.ts';
 import type { Rows } from '../../oracle/rows.ts';
 import { SimulatedDatabase } from './simulated-database.ts';
 import { type Make, SmallFacts, SmallFollower, simulated, TTL } from './simulation.ts';
@@ -45,7 +46,7 @@ function deafTo(kind: string): Make {
 function withoutLease(kind: 'policy' | 'member'): Make {
   return decisions(
     class extends Decisions {
-      override put(key: QuestionKey, decision: Decision, grounds: Grounds): void {
+      override put(key: QuestionKey, decision: Decision, grounds: DecisionFacts): void {
         super.put(key, decision, { ...grounds, [kind]: { ...grounds[kind], lease: { live: true } } });
       }
     },
@@ -55,7 +56,7 @@ function withoutLease(kind: 'policy' | 'member'): Make {
 function expiring(at: () => number): Make {
   return decisions(
     class extends Decisions {
-      override put(key: QuestionKey, decision: Decision, grounds: Grounds): void {
+      override put(key: QuestionKey, decision: Decision, grounds: DecisionFacts): void {
         const expires = at();
         const { policy, person, member, overrides } = grounds;
         super.put(key, decision, {
@@ -119,10 +120,39 @@ export const MODEL_MUTANTS: Readonly<Record<string, Make>> = {
     },
   ),
   'incarnations of an application are not told apart': {
-    Engine: class extends Engine {
-      protected override isSameApp(): boolean {
-        return true;
-      }
+    parts: {
+      GroundsFinder: class extends GroundsFinder {
+        protected override isSameApp(): boolean {
+          return true;
+        }
+      },
+    },
+  },
+  'a batch keeps what a change has overtaken': {
+    parts: {
+      Batch: class extends Batch {
+        protected override isOvertaken(): boolean {
+          return false;
+        }
+      },
+    },
+  },
+  'a batch keeps what was decided before everything was forgotten': {
+    parts: {
+      Batch: class extends Batch {
+        constructor(questions: readonly BatchQuestion[], { follower, ...parts }: BatchParts) {
+          super(questions, {
+            ...parts,
+            follower: {
+              fence: 0,
+              get cursor() {
+                return follower.cursor;
+              },
+              touched: (head, scope, app) => follower.touched(head, scope, app),
+            },
+          });
+        }
+      },
     },
   },
   'a decision lives for a TTL from when it was made': expiring(() => simulated.now + TTL),
@@ -144,7 +174,7 @@ export const MODEL_MUTANTS: Readonly<Record<string, Make>> = {
   ),
   'a revision of another history will do': follower(
     class extends SmallFollower {
-      override isReached({ number }: Mark): boolean {
+      override isReached({ number }: RevisionToken): boolean {
         return number <= this.cursor;
       }
     },

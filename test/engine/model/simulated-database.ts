@@ -47,7 +47,7 @@ export class SimulatedDatabase {
     return this.#all.get(nonce);
   }
 
-  /** Whether that row of the log is gone: whoever names it cannot be told which history it was of. */
+  /** Whether that row of the log is gone, so that its history can no longer be determined. */
   isPruned(revision: Revision): boolean {
     return revision <= this.#pruned;
   }
@@ -126,7 +126,7 @@ export class SimulatedDatabase {
   }
 }
 
-/** Most of what can be asked about is there from the beginning. */
+/** Most subjects of questions exist from the beginning. */
 function someRows(random: Random): Rows {
   let rows = NO_ROWS;
   for (let left = 120; left > 0; left--) rows = applyTo(rows, randomOperation(random, rows, NAMES));

@@ -10,6 +10,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../../../src/base/clock.ts';
 import { UsherError, unavailable } from '../../../src/base/errors.ts';
 import { Engine, type EngineParts } from '../../../src/engine/engine.ts';
+import { DENIED } from '../../../src/engine/evaluate.ts';
 import { Facts } from '../../../src/engine/facts.ts';
 import { Follower } from '../../../src/engine/follower.ts';
 import { parseRevision } from '../../../src/engine/question.ts';
@@ -18,20 +19,20 @@ import {
   type Decision,
   type FactsSource,
   type LogWindow,
-  type Mark,
   type Question,
   type Revision,
+  type RevisionToken,
 } from '../../../src/engine/types.ts';
 import { answerOf, effectiveOf } from '../../oracle/oracle.ts';
 import type { Rows } from '../../oracle/rows.ts';
-import { asDecision, memberOf, policyOf } from '../../oracle/storage.ts';
+import { asDecision, groundsOf, memberOf, policyOf } from '../../oracle/storage.ts';
 import { NAMES, pick, type Random, seeded } from '../../oracle/world.ts';
 import { SimulatedDatabase, type State } from './simulated-database.ts';
 
 export const TTL = 900;
 /** The time of the schedule that runs, for parts that are told none. */
 export const simulated = { now: 0 };
-/** One way of a statement takes at most so long. */
+/** The longest one-way delay of a statement. */
 const LEG = 60;
 const STEP = 16;
 /** From a snapshot to the end of the next poll: 300 ms, two round trips, and what a step rounds up. */
@@ -74,7 +75,7 @@ interface Asked {
   at: number;
   acknowledged: Revision;
   /** What the caller wants the answer to be as fresh as. */
-  token: Mark;
+  token: RevisionToken;
 }
 
 export class Simulation {
@@ -172,6 +173,8 @@ export class Simulation {
       [breaks / 3, () => void instance.engine.clear()],
       [60, () => instance.effective()],
       [60, () => instance.bulk()],
+      [60, () => instance.batch()],
+      [20, () => instance.explain()],
     ]);
   }
 
@@ -188,7 +191,7 @@ class Instance {
   readonly #make: Make;
   #acknowledged: Revision = 0;
   /** The revision of the newest write acknowledged here, in whichever history. */
-  #told: Mark = ANY_REVISION;
+  #told: RevisionToken = ANY_REVISION;
   #cut = false;
   #healedAt = 0;
   readonly #asking = new Set<Asked>();
@@ -228,6 +231,7 @@ class Instance {
       members: (since, needs) =>
         statement(since, (rows) => ({ answers: needs.map((need) => memberOf(rows, need)) }), true),
       policy: (since, app) => statement(since, (rows) => ({ policy: policyOf(rows, app) }), true),
+      grounds: (since, question) => statement(since, (rows) => ({ grounds: groundsOf(rows, question) }), true),
       changes: async (since) => (await statement(since, () => ({ log: true }))).window,
       listen: (wake) => {
         this.wake = wake;
@@ -318,6 +322,48 @@ class Instance {
     );
   }
 
+  /** Questions about more people than a small cache holds, asked twice now and then. */
+  batch(): void {
+    const asked = this.#asked();
+    // What names nothing is denied at any revision: the first does name something.
+    const questions = Array.from({ length: 1 + this.#world.random(6) }, (_, index) =>
+      index > 0 && this.#world.random(9) === 0 ? null : this.#question(),
+    );
+    const options = { minRevision: asked.token };
+    this.#judgeLater(asked, this.engine.batch(questions, options), ({ decisions }, rows) =>
+      questions.every((question, index) => {
+        const decision = decisions[index] as Decision;
+        return question === null ? decision === DENIED : isSame(decision, answerOf(rows, question));
+      }),
+    );
+    this.#peekBatch(questions);
+  }
+
+  #peekBatch(questions: readonly (Question | null)[]): void {
+    const asked = this.#asked();
+    const decisions = this.engine.isReached(asked.token) ? this.engine.peekBatch(questions) : null;
+    const { revision } = this.engine;
+    this.#asking.delete(asked);
+    if (decisions === null) return;
+    this.#judge(asked, revision, (rows) =>
+      questions.every((question, index) => {
+        return question === null || isSame(decisions[index] as Decision, answerOf(rows, question));
+      }),
+    );
+  }
+
+  explain(): void {
+    const question = this.#question();
+    const asked = this.#asked();
+    this.#judgeLater(
+      asked,
+      this.engine.explain(question, { minRevision: asked.token }),
+      ({ decision, rules }, rows) => {
+        return isSame(decision, answerOf(rows, question)) && rules.filter(({ decides }) => decides).length === 1;
+      },
+    );
+  }
+
   effective(): void {
     const { permission: _, ...subject } = this.#question();
     const asked = this.#asked();
@@ -379,7 +425,7 @@ class Instance {
 }
 
 /** Whether a state came after that one, or is it. */
-function includes(state: State, { number, nonce }: Mark): boolean {
+function includes(state: State, { number, nonce }: RevisionToken): boolean {
   let at: State | null = state;
   while (at !== null && at.revision > number) at = at.parent;
   return at?.nonce === nonce;

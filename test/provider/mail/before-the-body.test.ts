@@ -5,7 +5,7 @@ import { signature } from './provider-mails.ts';
 
 const MAIL = '/api/idp/notifications/email';
 
-describe('the e-mail endpoint, before a body has come', () => {
+describe('the e-mail endpoint before the body', () => {
   const world = useMailWorld('pglite');
 
   /** What is said to a client that announces a body and sends nothing of it. */
@@ -30,14 +30,14 @@ describe('the e-mail endpoint, before a body has come', () => {
     [`v1=${'0'.repeat(64)}`, 'SIGNATURE_INVALID'],
     ['t=1', 'SIGNATURE_INVALID'],
     ['', 'SIGNATURE_INVALID'],
-  ])('a signature that no body can make good is refused before a byte of the body: %s', async (header, reason) => {
+  ])('a signature that no body can make valid is refused before the body is read: %s', async (header, reason) => {
     const said = await saidBeforeBody({ 'idp-signature': header, 'content-type': 'application/json' });
     expect(said).toMatch(/^HTTP\/1\.1 401 /);
     expect(said.toLowerCase()).toContain('www-authenticate: signature realm="usher"');
     expect(said).toContain(reason);
   });
 
-  test('what is wrong is told in the order 404, 405, 401, 403, 413, 415, 400', async () => {
+  test('refusals of the e-mail endpoint are in the order 404, 405, 401, 403, 413, 415, 400', async () => {
     const bad = { 'idp-signature': 't=1,v1=00' };
     const good = { 'idp-signature': signature('{}') };
     const page = { origin: 'https://evil.example' };

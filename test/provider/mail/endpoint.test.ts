@@ -33,7 +33,7 @@ function testSending(world: MailWorld): void {
     await world.sink.next();
   });
 
-  test('an identical call sends nothing more; two at once send one', async () => {
+  test('an identical call sends nothing more, and two at once send one', async () => {
     const { body } = mailBody();
     const before = world.sink.mails.length;
     const first = await post(world.usher.rest, body, signature(body));
@@ -52,7 +52,7 @@ function testSending(world: MailWorld): void {
     expect(world.sink.mails.length - before).toBe(2);
   });
 
-  test('what another instance is sending is 503; what a crash left half done is sent after all', async () => {
+  test('a mail that another instance is sending is 503, and one left by a crash is sent', async () => {
     const { body } = mailBody();
     const hash = createHmac('sha256', await SECRET.derive('auth-mail'))
       .update(body)
@@ -73,7 +73,7 @@ function testSending(world: MailWorld): void {
     await world.sink.next();
   });
 
-  test('trouble of the mail server is 502, and the next try sends it under the same Message-ID', async () => {
+  test('trouble of the mail server is 502, and the next try uses the same Message-ID', async () => {
     const { body } = mailBody();
     world.sink.fault = { at: 'rcpt', code: 451, words: '4.7.1 later' };
     const failed = await post(world.usher.rest, body, signature(body));
@@ -88,7 +88,7 @@ function testSending(world: MailWorld): void {
     expect((await world.sink.next()).parsed.messageId).toMatch(/^<auth-[0-9a-f]{32}@atelier\.example\.com>$/);
   });
 
-  test('who has no key gets nothing sent', async () => {
+  test('a caller without the key gets nothing sent', async () => {
     const { body } = mailBody();
     const before = world.sink.mails.length;
     const now = Math.floor(Date.now() / 1000);
@@ -111,14 +111,14 @@ function testSending(world: MailWorld): void {
     }
   });
 
-  test('an unsigned mail is asked for a signature, not for a token', async () => {
+  test('an unsigned mail needs a signature, not a token', async () => {
     const { body } = mailBody();
     const headers = { 'content-type': 'application/json' };
     const answer = await fetch(`${world.usher.rest}/api/idp/notifications/email`, { method: 'POST', headers, body });
     expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([401, 'Signature realm="usher"']);
   });
 
-  test('a signed body that is no e-mail is 400, one of another kind 415', async () => {
+  test('a signed body that is not an e-mail is 400, and one of another type 415', async () => {
     for (const body of ['', '{', '[]', '{"contextInfo":{}}', '{"contextInfo":{"eventType":7}}']) {
       const answer = await post(world.usher.rest, body, signature(body));
       expect([body, answer.status, answer.body.details.code]).toEqual([body, 400, 'VALIDATION_FAILED']);
@@ -161,8 +161,8 @@ function statusUnder(host: string, url: string): Promise<number | undefined> {
   });
 }
 
-describe('what a restart leaves', () => {
-  test('edited templates and the type’s sender name stay, and deleted ones stay away; without SMTP mail is kept in development; without a key nobody is let in', async () => {
+describe('the e-mail endpoint after a restart', () => {
+  test('a restart keeps edits and deletions of auth templates, keeps mail without SMTP in development, and needs a key', async () => {
     const storage = await createStorage('postgresql');
     try {
       const first = await startUsher(storage, { env: ENV });

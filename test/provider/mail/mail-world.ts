@@ -92,7 +92,7 @@ export class MailWorld {
     });
   };
 
-  /** Records of what was sent, newest first. */
+  /** Records of sent mails, newest first. */
   readonly audits = async () =>
     await this.usher.app.database.read(
       async (tx) =>

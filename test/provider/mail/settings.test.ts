@@ -27,7 +27,7 @@ describe.each([
 describe('without any signing key', () => {
   const world = useMailWorld('pglite', { IDP_NOTIFICATION_SIGNING_KEY: undefined });
 
-  test('every call is 401, signed or not', async () => {
+  test('without any signing key every call is 401, signed or not', async () => {
     const { body } = mailBody();
     for (const header of [null, signature(body), signature(body, { key: '' })]) {
       const answer = await post(world.usher.rest, body, header);
@@ -36,10 +36,10 @@ describe('without any signing key', () => {
   });
 });
 
-describe('the header is named otherwise', () => {
+describe('a configured signature header', () => {
   const world = useMailWorld('pglite', { IDP_SIGNATURE_HEADER: 'X-Idp-Proof' });
 
-  test('only that header counts', async () => {
+  test('only the configured signature header counts', async () => {
     const { body } = mailBody();
     expect((await post(world.usher.rest, body, signature(body))).status).toBe(401);
     const answer = await fetch(`${world.usher.rest}/api/idp/notifications/email`, {
@@ -66,7 +66,7 @@ describe('idp.notificationAppCode', () => {
       )
     )[0];
 
-  test('the template, the sender’s name and the audit record are those of that application', async () => {
+  test("template, sender's name and audit record are of the configured application", async () => {
     const before = await world.send();
     // There is no such application yet: the provider's words go out.
     expect(before.body.data).toEqual({ status: 'sent', templateSource: 'idp' });
@@ -95,7 +95,7 @@ templates:
 describe('the brand of the organization', () => {
   const world = useMailWorld('pglite');
 
-  test('gives look, sender and server to both sources of words', async () => {
+  test("the organization's brand gives look, sender and server to both sources of texts", async () => {
     const other = await startSmtp();
     try {
       const root = await Rest.as(world.usher, 'admin@example.com');

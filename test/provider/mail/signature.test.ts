@@ -35,7 +35,7 @@ describe('the signature of e-mail calls', () => {
     ['timestamped', OF_TIMED, 'accepted'],
     ['either', OF_BODY, 'accepted'],
     ['either', OF_TIMED, 'accepted'],
-  ] as const)('the vector, by scheme %s', (scheme, value, result) => {
+  ] as const)('the test vector is valid by scheme %s', (scheme, value, result) => {
     expect(tried({ header: `t=${T},v1=${value}`, scheme })).toBe(result);
   });
 
@@ -60,13 +60,13 @@ describe('the signature of e-mail calls', () => {
     [300, 'accepted'],
     [300.999, 'accepted'],
     [301, 'SIGNATURE_EXPIRED'],
-  ])('of %d seconds ago or ahead is counted in whole seconds', (seconds, result) => {
+  ])('the age of %d seconds is counted in whole seconds', (seconds, result) => {
     for (const now of [T + seconds, T - seconds]) {
       for (const value of [OF_BODY, OF_TIMED]) expect(tried({ header: `t=${T},v1=${value}`, now })).toBe(result);
     }
   });
 
-  test('any of several values, by any of several keys', () => {
+  test('any of several values, by any of several keys, is valid', () => {
     const wrong = '0'.repeat(64);
     expect(tried({ header: `t=${T},v1=${wrong},v1=${OF_TIMED}` })).toBe('accepted');
     expect(tried({ header: `t=${T}, v1=${OF_BODY}, v0=x` })).toBe('accepted');
@@ -97,11 +97,11 @@ describe('the signature of e-mail calls', () => {
     `t=${T},v1=${OF_BODY},garbage`,
     OF_BODY,
     `t=${T},${`v1=${OF_BODY},`.repeat(100)}v1=${OF_BODY}`,
-  ])('%# is no signature', (header) => {
+  ])('the header %# is not a signature', (header) => {
     expect(tried({ header })).toBe('SIGNATURE_INVALID');
   });
 
-  test('whatever is changed of body, key, time or value, it is none', () => {
+  test('any change of body, key, time or value invalidates a signature', () => {
     const change = fc.record({ at: fc.nat(), by: fc.integer({ min: 1, max: 255 }) });
     const changed = (text: string, { at, by }: { at: number; by: number }): Buffer => {
       const bytes = Buffer.from(text);

@@ -48,7 +48,7 @@ export function testWords(world: MailWorld): void {
   ] as const;
   // The databases differ in nothing that one event does not show.
   test.each(world.kind === 'postgresql' ? events : events.slice(0, 1))(
-    '%s is written by its template',
+    '%s uses its template',
     async (eventType, subject, args: Args, path) => {
       const code = `K${randomBytes(4).toString('hex')}`;
       const url = IDP + path.replace('%', code);
@@ -87,7 +87,7 @@ export function testWords(world: MailWorld): void {
     },
   );
 
-  test('an event without a template goes out in the provider’s words', async () => {
+  test("an event without a template uses the provider's texts", async () => {
     const answer = await send({ eventType: 'user.human.something.new' });
     expect(answer.body.data).toEqual({ status: 'sent', templateSource: 'idp' });
     const mail = await world.sink.next();
@@ -101,7 +101,7 @@ export function testWords(world: MailWorld): void {
     expect((await audits())[0]?.after).toMatchObject({ templateSource: 'idp', fallbackReason: 'unknown_event' });
   });
 
-  test('so does one whose template lacks a variable, cannot be rendered, or is no more', async () => {
+  test("a template with a missing variable, a failing one, or a deleted one gives way to the provider's texts", async () => {
     const reasons: unknown[] = [];
     const event = { eventType: 'user.human.password.changed' };
     const change = async (values: Record<string, unknown>) => {
@@ -135,7 +135,7 @@ export function testWords(world: MailWorld): void {
     expect(mail.parsed.text).toContain("Gigi O'Brien gigi@example.com 200");
   }, 30_000);
 
-  test('a link elsewhere is not put into a mail, wherever it stands', async () => {
+  test('a link to another origin is not put into a mail, anywhere', async () => {
     const evil = 'https://evil.example.com/x?code=1&orgID=100';
     const args = { firstName: 'Visit https://evil.example.com/ now', code: 'C-LINK' };
     const panel = await send({ url: evil, args });
@@ -148,7 +148,7 @@ export function testWords(world: MailWorld): void {
     expect((await world.sink.next()).raw).not.toContain('evil.example.com');
   });
 
-  test('a template stays as its administrator wrote it, and the preview is what is sent', async () => {
+  test('a template stays as its administrator wrote it, and the preview equals the mail', async () => {
     const html = [
       '<p>Zkopírujte url (viz níže). {{ code }}</p>',
       '<table background="#fff"><tr><td style="background:url(https://cdn.example.org/a.png)">background = x</td></tr></table>',
@@ -179,7 +179,7 @@ export function testWords(world: MailWorld): void {
     expect(mail.parsed.subject).toBe(preview.body.data.subject);
   });
 
-  test('the language: of the profile, else of the registration, which the profile then keeps, else English', async () => {
+  test("the language is the profile's, else the registration's, which the profile then keeps, else English", async () => {
     const subjectFor = async (to: string) => {
       expect((await send({ to, eventType: 'user.human.password.code.added' })).status).toBe(200);
       return (await world.sink.next()).parsed.subject;
@@ -231,7 +231,7 @@ export function testWords(world: MailWorld): void {
     expect(await profileOf('newcomer@example.com')).toBeUndefined();
   });
 
-  test('a language told at registration reaches the first mail, before there is a profile', async () => {
+  test("a registration's language reaches the first mail, before there is a profile", async () => {
     const to = 'registering@example.com';
     const headers = { 'x-internal-api-key': world.usher.app.localKey ?? '' };
     const body = { email: to, orgId: '100', locale: 'cs-CZ' };

@@ -45,14 +45,14 @@ describe('the provider’s texts', () => {
     ['gigi@example.com', 'gigi@example.com'],
     ['Zkopírujte url (viz níže).', 'Zkopírujte url (viz níže).'],
     ['Look:\nhttps://idp.example.com/x', 'Look:\nhttps://idp.example.com/x'],
-  ])('%s', (text, left) => {
+  ])("the provider's text is cleaned: %s", (text, left) => {
     const { templateData } = readPayload(JSON.parse(mailBody({ templateData: { text } }).body), ORIGINS);
     expect(templateData.text).toBe(left);
     expect(scrub(text, () => true)).toBe(text);
   });
 });
 
-describe('the size of what is scanned', () => {
+describe('the bound on scanned texts', () => {
   const read = (part: 'args' | 'templateData', text: unknown) => () =>
     readPayload(JSON.parse(mailBody({ [part]: { text } }).body), ORIGINS);
 
@@ -73,17 +73,17 @@ describe('the size of what is scanned', () => {
     },
   );
 
-  test('a code that is a link is none', () => {
+  test('a code that is a link is dropped', () => {
     const { code } = readPayload(JSON.parse(mailBody({ args: { code: 'https://evil.example.com/' } }).body), ORIGINS);
     expect(code).toBeNull();
   });
 });
 
-describe('the provider’s own mail', () => {
+describe("the mail in the provider's own texts", () => {
   const of = (templateData: Record<string, unknown>) =>
     contentOf(readPayload(JSON.parse(mailBody({ templateData }).body), ORIGINS));
 
-  test('shows breaks, no tags, and each text in its own direction', () => {
+  test("the provider's mail keeps line breaks, drops tags, and gives each text its own direction", () => {
     const text = 'Name &lt;br&gt;&lt;strong&gt;gigi&lt;/strong&gt;&lt;/br&gt; &lt;img src=x&gt;';
     const { html, text: plain } = of({ title: 'تهيئة', greeting: '', text });
     expect(html).toContain('<h1 dir="auto"');
@@ -91,14 +91,14 @@ describe('the provider’s own mail', () => {
     expect(plain).toBe('تهيئة\n\nName \ngigi\n <img src=x>');
   });
 
-  test('has the provider’s header for lists of mails, where it says more than the title', () => {
+  test("the provider's mail has its preheader, where it differs from the title", () => {
     expect(of({}).preheader).toBe('Provider header');
     expect(of({ preHeader: 'Provider title' })).not.toHaveProperty('preheader');
     expect(of({ preHeader: undefined })).not.toHaveProperty('preheader');
   });
 });
 
-describe('the link and the code', () => {
+describe('link and code of a mail', () => {
   const read = (of: Parameters<typeof mailBody>[0]) => readPayload(JSON.parse(mailBody(of).body), ORIGINS);
 
   test.each([
@@ -112,11 +112,11 @@ describe('the link and the code', () => {
     ['/ui/login', false],
     ['javascript:alert(1)', false],
     ['', false],
-  ])('%s may stand in a mail: %s', (url, allowed) => {
+  ])('%s may appear in a mail: %s', (url, allowed) => {
     expect(read({ url }).url).toBe(allowed ? url : null);
   });
 
-  test('come from wherever the provider puts them', () => {
+  test('link and code are found wherever the provider puts them', () => {
     const none = { code: undefined, orgID: undefined };
     expect(read({ args: { ...none, oTP: '12345678' }, url: `${IDP}/x?organization=7` })).toMatchObject({
       code: '12345678',
@@ -148,7 +148,7 @@ describe('the link and the code', () => {
   });
 });
 
-describe('the language', () => {
+describe('the language variant', () => {
   const registry = new Map([
     ['en', null],
     ['cs', 'en'],
@@ -166,10 +166,10 @@ describe('the language', () => {
     ['de', of('en', 'fr'), 'en'],
     ['de', of('fr', 'it'), 'fr'],
     ['unknown', of('it', 'cs'), 'cs'],
-  ])('%s is written as the best there is', (locale, variants, chosen) => {
+  ])('%s gets the best variant', (locale, variants, chosen) => {
     expect(chooseVariant(variants, locale, registry)?.locale).toBe(chosen);
   });
-  test('of no variant there is none', () => {
+  test('without variants there is no best one', () => {
     expect(chooseVariant([], 'en', registry)).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { keepDocument } from '../../src/identity/kept-document.ts';
+import { createRefreshedDocument } from '../../src/identity/refreshed-document.ts';
 import { ManualClock } from './manual-clock.ts';
 
 const MINUTE = 60_000;
@@ -7,7 +7,7 @@ const MINUTE = 60_000;
 function start() {
   const clock = new ManualClock();
   const state = { content: 1, loads: 0, broken: false, failures: 0 };
-  const kept = keepDocument({
+  const kept = createRefreshedDocument({
     clock,
     onFailure: () => state.failures++,
     load: async () => {
@@ -21,7 +21,7 @@ function start() {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-test('there is nothing before it was read; reading is shared', async () => {
+test('there is no document before the first read, and concurrent reads are shared', async () => {
   const { kept, state } = start();
   expect(kept.peek()).toBeNull();
   const all = await Promise.all([kept.get(), kept.get(), kept.get()]);
@@ -30,7 +30,7 @@ test('there is nothing before it was read; reading is shared', async () => {
   expect(state.loads).toBe(1);
 });
 
-test('the same content is the same object after a renewal, other content is another', async () => {
+test('a renewal keeps the object of unchanged content, and replaces it otherwise', async () => {
   const { kept, state, clock } = start();
   const first = await kept.get();
   clock.advance(10 * MINUTE);
@@ -45,7 +45,7 @@ test('the same content is the same object after a renewal, other content is anot
   expect(kept.peek()).toEqual({ content: 2 });
 });
 
-test('a failed renewal is told, and tried again after 30 s, not before', async () => {
+test('a failed renewal is reported, and repeated after 30 s', async () => {
   const { kept, state, clock } = start();
   const first = await kept.get();
   state.broken = true;
@@ -61,7 +61,7 @@ test('a failed renewal is told, and tried again after 30 s, not before', async (
   expect(state.failures).toBe(3);
 });
 
-test('a refetch tells whether what it answers is as new as the provider has it', async () => {
+test("a refetch tells whether its result is as new as the provider's", async () => {
   const { kept, state, clock } = start();
   await kept.get();
   clock.advance(1);
@@ -78,7 +78,7 @@ test('a refetch tells whether what it answers is as new as the provider has it',
   expect(state.loads).toBe(3);
 });
 
-test('a refetch with nothing at hand reads it, and throws what reading threw', async () => {
+test('a refetch without a document reads it, and throws the error of the read', async () => {
   const { kept, state, clock } = start();
   state.broken = true;
   await expect(kept.refetch(0)).rejects.toThrow('away');

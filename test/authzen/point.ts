@@ -1,0 +1,90 @@
+import { createStorage } from '../support/databases.ts';
+import { Rest, type RestAnswer } from '../support/rest.ts';
+import { type RunningUsher, startUsher } from '../support/usher.ts';
+
+/** A whole service whose applications are asked as AuthZEN's policy decision points, with the key as a bearer. */
+
+export const KEY = 'a-key-that-may-ask-checks';
+export const OTHER_KEY = 'a-key-that-may-only-notify';
+export const PUBLIC_URL = 'https://usher.example.com';
+export const ROOT = 'root@example.com';
+
+export const ENDPOINTS = ['evaluation', 'evaluations', 'search/subject', 'search/resource', 'search/action'] as const;
+export type Endpoint = (typeof ENDPOINTS)[number];
+
+/** An application as a manifest. */
+export interface Facts {
+  application: { code: string; name: string; strictCodes?: boolean };
+  entities?: { code: string; name: string }[];
+  permissions: { code: string; type: 'binary' | 'tiered'; global?: boolean }[];
+  roles?: { code: string; permissions: Record<string, string> }[];
+  assignments?: { email: string; roles: string[] }[];
+  overrides?: Override[];
+  admins?: string[];
+}
+
+export interface Override {
+  email: string;
+  resourceType: string;
+  resourceId: string;
+  permission: string;
+  granted: boolean;
+  accessLevel?: string;
+}
+
+export interface Service {
+  readonly usher: RunningUsher;
+  /** With the key as a bearer. */
+  ask(app: string, endpoint: Endpoint, body: unknown, headers?: Record<string, string>): Promise<RestAnswer>;
+  /** Without credentials but those in `headers`. */
+  bare(path: string, body: unknown, headers?: Record<string, string>): Promise<RestAnswer>;
+  apply(facts: Facts): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const pathOf = (app: string, endpoint: Endpoint) => `/authzen/${app}/access/v1/${endpoint}`;
+
+export async function startService(facts: readonly Facts[]): Promise<Service> {
+  const storage = await createStorage('postgresql');
+  const usher = await startUsher(storage, {
+    env: {
+      INTERNAL_API_KEY: `asks:check:${KEY},sends:notify:${OTHER_KEY}`,
+      PUBLIC_URL,
+      SUPERADMINS: ROOT,
+    },
+  });
+  const keyed = Rest.bearing(usher, KEY);
+  const nobody = await Rest.as(usher);
+  const apply = async (one: Facts) => {
+    await usher.app.manifests.apply(JSON.stringify(one), { actor: 'cli' });
+  };
+  for (const one of facts) await apply(one);
+  return {
+    usher,
+    ask: (app, endpoint, body, headers) => keyed.post(pathOf(app, endpoint), body, headers),
+    bare: (path, body, headers) => nobody.post(path, body, headers),
+    apply,
+    close: async () => {
+      await usher.close();
+      await storage.remove();
+    },
+  };
+}
+
+export const user = (id: string) => ({ type: 'user', id });
+export const action = (name: string) => ({ name });
+export const binary = (...codes: string[]) => codes.map((code) => ({ code, type: 'binary' as const }));
+
+export const granted = (email: string, permission: string, resourceType: string, resourceId: string): Override => ({
+  email,
+  resourceType,
+  resourceId,
+  permission,
+  granted: true,
+});
+
+/** The issues of a 400, as `path: message`. */
+export function issuesOf({ body }: RestAnswer): string[] {
+  const { details } = body as { details?: { issues?: { path: string; message: string }[] } };
+  return (details?.issues ?? []).map(({ path, message }) => `${path}: ${message}`);
+}

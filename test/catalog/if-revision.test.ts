@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
+import { PANEL_MANAGE as MANAGE } from '../../src/administration/panel.ts';
+import { createStorage, type TestStorage } from '../support/databases.ts';
+import { outcome, useRegistry } from '../support/registry.ts';
+import { Rest, type RestAnswer } from '../support/rest.ts';
+import { type RunningUsher, startUsher } from '../support/usher.ts';
+
+const MANIFEST = `
+application: { code: billing, name: Billing }
+permissions: [{ code: report.send, type: binary }, { code: invoice.read, type: tiered }]
+roles: [{ code: reader, permissions: { invoice.read: view } }]
+assignments: [{ email: ben@example.com, roles: [reader] }]
+`;
+const SHOP = `
+application: { code: shop, name: Shop }
+permissions: [{ code: order.read, type: binary }]
+roles: [{ code: clerk, permissions: { order.read: allowed } }]
+`;
+const STALE = [412, 'STALE'];
+
+for (const kind of ['postgresql', 'pglite'] as const) {
+  describe(`usher-if-revision (${kind})`, () => {
+    const registry = useRegistry(kind, [MANIFEST, SHOP]);
+    const { root } = registry;
+
+    const revisionOf = ({ status, body }: RestAnswer): string => {
+      expect([status, body]).toMatchObject([200, { success: true }]);
+      return body.data.impact.revision;
+    };
+    const holding = (revision: string) => ({ 'usher-if-revision': revision });
+    const idOf = async (what: string, code: string): Promise<number> => {
+      const { body } = await root.get(`/api/applications/billing/${what}`);
+      return body.data.find((one: { code: string }) => one.code === code).id;
+    };
+    const done = ({ status }: RestAnswer): boolean => status >= 200 && status < 300;
+
+    test('a changed type is STALE when an administrator of the application was made since the dry run', async () => {
+      const path = `/api/applications/billing/permissions/${await idOf('permissions', 'report.send')}`;
+      const tiered = { type: 'tiered' };
+      const first = await root.put(`${path}?dryRun=true`, tiered);
+      // A SuperAdmin has the highest level of either type.
+      expect(first.body.data.impact).toMatchObject({ people: 0, gained: 0, lost: 0 });
+      expect(done(await root.post('/api/users/admins/apps/billing', { email: 'zoe@example.com' }))).toBe(true);
+      expect(outcome(await root.put(path, tiered, holding(revisionOf(first))))).toEqual(STALE);
+      const second = await root.put(`${path}?dryRun=true`, tiered);
+      expect(second.body.data.impact).toMatchObject({
+        gained: 1,
+        changes: [{ email: 'zoe@example.com', permission: 'report.send', from: 'allowed', to: 'edit' }],
+      });
+      expect(done(await root.put('/api/users/zoe@example.com/active', { active: false }))).toBe(true);
+      expect(outcome(await root.put(path, tiered, holding(revisionOf(second))))).toEqual(STALE);
+    });
+
+    test('a person who has nothing in the application does not make its writes STALE', async () => {
+      expect(done(await root.put('/api/users/otto@example.com/apps/shop/roles', { roles: ['clerk'] }))).toBe(true);
+      const path = `/api/applications/billing/roles/${await idOf('roles', 'reader')}/permissions`;
+      const revision = revisionOf(await root.put(`${path}?dryRun=true`, { permissions: [] }));
+      expect(done(await root.put('/api/users/otto@example.com/active', { active: false }))).toBe(true);
+      expect(done(await root.put('/api/users/otto@example.com/active', { active: true }))).toBe(true);
+      expect(done(await root.put(path, { permissions: [] }, holding(revision)))).toBe(true);
+    });
+
+    test('deleting an application is STALE when somebody was given a panel level on it since the dry run', async () => {
+      expect(done(await root.post('/api/applications', { code: 'attic', name: 'Attic' }))).toBe(true);
+      const path = '/api/applications/attic';
+      const revision = revisionOf(await root.delete(`${path}?dryRun=true`));
+      const managed = '/api/users/otto@example.com/apps/auth/resources/application/attic/permissions';
+      const level = { permissions: [{ permission: MANAGE, granted: true, accessLevel: 'edit' }] };
+      expect(done(await root.put(managed, level))).toBe(true);
+      const send = (of: string) => root.send('DELETE', path, undefined, holding(of));
+      expect(outcome(await send(revision))).toEqual(STALE);
+      expect(done(await send(revisionOf(await root.delete(`${path}?dryRun=true`))))).toBe(true);
+    });
+
+    test('a write about a person everywhere is STALE when an application in which they had something was deleted', async () => {
+      expect(done(await root.post('/api/applications', { code: 'loft', name: 'Loft' }))).toBe(true);
+      expect(done(await root.post('/api/users/admins/apps/loft', { email: 'ben@example.com' }))).toBe(true);
+      const path = '/api/users/ben@example.com/active';
+      const revision = revisionOf(await root.put(`${path}?dryRun=true`, { active: false }));
+      expect(done(await root.delete('/api/applications/loft'))).toBe(true);
+      expect(outcome(await root.put(path, { active: false }, holding(revision)))).toEqual(STALE);
+    });
+
+    test('a write about a person everywhere is not STALE for an application made since, or for what others hold', async () => {
+      const path = '/api/users/ben@example.com/active';
+      const revision = revisionOf(await root.put(`${path}?dryRun=true`, { active: false }));
+      expect(done(await root.post('/api/applications', { code: 'barn', name: 'Barn' }))).toBe(true);
+      expect(done(await root.put('/api/users/dora@example.com/apps/billing/roles', { roles: ['reader'] }))).toBe(true);
+      expect(done(await root.put(path, { active: false }, holding(revision)))).toBe(true);
+      expect(outcome(await root.put(path, { active: true }, holding(revision)))).toEqual(STALE);
+      expect(done(await root.put(path, { active: true }))).toBe(true);
+    });
+
+    test('a revision of another history is unknown, one that was pruned is STALE, and a dry run takes the header, too', async () => {
+      const path = '/api/users/ben@example.com/apps/billing/roles';
+      const revision = revisionOf(await root.put(`${path}?dryRun=true`, { roles: [] }));
+      const [number, nonce = ''] = revision.split('.');
+      const other = holding(`${number}.${nonce === '1' ? '2' : '1'}`);
+      expect(outcome(await root.put(path, { roles: [] }, other))).toEqual([400, 'UNKNOWN_REVISION']);
+      expect(outcome(await root.put(`${path}?dryRun=true`, { roles: [] }, other))).toEqual([400, 'UNKNOWN_REVISION']);
+      expect(outcome(await root.put(`${path}?dryRun=true`, { roles: [] }, holding(revision)))[0]).toBe(200);
+
+      expect(done(await root.put('/api/users/dora@example.com/apps/shop/roles', { roles: ['clerk'] }))).toBe(true);
+      await registry.usher.app.database.change(async (tx) => {
+        await sql`delete from policy_change where revision = ${Number(number)}`.execute(tx.kysely);
+        return { result: null, scopes: [] };
+      });
+      expect(outcome(await root.put(path, { roles: [] }, holding(revision)))).toEqual(STALE);
+      expect(outcome(await root.put(`${path}?dryRun=true`, { roles: [] }, holding(revision)))).toEqual(STALE);
+    });
+
+    test('a write that fits neither if-match nor usher-if-revision is STALE, and a dry run judges if-match as the write', async () => {
+      const path = '/api/users/ben@example.com/apps/billing/roles';
+      const { headers } = await root.get(path);
+      const etag = headers.get('etag') ?? '';
+      const dry = await root.put(`${path}?dryRun=true`, { roles: [] }, { 'if-match': etag });
+      expect(dry.status).toBe(200);
+      expect(outcome(await root.put(`${path}?dryRun=true`, { roles: [] }, { 'if-match': '"other"' }))).toEqual(STALE);
+      const both = { ...holding(revisionOf(dry)), 'if-match': '"other"' };
+      expect(outcome(await root.put(path, { roles: [] }, both))).toEqual(STALE);
+      expect(done(await root.put(path, { roles: [] }, { ...both, 'if-match': etag }))).toBe(true);
+    });
+  });
+}
+
+describe('a write that insists on a revision while another one is made', () => {
+  let storage: TestStorage;
+  let usher: RunningUsher;
+  /** Runs at the end of the next write, when only its number is missing. */
+  let atTheEnd: (() => Promise<void>) | undefined;
+
+  beforeAll(async () => {
+    storage = await createStorage('postgresql');
+    const hit = async (name: string): Promise<void> => {
+      if (name !== 'before-log') return;
+      const run = atTheEnd;
+      atTheEnd = undefined;
+      await run?.();
+    };
+    usher = await startUsher(storage, { parts: { failpoints: { hit } } });
+    await usher.app.manifests.apply(MANIFEST, { actor: 'cli' });
+  }, 60_000);
+  afterAll(async () => {
+    await usher?.close();
+    await storage?.remove();
+  });
+
+  test('keeps the other one waiting from its last look at the log until it is committed', async () => {
+    const root = Rest.later(() => usher, 'admin@example.com');
+    const [{ id }] = (await root.get('/api/applications/billing/roles')).body.data;
+    const path = `/api/applications/billing/roles/${id}/permissions`;
+    const dry = await root.put(`${path}?dryRun=true`, { permissions: [] });
+    let other: Promise<RestAnswer> | undefined;
+    let early = false;
+    atTheEnd = async () => {
+      // It locks no row that the first one holds.
+      other = root.put('/api/users/ben@example.com/active', { active: false });
+      const ended = other.then(() => true);
+      early = await Promise.race([ended, new Promise<false>((resolve) => setTimeout(resolve, 1000, false))]);
+    };
+    const done = await root.put(
+      path,
+      { permissions: [] },
+      { 'usher-if-revision': dry.body.data.impact.revision as string },
+    );
+    expect([done.status, (await other)?.status, early]).toEqual([200, 200, false]);
+  });
+});

@@ -1,0 +1,263 @@
+import { describe, expect, test } from '@jest/globals';
+import { numberOf } from '../support/revisions.ts';
+import { ask, CHECK_KEY, errorShape, NOTIFY_KEY, type Reply, useWorld } from './fixture.ts';
+import { fillShop } from './memory-facts.ts';
+
+const world = useWorld({ fill: fillShop });
+const keyed = { 'x-internal-api-key': CHECK_KEY };
+const JANA = { email: 'jana@example.com', app: 'shop', permission: 'pages' };
+const { email: _, ...MINE } = JANA;
+
+const post = (path: string, body: unknown, headers: Record<string, string> = keyed): Promise<Reply> =>
+  ask(`${world.url}${path}`, { body, headers });
+const batch = (checks: unknown, headers?: Record<string, string>) => post('/api/check/batch', { checks }, headers);
+const explain = (question: unknown, headers?: Record<string, string>) => post('/api/check/explain', question, headers);
+const as = async (email: string) => ({ authorization: await world.bearer(email) });
+const row = (resourceId: string) => ({ ...JANA, resourceType: 'page', resourceId });
+
+const DENIED = { allowed: false, accessLevel: null, source: null };
+
+describe('POST /api/check/batch', () => {
+  test.each(['cold', 'warm'])('answers any users, applications and resources in the order asked, %s', async () => {
+    const reply = await batch([
+      JANA,
+      { ...JANA, accessLevel: 'edit' },
+      row('7'),
+      row('8'),
+      { ...JANA, email: 'boss@example.com', permission: 'nothing' },
+      { ...JANA, email: 'root@example.com', app: 'nowhere' },
+      { ...JANA, email: 'gone@example.com' },
+      { ...JANA, permission: 'reports.read', accessLevel: 'edit' },
+      JANA,
+      { ...JANA, email: 'jana' },
+    ]);
+    expect(reply.status).toBe(200);
+    expect(reply.json).toEqual({
+      success: true,
+      data: {
+        results: [
+          { allowed: true, accessLevel: 'view', source: 'role' },
+          { allowed: false, accessLevel: 'view', source: 'role' },
+          { allowed: false, accessLevel: null, source: 'override' },
+          { allowed: true, accessLevel: 'edit', source: 'override' },
+          { allowed: true, accessLevel: 'allowed', source: 'app_admin' },
+          { allowed: true, accessLevel: 'edit', source: 'superadmin' },
+          DENIED,
+          { allowed: true, accessLevel: 'allowed', source: 'role' },
+          { allowed: true, accessLevel: 'view', source: 'role' },
+          DENIED,
+        ],
+      },
+    });
+    expect(reply.headers.get('usher-revision')).toBe(String(world.engine.revision));
+  });
+
+  test.each<[string, unknown, string[] | string]>([
+    ['no checks', undefined, ['checks']],
+    ['an empty list', [], ['checks']],
+    ['an object', { 0: JANA }, ['checks']],
+    ['a missing permission', [JANA, { ...JANA, permission: undefined }], ['checks.1.permission']],
+    ['null for a check', [JANA, null], ['checks.1']],
+    ['an unknown field', [JANA, JANA, { ...JANA, resource_type: 'page' }], ['checks.2.resource_type']],
+    ['a revision of its own', [{ ...JANA, minRevision: '1' }], ['checks.0.minRevision']],
+    ['a level of nobody', [JANA, JANA, JANA, { ...JANA, accessLevel: 'allowed' }], ['checks.3.accessLevel']],
+    ['a control character', [JANA, row('a\nb')], ['checks.1.resourceId']],
+    ['a long code', [{ ...JANA, permission: 'p'.repeat(129) }], ['checks.0.permission']],
+    ['half a resource', [JANA, JANA, JANA, { ...JANA, resourceType: 'page' }], 'checks.3.resourceId'],
+    ['the other half', [{ ...JANA, resourceId: '7' }], 'checks.0.resourceType'],
+  ])('refuses the whole call for %s, and names it', async (_what, checks, expected) => {
+    const reply = await batch(checks);
+    const reason = typeof expected === 'string' ? 'INCOMPLETE_RESOURCE' : 'VALIDATION_FAILED';
+    expect(reply).toMatchObject(errorShape(400, 'BAD_REQUEST', reason));
+    const paths = reply.json.details.issues.map(({ path }: { path: string }) => path);
+    expect(paths).toEqual(typeof expected === 'string' ? [expected] : expected);
+    expect(reply.json.data).toBeUndefined();
+  });
+
+  test('takes 1,000 checks and no more, in a body of a list', async () => {
+    const all = Array.from({ length: 1000 }, (_, index) => row(String(index)));
+    const reply = await batch(all);
+    expect(reply.json.data.results).toHaveLength(1000);
+    expect(reply.json.data.results[7]).toMatchObject({ allowed: false, source: 'override' });
+    expect(await batch([...all, JANA])).toMatchObject(errorShape(400, 'BAD_REQUEST', 'VALIDATION_FAILED'));
+    const large = Array.from({ length: 1000 }, () => row('x'.repeat(1100)));
+    expect(await batch(large)).toMatchObject(errorShape(413, 'PAYLOAD_TOO_LARGE'));
+  });
+
+  test('needs a key of the scope check', async () => {
+    for (const path of ['/api/check/batch', '/api/check/explain']) {
+      expect(await post(path, {}, {})).toMatchObject(errorShape(401, 'UNAUTHENTICATED'));
+      expect(await post(path, {}, { 'x-internal-api-key': NOTIFY_KEY })).toMatchObject(
+        errorShape(403, 'FORBIDDEN', 'KEY_SCOPE'),
+      );
+      expect(await post(path, {}, await as('root@example.com'))).toMatchObject(errorShape(401, 'UNAUTHENTICATED'));
+    }
+  });
+
+  test('is 503 where the storage is away, never a denial', async () => {
+    world.facts.away = true;
+    try {
+      expect(await batch([JANA, { ...JANA, email: 'unseen@example.com' }])).toMatchObject(
+        errorShape(503, 'UNAVAILABLE'),
+      );
+      expect(await explain(JANA)).toMatchObject(errorShape(503, 'UNAVAILABLE'));
+    } finally {
+      world.facts.away = false;
+    }
+  });
+
+  test('reads what it lacks with one need for a person, an application and a record', async () => {
+    const email = 'needs@example.com';
+    const { memberLoads: loads, memberNeeds: needs } = world.engine.counters;
+    const rows = ['1', '2'].map((resourceId) => ({ ...row(resourceId), email }));
+    const all = ['pages', 'unheld'].flatMap((permission) =>
+      [{ ...JANA, email }, ...rows].map((one) => ({ ...one, permission })),
+    );
+    expect((await batch(all)).status).toBe(200);
+    const { memberLoads, memberNeeds } = world.engine.counters;
+    expect([memberLoads - loads, memberNeeds - needs]).toEqual([1, 2]);
+  });
+});
+
+describe('POST /api/profile/me/check/batch', () => {
+  test('answers about the caller, bare, with `none` for everything not granted', async () => {
+    const resource = { resourceType: 'page', resourceId: '7' };
+    const checks = [MINE, { ...MINE, ...resource }, { ...MINE, permission: 'unheld' }];
+    const reply = await post('/api/profile/me/check/batch', { checks }, await as('jana@example.com'));
+    expect(reply.json).toEqual({
+      results: [
+        { allowed: true, accessLevel: 'view', source: 'role' },
+        { allowed: false, accessLevel: null, source: 'none' },
+        { allowed: false, accessLevel: null, source: 'none' },
+      ],
+    });
+    const gone = await post('/api/profile/me/check/batch', { checks: [MINE] }, await as('gone@example.com'));
+    expect(gone.json).toEqual({ results: [{ allowed: false, accessLevel: null, source: 'none' }] });
+  });
+
+  test('refuses an e-mail address in the body, and a key', async () => {
+    const reply = await post('/api/profile/me/check/batch', { checks: [MINE, JANA] }, await as('jana@example.com'));
+    expect(reply).toMatchObject(errorShape(400, 'BAD_REQUEST', 'VALIDATION_FAILED'));
+    expect(reply.json.details.issues[0].path).toBe('checks.1.email');
+    expect(await post('/api/profile/me/check/batch', { checks: [MINE] })).toMatchObject(
+      errorShape(401, 'UNAUTHENTICATED'),
+    );
+  });
+});
+
+const rule = (number: number, name: string, applies: boolean, decides: boolean, accessLevel: string | null) => {
+  return { rule: number, name, applies, decides, accessLevel };
+};
+const KNOWN = { user: true, application: true, permission: true };
+
+describe('POST /api/check/explain', () => {
+  test('says what each of the six rules makes of a question, also where an earlier one decides', async () => {
+    const reply = await explain({ ...row('7'), accessLevel: 'view' });
+    expect(reply.json.data).toEqual({
+      allowed: false,
+      accessLevel: null,
+      source: 'override',
+      rule: 4,
+      rules: [
+        rule(1, 'inactive', false, false, null),
+        rule(2, 'superadmin', false, false, null),
+        rule(3, 'app_admin', false, false, null),
+        { ...rule(4, 'override', true, true, null), override: { granted: false, accessLevel: null } },
+        { ...rule(5, 'roles', true, false, 'view'), roles: [{ code: expect.any(String), accessLevel: 'view' }] },
+        rule(6, 'default', true, false, null),
+      ],
+      known: KNOWN,
+    });
+    expect(reply.headers.get('usher-revision')).toBe(String(world.engine.revision));
+  });
+
+  test.each<[string, Record<string, unknown>, Record<string, unknown>]>([
+    ['a role', {}, { allowed: true, accessLevel: 'view', source: 'role', rule: 5 }],
+    ['a level that is not enough', { accessLevel: 'edit' }, { allowed: false, accessLevel: 'view', rule: 5 }],
+    ['no rule', { permission: 'unheld' }, { ...DENIED, rule: 6, known: KNOWN }],
+    ['an unknown permission', { permission: 'nothing' }, { rule: 6, known: { ...KNOWN, permission: false } }],
+    [
+      'an unknown application',
+      { app: 'nowhere' },
+      { rule: 6, known: { user: true, application: false, permission: false } },
+    ],
+    ['an inactive SuperAdmin', { email: 'gone@example.com' }, { ...DENIED, rule: 1 }],
+    [
+      'a SuperAdmin',
+      { email: 'root@example.com', permission: 'nothing' },
+      { allowed: true, accessLevel: 'edit', rule: 2 },
+    ],
+    [
+      'an app admin',
+      { email: 'boss@example.com' },
+      { allowed: true, accessLevel: 'edit', source: 'app_admin', rule: 3 },
+    ],
+    ['a malformed address', { email: 'jana' }, { ...DENIED, rule: 6, known: { ...KNOWN, user: expect.any(Boolean) } }],
+    ['a malformed code', { permission: 'pages:' }, { ...DENIED, rule: 6, known: { ...KNOWN, permission: false } }],
+  ])('%s', async (_what, more, expected) => {
+    const { data } = (await explain({ ...JANA, ...more })).json;
+    expect(data).toMatchObject(expected);
+    const decisive = data.rules.filter(({ decides }: { decides: boolean }) => decides);
+    expect(decisive).toMatchObject([{ rule: data.rule, accessLevel: data.accessLevel, applies: true }]);
+    expect(data.rules.at(-1).applies).toBe(true);
+  });
+
+  test('a malformed code is denied to a SuperAdmin, too, as by Check', async () => {
+    const { data } = (await explain({ ...JANA, email: 'root@example.com', permission: 'pages:' })).json;
+    expect(data).toMatchObject({ allowed: false, rule: 6 });
+    expect(data.rules.filter(({ applies }: { applies: boolean }) => applies)).toHaveLength(1);
+  });
+
+  test('reads the storage each time, once', async () => {
+    await explain(JANA);
+    const reads = world.facts.reads;
+    await explain(JANA);
+    expect(world.facts.reads).toBe(reads + 1);
+  });
+
+  test('honours a revision, and refuses one that was never made', async () => {
+    const made = world.facts.announce('p:shop');
+    const asked = async (revision: string) => explain(JANA, { ...keyed, 'usher-min-revision': revision });
+    const reply = await asked(`${made}.n${made}`);
+    expect(numberOf(reply.headers.get('usher-revision'))).toBeGreaterThanOrEqual(made);
+    expect(await asked(`${made}.other`)).toMatchObject(errorShape(400, 'BAD_REQUEST', 'UNKNOWN_REVISION'));
+    expect(await asked(`${made + 1000}`)).toMatchObject(errorShape(400, 'BAD_REQUEST', 'UNKNOWN_REVISION'));
+    expect(await asked('')).toMatchObject(errorShape(400, 'BAD_REQUEST', 'UNKNOWN_REVISION'));
+  });
+
+  test('refuses half a resource and unknown fields', async () => {
+    expect(await explain({ ...JANA, resourceType: 'page' })).toMatchObject(
+      errorShape(400, 'BAD_REQUEST', 'INCOMPLETE_RESOURCE'),
+    );
+    const reply = await explain({ ...JANA, check: JANA });
+    expect(reply.json.details.issues[0].path).toBe('check');
+  });
+});
+
+describe('POST /api/applications/:appCode/explain', () => {
+  const question = { email: 'jana@example.com', permission: 'pages' };
+  const PATH = '/api/applications/shop/explain';
+
+  test('is answered to those who may view the application, without `app` in the body', async () => {
+    for (const who of ['boss@example.com', 'root@example.com']) {
+      const reply = await post(PATH, question, await as(who));
+      expect(reply.json).toMatchObject({ success: true, data: { allowed: true, rule: 5, known: KNOWN } });
+    }
+    const reply = await post(PATH, { ...question, app: 'shop' }, await as('boss@example.com'));
+    expect(reply.json.details.issues[0].path).toBe('app');
+  });
+
+  test('is refused to everybody else', async () => {
+    expect(await post(PATH, question, await as('jana@example.com'))).toMatchObject(
+      errorShape(403, 'FORBIDDEN', 'NO_APPLICATION_LEVEL'),
+    );
+    expect(await post(PATH, question)).toMatchObject(errorShape(401, 'UNAUTHENTICATED'));
+  });
+
+  test('an application that does not exist, or cannot, is 404 to a SuperAdmin', async () => {
+    for (const app of ['nowhere', 'No:Code', 'x'.repeat(100)]) {
+      const reply = await post(`/api/applications/${app}/explain`, question, await as('root@example.com'));
+      expect(reply).toMatchObject(errorShape(404, 'NOT_FOUND'));
+    }
+  });
+});

@@ -1,0 +1,113 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: they stand in the code that is searched.
+import { type Mutant, mutant } from './mutant.ts';
+
+/** Mistakes in batches and explanations. (Those of the algorithm behind a batch are in test/engine/model/mutants.ts.) */
+export const QUESTIONS: readonly Mutant[] = [
+  mutant(
+    'a check of a batch is answered with the facts of the one before',
+    'engine/batch.ts',
+    'a.resourceId === b.resourceId &&',
+    '',
+    'rpc/agreement',
+    'gateway/questions',
+  ),
+  mutant(
+    'a check of a batch is answered with the person of the one before',
+    'engine/batch.ts',
+    'a.email === b.email &&',
+    '',
+    'rpc/agreement',
+    'gateway/questions',
+  ),
+  mutant(
+    'a check of a batch is compared with the level of the first',
+    'rpc/batch-check.ts',
+    'isAllowed(decision, levels[index] as Level)',
+    'isAllowed(decision, levels[0] as Level)',
+    'rpc/questions',
+  ),
+  mutant(
+    'a check of a batch brings a revision that nobody looks at',
+    'rpc/batch-check.ts',
+    "if (isAskable(accessLevel) && minRevision === '') return accessLevel;",
+    'if (isAskable(accessLevel)) return accessLevel;',
+    'rpc/questions',
+  ),
+  mutant(
+    'a batch does not wait for its revision',
+    'rpc/batch-check.ts',
+    'const minRevision = readRevision(asked);',
+    "const minRevision = readRevision(asked && '');",
+    'rpc/questions',
+  ),
+  mutant(
+    'a malformed check of a batch does not say which it is',
+    'rpc/batch-check.ts',
+    "return readQuestion(check, fieldsIn(naming.item('checks', index), naming.fields));",
+    'return readQuestion(check, naming.fields);',
+    'rpc/questions',
+  ),
+  mutant(
+    'a batch written by hand keeps a level that is not held',
+    'grpc/codec/write.ts',
+    'if (isAllowed(decision, levels[index] as Level)) writePair(0x08, 1);',
+    'if (decision.granted) writePair(0x08, 1);',
+    'property/codec-batch',
+  ),
+  mutant(
+    'a batch read by hand takes text that is not ASCII',
+    'grpc/codec/read.ts',
+    '|| (!ascii && !isAscii(bytes.subarray(at, stop)))',
+    '|| (!ascii && at < 0)',
+    'property/codec-batch',
+  ),
+  mutant(
+    'an explanation lets every rule decide that applies',
+    'engine/explain.ts',
+    'decides: index === first,',
+    'decides: outcome !== null,',
+    'rpc/agreement',
+  ),
+  mutant(
+    'an explanation lets the last rule that applies decide',
+    'engine/explain.ts',
+    'outcomes.findIndex((outcome) => outcome !== null)',
+    'outcomes.findLastIndex((outcome) => outcome !== null)',
+    'rpc/agreement',
+  ),
+  mutant(
+    'an explanation leaves out the roles that give nothing',
+    'engine/explain.ts',
+    '.sort((a, b) => (a.code < b.code ? -1 : 1));',
+    '.filter(({ level }) => level !== Level.NONE).sort((a, b) => (a.code < b.code ? -1 : 1));',
+    'rpc/agreement',
+  ),
+  mutant(
+    'an explanation is older than the revision that was asked for',
+    'engine/explain.ts',
+    'head >= number && (nonce === null',
+    'head >= 0 && (nonce === null',
+    'gateway/questions',
+  ),
+  mutant(
+    'an explanation takes a revision of another history',
+    'engine/explain.ts',
+    '|| sinceNonce === nonce)',
+    '|| sinceNonce !== null)',
+    'gateway/questions',
+  ),
+  mutant(
+    'a malformed code is explained as if somebody could hold it',
+    'rpc/explain.ts',
+    '{ ...explainMalformed(explained.known), revision: explained.revision }',
+    'explained',
+    'gateway/questions',
+  ),
+  mutant(
+    'a signed-in user explains what others hold',
+    'gateway/routes/application-questions.ts',
+    "guard: applicationLevel('view'),",
+    "guard: { ...applicationLevel('view'), permit: async () => undefined },",
+    'gateway/questions',
+  ),
+];
