@@ -1,4 +1,4 @@
-/** `node bench/profile.ts hot|all|cold|bulk-hot|bulk|effective|rest|me|activity|bare|bare-rest [seconds]`: where CPU and memory go under that load. */
+/** `node bench/profile.ts hot|all|cold|bulk-hot|bulk|batch|explain|effective|rest|me|activity|bare|bare-rest [seconds]`: where CPU and memory go under that load. */
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,6 +26,8 @@ const SUBJECTS: Record<string, Subject> = {
   cold: { protocol: 'grpc', workload: 'all', bare: false, cold: true },
   'bulk-hot': { protocol: 'grpc', workload: 'bulk-hot', bare: false, cold: false },
   bulk: { protocol: 'grpc', workload: 'bulk', bare: false, cold: false },
+  batch: { protocol: 'grpc', workload: 'batch', bare: false, cold: false },
+  explain: { protocol: 'grpc', workload: 'explain', bare: false, cold: false },
   effective: { protocol: 'grpc', workload: 'effective', bare: false, cold: false },
   rest: { protocol: 'http1', workload: 'rest', bare: false, cold: false },
   bare: { protocol: 'grpc', workload: 'hot', bare: true, cold: false },

@@ -48,6 +48,14 @@ export function row(scenario: string, measure: string, unit: string, runs: reado
   return { ...made, goal: `≤ ${goal.atMost}`, pass: value <= goal.atMost };
 }
 
+/** What is told of each run of a scenario. */
+export type Measure<Run> = readonly [measure: string, unit: string, of: (run: Run) => number, goal?: Goal];
+
+/** A row for each measure over the same runs. */
+export function rowsOf<Run>(scenario: string, runs: readonly Run[], measures: readonly Measure<Run>[]): Row[] {
+  return measures.map(([measure, unit, of, goal]) => row(scenario, measure, unit, runs.map(of), goal));
+}
+
 export function machine(): Record<string, string | number> {
   const list = cpus();
   return {

@@ -9,8 +9,10 @@ import { backlog } from './scenarios/backlog.ts';
 import { checkAllWarm, checkHot, rest, single } from './scenarios/checks.ts';
 import { checkCold } from './scenarios/cold.ts';
 import { delivery } from './scenarios/delivery.ts';
+import { dryRuns } from './scenarios/dry-runs.ts';
 import { inbox } from './scenarios/inbox.ts';
 import { isolation } from './scenarios/isolation.ts';
+import { lists } from './scenarios/lists.ts';
 import { manifest } from './scenarios/manifest.ts';
 import { policyWrites } from './scenarios/policy-writes.ts';
 import { profile } from './scenarios/profile.ts';
@@ -19,18 +21,22 @@ import { scale } from './scenarios/scale.ts';
 import { send } from './scenarios/send.ts';
 import { start } from './scenarios/start.ts';
 import { streams } from './scenarios/streams.ts';
-import { bulk, effective } from './scenarios/wide.ts';
+import { batch, bulk, effective, explain } from './scenarios/wide.ts';
 
 const SCENARIOS = new Map<string, Scenario>([
   ['check-hot', checkHot],
   ['check-all-warm', checkAllWarm],
   ['check-cold', checkCold],
   ['bulk', bulk],
+  ['batch', batch],
+  ['explain', explain],
   ['effective', effective],
   ['rest', rest],
   ['single', single],
   ['start', start],
+  ['lists', lists],
   ['manifest', manifest],
+  ['dry-runs', dryRuns],
   ['propagation', propagation],
   ['send', send],
   ['delivery', delivery],

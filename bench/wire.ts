@@ -1,4 +1,4 @@
-/** The protobuf of the three calls, as far as a load generator needs it: requests out, expected answers as bytes. */
+/** The protobuf of the calls, as far as a load generator needs it: requests out, expected answers as bytes. */
 import type { BenchAnswer, BenchQuestion, BenchSubject } from './oracle.ts';
 import type { BulkQuestion } from './questions.ts';
 
@@ -56,6 +56,18 @@ export function encodeBulk(q: BulkQuestion): Buffer {
     text(4, q.resourceType),
     text(5, q.resourceId),
   ]);
+}
+
+export function encodeBatch(checks: readonly BenchQuestion[]): Buffer {
+  return Buffer.concat(checks.map((check) => bytes(1, encodeCheck(check))));
+}
+
+export function encodeExplain(q: BenchQuestion): Buffer {
+  return bytes(1, encodeCheck(q));
+}
+
+export function batchAnswer(answers: readonly BenchAnswer[]): Buffer {
+  return Buffer.concat(answers.map((answer) => bytes(1, checkAnswer(answer))));
 }
 
 export function encodeEffective(s: BenchSubject): Buffer {
@@ -119,6 +131,12 @@ export function isAnswer(
   const at = start + length;
   // A revision is at most 64 bytes long, so its length is one byte.
   return message[at] === revisionField * 8 + 2 && end - at === 2 + (message[at + 1] as number);
+}
+
+/** Whether an ExplainResponse decides as expected; its rules, which come after the revision, are left to the tests. */
+export function isExplained(message: Buffer, start: number, end: number, expected: Buffer): boolean {
+  const at = start + expected.length;
+  return at < end && isAnswer(message, start, at + 2 + (message[at + 1] as number), expected, 4);
 }
 
 /** What the bare gRPC server answers to everything: allowed, level ALLOWED, by a role, at revision 1. */

@@ -3,16 +3,20 @@ import type { BenchApplication, Dataset, Level } from './dataset.ts';
 import { makeDataset, makeManifestDataset } from './dataset.ts';
 import type { Workload } from './load.ts';
 import { type BenchQuestion, Oracle } from './oracle.ts';
-import { allQuestions, bulkQuestions, effectiveQuestions, hotQuestions, questionsOf } from './questions.ts';
+import { allQuestions, batches, bulkQuestions, effectiveQuestions, hotQuestions, questionsOf } from './questions.ts';
 import {
+  batchAnswer,
   bulkAnswer,
   CONSTANT_ANSWER,
   checkAnswer,
   effectiveAnswer,
+  encodeBatch,
   encodeBulk,
   encodeCheck,
   encodeEffective,
+  encodeExplain,
   isAnswer,
+  isExplained,
 } from './wire.ts';
 
 const SERVICE = '/usher.permission.v1.PermissionService';
@@ -29,6 +33,10 @@ export type WorkloadName =
   | 'bulk-hot'
   /** BulkCheck of 50 for 2,000 users: 100,000 decisions, which it does not hold. */
   | 'bulk'
+  /** BatchCheck of 100 mixed questions, 10,000 in all. */
+  | 'batch'
+  /** Explain, the 100 hot questions. */
+  | 'explain'
   /** Effective of 30 permissions for 2,000 users. */
   | 'effective'
   /** Check, one question about each user of the manifest's application. */
@@ -72,6 +80,14 @@ function bulkItems(dataset: Dataset, oracle: Oracle, users: number | undefined):
     }));
     return { body: encodeBulk(q), expected: bulkAnswer(items), describe: () => JSON.stringify(q) };
   });
+}
+
+function batchItems(oracle: Oracle, all: readonly BenchQuestion[]): Item[] {
+  return batches(all).map((checks) => ({
+    body: encodeBatch(checks),
+    expected: batchAnswer(checks.map((check) => oracle.answer(check))),
+    describe: () => JSON.stringify(checks),
+  }));
 }
 
 function manifestItems(): Item[] {
@@ -186,6 +202,14 @@ export class Workloads {
         return grpcWorkload('BulkCheck', 2, bulkItems(this.#dataset, oracle, 50), answers);
       case 'bulk':
         return grpcWorkload('BulkCheck', 2, bulkItems(this.#dataset, oracle, undefined), answers);
+      case 'batch':
+        return grpcWorkload('BatchCheck', 2, batchItems(oracle, this.#all), answers);
+      case 'explain': {
+        const items = hotQuestions(this.#all).map((q) => ({ ...checkItem(oracle, q), body: encodeExplain(q) }));
+        const isRight: Workload['isRight'] = (index, buffer, start, end) =>
+          isExplained(buffer, start, end, (items[index] as Item).expected);
+        return { ...grpcWorkload('Explain', 4, items, answers), isRight };
+      }
       case 'effective':
         return grpcWorkload('Effective', 2, effectiveItems(this.#dataset, oracle), answers);
       case 'manifest':

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { Generator } from '../generator-client.ts';
 import type { Lab } from '../lab.ts';
 import { CORES } from '../processes.ts';
-import { median, type Row, row } from '../report.ts';
+import { median, type Row, rowsOf } from '../report.ts';
 import { sendRight } from '../rest-calls.ts';
 import { KEY, Service } from '../service.ts';
 
@@ -100,44 +100,12 @@ export async function applicationDelete(lab: Lab): Promise<Row[]> {
       `${name} ${run}/${lab.settings.runs}: ${Math.round(noticed.deleteMs)} ms, Check p99 ${noticed.normal.toFixed(2)} and ${noticed.during.toFixed(2)} ms`,
     );
   }
-  const of = (pick: (noticed: Noticed) => number): number[] => runs.map(pick);
-  return [
-    row(
-      name,
-      `deletion with ${overrides} overrides`,
-      'ms',
-      of((r) => r.deleteMs),
-    ),
-    row(
-      name,
-      'p99 of Check, normal',
-      'ms',
-      of((r) => r.normal),
-    ),
-    row(
-      name,
-      'p99 of Check meanwhile',
-      'ms',
-      of((r) => r.during),
-    ),
-    row(
-      name,
-      'the same in terms of the normal one',
-      '',
-      of((r) => r.during / r.normal),
-      { atMost: 2 },
-    ),
-    row(
-      name,
-      'p99 of Check while PostgreSQL works for something else',
-      'ms',
-      of((r) => r.busy),
-    ),
-    row(
-      name,
-      'longest Check meanwhile',
-      'ms',
-      of((r) => r.worst),
-    ),
-  ];
+  return rowsOf(name, runs, [
+    [`deletion with ${overrides} overrides`, 'ms', ({ deleteMs }) => deleteMs],
+    ['p99 of Check, normal', 'ms', ({ normal }) => normal],
+    ['p99 of Check meanwhile', 'ms', ({ during }) => during],
+    ['the same in terms of the normal one', '', ({ during, normal }) => during / normal, { atMost: 2 }],
+    ['p99 of Check while PostgreSQL works for something else', 'ms', ({ busy }) => busy],
+    ['longest Check meanwhile', 'ms', ({ worst }) => worst],
+  ]);
 }

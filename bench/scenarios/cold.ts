@@ -2,7 +2,7 @@
 import { Generator } from '../generator-client.ts';
 import type { Lab } from '../lab.ts';
 import { CORES, cpuSeconds, memory } from '../processes.ts';
-import { type Row, row } from '../report.ts';
+import { type Row, rowsOf } from '../report.ts';
 import { KEY, Service } from '../service.ts';
 import type { SliceResult } from '../slice.ts';
 
@@ -59,50 +59,18 @@ export async function checkCold(lab: Lab): Promise<Row[]> {
   const all = await coldCheck(lab, name, { inFlight, connections, questions: 50_000 });
   const persons = await coldCheck(lab, `${name}, new persons only,`, { inFlight, connections, questions: 10_000 });
   return [
-    row(
-      name,
-      '50,000 questions, each once, PostgreSQL',
-      '/s',
-      all.map((c) => c.result.perSecond),
-      { atLeast: 8000 },
-    ),
-    row(
-      name,
-      'the first 10,000: every person new',
-      '/s',
-      persons.map((c) => c.result.perSecond),
-      { atLeast: 8000 },
-    ),
-    row(
-      name,
-      'p50',
-      'ms',
-      all.map((c) => c.result.p50),
-    ),
-    row(
-      name,
-      'p99',
-      'ms',
-      all.map((c) => c.result.p99),
-    ),
-    row(
-      name,
-      'p99.9',
-      'ms',
-      all.map((c) => c.result.p999),
-    ),
-    row(
-      name,
-      'CPU a request, service',
-      'µs',
-      all.map((c) => c.cpu),
-    ),
-    row(
-      name,
-      'RSS after',
-      'MB',
-      all.map((c) => c.rss),
-      { atMost: 320 },
-    ),
+    ...rowsOf(name, all, [
+      ['50,000 questions, each once, PostgreSQL', '/s', (cold) => cold.result.perSecond, { atLeast: 8000 }],
+    ]),
+    ...rowsOf(name, persons, [
+      ['the first 10,000: every person new', '/s', (cold) => cold.result.perSecond, { atLeast: 8000 }],
+    ]),
+    ...rowsOf(name, all, [
+      ['p50', 'ms', (cold) => cold.result.p50],
+      ['p99', 'ms', (cold) => cold.result.p99],
+      ['p99.9', 'ms', (cold) => cold.result.p999],
+      ['CPU a request, service', 'µs', (cold) => cold.cpu],
+      ['RSS after', 'MB', (cold) => cold.rss, { atMost: 320 }],
+    ]),
   ];
 }

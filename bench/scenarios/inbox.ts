@@ -2,8 +2,8 @@
 import { CompiledQuery, type KyselyPlugin, type RootOperationNode } from 'kysely';
 import { systemClock } from '../../src/base/clock.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
+import { readApplication } from '../../src/persistence/catalog/applications.ts';
 import type { Tx } from '../../src/persistence/database.ts';
-import { findApplication } from '../../src/persistence/notifications/applications.ts';
 import { countUnread, listInbox } from '../../src/persistence/notifications/inbox.ts';
 import { listPreferences } from '../../src/persistence/notifications/preferences.ts';
 import { openDatabase } from '../../src/persistence/open.ts';
@@ -69,7 +69,7 @@ export async function inbox(lab: Lab): Promise<Row[]> {
     });
     try {
       const page = { limit: 51, after: null, unreadOnly: false, app: null };
-      const application = await database.read((tx) => findApplication(tx, APP));
+      const application = await database.read((tx) => readApplication(tx, APP));
       if (application === undefined) throw new Error(`${APP} is gone`);
       const asked: [string, (tx: Tx, email: string) => Promise<unknown>][] = [
         ['first page', (tx, email) => listInbox(tx, email, page)],

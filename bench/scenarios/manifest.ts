@@ -4,7 +4,7 @@ import { Generator } from '../generator-client.ts';
 import type { Lab } from '../lab.ts';
 import { manifestYaml } from '../manifest-file.ts';
 import { memory } from '../processes.ts';
-import { type Row, row } from '../report.ts';
+import { type Measure, type Row, row, rowsOf } from '../report.ts';
 import { KEY, Service, type ServiceOptions } from '../service.ts';
 
 interface Summary {
@@ -70,48 +70,16 @@ export async function manifest(lab: Lab): Promise<Row[]> {
         `embedded ${Math.round(e.firstMs)} and ${Math.round(e.secondMs)} ms`,
     );
   }
-  const seconds = (list: readonly Applied[], pick: (a: Applied) => number): number[] => list.map((a) => pick(a) / 1000);
+  const applied = (where: string, firstMost: number): Measure<Applied>[] => [
+    [`first apply, ${where}`, 's', ({ firstMs }) => firstMs / 1000, { atMost: firstMost }],
+    [`second apply, ${where}`, 's', ({ secondMs }) => secondMs / 1000, { atMost: 3 }],
+  ];
+  const largest = (where: string): Measure<Applied>[] => [[`largest RSS, ${where}`, 'MB', (one) => one.largest]];
   return [
-    row(
-      'manifest',
-      'first apply, PostgreSQL',
-      's',
-      seconds(postgres, (a) => a.firstMs),
-      { atMost: 10 },
-    ),
-    row(
-      'manifest',
-      'second apply, PostgreSQL',
-      's',
-      seconds(postgres, (a) => a.secondMs),
-      { atMost: 3 },
-    ),
-    row(
-      'manifest',
-      'first apply, embedded',
-      's',
-      seconds(embedded, (a) => a.firstMs),
-      { atMost: 40 },
-    ),
-    row(
-      'manifest',
-      'second apply, embedded',
-      's',
-      seconds(embedded, (a) => a.secondMs),
-      { atMost: 3 },
-    ),
+    ...rowsOf('manifest', postgres, applied('PostgreSQL', 10)),
+    ...rowsOf('manifest', embedded, applied('embedded', 40)),
     row('manifest', 'size of the manifest', 'MB', [Buffer.byteLength(yaml) / 2 ** 20]),
-    row(
-      'manifest',
-      'largest RSS, PostgreSQL',
-      'MB',
-      postgres.map((a) => a.largest),
-    ),
-    row(
-      'manifest',
-      'largest RSS, embedded',
-      'MB',
-      embedded.map((a) => a.largest),
-    ),
+    ...rowsOf('manifest', postgres, largest('PostgreSQL')),
+    ...rowsOf('manifest', embedded, largest('embedded')),
   ];
 }

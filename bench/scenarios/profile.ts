@@ -6,7 +6,7 @@ import { type Comparison, compare } from '../compare.ts';
 import { Generator } from '../generator-client.ts';
 import type { Lab } from '../lab.ts';
 import { CORES, cpuSeconds } from '../processes.ts';
-import { percentile, type Row, row } from '../report.ts';
+import { percentile, type Row, row, rowsOf } from '../report.ts';
 import { send, sendRight } from '../rest-calls.ts';
 import { Service } from '../service.ts';
 
@@ -44,58 +44,16 @@ async function warm(lab: Lab): Promise<Row[]> {
       await generator.slice(target, { inFlight, order: 'once', from: 0, to: WARM_PEOPLE });
     },
   });
-  const of = (pick: (result: Comparison) => number): number[] => results.map(pick);
-  return [
-    row(
-      name,
-      'GET /api/profile/me in terms of a bare Express route',
-      '',
-      of((r) => r.ratio),
-      { atLeast: 0.5 },
-    ),
-    row(
-      name,
-      'the same by CPU a request',
-      '',
-      of((r) => r.cpuRatio),
-    ),
-    row(
-      name,
-      'service',
-      '/s',
-      of((r) => r.service.perSecond),
-    ),
-    row(
-      name,
-      'bare',
-      '/s',
-      of((r) => r.bare.perSecond),
-    ),
-    row(
-      name,
-      'CPU a request, service',
-      'µs',
-      of((r) => r.service.cpu),
-    ),
-    row(
-      name,
-      'CPU a request, bare',
-      'µs',
-      of((r) => r.bare.cpu),
-    ),
-    row(
-      name,
-      'p99, service',
-      'ms',
-      of((r) => r.service.p99),
-    ),
-    row(
-      name,
-      'p99, bare',
-      'ms',
-      of((r) => r.bare.p99),
-    ),
-  ];
+  return rowsOf(name, results, [
+    ['GET /api/profile/me in terms of a bare Express route', '', ({ ratio }) => ratio, { atLeast: 0.5 }],
+    ['the same by CPU a request', '', ({ cpuRatio }) => cpuRatio],
+    ['service', '/s', ({ service }) => service.perSecond],
+    ['bare', '/s', ({ bare }) => bare.perSecond],
+    ['CPU a request, service', 'µs', ({ service }) => service.cpu],
+    ['CPU a request, bare', 'µs', ({ bare }) => bare.cpu],
+    ['p99, service', 'ms', ({ service }) => service.p99],
+    ['p99, bare', 'ms', ({ bare }) => bare.p99],
+  ]);
 }
 
 async function first(lab: Lab): Promise<Row[]> {

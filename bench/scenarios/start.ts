@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Lab } from '../lab.ts';
 import { memory } from '../processes.ts';
-import { type Row, row } from '../report.ts';
+import { type Measure, type Row, rowsOf } from '../report.ts';
 import { Service, type ServiceOptions } from '../service.ts';
 
 interface Start {
@@ -38,57 +38,19 @@ export async function start(lab: Lab): Promise<Row[]> {
     const ms = [postgres, created, existing].map((list) => Math.round(list.at(-1)?.ms ?? 0)).join(', ');
     lab.say(`start ${run}/${lab.settings.runs * 2}: PostgreSQL, new embedded, existing embedded: ${ms} ms`);
   }
+  const ready = (what: string, atMost: number): Measure<Start>[] => [
+    [`ready, ${what}`, 'ms', ({ ms }) => ms, { atMost }],
+  ];
+  const cpu = (what: string): Measure<Start>[] => [[`CPU until ready, ${what}`, 'ms', (one) => one.cpu]];
+  const rss = (what: string): Measure<Start>[] => [[`RSS when ready, ${what}`, 'MB', (one) => one.rss]];
   return [
-    row(
-      'start',
-      'ready, existing PostgreSQL',
-      'ms',
-      postgres.map((s) => s.ms),
-      { atMost: 1000 },
-    ),
-    row(
-      'start',
-      'ready, existing embedded database',
-      'ms',
-      existing.map((s) => s.ms),
-      { atMost: 1000 },
-    ),
-    row(
-      'start',
-      'ready, new embedded database',
-      'ms',
-      created.map((s) => s.ms),
-      { atMost: 4000 },
-    ),
-    row(
-      'start',
-      'CPU until ready, existing PostgreSQL',
-      'ms',
-      postgres.map((s) => s.cpu),
-    ),
-    row(
-      'start',
-      'CPU until ready, existing embedded',
-      'ms',
-      existing.map((s) => s.cpu),
-    ),
-    row(
-      'start',
-      'CPU until ready, new embedded',
-      'ms',
-      created.map((s) => s.cpu),
-    ),
-    row(
-      'start',
-      'RSS when ready, PostgreSQL',
-      'MB',
-      postgres.map((s) => s.rss),
-    ),
-    row(
-      'start',
-      'RSS when ready, embedded',
-      'MB',
-      existing.map((s) => s.rss),
-    ),
+    ...rowsOf('start', postgres, ready('existing PostgreSQL', 1000)),
+    ...rowsOf('start', existing, ready('existing embedded database', 1000)),
+    ...rowsOf('start', created, ready('new embedded database', 4000)),
+    ...rowsOf('start', postgres, cpu('existing PostgreSQL')),
+    ...rowsOf('start', existing, cpu('existing embedded')),
+    ...rowsOf('start', created, cpu('new embedded')),
+    ...rowsOf('start', postgres, rss('PostgreSQL')),
+    ...rowsOf('start', existing, rss('embedded')),
   ];
 }

@@ -1,8 +1,8 @@
-/** Calls with many decisions in one answer: BulkCheck of 50, Effective of 30. */
+/** Calls with many decisions in one answer, BulkCheck of 50, BatchCheck of 100, Effective of 30; and Explain. */
 import { Generator } from '../generator-client.ts';
 import type { Lab } from '../lab.ts';
 import { CORES, cpuSeconds, memory } from '../processes.ts';
-import { median, type Row, row } from '../report.ts';
+import { type Measure, median, type Row, rowsOf } from '../report.ts';
 import { KEY, Service } from '../service.ts';
 import type { WorkloadName } from '../workloads.ts';
 
@@ -45,70 +45,49 @@ async function measure(lab: Lab, workload: WorkloadName): Promise<Wide[]> {
   return results;
 }
 
-function latency(name: string, results: readonly Wide[]): Row[] {
-  return [
-    row(
-      name,
-      'CPU a call',
-      'µs',
-      results.map((r) => r.cpu),
-    ),
-    row(
-      name,
-      'p50',
-      'ms',
-      results.map((r) => r.p50),
-    ),
-    row(
-      name,
-      'p99',
-      'ms',
-      results.map((r) => r.p99),
-    ),
-    row(
-      name,
-      'RSS after',
-      'MB',
-      results.map((r) => r.rss),
-      { atMost: 320 },
-    ),
-  ];
-}
+const LATENCY: readonly Measure<Wide>[] = [
+  ['CPU a call', 'µs', (wide) => wide.cpu],
+  ['p50', 'ms', (wide) => wide.p50],
+  ['p99', 'ms', (wide) => wide.p99],
+  ['RSS after', 'MB', (wide) => wide.rss, { atMost: 320 }],
+];
 
 export async function bulk(lab: Lab): Promise<Row[]> {
   const hot = await measure(lab, 'bulk-hot');
   const many = await measure(lab, 'bulk');
-  const goal = { atLeast: 500_000 };
+  const decisions = (what: string): Measure<Wide>[] => [
+    [`decisions, 50 a call, ${what}`, '/s', (wide) => wide.perSecond * 50, { atLeast: 500_000 }],
+  ];
   return [
-    row(
-      'bulk',
-      'decisions, 50 a call, 50 users: all cached',
-      '/s',
-      hot.map((r) => r.perSecond * 50),
-      goal,
-    ),
-    ...latency('bulk, 50 users', hot),
-    row(
-      'bulk',
-      'decisions, 50 a call, 2,000 users: facts warm',
-      '/s',
-      many.map((r) => r.perSecond * 50),
-      goal,
-    ),
-    ...latency('bulk, 2,000 users', many),
+    ...rowsOf('bulk', hot, decisions('50 users: all cached')),
+    ...rowsOf('bulk, 50 users', hot, LATENCY),
+    ...rowsOf('bulk', many, decisions('2,000 users: facts warm')),
+    ...rowsOf('bulk, 2,000 users', many, LATENCY),
   ];
 }
 
-export async function effective(lab: Lab): Promise<Row[]> {
-  const results = await measure(lab, 'effective');
+/** Beside BulkCheck in the same minute: machines differ by more than the two calls do. */
+export async function batch(lab: Lab): Promise<Row[]> {
+  const one = await measure(lab, 'bulk');
+  const mixed = await measure(lab, 'batch');
+  // By run, beside the BulkCheck of the same turn.
+  const ratios = mixed.map(({ perSecond }, run) => ({ ratio: (perSecond * 100) / ((one[run]?.perSecond ?? 0) * 50) }));
   return [
-    row(
-      'effective',
-      'calls, 30 permissions each, 2,000 users',
-      '/s',
-      results.map((r) => r.perSecond),
-      { atLeast: 8000 },
-    ),
-    ...latency('effective', results),
+    ...rowsOf('batch', mixed, [
+      ['decisions, 100 mixed questions a call: facts warm', '/s', (wide) => wide.perSecond * 100],
+      ...LATENCY,
+    ]),
+    ...rowsOf('batch', ratios, [['decisions in terms of BulkCheck', '', ({ ratio }) => ratio, { atLeast: 0.8 }]]),
   ];
+}
+
+export async function explain(lab: Lab): Promise<Row[]> {
+  return rowsOf('explain', await measure(lab, 'explain'), [['calls', '/s', (wide) => wide.perSecond], ...LATENCY]);
+}
+
+export async function effective(lab: Lab): Promise<Row[]> {
+  return rowsOf('effective', await measure(lab, 'effective'), [
+    ['calls, 30 permissions each, 2,000 users', '/s', (wide) => wide.perSecond, { atLeast: 8000 }],
+    ...LATENCY,
+  ]);
 }
