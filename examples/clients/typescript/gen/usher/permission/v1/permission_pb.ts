@@ -26,7 +26,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file usher/permission/v1/permission.proto.
  */
 export const file_usher_permission_v1_permission: GenFile = /*@__PURE__*/
-  fileDesc("CiR1c2hlci9wZXJtaXNzaW9uL3YxL3Blcm1pc3Npb24ucHJvdG8SE3VzaGVyLnBlcm1pc3Npb24udjEiuAEKDENoZWNrUmVxdWVzdBINCgVlbWFpbBgBIAEoCRILCgNhcHAYAiABKAkSEgoKcGVybWlzc2lvbhgDIAEoCRIVCg1yZXNvdXJjZV90eXBlGAQgASgJEhMKC3Jlc291cmNlX2lkGAUgASgJEjYKDGFjY2Vzc19sZXZlbBgGIAEoDjIgLnVzaGVyLnBlcm1pc3Npb24udjEuQWNjZXNzTGV2ZWwSFAoMbWluX3JldmlzaW9uGAcgASgJIp8BCg1DaGVja1Jlc3BvbnNlEg8KB2FsbG93ZWQYASABKAgSNgoMYWNjZXNzX2xldmVsGAIgASgOMiAudXNoZXIucGVybWlzc2lvbi52MS5BY2Nlc3NMZXZlbBIzCgZzb3VyY2UYAyABKA4yIy51c2hlci5wZXJtaXNzaW9uLnYxLkRlY2lzaW9uU291cmNlEhAKCHJldmlzaW9uGAQgASgJIr0BChBCdWxrQ2hlY2tSZXF1ZXN0Eg0KBWVtYWlsGAEgASgJEgsKA2FwcBgCIAEoCRITCgtwZXJtaXNzaW9ucxgDIAMoCRIVCg1yZXNvdXJjZV90eXBlGAQgASgJEhMKC3Jlc291cmNlX2lkGAUgASgJEjYKDGFjY2Vzc19sZXZlbBgGIAEoDjIgLnVzaGVyLnBlcm1pc3Npb24udjEuQWNjZXNzTGV2ZWwSFAoMbWluX3JldmlzaW9uGAcgASgJIl8KEUJ1bGtDaGVja1Jlc3BvbnNlEjgKB3Jlc3VsdHMYASADKAsyJy51c2hlci5wZXJtaXNzaW9uLnYxLlBlcm1pc3Npb25EZWNpc2lvbhIQCghyZXZpc2lvbhgCIAEoCSKmAQoSUGVybWlzc2lvbkRlY2lzaW9uEhIKCnBlcm1pc3Npb24YASABKAkSDwoHYWxsb3dlZBgCIAEoCBI2CgxhY2Nlc3NfbGV2ZWwYAyABKA4yIC51c2hlci5wZXJtaXNzaW9uLnYxLkFjY2Vzc0xldmVsEjMKBnNvdXJjZRgEIAEoDjIjLnVzaGVyLnBlcm1pc3Npb24udjEuRGVjaXNpb25Tb3VyY2UicAoQRWZmZWN0aXZlUmVxdWVzdBINCgVlbWFpbBgBIAEoCRILCgNhcHAYAiABKAkSFQoNcmVzb3VyY2VfdHlwZRgEIAEoCRITCgtyZXNvdXJjZV9pZBgFIAEoCRIUCgxtaW5fcmV2aXNpb24YByABKAkiZAoRRWZmZWN0aXZlUmVzcG9uc2USPQoLcGVybWlzc2lvbnMYASADKAsyKC51c2hlci5wZXJtaXNzaW9uLnYxLkVmZmVjdGl2ZVBlcm1pc3Npb24SEAoIcmV2aXNpb24YAiABKAkijAIKE0VmZmVjdGl2ZVBlcm1pc3Npb24SDAoEY29kZRgBIAEoCRIxCgR0eXBlGAIgASgOMiMudXNoZXIucGVybWlzc2lvbi52MS5QZXJtaXNzaW9uVHlwZRIXCgpncm91cF9uYW1lGAMgASgJSACIAQESDgoGZ2xvYmFsGAQgASgIEjYKDGFjY2Vzc19sZXZlbBgFIAEoDjIgLnVzaGVyLnBlcm1pc3Npb24udjEuQWNjZXNzTGV2ZWwSDwoHZ3JhbnRlZBgGIAEoCBIzCgZzb3VyY2UYByABKA4yIy51c2hlci5wZXJtaXNzaW9uLnYxLkRlY2lzaW9uU291cmNlQg0KC19ncm91cF9uYW1lKnMKC0FjY2Vzc0xldmVsEhwKGEFDQ0VTU19MRVZFTF9VTlNQRUNJRklFRBAAEhgKFEFDQ0VTU19MRVZFTF9BTExPV0VEEAESFQoRQUNDRVNTX0xFVkVMX1ZJRVcQAhIVChFBQ0NFU1NfTEVWRUxfRURJVBADKqgBCg5EZWNpc2lvblNvdXJjZRIfChtERUNJU0lPTl9TT1VSQ0VfVU5TUEVDSUZJRUQQABIYChRERUNJU0lPTl9TT1VSQ0VfUk9MRRABEhwKGERFQ0lTSU9OX1NPVVJDRV9PVkVSUklERRACEh4KGkRFQ0lTSU9OX1NPVVJDRV9TVVBFUkFETUlOEAMSHQoZREVDSVNJT05fU09VUkNFX0FQUF9BRE1JThAEKmkKDlBlcm1pc3Npb25UeXBlEh8KG1BFUk1JU1NJT05fVFlQRV9VTlNQRUNJRklFRBAAEhoKFlBFUk1JU1NJT05fVFlQRV9CSU5BUlkQARIaChZQRVJNSVNTSU9OX1RZUEVfVElFUkVEEAIyqgIKEVBlcm1pc3Npb25TZXJ2aWNlElMKBUNoZWNrEiEudXNoZXIucGVybWlzc2lvbi52MS5DaGVja1JlcXVlc3QaIi51c2hlci5wZXJtaXNzaW9uLnYxLkNoZWNrUmVzcG9uc2UiA5ACAhJfCglCdWxrQ2hlY2sSJS51c2hlci5wZXJtaXNzaW9uLnYxLkJ1bGtDaGVja1JlcXVlc3QaJi51c2hlci5wZXJtaXNzaW9uLnYxLkJ1bGtDaGVja1Jlc3BvbnNlIgOQAgISXwoJRWZmZWN0aXZlEiUudXNoZXIucGVybWlzc2lvbi52MS5FZmZlY3RpdmVSZXF1ZXN0GiYudXNoZXIucGVybWlzc2lvbi52MS5FZmZlY3RpdmVSZXNwb25zZSIDkAICYgZwcm90bzM");
+  fileDesc("CiR1c2hlci9wZXJtaXNzaW9uL3YxL3Blcm1pc3Npb24ucHJvdG8SE3VzaGVyLnBlcm1pc3Npb24udjEiuAEKDENoZWNrUmVxdWVzdBINCgVlbWFpbBgBIAEoCRILCgNhcHAYAiABKAkSEgoKcGVybWlzc2lvbhgDIAEoCRIVCg1yZXNvdXJjZV90eXBlGAQgASgJEhMKC3Jlc291cmNlX2lkGAUgASgJEjYKDGFjY2Vzc19sZXZlbBgGIAEoDjIgLnVzaGVyLnBlcm1pc3Npb24udjEuQWNjZXNzTGV2ZWwSFAoMbWluX3JldmlzaW9uGAcgASgJIp8BCg1DaGVja1Jlc3BvbnNlEg8KB2FsbG93ZWQYASABKAgSNgoMYWNjZXNzX2xldmVsGAIgASgOMiAudXNoZXIucGVybWlzc2lvbi52MS5BY2Nlc3NMZXZlbBIzCgZzb3VyY2UYAyABKA4yIy51c2hlci5wZXJtaXNzaW9uLnYxLkRlY2lzaW9uU291cmNlEhAKCHJldmlzaW9uGAQgASgJIr0BChBCdWxrQ2hlY2tSZXF1ZXN0Eg0KBWVtYWlsGAEgASgJEgsKA2FwcBgCIAEoCRITCgtwZXJtaXNzaW9ucxgDIAMoCRIVCg1yZXNvdXJjZV90eXBlGAQgASgJEhMKC3Jlc291cmNlX2lkGAUgASgJEjYKDGFjY2Vzc19sZXZlbBgGIAEoDjIgLnVzaGVyLnBlcm1pc3Npb24udjEuQWNjZXNzTGV2ZWwSFAoMbWluX3JldmlzaW9uGAcgASgJIl8KEUJ1bGtDaGVja1Jlc3BvbnNlEjgKB3Jlc3VsdHMYASADKAsyJy51c2hlci5wZXJtaXNzaW9uLnYxLlBlcm1pc3Npb25EZWNpc2lvbhIQCghyZXZpc2lvbhgCIAEoCSKmAQoSUGVybWlzc2lvbkRlY2lzaW9uEhIKCnBlcm1pc3Npb24YASABKAkSDwoHYWxsb3dlZBgCIAEoCBI2CgxhY2Nlc3NfbGV2ZWwYAyABKA4yIC51c2hlci5wZXJtaXNzaW9uLnYxLkFjY2Vzc0xldmVsEjMKBnNvdXJjZRgEIAEoDjIjLnVzaGVyLnBlcm1pc3Npb24udjEuRGVjaXNpb25Tb3VyY2UicAoQRWZmZWN0aXZlUmVxdWVzdBINCgVlbWFpbBgBIAEoCRILCgNhcHAYAiABKAkSFQoNcmVzb3VyY2VfdHlwZRgEIAEoCRITCgtyZXNvdXJjZV9pZBgFIAEoCRIUCgxtaW5fcmV2aXNpb24YByABKAkiZAoRRWZmZWN0aXZlUmVzcG9uc2USPQoLcGVybWlzc2lvbnMYASADKAsyKC51c2hlci5wZXJtaXNzaW9uLnYxLkVmZmVjdGl2ZVBlcm1pc3Npb24SEAoIcmV2aXNpb24YAiABKAkijAIKE0VmZmVjdGl2ZVBlcm1pc3Npb24SDAoEY29kZRgBIAEoCRIxCgR0eXBlGAIgASgOMiMudXNoZXIucGVybWlzc2lvbi52MS5QZXJtaXNzaW9uVHlwZRIXCgpncm91cF9uYW1lGAMgASgJSACIAQESDgoGZ2xvYmFsGAQgASgIEjYKDGFjY2Vzc19sZXZlbBgFIAEoDjIgLnVzaGVyLnBlcm1pc3Npb24udjEuQWNjZXNzTGV2ZWwSDwoHZ3JhbnRlZBgGIAEoCBIzCgZzb3VyY2UYByABKA4yIy51c2hlci5wZXJtaXNzaW9uLnYxLkRlY2lzaW9uU291cmNlQg0KC19ncm91cF9uYW1lIlwKEUJhdGNoQ2hlY2tSZXF1ZXN0EjEKBmNoZWNrcxgBIAMoCzIhLnVzaGVyLnBlcm1pc3Npb24udjEuQ2hlY2tSZXF1ZXN0EhQKDG1pbl9yZXZpc2lvbhgHIAEoCSJZChJCYXRjaENoZWNrUmVzcG9uc2USMQoHcmVzdWx0cxgBIAMoCzIgLnVzaGVyLnBlcm1pc3Npb24udjEuQ2hlY2tSZXN1bHQSEAoIcmV2aXNpb24YAiABKAkiiwEKC0NoZWNrUmVzdWx0Eg8KB2FsbG93ZWQYASABKAgSNgoMYWNjZXNzX2xldmVsGAIgASgOMiAudXNoZXIucGVybWlzc2lvbi52MS5BY2Nlc3NMZXZlbBIzCgZzb3VyY2UYAyABKA4yIy51c2hlci5wZXJtaXNzaW9uLnYxLkRlY2lzaW9uU291cmNlIkIKDkV4cGxhaW5SZXF1ZXN0EjAKBWNoZWNrGAEgASgLMiEudXNoZXIucGVybWlzc2lvbi52MS5DaGVja1JlcXVlc3QimwIKD0V4cGxhaW5SZXNwb25zZRIPCgdhbGxvd2VkGAEgASgIEjYKDGFjY2Vzc19sZXZlbBgCIAEoDjIgLnVzaGVyLnBlcm1pc3Npb24udjEuQWNjZXNzTGV2ZWwSMwoGc291cmNlGAMgASgOMiMudXNoZXIucGVybWlzc2lvbi52MS5EZWNpc2lvblNvdXJjZRIQCghyZXZpc2lvbhgEIAEoCRIvCgVydWxlcxgFIAMoCzIgLnVzaGVyLnBlcm1pc3Npb24udjEuUnVsZU91dGNvbWUSEgoKdXNlcl9rbm93bhgGIAEoCBIZChFhcHBsaWNhdGlvbl9rbm93bhgHIAEoCBIYChBwZXJtaXNzaW9uX2tub3duGAggASgIIvUBCgtSdWxlT3V0Y29tZRInCgRydWxlGAEgASgOMhkudXNoZXIucGVybWlzc2lvbi52MS5SdWxlEg8KB2FwcGxpZXMYAiABKAgSDwoHZGVjaWRlcxgDIAEoCBI2CgxhY2Nlc3NfbGV2ZWwYBCABKA4yIC51c2hlci5wZXJtaXNzaW9uLnYxLkFjY2Vzc0xldmVsEh0KEG92ZXJyaWRlX2dyYW50ZWQYBSABKAhIAIgBARIvCgVyb2xlcxgGIAMoCzIgLnVzaGVyLnBlcm1pc3Npb24udjEuUm9sZU91dGNvbWVCEwoRX292ZXJyaWRlX2dyYW50ZWQiUwoLUm9sZU91dGNvbWUSDAoEcm9sZRgBIAEoCRI2CgxhY2Nlc3NfbGV2ZWwYAiABKA4yIC51c2hlci5wZXJtaXNzaW9uLnYxLkFjY2Vzc0xldmVsItcBChNMaXN0U3ViamVjdHNSZXF1ZXN0EgsKA2FwcBgCIAEoCRISCgpwZXJtaXNzaW9uGAMgASgJEhUKDXJlc291cmNlX3R5cGUYBCABKAkSEwoLcmVzb3VyY2VfaWQYBSABKAkSNgoMYWNjZXNzX2xldmVsGAYgASgOMiAudXNoZXIucGVybWlzc2lvbi52MS5BY2Nlc3NMZXZlbBIUCgxtaW5fcmV2aXNpb24YByABKAkSEQoJcGFnZV9zaXplGAggASgFEhIKCnBhZ2VfdG9rZW4YCSABKAkicQoUTGlzdFN1YmplY3RzUmVzcG9uc2USLgoIc3ViamVjdHMYASADKAsyHC51c2hlci5wZXJtaXNzaW9uLnYxLlN1YmplY3QSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEhAKCHJldmlzaW9uGAMgASgJIoUBCgdTdWJqZWN0Eg0KBWVtYWlsGAEgASgJEjYKDGFjY2Vzc19sZXZlbBgCIAEoDjIgLnVzaGVyLnBlcm1pc3Npb24udjEuQWNjZXNzTGV2ZWwSMwoGc291cmNlGAMgASgOMiMudXNoZXIucGVybWlzc2lvbi52MS5EZWNpc2lvblNvdXJjZSLSAQoUTGlzdFJlc291cmNlc1JlcXVlc3QSDQoFZW1haWwYASABKAkSCwoDYXBwGAIgASgJEhIKCnBlcm1pc3Npb24YAyABKAkSFQoNcmVzb3VyY2VfdHlwZRgEIAEoCRI2CgxhY2Nlc3NfbGV2ZWwYBiABKA4yIC51c2hlci5wZXJtaXNzaW9uLnYxLkFjY2Vzc0xldmVsEhQKDG1pbl9yZXZpc2lvbhgHIAEoCRIRCglwYWdlX3NpemUYCCABKAUSEgoKcGFnZV90b2tlbhgJIAEoCSKLAQoVTGlzdFJlc291cmNlc1Jlc3BvbnNlEjEKBXNjb3BlGAEgASgOMiIudXNoZXIucGVybWlzc2lvbi52MS5SZXNvdXJjZVNjb3BlEhQKDHJlc291cmNlX2lkcxgCIAMoCRIXCg9uZXh0X3BhZ2VfdG9rZW4YAyABKAkSEAoIcmV2aXNpb24YBCABKAkiNAoMV2F0Y2hSZXF1ZXN0EgwKBGFwcHMYASADKAkSFgoOc2luY2VfcmV2aXNpb24YAiABKAkiXgoNV2F0Y2hSZXNwb25zZRIQCghyZXZpc2lvbhgBIAEoCRIsCgdjaGFuZ2VzGAIgAygLMhsudXNoZXIucGVybWlzc2lvbi52MS5DaGFuZ2USDQoFcmVzZXQYAyABKAgioQEKBkNoYW5nZRIVCgthcHBsaWNhdGlvbhgBIAEoCUgAEi0KBm1lbWJlchgCIAEoCzIbLnVzaGVyLnBlcm1pc3Npb24udjEuTWVtYmVySAASDgoEdXNlchgDIAEoCUgAEiMKGWV2ZXJ5dGhpbmdfaW5fYXBwbGljYXRpb24YBCABKAlIABIUCgpldmVyeXRoaW5nGAUgASgISABCBgoEd2hhdCIkCgZNZW1iZXISDQoFZW1haWwYASABKAkSCwoDYXBwGAIgASgJKnMKC0FjY2Vzc0xldmVsEhwKGEFDQ0VTU19MRVZFTF9VTlNQRUNJRklFRBAAEhgKFEFDQ0VTU19MRVZFTF9BTExPV0VEEAESFQoRQUNDRVNTX0xFVkVMX1ZJRVcQAhIVChFBQ0NFU1NfTEVWRUxfRURJVBADKqgBCg5EZWNpc2lvblNvdXJjZRIfChtERUNJU0lPTl9TT1VSQ0VfVU5TUEVDSUZJRUQQABIYChRERUNJU0lPTl9TT1VSQ0VfUk9MRRABEhwKGERFQ0lTSU9OX1NPVVJDRV9PVkVSUklERRACEh4KGkRFQ0lTSU9OX1NPVVJDRV9TVVBFUkFETUlOEAMSHQoZREVDSVNJT05fU09VUkNFX0FQUF9BRE1JThAEKmkKDlBlcm1pc3Npb25UeXBlEh8KG1BFUk1JU1NJT05fVFlQRV9VTlNQRUNJRklFRBAAEhoKFlBFUk1JU1NJT05fVFlQRV9CSU5BUlkQARIaChZQRVJNSVNTSU9OX1RZUEVfVElFUkVEEAIqjQEKBFJ1bGUSFAoQUlVMRV9VTlNQRUNJRklFRBAAEhEKDVJVTEVfSU5BQ1RJVkUQARITCg9SVUxFX1NVUEVSQURNSU4QAhISCg5SVUxFX0FQUF9BRE1JThADEhEKDVJVTEVfT1ZFUlJJREUQBBIOCgpSVUxFX1JPTEVTEAUSEAoMUlVMRV9ERUZBVUxUEAYqZwoNUmVzb3VyY2VTY29wZRIeChpSRVNPVVJDRV9TQ09QRV9VTlNQRUNJRklFRBAAEhcKE1JFU09VUkNFX1NDT1BFX09OTFkQARIdChlSRVNPVVJDRV9TQ09QRV9BTExfRVhDRVBUEAIykgYKEVBlcm1pc3Npb25TZXJ2aWNlElMKBUNoZWNrEiEudXNoZXIucGVybWlzc2lvbi52MS5DaGVja1JlcXVlc3QaIi51c2hlci5wZXJtaXNzaW9uLnYxLkNoZWNrUmVzcG9uc2UiA5ACAhJfCglCdWxrQ2hlY2sSJS51c2hlci5wZXJtaXNzaW9uLnYxLkJ1bGtDaGVja1JlcXVlc3QaJi51c2hlci5wZXJtaXNzaW9uLnYxLkJ1bGtDaGVja1Jlc3BvbnNlIgOQAgISXwoJRWZmZWN0aXZlEiUudXNoZXIucGVybWlzc2lvbi52MS5FZmZlY3RpdmVSZXF1ZXN0GiYudXNoZXIucGVybWlzc2lvbi52MS5FZmZlY3RpdmVSZXNwb25zZSIDkAICEmIKCkJhdGNoQ2hlY2sSJi51c2hlci5wZXJtaXNzaW9uLnYxLkJhdGNoQ2hlY2tSZXF1ZXN0GicudXNoZXIucGVybWlzc2lvbi52MS5CYXRjaENoZWNrUmVzcG9uc2UiA5ACAhJZCgdFeHBsYWluEiMudXNoZXIucGVybWlzc2lvbi52MS5FeHBsYWluUmVxdWVzdBokLnVzaGVyLnBlcm1pc3Npb24udjEuRXhwbGFpblJlc3BvbnNlIgOQAgISaAoMTGlzdFN1YmplY3RzEigudXNoZXIucGVybWlzc2lvbi52MS5MaXN0U3ViamVjdHNSZXF1ZXN0GikudXNoZXIucGVybWlzc2lvbi52MS5MaXN0U3ViamVjdHNSZXNwb25zZSIDkAICEmsKDUxpc3RSZXNvdXJjZXMSKS51c2hlci5wZXJtaXNzaW9uLnYxLkxpc3RSZXNvdXJjZXNSZXF1ZXN0GioudXNoZXIucGVybWlzc2lvbi52MS5MaXN0UmVzb3VyY2VzUmVzcG9uc2UiA5ACAhJQCgVXYXRjaBIhLnVzaGVyLnBlcm1pc3Npb24udjEuV2F0Y2hSZXF1ZXN0GiIudXNoZXIucGVybWlzc2lvbi52MS5XYXRjaFJlc3BvbnNlMAFiBnByb3RvMw");
 
 /**
  * CheckRequest is one question.
@@ -408,6 +408,676 @@ export const EffectivePermissionSchema: GenMessage<EffectivePermission> = /*@__P
   messageDesc(file_usher_permission_v1_permission, 7);
 
 /**
+ * BatchCheckRequest asks many questions at once.
+ *
+ * @generated from message usher.permission.v1.BatchCheckRequest
+ */
+export type BatchCheckRequest = Message<"usher.permission.v1.BatchCheckRequest"> & {
+  /**
+   * The questions, 1 to 1,000. Their own min_revision must be empty. One that is malformed refuses the whole request, naming its index.
+   *
+   * @generated from field: repeated usher.permission.v1.CheckRequest checks = 1;
+   */
+  checks: CheckRequest[];
+
+  /**
+   * As in CheckRequest; holds for all of them.
+   *
+   * @generated from field: string min_revision = 7;
+   */
+  minRevision: string;
+};
+
+/**
+ * Describes the message usher.permission.v1.BatchCheckRequest.
+ * Use `create(BatchCheckRequestSchema)` to create a new message.
+ */
+export const BatchCheckRequestSchema: GenMessage<BatchCheckRequest> = /*@__PURE__*/
+  messageDesc(file_usher_permission_v1_permission, 8);
+
+/**
+ * BatchCheckResponse holds one result for each question, in the order asked.
+ *
+ * @generated from message usher.permission.v1.BatchCheckResponse
+ */
+export type BatchCheckResponse = Message<"usher.permission.v1.BatchCheckResponse"> & {
+  /**
+   * The results. A caller that finds fewer than it asked treats the rest as denied.
+   *
+   * @generated from field: repeated usher.permission.v1.CheckResult results = 1;
+   */
+  results: CheckResult[];
+
+  /**
+   * As in CheckResponse: one revision for all of them.
+   *
+   * @generated from field: string revision = 2;
+   */
+  revision: string;
+};
+
+/**
+ * Describes the message usher.permission.v1.BatchCheckResponse.
+ * Use `create(BatchCheckResponseSchema)` to create a new message.
+ */
+export const BatchCheckResponseSchema: GenMessage<BatchCheckResponse> = /*@__PURE__*/
+  messageDesc(file_usher_permission_v1_permission, 9);
+
+/**
+ * CheckResult is the answer to one question of a batch.
+ *
+ * @generated from message usher.permission.v1.CheckResult
+ */
+export type CheckResult = Message<"usher.permission.v1.CheckResult"> & {
+  /**
+   * As in CheckResponse.
+   *
+   * @generated from field: bool allowed = 1;
+   */
+  allowed: boolean;
+
+  /**
+   * As in CheckResponse.
+   *
+   * @generated from field: usher.permission.v1.AccessLevel access_level = 2;
+   */
+  accessLevel: AccessLevel;
+
+  /**
+   * As in CheckResponse.
+   *
+   * @generated from field: usher.permission.v1.DecisionSource source = 3;
+   */
+  source: DecisionSource;
+};
+
+/**
+ * Describes the message usher.permission.v1.CheckResult.
+ * Use `create(CheckResultSchema)` to create a new message.
+ */
+export const CheckResultSchema: GenMessage<CheckResult> = /*@__PURE__*/
+  messageDesc(file_usher_permission_v1_permission, 10);
+
+/**
+ * ExplainRequest asks why.
+ *
+ * @generated from message usher.permission.v1.ExplainRequest
+ */
+export type ExplainRequest = Message<"usher.permission.v1.ExplainRequest"> & {
+  /**
+   * The question.
+   *
+   * @generated from field: usher.permission.v1.CheckRequest check = 1;
+   */
+  check?: CheckRequest | undefined;
+};
+
+/**
+ * Describes the message usher.permission.v1.ExplainRequest.
+ * Use `create(ExplainRequestSchema)` to create a new message.
+ */
+export const ExplainRequestSchema: GenMessage<ExplainRequest> = /*@__PURE__*/
+  messageDesc(file_usher_permission_v1_permission, 11);
+
+/**
+ * ExplainResponse is an answer and its grounds, read from the database and not from a cache of decisions.
+ *
+ * @generated from message usher.permission.v1.ExplainResponse
+ */
+export type ExplainResponse = Message<"usher.permission.v1.ExplainResponse"> & {
+  /**
+   * As in CheckResponse.
+   *
+   * @generated from field: bool allowed = 1;
+   */
+  allowed: boolean;
+
+  /**
+   * As in CheckResponse.
+   *
+   * @generated from field: usher.permission.v1.AccessLevel access_level = 2;
+   */
+  accessLevel: AccessLevel;
+
+  /**
+   * As in CheckResponse.
+   *
+   * @generated from field: usher.permission.v1.DecisionSource source = 3;
+   */
+  source: DecisionSource;
+
+  /**
+   * As in CheckResponse.
+   *
+   * @generated from field: string revision = 4;
+   */
+  revision: string;
+
+  /**
+   * The six rules in their order. Exactly one of them decides.
+   *
+   * @generated from field: repeated usher.permission.v1.RuleOutcome rules = 5;
+   */
+  rules: RuleOutcome[];
+
+  /**
+   * Whether the e-mail address has a record of a user.
+   *
+   * @generated from field: bool user_known = 6;
+   */
+  userKnown: boolean;
+
+  /**
+   * Whether the application exists.
+   *
+   * @generated from field: bool application_known = 7;
+   */
+  applicationKnown: boolean;
+
+  /**
+   * Whether the application defines the permission.
+   *
+   * @generated from field: bool permission_known = 8;
+   */
+  permissionKnown: boolean;
+};
+
+/**
+ * Describes the message usher.permission.v1.ExplainResponse.
+ * Use `create(ExplainResponseSchema)` to create a new message.
+ */
+export const ExplainResponseSchema: GenMessage<ExplainResponse> = /*@__PURE__*/
+  messageDesc(file_usher_permission_v1_permission, 12);
+
+/**
+ * RuleOutcome is what one rule makes of a question.
+ *
+ * @generated from message usher.permission.v1.RuleOutcome
+ */
+export type RuleOutcome = Message<"usher.permission.v1.RuleOutcome"> & {
+  /**
+   * The rule.
+   *
+   * @generated from field: usher.permission.v1.Rule rule = 1;
+   */
+  rule: Rule;
+
+  /**
+   * Whether its condition holds by itself, also where an earlier rule decided.
+   *
+   * @generated from field: bool applies = 2;
+   */
+  applies: boolean;
+
+  /**
+   * Whether it decided.
+   *
+   * @generated from field: bool decides = 3;
+   */
+  decides: boolean;
+
+  /**
+   * The level that it alone would give. Unspecified: none.
+   *
+   * @generated from field: usher.permission.v1.AccessLevel access_level = 4;
+   */
+  accessLevel: AccessLevel;
+
+  /**
+   * RULE_OVERRIDE: whether the override grants. Absent where there is none.
+   *
+   * @generated from field: optional bool override_granted = 5;
+   */
+  overrideGranted?: boolean | undefined;
+
+  /**
+   * RULE_ROLES: every role that the user holds in the application, by code.
+   *
+   * @generated from field: repeated usher.permission.v1.RoleOutcome roles = 6;
+   */
+  roles: RoleOutcome[];
+};
+
+/**
+ * Describes the message usher.permission.v1.RuleOutcome.
+ * Use `create(RuleOutcomeSchema)` to create a new message.
+ */
+export const RuleOutcomeSchema: GenMessage<RuleOutcome> = /*@__PURE__*/
+  messageDesc(file_usher_permission_v1_permission, 13);
+
+/**
+ * RoleOutcome is what one of the user's roles gives of the permission.
+ *
+ * @generated from message usher.permission.v1.RoleOutcome
+ */
+export type RoleOutcome = Message<"usher.permission.v1.RoleOutcome"> & {
+  /**
+   * The role's code.
+   *
+   * @generated from field: string role = 1;
+   */
+  role: string;
+
+  /**
+   * The level that it gives. Unspecified: none.
+   *
+   * @generated from field: usher.permission.v1.AccessLevel access_level = 2;
+   */
+  accessLevel: AccessLevel;
+};
+
+/**
+ * Describes the message usher.permission.v1.RoleOutcome.
+ * Use `create(RoleOutcomeSchema)` to create a new message.
+ */
+export const RoleOutcomeSchema: GenMessage<RoleOutcome> = /*@__PURE__*/
+  messageDesc(file_usher_permission_v1_permission, 14);
+
+/**
+ * ListSubjectsRequest asks who can.
+ *
+ * @generated from message usher.permission.v1.ListSubjectsRequest
+ */
+export type ListSubjectsRequest = Message<"usher.permission.v1.ListSubjectsRequest"> & {
+  /**
+   * As in CheckRequest. Required.
+   *
+   * @generated from field: string app = 2;
+   */
+  app: string;
+
+  /**
+   * As in CheckRequest. Required.
+   *
+   * @generated from field: string permission = 3;
+   */
+  permission: string;
+
+  /**
+   * As in CheckRequest.
+   *
+   * @generated from field: string resource_type = 4;
+   */
+  resourceType: string;
+
+  /**
+   * As in CheckRequest.
+   *
+   * @generated from field: string resource_id = 5;
+   */
+  resourceId: string;
+
+  /**
+   * As in CheckRequest.
+   *
+   * @generated from field: usher.permission.v1.AccessLevel access_level = 6;
+   */
+  accessLevel: AccessLevel;
+
+  /**
+   * As in CheckRequest.
+   *
+   * @generated from field: string min_revision = 7;
+   */
+  minRevision: string;
+
+  /**
+   * Subjects a page: 1 to 1,000; 0 means 100.
+   *
+   * @generated from field: int32 page_size = 8;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the page before, with the same question. Empty: the first page.
+   *
+   * @generated from field: string page_token = 9;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message usher.permission.v1.ListSubjectsRequest.
+ * Use `create(ListSubjectsRequestSchema)` to create a new message.
+ */
+export const ListSubjectsRequestSchema: GenMessage<ListSubjectsRequest> = /*@__PURE__*/
+  messageDesc(file_usher_permission_v1_permission, 15);
+
+/**
+ * ListSubjectsResponse is a page of users. Anyone who qualifies throughout the listing is listed exactly once.
+ *
+ * @generated from message usher.permission.v1.ListSubjectsResponse
+ */
+export type ListSubjectsResponse = Message<"usher.permission.v1.ListSubjectsResponse"> & {
+  /**
+   * The users, in a stable order.
+   *
+   * @generated from field: repeated usher.permission.v1.Subject subjects = 1;
+   */
+  subjects: Subject[];
+
+  /**
+   * Empty on the last page.
+   *
+   * @generated from field: string next_page_token = 2;
+   */
+  nextPageToken: string;
+
+  /**
+   * The revision of this page.
+   *
+   * @generated from field: string revision = 3;
+   */
+  revision: string;
+};
+
+/**
+ * Describes the message usher.permission.v1.ListSubjectsResponse.
+ * Use `create(ListSubjectsResponseSchema)` to create a new message.
+ */
+export const ListSubjectsResponseSchema: GenMessage<ListSubjectsResponse> = /*@__PURE__*/
+  messageDesc(file_usher_permission_v1_permission, 16);
+
+/**
+ * Subject is a user who can.
+ *
+ * @generated from message usher.permission.v1.Subject
+ */
+export type Subject = Message<"usher.permission.v1.Subject"> & {
+  /**
+   * The e-mail address.
+   *
+   * @generated from field: string email = 1;
+   */
+  email: string;
+
+  /**
+   * The level held.
+   *
+   * @generated from field: usher.permission.v1.AccessLevel access_level = 2;
+   */
+  accessLevel: AccessLevel;
+
+  /**
+   * The rule that decided.
+   *
+   * @generated from field: usher.permission.v1.DecisionSource source = 3;
+   */
+  source: DecisionSource;
+};
+
+/**
+ * Describes the message usher.permission.v1.Subject.
+ * Use `create(SubjectSchema)` to create a new message.
+ */
+export const SubjectSchema: GenMessage<Subject> = /*@__PURE__*/
+  messageDesc(file_usher_permission_v1_permission, 17);
+
+/**
+ * ListResourcesRequest asks what a user can reach.
+ *
+ * @generated from message usher.permission.v1.ListResourcesRequest
+ */
+export type ListResourcesRequest = Message<"usher.permission.v1.ListResourcesRequest"> & {
+  /**
+   * As in CheckRequest. Required.
+   *
+   * @generated from field: string email = 1;
+   */
+  email: string;
+
+  /**
+   * As in CheckRequest. Required.
+   *
+   * @generated from field: string app = 2;
+   */
+  app: string;
+
+  /**
+   * As in CheckRequest. Required.
+   *
+   * @generated from field: string permission = 3;
+   */
+  permission: string;
+
+  /**
+   * The resources' type. Required.
+   *
+   * @generated from field: string resource_type = 4;
+   */
+  resourceType: string;
+
+  /**
+   * As in CheckRequest.
+   *
+   * @generated from field: usher.permission.v1.AccessLevel access_level = 6;
+   */
+  accessLevel: AccessLevel;
+
+  /**
+   * As in CheckRequest.
+   *
+   * @generated from field: string min_revision = 7;
+   */
+  minRevision: string;
+
+  /**
+   * Identifiers a page: 1 to 10,000; 0 means 1,000.
+   *
+   * @generated from field: int32 page_size = 8;
+   */
+  pageSize: number;
+
+  /**
+   * The next_page_token of the page before, with the same question. Where the facts have changed since, ABORTED with reason LIST_CHANGED.
+   *
+   * @generated from field: string page_token = 9;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message usher.permission.v1.ListResourcesRequest.
+ * Use `create(ListResourcesRequestSchema)` to create a new message.
+ */
+export const ListResourcesRequestSchema: GenMessage<ListResourcesRequest> = /*@__PURE__*/
+  messageDesc(file_usher_permission_v1_permission, 18);
+
+/**
+ * ListResourcesResponse is a filter over the resources of a type, or a page of it. All pages are of one state.
+ *
+ * @generated from message usher.permission.v1.ListResourcesResponse
+ */
+export type ListResourcesResponse = Message<"usher.permission.v1.ListResourcesResponse"> & {
+  /**
+   * The same on every page.
+   *
+   * @generated from field: usher.permission.v1.ResourceScope scope = 1;
+   */
+  scope: ResourceScope;
+
+  /**
+   * The identifiers, in a stable order.
+   *
+   * @generated from field: repeated string resource_ids = 2;
+   */
+  resourceIds: string[];
+
+  /**
+   * Empty on the last page. A filter of RESOURCE_SCOPE_ALL_EXCEPT must not be used before it is complete.
+   *
+   * @generated from field: string next_page_token = 3;
+   */
+  nextPageToken: string;
+
+  /**
+   * As in CheckResponse.
+   *
+   * @generated from field: string revision = 4;
+   */
+  revision: string;
+};
+
+/**
+ * Describes the message usher.permission.v1.ListResourcesResponse.
+ * Use `create(ListResourcesResponseSchema)` to create a new message.
+ */
+export const ListResourcesResponseSchema: GenMessage<ListResourcesResponse> = /*@__PURE__*/
+  messageDesc(file_usher_permission_v1_permission, 19);
+
+/**
+ * WatchRequest subscribes to changes.
+ *
+ * @generated from message usher.permission.v1.WatchRequest
+ */
+export type WatchRequest = Message<"usher.permission.v1.WatchRequest"> & {
+  /**
+   * Changes of these applications, 0 to 1,000; none: of all. Changes of a user everywhere are always told.
+   *
+   * @generated from field: repeated string apps = 1;
+   */
+  apps: string[];
+
+  /**
+   * Tells everything after this revision first. Empty: begins at the newest one.
+   *
+   * @generated from field: string since_revision = 2;
+   */
+  sinceRevision: string;
+};
+
+/**
+ * Describes the message usher.permission.v1.WatchRequest.
+ * Use `create(WatchRequestSchema)` to create a new message.
+ */
+export const WatchRequestSchema: GenMessage<WatchRequest> = /*@__PURE__*/
+  messageDesc(file_usher_permission_v1_permission, 20);
+
+/**
+ * WatchResponse tells what changed up to a revision. Without changes it only names the newest revision.
+ *
+ * @generated from message usher.permission.v1.WatchResponse
+ */
+export type WatchResponse = Message<"usher.permission.v1.WatchResponse"> & {
+  /**
+   * Everything up to this revision has been told.
+   *
+   * @generated from field: string revision = 1;
+   */
+  revision: string;
+
+  /**
+   * The changes since the message before.
+   *
+   * @generated from field: repeated usher.permission.v1.Change changes = 2;
+   */
+  changes: Change[];
+
+  /**
+   * What came before is no longer known, or was of another history: forget everything held, then go on from `revision`.
+   *
+   * @generated from field: bool reset = 3;
+   */
+  reset: boolean;
+};
+
+/**
+ * Describes the message usher.permission.v1.WatchResponse.
+ * Use `create(WatchResponseSchema)` to create a new message.
+ */
+export const WatchResponseSchema: GenMessage<WatchResponse> = /*@__PURE__*/
+  messageDesc(file_usher_permission_v1_permission, 21);
+
+/**
+ * Change says whose decisions may be others now.
+ *
+ * @generated from message usher.permission.v1.Change
+ */
+export type Change = Message<"usher.permission.v1.Change"> & {
+  /**
+   * What changed.
+   *
+   * @generated from oneof usher.permission.v1.Change.what
+   */
+  what: {
+    /**
+     * The permissions and roles that the application of this code defines, or that it exists.
+     *
+     * @generated from field: string application = 1;
+     */
+    value: string;
+    case: "application";
+  } | {
+    /**
+     * What one user holds in one application.
+     *
+     * @generated from field: usher.permission.v1.Member member = 2;
+     */
+    value: Member;
+    case: "member";
+  } | {
+    /**
+     * What the user of this e-mail address is everywhere: active, SuperAdmin.
+     *
+     * @generated from field: string user = 3;
+     */
+    value: string;
+    case: "user";
+  } | {
+    /**
+     * Everything in the application of this code.
+     *
+     * @generated from field: string everything_in_application = 4;
+     */
+    value: string;
+    case: "everythingInApplication";
+  } | {
+    /**
+     * Everything.
+     *
+     * @generated from field: bool everything = 5;
+     */
+    value: boolean;
+    case: "everything";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message usher.permission.v1.Change.
+ * Use `create(ChangeSchema)` to create a new message.
+ */
+export const ChangeSchema: GenMessage<Change> = /*@__PURE__*/
+  messageDesc(file_usher_permission_v1_permission, 22);
+
+/**
+ * Member is a user in an application.
+ *
+ * @generated from message usher.permission.v1.Member
+ */
+export type Member = Message<"usher.permission.v1.Member"> & {
+  /**
+   * The e-mail address.
+   *
+   * @generated from field: string email = 1;
+   */
+  email: string;
+
+  /**
+   * The application's code.
+   *
+   * @generated from field: string app = 2;
+   */
+  app: string;
+};
+
+/**
+ * Describes the message usher.permission.v1.Member.
+ * Use `create(MemberSchema)` to create a new message.
+ */
+export const MemberSchema: GenMessage<Member> = /*@__PURE__*/
+  messageDesc(file_usher_permission_v1_permission, 23);
+
+/**
  * AccessLevel orders what a permission can grant: a greater number includes the lesser ones.
  *
  * @generated from enum usher.permission.v1.AccessLevel
@@ -552,8 +1222,117 @@ export const PermissionTypeSchema: GenEnum<PermissionType> = /*@__PURE__*/
   enumDesc(file_usher_permission_v1_permission, 2);
 
 /**
- * PermissionService evaluates permissions. Explain, BatchCheck (questions about different users and resources), Watch (revisions as they
- * happen), ListSubjects (who can) and ListResources will be added as further methods and messages of this package.
+ * Rule names one of the six rules, in the order in which they are asked.
+ *
+ * @generated from enum usher.permission.v1.Rule
+ */
+export const Rule = {
+  /**
+   * Not set by any answer of this version.
+   *
+   * @generated from enum value: RULE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * An inactive user is denied.
+   *
+   * @generated from enum value: RULE_INACTIVE = 1;
+   */
+  INACTIVE: 1,
+
+  /**
+   * A SuperAdmin is allowed.
+   *
+   * @generated from enum value: RULE_SUPERADMIN = 2;
+   */
+  SUPERADMIN: 2,
+
+  /**
+   * An administrator of the application is allowed.
+   *
+   * @generated from enum value: RULE_APP_ADMIN = 3;
+   */
+  APP_ADMIN: 3,
+
+  /**
+   * An override for the resource decides.
+   *
+   * @generated from enum value: RULE_OVERRIDE = 4;
+   */
+  OVERRIDE: 4,
+
+  /**
+   * The highest level over the user's roles.
+   *
+   * @generated from enum value: RULE_ROLES = 5;
+   */
+  ROLES: 5,
+
+  /**
+   * Everything else is denied.
+   *
+   * @generated from enum value: RULE_DEFAULT = 6;
+   */
+  DEFAULT: 6,
+} as const;
+
+/**
+ * Rule names one of the six rules, in the order in which they are asked.
+ *
+ * @generated from enum usher.permission.v1.Rule
+ */
+export type Rule = (typeof Rule)[keyof typeof Rule] | UnknownEnum;
+
+/**
+ * Describes the enum usher.permission.v1.Rule.
+ */
+export const RuleSchema: GenEnum<Rule> = /*@__PURE__*/
+  enumDesc(file_usher_permission_v1_permission, 3);
+
+/**
+ * ResourceScope says how the identifiers of a ListResourcesResponse are meant.
+ *
+ * @generated from enum usher.permission.v1.ResourceScope
+ */
+export const ResourceScope = {
+  /**
+   * Not set by any answer of this version. A caller that finds it allows nothing.
+   *
+   * @generated from enum value: RESOURCE_SCOPE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * Only the resources listed.
+   *
+   * @generated from enum value: RESOURCE_SCOPE_ONLY = 1;
+   */
+  ONLY: 1,
+
+  /**
+   * Every resource of the type but those listed, also resources that Usher has never heard of.
+   *
+   * @generated from enum value: RESOURCE_SCOPE_ALL_EXCEPT = 2;
+   */
+  ALL_EXCEPT: 2,
+} as const;
+
+/**
+ * ResourceScope says how the identifiers of a ListResourcesResponse are meant.
+ *
+ * @generated from enum usher.permission.v1.ResourceScope
+ */
+export type ResourceScope = (typeof ResourceScope)[keyof typeof ResourceScope] | UnknownEnum;
+
+/**
+ * Describes the enum usher.permission.v1.ResourceScope.
+ */
+export const ResourceScopeSchema: GenEnum<ResourceScope> = /*@__PURE__*/
+  enumDesc(file_usher_permission_v1_permission, 4);
+
+/**
+ * PermissionService evaluates permissions.
  *
  * @generated from service usher.permission.v1.PermissionService
  */
@@ -588,6 +1367,56 @@ export const PermissionService: GenService<{
     methodKind: "unary";
     input: typeof EffectiveRequestSchema;
     output: typeof EffectiveResponseSchema;
+  },
+  /**
+   * BatchCheck answers up to 1,000 questions about any users, applications and resources at one revision.
+   *
+   * @generated from rpc usher.permission.v1.PermissionService.BatchCheck
+   */
+  batchCheck: {
+    methodKind: "unary";
+    input: typeof BatchCheckRequestSchema;
+    output: typeof BatchCheckResponseSchema;
+  },
+  /**
+   * Explain answers one question and says what each of the six rules makes of it.
+   *
+   * @generated from rpc usher.permission.v1.PermissionService.Explain
+   */
+  explain: {
+    methodKind: "unary";
+    input: typeof ExplainRequestSchema;
+    output: typeof ExplainResponseSchema;
+  },
+  /**
+   * ListSubjects lists everybody for whom Check of the same question says yes.
+   *
+   * @generated from rpc usher.permission.v1.PermissionService.ListSubjects
+   */
+  listSubjects: {
+    methodKind: "unary";
+    input: typeof ListSubjectsRequestSchema;
+    output: typeof ListSubjectsResponseSchema;
+  },
+  /**
+   * ListResources says for which resources of a type Check of the same question says yes, as a filter: all but those listed, or only those.
+   *
+   * @generated from rpc usher.permission.v1.PermissionService.ListResources
+   */
+  listResources: {
+    methodKind: "unary";
+    input: typeof ListResourcesRequestSchema;
+    output: typeof ListResourcesResponseSchema;
+  },
+  /**
+   * Watch tells of every change of the permission data within a second, and at least every two seconds of the newest revision.
+   *
+   * @generated from rpc usher.permission.v1.PermissionService.Watch
+   */
+  watch: {
+    methodKind: "server_streaming";
+    input: typeof WatchRequestSchema;
+    output: typeof WatchResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_usher_permission_v1_permission, 0);
