@@ -11,10 +11,7 @@ const { USHER_URL: rest = 'http://127.0.0.1:8080', USHER_GRPC: grpc = '127.0.0.1
 const files = mkdtempSync(join(tmpdir(), 'usher-tour-files.'));
 process.on('exit', () => rmSync(files, { recursive: true, force: true }));
 const here = (text) =>
-  text
-    .replaceAll('http://localhost:8080', rest)
-    .replaceAll('localhost:50051', grpc)
-    .replaceAll('/tmp/', `${files}/`);
+  text.replaceAll('http://localhost:8080', rest).replaceAll('localhost:50051', grpc).replaceAll('/tmp/', `${files}/`);
 
 const named = process.argv.slice(2);
 for (const document of named.length > 0
