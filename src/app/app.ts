@@ -15,7 +15,7 @@ import { Engine } from '../engine/engine.ts';
 import type { Gateway, GatewayOptions } from '../gateway/app.ts';
 import type { Services } from '../gateway/services.ts';
 import { GrpcMetrics } from '../grpc/metrics.ts';
-import { RequestCache } from '../grpc/request-cache.ts';
+import { createMemo, type Memo } from '../grpc/request-cache.ts';
 import { checkTls, createGrpcServer, type GrpcServer, type GrpcTls } from '../grpc/server.ts';
 import { createApiKeys, keepLocalKey } from '../identity/api-keys.ts';
 import { type LocalIssuer, openLocalIssuer } from '../identity/local-issuer.ts';
@@ -164,7 +164,7 @@ async function build(config: Config, base: Base): Promise<App> {
     recordRefusal: (refusal) => recordRefusal(database, refusal),
   };
   const metrics = new GrpcMetrics();
-  const memo = new RequestCache();
+  const memo = createMemo();
   const opsOnly = !config.roles.includes('gateway');
   const gateway = opsOnly && config.ops === null ? null : await buildGateway({ config, services, clock, log, opsOnly });
   const grpc = config.roles.includes('rpc')
@@ -223,7 +223,7 @@ interface GrpcParts {
   clock: Clock;
   log: Logger;
   metrics: GrpcMetrics;
-  memo: RequestCache;
+  memo: Memo;
   tls: GrpcTls | undefined;
 }
 

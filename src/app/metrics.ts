@@ -7,9 +7,9 @@ import type { Registry } from '../base/telemetry.ts';
 import { BATCH_BUCKETS } from '../engine/counters.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { GrpcMetrics } from '../grpc/metrics.ts';
-import type { RequestCache } from '../grpc/request-cache.ts';
+import type { Memo } from '../grpc/request-cache.ts';
 
-export function exposeMetrics(registry: Registry, engine: Engine, grpc: GrpcMetrics, memo: RequestCache): void {
+export function exposeMetrics(registry: Registry, engine: Engine, grpc: GrpcMetrics, memo: Memo): void {
   exposeProcess(registry);
   exposeEngine(registry, engine);
   exposeGrpc(registry, grpc);
@@ -184,8 +184,21 @@ function exposeGrpc(registry: Registry, grpc: GrpcMetrics): void {
   exposeHistogram(registry, durations, () => grpc.durations());
 }
 
-function exposeMemo(registry: Registry, memo: RequestCache): void {
+function exposeMemo(registry: Registry, memo: Memo): void {
   const help = 'gRPC Check requests known by their bytes';
-  gauge(registry, 'usher_request_memo_entries', `${help}.`, () => memo.size.entries);
-  gauge(registry, 'usher_request_memo_characters', `${help}: characters held of them.`, () => memo.size.characters);
+  gauge(registry, 'usher_request_memo_entries', `${help}.`, () => memo.requests.size.entries);
+  gauge(
+    registry,
+    'usher_request_memo_characters',
+    `${help}: characters held of them.`,
+    () => memo.requests.size.characters,
+  );
+  const checks = 'Checks of gRPC batches known by their bytes';
+  gauge(registry, 'usher_check_memo_entries', `${checks}.`, () => memo.checks.size.entries);
+  gauge(
+    registry,
+    'usher_check_memo_characters',
+    `${checks}: characters held of them.`,
+    () => memo.checks.size.characters,
+  );
 }

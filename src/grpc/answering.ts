@@ -14,21 +14,25 @@ import { decodeStrictly } from '../rpc/strict.ts';
 import type { Handle } from './bridge.ts';
 import { readBatch, readBulk, readCheck } from './codec/read.ts';
 import { CheckAnswers, writeBatch, writeBulk } from './codec/write.ts';
-import { type RequestCache, requestText } from './request-cache.ts';
+import { recallBatch } from './recall-batch.ts';
+import { type Memo, requestText } from './request-cache.ts';
 
 /** No signal: one per call would cost more than the statement it waits for, and the loaded data serves others. */
 const CALL: Call = { naming: PROTO };
 
-/** A handler for each unary method, by its name on the wire. `memo` may forget, but must not confuse two requests. */
-export function createHandles(
-  engine: PermissionEngine,
-  memo: Pick<RequestCache, 'get' | 'put'>,
-): ReadonlyMap<string, Handle> {
+/** May forget, but must not confuse two requests. */
+interface Known {
+  readonly requests: Pick<Memo['requests'], 'get' | 'put'>;
+  readonly checks: Pick<Memo['checks'], 'get' | 'put'>;
+}
+
+/** A handler for each unary method, by its name on the wire. */
+export function createHandles(engine: PermissionEngine, memo: Known): ReadonlyMap<string, Handle> {
   const answers = answersOf(engine);
   const byHand: Record<string, Handle> = {
-    Check: checkByHand(engine, memo),
+    Check: checkByHand(engine, memo.requests),
     BulkCheck: bulkCheckByHand(engine),
-    BatchCheck: batchCheckByHand(engine),
+    BatchCheck: batchCheckByHand(engine, memo.checks),
   };
   return new Map(
     UNARY.map((method) => [
@@ -38,7 +42,7 @@ export function createHandles(
   );
 }
 
-function checkByHand(engine: PermissionEngine, memo: Pick<RequestCache, 'get' | 'put'>): Handle {
+function checkByHand(engine: PermissionEngine, memo: Known['requests']): Handle {
   const answers = new CheckAnswers();
   const write = ({ allowed, decision, revision }: CheckAnswer) => answers.get(allowed, decision, revision);
   return (request) => {
@@ -66,9 +70,11 @@ function bulkCheckByHand(engine: PermissionEngine): Handle {
   };
 }
 
-function batchCheckByHand(engine: PermissionEngine): Handle {
+function batchCheckByHand(engine: PermissionEngine, cache: Known['checks']): Handle {
   const write = ({ decisions, levels, revision }: BatchCheckAnswer) => writeBatch(decisions, levels, revision);
   return (request) => {
+    const known = recallBatch(engine, cache, request, CALL);
+    if (known !== null) return write(known);
     const answer = RPCS.batchCheck.ask(engine, readBatch(request), CALL);
     return answer instanceof Promise ? answer.then(write) : write(answer);
   };

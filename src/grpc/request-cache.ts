@@ -1,31 +1,38 @@
 /**
- * Parsed CheckRequests by their bytes, for requests that were answered before: callers repeat themselves byte by byte, and
- * reading, validating and making the key cost more than the rest of a hot answer.
+ * Parsed questions by the bytes of their requests: callers repeat themselves byte by byte, and reading, validating and making the
+ * key cost more than the rest of a hot answer.
  */
 
 import type { QuestionKey } from '../engine/decisions.ts';
-import type { Level } from '../engine/types.ts';
+import type { Level, Question } from '../engine/types.ts';
 
-/** Everything that a cached answer needs of a request. A function of the bytes alone: no change of data invalidates it. */
+/** Everything that a cached answer needs of a CheckRequest. A function of the bytes alone: no change of data invalidates it. */
 export interface Remembered {
   readonly key: QuestionKey;
   /** The requested level; NONE stands for any. */
   readonly level: Level;
 }
 
+/** A check of a batch. Like `Remembered`, a function of its bytes alone. */
+export interface ParsedCheck {
+  readonly question: Question;
+  readonly level: Level;
+}
+
 /** Longer requests are parsed each time. */
 const MAX_BYTES = 1024;
-/** Bounds of one generation; two are kept. Characters of the requests and of their keys take one byte each. */
-const MAX_ENTRIES = 4096;
-const MAX_CHARACTERS = 1024 * 1024;
 
 /** `toString('latin1')` calls `latin1Slice` after reading its argument. */
 type Sliceable = Buffer & { latin1Slice(start: number, end: number): string };
 
 /** The cache key of a request: its bytes as Latin-1. '' for a request that is too long to be kept. */
 export function requestText(request: Buffer): string {
-  const { length } = request;
-  return length > MAX_BYTES ? '' : (request as Sliceable).latin1Slice(0, length);
+  return textBetween(request, 0, request.length);
+}
+
+/** The same of a request that is a part of the bytes. */
+export function textBetween(bytes: Buffer, start: number, end: number): string {
+  return end - start > MAX_BYTES ? '' : (bytes as Sliceable).latin1Slice(start, end);
 }
 
 /**
@@ -33,13 +40,27 @@ export function requestText(request: Buffer): string {
  * text only when they have the same bytes. Bounded by two generations: a full younger one replaces the older, whose entries
  * are forgotten unless they were used since. A hit moves nothing.
  */
-export class RequestCache {
-  #young = new Map<string, Remembered>();
-  #old = new Map<string, Remembered>();
+class ByBytes<Value> {
+  readonly #maxEntries: number;
+  readonly #maxCharacters: number;
+  readonly #charactersOf: (value: Value) => number;
+  #young = new Map<string, Value>();
+  #old = new Map<string, Value>();
   #characters = 0;
   #oldCharacters = 0;
 
-  get(text: string): Remembered | undefined {
+  /**
+   * The bounds are those of one generation. Characters take one byte each.
+   *
+   * @param charactersOf those that a value holds beside the request
+   */
+  constructor(maxEntries: number, maxCharacters: number, charactersOf: (value: Value) => number) {
+    this.#maxEntries = maxEntries;
+    this.#maxCharacters = maxCharacters;
+    this.#charactersOf = charactersOf;
+  }
+
+  get(text: string): Value | undefined {
     const young = this.#young.get(text);
     if (young !== undefined) return young;
     const old = this.#old.get(text);
@@ -47,17 +68,16 @@ export class RequestCache {
     return old;
   }
 
-  /** Only for a valid request without `minRevision` whose decision came from the cache. */
-  put(text: string, remembered: Remembered): void {
+  put(text: string, value: Value): void {
     if (text === '' || this.#young.has(text)) return;
-    if (this.#young.size >= MAX_ENTRIES || this.#characters >= MAX_CHARACTERS) {
+    if (this.#young.size >= this.#maxEntries || this.#characters >= this.#maxCharacters) {
       this.#old = this.#young;
       this.#oldCharacters = this.#characters;
       this.#young = new Map();
       this.#characters = 0;
     }
-    this.#young.set(text, remembered);
-    this.#characters += text.length + remembered.key.length;
+    this.#young.set(text, value);
+    this.#characters += text.length + this.#charactersOf(value);
   }
 
   /** A request may be counted in both generations. */
@@ -67,4 +87,28 @@ export class RequestCache {
       characters: this.#characters + this.#oldCharacters,
     };
   }
+}
+
+/** Of Check: valid requests without `minRevision` whose decision came from the cache. */
+export class RequestCache extends ByBytes<Remembered> {
+  constructor() {
+    super(4096, 1024 * 1024, ({ key }) => key.length);
+  }
+}
+
+/** Of BatchCheck: valid checks. More of them, because a page of rows is hundreds; the fields are parts of the text itself. */
+export class CheckCache extends ByBytes<ParsedCheck> {
+  constructor() {
+    super(16_384, 2 * 1024 * 1024, () => 0);
+  }
+}
+
+/** The caches of one listener. */
+export interface Memo {
+  readonly requests: RequestCache;
+  readonly checks: CheckCache;
+}
+
+export function createMemo(): Memo {
+  return { requests: new RequestCache(), checks: new CheckCache() };
 }

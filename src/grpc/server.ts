@@ -15,7 +15,7 @@ import { Health } from './health.ts';
 import { freeClosedStreams, listenersOf } from './http2-streams.ts';
 import { GrpcMetrics } from './metrics.ts';
 import { addReflection } from './reflection.ts';
-import { RequestCache } from './request-cache.ts';
+import { createMemo, type Memo } from './request-cache.ts';
 
 /** PEM text of the files in grpc.tls.*. With `clientCa`, clients must present a certificate of that authority. */
 export interface GrpcTls {
@@ -35,7 +35,7 @@ export interface GrpcServerOptions {
   reflection: boolean;
   log: Logger;
   metrics?: GrpcMetrics;
-  memo?: RequestCache;
+  memo?: Memo;
   clock?: Clock;
   /** Milliseconds; the defaults are TIMES. */
   times?: Partial<typeof TIMES>;
@@ -85,7 +85,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     'grpc.keepalive_time_ms': times.keepaliveMs,
   });
   const { authorize, log, engine } = options;
-  const handles = createHandles(engine, options.memo ?? new RequestCache());
+  const handles = createHandles(engine, options.memo ?? createMemo());
   addPermissionService(server, handles, {
     authorize,
     log,

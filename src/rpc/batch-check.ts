@@ -96,7 +96,7 @@ function readItem(check: CheckFields, index: number, { naming }: Call): BatchQue
 }
 
 /** The error with the path of the first question that names the unknown code. */
-function atItem(error: unknown, questions: readonly BatchQuestion[], { naming }: Call): unknown {
+export function atItem(error: unknown, questions: readonly BatchQuestion[], { naming }: Call): unknown {
   if (!(error instanceof UnknownCode)) return error;
   const named = error.kind === 'permission' ? 'permission' : 'resourceType';
   const index = questions.findIndex((question) => question?.app === error.app && question[named] === error.unknown);

@@ -10,7 +10,7 @@ import {
   BatchCheckRequestSchema,
   BatchCheckResponseSchema,
 } from '../../src/gen/usher/permission/v1/permission_pb.ts';
-import { readBatch } from '../../src/grpc/codec/read.ts';
+import { readBatch, readPart, splitBatch } from '../../src/grpc/codec/read.ts';
 import { writeBatch } from '../../src/grpc/codec/write.ts';
 import { decodeStrictly } from '../../src/rpc/strict.ts';
 import { completed, fromRecords, INPUTS, mutated, varint, wellFormed } from './messages.ts';
@@ -72,7 +72,22 @@ function compare(bytes: Uint8Array): boolean {
   const received = outcome((read) => readBatch(read) as BatchCheckRequest, bytes);
   const wanted = outcome((read) => decodeStrictly(BatchCheckRequestSchema, read), bytes);
   if (!isDeepStrictEqual(received, wanted)) expect(received).toEqual(wanted);
+  comparePieces(Buffer.from(bytes), wanted);
   return 'checks' in wanted && wanted.checks.length > 0;
+}
+
+/** The same piece by piece: each that is read is the check at its place. */
+function comparePieces(bytes: Buffer, wanted: Outcome): void {
+  const split = splitBatch(bytes);
+  if (split === null) return;
+  const { bounds, minRevision } = split;
+  const checks = Array.from({ length: bounds.length / 2 }, (_, index) => {
+    const start = bounds[2 * index] as number;
+    const end = bounds[2 * index + 1] as number;
+    return readPart(bytes, start, end, bytes.toString('latin1', start, end));
+  });
+  if (checks.includes(null)) return;
+  if (!isDeepStrictEqual({ checks, minRevision }, wanted)) expect({ checks, minRevision }).toEqual(wanted);
 }
 
 describe('batches', () => {

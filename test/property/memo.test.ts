@@ -7,12 +7,25 @@ import type { QuestionKey } from '../../src/engine/decisions.ts';
 import { Level } from '../../src/engine/types.ts';
 import {
   AccessLevel,
+  BatchCheckRequestSchema,
+  BatchCheckResponseSchema,
   CheckRequestSchema,
   CheckResponseSchema,
 } from '../../src/gen/usher/permission/v1/permission_pb.ts';
 import { createHandles } from '../../src/grpc/answering.ts';
 import type { Handle } from '../../src/grpc/bridge.ts';
-import { type Remembered, RequestCache, requestText } from '../../src/grpc/request-cache.ts';
+import {
+  CheckCache,
+  createMemo,
+  type ParsedCheck,
+  type Remembered,
+  RequestCache,
+  requestText,
+} from '../../src/grpc/request-cache.ts';
+import type { PermissionEngine } from '../../src/rpc/call.ts';
+import { answersOf } from '../../src/rpc/methods.ts';
+import { PROTO } from '../../src/rpc/naming.ts';
+import { decodeStrictly } from '../../src/rpc/strict.ts';
 import { at, fixture } from '../engine/fakes.ts';
 import { answerOf, isAllowedByOracle, refusalOf } from '../oracle/oracle.ts';
 import type { Rows } from '../oracle/rows.ts';
@@ -25,7 +38,11 @@ import { messages } from './messages.ts';
  */
 const STEPS = process.env.USHER_LONG ? 2_000_000 : 20_000;
 const FORGETFUL = { get: () => undefined, put: () => undefined };
-type Memo = Pick<RequestCache, 'get' | 'put'>;
+type Store<Value> = { get: (text: string) => Value | undefined; put: (text: string, value: Value) => void };
+interface Caches {
+  requests: Store<Remembered>;
+  checks: Store<ParsedCheck>;
+}
 type Outcome = { answer: Buffer } | { refused: unknown };
 
 async function outcome(check: Handle, request: Buffer): Promise<Outcome> {
@@ -88,24 +105,65 @@ function changed(random: Random, bytes: Uint8Array, revision: number): Uint8Arra
   return Uint8Array.from(all);
 }
 
+/** A batch of checks as above, whose bytes are those of single requests; sometimes with a revision. */
+function batchOf(checks: readonly Uint8Array[], random: Random, revision: number): Buffer {
+  const parts = checks.map((check) => Buffer.concat([head(0x0a, check.length), check]));
+  const token = Buffer.from(pick(random, ['', '', '', `${revision}`, `${revision + 1000}`, '0', 'x']));
+  return Buffer.concat(token.length === 0 ? parts : [...parts, head(0x3a, token.length), token]);
+}
+
+const head = (tag: number, length: number): Buffer =>
+  Buffer.from(length < 0x80 ? [tag, length] : [tag, (length & 0x7f) | 0x80, length >> 7]);
+
+/** BatchCheck by generated code alone, as Connect answers it. */
+function generatedBatch(engine: PermissionEngine): Handle {
+  const { batchCheck } = answersOf(engine);
+  return async (request) => {
+    const message = await batchCheck(decodeStrictly(BatchCheckRequestSchema, request) as never, { naming: PROTO });
+    return Buffer.from(toBinary(BatchCheckResponseSchema, create(BatchCheckResponseSchema, message)));
+  };
+}
+
+/** Counts what is found. */
+function counting<Value>(store: Store<Value>, found: () => void): Store<Value> {
+  return {
+    get(text) {
+      const value = store.get(text);
+      if (value !== undefined) found();
+      return value;
+    },
+    put: (text, value) => store.put(text, value),
+  };
+}
+
 /** Asks both doors of one engine; throws at the first difference. */
-async function compare(memo: Memo, steps: number, random: Random): Promise<{ repeated: number; allowed: number }> {
+async function compare(
+  memo: Caches,
+  steps: number,
+  random: Random,
+): Promise<{ repeated: number; inBatches: number; allowed: number }> {
   const { engine, source } = await fixture({
     cache: { ttlMs: 30_000, maxEntries: 150, policies: 9, persons: 9, members: 9 },
   });
   const others = fc.sample(messages, { numRuns: Math.min(2000, steps), seed: 7 });
   let repeated = 0;
+  let inBatches = 0;
   let allowed = 0;
-  const counted: Memo = {
-    get(text) {
-      const found = memo.get(text);
-      if (found !== undefined) repeated++;
-      return found;
-    },
-    put: (text, remembered) => memo.put(text, remembered),
+  const handles = createHandles(engine, {
+    requests: counting(memo.requests, () => repeated++),
+    checks: counting(memo.checks, () => inBatches++),
+  });
+  const without = {
+    Check: createHandles(engine, { requests: FORGETFUL, checks: FORGETFUL }).get('Check') as Handle,
+    BatchCheck: generatedBatch(engine),
   };
-  const withMemo = createHandles(engine, counted).get('Check') as Handle;
-  const without = createHandles(engine, FORGETFUL).get('Check') as Handle;
+  const same = async (method: 'Check' | 'BatchCheck', request: Buffer): Promise<Outcome> => {
+    const remembering = await outcome(handles.get(method) as Handle, request);
+    const other = await outcome(without[method], request);
+    if (!isDeepStrictEqual(remembering, other)) expect({ request, ...remembering }).toEqual({ request, ...other });
+    return remembering;
+  };
+  let asked: Uint8Array[] = [];
   const write = () => {
     const operation = randomOperation(random, source.database.newest.rows, { ...NAMES, strict: true });
     return engine.reach(at(source.database.write([operation])));
@@ -114,17 +172,20 @@ async function compare(memo: Memo, steps: number, random: Random): Promise<{ rep
   for (let step = 0; step < steps; step++) {
     if (random(100) === 0) await write();
     if (random(400) === 0) engine.dropAll();
-    const plain = toBinary(CheckRequestSchema, create(CheckRequestSchema, question(random)));
+    const usual = toBinary(CheckRequestSchema, create(CheckRequestSchema, question(random)));
     const kind = random(4);
-    const bytes = kind < 2 ? plain : kind === 2 ? changed(random, plain, engine.cursor) : others[step % others.length];
+    const bytes = kind < 2 ? usual : kind === 2 ? changed(random, usual, engine.cursor) : others[step % others.length];
     const request = Buffer.from(bytes as Uint8Array);
-    const remembering = await outcome(withMemo, request);
-    const other = await outcome(without, request);
-    if (!isDeepStrictEqual(remembering, other)) expect({ request, ...remembering }).toEqual({ request, ...other });
+    const remembering = await same('Check', request);
     if (kind < 2 && judge(request, remembering, source.database.newest.rows)) allowed++;
+    // One in four is no plain question; a batch of three is then plain often enough.
+    asked.push(kind === 3 || (kind === 2 && random(4) > 0) ? usual : request);
+    if (asked.length < 3) continue;
+    await same('BatchCheck', batchOf(asked, random, engine.cursor));
+    asked = [];
   }
   await engine.close();
-  return { repeated, allowed };
+  return { repeated, inBatches, allowed };
 }
 
 /** The two doors share an engine, so what it says of a plain question is looked at, too. */
@@ -148,12 +209,14 @@ describe('a listener with a request cache', () => {
   test(
     'a request cache never changes an answer',
     async () => {
-      const memo = new RequestCache();
-      const { repeated, allowed } = await compare(memo, STEPS, seeded(20_261_121));
+      const memo = createMemo();
+      const { repeated, inBatches, allowed } = await compare(memo, STEPS, seeded(20_261_121));
       // Neither denials alone nor new requests alone prove anything.
       expect(repeated).toBeGreaterThan(STEPS / 10);
+      expect(inBatches).toBeGreaterThan(STEPS / 10);
       expect(allowed).toBeGreaterThan(STEPS / 20);
-      expect(memo.size.entries).toBeGreaterThan(100);
+      expect(memo.requests.size.entries).toBeGreaterThan(100);
+      expect(memo.checks.size.entries).toBeGreaterThan(100);
     },
     STEPS > 100_000 ? 3_600_000 : 120_000,
   );
@@ -169,12 +232,15 @@ describe('a listener with a request cache', () => {
   test.each(Object.entries(wrong))(
     'a request cache that finds requests %s is detected',
     async (_name, mistake) => {
-      const memo = new RequestCache();
-      const mistaken: Memo = {
-        get: (text) => memo.get(mistake(text)),
-        put: (text, remembered) => memo.put(mistake(text), remembered),
-      };
-      await expect(compare(mistaken, 20_000, seeded(5))).rejects.toThrow();
+      const mistaken = <Value>(store: Store<Value>): Store<Value> => ({
+        get: (text) => store.get(mistake(text)),
+        put: (text, value) => store.put(mistake(text), value),
+      });
+      for (const memo of [
+        { requests: mistaken(new RequestCache()), checks: FORGETFUL },
+        { requests: FORGETFUL, checks: mistaken(new CheckCache()) },
+      ])
+        await expect(compare(memo, 20_000, seeded(5))).rejects.toThrow();
     },
     120_000,
   );

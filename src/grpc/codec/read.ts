@@ -110,14 +110,18 @@ function readShort(bytes: Buffer, start: number, end: number, text: string, base
   };
 }
 
-function readBatchShort(bytes: Buffer): BatchCheckFields | null {
+/** Where the checks of a batch lie in its bytes. */
+export interface SplitBatch {
+  /** The start and the end of the first, of the second, … */
+  readonly bounds: readonly number[];
+  readonly minRevision: string;
+}
+
+/** Null for a batch that only the slow way reads. */
+export function splitBatch(bytes: Buffer): SplitBatch | null {
   const end = bytes.length;
-  // Where every byte is ASCII, each length is one byte; where not, a length may be the reason, and each piece is looked at.
-  const ascii = isAscii(bytes);
-  const checks: CheckFields[] = [];
+  const bounds: number[] = [];
   let minRevision = '';
-  let text = '';
-  let base = 0;
   let at = 0;
   while (at < end) {
     const tag = bytes[at] as number;
@@ -129,18 +133,40 @@ function readBatchShort(bytes: Buffer): BatchCheckFields | null {
       length = (length & 0x7f) | (more << 7);
     }
     const stop = at + length;
-    if (!(stop <= end) || length > WINDOW || (!ascii && !isAscii(bytes.subarray(at, stop)))) return null;
-    if (stop > base + text.length) {
-      base = at;
-      text = (bytes as Sliceable).latin1Slice(at, Math.min(at + WINDOW, end));
-    }
-    if (tag === CHECK) {
-      const check = checks.length < LIMITS.batchChecks ? readShort(bytes, at, stop, text, base) : null;
-      if (check === null) return null;
-      checks.push(check);
-    } else if (tag === MIN_REVISION) minRevision = text.substring(at - base, stop - base);
-    else return null;
+    if (!(stop <= end) || length > WINDOW) return null;
+    if (tag === CHECK) bounds.push(at, stop);
+    else if (tag !== MIN_REVISION || !isAscii(bytes.subarray(at, stop))) return null;
+    else minRevision = (bytes as Sliceable).latin1Slice(at, stop);
     at = stop;
+  }
+  return bounds.length > 2 * LIMITS.batchChecks ? null : { bounds, minRevision };
+}
+
+/** The check between two bounds of a batch; null for one that only the slow way reads. `text` is its bytes as Latin-1. */
+export function readPart(bytes: Buffer, start: number, end: number, text: string): CheckFields | null {
+  return isAscii(bytes.subarray(start, end)) ? readShort(bytes, start, end, text, start) : null;
+}
+
+function readBatchShort(bytes: Buffer): BatchCheckFields | null {
+  const split = splitBatch(bytes);
+  if (split === null) return null;
+  const { bounds, minRevision } = split;
+  // Where every byte is ASCII, each length is one byte; where not, a length may be the reason, and each check is looked at.
+  const ascii = isAscii(bytes);
+  const checks: CheckFields[] = [];
+  let text = '';
+  let base = 0;
+  for (let i = 0; i < bounds.length; i += 2) {
+    const start = bounds[i] as number;
+    const stop = bounds[i + 1] as number;
+    if (!ascii && !isAscii(bytes.subarray(start, stop))) return null;
+    if (stop > base + text.length) {
+      base = start;
+      text = (bytes as Sliceable).latin1Slice(start, Math.min(start + WINDOW, bytes.length));
+    }
+    const check = readShort(bytes, start, stop, text, base);
+    if (check === null) return null;
+    checks.push(check);
   }
   return { checks, minRevision };
 }
