@@ -20,10 +20,13 @@ export function recallBatch(
   const split = splitBatch(request);
   if (split === null || split.bounds.length === 0 || !isReached(engine, split.minRevision)) return null;
   const { bounds } = split;
+  const whole = request.toString('latin1');
   const questions: Question[] = [];
   const levels: Level[] = [];
   for (let i = 0; i < bounds.length; i += 2) {
-    const check = parsed(cache, request, bounds[i] as number, bounds[i + 1] as number);
+    const start = bounds[i] as number;
+    const end = bounds[i + 1] as number;
+    const check = cache.get(whole.substring(start, end)) ?? parsed(cache, request, start, end);
     if (check === null) return null;
     questions.push(check.question);
     levels.push(check.level);
@@ -36,16 +39,10 @@ export function recallBatch(
   }
 }
 
-/** Null for a check that RPCS.batchCheck must refuse, or deny without a question. */
-function parsed(
-  cache: Pick<CheckCache, 'get' | 'put'>,
-  request: Buffer,
-  start: number,
-  end: number,
-): ParsedCheck | null {
+/** Reads a check and keeps it. Null for one that RPCS.batchCheck must refuse, or deny without a question. */
+function parsed(cache: Pick<CheckCache, 'put'>, request: Buffer, start: number, end: number): ParsedCheck | null {
+  // Not a substring of the whole request, which it would keep in memory.
   const text = textBetween(request, start, end);
-  const cached = cache.get(text);
-  if (cached !== undefined) return cached;
   const fields = readPart(request, start, end, text);
   if (fields === null || fields.minRevision !== '') return null;
   let question: Question | null;

@@ -82,13 +82,15 @@ export const QUESTIONS: readonly Mutant[] = [
     'return parseRevision(minRevision).number >= 0;',
     'property/memo',
   ),
-  mutant(
-    'checks of batches are found by their length',
-    'grpc/recall-batch.ts',
-    'const text = textBetween(request, start, end);',
-    'const text = `${end - start}`;',
-    'property/memo',
-  ),
+  {
+    name: 'checks of batches are found by their length',
+    file: 'grpc/recall-batch.ts',
+    edits: [
+      ['cache.get(whole.substring(start, end))', 'cache.get(`${end - start}`)'],
+      ['cache.put(text, check);', 'cache.put(`${end - start}`, check);'],
+    ],
+    tests: ['property/memo'],
+  },
   mutant(
     'an explanation lets every rule decide that applies',
     'engine/explain.ts',
