@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
+import { type Issue, issueLines, readText } from './files.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, formatOf, type Io, print } from './io.ts';
 import { ProgressLine } from './progress.ts';
@@ -107,12 +106,7 @@ function wholeNumber(text: string): number {
 async function readManifestFile(io: Io, name: string): Promise<ManifestFile> {
   const media = name.endsWith('.json') ? 'application/json' : 'application/yaml';
   if (name === '-') return { name: 'standard input', text: await readAll(io.stdin), media };
-  try {
-    return { name, text: await readFile(resolve(io.cwd, name), 'utf8'), media };
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new CommandFailed(`${name} ${code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`}.`);
-  }
+  return { name, text: await readText(io, name), media };
 }
 
 /** `revision`: of a dry run; the apply is refused when the application has changed since. */
@@ -183,17 +177,13 @@ async function* linesOf(response: Response): AsyncGenerator<string> {
   if (rest !== '') yield rest;
 }
 
-/** Faults of a manifest in the form that editors and terminals link: `file:line:column: path: message`. */
+/** Faults of a manifest under the name of its file. */
 function inFile(error: unknown, { name }: ManifestFile): unknown {
   if (!(error instanceof CommandFailed) || !Array.isArray(error.details?.issues)) return error;
-  const issues = error.details.issues as { path: string; message: string; line?: number; column?: number }[];
-  const lines = issues.map(({ path, message, line, column }) => {
-    const place = line === undefined ? name : `${name}:${line}:${column}`;
-    return `${place}: ${path === '' ? '' : `${path}: `}${message}`;
-  });
+  const issues = error.details.issues as Issue[];
   const count = issues.length === 1 ? 'a fault' : `${issues.length} faults`;
   return new CommandFailed(`${name} has ${count}; nothing was applied.`, {
-    lines,
+    lines: issueLines(name, issues),
     code: error.code,
     details: error.details,
   });

@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import type { Code, Codes, Language } from '../policy-tests/codegen.ts';
+import { issueLines, readText } from './files.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, type Io } from './io.ts';
 import { addServiceOptions, openService, type ServiceOptions } from './service.ts';
@@ -48,15 +47,9 @@ async function fromService(io: Io, app: string, options: Options): Promise<Codes
 
 async function fromManifest(io: Io, app: string, name: string): Promise<Codes> {
   const { parseManifest } = await import('../catalog/manifest/parse.ts');
-  const text = await readFile(resolve(io.cwd, name), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new CommandFailed(
-      `${name} ${error.code === 'ENOENT' ? 'does not exist' : `cannot be read (${error.code})`}.`,
-    );
-  });
-  const { manifest, issues } = await parseManifest(text);
+  const { manifest, issues } = await parseManifest(await readText(io, name));
   if (manifest === null || issues.length > 0) {
-    const lines = issues.map(({ path, message, line, column }) => `${name}:${line}:${column}: ${path}: ${message}`);
-    throw new CommandFailed(`${name} has faults.`, { lines });
+    throw new CommandFailed(`${name} has faults.`, { lines: issueLines(name, issues) });
   }
   if (manifest.application.code !== app) {
     throw new CommandFailed(`${name} describes ${manifest.application.code}, not ${app}.`);

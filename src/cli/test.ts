@@ -1,7 +1,8 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Coverage, Outcome, Verdict } from '../policy-tests/run.ts';
+import { issueLines, readText } from './files.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, type Io, print } from './io.ts';
 import { readResource } from './questions.ts';
@@ -62,27 +63,15 @@ type File = Awaited<ReturnType<typeof readFiles>>[number];
 async function readFiles(io: Io, names: readonly string[]) {
   const { readTests, UnreadableTests } = await import('../policy-tests/cases.ts');
   const reading = {
-    read: (name: string) => readText(io, name),
+    read: (name: string) => readText(io, name, (reason) => new Error(reason)),
     relative: (from: string, to: string) => resolve(io.cwd, dirname(from), to),
   };
   try {
     return await Promise.all(names.map((name) => readTests(name, reading)));
   } catch (error) {
     if (!(error instanceof UnreadableTests)) throw error;
-    const lines = error.issues.map(
-      ({ path, message, line, column }) =>
-        `${error.file}:${line}:${column}: ${path === '' ? '' : `${path}: `}${message}`,
-    );
+    const lines = issueLines(error.file, error.issues);
     throw new CommandFailed(`${error.file}: ${error.message}.`, { lines, code: 'UNREADABLE', exitCode: UNREADABLE });
-  }
-}
-
-async function readText(io: Io, name: string): Promise<string> {
-  try {
-    return await readFile(resolve(io.cwd, name), 'utf8');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw new Error(code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`);
   }
 }
 

@@ -1,0 +1,35 @@
+/** Files that commands read: why one cannot be read, and the faults in one. */
+
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { CommandFailed, type Io } from './io.ts';
+
+/** The text of a file. Rejects with the failure that `failed` makes of the reason. */
+export async function readText(
+  { cwd }: Pick<Io, 'cwd'>,
+  name: string,
+  failed: (reason: string) => Error = (reason) => new CommandFailed(`${name} ${reason}.`),
+): Promise<string> {
+  try {
+    return await readFile(resolve(cwd, name), 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw failed(code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`);
+  }
+}
+
+/** A fault in a file. Faults that a service reports may have no place. */
+export interface Issue {
+  readonly path: string;
+  readonly message: string;
+  readonly line?: number;
+  readonly column?: number;
+}
+
+/** Faults in the form that editors and terminals link: `file:line:column: path: message`. */
+export function issueLines(name: string, issues: readonly Issue[]): string[] {
+  return issues.map(({ path, message, line, column }) => {
+    const place = line === undefined ? name : `${name}:${line}:${column}`;
+    return `${place}: ${path === '' ? '' : `${path}: `}${message}`;
+  });
+}
