@@ -3,7 +3,7 @@ import { withExamples } from './help.ts';
 import { type Context, print } from './io.ts';
 import { ownToken } from './questions.ts';
 import { addServiceOptions, openService, type ServiceOptions } from './service.ts';
-import { moment } from './terminal.ts';
+import { harmless, moment } from './terminal.ts';
 
 interface Access {
   email: string;
@@ -49,17 +49,16 @@ export function defineAccess(program: Command, context: Context): void {
   ]);
 }
 
-const CONTROL = /\p{Cc}/gu;
-
 function inWords({ email, active, isSuperAdmin, applications }: Access): string {
   const person = `${email}: ${active ? 'active' : 'inactive, so everything is denied'}${isSuperAdmin ? ', SuperAdmin' : ''}`;
   if (applications.length === 0) return `${person}\nNothing in any application.`;
-  return [person, ...applications.map(ofApplication)].join('\n\n').replace(CONTROL, (c) => (c === '\n' ? c : '�'));
+  const lines = [person, ...applications.map(ofApplication)].join('\n\n').split('\n');
+  return lines.map(harmless).join('\n');
 }
 
 function ofApplication(application: Access['applications'][number]): string {
   const { code, name, level, roles, permissions, overrides, moreOverrides, lastLoginAt } = application;
-  const lines = [`${code} (${name.replace(CONTROL, '�')})${level === 'app_admin' ? ', application admin' : ''}`];
+  const lines = [`${code} (${harmless(name)})${level === 'app_admin' ? ', application admin' : ''}`];
   if (roles.length > 0) lines.push(`  roles       ${roles.join(', ')}`);
   if (lastLoginAt !== null) lines.push(`  last login  ${moment(lastLoginAt)}`);
   if (permissions.length > 0) {
@@ -69,9 +68,7 @@ function ofApplication(application: Access['applications'][number]): string {
   }
   if (overrides.length > 0) lines.push('  overrides');
   for (const { resourceType, resourceId, permission, granted, accessLevel } of overrides) {
-    lines.push(
-      `    ${resourceType}:${resourceId.replace(CONTROL, '�')}  ${permission}  ${granted ? accessLevel : 'denied'}`,
-    );
+    lines.push(`    ${resourceType}:${harmless(resourceId)}  ${permission}  ${granted ? accessLevel : 'denied'}`);
   }
   if (moreOverrides > 0) lines.push(`    and ${moreOverrides} more`);
   return lines.join('\n');

@@ -4,6 +4,7 @@ import { withExamples } from './help.ts';
 import { CommandFailed, type Context, print } from './io.ts';
 import { asksAboutItself, asksAsAdministrator } from './questions.ts';
 import { addServiceOptions, openService, type Service, type ServiceOptions } from './service.ts';
+import { harmless } from './terminal.ts';
 
 interface Options extends ServiceOptions {
   level?: 'view' | 'edit';
@@ -90,11 +91,9 @@ interface Answer extends Own {
   data: Pick<Reached, 'scope' | 'resourceIds'>;
 }
 
-const CONTROL = /\p{Cc}/gu;
-
 function inWords({ email, permission, app, resourceType }: Question, { scope, resourceIds }: Reached): string {
   const what = `${permission} in ${app}`;
-  const listed = resourceIds.map((id) => `  ${id.replace(CONTROL, '�')}`);
+  const listed = resourceIds.map((id) => `  ${harmless(id)}`);
   if (scope === 'only') {
     if (listed.length === 0) return `${email} holds ${what} for no ${resourceType}.`;
     return [`${email} holds ${what} only for these ${resourceType} records:`, ...listed].join('\n');

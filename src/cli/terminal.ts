@@ -20,12 +20,14 @@ export function painter(io: Pick<Io, 'env'>, output: Output): Paint {
   return (style, text) => styleText(style, text, { validateStream: false });
 }
 
-// Names and descriptions from others must not move the cursor or recolor the reader's terminal.
-const CONTROL = /\p{Cc}/gu;
+/** Text from others without control characters: it must not move the cursor or recolor the reader's terminal. */
+export function harmless(text: string): string {
+  return text.replace(/\p{Cc}/gu, '�');
+}
 
 /** Rows under heads, each column as wide as its widest cell. */
 export function table(heads: readonly string[], rows: readonly (readonly string[])[], paint: Paint): string {
-  const clean = rows.map((row) => row.map((cell) => cell.replace(CONTROL, '�')));
+  const clean = rows.map((row) => row.map(harmless));
   const widths = heads.map((head, i) => Math.max(head.length, ...clean.map((row) => row[i]?.length ?? 0)));
   const line = (cells: readonly string[]): string =>
     cells
