@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { Code, Codes, Language } from '../policy-tests/codegen.ts';
+import type { Language, Sections } from '../policy-tests/codegen.ts';
 import { issueLines, readText } from './files.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, type Io } from './io.ts';
@@ -24,12 +24,12 @@ export function defineCodegen(program: Command, context: Context): void {
     .action(async (app: string, _: Options, self: Command) => {
       const options = self.optsWithGlobals<Options>();
       const { io } = context;
-      const codes =
+      const sections =
         options.manifest === undefined
           ? await fromService(io, app, options)
           : await fromManifest(io, app, options.manifest);
-      const { generate } = await import('../policy-tests/codegen.ts');
-      io.stdout.write(generate(codes, options.lang));
+      const { codesOf, generate } = await import('../policy-tests/codegen.ts');
+      io.stdout.write(generate(codesOf(app, sections), options.lang));
     });
   withExamples(command, [
     'usher codegen atelier --lang ts > src/atelier-codes.ts',
@@ -37,15 +37,13 @@ export function defineCodegen(program: Command, context: Context): void {
   ]);
 }
 
-async function fromService(io: Io, app: string, options: Options): Promise<Codes> {
+async function fromService(io: Io, app: string, options: Options): Promise<Sections> {
   const service = await openService(io, options);
   const { body } = await service.json({ method: 'GET', path: `/api/applications/${encodeURIComponent(app)}/manifest` });
-  const { permissions, roles, entities } = (body as { data: Record<'permissions' | 'roles' | 'entities', Code[]> })
-    .data;
-  return { app, permissions, roles, entities: entities.map(named) };
+  return (body as { data: Sections }).data;
 }
 
-async function fromManifest(io: Io, app: string, name: string): Promise<Codes> {
+async function fromManifest(io: Io, app: string, name: string): Promise<Sections> {
   const { parseManifest } = await import('../catalog/manifest/parse.ts');
   const { manifest, issues } = await parseManifest(await readText(io, name));
   if (manifest === null || issues.length > 0) {
@@ -54,12 +52,5 @@ async function fromManifest(io: Io, app: string, name: string): Promise<Codes> {
   if (manifest.application.code !== app) {
     throw new CommandFailed(`${name} describes ${manifest.application.code}, not ${app}.`);
   }
-  const present = <T>(section: readonly (T | null)[] | null) => (section ?? []).filter((one) => one !== null);
-  const { permissions, roles, entities } = manifest;
-  return { app, permissions: present(permissions), roles: present(roles), entities: present(entities).map(named) };
-}
-
-/** An entity is described by its name where it has no description. */
-function named({ code, name, description }: Code & { name?: string }): Code {
-  return { code, description: description ?? name };
+  return manifest;
 }

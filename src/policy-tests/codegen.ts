@@ -3,8 +3,9 @@
  * (docs/reference/command-line.md#code-generation).
  */
 
-export const LANGUAGES = ['ts', 'go', 'python', 'java'] as const;
-export type Language = (typeof LANGUAGES)[number];
+import { present } from '../catalog/manifest/format.ts';
+
+export type Language = 'ts' | 'go' | 'python' | 'java';
 
 /** A code with its description. */
 export interface Code {
@@ -18,6 +19,18 @@ export interface Codes {
   readonly permissions: readonly Code[];
   readonly roles: readonly Code[];
   readonly entities: readonly Code[];
+}
+
+/** The sections of a manifest that have codes. Entities have names. */
+export type Sections = Record<
+  'permissions' | 'roles' | 'entities',
+  readonly ((Code & { name?: string }) | null)[] | null
+>;
+
+/** The codes in a manifest. An entity without a description is described by its name. */
+export function codesOf(app: string, { permissions, roles, entities }: Sections): Codes {
+  const named = present(entities).map(({ code, name, description }) => ({ code, description: description ?? name }));
+  return { app, permissions: present(permissions), roles: present(roles), entities: named };
 }
 
 /** The source text. The same codes give the same text, in any order. */

@@ -2,6 +2,7 @@
 
 import { UsherError } from '../base/errors.ts';
 import { LEVEL_NAMES, LEVELS, type LevelName, RULE_NAMES, SOURCE_NAMES, type SourceName } from '../base/level-names.ts';
+import { present } from '../catalog/manifest/format.ts';
 import { isAllowed } from '../engine/question.ts';
 import { type Decision, Level } from '../engine/types.ts';
 import type { PolicyTest, TestFile } from './cases.ts';
@@ -112,10 +113,9 @@ export function coverageOf({ name, manifest, cases }: TestFile): Coverage {
   const asked = new Set(
     cases.map(({ email, permission, resource }) => overrideName(email, permission, resource ?? '')),
   );
-  const codes = (section: readonly ({ code: string } | null)[] | null) =>
-    (section ?? []).flatMap((one) => one?.code ?? []);
-  const overrides = (manifest.overrides ?? []).flatMap((one) =>
-    one === null ? [] : [overrideName(one.email, one.permission, `${one.resourceType}:${one.resourceId}`)],
+  const codes = (section: readonly ({ code: string } | null)[] | null) => present(section).map(({ code }) => code);
+  const overrides = present(manifest.overrides).map(({ email, permission, resourceType, resourceId }) =>
+    overrideName(email, permission, `${resourceType}:${resourceId}`),
   );
   return {
     file: name,

@@ -1,7 +1,7 @@
 /** A manifest as the engine's facts: the content of an empty database after applying it. */
 
 import { LEVELS } from '../base/level-names.ts';
-import type { Manifest } from '../catalog/manifest/format.ts';
+import { type Manifest, present } from '../catalog/manifest/format.ts';
 import { DENIED, evaluate } from '../engine/evaluate.ts';
 import { type Explanation, explainMalformed, explainRows } from '../engine/explain.ts';
 import { compilePolicy, type Policy } from '../engine/policy.ts';
@@ -151,9 +151,4 @@ function peopleOf(
 
 function resourceKey({ resourceType, resourceId }: { resourceType: string; resourceId: string }): string {
   return `${resourceType}:${resourceId}`;
-}
-
-/** The records of a section. Invalid records would be null, but a manifest with faults does not get here. */
-function present<T>(section: readonly (T | null)[] | null): T[] {
-  return (section ?? []).filter((record) => record !== null);
 }

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { type Codes, generate, LANGUAGES } from '../../src/policy-tests/codegen.ts';
+import { type Codes, generate } from '../../src/policy-tests/codegen.ts';
 import { usher } from '../cli/harness.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'usher-codegen-'));
@@ -71,7 +71,7 @@ describe('usher codegen', () => {
   });
 
   test('gives every code a name of its own, whatever order the codes come in', () => {
-    for (const language of LANGUAGES) {
+    for (const language of ['ts', 'go', 'python', 'java'] as const) {
       const text = generate(NASTY, language);
       expect(generate({ ...NASTY, permissions: NASTY.permissions.toReversed() }, language)).toBe(text);
       for (const { code } of NASTY.permissions) expect(text).toContain(JSON.stringify(code));

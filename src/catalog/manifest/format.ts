@@ -27,3 +27,8 @@ export type Manifest = { application: ManifestApplication } & {
   /** `section:code` of invalid records: references to them are not reported as faults. */
   spoiled: ReadonlySet<string>;
 };
+
+/** The records of a section of a manifest without faults: none of them is null. */
+export function present<T>(section: readonly (T | null)[] | null): T[] {
+  return (section ?? []).filter((record) => record !== null);
+}
