@@ -39,7 +39,7 @@ export const RESOURCES_PAGE: PageSize = { most: 10_000, usual: 1000 };
 /** What tells one list from the other. */
 interface List<Q, A, P> {
   readonly size: PageSize;
-  readonly read: (request: Q, names: FieldNames) => A | null;
+  readonly read: (request: NoInfer<Q>, names: FieldNames) => A | null;
   readonly find: (
     engine: PermissionEngine,
     question: A & { level: Level },
@@ -76,7 +76,7 @@ function ask<Q extends SubjectsFields | ResourcesFields, A extends object, P>({
 export const listSubjects: Rpc<SubjectsFields, SubjectsPage, typeof ListSubjectsResponseSchema> = {
   ask: ask({
     size: SUBJECTS_PAGE,
-    read: (request: SubjectsFields, names) => readForSubjects(request, names),
+    read: readForSubjects,
     find: ({ lists }, ...asked) => lists.subjects(...asked),
     none: (revision) => ({ subjects: [], next: '', revision, applicationKnown: null }),
   }),
@@ -92,7 +92,7 @@ export const listSubjects: Rpc<SubjectsFields, SubjectsPage, typeof ListSubjects
 export const listResources: Rpc<ResourcesFields, ResourcesPage, typeof ListResourcesResponseSchema> = {
   ask: ask({
     size: RESOURCES_PAGE,
-    read: (request: ResourcesFields, names) => readForResources(request, names),
+    read: readForResources,
     find: ({ lists }, ...asked) => lists.resources(...asked),
     none: (revision) => ({ allExcept: false, resourceIds: [], next: '', revision, applicationKnown: null }),
   }),
