@@ -10,8 +10,8 @@ import type { AuditEntry } from '../persistence/audit.ts';
 import { findApplicationId, holdApplication, holdApplicationAlone } from '../persistence/catalog/applications.ts';
 import type { Committed, Database, Outcome, Tx } from '../persistence/database.ts';
 import { memberIn, policyIn } from '../persistence/facts/source.ts';
-import type { Concern } from '../persistence/impact.ts';
-import { type DryRun, type Reach, rehearse } from './dry-run.ts';
+import type { Target } from './concerned.ts';
+import { type DryRun, rehearse } from './dry-run.ts';
 import { refuseChanged, refuseChangedForGood } from './if-revision.ts';
 import { managedResource, PANEL_APP, PANEL_ENTRY, PANEL_MANAGE } from './panel.ts';
 import { unknownApplication } from './records.ts';
@@ -28,20 +28,10 @@ export interface By {
 }
 
 /** What is known of an administrative write before it is carried out. */
-export interface About {
-  /** The application that it concerns. */
-  app: string | null;
+export interface About extends Target {
   /** Names the write for the audit of a refusal. */
   action: string;
   guard: WriteGuard;
-  /** The address of the person whom it is about. */
-  subject?: string;
-  /** Whether it may make, change or take away overrides. */
-  overrides?: boolean;
-  /** Whether it changes definitions alone, and neither the state of people nor their roles and seats. */
-  policyAlone?: boolean;
-  /** Whom it concerns beside: what a dry run compares, too. */
-  also?: (tx: Tx) => Promise<readonly Concern[]>;
 }
 
 /** Decides on fresh rows; resolves to the refusal, or null. */
@@ -122,7 +112,7 @@ export async function administer<T>(
   if (by.dryRun !== undefined) {
     return await rehearse(database, by.dryRun, {
       judge,
-      reach: (tx) => reachOf(tx, about),
+      target: about,
       write: (tx) => carryOut(tx, () => undefined),
     });
   }
@@ -140,15 +130,6 @@ export async function administer<T>(
   const { result, ...made } = committed;
   if (result instanceof UsherError) throw result;
   return { result, ...made };
-}
-
-async function reachOf(tx: Tx, { app, subject, overrides = false, policyAlone, also }: About): Promise<Reach> {
-  if (app === null) {
-    if (subject === undefined) throw new Error('a write about nobody in particular cannot be rehearsed');
-    return { everywhere: subject };
-  }
-  const concern = { apps: [app], people: subject === undefined ? null : [subject], overrides, policyAlone };
-  return { concerns: [concern, ...((await also?.(tx)) ?? [])] };
 }
 
 /**

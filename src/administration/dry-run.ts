@@ -8,10 +8,8 @@ import { formatRevision } from '../engine/types.ts';
 import { newestRevision } from '../persistence/change-log.ts';
 import type { Committed, Database, Outcome, Tx } from '../persistence/database.ts';
 import { memberIn } from '../persistence/facts/source.ts';
-import { applicationsOf, type Concern } from '../persistence/impact.ts';
+import { concernedBy, type Target } from './concerned.ts';
 import { type Impact, impactSince, keepBefore } from './impact.ts';
-
-export type { Concern } from '../persistence/impact.ts';
 
 /** The answer of a dry run beside the result of the write. */
 export interface ImpactView extends Impact {
@@ -36,38 +34,30 @@ export class DryRun {
   }
 }
 
-/** The people that a write concerns: in applications, or one person everywhere. */
-export type Reach = { readonly concerns: readonly Concern[] } | { readonly everywhere: string };
-
 /**
- * Runs `write` after `judge`, measures the impact, and rolls back. Rejects with the error that either of them throws or
- * returns.
+ * Runs `write` after `judge`, measures the impact on `target`, and rolls back. Rejects with the error that either of them throws
+ * or returns.
  */
 export async function rehearse<T>(
   database: Database,
   dryRun: DryRun,
   {
     judge,
-    reach,
+    target,
     write,
   }: {
     judge: (tx: Tx) => Promise<UsherError | null>;
-    reach: (tx: Tx) => Promise<Reach>;
+    target: Target;
     write: (tx: Tx) => Promise<Outcome<T | UsherError>>;
   },
 ): Promise<Committed<T>> {
   const { result, impact, number } = await database.rehearse(async (tx) => {
     const refused = await judge(tx);
     if (refused !== null) throw refused;
-    const concerned = await reach(tx);
+    const { own, also, everywhere: person } = await concernedBy(tx, target);
     const mark = await newestRevision(tx);
-    const person = 'everywhere' in concerned ? concerned.everywhere : null;
-    const concerns =
-      'everywhere' in concerned
-        ? [{ apps: await applicationsOf(tx, concerned.everywhere), people: [concerned.everywhere], overrides: false }]
-        : concerned.concerns;
     const ruled = person !== null && (await rulesEverywhere(tx, person));
-    const before = await keepBefore(tx, concerns);
+    const before = await keepBefore(tx, [own, ...also]);
     const outcome = await write(tx);
     if (outcome.result instanceof UsherError) throw outcome.result;
     const measured: ImpactView = { revision: formatRevision(mark), ...(await impactSince(tx, before)) };

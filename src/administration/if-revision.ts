@@ -5,32 +5,18 @@ import { unknownRevision } from '../engine/question.ts';
 import type { RevisionToken } from '../engine/types.ts';
 import { changedSince, holdNumbering, type Watched } from '../persistence/changed-since.ts';
 import type { Tx } from '../persistence/database.ts';
-import { applicationsOf, type Concern } from '../persistence/impact.ts';
-
-/** What a write concerns: an application, one person in it, or one person everywhere. */
-interface Concerned {
-  app: string | null;
-  subject?: string;
-  also?: (tx: Tx) => Promise<readonly Concern[]>;
-}
+import { concernedBy, type Target } from './concerned.ts';
 
 /**
  * Throws STALE when the policy of the application, or what the people concerned are and hold in it, has changed since `mark`;
  * UNKNOWN_REVISION for one that was never issued. Undefined means unconditional.
  */
-export async function refuseChanged(
-  tx: Tx,
-  mark: RevisionToken | undefined,
-  { app, subject, also }: Concerned,
-): Promise<void> {
+export async function refuseChanged(tx: Tx, mark: RevisionToken | undefined, target: Target): Promise<void> {
   if (mark === undefined) return;
-  const people = subject === undefined ? null : [subject];
-  const everywhere = app === null;
-  const apps = app !== null ? [app] : subject === undefined ? [] : await applicationsOf(tx, subject);
-  const watched: Watched[] = [{ apps, people, everywhere }];
+  const { own, also, everywhere } = await concernedBy(tx, target);
+  await refuseChangedOf(tx, mark, { ...own, everywhere: everywhere !== null });
   // Those who held something there at the time of the dry run are not known any more: everybody counts.
-  for (const more of (await also?.(tx)) ?? []) watched.push({ apps: more.apps, people: null, everywhere: false });
-  for (const one of watched) await refuseChangedOf(tx, mark, one);
+  for (const { apps } of also) await refuseChangedOf(tx, mark, { apps, people: null, everywhere: false });
 }
 
 async function refuseChangedOf(tx: Tx, mark: RevisionToken, watched: Watched): Promise<void> {
@@ -44,12 +30,8 @@ async function refuseChangedOf(tx: Tx, mark: RevisionToken, watched: Watched): P
 }
 
 /** The same as the last step of a write: no further change can be logged before this write commits. */
-export async function refuseChangedForGood(
-  tx: Tx,
-  mark: RevisionToken | undefined,
-  concerned: Concerned,
-): Promise<void> {
+export async function refuseChangedForGood(tx: Tx, mark: RevisionToken | undefined, target: Target): Promise<void> {
   if (mark === undefined) return;
   await holdNumbering(tx);
-  await refuseChanged(tx, mark, concerned);
+  await refuseChanged(tx, mark, target);
 }

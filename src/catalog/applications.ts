@@ -9,7 +9,7 @@ import {
   knownApplication,
   managerOfAll,
 } from '../administration/administer.ts';
-import type { Concern } from '../administration/dry-run.ts';
+import type { Concern } from '../administration/concerned.ts';
 import { managedResource, PANEL_APP } from '../administration/panel.ts';
 import { reachIn } from '../administration/reach.ts';
 import {

@@ -77,7 +77,7 @@ export const DRY_RUNS: readonly Mutant[] = [
   mutant(
     'a write that insists on a revision is judged before others have committed, and never again',
     'administration/if-revision.ts',
-    'await holdNumbering(tx);\n  await refuseChanged(tx, mark, concerned);',
+    'await holdNumbering(tx);\n  await refuseChanged(tx, mark, target);',
     '',
     'catalog/dry-runs',
   ),
@@ -105,8 +105,8 @@ export const DRY_RUNS: readonly Mutant[] = [
   mutant(
     'a panel level given since is not noticed by the deletion of its application',
     'administration/if-revision.ts',
-    'for (const more of (await also?.(tx)) ?? []) watched.push',
-    'for (const more of [] as Concern[]) watched.push',
+    'for (const { apps } of also)',
+    'for (const { apps } of also.slice(0, 0))',
     'catalog/if-revision',
   ),
   mutant(

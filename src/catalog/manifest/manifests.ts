@@ -117,10 +117,9 @@ export class Manifests {
 
   async #rehearse(manifest: Manifest, options: ApplyOptions): Promise<Applied> {
     const dryRun = new DryRun();
-    const concern = { apps: [manifest.application.code], people: null, overrides: true };
     const { result, revision } = await rehearse<Plan>(this.#database, dryRun, {
       judge: (tx) => judge(tx, options.actor),
-      reach: () => Promise.resolve({ concerns: [concern] }),
+      target: { app: manifest.application.code, overrides: true },
       write: (tx) => this.#write(tx, manifest, options),
     });
     const plan = planView(result, { dryRun: true, prune: options.prune ?? false });
