@@ -110,8 +110,8 @@ export const LISTS: readonly Mutant[] = [
   mutant(
     'a stranger asks who can',
     'gateway/routes/lists.ts',
-    "guard: applicationLevel('view'),\n  params: AppParams,\n  headers: ['usher-min-revision'],\n  body: z.strictObject(subjectsFields),",
-    "guard: { ...applicationLevel('view'), permit: async () => undefined },\n  params: AppParams,\n  headers: ['usher-min-revision'],\n  body: z.strictObject(subjectsFields),",
+    "guard: applicationLevel('view'),\n  params: AppParams,\n  body: z.strictObject(subjectsFields),",
+    "guard: { ...applicationLevel('view'), permit: async () => undefined },\n  params: AppParams,\n  body: z.strictObject(subjectsFields),",
     'doors/lists',
   ),
 ];

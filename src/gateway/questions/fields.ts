@@ -16,6 +16,7 @@ import type { RawQuestion } from '../../engine/question.ts';
 import { type Decision, type EffectiveItem, Level, type Source } from '../../engine/types.ts';
 import type { CheckFields } from '../../rpc/call.ts';
 import type { ExplainAnswer } from '../../rpc/explain.ts';
+import type { BulkCheckFields } from '../../rpc/methods.ts';
 
 // Only JSON types are checked here; engine/question.ts checks addresses and codes for every transport.
 const present = (description: string) => z.string().min(1, 'must not be empty').meta({ description });
@@ -46,23 +47,38 @@ interface ResourceFields {
   resourceId?: string | null | undefined;
 }
 
-interface CheckBody extends ResourceFields {
-  permission: string;
+interface SubjectBody extends ResourceFields {
+  email: string;
+  app: string;
+}
+
+interface LevelField {
   accessLevel?: 'view' | 'edit' | null | undefined;
 }
 
 /** A body's fields in the form of engine/question.ts: '' means absent. */
-export function rawSubject(email: string, body: { app: string } & ResourceFields): Omit<RawQuestion, 'permission'> {
-  return { email, app: body.app, resourceType: body.resourceType ?? '', resourceId: body.resourceId ?? '' };
+export function rawSubject({ email, app, resourceType, resourceId }: SubjectBody): Omit<RawQuestion, 'permission'> {
+  return { email, app, resourceType: resourceType ?? '', resourceId: resourceId ?? '' };
 }
 
-/** As `rawSubject`, for a question about one permission. */
-export function rawCheck(body: CheckBody & { email: string; app: string }): Omit<CheckFields, 'minRevision'> {
+/** As `rawSubject`, for a question about one permission. One object: checks are asked more often than anything else. */
+export function rawCheck(body: SubjectBody & LevelField & { permission: string }): Omit<CheckFields, 'minRevision'> {
+  const { email, app, permission, resourceType, resourceId, accessLevel } = body;
   return {
-    ...rawSubject(body.email, body),
-    permission: body.permission,
-    accessLevel: askedLevel(body.accessLevel),
+    email,
+    app,
+    permission,
+    resourceType: resourceType ?? '',
+    resourceId: resourceId ?? '',
+    accessLevel: askedLevel(accessLevel),
   };
+}
+
+/** As `rawSubject`, for a question about several permissions. */
+export function rawBulk(
+  body: SubjectBody & LevelField & { permissions: string[] },
+): Omit<BulkCheckFields, 'minRevision'> {
+  return { ...rawSubject(body), permissions: body.permissions, accessLevel: askedLevel(body.accessLevel) };
 }
 
 /** The required level; NONE means any. */

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { askBatch, askBulk, askCheck, askEffective, askExplain } from '../questions/ask.ts';
 import {
   appField,
-  askedLevel,
   CheckResult,
   checkResult,
   checksField,
@@ -17,6 +16,7 @@ import {
   levelField,
   permissionField,
   permissionsField,
+  rawBulk,
   rawCheck,
   rawSubject,
   resourceFields,
@@ -24,6 +24,17 @@ import {
 import { successData } from '../route/envelopes.ts';
 import { key } from '../route/guards.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
+
+/** What all questions have in common. */
+const question = {
+  method: 'post',
+  tag: 'Checks',
+  guard: key('check'),
+  headers: ['usher-min-revision'],
+  envelope: successData,
+  status: 200,
+  quiet: true,
+} as const;
 
 const CheckQuestion = z.strictObject({
   email: emailField,
@@ -34,36 +45,19 @@ const CheckQuestion = z.strictObject({
 });
 
 const check = defineRoute({
-  method: 'post',
+  ...question,
   path: '/api/check',
-  tag: 'Checks',
   summary: 'Check one permission of a user',
   description:
     'Answers whether the user holds the permission in the application, globally or for one record. An unknown application is denied, and so is an unknown permission unless the application has `strictCodes` (UNKNOWN_CODE). An error is not an answer: treat the user as denied for this request.',
-  guard: key('check'),
-  headers: ['usher-min-revision'],
   body: CheckQuestion,
-  envelope: successData,
-  status: 200,
   response: z.object({ allowed: z.boolean() }),
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
   example: {
     body: { email: 'jana@example.com', app: 'crm', permission: 'contacts.export' },
     response: { allowed: true },
   },
-  quiet: true,
-  handle: ({ engine }, input) => {
-    const { body } = input;
-    const fields = {
-      email: body.email,
-      app: body.app,
-      permission: body.permission,
-      resourceType: body.resourceType ?? '',
-      resourceId: body.resourceId ?? '',
-      accessLevel: askedLevel(body.accessLevel),
-    };
-    return askCheck(engine, fields, input);
-  },
+  handle: ({ engine }, input) => askCheck(engine, rawCheck(input.body), input),
 });
 
 const BulkQuestion = z.strictObject({
@@ -75,49 +69,30 @@ const BulkQuestion = z.strictObject({
 });
 
 const bulkCheck = defineRoute({
-  method: 'post',
+  ...question,
   path: '/api/check/bulk',
-  tag: 'Checks',
   summary: 'Check several permissions of a user',
   description: 'One answer for each distinct code, all at one revision.',
-  guard: key('check'),
-  headers: ['usher-min-revision'],
   body: BulkQuestion,
   limit: 'list',
-  envelope: successData,
-  status: 200,
   response: z.record(z.string(), z.boolean()),
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
   example: {
     body: { email: 'jana@example.com', app: 'crm', permissions: ['contacts.export', 'contacts.delete'] },
     response: { 'contacts.export': true, 'contacts.delete': false },
   },
-  quiet: true,
-  handle: ({ engine }, input) => {
-    const { body } = input;
-    const { permissions, accessLevel } = body;
-    return askBulk(
-      engine,
-      { ...rawSubject(body.email, body), permissions, accessLevel: askedLevel(accessLevel) },
-      input,
-    );
-  },
+  handle: ({ engine }, input) => askBulk(engine, rawBulk(input.body), input),
 });
 
 const EffectiveQuestion = z.strictObject({ email: emailField, app: appField, ...resourceFields });
 
 const effective = defineRoute({
-  method: 'post',
+  ...question,
   path: '/api/check/effective',
-  tag: 'Checks',
   summary: 'List what a user holds in an application',
   description:
     'Every permission that the application defines, by group (those without one last), then code. Empty for an unknown application.',
-  guard: key('check'),
-  headers: ['usher-min-revision'],
   body: EffectiveQuestion,
-  envelope: successData,
-  status: 200,
   response: z.array(EffectivePermission),
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
   example: {
@@ -134,24 +109,17 @@ const effective = defineRoute({
       },
     ],
   },
-  quiet: true,
-  handle: ({ engine }, input) =>
-    askEffective(engine, rawSubject(input.body.email, input.body), effectivePermission, input),
+  handle: ({ engine }, input) => askEffective(engine, rawSubject(input.body), effectivePermission, input),
 });
 
 const batchCheck = defineRoute({
-  method: 'post',
+  ...question,
   path: '/api/check/batch',
-  tag: 'Checks',
   summary: 'Check permissions of any users for any records',
   description:
     'Answers each check in order, all at one revision: one call for a page of rows. A malformed check refuses the whole call and is named (`checks.3.resourceId`).',
-  guard: key('check'),
-  headers: ['usher-min-revision'],
   body: z.strictObject({ checks: checksField(CheckQuestion) }),
   limit: 'list',
-  envelope: successData,
-  status: 200,
   response: z.object({ results: z.array(CheckResult) }),
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
   example: {
@@ -180,22 +148,16 @@ const batchCheck = defineRoute({
       ],
     },
   },
-  quiet: true,
   handle: ({ engine }, input) => askBatch(engine, input.body.checks.map(rawCheck), checkResult, input),
 });
 
 const explain = defineRoute({
-  method: 'post',
+  ...question,
   path: '/api/check/explain',
-  tag: 'Checks',
   summary: 'Explain the answer to a check',
   description:
     'Answers one check with the result of each of the six rules, read from the database and never from a cache of decisions. `strictCodes` refuses nothing here: `known` says what exists.',
-  guard: key('check'),
-  headers: ['usher-min-revision'],
   body: CheckQuestion,
-  envelope: successData,
-  status: 200,
   response: Explanation,
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION'],
   example: {
@@ -208,7 +170,6 @@ const explain = defineRoute({
     },
     response: EXPLANATION_EXAMPLE,
   },
-  quiet: true,
   handle: ({ engine }, input) => askExplain(engine, rawCheck(input.body), explanation, input),
 });
 

@@ -29,17 +29,18 @@ const SUBJECTS_EXAMPLE = {
 };
 const RESOURCES_EXAMPLE = { data: { scope: 'only' as const, resourceIds: ['42', '43'] }, nextCursor: null };
 
+/** What all questions have in common. */
+const question = { method: 'post', headers: ['usher-min-revision'], status: 200 } as const;
+
 const subjects = defineRoute({
-  method: 'post',
+  ...question,
   path: '/api/check/subjects',
   tag: 'Checks',
   summary: 'List who holds a permission',
   description: WHO_CAN,
   guard: key('check'),
-  headers: ['usher-min-revision'],
   body: z.strictObject({ app: appField, ...subjectsFields }),
   envelope: pagedData,
-  status: 200,
   response: pagedSchema(Subjects),
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
   example: {
@@ -51,16 +52,14 @@ const subjects = defineRoute({
 });
 
 const resources = defineRoute({
-  method: 'post',
+  ...question,
   path: '/api/check/resources',
   tag: 'Checks',
   summary: 'List the records that a user can reach',
   description: REACH,
   guard: key('check'),
-  headers: ['usher-min-revision'],
   body: z.strictObject({ email: emailField, app: appField, ...resourcesFields }),
   envelope: pagedData,
-  status: 200,
   response: pagedSchema(Resources),
   errors: ['UNKNOWN_REVISION', 'UNKNOWN_CODE', 'LIST_CHANGED'],
   example: {
@@ -72,16 +71,14 @@ const resources = defineRoute({
 });
 
 const myResources = defineRoute({
-  method: 'post',
+  ...question,
   path: '/api/profile/me/check/resources',
   tag: 'Checks',
   summary: 'List the records that I can reach',
   description: REACH,
   guard: signedInEvenInactive,
-  headers: ['usher-min-revision'],
   body: z.strictObject({ app: appField, ...resourcesFields }),
   envelope: bare,
-  status: 200,
   response: z.object({ ...resourcesAnswer, page: pageInfo }),
   errors: ['UNKNOWN_REVISION', 'UNKNOWN_CODE', 'LIST_CHANGED'],
   example: {
@@ -97,17 +94,15 @@ const myResources = defineRoute({
 });
 
 const applicationSubjects = defineRoute({
-  method: 'post',
+  ...question,
   path: '/api/applications/:appCode/subjects',
   tag: 'Applications',
   summary: 'List who holds a permission of the application',
   description: WHO_CAN,
   guard: applicationLevel('view'),
   params: AppParams,
-  headers: ['usher-min-revision'],
   body: z.strictObject(subjectsFields),
   envelope: pagedData,
-  status: 200,
   response: pagedSchema(Subjects),
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE', 'NOT_FOUND'],
   example: { body: { permission: 'contacts.manage' }, response: SUBJECTS_EXAMPLE },
@@ -119,17 +114,15 @@ const applicationSubjects = defineRoute({
 });
 
 const applicationResources = defineRoute({
-  method: 'post',
+  ...question,
   path: '/api/applications/:appCode/resources',
   tag: 'Applications',
   summary: 'List the records of the application that a user can reach',
   description: REACH,
   guard: applicationLevel('view'),
   params: AppParams,
-  headers: ['usher-min-revision'],
   body: z.strictObject({ email: emailField, ...resourcesFields }),
   envelope: pagedData,
-  status: 200,
   response: pagedSchema(Resources),
   errors: ['UNKNOWN_REVISION', 'UNKNOWN_CODE', 'LIST_CHANGED', 'NOT_FOUND'],
   example: {
