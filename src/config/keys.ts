@@ -1,81 +1,68 @@
 /**
- * The configuration as one table (docs/reference/service.md#configuration): each key with its schema, its variable, its default
- * and its description. From it come the types, the checks, `usher config`, its JSON Schema and the table in docs/operations.md.
+ * The configuration as one table (docs/reference/service.md#configuration): each key with its schema, its default, its
+ * description, and its variable unless that is the key in capitals (HTTP_PORT). From it come the types, the checks,
+ * `usher config`, its JSON Schema and the table in docs/operations.md.
  */
 
 import { isApplicationCode } from '../base/grammar.ts';
 import * as kind from './kinds.ts';
-import { key } from './kinds.ts';
+import { key, keys } from './kinds.ts';
 
-export const KEYS = {
+export const KEYS = keys({
   'http.host': key(kind.host, {
-    variable: 'HTTP_HOST',
     default: ({ production }) => (production ? '0.0.0.0' : '127.0.0.1'),
     otherwise: '127.0.0.1; in production 0.0.0.0',
     about: 'The address at which the gateway listens.',
   }),
-  'http.port': key(kind.port, {
-    variable: 'HTTP_PORT',
-    default: 8080,
-    about: 'The port of the gateway; 0 picks a free one and prints it.',
-  }),
+  'http.port': key(kind.port, { default: 8080, about: 'The port of the gateway; 0 picks a free one and prints it.' }),
   'http.trustProxy': key(kind.flag, {
     variable: 'TRUST_PROXY',
     default: false,
     about: 'Whether exactly one proxy stands before the gateway, whose `X-Forwarded-For` is trusted.',
   }),
   'http.rateLimit': key(kind.count, {
-    variable: 'HTTP_RATE_LIMIT',
     example: '600',
     default: null,
     about:
       'Requests per minute and caller; an IPv6 /64 counts as one address. An address that sends more wrong keys or webhook secrets than that gets 429, even for valid ones, until the minute is over.',
   }),
   'grpc.host': key(kind.host, {
-    variable: 'GRPC_HOST',
     default: (before) => before['http.host'] as string,
     otherwise: 'as http.host',
     about: 'The address at which gRPC listens.',
   }),
-  'grpc.port': key(kind.port, { variable: 'GRPC_PORT', default: 50051, about: 'The port of gRPC; 0 picks one.' }),
+  'grpc.port': key(kind.port, { default: 50051, about: 'The port of gRPC; 0 picks one.' }),
   'grpc.tls.cert': key(kind.text, {
-    variable: 'GRPC_TLS_CERT',
     example: '/etc/usher/tls.crt',
     default: null,
     about: 'A PEM file, with `grpc.tls.key`. Without it gRPC is cleartext.',
   }),
   'grpc.tls.key': key(kind.text, {
-    variable: 'GRPC_TLS_KEY',
     example: '/etc/usher/tls.key',
     default: null,
     about: "The PEM file of the certificate's key.",
   }),
   'grpc.tls.clientCa': key(kind.text, {
-    variable: 'GRPC_TLS_CLIENT_CA',
     example: '/etc/usher/clients.crt',
     default: null,
     about: 'A PEM file; with it clients must show a certificate of that authority (mutual TLS).',
   }),
   'grpc.reflection': key(kind.flag, {
-    variable: 'GRPC_REFLECTION',
     default: ({ production }) => !production,
     otherwise: 'true outside production',
     about: 'Whether gRPC describes itself to every client.',
   }),
   'ops.port': key(kind.port, {
-    variable: 'OPS_PORT',
     example: '9090',
     default: null,
     about: 'A listener for metrics and probes alone, whatever the roles are. Without it metrics are at the gateway.',
   }),
   'ops.host': key(kind.host, {
-    variable: 'OPS_HOST',
     default: (before) => (before['ops.port'] === null ? null : (before['http.host'] as string)),
     otherwise: 'as http.host',
     about: 'The address of that listener.',
   }),
   'database.url': key(kind.databaseUrl, {
-    variable: 'DATABASE_URL',
     example: 'postgresql://usher@localhost:5432/usher',
     default: null,
     secret: true,
@@ -83,92 +70,74 @@ export const KEYS = {
       'A PostgreSQL database: one host, the primary or a proxy of it. Default: the embedded database in dataDir; required in production.',
   }),
   'database.embedded': key(kind.flag, {
-    variable: 'DATABASE_EMBEDDED',
     default: null,
     about: '`true` allows the embedded database in production, `false` rules it out everywhere.',
   }),
-  'database.poolSize': key(kind.whole(1, 500), {
-    variable: 'DATABASE_POOL_SIZE',
-    default: 10,
-    about: 'Connections for reads and writes.',
-  }),
+  'database.poolSize': key(kind.whole(1, 500), { default: 10, about: 'Connections for reads and writes.' }),
   'database.migrateOnStart': key(kind.flag, {
-    variable: 'DATABASE_MIGRATE_ON_START',
     default: (before) => !before.production || before['database.url'] === null,
     otherwise: 'true outside production and for the embedded database',
     about: 'Whether a start migrates the database. If not, a start with pending migrations is refused.',
   }),
   dataDir: key(kind.text, {
-    variable: 'DATA_DIR',
     default: '.usher',
     about: 'The directory of the embedded database and of the secrets that a development start generates.',
   }),
   publicUrl: key(kind.baseUrl, {
-    variable: 'PUBLIC_URL',
     example: 'https://usher.example.com',
     default: (before) => (before['http.port'] === 0 ? null : `http://localhost:${String(before['http.port'])}`),
     otherwise: '`http://localhost:{http.port}`',
     about: 'The URL of the gateway for people and browsers: the base of every link.',
   }),
   'cors.origins': key(kind.origins, {
-    variable: 'CORS_ORIGINS',
     example: 'https://panel.example.com,https://app.example.com',
     default: [],
     otherwise: 'none; outside production every loopback origin (`http://localhost:3000`)',
     about: 'Origins whose pages may call the gateway. The first refusal of an origin is logged.',
   }),
   'auth.issuer': key(kind.url, {
-    variable: 'AUTH_ISSUER',
     example: 'https://idp.example.com',
     default: null,
     otherwise: 'none: the local issuer, outside production',
     about: 'The issuer of bearer tokens.',
   }),
   'auth.audience': key(kind.text, {
-    variable: 'AUTH_AUDIENCE',
     example: 'usher',
     default: null,
     about: 'The audience that a token must name; required with an issuer.',
   }),
   'auth.jwksUrl': key(kind.url, {
-    variable: 'AUTH_JWKS_URL',
     example: 'https://idp.example.com/oauth/v2/keys',
     default: null,
     otherwise: 'found by discovery',
     about: 'The key set of the issuer.',
   }),
   'auth.algorithms': key(kind.filled(kind.asymmetric), {
-    variable: 'AUTH_ALGORITHMS',
     example: 'RS256,ES256',
     default: ['RS256', 'PS256', 'ES256', 'EdDSA'],
     about: 'Algorithms that a token may be signed with.',
   }),
   'auth.requireVerifiedEmail': key(kind.flag, {
-    variable: 'AUTH_REQUIRE_VERIFIED_EMAIL',
     default: ({ production }) => production,
     otherwise: 'true in production',
     about: 'Whether a token must state that its address is verified.',
   }),
   'auth.bindSubject': key(kind.flag, {
-    variable: 'AUTH_BIND_SUBJECT',
     default: false,
     about: 'Whether an address belongs to the first account (`sub`) that comes with it.',
   }),
   'auth.introspectionUrl': key(kind.url, {
-    variable: 'AUTH_INTROSPECTION_URL',
     example: 'https://idp.example.com/oauth/v2/introspect',
     default: null,
     otherwise: 'none: opaque tokens are refused',
     about: 'The introspection endpoint for opaque tokens.',
   }),
   'auth.clientId': key(kind.text, {
-    variable: 'AUTH_CLIENT_ID',
     example: 'usher',
     default: null,
     about: 'The client that introspects; required with `auth.introspectionUrl`.',
   }),
   'auth.clientSecret': key(kind.text, {
-    variable: 'AUTH_CLIENT_SECRET',
     example: 'a secret of the provider',
     default: null,
     secret: true,
@@ -182,7 +151,6 @@ export const KEYS = {
     about: 'Keys of backends: [Keys for backends](#keys-for-backends). Required in production.',
   }),
   superadmins: key(kind.emails, {
-    variable: 'SUPERADMINS',
     example: 'admin@example.com',
     default: (before) => (before['auth.issuer'] === null ? ['admin@example.com'] : []),
     otherwise: 'none; `admin@example.com` with the local issuer',
@@ -202,7 +170,6 @@ export const KEYS = {
   brandSmtpKey: key(
     kind.list(kind.matching((value) => /^[A-Za-z0-9+/]{43}=$/.test(value), 'must be base64 of 32 bytes')),
     {
-      variable: 'BRAND_SMTP_KEY',
       example: 'the output of: openssl rand -base64 32',
       default: [],
       secret: true,
@@ -211,46 +178,39 @@ export const KEYS = {
     },
   ),
   'idp.apiUrl': key(kind.baseUrl, {
-    variable: 'IDP_API_URL',
     example: 'http://idp.internal:8080',
     default: null,
     about:
       "The identity provider's API. Without it names are stored here only, and routes that need it answer 503: [guides/identity-provider.md](guides/identity-provider.md).",
   }),
   'idp.publicUrl': key(kind.baseUrl, {
-    variable: 'IDP_PUBLIC_URL',
     example: 'https://idp.example.com',
     default: null,
     about: 'The URL of the provider for browsers. Without it mails contain no links to the provider.',
   }),
   'idp.serviceAccountToken': key(kind.text, {
-    variable: 'IDP_SERVICE_ACCOUNT_TOKEN',
     example: 'a personal access token',
     default: null,
     secret: true,
     about: "The token for the provider's API.",
   }),
   'idp.webhookSecret': key(kind.list(kind.text), {
-    variable: 'IDP_WEBHOOK_SECRET',
     example: 'a-long-random-text',
     default: [],
     secret: true,
     about: "Secrets of the provider's webhook; several for rotation. Without one the webhook answers 503.",
   }),
   'idp.notificationEndpoint': key(kind.url, {
-    variable: 'IDP_NOTIFICATION_ENDPOINT',
     example: 'https://usher.example.com/api/idp/notifications/email',
     default: ({ publicUrl }) => (typeof publicUrl === 'string' ? `${publicUrl}/api/idp/notifications/email` : null),
     otherwise: '`{publicUrl}/api/idp/notifications/email`',
     about: 'The URL to which the provider sends its e-mails.',
   }),
   'idp.notificationAppCode': key(kind.matching(isApplicationCode, 'must be the code of an application'), {
-    variable: 'IDP_NOTIFICATION_APP_CODE',
     default: 'auth',
     about: 'The application whose templates these mails use.',
   }),
   'idp.notificationSigningKey': key(kind.text, {
-    variable: 'IDP_NOTIFICATION_SIGNING_KEY',
     example: 'the key of the provider',
     default: null,
     otherwise: 'the key that setup stored',
@@ -259,32 +219,24 @@ export const KEYS = {
   }),
   'idp.signatureHeader': key(
     kind.matching((value) => /^[A-Za-z0-9-]{1,64}$/.test(value), 'must be the name of a header'),
-    {
-      variable: 'IDP_SIGNATURE_HEADER',
-      default: 'IDP-Signature',
-      about: 'The header of the signature.',
-    },
+    { default: 'IDP-Signature', about: 'The header of the signature.' },
   ),
   'idp.signatureScheme': key(kind.oneOf(['body', 'timestamped', 'either']), {
-    variable: 'IDP_SIGNATURE_SCHEME',
     default: 'either',
     about: 'The signed content.',
   }),
   'idp.orgToApp': key(kind.applications, {
-    variable: 'IDP_ORG_TO_APP',
     example: '{"285181292935381355":"billing"}',
     default: new Map<string, string>(),
     otherwise: '`{}`',
     about: 'Organization IDs mapped to application codes; JSON in the environment.',
   }),
   'idp.clientId': key(kind.text, {
-    variable: 'IDP_CLIENT_ID',
     example: '285181292935381355@usher',
     default: null,
     about: 'The client of the development login.',
   }),
   'idp.clientSecret': key(kind.text, {
-    variable: 'IDP_CLIENT_SECRET',
     example: 'a secret of the provider',
     default: null,
     otherwise: 'none: a public client',
@@ -292,27 +244,23 @@ export const KEYS = {
     about: 'The secret of `idp.clientId`.',
   }),
   'idp.devLogin': key(kind.flag, {
-    variable: 'IDP_DEV_LOGIN',
     default: ({ production }) => !production,
     otherwise: 'true outside production',
     about: 'Whether the development login is enabled.',
   }),
   'notifications.settingsUrl': key(kind.url, {
-    variable: 'NOTIFICATIONS_SETTINGS_URL',
     example: 'https://app.example.com/settings/notifications',
     default: null,
     about:
       'The page where users change their notification preferences: the unsubscribe page links to it. https (http too outside production).',
   }),
   'push.publicKey': key(kind.text, {
-    variable: 'PUSH_PUBLIC_KEY',
     example: 'the public VAPID key, base64url',
     default: null,
     otherwise: 'a pair kept in dataDir; in production none: push answers 503',
     about: 'The VAPID pair, with `push.privateKey` and `push.subject`.',
   }),
   'push.privateKey': key(kind.text, {
-    variable: 'PUSH_PRIVATE_KEY',
     example: 'the private VAPID key, base64url',
     default: null,
     secret: true,
@@ -323,12 +271,7 @@ export const KEYS = {
       (value) => /^(?:mailto:[^@\s]+@[^\s]+|https:\/\/[^\s]+)$/.test(value),
       'must be a mailto: or https: URL',
     ),
-    {
-      variable: 'PUSH_SUBJECT',
-      example: 'mailto:operations@example.com',
-      default: null,
-      about: 'The contact for push services.',
-    },
+    { example: 'mailto:operations@example.com', default: null, about: 'The contact for push services.' },
   ),
   'push.allowedHosts': key(
     kind.list(
@@ -338,14 +281,12 @@ export const KEYS = {
       ),
     ),
     {
-      variable: 'PUSH_ALLOWED_HOSTS',
       example: 'push.example.com,localhost:9443',
       default: [],
       about: "Added to the browsers' push services: [Mail and push](#mail-and-push).",
     },
   ),
   'entities.allowedOrigins': key(kind.origins, {
-    variable: 'ENTITIES_ALLOWED_ORIGINS',
     example: 'https://billing.example.com',
     default: [],
     otherwise: 'none; outside production loopback',
@@ -357,33 +298,18 @@ export const KEYS = {
     about: 'The roles of this process.',
   }),
   'cache.policies': key(kind.count, {
-    variable: 'CACHE_POLICIES',
     default: 1000,
     about: 'The maximum number of applications whose policy is cached.',
   }),
-  'cache.persons': key(kind.count, {
-    variable: 'CACHE_PERSONS',
-    default: 20_000,
-    about: 'The maximum number of people whose state is cached.',
-  }),
+  'cache.persons': key(kind.count, { default: 20_000, about: 'The maximum number of people whose state is cached.' }),
   'cache.members': key(kind.count, {
-    variable: 'CACHE_MEMBERS',
     default: 20_000,
     about: 'The maximum number of members, a person in an application, whose roles and overrides are cached.',
   }),
-  'cache.ttlMs': key(kind.whole(1, 86_400_000), {
-    variable: 'CACHE_TTL_MS',
-    default: 30_000,
-    about: 'How long a decision is cached.',
-  }),
-  'cache.maxEntries': key(kind.count, {
-    variable: 'CACHE_MAX_ENTRIES',
-    default: 5000,
-    about: 'The maximum number of cached decisions.',
-  }),
+  'cache.ttlMs': key(kind.whole(1, 86_400_000), { default: 30_000, about: 'How long a decision is cached.' }),
+  'cache.maxEntries': key(kind.count, { default: 5000, about: 'The maximum number of cached decisions.' }),
   'log.level': key(kind.oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']), {
-    variable: 'LOG_LEVEL',
     default: 'info',
     about: 'The lowest level that is logged.',
   }),
-};
+});

@@ -21,12 +21,24 @@ export interface Key<T> {
   /** Masked in all output. */
   readonly secret?: true;
 }
-type Row<T> = Omit<Key<NoInfer<T>>, 'schema'>;
+/** A row that may leave its variable to `keys`. */
+type Unnamed<T> = Omit<Key<T>, 'variable'> & { readonly variable?: string };
+type Row<T> = Omit<Unnamed<NoInfer<T>>, 'schema'>;
 
-export function key<T>(schema: z.ZodType<T>, row: Row<T>): Key<T>;
-export function key<T>(schema: z.ZodType<T>, row: Row<T | null>): Key<T | null>;
-export function key<T>(schema: z.ZodType<T>, row: Row<T>): Key<T> {
+export function key<T>(schema: z.ZodType<T>, row: Row<T>): Unnamed<T>;
+export function key<T>(schema: z.ZodType<T>, row: Row<T | null>): Unnamed<T | null>;
+export function key<T>(schema: z.ZodType<T>, row: Row<T>): Unnamed<T> {
   return { ...row, schema };
+}
+
+/** The table. A key without a variable has its own name in capitals: `http.trustProxy` would be HTTP_TRUST_PROXY. */
+export function keys<T extends Record<string, Unnamed<unknown>>>(rows: T) {
+  const named = Object.entries(rows).map(([name, row]) => [name, { variable: variableOf(name), ...row }]);
+  return Object.fromEntries(named) as { readonly [Name in keyof T]: T[Name] & { readonly variable: string } };
+}
+
+function variableOf(name: string): string {
+  return name.replace(/(?<=[a-z])(?=[A-Z])|\./g, '_').toUpperCase();
 }
 
 /** The rule of a scalar, as the rest of a sentence that begins with the key. */
