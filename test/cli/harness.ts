@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,6 +51,17 @@ export async function usher(argv: readonly string[], around: Around = {}): Promi
   };
   const code = await run(argv, io);
   return { code, ...written };
+}
+
+/** A folder of the test's own, for files by name. */
+export function newFolder() {
+  const folder = mkdtempSync(join(tmpdir(), 'usher-cli-'));
+  const file = (name: string, text: string): string => {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return path;
+  };
+  return { folder, file };
 }
 
 /** The environment of a child: nothing of the developer's own configuration. */

@@ -1,17 +1,9 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type RunningService, startService, usher, usherProcess } from './harness.ts';
+import { newFolder, type RunningService, startService, usher, usherProcess } from './harness.ts';
 
 const DEMO = 'examples/demo.yaml';
-const folder = mkdtempSync(join(tmpdir(), 'usher-cli-'));
-
-function file(name: string, text: string): string {
-  const path = join(folder, name);
-  writeFileSync(path, text);
-  return path;
-}
+const { folder, file } = newFolder();
 
 describe('the command line beside a development service with an embedded database', () => {
   let service: RunningService;
