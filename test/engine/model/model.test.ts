@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { MODEL_MUTANTS } from './mutants.ts';
-import { type Make, Simulation } from './simulation.ts';
+import type { Make } from './settings.ts';
+import { Simulation } from './simulation.ts';
 
 const LONG = process.env.USHER_LONG === '1';
 const SCHEDULES = LONG ? 6000 : 300;

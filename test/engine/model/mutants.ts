@@ -10,8 +10,8 @@ import type { Ticket } from '../../../src/engine/follower.ts';
 import { GroundsFinder } from '../../../src/engine/grounds.ts';
 import type { Change, Decision, LogWindow, Revision, RevisionToken } from '../../../src/engine/types.ts';
 import type { Rows } from '../../oracle/rows.ts';
+import { type Make, SmallFacts, SmallFollower, simulated, TTL } from './settings.ts';
 import { SimulatedDatabase } from './simulated-database.ts';
-import { type Make, SmallFacts, SmallFollower, simulated, TTL } from './simulation.ts';
 
 const follower = (Follower: typeof SmallFollower): Make => ({ parts: { Follower } });
 const facts = (Facts: typeof SmallFacts): Make => ({ parts: { Facts } });

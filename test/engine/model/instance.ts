@@ -1,0 +1,285 @@
+/** An instance of the simulation (simulation.ts): an engine, its database as it reaches it, and the judge of its answers. */
+import { UsherError, unavailable } from '../../../src/base/errors.ts';
+import { Engine } from '../../../src/engine/engine.ts';
+import { DENIED } from '../../../src/engine/evaluate.ts';
+import { parseRevision } from '../../../src/engine/question.ts';
+import {
+  ANY_REVISION,
+  type Decision,
+  type FactsSource,
+  type LogWindow,
+  type Question,
+  type Revision,
+  type RevisionToken,
+} from '../../../src/engine/types.ts';
+import { answerOf, effectiveOf } from '../../oracle/oracle.ts';
+import type { Rows } from '../../oracle/rows.ts';
+import { asDecision, groundsOf, memberOf, policyOf } from '../../oracle/storage.ts';
+import { NAMES, pick, type Random } from '../../oracle/world.ts';
+import { BEHIND, LEG, type Make, SmallFacts, SmallFollower, TTL } from './settings.ts';
+import type { State } from './simulated-database.ts';
+import type { Simulation } from './simulation.ts';
+
+interface Asked {
+  at: number;
+  acknowledged: Revision;
+  /** What the caller wants the answer to be as fresh as. */
+  token: RevisionToken;
+}
+
+export class Instance {
+  readonly engine: Engine;
+  readonly #world: Simulation;
+  readonly #make: Make;
+  #acknowledged: Revision = 0;
+  /** The revision of the newest write acknowledged here, in whichever history. */
+  #told: RevisionToken = ANY_REVISION;
+  #cut = false;
+  #healedAt = 0;
+  readonly #asking = new Set<Asked>();
+
+  constructor(world: Simulation, make: Make) {
+    this.#world = world;
+    this.#make = make;
+    this.engine = new (make.Engine ?? Engine)({
+      source: this.#source(),
+      clock: world.clock,
+      cache: { ttlMs: TTL, maxEntries: world.temper.small ? 20 : 200, policies: 9, persons: 9, members: 9 },
+      log: { debug: () => undefined, info: () => undefined, warn: () => undefined },
+      defer: (fn) => world.job(fn),
+      parts: { Facts: SmallFacts, Follower: SmallFollower, ...make.parts },
+    });
+  }
+
+  #source(): FactsSource {
+    const { database } = this.#world;
+    const statement = <T>(since: Revision, read: (rows: Rows) => T, slow = false): Promise<{ window: LogWindow } & T> =>
+      new Promise((resolve, reject) => {
+        const answer = (reply: ({ window: LogWindow } & T) | null) =>
+          this.#world.job(
+            () => (reply === null || this.#cut ? reject(unavailable('cut off')) : resolve(reply)),
+            slow && this.#world.random(8) === 0 ? 5 * LEG : LEG,
+          );
+        this.#world.job(() =>
+          answer(
+            this.#cut
+              ? null
+              : { window: database.window(since, this.#world.temper.log), ...read(database.newest.rows) },
+          ),
+        );
+      });
+    return {
+      parallelism: 1 + this.#world.random(4),
+      members: (since, needs) =>
+        statement(since, (rows) => ({ answers: needs.map((need) => memberOf(rows, need)) }), true),
+      policy: (since, app) => statement(since, (rows) => ({ policy: policyOf(rows, app) }), true),
+      grounds: (since, question) => statement(since, (rows) => ({ grounds: groundsOf(rows, question) }), true),
+      changes: async (since) => (await statement(since, () => ({ log: true }))).window,
+      listen: (wake) => {
+        this.wake = wake;
+        return Promise.resolve(() => Promise.resolve());
+      },
+    };
+  }
+
+  wake: () => void = () => undefined;
+
+  lose(revision: Revision): void {
+    this.#acknowledged = Math.min(this.#acknowledged, revision);
+    for (const asked of this.#asking) {
+      asked.acknowledged = Math.min(asked.acknowledged, revision);
+    }
+  }
+
+  get isCut(): boolean {
+    return this.#cut;
+  }
+
+  cutOrHeal(): void {
+    this.#cut = !this.#cut;
+    this.#healedAt = this.#world.now;
+  }
+
+  write(): void {
+    this.#change(() => this.#world.database.commit(this.#world.now));
+  }
+
+  /** A repeated revocation: nothing to change, no revision of its own, yet as good as the first. */
+  writeNothing(): void {
+    this.#change(() => this.#world.database.head);
+  }
+
+  /** As `database.change`: commit, reach, failing that forget everything, then acknowledge and tell the others. */
+  #change(commit: () => Revision): void {
+    if (this.#cut) return;
+    this.#world.job(() => {
+      const revision = commit();
+      const made = this.#world.database.newest;
+      this.#world.job(async () => {
+        if (this.#make.acknowledge !== 'before-reach') {
+          // Sometimes too late: then what is cached is forgotten instead.
+          if (this.#world.random(100) < 100 * this.#world.temper.late) this.engine.dropAll();
+          else await this.engine.reach({ number: revision, nonce: made.nonce }).catch(() => this.engine.dropAll());
+        }
+        // The database may have been restored meanwhile: then there is nothing to acknowledge.
+        if (this.#world.database.called(revision).at(-1) !== made || this.#world.database.head < revision) return;
+        this.#acknowledged = Math.max(this.#acknowledged, revision);
+        this.#told = { number: revision, nonce: made.nonce };
+        for (const { wake } of this.#world.instances) if (this.#world.random(3) > 0) this.#world.job(() => wake());
+      });
+    });
+  }
+
+  #question(): Question {
+    const { random, questions } = this.#world;
+    return random(8) === 0 ? randomQuestion(random) : pick(random, questions);
+  }
+
+  #asked(): Asked {
+    const token = this.#world.random(4) === 0 ? pick(this.#world.random, this.#world.instances).#told : ANY_REVISION;
+    const asked = { at: this.#world.now, acknowledged: this.#acknowledged, token };
+    this.#asking.add(asked);
+    return asked;
+  }
+
+  check(): void {
+    const question = this.#question();
+    const asked = this.#asked();
+    this.#judgeLater(asked, this.engine.check(question, { minRevision: asked.token }), ({ decision }, rows) =>
+      isSame(decision, answerOf(rows, question)),
+    );
+  }
+
+  bulk(): void {
+    const { permission: _, ...subject } = this.#question();
+    const asked = this.#asked();
+    const permissions = [...NAMES.permissions, 'no.such', ...NAMES.permissions];
+    this.#judgeLater(
+      asked,
+      this.engine.bulk(subject, permissions, { minRevision: asked.token }),
+      ({ decisions }, rows) =>
+        permissions.every((permission, index) => {
+          return isSame(decisions[index] as Decision, answerOf(rows, { ...subject, permission }));
+        }),
+    );
+  }
+
+  /** Questions about more people than a small cache holds, asked twice now and then. */
+  batch(): void {
+    const asked = this.#asked();
+    // What names nothing is denied at any revision: the first does name something.
+    const questions = Array.from({ length: 1 + this.#world.random(6) }, (_, index) =>
+      index > 0 && this.#world.random(9) === 0 ? null : this.#question(),
+    );
+    const options = { minRevision: asked.token };
+    this.#judgeLater(asked, this.engine.batch(questions, options), ({ decisions }, rows) =>
+      questions.every((question, index) => {
+        const decision = decisions[index] as Decision;
+        return question === null ? decision === DENIED : isSame(decision, answerOf(rows, question));
+      }),
+    );
+    this.#peekBatch(questions);
+  }
+
+  #peekBatch(questions: readonly (Question | null)[]): void {
+    const asked = this.#asked();
+    const decisions = this.engine.isReached(asked.token) ? this.engine.peekBatch(questions) : null;
+    const { revision } = this.engine;
+    this.#asking.delete(asked);
+    if (decisions === null) return;
+    this.#judge(asked, revision, (rows) =>
+      questions.every((question, index) => {
+        return question === null || isSame(decisions[index] as Decision, answerOf(rows, question));
+      }),
+    );
+  }
+
+  explain(): void {
+    const question = this.#question();
+    const asked = this.#asked();
+    this.#judgeLater(
+      asked,
+      this.engine.explain(question, { minRevision: asked.token }),
+      ({ decision, rules }, rows) => {
+        return isSame(decision, answerOf(rows, question)) && rules.filter(({ decides }) => decides).length === 1;
+      },
+    );
+  }
+
+  effective(): void {
+    const { permission: _, ...subject } = this.#question();
+    const asked = this.#asked();
+    this.#judgeLater(asked, this.engine.effective(subject, { minRevision: asked.token }), ({ items }, rows) => {
+      const expected = effectiveOf(rows, subject);
+      return (
+        items.length === expected.length &&
+        items.every((item, index) => {
+          const row = expected[index];
+          return (
+            row !== undefined &&
+            item.code === row.code &&
+            item.tiered === (row.type === 'tiered') &&
+            item.groupName === row.groupName &&
+            item.global === row.global &&
+            isSame({ ...item, tiered: true }, row)
+          );
+        })
+      );
+    });
+  }
+
+  #judgeLater<T extends { revision: string }>(
+    asked: Asked,
+    answer: Promise<T>,
+    isRight: (answer: T, rows: Rows) => boolean,
+  ) {
+    answer.then(
+      (given) => {
+        this.#asking.delete(asked);
+        this.#world.answers++;
+        this.#judge(asked, given.revision, (rows) => isRight(given, rows));
+      },
+      (error: unknown) => {
+        this.#asking.delete(asked);
+        this.#world.refusals++;
+        if (!(error instanceof UsherError)) this.#world.fail(`no error of ours: ${String(error)}`);
+      },
+    );
+  }
+
+  #judge(asked: Asked, revision: string, isRight: (rows: Rows) => boolean): void {
+    const { database, now } = this.#world;
+    const { number, nonce } = parseRevision(revision);
+    if (number < asked.acknowledged) this.#world.fail('A2: older than a write acknowledged here');
+    const state = database.byNonce(nonce);
+    if (state === undefined || state.revision !== number || !isRight(state.rows)) {
+      this.#world.fail('A1: not the answer at its revision');
+      return;
+    }
+    if (!includes(state, asked.token) && !database.isPruned(asked.token.number)) {
+      this.#world.fail('A2: older than the token, or of another history');
+    }
+    const newest = state.supersededAt;
+    if (newest < asked.at - TTL) this.#world.fail('A3: older than the TTL');
+    const answering = !this.#cut && now - this.#healedAt > BEHIND;
+    if (answering && newest < asked.at - BEHIND) this.#world.fail('A3: behind by more than a poll');
+  }
+}
+
+/** Whether a state came after that one, or is it. */
+function includes(state: State, { number, nonce }: RevisionToken): boolean {
+  let at: State | null = state;
+  while (at !== null && at.revision > number) at = at.parent;
+  return at?.nonce === nonce;
+}
+
+export function randomQuestion(random: Random): Question {
+  const resource = pick(random, [{ resourceType: '', resourceId: '' }, ...NAMES.resources]);
+  const [email, app] = [pick(random, NAMES.emails), random(12) === 0 ? 'nowhere' : pick(random, NAMES.apps)];
+  return { email, app, permission: pick(random, NAMES.permissions), ...resource };
+}
+
+function isSame(decision: Decision, expected: Parameters<typeof asDecision>[0]): boolean {
+  const { granted, level, source } = asDecision(expected);
+  return decision.granted === granted && decision.level === level && decision.source === source;
+}
