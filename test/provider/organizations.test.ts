@@ -1,38 +1,9 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { SERVICE_TOKEN } from '../support/provider/double.ts';
 import { useWorld } from './fixture.ts';
+import { Logos, PNG } from './logos.ts';
 
 const ORGS = '/api/idp/admin/orgs';
-const PNG = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), Buffer.alloc(100, 1)]);
-
-/** Serves logos, and what pretends to be one. */
-class Logos {
-  url = '';
-  requests = 0;
-  readonly #server: Server = createServer((request, response) => {
-    this.requests++;
-    const files: Record<string, [number, Record<string, string>, Buffer]> = {
-      '/logo.png': [200, { 'content-type': 'image/png' }, PNG],
-      '/page.png': [200, { 'content-type': 'image/png' }, Buffer.from('<html><script>alert(1)</script>')],
-      '/logo.svg': [200, { 'content-type': 'image/svg+xml' }, Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>')],
-      '/large.png': [200, { 'content-type': 'image/png' }, Buffer.concat([PNG, Buffer.alloc(512 * 1024)])],
-      '/elsewhere.png': [302, { location: '/logo.png' }, Buffer.alloc(0)],
-    };
-    const [status, headers, body] = files[request.url ?? ''] ?? [404, {}, Buffer.alloc(0)];
-    response.writeHead(status, headers).end(body);
-  });
-  async start(): Promise<void> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
-    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-  async stop(): Promise<void> {
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
-  }
-}
-
 for (const kind of ['postgresql', 'pglite'] as const) {
   describe(`organizations of the provider (${kind})`, () => {
     const world = useWorld({ kind });
@@ -337,68 +308,3 @@ for (const kind of ['postgresql', 'pglite'] as const) {
 function newOrg() {
   return { domains: new Set<string>(), primaryDomain: '', label: null, shown: null, logo: null };
 }
-
-describe('organizations in idp.orgToApp', () => {
-  const world = useWorld({ env: () => ({ IDP_ORG_TO_APP: '{"777":"billing"}' }) });
-
-  test('an organization in idp.orgToApp is set up for that application only, and another one is 409', async () => {
-    await world.usher.app.manifests.apply('application: { code: billing, name: Billing }', { actor: 'cli' });
-    await world.usher.app.manifests.apply('application: { code: shop, name: Shop }', { actor: 'cli' });
-    world.idp.calls.length = 0;
-    const setUp = (userApiAppCode: string) =>
-      world.root.post(`${ORGS}/777/setup`, {
-        projectName: 'P',
-        appName: 'A',
-        redirectUris: ['https://a.example.com/cb'],
-        userApiAppCode,
-      });
-    const refused = await setUp('shop');
-    expect([refused.status, refused.body.code, refused.body.details]).toMatchObject([
-      409,
-      'CONFLICT',
-      { code: 'ORGANIZATION_CONFIGURED', path: 'userApiAppCode', configured: 'billing' },
-    ]);
-    expect([world.idp.calls, world.idp.state.projects]).toEqual([[], []]);
-    expect(await world.audits('organization.set_up')).toEqual([]);
-    // The application of the configuration gets as far as the provider, which has no such organization.
-    expect((await setUp('billing')).status).toBe(404);
-  });
-});
-
-describe('organizations in production', () => {
-  const world = useWorld({
-    env: (idp) => ({
-      NODE_ENV: 'production',
-      HTTP_HOST: '127.0.0.1',
-      GRPC_HOST: '127.0.0.1',
-      PUBLIC_URL: 'https://usher.example.com',
-      AUTH_ISSUER: idp.url,
-      AUTH_AUDIENCE: 'https://usher.test/api',
-      INTERNAL_API_KEY: 'an-internal-key-of-many-characters',
-      SUPERADMINS: 'root@example.com',
-      DATABASE_MIGRATE_ON_START: 'true',
-    }),
-  });
-  const logos = new Logos();
-  beforeAll(() => logos.start());
-  afterAll(() => logos.stop());
-
-  test('production refuses local logos and cleartext redirects, and has no login', async () => {
-    world.idp.oidc.accounts.set('root', { email: 'root@example.com', email_verified: true });
-    const authorization = `Bearer ${await world.idp.oidc.mint({ ...world.idp.oidc.claims('root'), email: 'root@example.com' })}`;
-    const call = (method: string, path: string, body?: unknown) =>
-      world.nobody.send(method, path, body, { authorization });
-    const { body } = await call('POST', ORGS, { name: 'Acme', domain: 'acme.example.com' });
-    const branding = await call('PUT', `${ORGS}/${body.data.id}/branding`, { logoUrl: `${logos.url}/logo.png` });
-    expect([branding.status, logos.requests]).toEqual([400, 0]);
-    const setup = await call('POST', `${ORGS}/${body.data.id}/setup`, {
-      projectName: 'P',
-      appName: 'A',
-      redirectUris: ['http://a.example.com/cb'],
-      userApiAppCode: 'auth',
-    });
-    expect([setup.status, setup.body.details.issues[0].path]).toEqual([400, 'redirectUris.0']);
-    expect((await world.nobody.get('/api/idp/login?client_id=x')).status).toBe(404);
-    expect((await world.nobody.get('/api/idp/callback')).status).toBe(404);
-  });
-});
