@@ -1,7 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { pick, seeded } from '../oracle/world.ts';
 import {
+  ADA,
   action,
+  BEN,
+  BOSS,
   binary,
   type Facts,
   granted,
@@ -10,16 +13,12 @@ import {
   type Override,
   pathOf,
   ROOT,
-  type Service,
-  startService,
   user,
+  useService,
 } from './point.ts';
 
 /** What AuthZEN's evaluations mean in Usher, and that they decide what a check decides. */
 
-const ADA = 'ada@example.com';
-const BEN = 'ben@example.com';
-const BOSS = 'boss@example.com';
 const NOBODY = 'nobody@example.com';
 
 const denied = (email: string, permission: string, resourceType: string, resourceId: string): Override => ({
@@ -63,14 +62,7 @@ const page = (id: string) => ({ type: 'page', id });
 const atLevel = (name: string, accessLevel: unknown) => ({ name, properties: { accessLevel } });
 
 describe('evaluations', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService([shop, strict]);
-  }, 120_000);
-  afterAll(async () => {
-    await service?.close();
-  }, 60_000);
+  const service = useService([shop, strict]);
 
   const evaluate = (body: unknown, headers?: Record<string, string>) =>
     service.ask('shop', 'evaluation', body, headers);

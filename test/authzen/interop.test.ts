@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { action, binary, type Facts, granted, type Service, startService, user } from './point.ts';
+import { describe, expect, test } from '@jest/globals';
+import { action, binary, type Facts, granted, user, useService } from './point.ts';
 
 /**
  * The scenarios of the AuthZEN interoperability events, from their tables of facts. Usher knows people by e-mail address, and what
@@ -157,14 +157,7 @@ const canDo = (person: Person, name: string, id: string) =>
   REACHED.some(([who, what, ids]) => who === person && what === name && ids.includes(id));
 
 describe('the interoperability scenarios', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService([todo, gateway, search]);
-  }, 120_000);
-  afterAll(async () => {
-    await service?.close();
-  }, 60_000);
+  const service = useService([todo, gateway, search]);
 
   const decision = async (app: string, body: unknown): Promise<boolean> => {
     const { status, body: said } = await service.ask(app, 'evaluation', body);

@@ -1,3 +1,4 @@
+import { afterAll, beforeAll } from '@jest/globals';
 import { createStorage } from '../support/databases.ts';
 import { Rest, type RestAnswer } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
@@ -44,7 +45,7 @@ export interface Service {
 
 export const pathOf = (app: string, endpoint: Endpoint) => `/authzen/${app}/access/v1/${endpoint}`;
 
-export async function startService(facts: readonly Facts[]): Promise<Service> {
+async function startService(facts: readonly Facts[]): Promise<Service> {
   const storage = await createStorage('postgresql');
   const usher = await startUsher(storage, {
     env: {
@@ -71,6 +72,35 @@ export async function startService(facts: readonly Facts[]): Promise<Service> {
   };
 }
 
+/** `startService` before the tests of a file or a describe. What it answers is valid in tests and hooks. */
+export function useService(facts: readonly Facts[]): Omit<Service, 'close'> {
+  let service: Service | undefined;
+  const started = (): Service => {
+    if (service === undefined) throw new Error('the service has not been started');
+    return service;
+  };
+  beforeAll(async () => {
+    service = await startService(facts);
+  }, 120_000);
+  afterAll(async () => {
+    await service?.close();
+  }, 60_000);
+  return {
+    get usher() {
+      return started().usher;
+    },
+    ask: (...asked) => started().ask(...asked),
+    bare: (...asked) => started().bare(...asked),
+    apply: (facts) => started().apply(facts),
+  };
+}
+
+export const ADA = 'ada@example.com';
+export const BEN = 'ben@example.com';
+export const BOSS = 'boss@example.com';
+export const ALICE = 'alice@example.com';
+export const BOB = 'bob@example.com';
+
 export const user = (id: string) => ({ type: 'user', id });
 export const action = (name: string) => ({ name });
 export const binary = (...codes: string[]) => codes.map((code) => ({ code, type: 'binary' as const }));
@@ -88,3 +118,6 @@ export function issuesOf({ body }: RestAnswer): string[] {
   const { details } = body as { details?: { issues?: { path: string; message: string }[] } };
   return (details?.issues ?? []).map(({ path, message }) => `${path}: ${message}`);
 }
+
+export const decisionsOf = (body: { evaluations: { decision: boolean }[] }) =>
+  body.evaluations.map((one) => one.decision);

@@ -1,21 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import {
+  ADA,
   action,
+  BEN,
+  BOSS,
   type Endpoint,
   type Facts,
   granted,
   issuesOf,
   ROOT,
-  type Service,
-  startService,
   user,
+  useService,
 } from './point.ts';
 
 /** What AuthZEN's searches find in Usher, in pages, and what they cannot say. */
 
-const ADA = 'ada@example.com';
-const BEN = 'ben@example.com';
-const BOSS = 'boss@example.com';
 const MANY = 'many@example.com';
 const PEOPLE = Array.from({ length: 25 }, (_, index) => `user${index}@example.com`);
 /** Identifiers in the order in which they are listed. */
@@ -56,14 +55,7 @@ const SEARCHES: [Endpoint, object][] = [
 ];
 
 describe('searches', () => {
-  let service: Service;
-
-  beforeAll(async () => {
-    service = await startService([shop, strict]);
-  }, 120_000);
-  afterAll(async () => {
-    await service?.close();
-  }, 60_000);
+  const service = useService([shop, strict]);
 
   const ask = (endpoint: Endpoint, body: unknown, headers?: Record<string, string>) =>
     service.ask('shop', endpoint, body, headers);
