@@ -3,7 +3,7 @@ import { check } from './explain.ts';
 import { levelOption } from './flags.ts';
 import { withExamples } from './help.ts';
 import { type Context, print } from './io.ts';
-import { readResource } from './questions.ts';
+import { questionInWords, readResource } from './questions.ts';
 import { addServiceOptions, openService, type ServiceOptions } from './service.ts';
 
 interface Options extends ServiceOptions {
@@ -39,7 +39,7 @@ export function defineCheck(program: Command, context: Context): void {
         permission,
         ...(level === undefined ? {} : { accessLevel: level }),
       });
-      const what = `${permission} in ${app}${options.resource === undefined ? '' : ` for ${options.resource}`}`;
+      const what = questionInWords(permission, app, options.resource);
       const verdict = answer.allowed ? 'allowed' : 'denied';
       const text = `${verdict}: ${email}, ${what}: ${answer.reason}`;
       await print(context, options, { ...subject, permission, ...answer }, text);

@@ -4,7 +4,7 @@ import { type Explained, explain, reasonFor } from './explain.ts';
 import { levelOption } from './flags.ts';
 import { withExamples } from './help.ts';
 import { type Context, print } from './io.ts';
-import { readResource } from './questions.ts';
+import { questionInWords, readResource } from './questions.ts';
 import { addServiceOptions, openService, type ServiceOptions } from './service.ts';
 import { type Paint, painter, table } from './terminal.ts';
 
@@ -35,7 +35,7 @@ export function defineExplain(program: Command, context: Context): void {
       };
       const service = await openService(context.io, options);
       const { explained, revision } = await explain(service, question);
-      const what = `${permission} in ${app}${options.resource === undefined ? '' : ` for ${options.resource}`}`;
+      const what = questionInWords(permission, app, options.resource);
       const verdict = explained.allowed ? 'allowed' : 'denied';
       const text = `${verdict}: ${email}, ${what}: ${reasonFor(question, explained)}`;
       const rules = ruleTable(explained, painter(context.io, context.io.stdout));

@@ -6,7 +6,7 @@
 import { isPermissionCode, isSlug, normalizeEmail } from '../base/grammar.ts';
 import type { LevelName, RuleName, SourceName } from '../base/level-names.ts';
 import { CommandFailed } from './io.ts';
-import { asksAboutItself, asksAsAdministrator, type EffectiveItem, type Resource, reasonOf } from './questions.ts';
+import { ask, asksAboutItself, asksAsAdministrator, type EffectiveItem, type Resource, reasonOf } from './questions.ts';
 import type { Service } from './service.ts';
 
 export interface Subject extends Resource {
@@ -51,22 +51,17 @@ export interface Question extends Subject {
 export async function check(service: Service, question: Question): Promise<Checked> {
   const { email, ...mine } = question;
   const own = asksAboutItself(service, email);
-  const { body, headers } = await service
-    .json({
-      method: 'POST',
-      path: own ? '/api/profile/me/check/batch' : '/api/check/batch',
-      body: JSON.stringify({ checks: [own ? mine : question] }),
-      asks: 'checks',
-    })
-    .catch((error: unknown) => {
-      throw withAnotherWay(withoutPlace(error), service);
-    });
+  const path = own ? '/api/profile/me/check/batch' : '/api/check/batch';
+  const asked = ask(service, path, { checks: [own ? mine : question] });
+  const { body, revision } = await asked.catch((error: unknown) => {
+    throw withAnotherWay(withoutPlace(error), service);
+  });
   const { results } = (own ? body : (body as { data: unknown }).data) as {
     results: [Pick<Checked, 'allowed' | 'accessLevel'> & { source: EffectiveItem['source'] }];
   };
   const [{ allowed, accessLevel, source: said }] = results;
   const source = said === 'none' ? null : said;
-  const answer = { allowed, accessLevel, source, revision: headers.get('usher-revision') };
+  const answer = { allowed, accessLevel, source, revision };
   const reason = source === null ? await whyNothing(service, question) : because(question, answer);
   return { ...answer, reason };
 }
@@ -79,13 +74,10 @@ export async function explain(
   const { app, ...inApp } = question;
   const { key, checkKey } = service.credentials;
   const byKey = key !== undefined || checkKey !== undefined;
-  const { body, headers } = await service.json({
-    method: 'POST',
-    path: byKey ? '/api/check/explain' : `/api/applications/${encodeURIComponent(app)}/explain`,
-    body: JSON.stringify(byKey ? question : inApp),
-    asks: 'checks',
-  });
-  return { explained: (body as { data: Explained }).data, revision: headers.get('usher-revision') };
+  const { body, revision } = await (byKey
+    ? ask(service, '/api/check/explain', question)
+    : ask(service, `/api/applications/${encodeURIComponent(app)}/explain`, inApp));
+  return { explained: (body as { data: Explained }).data, revision };
 }
 
 /** The reason of an answer that Explain has given. */

@@ -1,4 +1,4 @@
-/** The requests that `check` and `effective` share. */
+/** What the commands that ask questions share. */
 
 import type { LevelName, SourceName } from '../base/level-names.ts';
 import { CommandFailed } from './io.ts';
@@ -42,14 +42,31 @@ export async function askEffective(
   { email, ...question }: { email: string; app: string } & Resource,
 ): Promise<{ items: readonly EffectiveItem[]; revision: string | null }> {
   const own = asksAboutItself(service, email);
+  const { body, revision } = await (own
+    ? ask(service, '/api/profile/me/check/effective', question)
+    : ask(service, '/api/check/effective', { email, ...question }));
+  const items = (own ? body : (body as { data?: unknown } | null)?.data) as readonly EffectiveItem[];
+  return { items, revision };
+}
+
+/** Asks a question. Answers the body of the response and the revision that it is true of. */
+export async function ask(
+  service: Service,
+  path: string,
+  question: object,
+): Promise<{ body: unknown; revision: string | null }> {
   const { body, headers } = await service.json({
     method: 'POST',
-    path: own ? '/api/profile/me/check/effective' : '/api/check/effective',
-    body: JSON.stringify(own ? question : { email, ...question }),
+    path,
+    body: JSON.stringify(question),
     asks: 'checks',
   });
-  const items = (own ? body : (body as { data?: unknown } | null)?.data) as readonly EffectiveItem[];
-  return { items, revision: headers.get('usher-revision') };
+  return { body, revision: headers.get('usher-revision') };
+}
+
+/** A question in words: `project.access in atelier for project:1042`. */
+export function questionInWords(permission: string, app: string, resource?: string): string {
+  return `${permission} in ${app}${resource === undefined ? '' : ` for ${resource}`}`;
 }
 
 /** Whether the question goes to the endpoints for users: there is a token alone, and it is that person's own. */

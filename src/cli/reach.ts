@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { levelOption } from './flags.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, print } from './io.ts';
-import { asksAboutItself, asksAsAdministrator } from './questions.ts';
+import { ask, asksAboutItself, asksAsAdministrator, questionInWords } from './questions.ts';
 import { addServiceOptions, openService, type Service, type ServiceOptions } from './service.ts';
 import { harmless } from './terminal.ts';
 
@@ -70,16 +70,11 @@ async function readPages(service: Service, { email, app, ...question }: Question
       : ['/api/check/resources', { email, app }];
   const resourceIds: string[] = [];
   for (let cursor: string | null = null; ; ) {
-    const { body, headers } = await service.json({
-      method: 'POST',
-      path,
-      body: JSON.stringify({ ...subject, ...question, limit: LARGEST_PAGE, cursor }),
-      asks: 'checks',
-    });
+    const { body, revision } = await ask(service, path, { ...subject, ...question, limit: LARGEST_PAGE, cursor });
     const { data, page } = (own ? { data: body, page: (body as Own).page } : body) as Answer;
     resourceIds.push(...data.resourceIds);
     cursor = page.nextCursor;
-    if (cursor === null) return { scope: data.scope, resourceIds, revision: headers.get('usher-revision') };
+    if (cursor === null) return { scope: data.scope, resourceIds, revision };
   }
 }
 
@@ -92,7 +87,7 @@ interface Answer extends Own {
 }
 
 function inWords({ email, permission, app, resourceType }: Question, { scope, resourceIds }: Reached): string {
-  const what = `${permission} in ${app}`;
+  const what = questionInWords(permission, app);
   const listed = resourceIds.map((id) => `  ${harmless(id)}`);
   if (scope === 'only') {
     if (listed.length === 0) return `${email} holds ${what} for no ${resourceType}.`;

@@ -5,7 +5,7 @@ import type { Coverage, Outcome, Verdict } from '../policy-tests/run.ts';
 import { issueLines, readText } from './files.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, type Io, print } from './io.ts';
-import { readResource } from './questions.ts';
+import { ask, readResource } from './questions.ts';
 import { addServiceOptions, openService, type Service, type ServiceOptions } from './service.ts';
 import { type Paint, painter } from './terminal.ts';
 
@@ -105,12 +105,7 @@ async function askBatch(service: Service, { manifest }: File, cases: File['cases
     ...readResource(resource),
     ...(level === undefined ? {} : { accessLevel: level }),
   }));
-  const { body } = await service.json({
-    method: 'POST',
-    path: '/api/check/batch',
-    body: JSON.stringify({ checks }),
-    asks: 'checks',
-  });
+  const { body } = await ask(service, '/api/check/batch', { checks });
   return (body as { data: { results: Verdict[] } }).data.results;
 }
 

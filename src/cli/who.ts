@@ -3,7 +3,7 @@ import type { SourceName } from '../base/level-names.ts';
 import { levelOption, limitOption } from './flags.ts';
 import { withExamples } from './help.ts';
 import { type Context, print } from './io.ts';
-import { asksAsAdministrator, readResource } from './questions.ts';
+import { ask, asksAsAdministrator, questionInWords, readResource } from './questions.ts';
 import { addServiceOptions, openService, type Service, type ServiceOptions } from './service.ts';
 import { painter, table } from './terminal.ts';
 
@@ -38,7 +38,7 @@ export function defineWho(program: Command, context: Context): void {
       const service = await openService(io, options);
       const question = { permission, ...readResource(options.resource), accessLevel: options.level };
       const { subjects, more, revision } = await readSubjects(service, app, question, options.limit);
-      const what = `${permission} in ${app}${options.resource === undefined ? '' : ` for ${options.resource}`}`;
+      const what = questionInWords(permission, app, options.resource);
       const lines = subjects.map(({ email, accessLevel, source }) => [email, accessLevel, SOURCES[source]]);
       const text =
         lines.length === 0 ? `Nobody holds ${what}.` : table(['EMAIL', 'LEVEL', 'BY'], lines, painter(io, io.stdout));
@@ -59,23 +59,19 @@ async function readSubjects(
   question: Record<string, unknown>,
   limit: number,
 ): Promise<{ subjects: Subject[]; more: boolean; revision: string | null }> {
-  const asAdministrator = asksAsAdministrator(service);
-  const path = asAdministrator ? `/api/applications/${encodeURIComponent(app)}/subjects` : '/api/check/subjects';
+  const [path, about] = asksAsAdministrator(service)
+    ? [`/api/applications/${encodeURIComponent(app)}/subjects`, {}]
+    : ['/api/check/subjects', { app }];
   const subjects: Subject[] = [];
   let cursor: string | null = null;
   let revision: string | null = null;
   do {
     const page = { limit: Math.min(LARGEST_PAGE, limit - subjects.length), cursor };
-    const { body, headers } = await service.json({
-      method: 'POST',
-      path,
-      body: JSON.stringify({ ...(asAdministrator ? {} : { app }), ...question, ...page }),
-      asks: 'checks',
-    });
-    const answer = body as { data: { subjects: Subject[] }; page: { nextCursor: string | null } };
+    const answered = await ask(service, path, { ...about, ...question, ...page });
+    const answer = answered.body as { data: { subjects: Subject[] }; page: { nextCursor: string | null } };
     subjects.push(...answer.data.subjects);
     cursor = answer.page.nextCursor;
-    revision = headers.get('usher-revision');
+    revision = answered.revision;
   } while (cursor !== null && subjects.length < limit);
   return { subjects, more: cursor !== null, revision };
 }
