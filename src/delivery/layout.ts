@@ -1,6 +1,6 @@
 /**
- * What a mail looks like: the sender's colours, logo and footer around the fragment that a template made. Tables and inline
- * styles, since that is what mail programs agree on; nothing is loaded but the logo.
+ * The layout of mails: the sender's colors, logo and footer around the rendered fragment. Tables and inline styles, which all mail
+ * programs support; the logo is the only external resource.
  */
 
 import { BACKGROUND, CARD, color, INK, inkOn, PRIMARY, readableOn } from './colors.ts';
@@ -13,11 +13,11 @@ const FONT = "system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-ser
 /** Languages written from right to left, by their primary tag. */
 const RIGHT_TO_LEFT = new Set(['ar', 'arc', 'ckb', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', 'ur', 'yi']);
 
-/** What the link under an optional mail says, by its primary language. */
+/** The text of the unsubscribe link, by primary language. */
 const UNSUBSCRIBE: ReadonlyMap<string, string> = new Map([
   ['cs', 'Už nechci dostávat e-maily tohoto druhu'],
   ['de', 'Keine E-Mails dieser Art mehr erhalten'],
-  ['en', 'Get no more e-mails of this kind'],
+  ['en', 'Stop receiving e-mails of this kind'],
   ['es', 'No recibir más correos de este tipo'],
   ['fr', 'Ne plus recevoir d’e-mails de ce type'],
   ['it', 'Non ricevere più e-mail di questo tipo'],
@@ -27,7 +27,7 @@ const UNSUBSCRIBE: ReadonlyMap<string, string> = new Map([
   ['sk', 'Už nechcem dostávať e-maily tohto druhu'],
 ]);
 
-/** The whole HTML document of a mail. `html` of the content is put in as it is; everything else is escaped. */
+/** The HTML document of a mail. The content's `html` is inserted unescaped, everything else escaped. */
 export function renderLayout(
   { name, look }: Frame,
   { subject, html, locale, button, unsubscribeUrl, preheader }: Content,
@@ -88,7 +88,7 @@ ${renderFooter(look.footerText, unsubscribeUrl ?? null, locale, background)}</ta
 `;
 }
 
-/** The plain text beside it: the text, the button's link, the footer. */
+/** The plain-text alternative: the text, the button's link, the footer. */
 export function renderText({ look }: Frame, { text, button }: Pick<MailMessage, 'text' | 'button'>): string {
   const parts = [text.trim()];
   if (button !== undefined) parts.push(`${button.text}:\n${button.url}`);
@@ -96,7 +96,7 @@ export function renderText({ look }: Frame, { text, button }: Pick<MailMessage, 
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
 
-/** What lists of mails show beside the subject; the mail itself does not. */
+/** The preview text: mail programs list it beside the subject; the mail itself hides it. */
 function renderPreheader(text: string | undefined): string {
   if (text === undefined) return '';
   return `<div style="display:none;max-height:0;max-width:0;overflow:hidden;opacity:0;mso-hide:all">${escapeHtml(text)}</div>\n`;
@@ -119,7 +119,7 @@ function renderFooter(footer: string | null, unsubscribe: string | null, locale:
   return `<tr><td class="usher-foot" style="padding:20px 4px 0;font-size:13px;line-height:1.5;color:${ink}">${lines.join('<br><br>')}</td></tr>\n`;
 }
 
-/** A brand writes in its own language: in a mail of the other direction its full stops would stand before its words. */
+/** The footer's language may have another direction than the mail: without its own `dir`, full stops would precede the text. */
 function ownDirection(line: string): string {
   return `<span dir="auto">${escapeHtml(line.trim())}</span>`;
 }
@@ -129,7 +129,7 @@ export function directionOf(locale: string): 'rtl' | 'ltr' {
   return RIGHT_TO_LEFT.has(locale.split('-', 1)[0] ?? '') ? 'rtl' : 'ltr';
 }
 
-/** For text and for attributes in double quotes. */
+/** Escapes text and attributes in double quotes. */
 export function escapeHtml(text: string): string {
   return text
     .replaceAll('&', '&amp;')

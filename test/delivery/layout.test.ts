@@ -82,7 +82,7 @@ describe('the layout of mails', () => {
     const link =
       /<a dir="auto" href="https:\/\/usher\.example\.com\/u\?token=1\.2&amp;x=&quot;y&quot;"[^>]*>([^<]+)<\/a>/;
     expect(link.exec(renderLayout(FRAME, { ...CONTENT, unsubscribeUrl }))?.[1]).toBe(
-      'Get no more e-mails of this kind',
+      'Stop receiving e-mails of this kind',
     );
     expect(link.exec(renderLayout(FRAME, { ...CONTENT, unsubscribeUrl, locale: 'cs' }))?.[1]).toMatch(/^Už nechci/);
     expect(link.exec(renderLayout(FRAME, { ...CONTENT, unsubscribeUrl, locale: 'de-at' }))?.[1]).toMatch(/^Keine/);
