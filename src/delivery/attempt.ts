@@ -1,33 +1,33 @@
-/** One attempt at one delivery: what a channel makes of a claim, and how the worker hears of it. */
+/** One attempt at one delivery: its outcome, and the interface of a channel. */
 
 import type { Claimed } from '../persistence/delivery/claims.ts';
 import type { PushTarget } from '../persistence/delivery/push-subscriptions.ts';
 import type { Settlement } from '../persistence/delivery/settle.ts';
 import type { Held } from './in-flight.ts';
 
-/** What is to be written about an attempt. */
+/** The outcome of an attempt, to be stored. */
 export interface Attempt extends Settlement {
-  /** Subscriptions that took the push. */
+  /** Subscriptions that accepted the push. */
   used?: readonly number[];
-  /** Subscriptions that are no more. */
+  /** Subscriptions that no longer exist at the push service. */
   gone?: readonly Pick<PushTarget, 'id' | 'updatedAt'>[];
 }
 
-/** A way to reach somebody. */
+/** Sends the deliveries of one channel. */
 export interface Channel {
-  /** Rejects only where something is wrong on our side. After `signal` it comes to an end soon. */
+  /** Rejects only for a fault of this service. Ends soon after `signal` is aborted. */
   attempt(claimed: Held, signal: AbortSignal): Promise<Attempt>;
 }
 
-/** What was read when a delivery was claimed counts as present for so many milliseconds: then the next of its claim need not ask. */
+/** Milliseconds for which data read at the claim counts as current, so that deliveries claimed together need no further read. */
 export const FRESH_MS = 500;
 
-/** It never will arrive. */
+/** The delivery has failed for good. */
 export function failed(error: string, { attempted = true } = {}): Attempt {
   return { sent: false, againInMs: null, attempted, error, pushDone: [] };
 }
 
-/** Nothing was tried; it is due again later. */
+/** Nothing was attempted; the delivery is due again later. */
 export function postponed(claimed: Pick<Claimed, 'pushDone'>, againInMs: number): Attempt {
   return { sent: false, againInMs, attempted: false, error: null, pushDone: claimed.pushDone };
 }

@@ -1,27 +1,27 @@
-/** When a delivery is tried again (docs/reference/notifications.md#retries): exponential, with jitter, at most eight attempts over about a day. */
+/** Retry times (docs/reference/notifications.md#retries): exponential backoff with jitter, at most eight attempts over about a day. */
 
 export const MAX_ATTEMPTS = 8;
 
 const FIRST_MS = 4000;
 const FACTOR = 5;
 
-/** The pause after the attempt of that number, from 1, without jitter: 4 s, 20 s, 100 s, 8 min, 42 min, 3.5 h, 17 h. */
+/** The pause after the given attempt, counted from 1, without jitter: 4 s, 20 s, 100 s, 8 min, 42 min, 3.5 h, 17 h. */
 export function pauseAfter(attempt: number): number {
   return FIRST_MS * FACTOR ** (attempt - 1);
 }
 
 /**
- * Milliseconds until the next attempt after the one of that number; null when it was the last. At least what the other side asked
- * for. `random` is in [0, 1): up to a fifth more or less, so that what failed together does not come back together.
+ * Milliseconds until the next attempt; null after the last one. At least `retryAfterMs`, which the server asked for. `random`, in
+ * [0, 1), moves the pause by up to a fifth, so that deliveries that failed together are not retried together.
  */
-export function nextAttemptIn(attempt: number, random: number, askedMs = 0): number | null {
+export function nextAttemptIn(attempt: number, random: number, retryAfterMs = 0): number | null {
   if (attempt >= MAX_ATTEMPTS) return null;
-  return Math.max(askedMs, pauseAfter(attempt) * (0.8 + 0.4 * random));
+  return Math.max(retryAfterMs, pauseAfter(attempt) * (0.8 + 0.4 * random));
 }
 
 const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 
-/** Milliseconds that a `Retry-After` header asks for, at most a day; null where it says nothing readable (RFC 9110 10.2.3). */
+/** Milliseconds that a `Retry-After` header asks for, at most a day; null for an unreadable one (RFC 9110 10.2.3). */
 export function readRetryAfter(value: string | undefined, now: number): number | null {
   if (value === undefined) return null;
   const text = value.trim();

@@ -1,11 +1,11 @@
 /**
- * The channels as values: which lane a delivery queues in, how much of a lane is under way, whom it reaches, what it says. All else
- * iterates over them; how each leaves is in email-channel.ts and push-channel.ts. The names are in base/channels.ts.
+ * The channels as values: the lane of a delivery, the limits of a lane, the recipients it reaches, the content it stores. Other code
+ * iterates over them. email-channel.ts and push-channel.ts send; base/channels.ts has the names.
  */
 
 import type { ChannelName, TemplateWords } from '../base/channels.ts';
 
-/** An e-mail as it was rendered when its send was accepted; the brand's look is put around it when it leaves. */
+/** An e-mail, rendered when its send was accepted; the brand's layout is added when it is sent. */
 export interface EmailContent {
   readonly to: string;
   readonly subject: string;
@@ -13,23 +13,23 @@ export interface EmailContent {
   readonly text: string;
   /** The language of subject and body. */
   readonly locale: string;
-  /** Displayed instead of the brand's sender name; null for the brand's. */
+  /** Replaces the display name of the brand's sender; null keeps it. */
   readonly fromName: string | null;
-  /** What its link ends (RFC 8058); null for mail that cannot be switched off. */
+  /** The target of the unsubscribe link (RFC 8058); null for mail that users cannot switch off. */
   readonly unsubscribe: UnsubscribeTarget | null;
-  /** The same, signed already, as rows have it that a process of the version before has stored during an upgrade. */
+  /** The signed link, in rows that a process of the previous version stored during an upgrade. */
   readonly unsubscribeUrl?: string | null;
 }
 
-/** Whose mail of which type, by number: the link is signed when the mail leaves, so that no row holds one that works. */
+/** A person and a notification type, by id. The link is signed when the mail is sent, so that no row holds a valid link. */
 export interface UnsubscribeTarget {
-  /** Where the service was reached when the mail was accepted, without a trailing slash. */
+  /** The public URL of the service when the send was accepted, without a trailing slash. */
   readonly base: string;
   readonly person: number;
   readonly type: number;
 }
 
-/** What a browser gets (docs/reference/notifications.md#push-messages). */
+/** The payload of a push (docs/reference/notifications.md#push-messages). */
 export interface PushContent {
   readonly title: string;
   readonly body: string;
@@ -37,41 +37,41 @@ export interface PushContent {
   readonly url: string | null;
 }
 
-/** All that is known of one recipient's notification: its words, by the parts of a template, and whose it is. */
-export interface Said extends Readonly<TemplateWords> {
+/** One recipient's notification: its rendered parts, its address and its language. */
+export interface RecipientContent extends Readonly<TemplateWords> {
   readonly text: string;
   readonly to: string;
   readonly locale: string;
   readonly icon: string | null;
   readonly fromName: string | null;
-  /** Null where the recipient may not switch the type off. */
+  /** Null for a type that users cannot switch off. */
   readonly unsubscribe: UnsubscribeTarget | null;
 }
 
-/** Characters of a push's body, and of an inbox item's: far more than any browser shows, and than fits. */
+/** The longest body of a push and of an inbox item; no browser displays as much. */
 const MAX_EXCERPT = 4000;
 
 export function excerptOf(text: string): string {
   return text.length <= MAX_EXCERPT ? text : text.slice(0, MAX_EXCERPT).toWellFormed();
 }
 
-/** Everything that tells one channel from another before it leaves. */
+/** Everything that differs between channels before sending. */
 export interface ChannelKind<Content> {
-  /** For the API's documentation: "mail" that "goes" out, "pushes" that "go" out. */
+  /** Words for the API's documentation: "mail goes out", "pushes go out". */
   readonly documented: { readonly noun: string; readonly verb: string };
-  /** What the names of its lanes begin with, before the colon. Another version's workers leave lanes alone that they do not know. */
+  /** The prefix of its lanes' names, before the colon. Workers skip lanes with a prefix that their version does not know. */
   readonly lanes: string;
-  /** The lane of a delivery; null where the statement that stores it finds the lane (persistence/delivery/enqueue.ts). */
+  /** The lane of a delivery; null when the insert statement finds the lane (persistence/delivery/enqueue.ts). */
   readonly laneOf: (brandId: number | null) => string | null;
-  /** Deliveries of one lane: claimed by a worker, and under way at once. */
+  /** The most deliveries of one lane that a worker claims, and attempts at once. */
   readonly perLane: { readonly claimed: number; readonly underWay: number };
-  /** Whether it can reach a recipient at all. */
+  /** Whether the channel can reach a recipient. */
   readonly reaches: (recipient: { readonly subscribed: boolean }) => boolean;
-  /** What is stored with a delivery. */
-  readonly contentOf: (said: Said) => Content;
+  /** The content stored with a delivery. */
+  readonly contentOf: (content: RecipientContent) => Content;
 }
 
-/** By the brand's mail server: a brand that is slow or broken holds up its own mails. */
+/** One lane for each brand: a slow or broken mail server delays its own brand only. */
 const email: ChannelKind<EmailContent> = {
   documented: { noun: 'mail', verb: 'goes' },
   lanes: 'brand',
@@ -89,7 +89,7 @@ const email: ChannelKind<EmailContent> = {
   }),
 };
 
-/** To every browser that the person has subscribed when it leaves; queues by the push service of the newest one. */
+/** To every browser that is subscribed at the time of sending. The lane is the push service of the newest subscription. */
 const push: ChannelKind<PushContent> = {
   documented: { noun: 'pushes', verb: 'go' },
   lanes: 'push',
@@ -106,5 +106,5 @@ const push: ChannelKind<PushContent> = {
 
 export const CHANNELS = { email, push } satisfies Record<ChannelName, ChannelKind<unknown>>;
 
-/** What a delivery by that channel says. */
+/** The content of a delivery by that channel. */
 export type ContentOf<Name extends ChannelName> = ReturnType<(typeof CHANNELS)[Name]['contentOf']>;

@@ -1,15 +1,15 @@
 /**
- * Which destinations to leave alone for now: a brand whose mail server refuses its credentials or does not answer, a push service
- * that asked for patience. Each worker keeps its own; another one learns the same by one attempt.
+ * Pauses destinations: a brand whose mail server refuses its credentials or does not respond, a push service that asked for a pause.
+ * Each worker has its own breaker; another worker learns the same by one attempt.
  */
 
 import type { Clock } from '../base/clock.ts';
 
-/** Failures in a row that open the breaker. */
-const PATIENCE = 3;
+/** Consecutive failures that open the breaker. */
+const THRESHOLD = 3;
 const FIRST_MS = 5000;
 const LONGEST_MS = 5 * 60_000;
-/** Users choose endpoints below a push service's name: beyond this many destinations the oldest is forgotten, and learned again. */
+/** Users choose hosts below a push service's name. Beyond this number the oldest destination is forgotten. */
 const MAX_DESTINATIONS = 1000;
 
 interface State {
@@ -17,7 +17,7 @@ interface State {
   failures: number;
   /** Pauses since the last success. */
   pauses: number;
-  /** The end of the present pause, in monotonic milliseconds. */
+  /** The end of the current pause, in monotonic milliseconds. */
   until: number;
 }
 
@@ -34,33 +34,33 @@ export class CircuitBreaker {
     return Math.max(0, (this.#states.get(key)?.until ?? 0) - this.#clock.monotonic());
   }
 
-  /** The keys that may not be tried now. */
+  /** The keys that are paused now. */
   open(): string[] {
     return [...this.#states.keys()].filter((key) => this.remaining(key) > 0);
   }
 
-  /** The destination works: its failures are forgotten. */
+  /** Forgets the failures of a destination that works. */
   succeeded(key: string): void {
     this.#states.delete(key);
   }
 
-  /** An attempt failed. The third in a row begins a pause of 5 s; each further pause is twice as long, at most 5 minutes. */
+  /** Counts a failed attempt. The third in a row begins a pause of 5 s; each further pause is twice as long, at most 5 minutes. */
   failed(key: string): void {
     const state = this.#of(key);
-    // Attempts that were under way together fail together, and count once.
+    // Attempts under way at the same time fail together and count once.
     if (state.until > this.#clock.monotonic()) return;
-    if (++state.failures >= PATIENCE) this.#pause(state, FIRST_MS * 2 ** state.pauses++);
+    if (++state.failures >= THRESHOLD) this.#pause(state, FIRST_MS * 2 ** state.pauses++);
   }
 
-  /** It will fail until somebody changes something: the pause begins at once, a minute at first. */
+  /** For a failure that lasts until a setting is changed: begins a pause at once, of a minute at first. */
   refused(key: string): void {
     const state = this.#of(key);
     if (state.until > this.#clock.monotonic()) return;
     this.#pause(state, 60_000 * 2 ** state.pauses++);
   }
 
-  /** The destination asked for a pause of that many milliseconds. */
-  asked(key: string, ms: number): void {
+  /** Begins a pause that the destination asked for. */
+  pauseFor(key: string, ms: number): void {
     const state = this.#of(key);
     state.until = Math.max(state.until, this.#clock.monotonic() + ms);
   }

@@ -1,13 +1,13 @@
-/** A brand's colors, made readable: which ink goes on them, and what replaces one that cannot be read. Mails and pages share them. */
+/** Readable color pairs from a brand's colors, for mails and pages: text colors with enough contrast (WCAG 2.2). */
 
-/** What a brand without colors looks like. */
+/** The colors of a brand without its own. */
 export const PRIMARY = '#3451b2';
 export const BACKGROUND = '#f4f5f7';
-/** The ground of the text. */
+/** The background of the text. */
 export const CARD = '#ffffff';
 export const INK = '#1c2024';
 
-/** Nothing but `#rrggbb` gets into a style. */
+/** The value when it is `#rrggbb`: a style must hold nothing else. */
 export function color(value: string | null, otherwise: string): string {
   return value !== null && /^#[0-9a-f]{6}$/i.test(value) ? value : otherwise;
 }
@@ -17,7 +17,7 @@ export function inkOn(background: string): string {
   return luminance(background) > 0.179 ? '#000000' : '#ffffff';
 }
 
-/** The wanted color where its contrast on that ground suffices, else ink: a pale brand's name and links. */
+/** The wanted color if its contrast on the background suffices, else a dark or light text color. */
 export function readableOn(background: string, wanted: string, contrast: number): string {
   return (
     [wanted, ...(inkOn(background) === '#ffffff' ? [] : [INK])].find(

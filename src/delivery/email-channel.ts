@@ -1,4 +1,4 @@
-/** A delivery by e-mail: the brand's sender, the headers of RFC 8058, and what each outcome means for the brand's other mails. */
+/** A delivery by e-mail: the brand's sender, the headers of RFC 8058, and the effect of each outcome on the brand's other mails. */
 
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/telemetry.ts';
@@ -13,26 +13,26 @@ import type { MailMessage, MailOutcome, MailSender } from './message.ts';
 
 export interface EmailChannelParts {
   mailer: Pick<Mailer, 'send'>;
-  /** The brand of that id, else the default one. Rejects when its password cannot be opened. */
+  /** The brand of that id, else the default one. Rejects when its password cannot be decrypted. */
   senderOf: (brandId: number | null) => Promise<MailSender>;
-  /** Signs the link of one-click unsubscription. */
+  /** Signs the link for one-click unsubscription. */
   unsubscribeUrl: (target: UnsubscribeTarget) => Promise<string>;
   /** By lane. */
   breaker: CircuitBreaker;
-  /** Names the host of Message-IDs; null while the port is not known. */
+  /** Its host is the host of Message-IDs; null while the port is unknown. */
   publicUrl: string | null;
   production: boolean;
   clock: Pick<Clock, 'random' | 'monotonic'>;
   log: Logger;
 }
 
-/** Readings kept; they hold passwords, and are of no use after a moment. */
+/** Cached senders hold passwords and expire after FRESH_MS, so few are kept. */
 const MAX_SENDERS = 50;
 
 export class EmailChannel implements Channel {
   readonly #parts: EmailChannelParts;
   readonly #host: string;
-  /** By brand: the sender as it was last read, and when that began. */
+  /** By brand: the sender as last read, and when the read began. */
   readonly #senders = new Map<number | null, { readonly at: number; readonly sender: Promise<MailSender> }>();
 
   constructor(parts: EmailChannelParts) {
@@ -56,7 +56,7 @@ export class EmailChannel implements Channel {
     return this.#conclude(claimed, sender, outcome);
   }
 
-  /** Read after the delivery was claimed, and just now: one reading does for many mails of a brand, and misses no change. */
+  /** The sender, read after the claim and at most FRESH_MS ago: one read serves many mails of a brand and misses no change. */
   #senderOf({ brandId, claimedAt }: Held): Promise<MailSender> {
     const now = this.#parts.clock.monotonic();
     const known = this.#senders.get(brandId);
@@ -70,13 +70,13 @@ export class EmailChannel implements Channel {
   async #message(claimed: Claimed): Promise<MailMessage> {
     const { to, subject, html, text, locale, fromName, unsubscribe, ...older } = claimed.content as EmailContent;
     const unsubscribeUrl = unsubscribe ? await this.#parts.unsubscribeUrl(unsubscribe) : (older.unsubscribeUrl ?? null);
-    // The same on every attempt: who gets it twice sees it once. Databases start their ids anew, time does not.
+    // The same on every attempt: mail programs show a duplicate once. The time stays unique after a database restarts its ids.
     const messageId = `delivery-${claimed.id}-${claimed.createdAt.getTime().toString(36)}@${this.#host}`;
     const headers = this.#headers(unsubscribeUrl);
     return { to, subject, html, text, locale, fromName, messageId, headers, unsubscribeUrl };
   }
 
-  /** RFC 8058 wants https; a development service has none to offer. */
+  /** RFC 8058 requires https, which a development service does not have. */
   #headers(unsubscribeUrl: string | null): Record<string, string> {
     if (unsubscribeUrl === null) return {};
     const oneClick = unsubscribeUrl.startsWith('https:') || !this.#parts.production;
@@ -94,7 +94,7 @@ export class EmailChannel implements Channel {
         breaker.succeeded(lane);
         return { sent: true, againInMs: null, attempted: true, error: null, pushDone: [] };
       case 'permanent':
-        // The server answers: it is this mail that it does not take.
+        // The server works; it rejects this mail only.
         breaker.succeeded(lane);
         return failed('smtp_rejected');
       case 'no_smtp':
@@ -104,7 +104,7 @@ export class EmailChannel implements Channel {
         breaker.refused(lane);
         return this.#later(claimed, 'smtp_auth');
       case 'transient': {
-        // 421: it closes, whatever it was asked (RFC 5321 3.8). Other answers are about this mail.
+        // 421: the server closes the connection, whatever the command (RFC 5321 3.8). Other replies concern this mail.
         const answered = /^\d+$/.test(outcome.code) && outcome.code !== '421';
         if (answered) return this.#later(claimed, 'smtp_deferred');
         breaker.failed(lane);

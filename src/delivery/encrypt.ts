@@ -1,9 +1,9 @@
-/** One push as it travels (RFC 8291): web-push encrypts, and says the headers that go with it. */
+/** Encrypts a push (RFC 8291) with web-push, which also gives the request headers. */
 
 import type { PushTarget } from '../persistence/delivery/push-subscriptions.ts';
 import { loadWebPush } from './packages.ts';
 
-/** How long a push service keeps what it cannot deliver at once; as long as we ourselves try. */
+/** How long a push service keeps an undelivered push: as long as this service retries. */
 const TTL_SECONDS = 24 * 3600;
 
 export type Recipient = Pick<PushTarget, 'endpoint' | 'p256dh' | 'auth'>;
@@ -13,7 +13,7 @@ export interface Encrypted {
   readonly body: Uint8Array;
 }
 
-/** Throws when the browser's keys are not valid. Takes a good third of a millisecond. */
+/** Throws for invalid keys of the browser. Takes more than a third of a millisecond. */
 export function encryptPush({ endpoint, p256dh, auth }: Recipient, payload: string): Encrypted {
   const options = { TTL: TTL_SECONDS, urgency: 'normal', contentEncoding: 'aes128gcm' } as const;
   try {
@@ -30,9 +30,8 @@ export function encryptPush({ endpoint, p256dh, auth }: Recipient, payload: stri
 }
 
 /**
- * Node finds out by two caught errors that a key made of bytes is no object of a key, and there are six in a push: writing down
- * where each of them was thrown took a third of the time of all. `work` comes to its end in this turn, so that nothing else goes
- * without.
+ * Runs `work` without stack traces. Node throws and catches two errors for each key given as bytes, and a push has six keys: their
+ * stack traces took a third of the whole time. `work` is synchronous, so that no other code loses its traces.
  */
 function withoutStacks<T>(work: () => T): T {
   const { stackTraceLimit } = Error;

@@ -1,7 +1,7 @@
 /**
- * Which URLs may be pushed to (docs/reference/notifications.md#push-subscriptions). An endpoint is a URL that a user gives and that we POST to from inside: the parsed
- * host must be a browser's push service, or one that the operator has listed. Where the name leads is decided again at
- * every connection (outbound.ts).
+ * Which push endpoints are allowed (docs/reference/notifications.md#push-subscriptions). Users choose the URL, and the service sends
+ * requests to it from inside the network: the parsed host must be a browser's push service or listed by the operator. The resolved
+ * address is checked at every connection (outbound.ts).
  */
 
 import { isIP } from 'node:net';
@@ -9,29 +9,29 @@ import { hasForbiddenCharacters, LIMITS } from '../base/grammar.ts';
 import { isLoopbackHost } from '../base/ip-address.ts';
 import { INTERNET_POLICY, type Policy } from '../outbound/outbound.ts';
 
-/** Chrome and its kin; Firefox. */
+/** Chromium browsers; Firefox. */
 const EXACT = ['fcm.googleapis.com', 'updates.push.services.mozilla.com'];
 /** Safari; Edge. */
 const SUFFIXES = ['.push.apple.com', '.notify.windows.com'];
 
-/** Decides about endpoints: made once from `push.allowedHosts`. */
+/** The allowed endpoints, built once from `push.allowedHosts`. */
 export interface EndpointRules {
-  /** What is wrong with an endpoint, for its sender; null when it may be pushed to. */
+  /** Why an endpoint is refused, for the error message; null for an allowed one. */
   problemOf(endpoint: string): string | null;
-  /** How far a request to it may go. Only for endpoints without a problem. */
+  /** Which addresses and ports a request may reach. Only for allowed endpoints. */
   policyOf(endpoint: string): Policy;
 }
 
 /**
- * `allowedHosts`: names; `.example.com` for all below it; `localhost:9443` for a development endpoint, which may be at this
- * machine's own address and, outside production, in cleartext.
+ * `allowedHosts` are host names; `.example.com` stands for all names below it, `localhost:9443` for a development endpoint, which
+ * may have a loopback address and, outside production, use cleartext.
  */
 export function createEndpointRules(allowedHosts: readonly string[], production: boolean): EndpointRules {
   const listed = allowedHosts.filter((host) => !host.includes(':'));
   const exact = new Set([...EXACT, ...listed.filter((host) => !host.startsWith('.'))]);
   const suffixes = [...SUFFIXES, ...listed.filter((host) => host.startsWith('.'))];
   const withPort = new Set(allowedHosts.filter((host) => host.includes(':')));
-  // `URL.host` leaves out a scheme's own port; the list has it written out.
+  // `URL.host` leaves out the scheme's default port; the list always names the port.
   const named = (url: URL) => withPort.has(`${url.hostname}:${url.port || (url.protocol === 'https:' ? '443' : '80')}`);
   const cleartext = (url: URL) => !production && isLoopbackHost(url.hostname) && named(url);
   return {

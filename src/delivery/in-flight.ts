@@ -1,4 +1,4 @@
-/** The deliveries that a worker has claimed and not yet settled. It claims more than are under way, so that no place waits for a claim. */
+/** The deliveries that a worker has claimed and not yet settled. More are claimed than attempted at once, so that attempts never wait for a claim. */
 
 import type { ChannelName } from '../base/channels.ts';
 import type { Claimed } from '../persistence/delivery/claims.ts';
@@ -6,7 +6,7 @@ import type { ChannelKind } from './channels.ts';
 
 /** A claimed delivery in a worker's memory. */
 export interface Held extends Claimed {
-  /** When its claim began, or it was read again, in monotonic milliseconds. */
+  /** When the claim began, or the delivery was last read again; monotonic milliseconds. */
   claimedAt: number;
 }
 
@@ -15,7 +15,7 @@ export interface InFlightLimits {
   readonly total: number;
   /** Attempts under way at once, in all. */
   readonly atOnce: number;
-  /** Of one lane of that channel: a slow lane never takes all places. `claimed` counts what waits and what is under way. */
+  /** The same for one lane of the channel: a slow lane never uses up all places. `claimed` includes deliveries under way. */
   readonly perLane: Readonly<Record<ChannelName, ChannelKind<unknown>['perLane']>>;
 }
 
@@ -23,17 +23,17 @@ interface Lane {
   readonly channel: ChannelName;
   readonly waiting: Held[];
   underWay: number;
-  /** Whether more of it may be due than there was room for. */
+  /** The last claim reached the lane's limit: more of it may be due. */
   crowded: boolean;
 }
 
 export class InFlight {
   readonly #limits: InFlightLimits;
   readonly #held = new Map<number, Held>();
-  /** Lanes with something waiting or under way; the one that was served longest ago comes first. */
+  /** Lanes with claimed deliveries, the least recently served first. */
   readonly #lanes = new Map<string, Lane>();
   #underWay = 0;
-  /** Whether more may be due than there was room for in all. */
+  /** The last claim reached the total limit: more may be due. */
   #full = false;
 
   constructor(limits: InFlightLimits) {
@@ -62,8 +62,8 @@ export class InFlight {
   }
 
   /**
-   * Adds what was claimed for that room. A delivery that is here already (its lease had ended unnoticed) goes on under its new claim:
-   * the same worker sends nothing twice.
+   * Adds the deliveries claimed for that room. One that is here already, because its lease ended unnoticed, continues under its new
+   * claim: the same worker sends nothing twice.
    */
   take(claimed: readonly Held[], { limit, free }: { limit: number; free: ReadonlyMap<string, number> }): void {
     const counts = new Map<string, number>();
@@ -88,7 +88,7 @@ export class InFlight {
     }
   }
 
-  /** The next delivery in turn, which counts as under way from now on; undefined when none waits, or no place is free. */
+  /** Starts the next delivery in turn; undefined when nothing waits or all places are taken. */
   next(): Held | undefined {
     if (this.#underWay >= this.#limits.atOnce) return undefined;
     for (const [name, lane] of this.#lanes) {
@@ -97,7 +97,7 @@ export class InFlight {
       if (held === undefined) continue;
       lane.underWay++;
       this.#underWay++;
-      // To the end of the queue: lanes take turns.
+      // The lane goes to the end of the queue: lanes take turns.
       this.#lanes.delete(name);
       this.#lanes.set(name, lane);
       return held;
@@ -105,7 +105,7 @@ export class InFlight {
     return undefined;
   }
 
-  /** Its attempt has ended; it is not settled yet. Answers whether it is time to claim: half of a crowded lane is done. */
+  /** Frees the place of an ended attempt before it is settled. Returns whether to claim again: half of a crowded lane is done. */
   ended({ lane: name }: Held): boolean {
     const lane = this.#lanes.get(name) as Lane;
     lane.underWay--;
@@ -115,14 +115,14 @@ export class InFlight {
     return lane.crowded && left <= this.#limits.perLane[lane.channel].claimed / 2;
   }
 
-  /** It is settled. Answers whether it is time to claim: half of all are done. */
+  /** Removes a settled delivery. Returns whether to claim again: half of all are done. */
   drop({ id }: Held): boolean {
     this.#held.delete(id);
     return this.#full && this.#held.size <= this.#limits.total / 2;
   }
 
-  /** Takes those out of their lanes that have not begun; they are not settled yet. */
-  unbegun(): Held[] {
+  /** Takes the deliveries that have not started out of their lanes. They still have to be settled. */
+  takeWaiting(): Held[] {
     const all = [...this.#lanes.values()].flatMap(({ waiting }) => waiting.splice(0));
     for (const [name, { underWay }] of this.#lanes) if (underWay === 0) this.#lanes.delete(name);
     return all;

@@ -1,4 +1,4 @@
-/** What may stand in a header of a mail. A line break in one begins another. */
+/** Validates header values of mails: a line break in a value would begin another header. */
 
 import { hasForbiddenCharacters } from '../base/grammar.ts';
 
@@ -7,7 +7,7 @@ export function isSafeHeader(value: string): boolean {
   return !hasForbiddenCharacters(value) && value.length <= 998;
 }
 
-/** Text for people as one line: runs of white space and control characters become a space; at most 300 characters. */
+/** A display text as one line: runs of white space and control characters become a space; at most 300 characters. */
 export function fold(text: string): string {
   return text
     .toWellFormed()

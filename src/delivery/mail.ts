@@ -1,6 +1,6 @@
 /**
- * The mail transport: one message by one sender's SMTP server, and what came of it as a value. Knows no templates and no brands
- * beyond what it is handed. (docs/reference/brands.md#smtp; facts/mail: STARTTLS, time limits, what may be sent again.)
+ * The mail transport: sends one message by its sender's SMTP server and returns the outcome as a value. Independent of templates and
+ * of stored brands (docs/reference/brands.md#smtp).
  */
 
 import { renderLayout, renderText } from './layout.ts';
@@ -13,14 +13,14 @@ import { type SmtpPoolOptions, SmtpPools } from './smtp-pools.ts';
 export type { MailFailure, MailMessage, MailOutcome, MailSender, SmtpServer } from './message.ts';
 
 export interface Mailer {
-  /** Never rejects because of the server. After `signal`, or the time limit, the connection is cut. */
+  /** Never rejects because of the server. `signal` and the time limit cut the connection. */
   send(sender: MailSender, message: MailMessage, signal?: AbortSignal): Promise<MailOutcome>;
-  /** Lets what is on its way go out for a few seconds, then cuts it. */
+  /** Gives messages under way a few seconds, then cuts their connections. */
   close(): Promise<void>;
 }
 
 export interface MailerOptions extends SmtpPoolOptions {
-  /** Where mail goes that no brand can send; null in production. */
+  /** Keeps the mail of brands without a server; null in production. */
   mailbox: Mailbox | null;
 }
 
@@ -47,7 +47,7 @@ export function createMailer({ mailbox, ...options }: MailerOptions): Mailer {
   };
 }
 
-/** Null when a header that is ours to get right holds what would begin another one. */
+/** Null when an exact header contains a line break or control character, which could begin another header. */
 function compose(sender: MailSender, message: MailMessage): ComposedMail | null {
   const headers: Record<string, string> = {
     'Auto-Submitted': 'auto-generated',
@@ -61,7 +61,7 @@ function compose(sender: MailSender, message: MailMessage): ComposedMail | null 
   return {
     from: { address, name: fold(message.fromName ?? name) },
     to: message.to,
-    // Names and subjects are for people: what would break a header becomes a space.
+    // Names and subjects are display texts: line breaks in them become spaces.
     subject,
     html: renderLayout(sender, { ...message, subject }),
     text: renderText(sender, message),

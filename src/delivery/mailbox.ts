@@ -1,6 +1,6 @@
 /**
- * The development mailbox (docs/reference/notifications.md#development-mailbox): mail that no brand can send is kept in dataDir, one file a mail, the newest of them.
- * It holds codes and links, so it does not exist in production.
+ * The development mailbox (docs/reference/notifications.md#development-mailbox): mail of brands without an SMTP server is kept in
+ * dataDir, one file a mail. It holds codes and links, so it does not exist in production.
  */
 
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -14,9 +14,9 @@ export interface KeptMail extends ComposedMail {
   at: string;
 }
 
-/** More than a developer reads; the oldest go first. */
+/** Older mails are deleted. */
 const MAX_MAILS = 200;
-/** Time first, so that names sort by it. */
+/** The time comes first, so that names sort by time. */
 const ID = /^\d{15}-[0-9a-f]{8}$/;
 
 export class Mailbox {
@@ -28,13 +28,13 @@ export class Mailbox {
     this.#clock = clock;
   }
 
-  /** Resolves with the mail's id once it is there. */
+  /** Resolves with the mail's id once the file exists. */
   async keep(mail: ComposedMail): Promise<string> {
     const now = this.#clock.now();
     const id = `${String(now).padStart(15, '0')}-${this.#clock.bytes(4).toString('hex')}`;
     const kept: KeptMail = { id, at: new Date(now).toISOString(), ...mail };
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
-    // Whoever lists meanwhile sees whole mails only.
+    // A rename makes the file appear complete to concurrent readers.
     const draft = join(this.#directory, `${id}.tmp`);
     await writeFile(draft, JSON.stringify(kept, null, 2), { mode: 0o600 });
     await rename(draft, join(this.#directory, `${id}.json`));
@@ -43,7 +43,7 @@ export class Mailbox {
     return id;
   }
 
-  /** The clock that mails are kept by; milliseconds of the epoch. */
+  /** The clock that names mails; milliseconds since the epoch. */
   now(): number {
     return this.#clock.now();
   }
@@ -54,7 +54,7 @@ export class Mailbox {
     return mails.filter((mail) => mail !== null);
   }
 
-  /** Null when there is none of that id. */
+  /** Null for an unknown id. */
   async get(id: string): Promise<KeptMail | null> {
     return ID.test(id) ? await this.#read(id) : null;
   }
@@ -75,7 +75,7 @@ export class Mailbox {
   }
 }
 
-/** What to take for a file that is not there. */
+/** A handler that returns `value` for a file that does not exist. */
 function absent<T>(value: T): (error: unknown) => T {
   return (error) => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return value;

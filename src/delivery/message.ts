@@ -1,69 +1,69 @@
-/** What the mail transport speaks of: senders, messages, outcomes. */
+/** The types of the mail transport: senders, messages, outcomes. */
 
-/** An SMTP server and how to speak to it. */
+/** An SMTP server and its connection settings. */
 export interface SmtpServer {
   host: string;
   port: number;
-  /** TLS from the first byte (port 465); without it STARTTLS. */
+  /** Implicit TLS (port 465); otherwise STARTTLS. */
   secure: boolean;
-  /** Neither TLS nor a certificate that fits is insisted on. Loopback hosts are exempt anyway. */
+  /** Requires neither TLS nor a valid certificate. Loopback hosts never need either. */
   allowInsecure: boolean;
-  /** Null or without a password: no authentication. */
+  /** Without a user or a password there is no authentication. */
   user: string | null;
   password: string | null;
 }
 
-/** Who sends: a brand, as mail needs it. */
+/** The brand that sends a mail. */
 export interface MailSender {
   brandId: number;
   slug: string;
   name: string;
   from: { address: string; name: string };
   look: {
-    /** `#rrggbb`; null: the default look. */
+    /** `#rrggbb`; null for the default color. */
     primaryColor: string | null;
     backgroundColor: string | null;
     logoUrl: string | null;
     footerText: string | null;
   };
-  /** Null: this brand cannot send. */
+  /** Null for a brand without a server, which cannot send. */
   smtp: SmtpServer | null;
 }
 
 export interface MailMessage {
-  /** One normalised address. */
+  /** One address in normal form. */
   to: string;
   subject: string;
-  /** The body's fragment; the sender's look is put around it here. */
+  /** A fragment of HTML; the layout of the sender is added around it. */
   html: string;
   text: string;
-  /** For `lang` and `dir`. */
+  /** Sets `lang` and `dir`. */
   locale: string;
-  /** Stable over retries, without angle brackets: `ID@HOST`. */
+  /** `ID@HOST`, without angle brackets; the same for all retries. */
   messageId: string;
-  /** Overrides the displayed name of the sender, and nothing else. */
+  /** Overrides the display name of the sender. */
   fromName: string | null;
   headers?: Readonly<Record<string, string>>;
-  /** Shown under the fragment, and as a line of the text. */
+  /** A button below the fragment, and a line in the text. */
   button?: { text: string; url: string };
-  /** What lists of mails show beside the subject. */
+  /** The preview text that mail clients list beside the subject. */
   preheader?: string;
-  /** Shown as the last line of the HTML; the header is in `headers`. */
+  /** The link in the footer of the HTML; the header is in `headers`. */
   unsubscribeUrl?: string | null;
-  /** Goes by connections of its own: auth mails wait behind no others (docs/reference/notifications.md#retries). */
+  /** Uses connections of its own, so that auth mails never wait for others (docs/reference/notifications.md#retries). */
   urgent?: boolean;
 }
 
 /**
- * What came of a message. `transient`: it did not go out and may later. `permanent`: this message never will. `auth`: the server
- * does not take the sender's credentials. `unknown`: the connection was lost when the server may have had it all: send it again
- * with the same Message-ID. `no_smtp`: the brand has no server. `code` is the server's (`550`) or the connection's
- * (`ECONNREFUSED`); `response` the server's own words, without credentials, at most 500 characters.
+ * The outcome of a message. `transient`: a retry may succeed. `permanent`: no retry of this message can succeed. `auth`: the server
+ * rejects the sender's credentials. `unknown`: the connection was lost when the server may have accepted the message; retry with the
+ * same Message-ID. `no_smtp`: the brand has no server. `code` is a reply code (`550`) or the connection's error code
+ * (`ECONNREFUSED`). `response` is the server's reply without credentials, at most 500 characters.
  */
 export type MailOutcome = { kind: 'sent'; response: string } | { kind: MailFailure; code: string; response: string };
 export type MailFailure = 'transient' | 'permanent' | 'auth' | 'unknown' | 'no_smtp';
 
-/** A message with all its headers, ready for a server or the mailbox. */
+/** A complete message for a server or the mailbox. */
 export interface ComposedMail {
   from: { address: string; name: string };
   to: string;

@@ -1,4 +1,4 @@
-/** What an operator sees of deliveries (docs/operations.md). */
+/** The metrics of deliveries (docs/operations.md). */
 
 import { Counter, Gauge, Histogram } from 'prom-client';
 import type { ChannelName } from '../base/channels.ts';
@@ -12,7 +12,7 @@ export class DeliveryMetrics {
   readonly #outcomes: Counter<'channel' | 'outcome'>;
   readonly #seconds: Histogram<'channel'>;
 
-  /** The backlog is read when it is scraped; while the database is away the last numbers stand. */
+  /** The backlog is read at each scrape; while the database is unavailable, the gauges keep their last values. */
   constructor(registry: Registry, database: Pick<Database, 'read'>) {
     this.#outcomes = new Counter({
       name: 'usher_deliveries_total',
@@ -27,7 +27,7 @@ export class DeliveryMetrics {
       buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60],
       registers: [registry],
     });
-    // Both gauges of a scrape are of one reading.
+    // One read serves both gauges of a scrape.
     let reading: ReturnType<typeof readBacklog> | undefined;
     const backlog = () => {
       reading ??= database

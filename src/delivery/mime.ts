@@ -1,6 +1,6 @@
 /**
- * A mail that nodemailer has composed, as bytes in one piece. The library would read it through a dozen streams, which takes half as
- * long again as all of sending it (docs/adr/0014); headers and encodings are its own all the same.
+ * Serializes a mail composed by nodemailer at once. The library would read it through a dozen streams, which adds half to the whole
+ * time of sending (docs/adr/0014). Headers and encodings are still the library's.
  */
 
 import { Readable } from 'node:stream';
@@ -9,14 +9,14 @@ import type MimeNode from 'nodemailer/lib/mime-node';
 import * as quotedPrintable from 'nodemailer/lib/qp';
 import { TurnQueue } from '../base/time-slice.ts';
 
-/** Several servers may be ready at once: of their messages one is written in a turn. */
-const LINE = new TurnQueue();
+/** One message is serialized in a turn of the event loop, also when several servers are ready at once. */
+const SERIALIZATIONS = new TurnQueue();
 
-/** The stream of the whole message. Its parts must be texts or bytes, as ours are. */
+/** A stream that yields the whole message. The content of each part must be a string or a buffer. */
 export function readWhole(message: MimeNode): Readable {
   return new Readable({
     read() {
-      LINE.turn()
+      SERIALIZATIONS.turn()
         .then(() => {
           if (this.destroyed) return;
           const whole = write(message);
@@ -29,7 +29,7 @@ export function readWhole(message: MimeNode): Readable {
   });
 }
 
-/** Line breaks are as they were handed in: the client makes CRLF of them. */
+/** Line breaks stay as given: the client converts them to CRLF. */
 function write(node: MimeNode): string {
   const headers = node.buildHeaders();
   if (node.multipart) {

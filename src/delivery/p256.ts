@@ -1,9 +1,9 @@
-/** Keys on the curve P-256 as Web Push has them: the VAPID pair of the configuration, and the keys of a browser. */
+/** P-256 keys in the encoding of Web Push: the configured VAPID pair and the keys of browsers. */
 
 import { createECDH, createPublicKey, generateKeyPairSync } from 'node:crypto';
 import type { Config, Fault } from '../config/config.ts';
 
-/** What is wrong with configured keys. */
+/** Faults of the configured keys. */
 export function pushKeyFaults({ push: { publicKey, privateKey } }: Config): Fault[] {
   if (publicKey === null || privateKey === null || isPair(publicKey, privateKey)) return [];
   return [
@@ -16,7 +16,7 @@ export function pushKeyFaults({ push: { publicKey, privateKey } }: Config): Faul
   ];
 }
 
-/** A new public key and its private key, in their normal spelling. */
+/** A new key pair in its canonical encoding. */
 export function generatePair(): [publicKey: string, privateKey: string] {
   const {
     x = '',
@@ -27,20 +27,20 @@ export function generatePair(): [publicKey: string, privateKey: string] {
   return [Buffer.concat(point).toString('base64url'), d];
 }
 
-/** Whether these are a public and its private key, both in their normal spelling. */
+/** Whether the keys belong together and are in their canonical encoding. */
 export function isPair(publicKey: string, privateKey: string): boolean {
   if (readP256Point(publicKey) !== publicKey || readBytes(privateKey, 32) !== privateKey) return false;
   const ecdh = createECDH('prime256v1');
   try {
     ecdh.setPrivateKey(privateKey, 'base64url');
   } catch {
-    // Zero, or beyond the group's order.
+    // Zero, or not below the order of the group.
     return false;
   }
   return ecdh.getPublicKey('base64url') === publicKey;
 }
 
-/** A point on the curve P-256 in its normal spelling, base64url of 65 bytes; null for anything else. */
+/** The canonical encoding (base64url of 65 bytes) of a point on P-256; null for any other text. */
 export function readP256Point(text: string): string | null {
   const normal = readBytes(text, 65);
   if (normal === null) return null;
@@ -52,12 +52,12 @@ export function readP256Point(text: string): string | null {
     createPublicKey({ key: { kty: 'EC', crv: 'P-256', x, y }, format: 'jwk' });
     return normal;
   } catch {
-    // Not on the curve: whoever encrypts for such a point gives his own key away.
+    // Not on the curve: encrypting for such a point would reveal the sender's private key.
     return null;
   }
 }
 
-/** Exactly so many bytes in base64 or base64url, in the normal spelling: base64url without padding; null for anything else. */
+/** Reads exactly `length` bytes of base64 or base64url; returns base64url without padding, or null for any other text. */
 export function readBytes(text: string, length: number): string | null {
   if (text.length > 2 * length || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return null;
   const bytes = Buffer.from(text, 'base64url');

@@ -1,7 +1,7 @@
 /**
- * The packages that deliver, loaded when they are first needed: a start is quicker without them, and what answers checks collects
- * a smaller heap. Each takes 25 to 50 ms, in which its thread answers nobody: where this thread answers callers and the
- * configuration says that it will be needed, it is loaded before the listeners open (app/features.ts).
+ * Loads the delivery packages when they are first needed: this makes the start faster and the heap of the thread that answers checks
+ * smaller. Loading one blocks its thread for 25 to 50 ms. Where that thread answers callers and the configuration needs the package,
+ * it is loaded before the listeners open (app/features.ts).
  */
 
 import { createRequire } from 'node:module';
@@ -11,7 +11,7 @@ import type webPush from 'web-push';
 
 const load = createRequire(import.meta.url);
 
-/** Messages and pools of connections: of nodemailer what mail needs, by the paths that it exports. */
+/** The composer and the connection pool of nodemailer, by their exported paths. */
 export function loadNodemailer(): { MailComposer: typeof MailComposer; SMTPPool: typeof SMTPPool } {
   return {
     MailComposer: load('nodemailer/lib/mail-composer') as typeof MailComposer,
@@ -19,7 +19,7 @@ export function loadNodemailer(): { MailComposer: typeof MailComposer; SMTPPool:
   };
 }
 
-/** Encryption and signatures of pushes. */
+/** Encrypts and signs pushes. */
 export function loadWebPush(): typeof webPush {
   return load('web-push') as typeof webPush;
 }

@@ -1,6 +1,6 @@
 /**
- * A delivery by push: to every browser that the person has subscribed. It is sent once one of them took it; those in trouble are
- * tried again, each of the others never.
+ * A delivery by push, to every subscribed browser of the person. It counts as sent once one browser accepted it. Only targets with a
+ * transient failure are retried.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -20,12 +20,12 @@ export interface PushChannelParts {
   clock: Pick<Clock, 'random'>;
 }
 
-/** Pushes to one origin at once. Lanes see to that for people with one browser; here it is seen to for the others. */
+/** The most pushes to one origin at once. Lanes limit people with one browser; this limits people with several. */
 const PER_ORIGIN = 32;
-/** What finds all of an origin's places taken comes back so much later, and up to as much again. */
+/** Retry delay when the limit of an origin is reached; jitter adds up to the same. */
 const CROWDED_MS = 500;
 
-/** `held`: it was not tried. */
+/** `held`: the push was not attempted. */
 type Result = PushOutcome | { readonly kind: 'held'; readonly forMs: number };
 
 export class PushChannel implements Channel {
@@ -69,14 +69,14 @@ export class PushChannel implements Channel {
   #learn(origin: string, outcome: PushOutcome): void {
     const { breaker } = this.#parts;
     if (outcome.kind !== 'later') {
-      // It answers, whatever it says of this one.
+      // The service responds, even if it refuses this push.
       if (outcome.kind !== 'refused') breaker.succeeded(origin);
-    } else if (outcome.throttled) breaker.asked(origin, outcome.askedMs);
+    } else if (outcome.throttled) breaker.pauseFor(origin, outcome.retryAfterMs);
     else breaker.failed(origin);
   }
 }
 
-/** What to write about all targets of an attempt. Exported for its table of tests. */
+/** Combines the results of all targets into one outcome. Exported for its table of tests. */
 export function conclude(
   { attempts, pushDone }: Pick<Claimed, 'attempts' | 'pushDone'>,
   results: readonly { target: PushTarget; result: Result }[],
@@ -100,11 +100,11 @@ export function conclude(
 
   function againIn(): number | null {
     if (later.length > 0) {
-      const asked = Math.max(...later.map(({ result }) => result.askedMs));
-      return nextAttemptIn(attempts, random, asked);
+      const retryAfterMs = Math.max(...later.map(({ result }) => result.retryAfterMs));
+      return nextAttemptIn(attempts, random, retryAfterMs);
     }
     if (held.length === 0) return null;
-    // Nobody comes before a hold ends, and not all of them at its end.
+    // Not before the first hold ends, and not all at the same moment.
     return Math.min(...held.map(({ result }) => result.forMs)) + random * CROWDED_MS;
   }
 }

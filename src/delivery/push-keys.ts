@@ -1,22 +1,22 @@
-/** The VAPID pair that pushes are signed with (RFC 8292). */
+/** The VAPID key pair that signs pushes (RFC 8292). */
 
 import type { Config } from '../config/config.ts';
 import { generatePair, isPair } from './p256.ts';
 
 export interface VapidKeys {
-  /** An uncompressed P-256 point, base64url; what browsers subscribe with. */
+  /** An uncompressed P-256 point, base64url; browsers subscribe with it. */
   readonly publicKey: string;
   readonly privateKey: string;
-  /** Whom a push service turns to: `mailto:` or `https:`. */
+  /** The contact for push services, a `mailto:` or `https:` URL. */
   readonly subject: string;
 }
 
-/** Of a pair that was made for development. */
+/** The subject of a pair generated for development. */
 const DEVELOPMENT_SUBJECT = 'mailto:usher@example.com';
 
 /**
- * The configured pair; outside production else the one that `keep` has or makes; null in production without a configured one:
- * then nothing is pushed. `keep` answers the same text to every process of a data directory.
+ * The configured pair. Without one: null in production, where nothing is pushed then; elsewhere the pair that `keep` stores or
+ * generates. `keep` returns the same text to every process of a data directory.
  */
 export function openVapidKeys(
   { push, production }: Pick<Config, 'push' | 'production'>,

@@ -1,6 +1,6 @@
 /**
- * One push to one browser (RFC 8030, 8291, 8292): encrypted and signed by web-push, sent by our own outbound, which has the
- * limits that web-push lacks. What came of it is a value.
+ * Sends one push to one browser (RFC 8030, 8291, 8292): encrypted and signed by web-push, sent by outbound.ts, which has the limits
+ * that web-push lacks.
  */
 
 import { hash } from 'node:crypto';
@@ -16,34 +16,34 @@ import type { EndpointRules } from './endpoints.ts';
 import { loadWebPush } from './packages.ts';
 import type { VapidKeys } from './push-keys.ts';
 
-/** Of the plaintext: one record of 4,096 bytes less what encryption adds (RFC 8291 4). */
+/** The longest plaintext: one record of 4,096 bytes less the overhead of encryption (RFC 8291 4). */
 export const MAX_PUSH_BYTES = 3993;
 const TIMEOUT_MS = 10_000;
 const MAX_ANSWER_BYTES = 16 * 1024;
-/** A token is good for twelve hours, and used for one: signing it takes longer than all the rest of a push. */
+/** A token is valid for twelve hours and used for one. Signing takes longer than the rest of a push, so tokens are cached. */
 const TOKEN_USED_MS = 3_600_000;
-/** Users choose hosts below a push service's name: more than so many origins are signed for anew. */
+/** Users choose hosts below a push service's name: the cache is bounded. */
 const MAX_TOKENS = 200;
-/** What a 429 without a readable Retry-After asks for. */
+/** The pause after a 429 without a readable Retry-After. */
 const DEFAULT_PATIENCE_MS = 30_000;
 
-/** One push is encrypted in a turn of the event loop: a person may have subscribed many browsers, which all begin together. */
+/** One encryption in a turn of the event loop: the pushes to all browsers of a person start together. */
 const ENCRYPTIONS = new TurnQueue();
 
 /**
- * `gone`: the subscription is no more. `refused`: this push never arrives there. `later`: trouble there, `throttled` when it was
- * asked for; `askedMs` is what it asked for at least.
+ * `gone`: the subscription no longer exists. `refused`: a retry cannot succeed. `later`: the service has a problem, or asked for a
+ * pause (`throttled`); `retryAfterMs` is the least pause it asked for.
  */
 export type PushOutcome =
   | { readonly kind: 'sent' }
   | { readonly kind: 'gone' }
   | { readonly kind: 'refused'; readonly error: string }
-  | { readonly kind: 'later'; readonly error: string; readonly askedMs: number; readonly throttled: boolean };
+  | { readonly kind: 'later'; readonly error: string; readonly retryAfterMs: number; readonly throttled: boolean };
 
 export interface PushSenderParts {
   outbound: Pick<Outbound, 'send'>;
   rules: EndpointRules;
-  /** Null where none are configured: nothing is pushed. */
+  /** Null without configured keys: nothing is pushed. */
   keys: VapidKeys | null;
   clock: Pick<Clock, 'now'>;
   log: Logger;
@@ -51,23 +51,23 @@ export interface PushSenderParts {
 
 export class PushSender {
   readonly #parts: PushSenderParts;
-  /** The `Authorization` for each origin (RFC 8292: a token is bound to an origin, not to a push). */
+  /** The `Authorization` header by origin: a token is bound to an origin, not to a push (RFC 8292). */
   readonly #tokens = new Map<string, { readonly header: string; readonly until: number }>();
 
   constructor(parts: PushSenderParts) {
     this.#parts = parts;
   }
 
-  /** Never rejects because of the push service. `signal` gives the request up. */
+  /** Never rejects because of the push service. `signal` aborts the request. */
   async send(target: PushTarget, content: PushContent, signal?: AbortSignal): Promise<PushOutcome> {
     const { keys, rules, log } = this.#parts;
     if (keys === null) return { kind: 'refused', error: 'push_not_configured' };
-    // A subscription is bound to the pair that it was made with; the service would answer 401 or 403.
+    // A subscription is bound to the key pair of its creation; the service would answer 401 or 403.
     if (target.vapidKey !== keys.publicKey) return { kind: 'refused', error: 'push_key_changed' };
     if (rules.problemOf(target.endpoint) !== null) return { kind: 'refused', error: 'push_endpoint_not_allowed' };
     const outcome = await this.#request(target, content, keys, signal);
     if (outcome.kind === 'refused') {
-      // An endpoint is as good as a password for pushing to that browser: the log has its hash.
+      // Anyone who knows an endpoint can push to that browser: the log holds its hash only.
       const endpoint = hash('sha256', target.endpoint, 'hex').slice(0, 16);
       log.warn({ endpoint, origin: originOf(target), error: outcome.error }, 'push refused by the push service');
     }
@@ -104,7 +104,7 @@ export class PushSender {
   #authorization(origin: string, { subject, publicKey, privateKey }: VapidKeys): string {
     const now = this.#parts.clock.now();
     const present = this.#tokens.get(origin);
-    // Also where the clock was set back: what it says then is no age.
+    // The lower bound detects a clock that was set back: the token's age is unknown then.
     if (present !== undefined && now < present.until && now > present.until - 2 * TOKEN_USED_MS) return present.header;
     if (this.#tokens.size >= MAX_TOKENS) this.#tokens.clear();
     const { Authorization: header } = loadWebPush().getVapidHeaders(
@@ -124,21 +124,31 @@ export class PushSender {
     if (status === 404 || status === 410) return { kind: 'gone' };
     if (status === 413) return { kind: 'refused', error: 'push_too_large' };
     if (status === 401 || status === 403) return { kind: 'refused', error: 'push_unauthorized' };
-    const asked = readRetryAfter(response.header('retry-after'), this.#parts.clock.now());
+    const retryAfter = readRetryAfter(response.header('retry-after'), this.#parts.clock.now());
     if (status === 429) {
-      return { kind: 'later', error: 'push_throttled', askedMs: asked ?? DEFAULT_PATIENCE_MS, throttled: true };
+      return {
+        kind: 'later',
+        error: 'push_throttled',
+        retryAfterMs: retryAfter ?? DEFAULT_PATIENCE_MS,
+        throttled: true,
+      };
     }
     if (status >= 500 || status === 408) {
-      return { kind: 'later', error: 'push_service_failed', askedMs: asked ?? 0, throttled: asked !== null };
+      return {
+        kind: 'later',
+        error: 'push_service_failed',
+        retryAfterMs: retryAfter ?? 0,
+        throttled: retryAfter !== null,
+      };
     }
     return { kind: 'refused', error: 'push_rejected' };
   }
 }
 
-const later = (error: string): PushOutcome => ({ kind: 'later', error, askedMs: 0, throttled: false });
+const later = (error: string): PushOutcome => ({ kind: 'later', error, retryAfterMs: 0, throttled: false });
 const refused = (error: string): PushOutcome => ({ kind: 'refused', error });
 
-/** What came instead of an answer. */
+/** The outcome of a request that got no usable response. */
 const FAILED: Readonly<Record<OutboundReason, PushOutcome>> = {
   refused_url: refused('push_endpoint_not_allowed'),
   refused_address: refused('push_address_not_allowed'),
@@ -151,12 +161,12 @@ const FAILED: Readonly<Record<OutboundReason, PushOutcome>> = {
   not_json: refused('push_bad_answer'),
 };
 
-/** Whose patience counts: one push service, however many browsers subscribe there. */
+/** The push service that pauses apply to: one origin serves many browsers. */
 export function originOf({ endpoint }: Pick<PushTarget, 'endpoint'>): string {
   return URL.parse(endpoint)?.origin ?? 'invalid';
 }
 
-/** The payload as JSON of at most 3,993 bytes: the body is shortened to fit, whole characters at a time, then the title. */
+/** The payload as JSON of at most 3,993 bytes. The body is shortened to fit, by whole characters, then the title. */
 export function fitPayload({ title, body, icon, url }: PushContent): string {
   const write = (part: Partial<PushContent>) => JSON.stringify({ title, body, icon, url, ...part });
   if (size(write({})) <= MAX_PUSH_BYTES) return write({});
@@ -164,11 +174,11 @@ export function fitPayload({ title, body, icon, url }: PushContent): string {
   if (shorterBody !== null) return write({ body: shorterBody });
   const shorterTitle = shorten(title, (text) => size(write({ body: '', title: text })) <= MAX_PUSH_BYTES);
   if (shorterTitle !== null) return write({ body: '', title: shorterTitle });
-  // Only an icon or a URL near their own limits get here: the words matter more.
+  // Only an icon or a URL of nearly the maximum length leads here: title and body matter more.
   return fitPayload({ title, body, icon: null, url: size(url ?? '') < 1024 ? url : null });
 }
 
-/** The longest beginning, with an ellipsis, that fits; null when not even the ellipsis does. Cuts between code points. */
+/** The longest prefix that fits with an ellipsis; null when not even the ellipsis fits. Cuts between code points. */
 function shorten(text: string, fits: (text: string) => boolean): string | null {
   const points = Array.from(text);
   const cut = (length: number) => `${points.slice(0, length).join('')}…`;

@@ -1,6 +1,6 @@
 /**
- * What is to be sent (docs/reference/notifications.md#sends). The delivery table is the whole truth: a delivery is stored in the transaction that
- * accepts its notification, and workers look into the table. Nothing else has to survive a crash (docs/adr/0008).
+ * The delivery queue (docs/reference/notifications.md#sends). The delivery table is the only state that has to survive a crash: a
+ * delivery is stored in the transaction that accepts its notification, and workers poll the table (docs/adr/0008).
  */
 
 import type { ChannelName } from '../base/channels.ts';
@@ -11,7 +11,7 @@ import { CHANNELS, type ContentOf } from './channels.ts';
 
 export type { WrittenDelivery };
 
-/** What one notification says by one channel. At most one of each channel. */
+/** One notification by one channel; at most one for each channel. */
 export interface NewDelivery<Name extends ChannelName> {
   readonly channel: Name;
   /** The recipient's brand; null for the default one. */
@@ -20,7 +20,7 @@ export interface NewDelivery<Name extends ChannelName> {
 }
 
 /**
- * As it will be stored. `of`: whose it is, since there may be no number yet: it is written while the database is at the notifications.
+ * The row of a delivery. `of` is the recipient: the id of the notification is unknown while the database still inserts it.
  */
 export function writeDelivery<Name extends ChannelName>(
   of: number,
@@ -30,8 +30,8 @@ export function writeDelivery<Name extends ChannelName>(
 }
 
 /**
- * Stores deliveries in the transaction that accepts their notifications: they are there when it commits, or neither is. `numbers`
- * answers whose notification has which number: rows by then, with status `queued`.
+ * Stores deliveries in the transaction that accepts their notifications. `numbers` resolves to the notification id of each
+ * recipient, once the notifications are rows with status `queued`.
  */
 export async function enqueue(
   tx: Tx,
@@ -42,23 +42,23 @@ export async function enqueue(
 }
 
 /**
- * Queues the failed deliveries of a notification again, with all their attempts before them; answers how many there were. What
- * was sent is not sent again.
+ * Queues the failed deliveries of a notification again, with all attempts available; returns their number. Sent deliveries are
+ * not sent again.
  */
 export async function requeue(tx: Tx, notificationId: number): Promise<number> {
   return await requeueFailed(tx, notificationId);
 }
 
 /**
- * Tells this process's worker that something was committed, so that it need not wait for its next look. Losing a call costs a
- * second, never a delivery.
+ * Wakes the worker of this process after a commit, so that it need not wait for its next poll. A lost call delays a delivery by a
+ * second.
  */
 export class DeliveryBell {
   #listener: (() => void) | null = null;
 
   readonly ring = (): void => this.#listener?.();
 
-  /** The worker's ear; there is at most one worker in a process. */
+  /** Sets the listener of the worker; a process has at most one worker. */
   listen(listener: () => void): void {
     if (this.#listener !== null) throw new Error('A worker is already listening.');
     this.#listener = listener;

@@ -1,6 +1,6 @@
 /**
- * Writes what came of attempts, many in one transaction. A delivery counts as in hand until it is written: what a killed worker
- * had sent and not yet written is sent again, with the same Message-ID.
+ * Stores the outcomes of attempts, many in one transaction. A delivery stays claimed until then: mail that a killed worker had sent
+ * but not recorded is sent again, with the same Message-ID.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -16,20 +16,20 @@ export interface SettlingParts {
   database: Pick<Database, 'change'>;
   clock: Pick<Clock, 'after'>;
   log: Logger;
-  /** Whether more attempts are under way, so that it is worth waiting for theirs. */
+  /** Whether more attempts are under way, whose outcomes can join the batch. */
   busy: () => boolean;
 }
 
-/** In one transaction at most. */
+/** The most outcomes in one transaction. */
 const BATCH = 100;
-/** What is waited for others. Of a worker that is killed so much more is sent twice. */
+/** How long an outcome waits for others. A killed worker re-sends at most the deliveries of this time. */
 const LINGER_MS = 15;
-/** Writing what came of an attempt is worth waiting for: what is not written is sent again. */
+/** An outcome that is not stored means that the delivery is sent again. */
 const TRIES = 6;
 const PAUSE_MS = 500;
 
 interface Waiting {
-  /** Its `attempts` is read when it is written: a lease that ended unnoticed may have been taken again. */
+  /** `attempts` is read at the time of writing: after a lease that ended unnoticed the delivery may have been claimed again. */
   readonly claimed: Claimed;
   readonly attempt: Attempt;
   readonly resolve: (written: boolean) => void;
@@ -46,7 +46,7 @@ export class Settling {
     this.#parts = parts;
   }
 
-  /** Resolves once it is committed; false when the claim was lost meanwhile. Rejects when it cannot be written. */
+  /** Resolves after the commit; false when the claim was lost meanwhile. Rejects when the outcome cannot be stored. */
   settle(claimed: Claimed, attempt: Attempt): Promise<boolean> {
     const { promise, resolve, reject } = Promise.withResolvers<boolean>();
     this.#waiting.push({ claimed, attempt, resolve, reject });
@@ -71,7 +71,7 @@ export class Settling {
     this.#next();
   }
 
-  /** Never rejects: each of the batch is told for itself. */
+  /** Never rejects: settles each promise of the batch by itself. */
   async #commit(batch: readonly Waiting[]): Promise<void> {
     const { clock, log } = this.#parts;
     for (let tries = 1; ; tries++) {
@@ -80,12 +80,12 @@ export class Settling {
         for (const { claimed, resolve } of batch) resolve(written.has(claimed.id));
         return;
       } catch (error) {
-        if (!isPassing(error) && batch.length > 1) {
-          // One of them cannot be written: it must not keep the others from it.
+        if (!isTransient(error) && batch.length > 1) {
+          // An outcome that cannot be stored must not hold up the others.
           for (const one of batch) await this.#commit([one]);
           return;
         }
-        if (!isPassing(error) || tries >= TRIES) {
+        if (!isTransient(error) || tries >= TRIES) {
           for (const { reject } of batch) reject(error);
           return;
         }
@@ -108,7 +108,7 @@ export class Settling {
   }
 }
 
-/** Whether it may be written later: the database is away, or did not say whether it has committed. */
-function isPassing(error: unknown): boolean {
+/** Whether a later try may succeed: the database is unavailable, or the outcome of the commit is unknown. */
+function isTransient(error: unknown): boolean {
   return error instanceof UsherError && error.code === 'UNAVAILABLE';
 }

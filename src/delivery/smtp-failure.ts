@@ -1,18 +1,18 @@
-/** An error of the SMTP client as the value that decides what happens next. */
+/** Classifies errors of the SMTP client: whether the message is retried, and whether its brand is paused. */
 
 import type { MailOutcome, SmtpServer } from './message.ts';
 
-/** Thrown by the pools when a message's bytes had begun to leave before the connection was lost. */
+/** The connection was lost after part of the message had been sent: the server may have accepted it. */
 export class LostAfterData extends Error {
   constructor(cause: unknown) {
-    super('the connection was lost after the message had begun to leave', { cause });
+    super('connection lost after part of the message was sent', { cause });
     this.name = 'LostAfterData';
   }
 }
 
-const MAX_WORDS = 500;
-/** The message itself cannot be sent: no server was asked. */
-const OURS = new Set(['EENVELOPE', 'EMESSAGE', 'EFILEACCESS', 'EURLACCESS', 'EMAXRECIPIENTS']);
+const MAX_RESPONSE = 500;
+/** The client rejected the message itself; no server has seen it. */
+const MESSAGE_ERRORS = new Set(['EENVELOPE', 'EMESSAGE', 'EFILEACCESS', 'EURLACCESS', 'EMAXRECIPIENTS']);
 /** RFC 4954 and 3207: authentication or encryption is needed first, or the credentials are wrong. */
 const CREDENTIALS = new Set([530, 534, 535, 538]);
 
@@ -28,15 +28,15 @@ export function failureOf(error: unknown, smtp: SmtpServer | null): MailOutcome 
   };
   const reply = typeof fault.responseCode === 'number' ? fault.responseCode : null;
   const code = reply === null ? codeOf(fault) : String(reply);
-  const response = wordsOf(fault.response, code, smtp);
+  const response = responseText(fault.response, code, smtp);
   if (lost && reply === null) return { kind: 'unknown', code, response };
   if (reply === null) {
     if (fault.code === 'EAUTH') return { kind: 'auth', code, response };
-    return { kind: OURS.has(code) ? 'permanent' : 'transient', code, response };
+    return { kind: MESSAGE_ERRORS.has(code) ? 'permanent' : 'transient', code, response };
   }
   const atLogin = typeof fault.command === 'string' && fault.command.startsWith('AUTH');
   if (CREDENTIALS.has(reply) || (atLogin && reply >= 500)) return { kind: 'auth', code, response };
-  // STARTTLS refused: a matter of the server or of our settings, not of this message.
+  // A refused STARTTLS concerns the server or the brand's settings, not this message.
   const permanent = fault.permanent === true && fault.code !== 'ETLS' && fault.code !== 'EPROTOCOL';
   return { kind: permanent ? 'permanent' : 'transient', code, response };
 }
@@ -46,30 +46,30 @@ function codeOf({ code, originalCode }: { code?: unknown; originalCode?: unknown
   return typeof precise === 'string' ? precise : 'ECONNECTION';
 }
 
-const WORDS: Readonly<Record<string, string>> = {
+const EXPLANATIONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'The server refused the connection.',
   ECONNECTION: 'The server closed the connection.',
   ECONNRESET: 'The server closed the connection.',
-  ENOTFOUND: 'There is no server of that name.',
+  ENOTFOUND: 'The name of the server does not exist.',
   EDNS: 'The name of the server could not be resolved.',
   ETIMEDOUT: 'The server did not answer in time.',
   EABORT: 'The server did not take the message in time.',
   ETLS: 'No encrypted connection could be made.',
-  EAUTH: 'The server takes none of our ways to log in.',
+  EAUTH: 'The server supports no authentication method that this service uses.',
 };
 
-/** The server's words on one line, without what we told it in confidence: some servers repeat it. */
-function wordsOf(response: unknown, code: string, smtp: SmtpServer | null): string {
-  if (typeof response !== 'string' || response === '') return WORDS[code] ?? 'The connection failed.';
-  let words = response.toWellFormed().replace(/\s+/g, ' ');
-  for (const secret of secretsOf(smtp)) words = words.replaceAll(secret, '***');
-  return words
+/** The server's reply on one line. Some servers repeat the credentials: they are masked. */
+function responseText(response: unknown, code: string, smtp: SmtpServer | null): string {
+  if (typeof response !== 'string' || response === '') return EXPLANATIONS[code] ?? 'The connection failed.';
+  let text = response.toWellFormed().replace(/\s+/g, ' ');
+  for (const secret of secretsOf(smtp)) text = text.replaceAll(secret, '***');
+  return text
     .replace(/\p{Cc}/gu, '')
-    .slice(0, MAX_WORDS)
+    .slice(0, MAX_RESPONSE)
     .toWellFormed();
 }
 
-/** The password as it is and as AUTH LOGIN and PLAIN carry it. */
+/** The password in clear, and as AUTH LOGIN and AUTH PLAIN encode it. */
 function secretsOf(smtp: SmtpServer | null): string[] {
   if (smtp?.password == null || smtp.password === '') return [];
   const { user, password } = smtp;

@@ -1,6 +1,6 @@
 /**
- * Connections to SMTP servers, pooled by sender, so that one bad server holds up nobody else. A pool lives as long as the
- * configuration it was made of.
+ * Connections to SMTP servers, pooled by sender, so that a bad server delays its own sender only. A changed configuration replaces
+ * its pool.
  */
 
 import { hash } from 'node:crypto';
@@ -17,22 +17,22 @@ import { LostAfterData } from './smtp-failure.ts';
 
 export interface SmtpPoolOptions {
   clock: Clock;
-  /** For tests: a certificate authority to trust beside the usual ones. */
+  /** For tests: an additional certificate authority to trust. */
   ca?: string;
-  /** For tests: the address to connect to instead of the one that the name resolves to. */
+  /** For tests: replaces name resolution. */
   addressOf?: (host: string) => string;
 }
 
 export const SMTP_LIMITS = {
-  /** From the call to the last word of the server, waiting for a connection included. */
+  /** From the call to the server's last reply, including the wait for a connection. */
   sendMs: 60_000,
   connectMs: 10_000,
   greetingMs: 10_000,
-  /** Silence in the middle of a conversation. */
+  /** The longest silence of the server during a session. */
   silenceMs: 20_000,
   connectionsPerPool: 3,
   messagesPerConnection: 100,
-  /** The least recently used idle pool gives way. */
+  /** One more retires the least recently used. */
   pools: 64,
   drainMs: 5_000,
 } as const;
@@ -41,13 +41,13 @@ interface Pool {
   readonly configuration: string;
   readonly transport: SMTPPool;
   pending: number;
-  /** Replaced by a newer configuration, or closed: it ends with its last message. */
+  /** Replaced or closed: the pool closes after its last message. */
   retired: boolean;
 }
 
 export class SmtpPools {
   readonly #options: SmtpPoolOptions;
-  /** By sender and urgency; the least recently used first. */
+  /** By sender and urgency, the least recently used first. */
   readonly #pools = new Map<string, Pool>();
   readonly #sending = new Set<Promise<unknown>>();
   readonly #cut = new AbortController();
@@ -56,7 +56,7 @@ export class SmtpPools {
     this.#options = options;
   }
 
-  /** The server's last word. Rejects with the client's error, or LostAfterData. */
+  /** Resolves with the server's last reply. Rejects with the client's error, or LostAfterData. */
   async send(
     sender: number,
     smtp: SmtpServer,
@@ -69,7 +69,7 @@ export class SmtpPools {
     const cancel = this.#options.clock.after(SMTP_LIMITS.sendMs, () => limit.abort());
     const unfollow = follow(limit, [this.#cut.signal, ...(signal === undefined ? [] : [signal])]);
     pool.pending++;
-    const sending = hand(pool.transport, mail, limit.signal);
+    const sending = transmit(pool.transport, mail, limit.signal);
     this.#sending.add(sending);
     try {
       return await sending;
@@ -113,7 +113,7 @@ export class SmtpPools {
   }
 }
 
-/** Aborts it with any of the signals; answers how to leave them. `AbortSignal.any` leaves that to the garbage collector, all at once. */
+/** Aborts the controller with any of the signals; returns a function that removes the listeners, which `AbortSignal.any` leaves to garbage collection. */
 function follow(controller: AbortController, signals: readonly AbortSignal[]): () => void {
   const abort = (): void => controller.abort();
   for (const signal of signals) {
@@ -126,7 +126,7 @@ function follow(controller: AbortController, signals: readonly AbortSignal[]): (
 }
 
 function createTransport(smtp: SmtpServer, { ca, addressOf = (host) => host }: SmtpPoolOptions): SMTPPool {
-  // Where cleartext is accepted a certificate that does not fit is no worse.
+  // Where cleartext is accepted, an invalid certificate adds no risk.
   const lax = smtp.allowInsecure || isLoopbackHost(smtp.host);
   const { SMTPPool } = loadNodemailer();
   const transport = new SMTPPool({
@@ -152,15 +152,15 @@ function createTransport(smtp: SmtpServer, { ca, addressOf = (host) => host }: S
     maxRequeues: 1,
     idleTimeout: 30_000,
   });
-  // A pool whose `error` nobody listens to would end the process; the message concerned fails by itself.
+  // An `error` event without a listener would end the process; the callback of the message gets the error.
   (transport as EventEmitter).on('error', () => undefined);
   return transport;
 }
 
-/** What a transport of nodemailer reads of a message. */
+/** The members of a message that nodemailer's transport reads. */
 type Sendable = Pick<MimeNode, 'getEnvelope' | 'messageId' | 'getHeader' | 'createReadStream'>;
 
-/** A mail that the client reads in one piece, and that knows whether it has begun to: it does so only after the server has said 354. */
+/** A mail that records whether the client has begun to read it, which it does only after the server's reply 354. */
 class Message implements Sendable {
   readonly #node: MimeNode;
   #stream: Readable | undefined;
@@ -181,7 +181,7 @@ class Message implements Sendable {
     }).compile();
   }
 
-  /** Whether bytes of it may have left. */
+  /** Whether a part of it may have been sent. */
   get begun(): boolean {
     return this.#stream?.readableDidRead ?? false;
   }
@@ -204,10 +204,10 @@ class Message implements Sendable {
   }
 }
 
-/** Hands over one message and knows, when that fails, whether a byte of it had left. */
-async function hand(transport: SMTPPool, mail: ComposedMail, signal: AbortSignal): Promise<string> {
+/** Sends one message. Rejects with LostAfterData when a part of it may have been sent. */
+async function transmit(transport: SMTPPool, mail: ComposedMail, signal: AbortSignal): Promise<string> {
   const message = new Message(mail);
-  // The types ask for all that nodemailer's own front keeps of a message; a transport reads these two.
+  // The type describes the message of nodemailer's mailer; a transport reads these two members only.
   const sending = { data: { signal }, message } as unknown as Parameters<SMTPPool['send']>[0];
   return await new Promise((resolve, reject) => {
     transport.send(sending, (error, info) => {

@@ -1,4 +1,4 @@
-/** The browsers that take pushes for a signed-in user (docs/reference/notifications.md#push-subscriptions). */
+/** The push subscriptions of signed-in users (docs/reference/notifications.md#push-subscriptions). */
 
 import { UsherError, unavailable, validationFailed } from '../base/errors.ts';
 import type { Database } from '../persistence/database.ts';
@@ -15,17 +15,17 @@ import { readBytes, readP256Point } from './p256.ts';
 
 export type { PushSubscriptionRow } from '../persistence/delivery/push-subscriptions.ts';
 
-/** The least recently used gives way to more. */
+/** One more replaces the least recently used. */
 export const MAX_SUBSCRIPTIONS = 20;
 
 export interface PushSubscriptionsParts {
   database: Database;
   rules: EndpointRules;
-  /** What browsers subscribe with; null where nothing can be pushed. */
+  /** The VAPID key that browsers subscribe with; null without Web Push. */
   publicKey: string | null;
 }
 
-/** As the browser says it. */
+/** A subscription as the browser's PushManager returns it. */
 export interface Subscribe {
   subscription: { endpoint: string; keys: { p256dh: string; auth: string } };
   deviceLabel: string;
@@ -38,7 +38,7 @@ export class PushSubscriptions {
     this.#parts = parts;
   }
 
-  /** The public VAPID key; UNAVAILABLE where none is configured. */
+  /** The public VAPID key; UNAVAILABLE without a configured one. */
   vapidKey(): string {
     if (this.#parts.publicKey !== null) return this.#parts.publicKey;
     throw unavailable(
@@ -47,8 +47,8 @@ export class PushSubscriptions {
   }
 
   /**
-   * Stores a subscription of the user, or updates the one with that endpoint. VALIDATION_FAILED for an endpoint that is not to be
-   * pushed to and for keys that are none; ENDPOINT_TAKEN when it is another user's and the keys are not the same.
+   * Stores a subscription of the user, or updates the one with the same endpoint. VALIDATION_FAILED for an endpoint that is not
+   * allowed and for invalid keys; ENDPOINT_TAKEN for another user's endpoint, unless the keys are the same.
    */
   async subscribe(
     email: string,
@@ -91,7 +91,7 @@ export class PushSubscriptions {
     return this.#parts.database.read((tx) => listSubscriptions(tx, email));
   }
 
-  /** NOT_FOUND for what is not the user's. */
+  /** NOT_FOUND for another user's subscription. */
   async delete(email: string, id: number): Promise<void> {
     const { result } = await this.#parts.database.change(async (tx) => ({
       result: await removeById(tx, email, id),

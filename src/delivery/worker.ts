@@ -1,6 +1,6 @@
 /**
- * The worker (process role `worker`): claims what is due, hands it to its channel, writes what came of it. Everything that has to
- * survive stands in the table; a worker that is killed loses only its time (docs/adr/0008).
+ * The worker (process role `worker`): claims due deliveries, passes each to its channel and stores the outcome. All state that has
+ * to survive is in the delivery table, so a killed worker loses no delivery (docs/adr/0008).
  */
 
 import { type ChannelName, perChannel } from '../base/channels.ts';
@@ -19,7 +19,7 @@ import type { DeliveryMetrics, DeliveryOutcome } from './metrics.ts';
 import type { DeliveryBell } from './queue.ts';
 import { Settling } from './settling.ts';
 
-/** Points of a delivery's way, for tests that end the process there. */
+/** Steps of a delivery at which tests end the process. */
 export type DeliveryFailpoint = 'claimed' | 'sending' | 'sent' | 'settled';
 
 export interface DeliveryFailpoints {
@@ -31,7 +31,7 @@ export interface WorkerParts {
   clock: Clock;
   log: Logger;
   channels: Readonly<Record<ChannelName, Channel>>;
-  /** By lane: nothing is claimed of a lane that is open. */
+  /** By lane. The worker claims nothing from a lane whose breaker is open. */
   breaker: CircuitBreaker;
   metrics: Pick<DeliveryMetrics, 'count'>;
   bell: DeliveryBell;
@@ -39,27 +39,27 @@ export interface WorkerParts {
 }
 
 export const WORKER_LIMITS = {
-  /** Between looks, while nothing rings. */
+  /** Interval between claims while the bell is silent. */
   pollMs: 1000,
-  /** What a killed worker held comes back after so long. */
+  /** The deliveries of a killed worker are due again after this time. */
   leaseMs: 20_000,
   renewMs: 5000,
   total: 256,
   atOnce: 96,
-  /** At close: so long to come to an end, then what is left is given up, and so long for that. */
+  /** At close, attempts have `drainMs` to finish. Then they are aborted, and have `giveUpMs` to settle. */
   drainMs: 5000,
   giveUpMs: 3000,
 } as const;
 
-/** Claimed of a lane, by what its name begins with. */
+/** The most deliveries claimed from one lane, by the prefix of the lane's name. */
 const PER_LANE = Object.fromEntries(Object.values(CHANNELS).map(({ lanes, perLane }) => [lanes, perLane.claimed]));
 
-/** What waits because the database does is left alone for so long. */
+/** Delay of a delivery that could not be read from the database. */
 const UNREAD_MS = 2000;
-/** Deliveries that begin in one turn of the event loop. */
+/** Deliveries started in one turn of the event loop. */
 const BEGIN_IN_A_TURN = 4;
-/** It is due again when its lease ends. */
-const UNSETTLED = 'a delivery could not be dealt with';
+/** The delivery is due again when its lease ends. */
+const UNSETTLED = 'delivery not settled; due again after its lease';
 
 export class DeliveryWorker {
   readonly #parts: WorkerParts;
@@ -68,15 +68,15 @@ export class DeliveryWorker {
   readonly #claims: FailureLog;
   readonly #renewals: FailureLog;
   readonly #underWay = new Set<Promise<void>>();
-  /** Dozens begin together: a few in each turn. One by one, pushes wait for turns and not for the processor. */
-  readonly #line = new TurnQueue(BEGIN_IN_A_TURN);
+  /** Spreads a batch of starts over several turns. One start a turn would leave the processor idle between pushes. */
+  readonly #starts = new TurnQueue(BEGIN_IN_A_TURN);
   readonly #cut = new AbortController();
   /** Claims lost to another worker. */
   readonly #lost = new WeakSet<Held>();
   #refreshing: Promise<void> | undefined;
   #closing = false;
   #loops: { claiming: Promise<void>; renewing: Promise<void> } | undefined;
-  /** Aborted by the bell: there is something to claim. */
+  /** The bell aborts it to end the wait for the next claim. */
   #rung = new AbortController();
 
   constructor(parts: WorkerParts) {
@@ -102,7 +102,7 @@ export class DeliveryWorker {
     });
   }
 
-  /** Begins to work. What an earlier process left in an embedded database is due at once, elsewhere when its leases end. */
+  /** Deliveries left by an earlier process are due at once in an embedded database, elsewhere when their leases end. */
   async start(): Promise<void> {
     const { database, bell } = this.#parts;
     if (database.kind === 'pglite') {
@@ -112,7 +112,7 @@ export class DeliveryWorker {
     this.#loops = { claiming: this.#claiming(), renewing: this.#renewing() };
   }
 
-  /** Claims nothing more; what is in hand is finished, or released after a few seconds. */
+  /** Stops claiming; finishes the claimed deliveries, or releases them after a few seconds. */
   async close(): Promise<void> {
     this.#closing = true;
     this.#ring();
@@ -164,10 +164,10 @@ export class DeliveryWorker {
     this.#begin();
   }
 
-  /** Begins as many of those in hand as there are places. */
+  /** Starts as many claimed deliveries as the limits allow. */
   #begin(): void {
     if (this.#closing)
-      for (const held of this.#inFlight.unbegun()) this.#follow(this.#settle(held, postponed(held, 0)));
+      for (const held of this.#inFlight.takeWaiting()) this.#follow(this.#settle(held, postponed(held, 0)));
     for (let held = this.#inFlight.next(); held !== undefined; held = this.#inFlight.next())
       this.#follow(this.#deliver(held));
   }
@@ -179,7 +179,7 @@ export class DeliveryWorker {
 
   async #deliver(held: Held): Promise<void> {
     const { clock, failpoints, metrics } = this.#parts;
-    await this.#line.turn();
+    await this.#starts.turn();
     const startedAt = clock.monotonic();
     let attempt: Attempt;
     try {
@@ -192,32 +192,32 @@ export class DeliveryWorker {
       if (this.#inFlight.drop(held)) this.#ring();
       return;
     } finally {
-      // Its place is free for the next; what came of it is written meanwhile.
+      // The next delivery can start while the outcome of this one is stored.
       if (this.#inFlight.ended(held)) this.#ring();
       this.#begin();
     }
     await this.#settle(held, attempt);
   }
 
-  /** A state that ends it before anything is tried, or what its channel makes of it. */
+  /** The outcome of the channel, or one that needs no attempt: the claim is lost, the user is inactive, the delivery has expired. */
   async #attempt(held: Held): Promise<Attempt> {
     try {
-      // Its row is gone, or another worker's: there is nothing to send, and nothing will be written.
+      // Its row was deleted or claimed by another worker: this outcome will not be stored.
       if (!(await this.#isPresent(held))) return postponed(held, 0);
     } catch (error) {
       this.#parts.log.warn({ err: error, deliveryId: held.id }, 'reading a delivery failed; postponed');
       return postponed(held, UNREAD_MS);
     }
-    // Whoever was deactivated meanwhile gets nothing any more.
+    // Users who were deactivated after the claim receive nothing.
     if (!held.active) return failed('user_inactive', { attempted: false });
     if (held.expired || held.attempts > MAX_ATTEMPTS) return failed('expired', { attempted: false });
-    // Others of its lane have found out, while it waited for its turn, that there is trouble.
+    // The breaker may have opened while this delivery waited for its turn.
     const heldMs = this.#parts.breaker.remaining(held.lane);
     if (heldMs > 0) return postponed(held, heldMs);
     return await this.#parts.channels[held.channel].attempt(held, this.#cut.signal);
   }
 
-  /** Whether it is still ours, with all that is known of it as new as when it was claimed, however long it has waited since. */
+  /** Whether this worker still holds the claim. Reads a delivery again that has waited longer than FRESH_MS. */
   async #isPresent(held: Held): Promise<boolean> {
     const { clock } = this.#parts;
     if (clock.monotonic() - held.claimedAt > FRESH_MS) {
@@ -229,7 +229,7 @@ export class DeliveryWorker {
     return !this.#lost.has(held);
   }
 
-  /** Reads all that is in hand anew: whoever waits for the same slow server comes next. */
+  /** Reads all claimed deliveries again in one query: others of a slow lane need the same next. */
   async #refresh(): Promise<void> {
     const { database, clock } = this.#parts;
     const at = clock.monotonic();
@@ -273,7 +273,7 @@ export class DeliveryWorker {
     }
   }
 
-  /** Nothing is claimed any more, and nothing is under way. */
+  /** Resolves once claiming has stopped and no attempt is under way. */
   async #finished(): Promise<void> {
     await this.#loops?.claiming;
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);

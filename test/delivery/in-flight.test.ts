@@ -84,7 +84,7 @@ describe('what a worker has in hand', () => {
     const inFlight = new InFlight(LIMITS);
     inFlight.take([...many('brand:1', 4), ...many('brand:2', 1)], inFlight.room());
     const first = begun(inFlight);
-    expect(inFlight.unbegun()).toHaveLength(2);
+    expect(inFlight.takeWaiting()).toHaveLength(2);
     expect(begun(inFlight)).toEqual([]);
     for (const one of first) inFlight.ended(one);
     expect([inFlight.size, inFlight.underWay]).toEqual([5, 0]);

@@ -79,8 +79,8 @@ describe('the circuit breaker', () => {
     const breaker = new CircuitBreaker(clock);
     breaker.refused('a');
     expect(breaker.remaining('a')).toBe(60_000);
-    breaker.asked('b', 3_600_000);
-    breaker.asked('b', 1000);
+    breaker.pauseFor('b', 3_600_000);
+    breaker.pauseFor('b', 1000);
     expect(breaker.remaining('b')).toBe(3_600_000);
     clock.advance(3_600_001);
     expect([breaker.remaining('a'), breaker.remaining('b')]).toEqual([0, 0]);
@@ -269,7 +269,7 @@ describe('the outcome of a push to all browsers of a person', () => {
   const sent = { kind: 'sent' } as const;
   const gone = { kind: 'gone' } as const;
   const refused = { kind: 'refused', error: 'push_rejected' } as const;
-  const later = { kind: 'later', error: 'push_throttled', askedMs: 60_000, throttled: true } as const;
+  const later = { kind: 'later', error: 'push_throttled', retryAfterMs: 60_000, throttled: true } as const;
   const held = { kind: 'held', forMs: 5000 } as const;
 
   test.each([
