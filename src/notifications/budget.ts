@@ -1,6 +1,6 @@
 /**
- * How much rendered text this process holds, over all sends and previews together. A template of a few hundred bytes can make a
- * megabyte for each of a thousand recipients; without a bound one send fills the heap, and V8 ends the process.
+ * Limits the rendered text in memory over all sends and previews. A template of a few hundred bytes can render to a megabyte for each
+ * of a thousand recipients; without a limit one send could fill the heap, and V8 would end the process.
  */
 
 import { getHeapStatistics } from 'node:v8';
@@ -9,13 +9,13 @@ import type { RenderWatch } from './render.ts';
 
 const MIB = 1024 * 1024;
 
-/** Bytes of one send, all recipients together: what is stored for it. */
+/** The most bytes stored for one send, over all recipients. */
 export const MAX_SEND_BYTES = 64 * MIB;
-/** Bytes that all callers may hold together. */
+/** The most bytes that all callers hold together. */
 const MAX_HELD_BYTES = 256 * MIB;
 /** The budget is this fraction of the heap: in memory a text can take twice its stored size, and garbage comes on top. */
 const SHARE_OF_HEAP = 8;
-/** A caller who holds at most this much may use the whole budget: large sends never shut small ones out. */
+/** A caller who holds at most this much may use the whole budget, so that large sends never block small ones. */
 const SMALL_BYTES = MIB;
 /** The share of the budget that callers who hold more may use. */
 const SHARE_OF_LARGE = 0.75;
@@ -29,12 +29,12 @@ export class RenderBudget {
     this.#limit = limit;
   }
 
-  /** Bytes that are held now. */
+  /** Bytes held now. */
   get held(): number {
     return this.#held;
   }
 
-  /** Does the work of one caller; what it charged is given back when it is done, however it ends. */
+  /** Runs the work of one caller; releases what it charged when it ends. */
   async within<T>(signal: AbortSignal | undefined, work: (watch: RenderWatch) => Promise<T>): Promise<T> {
     let own = 0;
     const charge = (bytes: number): void => {
@@ -49,7 +49,7 @@ export class RenderBudget {
     }
   }
 
-  /** PAYLOAD_TOO_LARGE when one caller asks for too much, UNAVAILABLE when all of them together do. */
+  /** PAYLOAD_TOO_LARGE when one caller exceeds its limit, UNAVAILABLE when all callers together exceed theirs. */
   #refuse(own: number, more: number): void {
     if (own > Math.min(MAX_SEND_BYTES, this.#limit / 2)) throw tooLarge();
     const limit = own > SMALL_BYTES ? this.#limit * SHARE_OF_LARGE : this.#limit;
@@ -57,7 +57,7 @@ export class RenderBudget {
   }
 }
 
-/** 413: what is rendered for a send comes to more than one send may store. */
+/** 413: a send renders to more than one send may store. */
 export function tooLarge(): UsherError {
   return new UsherError(
     'PAYLOAD_TOO_LARGE',

@@ -1,4 +1,4 @@
-/** By which channels a notification goes out, decided from what is known of its type and its recipient. (docs/reference/notifications.md#channels.) */
+/** Chooses the channels of a notification by the switches of its type and its recipient (docs/reference/notifications.md#channels). */
 
 import {
   CHANNEL_FIELDS,
@@ -11,18 +11,18 @@ import { CHANNELS } from '../delivery/channels.ts';
 
 /** The switches of a type. */
 export interface TypeSwitches extends Readonly<Record<EnabledField | DefaultField, boolean>> {
-  /** False: the type's defaults hold, whatever the user chose for it or for the application. */
+  /** False: the type's defaults apply, whatever the user chose for the type or the application. */
   readonly userCanDisable: boolean;
 }
 
-/** By channel, what the user chose for the type; null where the type's default holds. */
+/** The user's choice for the type, by channel; null for the type's default. */
 type Choices = Readonly<Record<ChannelName, boolean | null>>;
 
 export interface RecipientSwitches extends Choices {
   readonly active: boolean;
   /** `notificationsEnabled` of the application. */
   readonly application: boolean;
-  /** Whether a browser takes pushes for the user. */
+  /** Whether the user has a push subscription. */
   readonly subscribed: boolean;
 }
 
@@ -32,7 +32,7 @@ export type Channels =
 
 const UNCHOSEN = { application: true, ...perChannel(() => null) };
 
-/** The channels that apply, or why the notification does not even reach the inbox. */
+/** The channels that apply, or the reason why the notification is suppressed and does not reach the inbox. */
 export function channelsFor(type: TypeSwitches, recipient: RecipientSwitches): Channels {
   if (!recipient.active) return { suppressed: 'user_inactive' };
   const chosen = type.userCanDisable ? recipient : UNCHOSEN;

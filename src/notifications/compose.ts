@@ -1,4 +1,4 @@
-/** What a send says to each of its recipients: variants chosen, variables given, templates rendered. Before any write. */
+/** Composes the messages of a send before any write: chooses variants, supplies variables, renders templates. */
 
 import { AUTH_TYPE } from '../administration/panel.ts';
 import { OPTIONAL_PARTS, recordOf } from '../base/channels.ts';
@@ -22,24 +22,24 @@ import { isTarget } from './urls.ts';
 import { missingVariables, readerOf, surroundingsOf } from './variables.ts';
 import { chooseVariant } from './variant.ts';
 
-/** A send as its caller asked for it, checked and with its defaults. */
+/** A validated send request with its defaults. */
 export interface SendOrder {
   /** A notification type's code. */
   readonly type: string;
-  /** In normal form, each once. */
+  /** In normal form, without duplicates. */
   readonly recipients: readonly string[];
   readonly payload: Readonly<Record<string, unknown>>;
   readonly subject: string | null;
   readonly body: string | null;
   readonly url: string | null;
   readonly icon: string | null;
-  /** For all recipients; null for each one's own. */
+  /** For all recipients; null for the language of each. */
   readonly locale: string | null;
-  /** Null: `default`, where there is such a template. */
+  /** Null for `default`, if such a template exists. */
   readonly templateKey: string | null;
 }
 
-/** All that the words of a send depend on, read at one moment. */
+/** All stored data that the messages of a send depend on, read in one transaction. */
 export interface Material {
   readonly app: Pick<ApplicationRecord, 'id' | 'code' | 'name'>;
   readonly type: TypeRow;
@@ -49,7 +49,7 @@ export interface Material {
   readonly brands: readonly BrandLook[];
 }
 
-/** The words for one recipient. */
+/** The message for one recipient. */
 export interface Message {
   readonly email: string;
   /** The recipient's own brand; null for the default one. */
@@ -59,8 +59,8 @@ export interface Message {
 }
 
 /**
- * UNKNOWN_REFERENCE for a type or a template key that the application does not have, and for `auth_idp` in every application: those
- * mails are the identity provider's alone. A sender with a key could otherwise put any link into a genuine password mail.
+ * UNKNOWN_REFERENCE for a type or a template key that the application does not have, and for `auth_idp` in every application: only the
+ * identity provider sends those mails. Otherwise the holder of a key could put any link into a genuine password mail.
  */
 export async function gather(tx: Tx, app: Material['app'], order: SendOrder): Promise<Material> {
   const type = order.type === AUTH_TYPE ? undefined : await findType(tx, app.id, order.type);
@@ -86,13 +86,13 @@ export function unknownReference(path: string, message: string): UsherError {
 }
 
 /**
- * The message for each recipient, in their order. MISSING_VARIABLES when the payload lacks what a variant requires, UNPROCESSABLE
- * when a template cannot be rendered, PAYLOAD_TOO_LARGE when it comes to more than one send may store.
+ * The message for each recipient, in order. MISSING_VARIABLES when the payload lacks a required variable of a variant, UNPROCESSABLE
+ * when a template cannot be rendered, PAYLOAD_TOO_LARGE when the result exceeds what one send may store.
  */
 export async function compose(
   material: Material,
   order: SendOrder,
-  renderer: Pick<Renderer, 'shown' | 'render'>,
+  renderer: Pick<Renderer, 'printedMembers' | 'render'>,
   watch: RenderWatch = {},
 ): Promise<Message[]> {
   refuseMissing(material.variants, order.payload);
@@ -109,14 +109,14 @@ export async function compose(
   });
 }
 
-/** The message's words, put together anew: to be asked for where they are written (see `Wording`). */
-export function wordsOf({ wording }: Message, order: SendOrder, allowHttp: boolean): Rendered {
-  const words = wording.rendered();
-  return { ...words, url: targetOf(words.url, order, allowHttp) };
+/** Builds the complete text of the message. To be called where it is written (see `Wording`). */
+export function renderedOf({ wording }: Message, order: SendOrder, allowHttp: boolean): Rendered {
+  const rendered = wording.rendered();
+  return { ...rendered, url: targetOf(rendered.url, order, allowHttp) };
 }
 
-/** What the inbox says beside the subject: what a push says. Null where there is nothing to be said. */
-export function inboxWordsOf(
+/** The inbox item beside its subject: the same text as a push. Null for an empty text. */
+export function inboxContentOf(
   { wording }: Message,
   order: SendOrder,
   allowHttp: boolean,
@@ -125,7 +125,7 @@ export function inboxWordsOf(
   return { body: excerptOf(body) || null, url: targetOf(url, order, allowHttp) };
 }
 
-/** What a value made of a template's URL must not lead anywhere else: javascript:, credentials. */
+/** The rendered URL, or that of the send if values made it unsafe, for example `javascript:` or with credentials. */
 function targetOf(url: string | null, order: SendOrder, allowHttp: boolean): string | null {
   return url !== null && url !== '' && isTarget(url, allowHttp) ? url : order.url;
 }
@@ -137,11 +137,11 @@ function refuseMissing(variants: readonly TemplateRow[], payload: SendOrder['pay
   throw new UsherError('MISSING_VARIABLES', `The payload lacks ${variables.join(', ')}.`, { details: { variables } });
 }
 
-/** The bytes that are stored for a send. PAYLOAD_TOO_LARGE as soon as they are too many: before they are put together. */
+/** Counts the bytes stored for a send. PAYLOAD_TOO_LARGE above the limit, before the texts are built. */
 class Total {
   #bytes: number;
 
-  /** What is stored with each notification whatever its words are. */
+  /** Starts with the payload, which is stored with each notification. */
   constructor({ payload, recipients }: SendOrder) {
     this.#bytes = 0;
     this.add(Buffer.byteLength(JSON.stringify(payload)) * recipients.length);
@@ -172,7 +172,7 @@ function plan(material: Material, order: SendOrder, email: string, jobFor: JobFo
 
 type JobFor = (variant: TemplateRow, brand: BrandLook | undefined) => RenderJob;
 
-/** What is rendered, but for its reader: one object for each variant and brand, and one template for a variant. */
+/** The jobs without `user`: one object for each variant and brand, one template object for each variant. */
 function sharedJobs({ app, variants }: Material, { payload }: SendOrder): JobFor {
   const templates = new Map(variants.map((variant) => [variant.id, sourceOf(variant)]));
   const jobs = new Map<string, RenderJob>();
@@ -188,8 +188,8 @@ function sharedJobs({ app, variants }: Material, { payload }: SendOrder): JobFor
 }
 
 /**
- * Without a template: the subject and the text that were sent, as they are. A mail shows both, and a link where there is one: without
- * a text the subject stands in for it, so that no mail is empty.
+ * Messages without a template: subject and text of the send, unchanged. A mail contains both and the link. Without a text the subject
+ * replaces it, so that no mail is empty.
  */
 async function plainMessages({ type, readers }: Material, order: SendOrder, total: Total): Promise<Message[]> {
   const subject = oneLine(order.subject ?? type.name);
@@ -208,7 +208,7 @@ async function plainMessages({ type, readers }: Material, order: SendOrder, tota
   });
 }
 
-/** Nothing in it ends a header's line. */
+/** One line without control characters, fit for a header. */
 function oneLine(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
 }

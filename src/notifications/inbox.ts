@@ -1,4 +1,4 @@
-/** A user's inbox. (docs/reference/notifications.md#inbox.) */
+/** A user's inbox (docs/reference/notifications.md#inbox). */
 
 import { UsherError } from '../base/errors.ts';
 import { oneMore, type Page, type PageQuery, pageOf } from '../base/page.ts';
@@ -11,22 +11,22 @@ export class Inbox {
   readonly #database: Database;
   readonly #changed: (emails: readonly string[]) => void;
 
-  /** `changed` is told whose unread count is another, after the commit. */
+  /** `changed` gets the addresses whose unread count changed, after the commit. */
   constructor(database: Database, changed: (emails: readonly string[]) => void) {
     this.#database = database;
     this.#changed = changed;
   }
 
-  /** Newest first. An application that does not exist has none. */
-  async list(email: string, asked: PageQuery & { unreadOnly: boolean; app: string | null }): Promise<Page<InboxRow>> {
-    return pageOf(await this.#database.read((tx) => listInbox(tx, email, oneMore(asked))), asked);
+  /** Newest first; empty for an unknown application. */
+  async list(email: string, query: PageQuery & { unreadOnly: boolean; app: string | null }): Promise<Page<InboxRow>> {
+    return pageOf(await this.#database.read((tx) => listInbox(tx, email, oneMore(query))), query);
   }
 
   unreadCount(email: string): Promise<number> {
     return this.#database.read((tx) => countUnread(tx, email));
   }
 
-  /** A read one stays as it is. NOT_FOUND for one that is not in this inbox. */
+  /** Idempotent. NOT_FOUND for a notification outside this inbox. */
   async markRead(email: string, id: number): Promise<void> {
     const { result } = await this.#database.change(async (tx) => ({
       result: await markRead(tx, email, id),
@@ -36,7 +36,7 @@ export class Inbox {
     if (result === 'read') this.#changed([email]);
   }
 
-  /** How many became read; of one application where `app` names one. */
+  /** Returns how many became read. `app` limits it to one application. */
   async markAllRead(email: string, app: string | null): Promise<number> {
     const { result } = await this.#database.change(async (tx) => ({
       result: await markAllRead(tx, email, app),

@@ -1,4 +1,4 @@
-/** What an application has sent, and another try for what failed. (docs/reference/notifications.md#sends.) */
+/** The send log of an application, and retries of failed deliveries (docs/reference/notifications.md#sends). */
 
 import { administer, applicationOf, type By, editorOf, knownApplication } from '../administration/administer.ts';
 import { AUTH_TYPE } from '../administration/panel.ts';
@@ -15,27 +15,27 @@ export class SendLog {
   readonly #database: Database;
   readonly #ring: () => void;
 
-  /** `ring` is told that there is something to deliver, after the commit. */
+  /** `ring` wakes the worker after the commit. */
   constructor(database: Database, ring: () => void) {
     this.#database = database;
     this.#ring = ring;
   }
 
-  /** Newest first; NOT_FOUND for an unknown application. A type or an address that is unknown has none. */
-  list(app: string, asked: LogQuery & PageQuery): Promise<Page<LogRow>> {
+  /** Newest first; NOT_FOUND for an unknown application. Empty for an unknown type or address. */
+  list(app: string, query: LogQuery & PageQuery): Promise<Page<LogRow>> {
     return this.#database.read(async (tx) =>
-      pageOf(await listLog(tx, await knownApplication(tx, app), oneMore(asked)), asked),
+      pageOf(await listLog(tx, await knownApplication(tx, app), oneMore(query)), query),
     );
   }
 
-  /** Queues its failed deliveries again; without any it stays as it is. UNKNOWN_REFERENCE for one of `auth_idp`. */
+  /** Queues its failed deliveries again; has no effect without any. UNKNOWN_REFERENCE for a notification of `auth_idp`. */
   async retry(app: string, id: number, by: By): Promise<LogRow> {
     const about = { app, action: 'notification.retried', guard: editorOf(app) };
     const { result } = await administer(this.#database, by, about, async ({ tx, audit }) => {
       const appId = await applicationOf(tx, app);
       const before = await findLogged(tx, appId, id);
       if (before === undefined) throw new UsherError('NOT_FOUND', 'The application did not send this notification.');
-      // Sent by a version that took such sends: its words may be anybody's, its look is that of a password mail.
+      // A former version accepted such sends: a caller may have chosen the text of a mail with the look of a password mail.
       if (before.type === AUTH_TYPE)
         throw unknownReference('id', `id names a notification of ${AUTH_TYPE}, which no send makes`);
       const deliveries = await requeue(tx, id);

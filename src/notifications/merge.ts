@@ -1,91 +1,90 @@
 /**
- * Renders what a send says to many readers, as seldom as possible. Where a template only shows who its reader is, it is rendered once
- * for all of a brand and language, with marks in the places of names and addresses: no reader's data goes into what others get.
- * Then each reader's own are put in the places of the marks. The outcome is the same as if it were rendered for each.
+ * Renders a send for many recipients with as few renderings as possible. A template that only outputs members of `user` is rendered once
+ * for each brand and language, with marks in the places of names and addresses, which are then replaced for each recipient. No
+ * recipient's data enters another's text, and the outcome equals a rendering for each.
  */
 
 import { randomBytes } from 'node:crypto';
 import { TimeSlicer } from '../base/time-slice.ts';
 import type {
+  PrintedMembers,
   Rendered,
   Renderer,
   RenderJob,
   RenderOutcome,
   RenderWatch,
-  Shown,
   TemplateSource,
   UserMember,
 } from './render.ts';
 import type { Reader } from './variables.ts';
 
-/** What is to be said to one reader. */
+/** The job for one recipient. */
 export interface Personal {
-  /** All but the reader: one object for all readers that it is the same for. */
+  /** The job without `user`: one object for all recipients with the same job. */
   readonly shared: RenderJob;
   /** The variable `user`. */
   readonly user: Reader;
 }
 
-/** What is said to one reader, or why it cannot be. */
+/** The text for one recipient, or the reason why it could not be rendered. */
 export type PersonalOutcome = Wording | Extract<RenderOutcome, { ok: false }>;
 
 /**
- * The words for one reader. They are put together each time that they are asked for, and are best asked for where they are written:
- * a thousand readers share what they have in common, and their texts would outlive two collections of garbage, and fill the heap of
- * whoever answers checks.
+ * The rendered text for one recipient. It is built on each call, and should be built where it is written: a thousand recipients share
+ * the common parts, and complete texts would survive two garbage collections and fill the heap of the thread that answers checks.
  */
 export interface Wording {
   readonly ok: true;
   readonly subject: string;
-  /** The size of `rendered()` as JSON in UTF-8: what storing it takes. */
+  /** The size of `rendered()` as JSON in UTF-8, as it is stored. */
   readonly bytes: number;
   rendered(): Rendered;
-  /** What an inbox shows beside the subject, put together without the rest. */
+  /** The text of the inbox item beside its subject, built without the other parts. */
   excerpt(): Excerpt;
 }
 
-/** The body of the push, else the text; and where it leads. */
+/** The body of the push, else the text; and the URL. */
 export interface Excerpt {
   readonly body: string;
   readonly url: string | null;
 }
 
-/** For fewer it is not worth asking what a template shows. */
-const WORTH_IT = 8;
-/** A value that escaping, folding and the way from HTML to text leave as it is: words of letters with single spaces. */
+/** For fewer recipients the analysis of the templates costs more than it saves. */
+const MIN_RECIPIENTS = 8;
+/** A value that escaping, folding and the conversion from HTML to text do not change: words of letters with single spaces. */
 const PLAIN = /^[\p{L}\p{N}](?:[\p{L}\p{M}\p{N}._@+-]| (?=[\p{L}\p{N}]))*(?<=[\p{L}\p{M}\p{N}.])$/u;
 const MAX_PLAIN = 100;
-/** Characters of what is filled in. Well below the limits of a rendering, so that none of them would have cut it. */
+/** Characters of a part with marks. Well below the limits of a rendering, which therefore cannot have cut it. */
 const MAX_LINE = 300;
 const MAX_LINE_MARKS = 2;
 const MAX_BODY = 256 * 1024;
 const MAX_BODY_MARKS = 500;
-/** Of a push's body and of a URL. */
+/** The same for the body of a push and for a URL. */
 const MAX_SHORT = 4 * 1024;
 
-/** Of a reader, what is given to a rendering. */
+/** The members of `user` passed to a rendering. */
 type Given = Readonly<Partial<Record<UserMember, string | null>>>;
 
-/** One rendering, and whom it is for. */
+/** One rendering and its recipients. */
 interface Group {
   readonly job: RenderJob;
-  /** Positions of its readers. */
+  /** Indexes of its recipients. */
   readonly readers: number[];
-  /** The marks in it; null for a reader of its own. */
+  /** Its marks; null for the rendering of a single recipient. */
   readonly marks: ReadonlyMap<string, UserMember> | null;
 }
 
-/** The outcome for each, in their order; rejects as the renderer does, in whose `lane` it waits, under the same `watch`. */
+/** The outcome for each recipient, in order. `lane` and `watch` are those of the renderer; rejects as it does. */
 export async function renderEach(
-  renderer: Pick<Renderer, 'shown' | 'render'>,
+  renderer: Pick<Renderer, 'printedMembers' | 'render'>,
   all: readonly Personal[],
   lane = '',
   watch: RenderWatch = {},
 ): Promise<PersonalOutcome[]> {
-  const shown = await whatIsShown(renderer, all, lane);
-  // Nothing that a template, a payload or a name holds is taken for a mark: they are other ones each time.
+  const printed = await printedMembersOf(renderer, all, lane);
+  // Marks are random, so no text of a template, payload or name is mistaken for one.
   const prefix = `Zq${randomBytes(12).toString('hex')}`;
-  const groups = await groupsOf(all, shown, prefix);
+  const groups = await groupsOf(all, printed, prefix);
   const rendered = await renderer.render(
     groups.map(({ job }) => job),
     lane,
@@ -113,7 +112,7 @@ export async function renderEach(
   return outcomes;
 }
 
-/** Words in which nothing is left to be filled in. */
+/** A text without marks. */
 export function asRendered(rendered: Rendered, bytes: number = Buffer.byteLength(JSON.stringify(rendered))): Wording {
   const { subject, text, pushBody, url } = rendered;
   return { ok: true, subject, bytes, rendered: () => rendered, excerpt: () => ({ body: pushBody ?? text, url }) };
@@ -127,19 +126,20 @@ function jobFor(user: Given, shared: RenderJob): RenderJob {
   return { ...shared, variables: { ...shared.variables, user } };
 }
 
-async function whatIsShown(
-  renderer: Pick<Renderer, 'shown'>,
+async function printedMembersOf(
+  renderer: Pick<Renderer, 'printedMembers'>,
   all: readonly Personal[],
   lane: string,
-): Promise<ReadonlyMap<TemplateSource, Shown>> {
-  if (all.length < WORTH_IT) return new Map();
+): Promise<ReadonlyMap<TemplateSource, PrintedMembers>> {
+  if (all.length < MIN_RECIPIENTS) return new Map();
   const templates = [...new Set(all.map(({ shared }) => shared.template))];
-  return new Map(await Promise.all(templates.map(async (one) => [one, await renderer.shown(one, lane)] as const)));
+  const printed = templates.map(async (one) => [one, await renderer.printedMembers(one, lane)] as const);
+  return new Map(await Promise.all(printed));
 }
 
 async function groupsOf(
   all: readonly Personal[],
-  shown: ReadonlyMap<TemplateSource, Shown>,
+  printed: ReadonlyMap<TemplateSource, PrintedMembers>,
   prefix: string,
 ): Promise<readonly Group[]> {
   const groups: Group[] = [];
@@ -147,7 +147,7 @@ async function groupsOf(
   const pieces = new TimeSlicer();
   for (const [at, { shared, user }] of all.entries()) {
     await pieces.next();
-    const members = shown.get(shared.template) ?? null;
+    const members = printed.get(shared.template) ?? null;
     if (members === null) {
       groups.push({ job: jobFor(user, shared), readers: [at], marks: null });
       continue;
@@ -167,7 +167,7 @@ async function groupsOf(
   return groups;
 }
 
-/** Of the reader, what is shown: as a mark where the value is plain, else as it is. The rest is left out. */
+/** The given members of the user: a mark in place of a plain value, any other value as it is. */
 function markedUser(user: Reader, members: readonly UserMember[], prefix: string) {
   const marks = new Map<string, UserMember>();
   const given: Partial<Record<UserMember, string | null>> = {};
@@ -184,7 +184,7 @@ function markedUser(user: Reader, members: readonly UserMember[], prefix: string
   return { given, marks };
 }
 
-/** Makes of a rendering with marks that of a reader; null where that could come out otherwise than by rendering it. */
+/** Returns a function that replaces the marks for a recipient; null if the result could differ from a rendering for them. */
 function fillerOf(
   { rendered, bytes }: Extract<RenderOutcome, { ok: true }>,
   marks: ReadonlyMap<string, UserMember>,
@@ -217,7 +217,7 @@ function fillerOf(
   return (user) => new FilledWording(parts, places, user);
 }
 
-/** Whether no limit can have cut it, nor would if values stood there, and no mark is in pieces. Every other piece is a mark. */
+/** Whether no limit can have cut the part, with marks or with values, and no mark is split. Every other piece is a mark. */
 function fits(pieces: readonly string[], most: number, mostMarks: number, prefix: string): boolean {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0);
   if (length > most || pieces.length > 2 * mostMarks + 1) return false;
@@ -225,8 +225,8 @@ function fits(pieces: readonly string[], most: number, mostMarks: number, prefix
 }
 
 /**
- * Whether a mark is in a tag, a link or a character reference: there the way from HTML to text depends on what it says. Every other
- * piece is a mark. It is read once from its beginning to its end, since it is others who write it; what is not closed goes on to the end.
+ * Whether a mark is in a tag, a link or a character reference, where the conversion to text depends on the value. Every other piece is a
+ * mark. The HTML is untrusted, so one linear pass reads it; an unclosed construct extends to the end.
  */
 export function marksWhereTextLooks(pieces: readonly string[]): boolean {
   let [inTag, inLink, inReference] = [false, false, false];
@@ -251,7 +251,7 @@ export function marksWhereTextLooks(pieces: readonly string[]): boolean {
 }
 
 const [AMPERSAND, LESS, GREATER] = [0x26, 0x3c, 0x3e];
-/** Four characters at most are looked at. */
+/** They match at most four characters. */
 const LINK_BEGINS = /^<a(?:\W|$)/;
 const LINK_ENDS = /^<\/a(?:[\s>])/;
 
@@ -262,7 +262,7 @@ function isOfReference(unit: number): boolean {
   return (lower >= 0x61 && lower <= 0x7a) || unit === 0x23 || unit === 0x5f;
 }
 
-/** A text with places for what is a reader's own. */
+/** A text with places for a recipient's values. */
 class Filling {
   readonly #pieces: readonly string[];
   readonly #members: readonly (UserMember | undefined)[];
@@ -272,7 +272,7 @@ class Filling {
     this.#members = pieces.map((piece) => marks.get(piece));
   }
 
-  /** The members that its places are for, one for each place. */
+  /** The member of each place. */
   get places(): readonly UserMember[] {
     return this.#members.filter((member) => member !== undefined);
   }
@@ -296,7 +296,7 @@ interface Fillings {
   readonly url: Filling | null;
 }
 
-/** How often each member is filled in, and the bytes of all that is the same for every reader. */
+/** How often each member occurs, and the bytes of the text common to all recipients. */
 interface Places {
   readonly often: ReadonlyMap<UserMember, number>;
   readonly bytes: number;
@@ -329,7 +329,7 @@ class FilledWording implements Wording {
     return this.#parts.subject.for(this.#user);
   }
 
-  /** Nothing in a value that is filled in has to be escaped in JSON. */
+  /** Plain values need no escaping in JSON, so their sizes add up. */
   get bytes(): number {
     let { bytes } = this.#places;
     for (const [member, times] of this.#places.often) bytes += times * Buffer.byteLength(this.#user[member] ?? '');

@@ -1,17 +1,17 @@
-/** Mails without a template: plain text, as text and as HTML. */
+/** Mails without a template: a plain text, as text and as HTML. */
 
 import { escapeHtml } from '../delivery/layout.ts';
 
-/** What was sent. */
+/** The texts of the send. */
 interface Plain {
   /** One line. */
   readonly subject: string;
   readonly body: string;
-  /** A URL, or a path within the application's own pages, which no mail can lead to. */
+  /** A URL, or a path in the application, which a mail cannot link to. */
   readonly url: string | null;
 }
 
-/** The subject as a heading, the body, and a link. The text begins with the subject where there is no body: it is never empty. */
+/** The subject as a heading, the body and a link. Without a body the text is the subject, so that it is never empty. */
 export function plainMail({ subject, body, url }: Plain): { html: string; text: string } {
   const link = url !== null && /^https?:\/\//i.test(url) ? url : null;
   const heading = `<h1 dir="auto">${escapeHtml(subject)}</h1>`;
@@ -28,10 +28,10 @@ function linkTo(url: string): string {
   return `<p dir="ltr"><a href="${escaped}">${escaped}</a></p>`;
 }
 
-/** In whatever language it is: each paragraph shows its own direction. Paragraphs where there is an empty line, breaks where there is none. */
+/** An empty line begins a paragraph, any other line break becomes `<br>`. Each paragraph has its own text direction. */
 export function plainHtml(text: string): string {
   if (text.trim() === '') return '';
-  // Escaped as a whole, which is ten times as fast as piece by piece: a text may have a hundred thousand paragraphs.
+  // Escapes the whole text at once, ten times as fast as by paragraph: a text may have a hundred thousand paragraphs.
   return escapeHtml(text)
     .replaceAll('\r\n', '\n')
     .split(/\n[\t ]*\n/)

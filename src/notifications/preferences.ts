@@ -1,4 +1,4 @@
-/** What a user wants to be notified about, and how. (docs/reference/notifications.md#preferences.) */
+/** The notification preferences of users (docs/reference/notifications.md#preferences). */
 
 import { knownApplication } from '../administration/administer.ts';
 import { refuseImmutable, type Sent } from '../administration/records.ts';
@@ -16,10 +16,10 @@ import { ensurePeople } from '../persistence/people.ts';
 
 export type { PreferenceRow } from '../persistence/notifications/preferences.ts';
 
-/** What of a type's switches a user sent. */
+/** A change of the switches of one type. */
 export interface SwitchUpdate extends Sent<Record<ChannelName, boolean>> {
   readonly notificationTypeId: number;
-  /** As it was read: only the type's own. */
+  /** Accepted if it is the type's own, so that clients can send back what they read. */
   readonly code?: string | undefined;
 }
 
@@ -36,8 +36,8 @@ export class Preferences {
   }
 
   /**
-   * Changes the switches sent of one type. NOT_FOUND for an unknown one, PREFERENCE_LOCKED where users may not switch,
-   * IMMUTABLE_FIELD for another code.
+   * Changes the given switches of one type. NOT_FOUND for an unknown type, PREFERENCE_LOCKED when users may not switch it,
+   * IMMUTABLE_FIELD for a changed code.
    */
   async change(email: string, update: SwitchUpdate): Promise<PreferenceRow> {
     const [changed] = await this.#keep(
@@ -48,7 +48,7 @@ export class Preferences {
     return changed as PreferenceRow;
   }
 
-  /** All or nothing; UNKNOWN_REFERENCE for an unknown type. Each type once. Answers what was changed, in that order. */
+  /** All or nothing, each type at most once; UNKNOWN_REFERENCE for an unknown type. Returns the preferences in the order of `updates`. */
   changeAll(email: string, updates: readonly SwitchUpdate[]): Promise<PreferenceRow[]> {
     return this.#keep(email, updates, (index) => {
       const path = `updates.${index}.notificationTypeId`;

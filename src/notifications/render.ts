@@ -1,48 +1,48 @@
 /**
- * Renders templates beside the service, where they can be killed: a template can loop, or ask for more memory than there is.
- * (docs/reference/notifications.md#templates: LiquidJS with output escaping in HTML, no files, no partials, bounded in time and memory.)
+ * Renders templates in separate processes that can be killed, since a template can loop or exhaust memory. LiquidJS with output
+ * escaping in HTML, without files and partials, bounded in time and memory (docs/reference/notifications.md#templates).
  */
 
 import { hash } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import type { Clock } from '../base/clock.ts';
 import { unavailable } from '../base/errors.ts';
-import type { RenderJob, RenderOutcome, Shown, TemplateFault, TemplateSource } from './render/messages.ts';
+import type { PrintedMembers, RenderJob, RenderOutcome, TemplateFault, TemplateSource } from './render/messages.ts';
 import { RenderProcess } from './render/process.ts';
 
 export type {
+  PrintedMembers,
   Rendered,
   RenderJob,
   RenderOutcome,
-  Shown,
   TemplateFault,
   TemplateSource,
   UserMember,
 } from './render/messages.ts';
 
-/** Jobs that travel together. */
+/** Jobs sent to a process together. */
 const SLICE = 64;
-/** Slices that may wait: more than ten sends of 1,000 recipients for each process. */
+/** The most waiting slices: more than ten sends of 1,000 recipients for each process. */
 const MAX_WAITING = 1000;
-/** Of one lane, so that none shuts the others out. */
+/** The most waiting slices of one lane, so that a lane cannot block the others. */
 const MAX_WAITING_IN_LANE = MAX_WAITING / 2;
-/** What waited for this long is not begun: most that asked are gone. An auth mail has a little more in all. */
+/** Work that has waited longer is rejected: most of its callers have given up. An auth mail has slightly more time. */
 const MAX_WAIT_MS = 30_000;
-/** A process without work ends after this. */
+/** Idle processes end after this time. */
 const IDLE_MS = 60_000;
 
-/** Where waits what names no lane. */
+/** The lane of calls that name none. */
 const NO_LANE = '';
-/** Analyses of templates that are kept. */
+/** Cached analyses of templates. */
 const MAX_ANALYSES = 200;
 
 type Work = (worker: RenderProcess) => Promise<void>;
 
-/** Bounds on one call of `render`. */
+/** Limits of one call of `render`. */
 export interface RenderWatch {
-  /** Aborting it ends the call, and the processes that work for it. */
+  /** Aborting it ends the call and the processes that work for it. */
   readonly signal?: AbortSignal | undefined;
-  /** Called with the size of each outcome as it arrives; what it throws ends the call. */
+  /** Called with the size of each outcome on arrival; an error it throws ends the call. */
   readonly charge?: (bytes: number) => void;
 }
 
@@ -55,7 +55,7 @@ interface Waiting {
   readonly since: number;
 }
 
-/** One call of `render`: the same template fails once, and then at once. */
+/** One call of `render`: after a template has failed once, its other jobs fail without rendering. */
 class Batch {
   readonly lane: string;
   readonly outcomes: RenderOutcome[] = [];
@@ -69,7 +69,7 @@ class Batch {
     this.#charge = charge;
   }
 
-  /** Takes the outcome of the job at that place; false once the batch has stopped. */
+  /** Takes the outcome of the job at that index; false once the batch has stopped. */
   take(at: number, outcome: RenderOutcome): boolean {
     if (this.#stopped !== null) return false;
     try {
@@ -82,7 +82,7 @@ class Batch {
     return true;
   }
 
-  /** Ends the processes that work for it: a slice of 64 jobs can take sixteen seconds and make hundreds of megabytes. */
+  /** Kills the processes that work for it: a slice of 64 jobs can take sixteen seconds and produce hundreds of megabytes. */
   stop(why: unknown): void {
     this.#stopped ??= { why };
     for (const worker of this.#workers) worker.kill();
@@ -92,7 +92,7 @@ class Batch {
     if (this.#stopped !== null) throw this.#stopped.why;
   }
 
-  /** Work that `stop` ends. */
+  /** Runs work that `stop` ends. */
   async run<T>(worker: RenderProcess, work: () => Promise<T>): Promise<T> {
     this.refuseStopped();
     this.#workers.add(worker);
@@ -106,30 +106,30 @@ class Batch {
 }
 
 /**
- * Each call names the lane that it waits in. Lanes take turns, so that what one application's templates cost is not waited for by
- * another's, nor previews by sends.
+ * Each call waits in a lane. Lanes take turns, so that one application's expensive templates do not delay another's, and previews do not
+ * delay sends.
  */
 export class Renderer {
   readonly #clock: Clock;
   readonly #size: number;
   readonly #workers = new Set<RenderProcess>();
-  /** By lane; the first lane is served next, and then goes to the end. None is empty. */
+  /** By lane, never empty. The first lane is served next, and then moves to the end. */
   readonly #lanes = new Map<string, Waiting[]>();
   #waiting = 0;
   /** By the hash of a template's parts. */
-  readonly #shown = new Map<string, Shown>();
+  readonly #printed = new Map<string, PrintedMembers>();
   #cancelIdle: () => void = () => undefined;
-  /** A process was started in this turn of the event loop, which each of them takes some milliseconds of. */
+  /** At most one process starts in a turn of the event loop: a start blocks it for some milliseconds. */
   #grown = false;
   #closed = false;
 
-  /** Starts nothing until there is something to render. */
+  /** Processes start on demand. */
   constructor(clock: Clock, size: number = availableParallelism()) {
     this.#clock = clock;
     this.#size = Math.max(1, size);
   }
 
-  /** Every part of the template that does not parse, with line and column; empty when all do. Rejects with UNAVAILABLE. */
+  /** The syntax errors of the template, with line and column. Rejects with UNAVAILABLE. */
   async check(template: TemplateSource, lane = NO_LANE): Promise<readonly TemplateFault[]> {
     let faults: readonly TemplateFault[] = [];
     await this.#queue(lane, null, async (worker) => {
@@ -140,28 +140,28 @@ export class Renderer {
     return faults;
   }
 
-  /** What the template shows of its reader, and nothing more; null when it may do anything with it, or is not known to do less. */
-  async shown(template: TemplateSource, lane = NO_LANE): Promise<Shown> {
+  /** The members of `user` that the template only outputs; null for other uses, and when the analysis fails. */
+  async printedMembers(template: TemplateSource, lane = NO_LANE): Promise<PrintedMembers> {
     const key = hash('sha256', JSON.stringify(template), 'base64url');
-    const known = this.#shown.get(key);
+    const known = this.#printed.get(key);
     if (known !== undefined) return known;
-    let shown: Shown = null;
+    let printed: PrintedMembers = null;
     await this.#queue(lane, null, async (worker) => {
-      const { gone, blame, ...answer } = await worker.analyse(template);
+      const { gone, blame, ...answer } = await worker.analyze(template);
       if (gone !== null && !blame) throw this.#trouble(gone);
-      shown = answer.shown;
+      printed = answer.printed;
     });
-    if (this.#shown.size >= MAX_ANALYSES) this.#shown.clear();
-    this.#shown.set(key, shown);
-    return shown;
+    if (this.#printed.size >= MAX_ANALYSES) this.#printed.clear();
+    this.#printed.set(key, printed);
+    return printed;
   }
 
   /**
-   * The outcome of each job, in their order. What is the same object in several jobs (a template, a payload) is sent and parsed
-   * once. A job that takes over a quarter of a second of processor time, or too much memory, fails. When one fails, the rest of its
-   * template fails with it: what is sent is sent to all or to none.
-   * Rejects with UNAVAILABLE when there is too much to do, with the reason of `signal`, and with what `charge` throws. Then nothing of
-   * the batch is rendered any more, or waits to be.
+   * The outcome of each job, in order. An object that several jobs share (a template, a payload) is sent and parsed once. A job fails
+   * when it takes over a quarter of a second of processor time, or too much memory. A failed job fails all jobs of its template: a
+   * send goes to all recipients or to none.
+   * Rejects with UNAVAILABLE under overload, with the reason of `signal`, and with errors of `charge`. Then the rest of the batch is
+   * dropped.
    */
   async render(
     jobs: readonly RenderJob[],
@@ -185,7 +185,7 @@ export class Renderer {
     }
   }
 
-  /** Ends every process; what waits is rejected. */
+  /** Kills all processes and rejects waiting work. */
   close(): void {
     this.#closed = true;
     this.#cancelIdle();
@@ -199,13 +199,13 @@ export class Renderer {
   async #slice(batch: Batch, jobs: readonly RenderJob[], from: number): Promise<void> {
     const end = Math.min(from + SLICE, jobs.length);
     let next = from;
-    // One by itself is known to be the culprit when its process ends.
+    // A single job is the culprit if its process dies.
     let careful = end - from === 1;
     while (next < end) {
       next = skipHopeless(batch, jobs, next, end);
       if (next === end) break;
       await this.#queue(batch.lane, batch, async (worker) => {
-        // Others of the batch may have failed while this waited.
+        // Other slices of the batch may have failed while this one waited.
         next = skipHopeless(batch, jobs, next, end);
         if (next === end) return;
         const take = (outcomes: readonly RenderOutcome[]): void => {
@@ -226,7 +226,7 @@ export class Renderer {
     }
   }
 
-  /** What waits of the batch is rejected, what is under way is ended. */
+  /** Rejects the waiting work of the batch and kills its processes. */
   #stop(batch: Batch, why: unknown): void {
     batch.stop(why);
     const waiting = this.#lanes.get(batch.lane) ?? [];
@@ -272,7 +272,7 @@ export class Renderer {
     });
   }
 
-  /** What is served next: the first of the lane that was served longest ago. */
+  /** The next work: the first of the lane that was served longest ago. */
   #next(): Waiting | undefined {
     for (const [lane, waiting] of this.#lanes) {
       this.#lanes.delete(lane);
@@ -303,7 +303,7 @@ function tooMuch(): Error {
   return unavailable('Too much is being rendered at the moment; try again later.');
 }
 
-/** Answers for the next jobs of templates that failed already; where the first other one is. */
+/** Sets the outcomes of the next jobs whose templates have failed; returns the index of the first other job. */
 function skipHopeless({ outcomes, hopeless }: Batch, jobs: readonly RenderJob[], from: number, end: number): number {
   let next = from;
   for (; next < end; next++) {

@@ -1,6 +1,6 @@
 /**
- * Sends: one notification a recipient, one delivery for each channel that applies, stored in one transaction. (docs/reference/notifications.md#sends.)
- * What was answered 202 survives a crash: the deliveries are in the table, and a worker finds them.
+ * Sends: one notification for each recipient and one delivery for each channel, stored in one transaction
+ * (docs/reference/notifications.md#sends). A send answered with 202 survives a crash: workers find its deliveries in the table.
  */
 
 import { hash } from 'node:crypto';
@@ -31,12 +31,12 @@ import { channelsFor } from './channels.ts';
 import {
   compose,
   gather,
-  inboxWordsOf,
+  inboxContentOf,
   type Material,
   type Message,
+  renderedOf,
   type SendOrder,
   unknownReference,
-  wordsOf,
 } from './compose.ts';
 import type { Renderer, RenderWatch } from './render.ts';
 import type { Unsubscriptions } from './unsubscribe.ts';
@@ -44,7 +44,7 @@ import { refuseTarget } from './urls.ts';
 
 export type { SendOrder } from './compose.ts';
 
-/** What is told of each recipient. */
+/** The result for one recipient. */
 export interface SentNotification {
   id: number;
   email: string;
@@ -52,7 +52,7 @@ export interface SentNotification {
   statusReason: string | null;
 }
 
-/** Recipients from which on a send waits for its turn: among locks of so many people whoever came first is not served first. */
+/** Sends with at least this number of recipients are stored one after another: waits for many row locks are not served in order. */
 const LARGE = 50;
 
 export interface SendsOptions {
@@ -60,23 +60,23 @@ export interface SendsOptions {
   readonly renderer: Renderer;
   readonly budget: RenderBudget;
   readonly unsubscriptions: Pick<Unsubscriptions, 'target'>;
-  /** Large sends are stored in the order in which they came. */
+  /** Large sends are stored in order of arrival. */
   readonly turns: Pick<WorkQueue, 'take'>;
   readonly allowHttp: boolean;
-  /** Told whose inboxes have something new, after the commit. */
+  /** Called after the commit with the addresses of changed inboxes. */
   readonly arrived: (emails: readonly string[]) => void;
-  /** Told that there is something to deliver, after the commit. */
+  /** Wakes the worker after the commit. */
   readonly ring: () => void;
 }
 
-/** What a caller may say beside the order. */
+/** Options of a send beside the order. */
 export interface SendOptions {
   readonly idempotencyKey?: string | null;
-  /** Aborting it ends a send that is not being stored yet. */
+  /** Aborting it cancels a send until it is being stored. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A send that named a key. Backends and administrators have keys of their own: neither can take one of the other's. */
+/** A send with an idempotency key. Backends and administrators have separate key spaces. */
 interface Request {
   readonly by: RequestName['by'];
   readonly key: string;
@@ -85,9 +85,9 @@ interface Request {
 
 interface Stored {
   readonly notifications: SentNotification[];
-  /** Whose inbox has something new. */
+  /** Addresses whose inbox changed. */
   readonly reached: readonly string[];
-  /** Answered with what an earlier send was. */
+  /** Answered with the result of an earlier send. */
   readonly repeated: boolean;
 }
 
@@ -107,7 +107,7 @@ export class Sends {
     });
   }
 
-  /** By an administrator of the application; NOT_FOUND for an unknown one. */
+  /** For app admins; NOT_FOUND for an unknown application. */
   byAdministrator(app: string, order: SendOrder, by: By, options: SendOptions = {}): Promise<SentNotification[]> {
     const about = { app, action: 'notification.sent', guard: editorOf(app) };
     const unknown = () => unknownApplication(app);
@@ -125,9 +125,9 @@ export class Sends {
     });
   }
 
-  async #send(asked: Asked, write: Write): Promise<SentNotification[]> {
+  async #send(sent: SendRequest, write: Write): Promise<SentNotification[]> {
     const { database, budget, allowHttp, arrived, ring } = this.#options;
-    const { app, order, by, unknown, idempotencyKey = null, signal } = asked;
+    const { app, order, by, unknown, idempotencyKey = null, signal } = sent;
     for (const field of ['url', 'icon'] as const) refuseTarget(field, order[field], allowHttp);
     const request = idempotencyKey === null ? null : { by, key: idempotencyKey, bodyHash: hashOf(order) };
 
@@ -140,16 +140,16 @@ export class Sends {
     if (read.earlier !== undefined) return answerOf(read.earlier, request as Request);
 
     const { notifications, reached, repeated } = await budget.within(signal, (watch) =>
-      this.#composeAndStore(asked, request, read.material, watch, write),
+      this.#composeAndStore(sent, request, read.material, watch, write),
     );
     if (reached.length > 0) arrived(reached);
     if (!repeated && notifications.some(({ status }) => status === 'queued')) ring();
     return notifications;
   }
 
-  /** The words are held until they are stored. */
+  /** Runs within the budget until the texts are stored. */
   async #composeAndStore(
-    { app, order, unknown, signal }: Asked,
+    { app, order, unknown, signal }: SendRequest,
     request: Request | null,
     material: Material,
     watch: RenderWatch,
@@ -158,7 +158,7 @@ export class Sends {
     const { renderer, unsubscriptions, turns, allowHttp } = this.#options;
     const messages = await compose(material, order, renderer, watch);
     const stored = () => {
-      // Once its transaction has begun, a send is finished: a caller that asks again with the key gets its answer.
+      // A send is not cancelled after its transaction has begun; a retry with the same key gets its result.
       signal?.throwIfAborted();
       return write(async (tx) => {
         const about = { app, order, request, material, messages, unsubscriptions, allowHttp, unknown };
@@ -170,15 +170,15 @@ export class Sends {
   }
 }
 
-interface Asked extends SendOptions {
+interface SendRequest extends SendOptions {
   readonly app: string;
   readonly order: SendOrder;
   readonly by: RequestName['by'];
-  /** What an application that does not exist is refused with. */
+  /** The error for an unknown application. */
   readonly unknown: () => UsherError;
 }
 
-/** Runs the storing of a send in a transaction of its caller's making. */
+/** Runs `store` in a transaction of the caller. */
 type Write = (store: (tx: Tx) => Promise<Outcome<Stored>>) => Promise<Stored>;
 
 interface ToStore {
@@ -192,7 +192,7 @@ interface ToStore {
   readonly unknown: () => UsherError;
 }
 
-/** All of a send, or the answer of an earlier one with its key. */
+/** Stores a send, or returns the result of an earlier one with its key. */
 async function store(tx: Tx, toStore: ToStore): Promise<Stored> {
   const { app, order, request, material, messages, unknown } = toStore;
   if ((await holdApplication(tx, app)) !== material.app.id) throw unknown();
@@ -203,7 +203,7 @@ async function store(tx: Tx, toStore: ToStore): Promise<Stored> {
     if (earlier === undefined) throw new Error('a claimed send is gone');
     return { notifications: answerOf(earlier, request), reached: [], repeated: true };
   }
-  // Its switches may have changed while the templates were rendered.
+  // The type's switches may have changed during the rendering.
   const type = await holdType(tx, scope.app, scope.type);
   if (type === undefined) throw unknownReference('type', `type names no notification type of ${app}`);
 
@@ -216,7 +216,7 @@ async function store(tx: Tx, toStore: ToStore): Promise<Stored> {
     { ...scope, payload: order.payload, icon: order.icon },
     planned.map(({ notification }) => notification),
   );
-  // The first are written meanwhile: all of this is under the locks of every recipient.
+  // Deliveries are built while the database inserts, to shorten the time under the locks of all recipients.
   const deliveries = written(planned, type, toStore);
   const [ids] = await Promise.all([inserting, enqueue(tx, deliveries, inserting)]);
 
@@ -234,7 +234,7 @@ async function store(tx: Tx, toStore: ToStore): Promise<Stored> {
 interface Planned {
   readonly message: Message;
   readonly notification: NewNotification;
-  /** By which it leaves. */
+  /** The channels that deliver it. */
   readonly channels: readonly ChannelName[];
 }
 
@@ -242,17 +242,17 @@ function decide(type: TypeRow, message: Message, recipient: RecipientRow, { orde
   const decided = channelsFor(type, recipient);
   const notification = { personId: recipient.id, subject: message.wording.subject, locale: message.locale };
   if (decided.suppressed !== null) {
-    // It is in no inbox.
+    // A suppressed notification is not in the inbox, so it needs no text.
     const suppressed = { status: 'suppressed', statusReason: decided.suppressed, body: null, url: null } as const;
     return { message, notification: { ...notification, ...suppressed }, channels: [] };
   }
   const channels = CHANNEL_NAMES.filter((name) => decided[name]);
   const status = channels.length > 0 ? 'queued' : 'sent';
-  const words = inboxWordsOf(message, order, allowHttp);
-  return { message, notification: { ...notification, ...words, status, statusReason: null }, channels };
+  const content = inboxContentOf(message, order, allowHttp);
+  return { message, notification: { ...notification, ...content, status, statusReason: null }, channels };
 }
 
-/** The deliveries of each; begins when what was asked of the database before is on its way. */
+/** The deliveries of all recipients. Starts in the next turn, after the preceding statements have been sent to the database. */
 async function* written(
   planned: readonly Planned[],
   type: TypeRow,
@@ -265,17 +265,17 @@ async function* written(
     if (channels.length === 0) continue;
     const { personId } = notification;
     const { email: to, brandId, locale } = message;
-    // Only what a user may switch off carries a link that does.
+    // Only types that users can switch off have an unsubscribe link.
     const unsubscribe = type.userCanDisable ? unsubscriptions.target(personId, type.id) : null;
-    const words = wordsOf(message, order, allowHttp);
-    const said = { ...words, to, locale, icon: order.icon, fromName: type.emailFromName, unsubscribe };
+    const rendered = renderedOf(message, order, allowHttp);
+    const content = { ...rendered, to, locale, icon: order.icon, fromName: type.emailFromName, unsubscribe };
     for (const channel of channels) {
-      yield writeDelivery(personId, { channel, brandId, content: CHANNELS[channel].contentOf(said) });
+      yield writeDelivery(personId, { channel, brandId, content: CHANNELS[channel].contentOf(content) });
     }
   }
 }
 
-/** IDEMPOTENCY_KEY_REUSED when the earlier send was another. */
+/** IDEMPOTENCY_KEY_REUSED when the earlier send differs. */
 function answerOf(earlier: SendRequestRow, { bodyHash }: Request): SentNotification[] {
   if (earlier.bodyHash !== bodyHash) {
     throw new UsherError('IDEMPOTENCY_KEY_REUSED', 'Another send had this idempotencyKey within 24 hours.');
@@ -283,7 +283,7 @@ function answerOf(earlier: SendRequestRow, { bodyHash }: Request): SentNotificat
   return earlier.answer as SentNotification[];
 }
 
-/** Equal for what asks for the same, whatever the order of its members. */
+/** The same for equal orders, independent of the order of members. */
 function hashOf(order: SendOrder): string {
   return hash('sha256', JSON.stringify(order, sorted), 'base64url');
 }

@@ -1,8 +1,8 @@
 /**
- * The streams of each user over all instances, in the order in which they were opened: what "an eleventh ends the oldest"
- * (docs/reference/notifications.md#inbox-stream) is decided by. Every instance keeps it for the users who read at it, from when the first of their streams was opened
- * there: what is older is older than all it has to end. All hear of streams in one order, so all agree on the oldest,
- * and whoever holds that one ends it.
+ * The streams of each user over all instances, in opening order. It decides which stream an eleventh one ends
+ * (docs/reference/notifications.md#inbox-stream). An instance tracks a user from the moment when the first of their streams opens
+ * there. All instances receive the announcements in one order, so all agree on the oldest stream, and the instance that holds it
+ * ends it.
  */
 
 import type { StreamNews } from '../persistence/database.ts';
@@ -11,11 +11,11 @@ import type { StreamSession } from './stream-session.ts';
 interface Place {
   readonly at: string;
   readonly number: number;
-  /** Milliseconds since the epoch. An instance that is killed tells no end. */
+  /** Milliseconds since the epoch. Needed because a killed instance announces no end. */
   readonly expiresAt: number;
-  /** Null at another instance. */
+  /** Null for a stream of another instance. */
   readonly session: StreamSession | null;
-  /** Whether its place is the same for all: of one that was opened here before that was heard. */
+  /** Whether its announcement has arrived, so that its position is the same at all instances. */
   heard: boolean;
 }
 
@@ -31,7 +31,7 @@ export class StreamOrder {
     this.#limit = limit;
   }
 
-  /** One that was opened here gets its number. It is the newest, until it is heard of. */
+  /** Numbers a stream that was opened here. It counts as the newest until its announcement arrives. */
   opened(session: StreamSession): void {
     const number = ++this.#last;
     session.number = number;
@@ -41,7 +41,7 @@ export class StreamOrder {
     this.#trim(places);
   }
 
-  /** One that ended here. */
+  /** Removes a stream that ended here. */
   ended(session: StreamSession): void {
     const places = this.#places.get(session.email);
     if (places === undefined) return;
@@ -49,12 +49,12 @@ export class StreamOrder {
     if (!places.some((place) => place.session !== null)) this.#places.delete(session.email);
   }
 
-  /** What an instance told, this one included. */
+  /** Applies an announcement of any instance, including this one. */
   heard({ what, email, at, number, expiresAt }: StreamNews): void {
     const places = this.#places.get(email);
     if (places === undefined) return;
     const known = this.#remove(places, at, number);
-    // One of ours that is over is told to be open, and over.
+    // The announcements of a local stream may arrive after its end.
     if (what === 'ended' || (at === this.#self && known === undefined)) return;
     const place = known ?? { at, number, expiresAt: expiresAt * 1000, session: null, heard: true };
     place.heard = true;
@@ -63,13 +63,13 @@ export class StreamOrder {
     this.#trim(places);
   }
 
-  /** Those of here that may not have been heard of. */
+  /** Local streams whose announcement has not arrived yet. */
   *unheard(): Generator<StreamSession> {
     for (const places of this.#places.values())
       for (const { session, heard } of places) if (session !== null && !heard) yield session;
   }
 
-  /** Forgets what must have ended elsewhere. */
+  /** Forgets streams of other instances after their expiry. */
   forgetExpired(now: number): void {
     for (const [email, places] of this.#places) {
       if (!places.some(({ session, expiresAt }) => session === null && expiresAt <= now)) continue;
@@ -85,7 +85,7 @@ export class StreamOrder {
     return index < 0 ? undefined : places.splice(index, 1)[0];
   }
 
-  /** The oldest beyond the limit end: here by this, elsewhere by whoever holds them. */
+  /** Drops the oldest beyond the limit. Ends those of this instance; the others are ended by their own. */
   #trim(places: Place[]): void {
     for (const { session } of places.splice(0, Math.max(0, places.length - this.#limit))) session?.end();
   }

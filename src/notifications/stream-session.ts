@@ -1,23 +1,23 @@
-/** One open stream of somebody's notifications: what waits to be written to it, and how it ends. Ten thousand of them lie idle. */
+/** One open stream of a user's notifications: its queue and its end. Sized for ten thousand idle streams. */
 
 import type { InboxRow } from './inbox.ts';
 
 export type StreamEvent =
   | { readonly event: 'notification'; readonly item: InboxRow }
   | { readonly event: 'unread-count'; readonly count: number }
-  /** Keeps proxies from closing a line on which nothing happens. */
+  /** Keeps proxies from closing an idle connection. */
   | { readonly event: 'heartbeat' };
 
-/** Events that belong into one write. */
+/** Events of one write. */
 export type StreamEvents = readonly StreamEvent[];
 
-/** Who reads slower than so many events come is cut, and resumes where they stopped. */
+/** A reader with more unread events is disconnected; the client resumes after the last event it received. */
 const MAX_WAITING = 400;
-/** Events of one write: a notification may take 64 KiB. */
+/** The most events of one write: a notification may take 64 KiB. */
 const MAX_TOGETHER = 8;
 const DONE = Object.freeze({ done: true, value: undefined });
 
-/** What is done when a stream is asked for its first event, and when it is over. */
+/** Gets the start of a stream, when its first event is requested, and its end. */
 export interface StreamHost {
   begun(session: StreamSession): void;
   over(session: StreamSession): void;
@@ -27,17 +27,17 @@ export class StreamSession implements AsyncIterableIterator<StreamEvents, undefi
   readonly email: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;
-  /** The id of the last notification that was told. */
+  /** The id of the last notification sent. */
   cursor: number;
-  /** Monotonic milliseconds: when it was last written to, or told that it is still here. */
+  /** The time of the last heartbeat, or of the start; monotonic milliseconds. */
   beatAt = 0;
-  /** Its name in this instance, once it is open. */
+  /** Its number in this instance; 0 until it opens. */
   number = 0;
   readonly #host: StreamHost;
   #count: number | null = null;
   #queue: StreamEvent[] | null = null;
   #state: 'new' | 'open' | 'over' = 'new';
-  /** Made for whoever asks: nearly nobody does. */
+  /** Created on demand: few callers need it. */
   #abort: AbortController | null = null;
   #waiting: ((result: IteratorResult<StreamEvents, undefined>) => void) | null = null;
 
@@ -48,7 +48,7 @@ export class StreamSession implements AsyncIterableIterator<StreamEvents, undefi
     this.#host = host;
   }
 
-  /** Aborted with the end, for whoever waits for the reader and not for us. */
+  /** Aborted when the stream ends, for callers that wait for the reader and not for events. */
   get ended(): AbortSignal {
     this.#abort ??= new AbortController();
     if (this.#state === 'over') this.#abort.abort();
@@ -59,13 +59,13 @@ export class StreamSession implements AsyncIterableIterator<StreamEvents, undefi
     return this.#state === 'over';
   }
 
-  /** The unread that were told. */
+  /** The last unread count sent. */
   get count(): number | null {
     return this.#count;
   }
 
-  /** Those of a person's newest notifications that were not told yet, and the count when it is another. */
-  tell(items: readonly InboxRow[], count: number): void {
+  /** Queues the notifications not sent yet, and the count if it changed. */
+  update(items: readonly InboxRow[], count: number): void {
     for (const item of items) {
       if (item.id <= this.cursor) continue;
       this.cursor = item.id;
@@ -82,7 +82,7 @@ export class StreamSession implements AsyncIterableIterator<StreamEvents, undefi
     this.#flush();
   }
 
-  /** What waits is dropped: whoever is no longer allowed to read it does not. */
+  /** Drops the queue: a reader who lost access must not receive it. */
   end(): void {
     if (this.#state === 'over') return;
     const begun = this.#state === 'open';
@@ -98,13 +98,13 @@ export class StreamSession implements AsyncIterableIterator<StreamEvents, undefi
     return this;
   }
 
-  /** Events as they come, until the end. */
+  /** The next events; done after the end. */
   next(): Promise<IteratorResult<StreamEvents, undefined>> {
     if (this.#state === 'new') {
       this.#state = 'open';
       this.#host.begun(this);
     }
-    // It may have been ended by being one too many.
+    // `begun` may have ended it: it exceeded the limit.
     if (this.isOver) return Promise.resolve(DONE);
     const value = this.#take();
     if (value !== null) return Promise.resolve({ done: false, value });

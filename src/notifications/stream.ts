@@ -1,6 +1,6 @@
 /**
- * Streams of notifications to signed-in users (docs/reference/notifications.md#inbox-stream). Every stream of this instance is served from one place: what came
- * is read for all of them together, when a send here or in another instance says so, and now and then in any case.
+ * Streams of notifications to signed-in users (docs/reference/notifications.md#inbox-stream). News for all streams of this instance is
+ * read together, after a signal of a send in this or another instance, and at intervals in any case.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -20,20 +20,20 @@ import { StreamSession } from './stream-session.ts';
 
 export type { StreamEvent, StreamEvents } from './stream-session.ts';
 
-/** Of one user, over all instances; one more ends the oldest. */
+/** The most streams of one user over all instances; one more ends the oldest. */
 const MAX_STREAMS = 10;
-/** Missed notifications that are told at most, the newest of them. */
+/** The most missed notifications that a stream sends; older ones are left out. */
 const MAX_MISSED = 200;
-/** Persons that are looked up in one statement, and of whom it is asked whether there is anything new. */
+/** Users in one statement that reads notifications, and in one that polls for changes. */
 const BATCH = 250;
 const POLL_BATCH = 1000;
-/** Streams that are written to in one turn of the event loop. */
+/** Streams written to in one turn of the event loop. */
 const WRITTEN_AT_ONCE = 20;
-/** Milliseconds between looks at who may still read. A deactivation is known within half a second. */
+/** Milliseconds between checks that readers are active. A deactivation ends a stream within half a second. */
 const WATCH_MS = 250;
-/** Nobody is deactivated without a new revision; by hand, in the database, somebody may be. */
+/** A deactivation makes a new revision, except by hand in the database: all readers are checked again at this interval. */
 const RECHECK_MS = 10_000;
-/** Milliseconds between looks for what no signal told of. */
+/** Milliseconds between polls, for news whose signal was lost. */
 const POLL_MS = 5000;
 const HEARTBEAT_MS = 15_000;
 
@@ -41,9 +41,9 @@ export interface InboxStreamsOptions {
   readonly database: Database;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Whether the address's person is active, as the engine knows it. */
+  /** Whether the user of that address is active, according to the engine. */
   readonly isActive: (email: string) => Promise<boolean>;
-  /** What that knowledge is of: whoever was active stays so while it is the same. */
+  /** The revision of the engine's data: while it is the same, active users stay active. */
   readonly revision: () => string;
 }
 
@@ -51,7 +51,7 @@ export class InboxStreams {
   readonly #options: InboxStreamsOptions;
   readonly #sessions = new Map<string, StreamSession[]>();
   readonly #order: StreamOrder;
-  /** Whose streams were opened since the last look at who may read. */
+  /** Addresses with streams opened since the last check of readers. */
   #unchecked = new Set<string>();
   #checked = { revision: '', at: Number.NEGATIVE_INFINITY };
   #dirty = new Set<string>();
@@ -70,19 +70,19 @@ export class InboxStreams {
   }
 
   /**
-   * What happens in somebody's inbox from now on, or behind `lastEventId` (at most 200 of what was missed). It ends with the
-   * token, the account, this service, and when nobody reads it any more. Rejects with UNAVAILABLE.
+   * Streams the changes of a user's inbox from now on, or from `lastEventId` (at most 200 missed notifications). The stream ends when
+   * the token expires, the user is deactivated, the service closes or the reader leaves. Rejects with UNAVAILABLE.
    */
   async open(
     { email, expiresAt }: { email: string; expiresAt: number },
     lastEventId: number | null,
   ): Promise<StreamSession> {
-    // First of all it must be heard what others open: from then on all agree on the order.
+    // Listening must start before anything opens: from then on all instances agree on the order.
     if (!this.#closed) this.#listening ??= this.#listen();
     await this.#listening;
     const { cursor, missed, count } = await this.#options.database.read(async (tx) => {
       const last = await newestIn(tx, email);
-      // An id that never was is no place to wait behind.
+      // An id beyond the newest one would suppress the next notifications.
       const behind = lastEventId === null ? last : Math.min(lastEventId, last);
       return {
         cursor: behind,
@@ -91,18 +91,18 @@ export class InboxStreams {
       };
     });
     const session = new StreamSession({ email, expiresAt: expiresAt * 1000, cursor }, this);
-    session.tell(missed, count);
+    session.update(missed, count);
     return session;
   }
 
-  /** What is open here, for tests of its bounds. */
+  /** The number of open streams, for tests of the limits. */
   get size(): number {
     let size = 0;
     for (const sessions of this.#sessions.values()) size += sessions.length;
     return size;
   }
 
-  /** A commit of this instance changed these inboxes: told here and to the others. */
+  /** Signals to this and the other instances that a commit changed these inboxes. */
   readonly changed = (emails: readonly string[]): void => {
     this.#options.database.inboxSignals.tell(emails);
     this.#look(emails);
@@ -118,7 +118,7 @@ export class InboxStreams {
     await Promise.all([this.#looking, this.#polling, this.#ending, this.#beating]);
   }
 
-  /** For the session: its reader has asked for the first event. */
+  /** Called by the session when its first event is requested. */
   begun(session: StreamSession): void {
     if (this.#closed) {
       session.end();
@@ -131,14 +131,14 @@ export class InboxStreams {
     session.beatAt = this.#options.clock.monotonic();
     this.#unchecked.add(email);
     if (this.#sessions.size === 1 && sessions.length === 1) this.#watch();
-    // That its own announcement is heard gives it its place among those of other instances.
+    // The arrival of its own announcement fixes its position among the streams of other instances.
     this.#order.opened(session);
     this.#announce(session);
-    // What came between the first look and now.
+    // For notifications that arrived after the read in `open`.
     this.#look([email]);
   }
 
-  /** For the session: it ended, however it did. */
+  /** Called by the session when it ends. */
   over(session: StreamSession): void {
     const { email, number } = session;
     const left = (this.#sessions.get(email) ?? []).filter((other) => other !== session);
@@ -189,14 +189,14 @@ export class InboxStreams {
     this.#beating ??= this.#beat(now).finally(() => {
       this.#beating = undefined;
     });
-    // A database that does not answer holds up neither the rest of this nor the next look.
+    // Not awaited: an unresponsive database must not delay the rest of this check or the next one.
     this.#ending ??= this.#endInactive(now).finally(() => {
       this.#ending = undefined;
     });
     if (now - this.#polledAt >= POLL_MS) {
       this.#polledAt = now;
       this.#order.forgetExpired(time);
-      // What was announced and not heard was lost.
+      // An announcement that has not arrived by now was lost.
       for (const session of this.#order.unheard()) this.#announce(session);
       this.#polling ??= this.#poll().finally(() => {
         this.#polling = undefined;
@@ -204,7 +204,7 @@ export class InboxStreams {
     }
   }
 
-  /** Those who were told nothing for so long: thousands that were opened together are due together. */
+  /** Sends due heartbeats in slices: thousands of streams opened together are due together. */
   async #beat(now: number): Promise<void> {
     const pieces = new TimeSlicer(WRITTEN_AT_ONCE);
     for (const session of this.#all()) {
@@ -215,7 +215,7 @@ export class InboxStreams {
     }
   }
 
-  /** All are looked at when anything has changed, else those who are new. */
+  /** Checks all readers after a new revision, otherwise the new ones. */
   async #endInactive(now: number): Promise<void> {
     const revision = this.#options.revision();
     const all = revision !== this.#checked.revision || now - this.#checked.at >= RECHECK_MS;
@@ -224,17 +224,17 @@ export class InboxStreams {
     const pieces = new TimeSlicer();
     const known: boolean[] = [];
     for (let from = 0; from < emails.length; from += POLL_BATCH) {
-      const asked: Promise<boolean>[] = [];
+      const pending: Promise<boolean>[] = [];
       for (const email of emails.slice(from, from + POLL_BATCH)) {
         await pieces.next();
-        asked.push(this.#endIfInactive(email));
+        pending.push(this.#endIfInactive(email));
       }
-      known.push(...(await Promise.all(asked)));
+      known.push(...(await Promise.all(pending)));
     }
     if (all && known.every((one) => one)) this.#checked = { revision, at: now };
   }
 
-  /** Whether it is known. */
+  /** Ends the streams of an inactive user. Returns whether the state is known. */
   async #endIfInactive(email: string): Promise<boolean> {
     const active = await this.#isActive(email);
     if (active === null) this.#unchecked.add(email);
@@ -242,31 +242,31 @@ export class InboxStreams {
     return active !== null;
   }
 
-  /** Trouble is no deactivation: whoever was allowed to read goes on, and is asked about again. */
+  /** Null if unknown: an error must not end a stream, and the reader is checked again. */
   async #isActive(email: string): Promise<boolean | null> {
     try {
       return await this.#options.isActive(email);
     } catch (error) {
-      this.#options.log.debug({ err: error }, 'not known just now whether a reader is active');
+      this.#options.log.debug({ err: error }, 'checking whether a reader is active failed; retrying');
       return null;
     }
   }
 
-  /** Asks for all whether anything is new, and looks at those of whom there is. */
+  /** Polls for changes of all streamed inboxes, and reads those that changed. */
   async #poll(): Promise<void> {
-    const told: StreamState[] = [];
+    const states: StreamState[] = [];
     for (const [email, sessions] of this.#sessions) {
       const [first] = sessions;
       if (first === undefined) continue;
-      told.push({ email, cursor: Math.min(...sessions.map(({ cursor }) => cursor)), count: first.count ?? 0 });
+      states.push({ email, cursor: Math.min(...sessions.map(({ cursor }) => cursor)), count: first.count ?? 0 });
     }
     try {
-      for (let from = 0; from < told.length && !this.#closed; from += POLL_BATCH) {
-        const some = told.slice(from, from + POLL_BATCH);
+      for (let from = 0; from < states.length && !this.#closed; from += POLL_BATCH) {
+        const some = states.slice(from, from + POLL_BATCH);
         this.#look(await this.#options.database.read((tx) => addressesWithNews(tx, some)));
       }
     } catch (error) {
-      this.#options.log.debug({ err: error }, 'it was not asked for what no signal told of; it will be');
+      this.#options.log.debug({ err: error }, 'polling for changed inboxes failed; retrying');
     }
   }
 
@@ -303,7 +303,7 @@ export class InboxStreams {
     for (const { email } of positions) {
       for (const session of this.#sessions.get(email) ?? []) {
         await pieces.next();
-        session.tell(itemsOf.get(email) ?? [], counts.get(email) ?? 0);
+        session.update(itemsOf.get(email) ?? [], counts.get(email) ?? 0);
       }
     }
   }

@@ -1,4 +1,4 @@
-/** The words of notification types, by key and language. (docs/reference/notifications.md#templates.) */
+/** The templates of notification types, by key and language (docs/reference/notifications.md#templates). */
 
 import { administer, applicationOf, type By, editorOf, knownApplication } from '../administration/administer.ts';
 import { isSame, merged, refuseImmutable, type Sent, unknownApplication } from '../administration/records.ts';
@@ -28,20 +28,20 @@ import { variablesOf } from './variables.ts';
 
 export type { TemplateFields, TemplateRow } from '../persistence/catalog/templates.ts';
 
-/** As a route hands it over; what may be left out has a default. */
+/** A new template as a route passes it. Optional fields have defaults. */
 export type NewTemplate = Pick<TemplateFields, 'locale' | 'subject' | 'html'> &
-  // Its type by id, by code, or by both.
+  // The type by id, by code or by both.
   Sent<TemplateFields & { type: string; key: string }>;
 
 export interface TemplatesOptions {
   readonly database: Database;
   readonly renderer: Renderer;
   readonly budget: RenderBudget;
-  /** Whether stored URLs may be http: outside production. */
+  /** Whether stored URLs may use http; only outside production. */
   readonly allowHttp: boolean;
 }
 
-/** One thing wrong with a part; where it does not parse, where in the part. */
+/** One fault of a template; a syntax error has its position in the part. */
 export interface TemplateIssue {
   readonly path: string;
   readonly message: string;
@@ -90,19 +90,19 @@ export class Templates {
       const id = await insertTemplate(tx, appId, { key, ...fields });
       const made = id === undefined ? undefined : await findTemplate(tx, appId, id);
       if (made === undefined) throw taken(key, fields.locale);
-      audit({ action: about.action, subject: nameOf(made), after: words(made) });
+      audit({ action: about.action, subject: nameOf(made), after: auditOf(made) });
       return { result: made, scopes: [] };
     });
   }
 
-  /** Changes the fields sent; the type is named by its id, its code or both. IMMUTABLE_FIELD for another key; else as `create`. */
+  /** Changes the given fields; the type by id, by code or by both. IMMUTABLE_FIELD for a changed key; further as `create`. */
   async change(
     app: string,
     id: number,
     { key, type: code, ...sent }: Sent<TemplateFields & { type: string; key: string }>,
     by: By,
   ): Promise<Committed<TemplateRow>> {
-    // Each part parses for itself, so that only what was sent has to be looked at.
+    // Parts are parsed one by one, so only the given ones need a check.
     await this.#refuseUnfit(sent, app);
     const about = { app, action: 'template.changed', guard: editorOf(app) };
     return await administer<TemplateRow>(this.#database, by, about, async ({ tx, audit }) => {
@@ -121,7 +121,7 @@ export class Templates {
       if (!(await updateTemplate(tx, id, fields))) throw taken(before.key, fields.locale);
       const after = await findTemplate(tx, appId, id);
       if (after === undefined) throw new Error('a locked template is gone');
-      audit({ action: about.action, subject: nameOf(before), before: words(before), after: words(after) });
+      audit({ action: about.action, subject: nameOf(before), before: auditOf(before), after: auditOf(after) });
       return { result: after, scopes: [] };
     });
   }
@@ -133,19 +133,19 @@ export class Templates {
       const refused = await refuseAuthType(tx, template.type, by.caller.email);
       if (refused !== null) return { result: refused, scopes: [] };
       await deleteTemplate(tx, id);
-      audit({ action: about.action, subject: nameOf(template), before: words(template) });
+      audit({ action: about.action, subject: nameOf(template), before: auditOf(template) });
       return { result: null, scopes: [] };
     });
   }
 
   /**
-   * The template as it would be sent to the caller with that payload, whatever it lacks. UNKNOWN_REFERENCE for a brand that does
-   * not exist, UNPROCESSABLE when it cannot be rendered. Given up when `signal` is aborted.
+   * Renders the template for the caller with the payload, even if required variables are missing. UNKNOWN_REFERENCE for an unknown
+   * brand, UNPROCESSABLE when it cannot be rendered. `signal` cancels it.
    */
   async preview(
     app: string,
     id: number,
-    asked: { payload?: Record<string, unknown> | undefined; locale?: string | undefined; brand?: string | undefined },
+    request: { payload?: Record<string, unknown> | undefined; locale?: string | undefined; brand?: string | undefined },
     email: string,
     signal?: AbortSignal,
   ): Promise<Rendered> {
@@ -155,20 +155,20 @@ export class Templates {
       const template = await findTemplate(tx, application.id, id);
       if (template === undefined) throw unknownTemplate();
       const reader = await findReader(tx, email);
-      return { application, template, reader, brand: await brandOf(tx, asked.brand, reader?.brandId) };
+      return { application, template, reader, brand: await brandOf(tx, request.brand, reader?.brandId) };
     });
     const { template, application, reader, brand } = found;
     const user = reader ?? { email, firstName: null, lastName: null, displayName: null, locale: null };
-    const variables = variablesOf({ user, app: application, brand, locale: asked.locale ?? template.locale });
-    const job = { template: sourceOf(template), payload: asked.payload ?? {}, variables };
+    const variables = variablesOf({ user, app: application, brand, locale: request.locale ?? template.locale });
+    const job = { template: sourceOf(template), payload: request.payload ?? {}, variables };
     const [outcome] = await this.#budget.within(signal, (watch) => this.#renderer.render([job], laneOf(app), watch));
     if (outcome?.ok) return outcome.rendered;
     throw unrenderable(template, outcome?.problem ?? 'it was not rendered');
   }
 
-  /** What of a template's parts does not parse or may not be stored; empty when all is well. `app` is whose template it is to be. */
+  /** The faults of the given parts: syntax errors and URLs that may not be stored. `app` is the application of the template. */
   async faultsOf(sent: Sent<TemplateSource>, app: string): Promise<readonly TemplateIssue[]> {
-    // One with values in it is looked at when it is rendered.
+    // A URL with Liquid in it is checked after rendering.
     if (sent.url && !/\{[{%]/.test(sent.url) && !isTarget(sent.url, this.#allowHttp)) {
       return [{ path: 'url', message: targetRule(this.#allowHttp) }];
     }
@@ -189,12 +189,12 @@ export class Templates {
   }
 }
 
-/** Where an application's checks and previews wait; its sends have a lane of their own. */
+/** The renderer's lane for an application's checks and previews. Its sends have another one. */
 function laneOf(app: string): string {
   return `templates of ${app}`;
 }
 
-/** What of a template is Liquid. */
+/** The Liquid parts of a template. */
 export function sourceOf(template: TemplateRow): TemplateSource {
   const { subject, html } = template;
   return { subject, html, ...recordOf(OPTIONAL_PARTS, (part) => template[part]) };
@@ -220,7 +220,7 @@ async function brandOf(
   return brands.find(({ id }) => id === own) ?? brands.find(({ isDefault }) => isDefault);
 }
 
-/** The id of the type that a new template names, by whatever it names it. */
+/** The id of the type that a new template names, by id or by code. */
 async function typeIdOf(
   tx: Tx,
   app: number,
@@ -239,8 +239,8 @@ async function typeIdOf(
 }
 
 /**
- * The id of the type of a changed template. The code of the present type says nothing: it comes back beside a new id when
- * somebody reads a template, changes the id and sends the rest as it was.
+ * The id of the type of a changed template. The code of the present type is ignored: a client that reads a template, changes the id
+ * and sends the rest back includes it.
  */
 async function typeAfter(
   tx: Tx,
@@ -256,7 +256,7 @@ async function typeAfter(
   return await typeIdOf(tx, app, { type: code, notificationTypeId: moved ? id : undefined });
 }
 
-/** Answers the type's code. It is locked: no other template gets its place meanwhile, and it is not deleted. */
+/** Returns the type's code. Locks the type: until the commit it is not deleted, and no other template takes its key. */
 async function refuseUnknown(tx: Tx, app: number, { notificationTypeId, locale }: TemplateFields): Promise<string> {
   const type = await lockType(tx, app, notificationTypeId);
   if (type === undefined) {
@@ -270,8 +270,8 @@ async function refuseUnknown(tx: Tx, app: number, { notificationTypeId, locale }
   });
 }
 
-/** As audit records say it: a long part by its beginning. */
-function words(template: TemplateRow): Record<string, unknown> {
+/** The template as audit records hold it: long parts are cut. */
+function auditOf(template: TemplateRow): Record<string, unknown> {
   const { type, key, locale, requiredVariables } = template;
   const parts = Object.entries(sourceOf(template)).map(([name, part]: [string, string | null]) => [
     name,

@@ -1,4 +1,4 @@
-/** What an application can notify about, and by which channels. (docs/reference/notifications.md#types.) */
+/** The notification types of applications (docs/reference/notifications.md#types). */
 
 import {
   administer,
@@ -26,12 +26,12 @@ import type { Committed, Database, Tx } from '../persistence/database.ts';
 
 export type { TypeFields, TypeRow } from '../persistence/catalog/notification-types.ts';
 
-/** Every application has it: a send that names no type is of this one. */
+/** Every application has this type: it is the type of sends that name none. */
 export const GENERIC_TYPE = 'generic';
 
 /**
- * Why `email` may not write that type or a template of it; null when he may. For a writer that the guard has let in: in no
- * application may its administrator write what codes go out by.
+ * The error for a writer who may not write that type or a template of it; null for other types and for SuperAdmins. Runs after the
+ * guard: app admins may not write `auth_idp`, which sends codes, in any application.
  */
 export async function refuseAuthType(tx: Tx, type: string, email: string): Promise<UsherError | null> {
   return type === AUTH_TYPE ? await superAdmin(`write ${AUTH_TYPE}, whose templates hold codes`)(tx, email) : null;
@@ -72,12 +72,12 @@ export class NotificationTypes {
         system: false,
       });
       if (made === undefined) throw new UsherError('ALREADY_EXISTS', `A notification type ${code} already exists.`);
-      audit({ action: about.action, subject: code, after: words(made) });
+      audit({ action: about.action, subject: code, after: auditOf(made) });
       return { result: made, scopes: [] };
     });
   }
 
-  /** Changes the fields sent. IMMUTABLE_FIELD for another code or `system`, SYSTEM_RECORD for a switch of `auth_idp`. */
+  /** Changes the given fields. IMMUTABLE_FIELD for a changed code or `system`, SYSTEM_RECORD for a switch of `auth_idp`. */
   change(
     app: string,
     id: number,
@@ -91,14 +91,14 @@ export class NotificationTypes {
       if (refused !== null) return { result: refused, scopes: [] };
       refuseImmutable('code', before.code, code);
       refuseImmutable('system', before.system, system);
-      const after = merged(words(before), sent);
-      // The switches of `auth_idp`, through which codes of the identity provider go out.
+      const after = merged(auditOf(before), sent);
+      // `auth_idp` sends the codes of the identity provider: its switches are fixed.
       const moved =
         before.system && app === PANEL_APP && FIXED_SWITCHES.some((field) => after[field] !== before[field]);
       refuseSystem(moved, `switches of the type ${before.code} as they are`);
-      if (isSame(after, words(before))) return { result: before, scopes: [] };
+      if (isSame(after, auditOf(before))) return { result: before, scopes: [] };
       const changed = await updateType(tx, id, after);
-      audit({ action: about.action, subject: before.code, before: words(before), after: words(changed) });
+      audit({ action: about.action, subject: before.code, before: auditOf(before), after: auditOf(changed) });
       return { result: changed, scopes: [] };
     });
   }
@@ -115,14 +115,14 @@ export class NotificationTypes {
         throw new UsherError('TYPE_IN_USE', `Templates or notifications use the type ${type.code}.`);
       }
       await deleteType(tx, id);
-      audit({ action: about.action, subject: type.code, before: words(type) });
+      audit({ action: about.action, subject: type.code, before: auditOf(type) });
       return { result: null, scopes: [] };
     });
   }
 }
 
-/** As audit records say it. */
-function words({ id: _id, createdAt: _created, updatedAt: _updated, ...fields }: TypeRow) {
+/** The type as audit records hold it. */
+function auditOf({ id: _id, createdAt: _created, updatedAt: _updated, ...fields }: TypeRow) {
   return fields;
 }
 

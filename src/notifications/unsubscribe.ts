@@ -1,6 +1,7 @@
 /**
- * Links that switch off one type's mail for one user, without a login (docs/reference/notifications.md#unsubscription; RFC 8058). The token names the person and the
- * type by number, never by address, and is signed for this purpose alone. It does not expire: neither does the mail that holds it.
+ * Links that switch off one type's mail for one user, without a login (docs/reference/notifications.md#unsubscription; RFC 8058). The
+ * token names the person and the type by id, not by address, and is signed with a key for this purpose. It does not expire, since
+ * the mail that holds it does not.
  */
 
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
@@ -22,11 +23,11 @@ export interface UnsubscriptionsOptions {
   readonly database: Database;
   /** The service's secret key: 32 bytes for each purpose. */
   readonly secret: { derive(purpose: string): Promise<Buffer> };
-  /** Where this service is reached; known once it listens. */
+  /** The public URL of this service; known once it listens. */
   readonly publicUrl: () => string;
 }
 
-/** PREFERENCE_LOCKED, with what a page needs to say so in the look of the mail. */
+/** PREFERENCE_LOCKED, with the data for a page in the layout of the mail. */
 export class MailLocked extends UsherError {
   readonly subscription: Subscription;
   constructor(subscription: Subscription) {
@@ -37,7 +38,7 @@ export class MailLocked extends UsherError {
 
 export class Unsubscriptions {
   readonly #options: UnsubscriptionsOptions;
-  /** Kept as an object: of bytes node makes one anew for each link, which takes five times as long. */
+  /** Cached as a key object: from bytes, Node creates one for each link, which takes five times as long. */
   readonly #key: () => Promise<KeyObject>;
 
   constructor(options: UnsubscriptionsOptions) {
@@ -45,7 +46,7 @@ export class Unsubscriptions {
     this.#key = lazy(async () => createSecretKey(await options.secret.derive(PURPOSE)));
   }
 
-  /** What is stored with a mail; `link` makes its link of it when it leaves. */
+  /** The target stored with a mail. `link` signs it when the mail is sent. */
   target(person: number, type: number): UnsubscribeTarget {
     return { base: this.#options.publicUrl(), person, type };
   }
@@ -56,8 +57,8 @@ export class Unsubscriptions {
   }
 
   /**
-   * The mail that the token switches. VALIDATION_FAILED for a token that was not made here, NOT_FOUND when the person or the type no
-   * longer exists, PREFERENCE_LOCKED (as `MailLocked`) where users may no longer switch.
+   * The subscription that the token names. VALIDATION_FAILED for a token that this service did not sign, NOT_FOUND when the person or
+   * the type no longer exists, PREFERENCE_LOCKED (as `MailLocked`) when users may no longer switch it.
    */
   async describe(token: string): Promise<Subscription> {
     const { person, type } = await this.#read(token);
@@ -67,11 +68,11 @@ export class Unsubscriptions {
     return found;
   }
 
-  /** Switches that mail off, or on again; the same again is no error. Rejects as `describe` does. */
+  /** Switches that mail off or on; idempotent. Rejects as `describe` does. */
   async switchMail(token: string, email: boolean): Promise<Subscription> {
     const { person, type } = await this.#read(token);
     const { result } = await this.#options.database.change(async (tx) => {
-      // Held, so that nobody locks the type between this look and the write.
+      // Locked, so that the type's switches cannot change before the write.
       const switchable = (await holdSwitchable(tx, [type])).get(type);
       const found = await findSubscription(tx, person, type);
       if (switchable === undefined || found === undefined) throw gone();

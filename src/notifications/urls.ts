@@ -1,4 +1,4 @@
-/** Addresses that a notification leads to. (docs/reference/names.md#urls; the `icon` of a push is a path.) */
+/** The URLs of notifications (docs/reference/names.md#urls). The `icon` of a push may be a path. */
 
 import { validationFailed } from '../base/errors.ts';
 import { hasForbiddenCharacters, isStorableUrl, LIMITS } from '../base/grammar.ts';
@@ -8,7 +8,7 @@ export function isTarget(text: string, allowHttp: boolean): boolean {
   return isStorableUrl(text, allowHttp) || isPath(text);
 }
 
-/** `/` and then anything but what a browser would read as another host. */
+/** A path that a browser does not read as another host. */
 function isPath(text: string): boolean {
   return /^\/(?![/\\])[^\s\\]*$/.test(text) && text.length <= LIMITS.url && !hasForbiddenCharacters(text);
 }
@@ -19,7 +19,7 @@ export function refuseTarget(field: string, text: string | null | undefined, all
   throw validationFailed([{ path: field, message: targetRule(allowHttp) }]);
 }
 
-/** What `isTarget` asks for, as a person is told. */
+/** The rule of `isTarget`, for error messages. */
 export function targetRule(allowHttp: boolean): string {
   return `must be a URL with ${allowHttp ? 'http or https' : 'https'} and no credentials, or a path`;
 }

@@ -1,4 +1,4 @@
-/** What templates can say beside the payload. (docs/reference/notifications.md#templates.) */
+/** The variables of templates beside the payload (docs/reference/notifications.md#templates). */
 
 import type { BrandLook } from '../persistence/notifications/brands.ts';
 
@@ -10,22 +10,22 @@ export interface Reader {
   readonly locale: string | null;
 }
 
-/** The four that win over members of the payload. */
+/** The variables that take precedence over members of the payload. */
 const RESERVED = new Set(['user', 'app', 'brand', 'locale']);
 
-/** What the reserved variables are made of. */
+/** The source of the reserved variables other than `user`. */
 interface Surroundings {
   readonly app: { readonly code: string; readonly name: string };
   readonly brand: BrandLook | undefined;
   readonly locale: string;
 }
 
-/** The reserved variables. Null becomes what Liquid shows as nothing. */
+/** The reserved variables. Liquid renders null as an empty string. */
 export function variablesOf(about: Surroundings & { readonly user: Reader }) {
   return { user: readerOf(about.user, about.locale), ...surroundingsOf(about) };
 }
 
-/** All of them but `user`. */
+/** The reserved variables other than `user`. */
 export function surroundingsOf({ app, brand, locale }: Surroundings) {
   return {
     app: { code: app.code, name: app.name },
@@ -40,12 +40,12 @@ export function surroundingsOf({ app, brand, locale }: Surroundings) {
   };
 }
 
-/** `user`, who is written to in `locale`. */
+/** The variable `user`; `locale` is the language of the message, used for a user without their own. */
 export function readerOf({ email, firstName, lastName, displayName, locale: own }: Reader, locale: string): Reader {
   return { email, firstName, lastName, displayName, locale: own ?? locale };
 }
 
-/** Which of `required` the payload lacks, each once, in order. `order.id` asks for a member of a member. */
+/** The `required` variables that the payload lacks, sorted, without duplicates. `order.id` names a nested member. */
 export function missingVariables(required: Iterable<string>, payload: Readonly<Record<string, unknown>>): string[] {
   return [...new Set(required)].filter((name) => !isGiven(name, payload)).sort();
 }
@@ -53,7 +53,7 @@ export function missingVariables(required: Iterable<string>, payload: Readonly<R
 function isGiven(name: string, payload: Readonly<Record<string, unknown>>): boolean {
   if (Object.hasOwn(payload, name)) return payload[name] !== null;
   const [first = '', ...rest] = name.split('.');
-  // What the service itself gives is never missing.
+  // The service itself supplies these.
   if (RESERVED.has(first)) return true;
   let value: unknown = first === 'payload' ? payload : Object.hasOwn(payload, first) ? payload[first] : null;
   for (const member of rest) {

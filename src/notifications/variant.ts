@@ -1,10 +1,10 @@
-/** Which language a notification, or an auth mail, is in. (docs/reference/notifications.md#choice-of-a-variant.) */
+/** Chooses the language of a notification or auth mail (docs/reference/notifications.md#choice-of-a-variant). */
 
 import { SYSTEM_LANGUAGE } from '../base/grammar.ts';
 
 /**
- * The variant for somebody who reads `locale`: exactly it, else along the registry's fallbacks, else `en`, else the first by
- * code; undefined when there is none at all.
+ * The variant for a reader of `locale`: the same language, else the first of the registry's fallbacks, else `en`, else the first by
+ * code; undefined without variants.
  */
 export function chooseVariant<T extends { readonly locale: string }>(
   variants: readonly T[],
@@ -13,7 +13,7 @@ export function chooseVariant<T extends { readonly locale: string }>(
 ): T | undefined {
   const byLocale = new Map(variants.map((variant) => [variant.locale, variant]));
   const seen = new Set<string>();
-  // A loop of fallbacks is refused where it is made; here it must only end.
+  // The registry refuses cycles of fallbacks; `seen` only guarantees an end.
   for (let code: string | null = locale; code !== null && !seen.has(code); code = fallbacks.get(code) ?? null) {
     const found = byLocale.get(code);
     if (found !== undefined) return found;

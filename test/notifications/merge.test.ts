@@ -36,7 +36,7 @@ function personal(source: TemplateSource, people: readonly Partial<Person>[], pa
 async function counted(all: readonly Personal[]) {
   let jobs = 0;
   const counting = {
-    shown: (source: TemplateSource) => renderer.shown(source),
+    printedMembers: (source: TemplateSource) => renderer.printedMembers(source),
     render: (batch: readonly RenderJob[]) => {
       jobs += batch.length;
       return renderer.render(batch);
@@ -88,7 +88,7 @@ describe('variables of the reader in a template', () => {
     ['in a loop', { html: '{% for l in lines %}{{ user.email }}{% endfor %}' }, ['email']],
     ['in a case', { html: '{% case n %}{% when 1 %}{{ user.locale }}{% endcase %}' }, ['locale']],
   ] as const)('a template uses only %s of its reader', async (_, parts, members) => {
-    expect(await renderer.shown(template(parts))).toEqual(members);
+    expect(await renderer.printedMembers(template(parts))).toEqual(members);
   });
 
   test.each([
@@ -128,7 +128,7 @@ describe('variables of the reader in a template', () => {
     '{{ user.password }}',
     '{{ nope',
   ])('a template that may use more is not mistaken: %s', async (html) => {
-    expect(await renderer.shown(template({ html }))).toBeNull();
+    expect(await renderer.printedMembers(template({ html }))).toBeNull();
   });
 });
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { RenderBudget } from '../../src/notifications/budget.ts';
 import { compose, type Material, type Message, type SendOrder } from '../../src/notifications/compose.ts';
 import { type Personal, renderEach } from '../../src/notifications/merge.ts';
-import type { Rendered, Renderer, RenderJob, RenderOutcome, Shown } from '../../src/notifications/render.ts';
+import type { PrintedMembers, Rendered, Renderer, RenderJob, RenderOutcome } from '../../src/notifications/render.ts';
 import { Sends } from '../../src/notifications/send.ts';
 import { surroundingsOf } from '../../src/notifications/variables.ts';
 import type { TypeRow } from '../../src/persistence/catalog/notification-types.ts';
@@ -18,7 +18,7 @@ const APP = { id: 1, code: 'billing', name: 'Billing' };
 const RENDERED: Rendered = { subject: 'S', html: '<p>H</p>', text: 'H', pushTitle: null, pushBody: null, url: null };
 
 /** Renders nothing; `rendered` hears of each outcome that is read. */
-function renderer(shown: Shown, rendered: () => void = () => undefined): Renderer {
+function renderer(printed: PrintedMembers, rendered: () => void = () => undefined): Renderer {
   const outcome = {
     ok: true,
     bytes: 100,
@@ -27,8 +27,8 @@ function renderer(shown: Shown, rendered: () => void = () => undefined): Rendere
       return RENDERED;
     },
   } as const satisfies RenderOutcome;
-  const parts: Pick<Renderer, 'shown' | 'render'> = {
-    shown: () => Promise.resolve(shown),
+  const parts: Pick<Renderer, 'printedMembers' | 'render'> = {
+    printedMembers: () => Promise.resolve(printed),
     render: (jobs: readonly RenderJob[]) => Promise.resolve(jobs.map(() => outcome)),
   };
   return parts as Renderer;

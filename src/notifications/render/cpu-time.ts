@@ -1,13 +1,13 @@
-/** What processor time another process has used for what it was told to do. */
+/** Reads the processor time of another process. */
 
 import { readFileSync } from 'node:fs';
 
-/** Milliseconds in the unit of /proc, which is the same for all programs whatever the kernel's own clock. */
+/** Milliseconds in a unit of /proc (USER_HZ, always 100 a second), which does not depend on the kernel's own clock. */
 const TICK_MS = 10;
 
 /**
- * Milliseconds of processor time of its main thread since it began; not what compiling and collecting garbage beside it took, which
- * says little about a template. Null where the system does not tell (it is not Linux), or no more.
+ * Milliseconds of processor time of the main thread since its start. Compilation and garbage collection in other threads do not
+ * count: they say little about a template. Null outside Linux, and after the end of the process.
  */
 export function cpuMsOf(pid: number): number | null {
   let stat: string;
@@ -16,7 +16,7 @@ export function cpuMsOf(pid: number): number | null {
   } catch {
     return null;
   }
-  // After the program's name, which may hold anything: state, ten numbers, then time of its own and time in the system.
+  // The program's name may contain any character. After it: the state, ten numbers, then user and system time.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const ticks = Number(fields[11]) + Number(fields[12]);
   return Number.isFinite(ticks) ? ticks * TICK_MS : null;

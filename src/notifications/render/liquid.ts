@@ -1,6 +1,6 @@
 /**
- * Templates in Liquid, as a rendering process runs them. The library's own limits are the first line only: they have been
- * bypassed often, which is why this never runs in the service's own process.
+ * Parses and renders Liquid in a rendering process. The library's limits are only the first line of defense: they have been bypassed
+ * often, so this code never runs in the service's own process.
  */
 
 import { compile } from 'html-to-text';
@@ -16,14 +16,14 @@ import {
   type TemplateSource,
 } from './messages.ts';
 
-/** Of one rendered part, in UTF-16 units. */
+/** The longest rendered part, in UTF-16 units. */
 const MAX_OUTPUT = 1024 * 1024;
 const MAX_SUBJECT = 500;
-/** Of a push's body: more than a push can carry, so that nothing is lost that anybody would see. */
+/** The longest body of a push; more than a push can carry, so no visible text is cut. */
 const MAX_PUSH_BODY = 32 * 1024;
-/** A longer one is no URL that a notification may lead to. */
+/** Longer URLs are dropped: no notification may have one. */
 const MAX_URL = 8 * 1024;
-/** Milliseconds of this thread's processor time for one part. The library counts by the clock, which a busy machine uses up. */
+/** Milliseconds of processor time for one part. The library's limit counts elapsed time, which passes faster on a busy machine. */
 const PART_CPU_MS = 200;
 
 const OPTIONS: LiquidOptions = {
@@ -38,7 +38,7 @@ const OPTIONS: LiquidOptions = {
   memoryLimit: 8_000_000,
 };
 
-/** What would read another template. */
+/** The tags that would read another template. */
 const PARTIALS = ['include', 'render', 'layout', 'block'];
 
 function engine(options: LiquidOptions): Liquid {
@@ -64,7 +64,7 @@ const toText = compile({
   ],
 });
 
-/** Every part that does not parse, with the place of its first fault. */
+/** The first syntax error of each part that does not parse. */
 export function check(template: TemplateSource): TemplateFault[] {
   return TEMPLATE_FIELDS.flatMap((field) => {
     const source = template[field];
@@ -89,7 +89,7 @@ function faultOf(field: TemplateField, error: unknown): TemplateFault {
   return { field, line, column, message: sentence(message) };
 }
 
-/** The library's words without its place and its context lines. */
+/** The library's message without its position and its context lines. */
 function sentence(message: string | undefined): string {
   const [first = ''] = (message ?? '').split('\n');
   return first.replace(/(, file:[^,]*)?, line:\d+, col:\d+$/, '').slice(0, 200) || 'it does not parse';
@@ -98,7 +98,7 @@ function sentence(message: string | undefined): string {
 /** The parts of a template, parsed. */
 export type Compiled = { readonly [Field in TemplateField]: Template[] | null };
 
-/** The last parsed templates: most batches have one, and mostly the same. */
+/** A cache of parsed templates: most batches have one, and mostly the same. */
 export class Compiler {
   readonly #kept = new Map<string, Compiled>();
 
@@ -117,7 +117,7 @@ export class Compiler {
   }
 }
 
-/** Renders the jobs of one batch. A template that failed is not tried again: it may have taken all its time. */
+/** Renders the jobs of one batch. A failed template is not tried again: it may have used all its time. */
 export function renderer(compiler: Compiler): (job: RenderJob) => RenderOutcome {
   const known = new Map<TemplateSource, Compiled>();
   const failed = new Map<TemplateSource, RenderOutcome>();
@@ -128,7 +128,7 @@ export function renderer(compiler: Compiler): (job: RenderJob) => RenderOutcome 
   };
 }
 
-/** `known`: a template is looked up once a batch, since its key is as long as itself. */
+/** `known` saves lookups in the compiler's cache, whose keys are as long as the templates. */
 function renderOne(compiler: Compiler, known: Map<TemplateSource, Compiled>, job: RenderJob): RenderOutcome {
   let field: TemplateField = 'subject';
   try {
@@ -144,7 +144,7 @@ function renderOne(compiler: Compiler, known: Map<TemplateSource, Compiled>, job
       if (parsed === null) return null;
       const output: unknown = engineOf(name).renderSync(parsed, contextOf(engineOf(name), scope));
       if (typeof output !== 'string' || output.length > MAX_OUTPUT) throw new Error('it renders to more than 1 MiB');
-      // Liquid cannot make what the database refuses, but filters can cut a surrogate pair in two.
+      // Filters can cut a surrogate pair in two, which the database would refuse, as it refuses NUL.
       return output.toWellFormed().replaceAll('\0', '');
     };
     const rendered = assemble(part);
@@ -155,10 +155,10 @@ function renderOne(compiler: Compiler, known: Map<TemplateSource, Compiled>, job
   }
 }
 
-/** A context that ends the rendering when it has used its processor time. */
+/** A context that throws when the rendering has used its processor time. */
 function contextOf(liquid: Liquid, scope: object): Context {
   const before = process.threadCpuUsage();
-  // The library tells it the clock before each node: it cannot have used more than has passed.
+  // The library passes the time before each node. Processor time is read only once as much time has elapsed.
   let earliest = performance.now() + PART_CPU_MS;
   const limiter = {
     use: () => undefined,
@@ -170,7 +170,7 @@ function contextOf(liquid: Liquid, scope: object): Context {
       earliest = now + leftMs;
     },
   };
-  // A context takes a limiter of its caller's; its type has private fields, and the class is not exported.
+  // A context accepts a limiter, but its class is not exported, and its type has private fields.
   const renderLimit = limiter as unknown as Context['renderLimit'];
   return new Context(scope, liquid.options, { sync: true }, { liquid, renderLimit });
 }
@@ -193,14 +193,14 @@ function assemble(part: (name: TemplateField) => string | null): Rendered {
   };
 }
 
-/** Rules and nested lists make a text that is many times as long as its HTML. */
+/** The limit is checked again: rules and nested lists make the text many times as long as its HTML. */
 function textOf(body: string): string {
   const text = toText(body);
   if (text.length > MAX_OUTPUT) throw new Error('the text made from the HTML is longer than 1 MiB');
   return text;
 }
 
-/** Nothing in it ends a header's line. */
+/** One line without control characters, fit for a header; a long one is cut. */
 function oneLine(text: string): string {
   const flat = text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ').trim();
   return flat.length <= MAX_SUBJECT ? flat : `${flat.slice(0, MAX_SUBJECT - 1).toWellFormed()}…`;

@@ -1,6 +1,6 @@
 /**
- * What of its reader a template shows, and whether it only shows it. Such a template can be rendered once for many, with marks
- * where names and addresses belong (../merge.ts). Whatever is not plainly so is rendered for each reader.
+ * Finds the members of `user` that a template only outputs. Such a template can be rendered once for many recipients, with marks in the
+ * places of names and addresses (../merge.ts). In case of doubt it is rendered for each recipient.
  */
 
 import {
@@ -15,55 +15,61 @@ import {
   type Value,
 } from 'liquidjs';
 import type { Compiled, Compiler } from './liquid.ts';
-import { type Shown, TEMPLATE_FIELDS, type TemplateSource, USER_MEMBERS, type UserMember } from './messages.ts';
+import {
+  type PrintedMembers,
+  TEMPLATE_FIELDS,
+  type TemplateSource,
+  USER_MEMBERS,
+  type UserMember,
+} from './messages.ts';
 
 /**
- * Filters that leave a name as it is, when it is not empty and nothing in it has to be escaped. The last is what the library calls
- * the one that escapes all output of HTML; no template can write it.
+ * Filters that do not change a name that is not empty and needs no escaping. The last is the library's name of the filter that escapes
+ * all output of HTML; a template cannot name it.
  */
 const NEUTRAL: ReadonlySet<string> = new Set(['default', 'escape', 'strip', '[object Function]']);
-/** Liquid's own parts of a source. */
+/** The outputs and tags in a source. */
 const CODE = /\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\}/g;
-/** Filters that read an expression out of a text, or choose by chance. */
+/** Filters that read an expression from a text, or choose at random. */
 const OPAQUE = /_exp\b|\bsample\b/;
-/** A variable that is named by the value of another one: a bracket that follows no name. */
+/** A variable named by the value of another one: a bracket without a name before it. */
 const NAMED_BY_VALUE = /(?:^|[^\w\])"'?-])\[/;
 
-/** Null, too, for a template that does not parse. */
-export function shownOf(compiler: Compiler, template: TemplateSource): Shown {
+/** The members that the template only outputs; null for other uses, and for a template that does not parse. */
+export function printedMembersOf(compiler: Compiler, template: TemplateSource): PrintedMembers {
   let compiled: Compiled;
   try {
     compiled = compiler.compiled(template);
   } catch {
     return null;
   }
-  const shown = new Set<UserMember>();
+  const printed = new Set<UserMember>();
   for (const field of TEMPLATE_FIELDS) {
     const [source, parsed] = [template[field], compiled[field]];
     if (source === null || parsed === null) continue;
     const plain = [...plainReferences(parsed)];
-    // Each place that says `user` must be one of those: what is assigned, captured, filtered, compared or quoted is none. The
-    // library is asked too, since it reads what a pattern can be fooled about.
+    // Each mention of `user` must be a plain reference, not assigned, captured, filtered, compared or quoted. Both the pattern and
+    // the library count: the library parses what could mislead a pattern.
     if (plain.length !== mentions(source) || plain.length !== references(parsed)) return null;
-    for (const member of plain) shown.add(member);
+    for (const member of plain) printed.add(member);
   }
-  return USER_MEMBERS.filter((member) => shown.has(member));
+  return USER_MEMBERS.filter((member) => printed.has(member));
 }
 
-/** How often Liquid's parts of a source say `user` in any sense; infinitely often where they may do so without the word. */
+/** How often the outputs and tags contain `user`; infinity where they may refer to it without the word. */
 function mentions(source: string): number {
   const code = source.match(CODE) ?? [];
   if (code.some((part) => OPAQUE.test(part) || NAMED_BY_VALUE.test(part))) return Number.POSITIVE_INFINITY;
   return code.reduce((sum, part) => sum + part.split('user').length - 1, 0);
 }
 
-/** How often the library finds `user` in it. It looks into no expression that is a text. */
+/** How often the library finds `user`. It does not parse expressions inside strings. */
 function references(templates: Template[]): number {
   const { variables } = analyzeSync(templates, { partials: false });
   return Object.hasOwn(variables, 'user') ? (variables.user?.length ?? 0) : 0;
 }
 
-/** The members of `user` that are shown, or asked whether they are there: once for each place. */
+/** The members of `user` that are output or tested for presence, once for each place. */
 function* plainReferences(templates: readonly Template[]): Generator<UserMember> {
   for (const template of templates) {
     if (template instanceof Output) {
@@ -86,7 +92,7 @@ function* plainReferences(templates: readonly Template[]): Generator<UserMember>
   }
 }
 
-/** The member of `user` that the value is, when it is nothing else. */
+/** The member of `user` that the value refers to, if it is nothing but that. */
 function memberOf({ initial, filters }: Value): UserMember | undefined {
   const [token, ...more] = initial.postfix;
   if (more.length > 0 || !TypeGuards.isPropertyAccessToken(token) || token.variable !== undefined) return undefined;

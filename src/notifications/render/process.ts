@@ -1,6 +1,6 @@
 /**
- * One rendering process, and the watch over it: what takes too long, or dies, is killed and told as such. Too long is by its own
- * processor time, so that a template is not refused for what else the machine is doing; by the clock, it is given up and not blamed.
+ * One rendering process and its supervision. A task that exceeds its processor time, or whose process dies, fails and is blamed. A task
+ * that exceeds only the elapsed time fails without blame, so that a busy machine does not make templates invalid.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
@@ -9,28 +9,28 @@ import { workerUrl } from '../../base/worker-url.ts';
 import { cpuMsOf } from './cpu-time.ts';
 import type {
   FromProcess,
+  PrintedMembers,
   RenderJob,
   RenderOutcome,
-  Shown,
   TemplateFault,
   TemplateSource,
   ToProcess,
 } from './messages.ts';
 
-/** Milliseconds. Loading the libraries is not a template's fault. */
+/** Milliseconds to start, which includes loading the libraries. */
 const START_MS = 20_000;
-/** Processor time without a word. One job may take that long. */
+/** Milliseconds of processor time between two messages: the limit of one job. */
 export const CPU_MS = 250;
-/** By the clock, where the processor time of another process cannot be told. */
+/** The limit in elapsed time where processor time cannot be read. */
 export const CLOCK_MS = 4 * CPU_MS;
-/** By the clock, where it can: not even a machine with much else to do leaves so little time to a process. */
+/** The limit in elapsed time where processor time can be read; even a busy machine gives a process enough in this time. */
 const GIVEN_UP_MS = 20_000;
-/** Milliseconds between looks at what has used nearly all of its time. */
+/** Least milliseconds between two checks of the processor time. */
 const LEAST_WAIT_MS = 20;
 /** Megabytes. A template with all its values takes a few. */
 const HEAP_MB = 96;
 
-/** How a task ended: `gone` says that the process is, and what of; `blame`, that it was what it had to do. */
+/** How a task ended. `gone`: why the process ended, null while it lives. `blame`: the task was the cause. */
 export interface Ended {
   readonly gone: string | null;
   readonly blame: boolean;
@@ -52,16 +52,16 @@ export class RenderProcess {
   #message: unknown = null;
   #cancelWatch: () => void = () => undefined;
   #heard = 0;
-  /** When its last word came, or its task went: what it had used by then, null when that is not told, and monotonic milliseconds. */
+  /** At the last message or the start of the task: the processor time used, null if unknown, and monotonic milliseconds. */
   #since: { readonly cpuMs: number | null; readonly at: number };
 
-  /** `exited` is called once, whatever ends it. */
+  /** `exited` is called once, for any end. */
   constructor(clock: Clock, exited: (self: RenderProcess) => void) {
     this.#clock = clock;
     this.#exited = exited;
     this.#child = fork(workerUrl(import.meta.url, 'worker'), [], {
       env: {},
-      // Neither files to write, nor processes, threads, or native code.
+      // The permission model denies writing files, processes, threads and native code.
       execArgv: [
         '--permission',
         '--allow-fs-read=*',
@@ -79,7 +79,7 @@ export class RenderProcess {
       if (signal === 'SIGABRT' || signal === 'SIGKILL') this.#ended('takes too much memory', this.#ready);
       else this.#ended(`ended with ${signal ?? code}`, false);
     });
-    // Nothing here keeps the service alive.
+    // The process must not keep the service alive.
     this.#child.unref();
     this.#child.channel?.unref();
     this.#since = { cpuMs: null, at: clock.monotonic() };
@@ -90,21 +90,21 @@ export class RenderProcess {
     return this.#gone === null && this.#task === null;
   }
 
-  /** Where a template does not parse. */
+  /** The syntax errors of a template. */
   check(template: TemplateSource): Promise<{ faults: readonly TemplateFault[] } & Ended> {
-    return this.#ask({ kind: 'check', template }, { faults: [] as readonly TemplateFault[] }, (message) =>
+    return this.#request({ kind: 'check', template }, { faults: [] as readonly TemplateFault[] }, (message) =>
       message.kind === 'checked' ? { faults: message.faults } : null,
     );
   }
 
-  /** What a template shows of its reader; null too when it is not known. */
-  analyse(template: TemplateSource): Promise<{ shown: Shown } & Ended> {
-    return this.#ask({ kind: 'analyse', template }, { shown: null as Shown }, (message) =>
-      message.kind === 'analysed' ? { shown: message.shown } : null,
+  /** The members of `user` that a template only outputs; null also for a failed analysis. */
+  analyze(template: TemplateSource): Promise<{ printed: PrintedMembers } & Ended> {
+    return this.#request({ kind: 'analyze', template }, { printed: null as PrintedMembers }, (message) =>
+      message.kind === 'analyzed' ? { printed: message.printed } : null,
     );
   }
 
-  /** Renders until the end of the jobs or its own; `take` gets the outcomes as they come. */
+  /** Renders until the jobs or the process end. `take` gets the outcomes as they arrive. */
   render(
     jobs: readonly RenderJob[],
     careful: boolean,
@@ -128,18 +128,18 @@ export class RenderProcess {
   }
 
   kill(): void {
-    this.#ended('was ended', false);
+    this.#ended('was stopped', false);
   }
 
-  /** One question, one answer; `otherwise` when it does not come. */
-  #ask<T extends object>(
-    question: ToProcess,
+  /** Sends one request and resolves with its answer, or with `otherwise` when the process ends first. */
+  #request<T extends object>(
+    request: ToProcess,
     otherwise: T,
     read: (message: FromProcess) => T | null,
   ): Promise<T & Ended> {
     const { promise, resolve } = Promise.withResolvers<T & Ended>();
     let answer = otherwise;
-    this.#start(question, {
+    this.#start(request, {
       take: (message) => {
         answer = read(message) ?? answer;
         return true;
@@ -157,7 +157,7 @@ export class RenderProcess {
   }
 
   #send(): void {
-    // A channel that is broken is told by the exit that follows.
+    // A broken channel is followed by an `exit` event, which ends the task.
     this.#child.send(this.#message as object, () => undefined);
     this.#message = null;
     this.#begin();
@@ -175,19 +175,19 @@ export class RenderProcess {
     const task = this.#task;
     if (task === null) return;
     const isDone = task.take(message);
-    // Taking the message may have ended this process: a budget is spent.
+    // `take` may have killed this process because a budget is used up.
     if (this.#gone !== null) return;
     if (isDone) this.#finish();
     else this.#begin();
   }
 
-  /** From now on its time counts. */
+  /** Starts to count the time of the task. */
   #begin(): void {
     this.#since = { cpuMs: this.#cpuMs(), at: this.#clock.monotonic() };
     this.#watch(this.#since.cpuMs === null ? CLOCK_MS : CPU_MS, () => this.#over());
   }
 
-  /** Whether it has to end; else it is looked at again when that could be. */
+  /** Whether the process has used its processor time. Otherwise schedules the next check. */
   #over(): boolean {
     const { cpuMs: before, at } = this.#since;
     const now = this.#cpuMs();
@@ -210,7 +210,7 @@ export class RenderProcess {
   #watch(ms: number, isOver: () => boolean): void {
     this.#cancelWatch();
     this.#cancelWatch = this.#clock.after(ms, () => {
-      // It is this process that may have been held up: what has come meanwhile is read first.
+      // The service itself may have been blocked: messages that arrived meanwhile are read first.
       const heard = this.#heard;
       setImmediate(() => {
         setImmediate(() => {
