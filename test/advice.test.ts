@@ -42,7 +42,7 @@ const PLACES: readonly [string, string][] = [
 ];
 
 describe.each(PLACES)('%s', (_, text) => {
-  test('clients are told to treat errors as denials, and to retry only UNAVAILABLE', () => {
+  test('the document advises to treat errors as denials and to retry only UNAVAILABLE', () => {
     expect(text).toMatch(/an error is not an answer/i);
     expect(text).toMatch(
       /(?:treats? the (?:person|user) as denied|den(?:y|ied)\b.*for this request|for this request.*\bdenied)/i,

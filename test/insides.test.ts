@@ -104,7 +104,7 @@ function filesBelow(folder: string): string[] {
     .map((path) => join(folder, path));
 }
 
-describe('the insides of other packages', () => {
+describe('the internals of other packages', () => {
   const files = filesBelow(SRC).map((file) => ({
     name: relative(SRC, file),
     nodes: nodesIn(readFileSync(file, 'utf8')),
@@ -121,7 +121,7 @@ describe('the insides of other packages', () => {
     expect(found(replacedMethods)).toEqual([]);
   });
 
-  test('the ways into what others keep to themselves are those of the list, and all of those', () => {
+  test('the uses of internals are exactly those of the list', () => {
     expect(found(reaches)).toEqual(ADMITTED);
   });
 
@@ -136,7 +136,7 @@ describe('the insides of other packages', () => {
     ['message.createReadStream = () => stream', replacedMethods, ['createReadStream']],
     ['Session.prototype.close = function () {}', replacedMethods, ['close']],
     ['this.close = () => undefined; value = () => 1', replacedMethods, []],
-  ])('of %s is found what it reaches into', (source, look, expected) => {
+  ])('the check finds the internals that %s uses', (source, look, expected) => {
     expect(look(nodesIn(source))).toEqual(expected);
   });
 });

@@ -31,7 +31,7 @@ function launched(env: Record<string, string>): string {
 }
 
 describe('bin/node', () => {
-  test.each(['v24.12.0', 'v24.21.0', 'v26.0.0', 'v26.10.0'])('runs the %s that npm runs on', (version) => {
+  test.each(['v24.12.0', 'v24.21.0', 'v26.0.0', 'v26.10.0'])('bin/node runs the %s of npm', (version) => {
     expect(launched({ npm_node_execpath: pretend(version) })).toBe('found');
   });
 
@@ -46,21 +46,21 @@ describe('bin/node', () => {
     'v27.0.0',
     'v240.1.0',
     '',
-  ])('runs the package `node` where npm runs on "%s", which is not of `engines`', (version) => {
+  ])('bin/node runs the package `node` when npm runs on "%s", which `engines` excludes', (version) => {
     expect(launched({ npm_node_execpath: pretend(version) })).toBe(OWN);
   });
 
-  test('runs the package `node` where the Node.js of npm is gone', () => {
+  test('bin/node runs the package `node` when the Node.js of npm no longer exists', () => {
     expect(launched({ npm_node_execpath: join(folder, 'gone') })).toBe(OWN);
   });
 
-  test('looks into PATH outside npm', () => {
+  test('bin/node searches PATH outside npm', () => {
     const inFront = (path: string) => [join(path, '..'), process.env.PATH].join(delimiter);
     expect(launched({ PATH: inFront(pretend('v24.21.0')) })).toBe('found');
     expect(launched({ PATH: inFront(pretend('v20.20.2')) })).toBe(OWN);
   });
 
-  test('becomes Node.js, so that signals and exit codes are its own', async () => {
+  test('bin/node replaces itself with Node.js, so that signals and exit codes pass through', async () => {
     expect(spawnSync(LAUNCHER, ['-e', 'process.exit(7)']).status).toBe(7);
     const waiting =
       "process.on('SIGTERM', () => process.exit(8)); console.log(process.pid); setInterval(() => {}, 1000);";

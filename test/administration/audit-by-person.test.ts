@@ -31,7 +31,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         .map(({ action, appCode, before, after }: Row) => ({ action, appCode, before, after }));
     };
 
-    test('a filter by person finds what a manifest granted and removed, one record each, with before and after', async () => {
+    test('a filter by person finds one record for each grant and removal of a manifest, with before and after', async () => {
       const read = {
         resourceType: 'invoice',
         resourceId: 'a:1',

@@ -33,11 +33,11 @@ async function loadedBy(env: Record<string, string>): Promise<string[]> {
   return [...printed.matchAll(/loads ([^;]+);/g)].map((match) => match[1] ?? '').sort();
 }
 
-test('a development service loads nothing that sends before there is something to send', async () => {
+test('a development service loads the sending packages only when there is something to send', async () => {
   expect(await loadedBy({})).toEqual([]);
 }, 60_000);
 
-test('a service that will send requests and auth mails has loaded what sends them before it is ready', async () => {
+test('a service configured to send requests and auth mails has loaded their packages before it is ready', async () => {
   const loaded = await loadedBy({
     IDP_API_URL: 'http://127.0.0.1:9',
     IDP_SERVICE_ACCOUNT_TOKEN: 'a-token',

@@ -94,7 +94,7 @@ describe.each(['postgresql', 'pglite'] as const)('kill -9 (%s)', (kind) => {
   );
 
   test.each(LONG ? POINTS : (['inside'] as const))(
-    'kill -9 in the middle of a manifest, %s, leaves all of it or nothing',
+    'kill -9 in the middle of a manifest (%s) leaves all of it or nothing',
     async (dieAt) => {
       const acknowledged: string[] = [];
       for (let round = 0; round < ROUNDS; round++) {
@@ -196,7 +196,7 @@ async function stateOf(url: string): Promise<'nothing' | 'all'> {
 
 describe('one embedded directory', () => {
   test(
-    'an embedded directory admits one of two simultaneous starts, whichever was killed before',
+    'an embedded directory admits one of two simultaneous starts after any kill',
     async () => {
       const storage = await createStorage('pglite');
       try {

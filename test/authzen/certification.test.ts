@@ -48,7 +48,7 @@ describe('the certification scenario', () => {
     [ALICE, 'write', true],
     [BOB, 'read', true],
     [BOB, 'write', false],
-  ])('%s may %s record-1: %s, however often it is asked', async (id, name, expected) => {
+  ])('an evaluation repeated three times stays the same: %s may %s record-1: %s', async (id, name, expected) => {
     for (let count = 0; count < 3; count++) {
       const { body } = await ask('evaluation', { subject: user(id), action: action(name), resource: RECORD });
       expect(body.decision).toBe(expected);
@@ -119,7 +119,7 @@ describe('the certification scenario', () => {
     }
   });
 
-  test('evaluations without any, or with none, are an evaluation', async () => {
+  test('evaluations without items are answered like one evaluation', async () => {
     const single = await ask('evaluation', QUESTION);
     for (const more of [{}, { evaluations: [] }, { evaluations: null }]) {
       const { status, body } = await ask('evaluations', { ...QUESTION, ...more });
@@ -139,7 +139,7 @@ describe('the certification scenario', () => {
     expect(decisionsOf(body)).toEqual([false, true, true]);
   });
 
-  test('searches ignore the id of what they look for, and a page that they are not asked for', async () => {
+  test('searches ignore the id of the searched entity, and an action search ignores pages', async () => {
     const subjects = { subject: { type: 'user' }, action: READ, resource: RECORD };
     const plain = await ask('search/subject', subjects);
     expect(plain.body.results).toEqual(expect.arrayContaining([user(ALICE), user(BOB)]));
@@ -165,13 +165,13 @@ describe('the certification scenario', () => {
     ['search/action', { subject: SUBJECT }, 'resource: is required'],
     ['search/action', { ...QUESTION, subject: { type: 'user' } }, 'subject.id: is required'],
     ['search/action', { ...QUESTION, resource: { type: 'record' } }, 'resource.id: is required'],
-  ])('%s names what is missing', async (endpoint, body, issue) => {
+  ])('%s names the missing member', async (endpoint, body, issue) => {
     const answer = await ask(endpoint, body);
     expect([answer.status, issuesOf(answer)]).toEqual([400, [issue]]);
   });
 
   test.each(['bfe9eb29-ab87-4ca3-be83-a1d5d8305716', '1', '!#"<script>~{}', 'x'.repeat(128)])(
-    'the request id %s comes back, of errors too',
+    'the request id %s comes back, also with errors',
     async (id) => {
       const answers = [
         await ask('evaluation', QUESTION, { 'x-request-id': id }),
@@ -190,13 +190,13 @@ describe('the certification scenario', () => {
     },
   );
 
-  test.each(['x'.repeat(129), 'two words', ''])('the request id "%s" is replaced by one of our own', async (id) => {
+  test.each(['x'.repeat(129), 'two words', ''])('the request id "%s" is replaced by a generated one', async (id) => {
     const { status, headers } = await ask('evaluation', QUESTION, { 'x-request-id': id });
     expect(status).toBe(200);
     expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('the metadata name the endpoints by the public URL', async () => {
+  test('the metadata contain the endpoints below the public URL', async () => {
     const rest = Rest.bearing(service.usher, KEY);
     const { status, headers, body } = await rest.get('/.well-known/authzen-configuration/authzen/certification', {
       'x-request-id': '1',
@@ -258,7 +258,7 @@ describe('the certification scenario', () => {
         () => ({ authorization: `Bearer ${KEY}`, origin: 'https://evil.example.com' }),
         403,
       ],
-    ])('%s', async (_, headersOf, expected) => {
+    ])('the key is accepted or refused: %s', async (_, headersOf, expected) => {
       const headers = headersOf(await service.usher.token(ALICE));
       for (const path of paths) {
         const answer = await call(path, headers);

@@ -156,7 +156,7 @@ describe('evaluations', () => {
       null,
       null,
     ],
-  ])('decides %s', async (_, body, decision, source, level) => {
+  ])('an evaluation has the decision and its source: %s', async (_, body, decision, source, level) => {
     const { status, headers, body: said } = await evaluate(body);
     const revision = headers.get('usher-revision');
     expect([status, said]).toEqual([200, { decision, context: { source, access_level: level, revision } }]);
@@ -164,7 +164,7 @@ describe('evaluations', () => {
     expect((await evaluateAll({ evaluations: [body] })).body).toEqual({ evaluations: [said] });
   });
 
-  test('denies everything in an application that does not exist', async () => {
+  test('an evaluation in an unknown application is denied', async () => {
     for (const app of ['nowhere', 'No%20Code']) {
       const asked = { subject: user(BEN), action: action('pay'), resource: page('1') };
       expect((await service.ask(app, 'evaluation', asked)).body).toMatchObject({ decision: false });
@@ -182,16 +182,16 @@ describe('evaluations', () => {
       ['action.properties.accessLevel: must be view or edit'],
     ],
     [
-      'a level that is no text',
+      'a level that is not a string',
       { action: atLevel('pages', 1) },
       ['action.properties.accessLevel: must be view or edit'],
     ],
     [
-      'properties that are no object',
+      'properties that are not an object',
       { subject: { ...user(BEN), properties: 'x' } },
       ['subject.properties: must be an object'],
     ],
-    ['a context that is no object', { context: [] }, ['context: must be an object']],
+    ['a context that is not an object', { context: [] }, ['context: must be an object']],
     ['an empty id', { resource: page('') }, ['resource.id: must not be empty']],
     ['an empty type of a subject', { subject: { type: '', id: BEN } }, ['subject.type: must not be empty']],
     ['an id that is a number', { resource: { type: 'page', id: 1 } }, ['resource.id: must be a string']],
@@ -211,7 +211,7 @@ describe('evaluations', () => {
         'resource.id: must not hold control characters or lone surrogates',
       ],
     ],
-  ])('refuses %s, alone and among others, by its place', async (_, fault, issues) => {
+  ])('an evaluation is refused with the place of the fault, alone and among others: %s', async (_, fault, issues) => {
     const alone = await evaluate({ ...QUESTION, ...fault });
     expect([alone.status, alone.body.details.code, issuesOf(alone)]).toEqual([400, 'VALIDATION_FAILED', issues]);
     const among = await evaluateAll({ evaluations: [QUESTION, { ...QUESTION, ...fault }] });
@@ -219,7 +219,7 @@ describe('evaluations', () => {
     expect(issuesOf(among)).toEqual(issues.map((issue) => `evaluations.1.${issue}`));
   });
 
-  test('refuses the whole call for a malformed evaluation behind the one that ends it', async () => {
+  test('a malformed evaluation refuses the whole call, even after the evaluation that ends it', async () => {
     const answer = await evaluateAll({
       ...QUESTION,
       evaluations: [{}, { resource: { type: 'page' } }],
@@ -253,23 +253,23 @@ describe('evaluations', () => {
       ['options.evaluations_semantic: must be execute_all or deny_on_first_deny or permit_on_first_permit'],
     ],
     [
-      'options that are no object',
+      'options that are not an object',
       { ...QUESTION, evaluations: [{}], options: 'execute_all' },
       ['options: must be an object'],
     ],
-    ['evaluations that are no list', { ...QUESTION, evaluations: {} }, ['evaluations: must be an array']],
-    ['an evaluation that is no object', { ...QUESTION, evaluations: ['x'] }, ['evaluations.0: must be an object']],
+    ['evaluations that are not a list', { ...QUESTION, evaluations: {} }, ['evaluations: must be an array']],
+    ['an evaluation that is not an object', { ...QUESTION, evaluations: ['x'] }, ['evaluations.0: must be an object']],
     [
       '1,001 evaluations',
       { ...QUESTION, evaluations: Array.from({ length: 1001 }, () => ({})) },
       ['evaluations: must hold at most 1000 items'],
     ],
-  ])('refuses %s', async (_, body, issues) => {
+  ])('a call of evaluations is refused: %s', async (_, body, issues) => {
     const answer = await evaluateAll(body);
     expect([answer.status, issuesOf(answer)]).toEqual([400, issues]);
   });
 
-  test('answers a thousand evaluations, of one revision', async () => {
+  test('a thousand evaluations are answered at one revision', async () => {
     const evaluations = Array.from({ length: 1000 }, (_, index) => ({ resource: page(`${index}`) }));
     const { body } = await evaluateAll({ subject: user(ADA), action: atLevel('pages', 'edit'), evaluations });
     expect(decisionsOf(body)).toEqual(evaluations.map(({ resource }) => resource.id === '7'));
@@ -291,7 +291,7 @@ describe('evaluations', () => {
     expect([status, decisionsOf(body)]).toEqual([200, [true, false]]);
   });
 
-  test('an action of an evaluation takes no level from the default', async () => {
+  test('the action of an evaluation does not inherit the level of the default action', async () => {
     const { body } = await evaluateAll({
       subject: user(ADA),
       action: atLevel('pages', 'edit'),
@@ -301,7 +301,7 @@ describe('evaluations', () => {
     expect(decisionsOf(body)).toEqual([false, true]);
   });
 
-  test('refuses codes that a strict application does not define, by their place', async () => {
+  test('evaluations in a strict application are refused with the place of an undefined code', async () => {
     const good = { subject: user(ADA), action: action('read'), resource: page('1') };
     const bad = { ...good, action: action('raed') };
     const single = await service.ask('strict', 'evaluation', bad);
@@ -314,7 +314,7 @@ describe('evaluations', () => {
     expect([robot.status, robot.body.decision]).toEqual([200, false]);
   });
 
-  test('takes a revision to be as fresh as, and refuses one that was never made', async () => {
+  test('evaluations are as fresh as a given revision, and an unknown revision is refused', async () => {
     const { headers } = await evaluate(QUESTION);
     const revision = headers.get('usher-revision') ?? '';
     for (const ask of [
@@ -330,14 +330,14 @@ describe('evaluations', () => {
     }
   });
 
-  test('a body of more than its endpoint takes is 413', async () => {
+  test("a body above the endpoint's limit is 413", async () => {
     const asked = { ...QUESTION, context: { x: 'x'.repeat(70_000) } };
     expect((await evaluate(asked)).status).toBe(413);
     expect((await evaluateAll(asked)).status).toBe(200);
     expect((await evaluateAll({ ...asked, context: { x: 'x'.repeat(1 << 20) } })).status).toBe(413);
   });
 
-  test('decides what a check decides, for random questions', async () => {
+  test('an evaluation decides random questions like a check', async () => {
     const random = seeded(19);
     const emails = [ADA, BEN, BOSS, ROOT, NOBODY, 'Ada@Example.com', 'ada', 'x@y@z'];
     const permissions = ['pages', 'pay', 'settings', 'undefined.one', 'constructor', 'Bad code'];

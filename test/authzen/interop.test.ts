@@ -185,7 +185,7 @@ describe('the interoperability scenarios', () => {
     [RICK, JERRY, [true, true]],
     [MORTY, MORTY, [false, true]],
     [JERRY, JERRY, [false, false]],
-  ])('the todo application learns at once what %s may update of two', async (email, other, expected) => {
+  ])('the todo application learns in one call which of two todos %s may update', async (email, other, expected) => {
     const { status, body } = await service.ask('todo', 'evaluations', {
       subject: user(email),
       action: action('can_update_todo'),
@@ -236,7 +236,7 @@ describe('the interoperability scenarios', () => {
     }
   });
 
-  test('an action search finds what the published table says', async () => {
+  test('an action search finds the actions of the published table', async () => {
     for (const person of NAMES) {
       for (const id of ALL) {
         const asked = { subject: user(emailOf(person)), resource: { type: 'record', id } };
@@ -248,7 +248,7 @@ describe('the interoperability scenarios', () => {
     }
   });
 
-  test('what a search names is what an evaluation allows', async () => {
+  test('a search names exactly the results that an evaluation allows', async () => {
     const evaluations = NAMES.flatMap((person) =>
       ALL.map((id) => ({ subject: user(emailOf(person)), resource: { type: 'record', id } })),
     );
@@ -262,7 +262,7 @@ describe('the interoperability scenarios', () => {
   test.each([
     ['somebody whom nobody knows', { subject: user('nobody@example.com'), action: action('view') }],
     ['an action that nobody defines', { subject: user(emailOf('alice')), action: action('shred') }],
-    ['an identifier that is no address', { subject: user('alice'), action: action('view') }],
+    ['an identifier that is not an address', { subject: user('alice'), action: action('view') }],
   ])('a search for %s is empty', async (_, asked) => {
     const { status, body } = await service.ask('search', 'search/resource', { ...asked, resource: { type: 'record' } });
     expect([status, body.results, body.page]).toEqual([200, [], { next_token: '', count: 0 }]);

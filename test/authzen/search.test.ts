@@ -77,14 +77,14 @@ describe('searches', () => {
     return found;
   }
 
-  test('find everybody once, administrators included, in pages of any size', async () => {
+  test('a subject search lists everybody once, administrators included, in pages of any size', async () => {
     const everybody = [...PEOPLE, ADA, BOSS, MANY, ROOT].sort();
     for (const limit of [1, 7, 29, 1000, 5_000_000]) {
       expect((await all('search/subject', SUBJECTS, limit)).sort()).toEqual(everybody);
     }
   });
 
-  test('find subjects by level, and without a record', async () => {
+  test('a subject search filters by level, and works without a record', async () => {
     const atLevel = await all('search/subject', { ...SUBJECTS, action: EDIT }, 100);
     expect(atLevel.sort()).toEqual([ADA, BOSS, ROOT]);
     const application = { type: 'application', id: 'shop' };
@@ -93,7 +93,7 @@ describe('searches', () => {
     expect(payers.sort()).toEqual([BOSS, ROOT]);
   });
 
-  test('find the records of somebody in pages of any size', async () => {
+  test('a resource search lists the records of a subject in pages of any size', async () => {
     for (const limit of [1, 11, 30, 10_000, 5_000_000]) {
       expect(await all('search/resource', RESOURCES, limit)).toEqual(IDS);
     }
@@ -101,7 +101,7 @@ describe('searches', () => {
     expect(await all('search/resource', { ...RESOURCES, subject: user(ADA), action: EDIT }, 10)).toEqual(['100']);
   });
 
-  test('leave out a record that is called like the application, which asks without one', async () => {
+  test('a resource search leaves out a record with the code of the application, which names the application itself', async () => {
     const asked = { subject: user(BEN), action: action('pay'), resource: { type: 'application' } };
     expect(await all('search/resource', asked, 10)).toEqual(['other']);
     const evaluate = (id: string) => ask('evaluation', { ...asked, resource: { type: 'application', id } });
@@ -109,13 +109,16 @@ describe('searches', () => {
     expect((await evaluate('other')).body.decision).toBe(true);
   });
 
-  test.each([ADA, BOSS, ROOT])('say that %s can reach all records but some, instead of listing them', async (email) => {
-    const { status, body } = await ask('search/resource', { ...RESOURCES, subject: user(email) });
-    expect([status, body.code, body.details]).toEqual([400, 'BAD_REQUEST', { code: 'UNBOUNDED' }]);
-    expect(body.message).toContain('/api/check/resources');
-  });
+  test.each([ADA, BOSS, ROOT])(
+    'a resource search for %s, who can reach all records but some, is refused as UNBOUNDED',
+    async (email) => {
+      const { status, body } = await ask('search/resource', { ...RESOURCES, subject: user(email) });
+      expect([status, body.code, body.details]).toEqual([400, 'BAD_REQUEST', { code: 'UNBOUNDED' }]);
+      expect(body.message).toContain('/api/check/resources');
+    },
+  );
 
-  test('find the actions that somebody may do, whatever page is asked for', async () => {
+  test('an action search lists all allowed actions, whatever page is requested', async () => {
     const expected = { next_token: '', count: 1 };
     for (const page of [undefined, null, {}, { limit: 1 }, { limit: 500, properties: { sort: 'name' } }]) {
       const { status, body } = await ask('search/action', { ...ACTIONS, page });
@@ -129,7 +132,7 @@ describe('searches', () => {
     ['a subject of another type', { subject: { type: 'service', id: ROOT } }, 'shop'],
     ['an application that does not exist', { subject: user(ADA) }, 'nowhere'],
     ['a resource of a type that cannot be', { subject: user(ADA), resource: { type: 'No type', id: '1' } }, 'shop'],
-  ])('find nothing for %s', async (_, more, app) => {
+  ])('a search finds nothing for %s', async (_, more, app) => {
     for (const [endpoint, body] of SEARCHES) {
       const answer = await service.ask(app, endpoint, { ...body, ...more });
       // A SuperAdmin is allowed everything, also where there is no application.
@@ -139,7 +142,7 @@ describe('searches', () => {
     }
   });
 
-  test('a subject of another type is found by no search, not even a SuperAdmin', async () => {
+  test('no search finds a subject of another type, not even a SuperAdmin', async () => {
     for (const [endpoint, body] of SEARCHES) {
       const answer = await ask(endpoint, { ...body, subject: { type: 'robot', id: ROOT } });
       expect(answer.body).toEqual({
@@ -152,7 +155,7 @@ describe('searches', () => {
 
   test.each<[string, unknown, string]>([
     ['a limit of 0', { limit: 0 }, 'page.limit: must be at least 1'],
-    ['a limit that is no whole number', { limit: 1.5 }, 'page.limit: must be a whole number'],
+    ['a limit that is not a whole number', { limit: 1.5 }, 'page.limit: must be a whole number'],
     ['a limit that is text', { limit: '5' }, 'page.limit: must be a number'],
     [
       'an empty token',
@@ -167,14 +170,14 @@ describe('searches', () => {
       'page.token: must be the cursor of the previous page, with the same question',
     ],
     ['a token that is too long', { token: 'x'.repeat(5000) }, expect.stringMatching(/^page\.token: must be /) as never],
-  ])('refuse %s', async (_, page, issue) => {
+  ])('a search is refused: %s', async (_, page, issue) => {
     for (const [endpoint, body] of SEARCHES) {
       const answer = await ask(endpoint, { ...body, page });
       expect([endpoint, answer.status, issuesOf(answer)]).toEqual([endpoint, 400, [issue]]);
     }
   });
 
-  test('refuse a token beside another question', async () => {
+  test('a search refuses the page token of another question', async () => {
     const subjects = (await ask('search/subject', { ...SUBJECTS, page: { limit: 1 } })).body.page.next_token;
     const resources = (await ask('search/resource', { ...RESOURCES, page: { limit: 1 } })).body.page.next_token;
     const others: [Endpoint, object, string][] = [
@@ -195,7 +198,7 @@ describe('searches', () => {
     }
   });
 
-  test('refuse codes that a strict application does not define', async () => {
+  test('a search in a strict application refuses undefined codes', async () => {
     const paths: string[] = [];
     for (const [endpoint, body] of SEARCHES) {
       const { status, body: said } = await service.ask('strict', endpoint, body);
@@ -207,7 +210,7 @@ describe('searches', () => {
     expect(body.details).toMatchObject({ code: 'UNKNOWN_CODE', path: 'resource.type' });
   });
 
-  test('take a revision to be as fresh as, and refuse one that was never made', async () => {
+  test('a search is as fresh as a given revision, and an unknown revision is refused', async () => {
     for (const [endpoint, body] of SEARCHES) {
       const revision = (await ask(endpoint, body)).headers.get('usher-revision') ?? '';
       expect((await ask(endpoint, body, { 'usher-min-revision': revision })).status).toBe(200);
@@ -216,7 +219,7 @@ describe('searches', () => {
     }
   });
 
-  test('begin anew when what the subject holds has changed between two pages', async () => {
+  test("a resource search starts over when the subject's access changed between two pages", async () => {
     const first = await ask('search/resource', { ...RESOURCES, page: { limit: 5 } });
     await service.apply({
       ...shop,

@@ -112,7 +112,7 @@ describe('the examples of the standard', () => {
     ['deny_on_first_deny', BOB, [false]],
     ['permit_on_first_permit', BOB, [false, true]],
     ['permit_on_first_permit', 'nobody@example.com', [false, false, false]],
-  ])('three documents, evaluated by %s for %s', async (semantic, email, expected) => {
+  ])('three documents are evaluated by %s for %s as in the standard', async (semantic, email, expected) => {
     const { status, body } = await ask('evaluations', {
       subject: user(email),
       action: action('read'),
@@ -123,7 +123,7 @@ describe('the examples of the standard', () => {
     expect(Object.keys(body)).toEqual(['evaluations']);
   });
 
-  test('the searches', async () => {
+  test('the three searches answer as in the standard', async () => {
     const context = { time: '2024-10-26T01:22-07:00' };
     const account = { type: 'account', id: '123' };
     const resultsOf = async (endpoint: Endpoint, body: unknown) => {
@@ -145,7 +145,7 @@ describe('the examples of the standard', () => {
     expect(await resultsOf('search/action', actions)).toEqual([action('can_edit'), action('can_read')]);
   });
 
-  test('three results in pages of two, the second without the limit', async () => {
+  test('a search returns three results in pages of two, the second page without a limit', async () => {
     const asked = { subject: user(ALICE), action: action('can_read'), resource: { type: 'account' } };
     const first = await ask('search/resource', { ...asked, page: { limit: 2 } });
     expect(first.body.page).toEqual({ next_token: expect.stringMatching(/./), count: 2 });

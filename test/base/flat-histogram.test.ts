@@ -15,7 +15,7 @@ const linesOf = (text: string): string[] =>
     .map((line) => line.replace(/\{(.*)\}/, (_, labels: string) => `{${labels.split(',').sort().join()}}`))
     .sort();
 
-test('a flat histogram is scraped as the one of prom-client is, bounds and sums included', async () => {
+test('a flat histogram is scraped like that of prom-client, including bounds and sums', async () => {
   const value = fc.oneof(fc.constantFrom(0, ...BOUNDS, 1.0000001, 100), fc.double({ min: 0, max: 2, noNaN: true }));
   const observations = fc.array(fc.tuple(fc.constantFrom('Check', 'Watch'), value), { minLength: 1 });
   await fc.assert(

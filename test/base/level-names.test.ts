@@ -16,7 +16,7 @@ describe('names of levels, sources and rules', () => {
     expect([...SOURCE_NAMES.entries()]).toEqual(named(Source));
   });
 
-  test('there is a name for each of the six rules', () => {
+  test('each of the six rules has a name', () => {
     expect(RULE_NAMES).toHaveLength(Object.keys(RULES).length + 1);
   });
 });

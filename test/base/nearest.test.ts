@@ -9,12 +9,12 @@ test.each([
   ['contacts_raed', 'contacts.read'],
   ['invoice.reed', 'invoice.read'],
   ['constructr', 'constructor'],
-])('the name nearest to %s is found', (text, name) => {
+])('the search finds the name nearest to %s', (text, name) => {
   expect(nearest(text, CODES)).toBe(name);
 });
 
 test.each(['reports.delete', 'x', '', 'contacts.export.everything', 'a'.repeat(10_000)])(
-  'no name is near %p',
+  'the search finds no name near %p',
   (text) => {
     expect(nearest(text, CODES)).toBeNull();
   },

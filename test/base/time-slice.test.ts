@@ -22,7 +22,7 @@ describe('time slices', () => {
     expect(most).toBeLessThanOrEqual(LOOKS);
   });
 
-  test('concurrent long work takes no more of a turn than one piece', async () => {
+  test('concurrent long work takes only one slice of a turn', async () => {
     const { most } = await PerTurn.while(async (happened) => {
       const hand = async (): Promise<void> => {
         let steps = 0;
@@ -49,7 +49,7 @@ describe('time slices', () => {
   });
 });
 
-test.each([1, 4])('of the callers waiting for a turn, %i run in each, in order', async (width) => {
+test.each([1, 4])('in each turn %i of the waiting callers run, in order', async (width) => {
   const line = new TurnQueue(width);
   const order: number[] = [];
   const { most } = await PerTurn.while(async (happened) => {

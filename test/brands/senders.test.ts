@@ -96,7 +96,7 @@ describe.each(['postgresql', 'pglite'] as const)('senders of brands (%s)', (kind
     expect(mails[0]?.parsed.from?.value).toEqual([{ address: 'hello@studio.example.com', name: 'Studio "1"' }]);
   });
 
-  test('a user without a brand gets the present default one, and their own brand takes precedence', async () => {
+  test('a user without a brand gets the current default brand, and their own brand takes precedence', async () => {
     const first = await make('first', { isDefault: true, emailFrom: 'a@first.example.com' });
     await make('own', { emailFrom: 'a@own.example.com' });
     const from = async (email: string) => (await send({ recipients: [email], subject: 'x', body: 'y' })).from;
@@ -143,7 +143,7 @@ describe.each(['postgresql', 'pglite'] as const)('senders of brands (%s)', (kind
     expect(mail.parsed.from?.value).toEqual([{ address: 'u@two.example.com', name: 'Of the type' }]);
   });
 
-  test('putting back what GET returned changes nothing of a brand', async () => {
+  test('a PUT of the result of GET leaves the brand unchanged', async () => {
     await make('bare', { smtp: null });
     await make('whole', {
       primaryColor: '#112233',
@@ -271,7 +271,7 @@ describe.each(['postgresql', 'pglite'] as const)('senders of brands (%s)', (kind
     expect(sink.mails).toHaveLength(sent);
   });
 
-  test('a brand that users choose during its deletion is either chosen or gone', async () => {
+  test('a brand that users choose during its deletion is either kept or deleted', async () => {
     for (let round = 0; round < 5; round++) {
       const brand = await make(`raced${round}`, { smtp: null });
       const email = `racer${round}@example.com`;

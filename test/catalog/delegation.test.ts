@@ -135,7 +135,7 @@ describe('delegation in `auth`', () => {
     expect(refused.length).toBeGreaterThan(4);
   });
 
-  test('a manager of less than everything assigns nothing in `auth`', async () => {
+  test('a manager who does not manage every application assigns nothing in `auth`', async () => {
     for (const name of ['one', 'shut']) {
       expect([name, await give(name, ['application_manager'])]).toEqual([name, 403]);
       expect([name, await override(name, 'billing', [['applications.manage', 'view']])]).toEqual([name, 403]);

@@ -19,7 +19,7 @@ assignments: [{ email: ben@example.com, roles: [reader] }]
 const REQUEST_ID = '0b0e8f2e-0000-4000-8000-00000000d01a';
 const ROLES = '/api/applications/billing/roles';
 
-test('a query asks for a dry run exactly where its parameters say so', () => {
+test('a query requests a dry run exactly when its parameters say so', () => {
   const part = fc.constantFrom(
     'dryRun',
     'true',
@@ -53,7 +53,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     const { root } = registry;
     const roleId = async (): Promise<number> => (await root.get(ROLES)).body.data[0].id;
 
-    test('a dry run is refused as its write is, with the same reason', async () => {
+    test('a dry run is refused like its write, with the same reason', async () => {
       const role = `${ROLES}/${await roleId()}`;
       const none = { permissions: [] };
       const refusals: [status: number, who: Rest, method: string, path: string, body?: unknown, type?: string][] = [
@@ -89,7 +89,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     });
 
-    test('a dry run is refused by the guard at the effect, too, which reads rows of its own transaction', async () => {
+    test('the guard also refuses a dry run inside its transaction', async () => {
       const by = { caller: { email: 'ben@example.com' }, requestId: REQUEST_ID, dryRun: new DryRun() };
       const about = { app: 'billing', action: 'role.changed', guard: editorOf('billing') };
       const write = () => Promise.resolve({ result: null, scopes: [] });
@@ -98,7 +98,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       });
     });
 
-    test('HEAD refuses dryRun as GET does, and OPTIONS answers without looking at it', async () => {
+    test('HEAD refuses dryRun like GET, and OPTIONS ignores it', async () => {
       expect((await root.send('OPTIONS', `${ROLES}?dryRun=true`)).status).toBe(204);
       expect((await root.send('GET', `${ROLES}?dryRun=true`)).status).toBe(400);
       expect((await root.send('HEAD', `${ROLES}?dryRun=true`)).status).toBe(400);
@@ -115,7 +115,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect([gone.status, gone.body.data.result]).toEqual([200, null]);
     });
 
-    test('exactly 1,000 changes are all of them, of 1,001 the first are listed by e-mail', async () => {
+    test('a dry run lists up to 1,000 changes completely, and the first by e-mail of 1,001', async () => {
       const people = Array.from({ length: 1001 }, (_, index) => `p${String(index).padStart(4, '0')}@example.com`);
       const manifest = (count: number) =>
         JSON.stringify({
@@ -135,7 +135,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     }, 60_000);
 
-    test("who may not view the panel's application is not told who loses a level in it", async () => {
+    test("a caller who may not view the panel's application does not see who loses a level in it", async () => {
       const panel = '/api/users/mia@example.com/apps/auth';
       expect((await root.put(`${panel}/roles`, { roles: [PANEL_ADMIN] })).status).toBe(200);
       const denied = { permissions: [{ permission: MANAGE, granted: false }] };

@@ -39,7 +39,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       return body.data.find((role: { code: string }) => role.code === code).id;
     };
 
-    test('a dry run of what a role gives says who gains and who loses, and leaves everything as it is', async () => {
+    test("a dry run of a role's permissions lists who gains and who loses, and changes nothing", async () => {
       const path = `${ROLES}/${await roleId('reader')}/permissions`;
       const before = (await root.get(path)).body;
       const wanted = { permissions: [{ permission: 'invoice.approve', accessLevel: 'allowed' }] };
@@ -68,7 +68,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect([again.status, again.body.details.code]).toEqual([412, 'STALE']);
     });
 
-    test('a dry run makes no revision and no audit record, nor does a refused one', async () => {
+    test('neither a dry run nor a refused one makes a revision or an audit record', async () => {
       const path = `${ROLES}/${await roleId('writer')}/permissions`;
       const count = async (): Promise<unknown> =>
         registry.usher.app.database.read(async (tx) => {
@@ -90,7 +90,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await count()).not.toEqual(before);
     });
 
-    test('dryRun is refused with 400 where nothing makes a revision, and for other values', async () => {
+    test('dryRun is refused with 400 for calls that make no revision, and for other values', async () => {
       for (const [method, path, body] of [
         ['GET', ROLES, undefined],
         ['POST', '/api/languages', { code: 'xx', name: 'X', nativeName: 'X' }],
@@ -113,7 +113,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await roleId('made')).toEqual(expect.any(Number));
     });
 
-    test('of a permission that is deleted only roles and overrides count', async () => {
+    test('a dry run of a deleted permission counts only roles and overrides', async () => {
       const { body } = await root.get('/api/applications/billing/permissions');
       const { id } = body.data.find(({ code }: { code: string }) => code === 'invoice.read');
       const dry = await nora.delete(`/api/applications/billing/permissions/${id}?dryRun=true`);
@@ -124,7 +124,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(lost).not.toContain('admin@example.com');
     });
 
-    test('a write about a person everywhere says what happens in all other applications', async () => {
+    test('a dry run about a person in all applications lists the changes in each', async () => {
       const admins = '/api/users/admins/super';
       const added = await root.post(`${admins}?dryRun=true`, { email: 'cleo@example.com' });
       expect(added.body.data.impact).toMatchObject({ everywhere: 'gains', lost: 0, people: 1 });
@@ -139,7 +139,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await root.delete(`${admins}/cleo@example.com`)).status).toBe(204);
     });
 
-    test('usher-if-revision holds a write to what a dry run showed, whatever other applications do', async () => {
+    test('usher-if-revision admits a write only while its dry run is current, whatever happens in other applications', async () => {
       const path = '/api/users/ben@example.com/apps/billing/roles';
       const dry = await nora.put(`${path}?dryRun=true`, { roles: [] });
       const { revision } = dry.body.data.impact;
@@ -158,7 +158,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await root.get(path)).body.data).toEqual([]);
     });
 
-    test('of two writes that insist on one dry run, made at once, only one is done', async () => {
+    test('only one of two concurrent writes with the revision of the same dry run succeeds', async () => {
       const path = `${ROLES}/${await roleId('writer')}/permissions`;
       const { body } = await nora.put(`${path}?dryRun=true`, { permissions: [] });
       const insisting = { 'usher-if-revision': body.data.impact.revision };
@@ -172,7 +172,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(new Set([first, second])).toEqual(new Set([200, 412]));
     });
 
-    test('dry runs and writes at once all end, and none of them leaves anything of a dry run', async () => {
+    test('concurrent dry runs and writes all end, and no dry run leaves a trace', async () => {
       const path = `${ROLES}/${await roleId('reader')}/permissions`;
       const one = { permissions: [{ permission: 'invoice.read', accessLevel: 'view' }] };
       const two = { permissions: [{ permission: 'invoice.read', accessLevel: 'edit' }] };
@@ -187,7 +187,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await root.get(path)).body.data.permissions).toHaveLength(1);
     });
 
-    test('a dry run of a manifest answers the plan and the impact of all that it would do', async () => {
+    test('a dry run of a manifest returns the plan and its impact', async () => {
       const text = MANIFEST.replace('roles: [reader, writer]', 'roles: [writer]').replace(
         'granted: false',
         'granted: true',
@@ -206,7 +206,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect([again.status, again.body.details.code]).toEqual([412, 'STALE']);
     });
 
-    test('deleting an application shows those who lose their panel level on it', async () => {
+    test('a dry run of the deletion of an application lists those who lose their panel level on it', async () => {
       const managed = '/api/users/otto@example.com/apps/auth/resources/application/shop/permissions';
       const given = await root.put(managed, {
         permissions: [{ permission: MANAGE, granted: true, accessLevel: 'edit' }],

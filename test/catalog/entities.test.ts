@@ -92,7 +92,7 @@ overrides: [{ email: ben@example.com, resourceType: ${type}, resourceId: '1', pe
       ]);
     });
 
-    test('a taken entity code is 409, even for two at once', async () => {
+    test('a taken entity code is 409, even for two concurrent requests', async () => {
       const answers = await Promise.all([1, 2, 3].map(() => nora.post(ENTITIES, { code: 'twice', name: 'T' })));
       expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409, 409]);
     });

@@ -106,7 +106,7 @@ admins: [nora@example.com]`,
     expect((await items()).body.items).toEqual([{ id: 'a', label: 'A', description: null }]);
   });
 
-  test('entity items beyond 1,000 are cut off, and the answer says so', async () => {
+  test('entity items beyond 1,000 are cut off, and the answer is marked as truncated', async () => {
     await here();
     const many = (count: number) => Array.from({ length: count }, (_, id) => ({ id }));
     keeper.json(many(1000));
@@ -162,7 +162,7 @@ admins: [nora@example.com]`,
     expect((await items()).status).toBe(200);
   });
 
-  test('an entity list endpoint silent for 5 seconds is 502', async () => {
+  test('an entity list endpoint that is silent for 5 seconds is 502', async () => {
     await here();
     keeper.answer = () => undefined;
     const begun = performance.now();

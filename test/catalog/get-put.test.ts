@@ -84,7 +84,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     const content = ({ body }: RestAnswer): object => ({ ...body.data, updatedAt: undefined });
 
     test.each(records)(
-      'putting back what GET returned is accepted, changes nothing and makes no revision: %s',
+      'a PUT of the result of GET is accepted, changes nothing and makes no revision: %s',
       async (_, read) => {
         const { at, record } = await read();
         const before = await root.get(at.startsWith('/api/languages') ? '/api/languages' : at);

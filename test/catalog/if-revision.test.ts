@@ -35,7 +35,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     };
     const done = ({ status }: RestAnswer): boolean => status >= 200 && status < 300;
 
-    test('a changed type is STALE when an administrator of the application was made since the dry run', async () => {
+    test("a change of a permission's type is STALE when an app admin was added since the dry run", async () => {
       const path = `/api/applications/billing/permissions/${await idOf('permissions', 'report.send')}`;
       const tiered = { type: 'tiered' };
       const first = await root.put(`${path}?dryRun=true`, tiered);
@@ -52,7 +52,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(outcome(await root.put(path, tiered, holding(revisionOf(second))))).toEqual(STALE);
     });
 
-    test('a person who has nothing in the application does not make its writes STALE', async () => {
+    test('a change to a person without access in the application does not make its writes STALE', async () => {
       expect(done(await root.put('/api/users/otto@example.com/apps/shop/roles', { roles: ['clerk'] }))).toBe(true);
       const path = `/api/applications/billing/roles/${await idOf('roles', 'reader')}/permissions`;
       const revision = revisionOf(await root.put(`${path}?dryRun=true`, { permissions: [] }));
@@ -61,7 +61,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(done(await root.put(path, { permissions: [] }, holding(revision)))).toBe(true);
     });
 
-    test('deleting an application is STALE when somebody was given a panel level on it since the dry run', async () => {
+    test('the deletion of an application is STALE when someone got a panel level on it since the dry run', async () => {
       expect(done(await root.post('/api/applications', { code: 'attic', name: 'Attic' }))).toBe(true);
       const path = '/api/applications/attic';
       const revision = revisionOf(await root.delete(`${path}?dryRun=true`));
@@ -73,7 +73,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(done(await send(revisionOf(await root.delete(`${path}?dryRun=true`))))).toBe(true);
     });
 
-    test('a write about a person everywhere is STALE when an application in which they had something was deleted', async () => {
+    test('a write about a person in all applications is STALE when an application in which they had access was deleted', async () => {
       expect(done(await root.post('/api/applications', { code: 'loft', name: 'Loft' }))).toBe(true);
       expect(done(await root.post('/api/users/admins/apps/loft', { email: 'ben@example.com' }))).toBe(true);
       const path = '/api/users/ben@example.com/active';
@@ -82,7 +82,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(outcome(await root.put(path, { active: false }, holding(revision)))).toEqual(STALE);
     });
 
-    test('a write about a person everywhere is not STALE for an application made since, or for what others hold', async () => {
+    test('a write about a person in all applications is not STALE for a new application, or for the access of others', async () => {
       const path = '/api/users/ben@example.com/active';
       const revision = revisionOf(await root.put(`${path}?dryRun=true`, { active: false }));
       expect(done(await root.post('/api/applications', { code: 'barn', name: 'Barn' }))).toBe(true);
@@ -92,7 +92,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(done(await root.put(path, { active: true }))).toBe(true);
     });
 
-    test('a revision of another history is unknown, one that was pruned is STALE, and a dry run takes the header, too', async () => {
+    test('a revision of another history is unknown, a pruned one is STALE, and a dry run accepts the header', async () => {
       const path = '/api/users/ben@example.com/apps/billing/roles';
       const revision = revisionOf(await root.put(`${path}?dryRun=true`, { roles: [] }));
       const [number, nonce = ''] = revision.split('.');
@@ -110,7 +110,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(outcome(await root.put(`${path}?dryRun=true`, { roles: [] }, holding(revision)))).toEqual(STALE);
     });
 
-    test('a write that fits neither if-match nor usher-if-revision is STALE, and a dry run judges if-match as the write', async () => {
+    test('a write that fails both if-match and usher-if-revision is STALE, and a dry run treats if-match like the write', async () => {
       const path = '/api/users/ben@example.com/apps/billing/roles';
       const { headers } = await root.get(path);
       const etag = headers.get('etag') ?? '';
@@ -146,7 +146,7 @@ describe('a write that insists on a revision while another one is made', () => {
     await storage?.remove();
   });
 
-  test('keeps the other one waiting from its last look at the log until it is committed', async () => {
+  test('a write with usher-if-revision blocks another write from its last read of the log until its commit', async () => {
     const root = Rest.later(() => usher, 'admin@example.com');
     const [{ id }] = (await root.get('/api/applications/billing/roles')).body.data;
     const path = `/api/applications/billing/roles/${id}/permissions`;

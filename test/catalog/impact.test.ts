@@ -230,7 +230,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       return await one(pick(5) === 0 ? writes.slice(7) : often)();
     };
 
-    test('is what the write then does, for random writes', async () => {
+    test('the impact of a dry run equals the effect of the write, for random writes', async () => {
       const seed = Number(process.env.USHER_SEED ?? 20_261_122);
       const pick = randomOf(seed);
       let seen = 0;

@@ -109,7 +109,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await root.put(`${PATH}/xx`, { name: 'x' })).status).toBe(404);
     });
 
-    test('fallbacks never form a loop, even when two are set at once', async () => {
+    test('fallbacks never form a cycle, even when two are set concurrently', async () => {
       expect(outcome(await root.put(`${PATH}/en`, { fallback: 'cs' }))).toEqual([400, 'VALIDATION_FAILED']);
       expect(outcome(await root.put(`${PATH}/en`, { fallback: 'en' }))).toEqual([400, 'VALIDATION_FAILED']);
       expect((await root.put(`${PATH}/sk`, { fallback: 'cs' })).status).toBe(200);
@@ -145,7 +145,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await root.delete(`${PATH}/hu`)).status).toBe(204);
     });
 
-    test("a language's deletion and its first use never both succeed", async () => {
+    test('the deletion of a language and its first use never both succeed', async () => {
       for (const code of ['et', 'lv', 'lt', 'ga', 'mt']) {
         const [gone, used] = await Promise.all([
           root.delete(`${PATH}/${code}`),

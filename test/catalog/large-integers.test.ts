@@ -46,7 +46,7 @@ describe('whole numbers that a double cannot hold', () => {
     },
   );
 
-  test('values nested too deep are refused', () => {
+  test('too deeply nested values are refused', () => {
     expect(parseLargeIntegers(`${'['.repeat(1000)}${']'.repeat(1000)}`)).toEqual(expect.any(Array));
     expect(() => parseLargeIntegers(`${'['.repeat(1001)}${']'.repeat(1001)}`)).toThrow(RangeError);
     expect(parseLargeIntegers(`"${'['.repeat(5000)}"`)).toBe('['.repeat(5000));

@@ -93,7 +93,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       ]);
     });
 
-    test('a taken permission code is 409, even for two at once', async () => {
+    test('a taken permission code is 409, even for two concurrent requests', async () => {
       const answers = await Promise.all([1, 2, 3].map(() => nora.post(PATH, { code: 'twice', type: 'binary' })));
       expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409, 409]);
     });

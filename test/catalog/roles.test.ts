@@ -71,7 +71,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     });
 
-    test('a taken role code is 409, even for two at once', async () => {
+    test('a taken role code is 409, even for two concurrent requests', async () => {
       const answers = await Promise.all([1, 2, 3, 4].map(() => root.post(ROLES, { code: 'twice' })));
       expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409, 409, 409]);
       expect(answers.find(({ status }) => status === 409)?.body.details.code).toBe('ALREADY_EXISTS');
@@ -127,7 +127,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       );
     });
 
-    test("only SuperAdmins write roles of `auth`, and the panel's own stay", async () => {
+    test("only SuperAdmins write roles of `auth`, and the panel's own roles stay unchanged", async () => {
       const roles = '/api/applications/auth/roles';
       await registry.usher.app.manifests.apply(
         'application: { code: auth, name: Administration }\nadmins: [nora@example.com]',

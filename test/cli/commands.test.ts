@@ -112,14 +112,14 @@ describe.each(LEAVES.filter(({ addServiceOptions, name }) => addServiceOptions &
   ({ path, needed }) => {
     const argv = path[0] === 'apply' ? ['apply', '-'] : [...path, ...needed];
 
-    test('the command ends with 1 and the words of a service that is in trouble', async () => {
+    test('the command exits with 1 and the message of a failing service', async () => {
       double.answer = () => refusal(503, 'UNAVAILABLE');
       const { code, stdout, stderr } = await usher([...argv, '--url', double.url, '--json']);
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(JSON.parse(stderr)).toMatchObject({ success: false, code: 'UNAVAILABLE', message: 'No: UNAVAILABLE.' });
     });
 
-    test('the command asks with the token and the key that are named', async () => {
+    test('the command sends the given token and key', async () => {
       double.answer = () => refusal(503, 'UNAVAILABLE');
       await usher([...argv, '--url', double.url, '--token', 'a-token', '--key', 'a-key']);
       expect(double.received.at(-1)?.headers).toMatchObject({
@@ -222,7 +222,7 @@ describe('formats', () => {
     expect((await usher(['config', '-o', 'table'], { env })).stdout).toBe((await usher(['config'], { env })).stdout);
   });
 
-  test('help has colours on a terminal only', async () => {
+  test('help has colors on a terminal only', async () => {
     expect((await usher(['--help'], { tty: true })).stdout).toContain('\u001b[1mUsage:');
     for (const around of [
       { tty: false },

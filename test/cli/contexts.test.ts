@@ -202,7 +202,7 @@ describe('a stored context', () => {
   });
 
   test.each(['{', '[]', '{"current": null, "contexts": [{"name": "constructor"}]}', '{"current": 1, "contexts": []}'])(
-    'a contexts file that says %s is refused',
+    'a contexts file with %s is refused',
     async (text) => {
       await login('prod', '--key', KEY);
       writeFileSync(file, text);

@@ -179,7 +179,7 @@ describe('what the caller cannot see is left open', () => {
     ['stranger@example.com studio x', 'denied: studio defines no permission x'],
     ['ada@example.com studio project.access --resource project:shut', 'denied: an override denies it'],
     ['admin@example.com nowhere x', 'allowed: a SuperAdmin is allowed everything'],
-  ])('a key that may ask checks sees the reason of %s', async (question, answer) => {
+  ])('a key with the scope check sees the reason of %s', async (question, answer) => {
     expect(await reasonFor([...question.split(' '), '--key', KEY])).toBe(answer);
   });
 
@@ -192,7 +192,7 @@ describe('what the caller cannot see is left open', () => {
       'nora@example.com studio project.access',
       'allowed: an application admin is allowed everything in the application',
     ],
-  ])('people asking about themselves get only the reason that they may see: %s', async (question, answer) => {
+  ])('users who ask about themselves see only the reasons open to them: %s', async (question, answer) => {
     const [email = ''] = question.split(' ');
     expect(await reasonFor([...question.split(' '), '--token', await tokenOf(email)])).toBe(answer);
   });
@@ -201,7 +201,7 @@ describe('what the caller cannot see is left open', () => {
 describe('usher explain', () => {
   const ask = (argv: readonly string[]) => usher(['explain', ...argv], { env: service.env });
 
-  test('shows what each of the six rules makes of a question', async () => {
+  test('explain shows the result of each of the six rules', async () => {
     const { code, stdout } = await ask(['ada@example.com', 'studio', 'project.access', '--resource', 'project:shut']);
     expect(code).toBe(0);
     expect(stdout).toBe(`denied: ada@example.com, project.access in studio for project:shut: an override denies it
@@ -216,7 +216,7 @@ describe('usher explain', () => {
 `);
   });
 
-  test('answers programs with everything', async () => {
+  test('explain --json returns the complete explanation', async () => {
     const { stdout } = await ask(['idle@example.com', 'studio', 'project.access', '--level', 'edit', '--json']);
     expect(JSON.parse(stdout)).toMatchObject({
       email: 'idle@example.com',
@@ -231,7 +231,7 @@ describe('usher explain', () => {
     });
   });
 
-  test('check names explain to an administrator who has a token alone', async () => {
+  test('check recommends explain to an administrator with only a token', async () => {
     const token = await tokenOf('nora@example.com');
     const argv = ['check', 'ada@example.com', 'studio', 'project.access', '--token', token];
     const { code, stdout, stderr } = await usher(argv, { env: service.env });
@@ -241,7 +241,7 @@ describe('usher explain', () => {
     );
   });
 
-  test('is answered to an administrator of the application by a token alone, and refused to others', async () => {
+  test('explain accepts the token of an app admin, and refuses other users', async () => {
     const argv = ['ada@example.com', 'studio', 'project.access', '--token'];
     const { code, stdout } = await ask([...argv, await tokenOf('nora@example.com')]);
     expect({ code, first: stdout.split('\n')[0] }).toEqual({
@@ -258,7 +258,7 @@ describe('usher explain', () => {
     ['ada@example.com Studio x', 'denied: "Studio" is not an application code'],
     ['ada@example.com studio project.acess', 'denied: studio defines no permission project.acess'],
     ['away@example.com studio project.access', 'denied: the account is inactive'],
-  ])('says why about %s', async (question, answer) => {
+  ])('explain gives the reason for %s', async (question, answer) => {
     const [verdict, reason] = answer.split(': ') as [string, string];
     const { stdout } = await ask(question.split(' '));
     expect(stdout.startsWith(`${verdict}: `)).toBe(true);

@@ -44,7 +44,7 @@ nora@example.com   allowed  application admin
     expect(await print(...asked.slice(0, -1), '--level', 'edit')).not.toContain('eva@client.example');
   });
 
-  test('who says when there are more people than it lists', async () => {
+  test('who reports that there are more people than it lists', async () => {
     const asked = ['who', 'atelier', 'project.access', '--limit', '2'];
     const { stdout, stderr } = await usher(asked, { env: service.env });
     expect(stdout.split('\n')).toHaveLength(4);
@@ -76,11 +76,11 @@ nora@example.com   allowed  application admin
       ['eva@client.example', 'atelier', 'document.access', 'document'],
       'eva@client.example holds document.access in atelier only for these document records:\n  contract-77\n',
     ],
-  ])('reach %j answers a filter in words', async (argv, answer) => {
+  ])('reach %j prints a filter in words', async (argv, answer) => {
     expect(await print('reach', ...argv)).toBe(answer);
   });
 
-  test('reach --json answers the filter with its revision', async () => {
+  test('reach --json prints the filter with its revision', async () => {
     const asked = ['reach', 'eva@client.example', 'atelier', 'document.access', 'document', '--json'];
     expect(JSON.parse(await print(...asked))).toEqual({
       email: 'eva@client.example',
@@ -129,7 +129,7 @@ describe('who, reach and access of a service that is asked with some credential'
   const asked = () => double.received.map(({ url, body }) => [url, body === '' ? null : JSON.parse(body)]);
   const at = (...argv: string[]) => usher([...argv, '--url', double.url]);
 
-  test('who asks the backend door with a key, and the administrators’ door with a token alone', async () => {
+  test('who calls the backend endpoint with a key, and the endpoint of administrators with only a token', async () => {
     double.answer = () => paged({ subjects: [] });
     expect((await at('who', 'shop', 'read', '--key', 'k')).stdout).toBe('Nobody holds read in shop.\n');
     await at('who', 'shop', 'read', '--level', 'view', '--token', ada);
@@ -139,7 +139,7 @@ describe('who, reach and access of a service that is asked with some credential'
     ]);
   });
 
-  test('who reads page after page, also short and empty ones, up to its limit', async () => {
+  test('who reads pages up to its limit, including short and empty ones', async () => {
     const pages = [[1, 2], [], [3]].map((ids) =>
       ids.map((id) => ({ email: `p${id}`, accessLevel: 'view', source: 'role' })),
     );
@@ -156,7 +156,7 @@ describe('who, reach and access of a service that is asked with some credential'
     ]);
   });
 
-  test('reach asks the door of the person with their own token, and the administrators’ door about others', async () => {
+  test("reach calls the user's own endpoint with their token, and the endpoint of administrators for others", async () => {
     double.answer = ({ url }) =>
       url.includes('/me/')
         ? { status: 200, body: { scope: 'all', resourceIds: ['1'], page: { nextCursor: null } } }
@@ -178,7 +178,7 @@ describe('who, reach and access of a service that is asked with some credential'
     ]);
   });
 
-  test('reach begins anew when the list changes while it is read, and gives up after five times', async () => {
+  test('reach starts over when the list changes during the read, and gives up after five times', async () => {
     double.answer = ({ body }) => {
       const { cursor } = JSON.parse(body) as { cursor: string | null };
       if (cursor === null) return paged({ scope: 'only', resourceIds: ['old'] }, 'c');
@@ -199,7 +199,7 @@ describe('who, reach and access of a service that is asked with some credential'
     expect(double.received).toHaveLength(10);
   });
 
-  test('access prints nothing that moves the cursor of a terminal, and counts what is not shown', async () => {
+  test('access prints no control characters, and counts the entries left out', async () => {
     const override = {
       resourceType: 'page',
       resourceId: 'a\u001b[2J',

@@ -18,7 +18,7 @@ beforeEach(() => {
 describe('check', () => {
   const DENIED = { allowed: false, accessLevel: null, source: null };
 
-  test('a reason is left open when policies change between the answer and what would explain it', async () => {
+  test('check leaves the reason open when policies change between the decision and its explanation', async () => {
     double.answer = ({ url }) => ({
       status: 200,
       headers: { 'usher-revision': '7' },
@@ -33,7 +33,7 @@ describe('check', () => {
     expect(double.received.map(({ url }) => url)).toEqual(['/api/check/batch', '/api/applications/atelier/explain']);
   });
 
-  test('what a rule grants is one call', async () => {
+  test('check makes one call for a decision that a rule grants', async () => {
     const result = { allowed: true, accessLevel: 'view', source: 'role' };
     double.answer = () => ({ status: 200, body: { success: true, data: { results: [result] } } });
     const { stdout } = await usher(['check', 'clara@example.com', 'atelier', 'a.b', '--json'], { env });
@@ -41,7 +41,7 @@ describe('check', () => {
     expect(double.received).toHaveLength(1);
   });
 
-  test('check fails when the service fails while the reason is read', async () => {
+  test('check fails when the service fails during the read of the reason', async () => {
     double.answer = ({ url }) =>
       url.endsWith('batch')
         ? { status: 200, body: { success: true, data: { results: [DENIED] } } }
@@ -73,7 +73,7 @@ describe('grant and revoke', () => {
     ]);
   });
 
-  test('grant of a held role changes nothing, and says so', async () => {
+  test('grant of a held role changes nothing, and reports that', async () => {
     double.answer = () => ({ status: 200, body: { success: true, data: [] } });
     const argv = ['grant', 'clara@example.com', 'atelier', 'accountant'];
     expect((await usher(argv, { env })).stdout).toBe('clara@example.com already held accountant in atelier.\n');

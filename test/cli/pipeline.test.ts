@@ -83,7 +83,7 @@ describe('over a service', () => {
     }
   });
 
-  test('apply --max-lost applies what takes away no more, and exits 3 with nothing done beyond it', async () => {
+  test('apply --max-lost applies up to that number of losses, and exits with 3 and no change beyond it', async () => {
     const path = join(folder, 'press.yaml');
     const write = (roles: string) =>
       writeFileSync(

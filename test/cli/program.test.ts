@@ -173,7 +173,7 @@ describe('serve', () => {
       /^Port 80 needs more rights than this user has: .*HTTP_PORT.*\n$/,
     ],
     [
-      'a mistake of ours',
+      'a defect of the service',
       new Error('a mistake'),
       /^Internal error: this is a defect of usher\.\n {2}Error: a mistake\n/,
     ],

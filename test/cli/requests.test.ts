@@ -72,7 +72,7 @@ describe('requests to a service', () => {
       'Bearer realm="usher", ApiKey realm="usher", header="x-internal-api-key"',
       'Give a token with --token (USHER_TOKEN), or a key with --key (USHER_API_KEY).',
     ],
-  ])('a refused caller is told which credential the service takes: %s', async (challenge, advice) => {
+  ])('a refusal names the credential that the service accepts: %s', async (challenge, advice) => {
     answer = {
       status: 401,
       body: '{"success": false, "code": "UNAUTHENTICATED", "message": "No."}',
@@ -101,7 +101,7 @@ describe('requests to a service', () => {
     expect(received.at(-1)?.headers.authorization).toBeUndefined();
   });
 
-  test('a question of users about themselves uses the user endpoints', async () => {
+  test('a check of users about themselves uses the user endpoints', async () => {
     const token = `x.${Buffer.from('{"email": "Ada@example.com"}').toString('base64url')}.x`;
     answer = { status: 200, body: '[]', headers: { 'content-type': 'application/json', 'usher-revision': '7' } };
     const own = await usher(['effective', 'ada@example.com', 'atelier', '--token', token, '--url', url, '--json']);
@@ -137,7 +137,7 @@ describe('requests to a service', () => {
     });
   });
 
-  test('a plan is printed with signs, differences and counts, with colours on a terminal only', async () => {
+  test('a plan is printed with signs, differences and counts, with colors on a terminal only', async () => {
     const plan = {
       application: 'atelier',
       dryRun: true,
@@ -197,7 +197,7 @@ Planned: create 2, change 2, remove 1, keep 3. This would end 1 assignment.
     expect(plain.stdout).not.toContain('\u001b');
   });
 
-  test('apply reads standard input, and recognises JSON by the file name', async () => {
+  test('apply reads standard input, and recognizes JSON by the file name', async () => {
     await usher(['apply', '-', '--url', url], { stdin: 'application: {code: ž}' });
     expect(received.at(-1)?.body).toBe('application: {code: ž}');
     await usher(['apply', file('m.json', '{}'), '--url', url]);

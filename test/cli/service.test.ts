@@ -156,7 +156,7 @@ Workspace
     });
   });
 
-  test('of several manifests none is applied when one is invalid', async () => {
+  test('apply applies none of several manifests when one is invalid', async () => {
     const good = file('good.yaml', 'application: {code: good, name: Good}\n');
     const bad = file('bad.yaml', 'application: {code: bad}\n');
     const { code, stderr } = await usher(['apply', good, bad], { env: service.env });

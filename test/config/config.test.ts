@@ -187,7 +187,7 @@ describe('faults', () => {
     expect(faultsOf({ env: { ...PRODUCTION, DATABASE_URL: 'postgresql://usher@db/usher' } })).toEqual({});
   });
 
-  test('development uses dataDir, unless that is ruled out or a PostgreSQL is configured', () => {
+  test('development uses dataDir, unless it is disabled or a PostgreSQL is configured', () => {
     expect(faultsOf({ env: { DATABASE_EMBEDDED: 'true' } })).toEqual({});
     expect(faultsOf({ env: { DATABASE_EMBEDDED: 'false' } })).toHaveProperty(['database.url']);
     const both = { DATABASE_EMBEDDED: 'true', DATABASE_URL: 'postgresql://usher@db/usher' };

@@ -34,7 +34,7 @@ const BEYOND =
   /is required|is the port|go together|remove one of|is not an (?:e-mail|asymmetric|application)|must be (?:an (?:address|http|origin)|the |base64|rpc|a (?:postgresql|mailto|host))|must have|several hosts/;
 
 describe('the JSON Schema of the configuration', () => {
-  test('knows every key, its variable and its default, and no other', () => {
+  test('the JSON Schema of the configuration has exactly the existing keys, with variable and default', () => {
     for (const [name, { variable, default: fallback }] of keys) {
       const found = name
         .split('.')
@@ -55,7 +55,7 @@ describe('the JSON Schema of the configuration', () => {
     expect(valid({ http: null, log: { level: 'debug' } })).toBe(true);
   });
 
-  test('takes the example of every key, as text and as what it stands for', () => {
+  test('the JSON Schema of the configuration accepts the example of every key, as text and as a value', () => {
     const written: Record<string, unknown> = { 'idp.orgToApp': { 1: 'billing' }, roles: ['rpc'], 'http.port': 80 };
     for (const [name, { example, default: fallback }] of keys) {
       for (const value of [example ?? fallback, written[name]]) {
@@ -65,7 +65,7 @@ describe('the JSON Schema of the configuration', () => {
     }
   });
 
-  test('agrees with the service about the form of whatever a file holds', () => {
+  test('the JSON Schema of the configuration agrees with the service on random files', () => {
     const value = fc.constantFrom<unknown>(
       'x',
       '',
@@ -121,7 +121,7 @@ describe('the JSON Schema of the configuration', () => {
     expect(Math.min(verdicts.taken, verdicts.refused)).toBeGreaterThan(100);
   });
 
-  test('is what `usher config --schema` prints, whatever the configuration is', async () => {
+  test('`usher config --schema` prints the JSON Schema with any configuration', async () => {
     for (const args of [
       ['config', '--schema'],
       ['config', '--schema', '-o', 'json'],
@@ -144,7 +144,7 @@ function problemsOf(file: unknown, name: string): string[] {
 }
 
 describe('the table of keys in docs/operations.md', () => {
-  test('is the one of the program (npm run generate)', () => {
+  test('docs/operations.md has the generated table of keys (npm run generate)', () => {
     const page = readFileSync(join(import.meta.dirname, '../../docs/operations.md'), 'utf8');
     expect(withTable(page)).toBe(page);
   });

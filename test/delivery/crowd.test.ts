@@ -15,7 +15,7 @@ const SENT = { sent: true, againInMs: null, attempted: true, error: null, pushDo
 describe('a worker with many claimed deliveries', () => {
   const fixture = useDatabase('postgresql');
 
-  test('begins a few a turn of the event loop', async () => {
+  test('a worker with many claimed deliveries starts a few in each turn of the event loop', async () => {
     const { database } = fixture;
     const log = createLogger('silent');
     const bell = new DeliveryBell();

@@ -95,7 +95,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await smtp.next()).raw).toContain(`<${link}>`);
     });
 
-    test('mail of a brand without a server is in the development mailbox', async () => {
+    test('mail of a brand without a server goes to the development mailbox', async () => {
       const id = await send({ to: 'ada@example.com', email: { subject: 'To the mailbox' } });
       expect((await end(id)).status).toBe('sent');
     });
@@ -139,20 +139,23 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(got?.payload.body).toMatch(/^(?:😀)+…$/u);
     });
 
-    test.each([404, 410])('a browser that is gone (%d) is removed, and the others get the push', async (status) => {
-      const email = `dan${status}@example.com`;
-      const gone = await subscribe(email, 'gone');
-      await subscribe(email, 'alive');
-      push.answers.set(gone, { status });
-      const id = await send({ to: email, push: {} });
-      expect((await end(id)).status).toBe('sent');
-      expect((await subscriptions(email)).map((one: { deviceLabel: string }) => one.deviceLabel)).toEqual(['alive']);
+    test.each([404, 410])(
+      'an expired subscription (%d) is removed, and the other browsers get the push',
+      async (status) => {
+        const email = `dan${status}@example.com`;
+        const gone = await subscribe(email, 'gone');
+        await subscribe(email, 'alive');
+        push.answers.set(gone, { status });
+        const id = await send({ to: email, push: {} });
+        expect((await end(id)).status).toBe('sent');
+        expect((await subscriptions(email)).map((one: { deviceLabel: string }) => one.deviceLabel)).toEqual(['alive']);
 
-      const alone = `dana${status}@example.com`;
-      push.answers.set(await subscribe(alone, 'gone'), { status });
-      expect(await end(await send({ to: alone, push: {} }))).toMatchObject({ status: 'failed', reason: 'push_gone' });
-      expect(await subscriptions(alone)).toEqual([]);
-    });
+        const alone = `dana${status}@example.com`;
+        push.answers.set(await subscribe(alone, 'gone'), { status });
+        expect(await end(await send({ to: alone, push: {} }))).toMatchObject({ status: 'failed', reason: 'push_gone' });
+        expect(await subscriptions(alone)).toEqual([]);
+      },
+    );
 
     test.each([
       [400, 'push_rejected'],
@@ -160,7 +163,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       [403, 'push_unauthorized'],
       [413, 'push_too_large'],
       [302, 'push_redirected'],
-    ])('a push refused with %d is not repeated, and the subscription stays', async (status, reason) => {
+    ])('a push refused with %d is not retried, and the subscription stays', async (status, reason) => {
       const email = `eva${status}@example.com`;
       const path = await subscribe(email, 'desktop');
       push.answers.set(path, { status, headers: { location: `${push.origin}/elsewhere` } });
@@ -175,7 +178,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await subscriptions(email)).toHaveLength(1);
     });
 
-    test('a push that failed at one browser is repeated there only', async () => {
+    test('a push that failed at one browser is retried there only', async () => {
       const bad = await subscribe('fay@example.com', 'bad');
       const good = await subscribe('fay@example.com', 'good');
       push.answers.set(bad, { status: 500 });
@@ -259,7 +262,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await again()).toBe(0);
     });
 
-    test('a person deactivated meanwhile gets nothing', async () => {
+    test('a person deactivated after the send gets nothing', async () => {
       const path = await subscribe('joe@example.com', 'desktop');
       await usher.app.database.change(async (tx) => {
         await tx.kysely.updateTable('person').set({ blocked: true }).where('email', '=', 'joe@example.com').execute();

@@ -43,7 +43,7 @@ describe('the encryption of pushes', () => {
     expect(() => browser().read(body)).toThrow();
   });
 
-  test('keys that are not valid are refused, and stack traces are as long as before', () => {
+  test('invalid keys are refused, and the stack trace limit is restored', () => {
     const { stackTraceLimit } = Error;
     const bad = { ...browser().recipient, p256dh: Buffer.alloc(65, 4).toString('base64url') };
     expect(() => encryptPush(bad, 'x')).toThrow(/^A push cannot be encrypted: ./);

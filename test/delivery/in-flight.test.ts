@@ -24,7 +24,7 @@ function begun(inFlight: InFlight): Held[] {
   return all;
 }
 
-describe('what a worker has in hand', () => {
+describe('the claimed deliveries of a worker', () => {
   test('a lane never takes all places, and the lanes take turns', () => {
     const inFlight = new InFlight(LIMITS);
     inFlight.take([...many('brand:1', 4), ...many('brand:2', 3), ...many('brand:3', 1)], inFlight.room());
@@ -38,7 +38,7 @@ describe('what a worker has in hand', () => {
     expect(begun(inFlight).map(({ lane }) => lane)).toEqual(['brand:2']);
   });
 
-  test('there is room for what a lane lacks, and for what all of them lack', () => {
+  test('the room is limited for each lane and in total', () => {
     const inFlight = new InFlight(LIMITS);
     inFlight.take([...many('brand:1', 3), ...many('push:x', 6)], inFlight.room());
     const { limit, free } = inFlight.room();
@@ -47,7 +47,7 @@ describe('what a worker has in hand', () => {
     expect(inFlight.room().limit).toBe(0);
   });
 
-  test('it is time to claim when half of a lane that was full is gone, or half of all', () => {
+  test('the worker claims again when half of a full lane, or half of all deliveries, is done', () => {
     const inFlight = new InFlight(LIMITS);
     inFlight.take([...many('brand:1', 4), ...many('brand:2', 1)], inFlight.room());
     const all = begun(inFlight);
@@ -70,7 +70,7 @@ describe('what a worker has in hand', () => {
     expect(dropped).toEqual([false, false, false, false, true]);
   });
 
-  test('what is claimed again while it is in hand is not begun again, and is settled under its new claim', () => {
+  test('a delivery claimed twice is started once, and settled under its new claim', () => {
     const inFlight = new InFlight(LIMITS);
     const [one] = many('brand:1', 1) as [Held];
     inFlight.take([one], inFlight.room());
@@ -80,7 +80,7 @@ describe('what a worker has in hand', () => {
     expect(one.attempts).toBe(2);
   });
 
-  test('what has not begun can be given back, and the rest comes to its end', () => {
+  test('waiting deliveries can be released, and the started ones finish', () => {
     const inFlight = new InFlight(LIMITS);
     inFlight.take([...many('brand:1', 4), ...many('brand:2', 1)], inFlight.room());
     const first = begun(inFlight);

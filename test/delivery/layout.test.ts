@@ -28,7 +28,7 @@ describe('the layout of mails', () => {
     );
   });
 
-  test('a button is readable on any colour, and its address is escaped', () => {
+  test('a button is readable on any color, and its address is escaped', () => {
     const button = { text: 'Go <on>', url: 'https://idp.example.com/?a=1&b=2' };
     const yellow = renderLayout(FRAME, { ...CONTENT, button });
     expect(yellow).toContain('href="https://idp.example.com/?a=1&amp;b=2"');
@@ -38,7 +38,7 @@ describe('the layout of mails', () => {
     expect(renderLayout(blue, { ...CONTENT, button })).toContain('color:#ffffff!important');
   });
 
-  test("a template's own button and the footer get readable colours too", () => {
+  test("a template's own button and the footer get readable colors too", () => {
     const light = { ...FRAME, look: { ...FRAME.look, backgroundColor: '#fafafa' } };
     expect(renderLayout(FRAME, CONTENT)).toContain('.usher-body a.usher-button{color:#000000!important}');
     expect(renderLayout(FRAME, CONTENT)).toContain('color:#c3c7cf"><span dir="auto">Line');
@@ -95,7 +95,7 @@ describe('the layout of mails', () => {
     expect(dark).toMatch(/\.usher-logo\{[^}]*background:#101010!important\}/);
   });
 
-  test('only colours get into a style', () => {
+  test('only colors get into a style', () => {
     const look = { ...FRAME.look, primaryColor: 'red;background:url(https://evil.example.com)' };
     expect(renderLayout({ ...FRAME, look }, CONTENT)).not.toContain('evil');
   });

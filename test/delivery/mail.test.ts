@@ -122,14 +122,14 @@ describe('mail over a real server', () => {
     ['5xx after the data', { at: 'data', code: 554, words: '5.7.1 spam' } as const, 'permanent', '554'],
     ['a cut before the greeting', { at: 'greeting' } as const, 'transient', '421'],
     ['a cut after the data', { at: 'after-data' } as const, 'unknown', 'ECONNECTION'],
-  ])("a mail server's response has its outcome: %s", async (_, fault, kind, code) => {
+  ])('each response of a mail server has its outcome: %s', async (_, fault, kind, code) => {
     sink.fault = fault;
     const outcome = await mailerWith().send(senderBy({ port: sink.port }), MESSAGE);
     expect(outcome).toMatchObject({ kind, code });
     if ('words' in fault) expect(outcome.response).toContain(fault.words);
   });
 
-  test('a mail is sent after each of these failures', async () => {
+  test('a mail is sent after each kind of failure', async () => {
     const mailer = mailerWith();
     sink.fault = { at: 'data', code: 451, words: '4.3.0 later' };
     expect((await mailer.send(senderBy({ port: sink.port }), MESSAGE)).kind).toBe('transient');

@@ -27,7 +27,7 @@ describe('back-off', () => {
     expect(nextAttemptIn(MAX_ATTEMPTS, 0.5, 1000)).toBeNull();
   });
 
-  test('a retry is never earlier than the other side asked for', () => {
+  test('a retry is never earlier than the server asked for', () => {
     expect(nextAttemptIn(1, 0, 600_000)).toBe(600_000);
     expect(nextAttemptIn(1, 0, 10)).toBe(3200);
   });
@@ -160,7 +160,7 @@ describe('endpoints', () => {
     expect(rules.problemOf(endpoint)).toEqual(expect.any(String));
   });
 
-  test('production refuses cleartext endpoints, and a listed port reaches this machine at most', () => {
+  test('production refuses cleartext endpoints, and a listed port reaches only this machine', () => {
     expect(inProduction.problemOf('http://localhost:9443/x')).toEqual(expect.any(String));
     expect(inProduction.problemOf('https://localhost:9443/x')).toBeNull();
     expect(inProduction.policyOf('https://localhost:9443/x')).toEqual({
@@ -186,7 +186,7 @@ describe('keys', () => {
     throw new Error('nothing is to be kept');
   };
 
-  test('padded and standard base64 are normalised, and an invalid point is refused', () => {
+  test('padded and standard base64 are normalized, and an invalid point is refused', () => {
     const bytes = Buffer.from(publicKey, 'base64url');
     expect(readP256Point(bytes.toString('base64'))).toBe(publicKey);
     expect(readP256Point(publicKey)).toBe(publicKey);
@@ -222,7 +222,7 @@ describe('keys', () => {
     expect(openVapidKeys({ ...config, production: true }, keep)).toBeNull();
   });
 
-  test('every generated pair is a pair that web-push signs with', () => {
+  test('web-push can sign with every generated pair', () => {
     // One private key in 256 begins with a zero byte, which a shorter spelling would lose.
     for (let made = 0; made < 1000; made++) {
       const [publicKey, privateKey] = generatePair();

@@ -51,7 +51,7 @@ describe('claims', () => {
     expect(await claim()).toEqual([]);
   });
 
-  test('lanes take turns, so one with thousands delays no other', async () => {
+  test('lanes take turns, so a lane with thousands of deliveries does not delay another', async () => {
     const brands = await fixture.database.change(async (tx) => {
       const { rows } = await sql<{ id: number }>`
         insert into brand (slug, name) values ('a', 'A'), ('b', 'B') returning id`.execute(tx.kysely);
@@ -69,7 +69,7 @@ describe('claims', () => {
     expect(await claim(10, 6, new Map([[`brand:${busy}`, 2]]))).toHaveLength(2);
   });
 
-  test('lanes of a channel that this version does not know are left to the workers of the next', async () => {
+  test('a worker leaves lanes of an unknown channel to workers of a newer version', async () => {
     const [known = 0, unknown = 0] = await make('unknown', [
       { to: 'known@example.com', email: {} },
       { to: 'unknown@example.com', email: {} },
@@ -320,7 +320,7 @@ describe('a worker beside failing brands and origins', () => {
     expect(slow.pushes).toHaveLength(30);
   }, 60_000);
 
-  test('after 429 the whole push service is paused as requested, then gets everything once', async () => {
+  test('after a 429 the whole push service is paused as requested, then gets every push once', async () => {
     const crowd = people('crowd', 10);
     const paths = new Set<string>();
     for (const email of crowd) paths.add(await subscribe(email, pushes));

@@ -83,7 +83,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       lastLoginAt: null,
     };
 
-    test('lists the applications with a role, an override, a seat or a login, and what is held there without a record', async () => {
+    test('access lists the applications with a role, an override, an administrator seat or a login, with the levels held without a record', async () => {
       const answer = await own(ADA);
       expect(answer).toMatchObject({
         status: 200,
@@ -124,7 +124,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await own(ROOT)).body).toMatchObject({ isSuperAdmin: true });
     });
 
-    test('is what Effective says of each application', async () => {
+    test('access equals Effective in each application', async () => {
       for (const email of [ADA, BOSS, STRANGER]) {
         for (const { code, permissions } of ((await own(email)).body as { applications: (typeof SHOP)[] })
           .applications) {
@@ -136,14 +136,14 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     });
 
-    test('is cut to what an administrator may view, without telling who is SuperAdmin', async () => {
+    test('access is limited to the applications that an administrator may view, and does not reveal SuperAdmins', async () => {
       expect((await data(ROOT, ADA)).isSuperAdmin).toBe(false);
       expect((await data(ROOT, ADA)).applications.map(({ code }) => code)).toEqual(['bare', 'other', 'shop']);
       expect(await data(BOSS, ADA)).toEqual({ email: ADA, active: true, applications: [SHOP] });
       expect((await data(STRANGER, ADA)).applications.map(({ code }) => code)).toEqual(['other']);
     });
 
-    test('refuses administrators who share no application with the person, known or not', async () => {
+    test('access refuses administrators who share no application with the person, known or unknown', async () => {
       for (const email of [BOSS, 'never-mentioned@example.com']) {
         expect(await seen(STRANGER, email)).toMatchObject({
           status: 403,
@@ -154,7 +154,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await seen(ADA, ADA)).status).toBe(403);
     });
 
-    test('is 304 to a reader who has the newest state, and sent again to everybody else', async () => {
+    test('access is 304 for a reader with the current state, and sent in full to others', async () => {
       const boss = await Rest.as(usher, BOSS);
       for (const [reader, path] of [
         [boss, `/api/users/${ADA}/access`],
@@ -187,7 +187,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       });
     });
 
-    test('carries a tag that is another when something changes, and is as fresh as asked', async () => {
+    test('access has an ETag that changes with the content, and is as fresh as requested', async () => {
       const before = await seen(BOSS, ADA);
       expect((await seen(BOSS, ADA)).headers.get('etag')).toBe(before.headers.get('etag'));
       const { revision } = await usher.app.database.change(async (tx) => {
@@ -209,7 +209,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     });
 
-    test('shows the first 200 overrides of an application and counts the rest', async () => {
+    test('access lists the first 200 overrides of an application and counts the rest', async () => {
       await usher.app.database.change(async (tx) => {
         await sql`insert into resource_override
             (person_id, application_id, resource_type, resource_id, permission_id, tiered, level)
@@ -224,7 +224,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(moreOverrides).toBe(50);
     });
 
-    test('says of an inactive person that nothing is held', async () => {
+    test('access of an inactive person is empty', async () => {
       await usher.app.database.change(async (tx) => {
         await sql`update person set blocked = true where email = ${ADA}`.execute(tx.kysely);
         return { result: null, scopes: [`u:${ADA}`] };

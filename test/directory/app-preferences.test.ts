@@ -220,7 +220,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     });
 
-    test('activity is written once in five minutes and changes no login (rule 4)', async () => {
+    test('activity is written once in five minutes and does not change the last login (rule 4)', async () => {
       const email = 'act@example.com';
       const act = await Rest.as(usher, email);
       const path = `${APPS}/billing/activity`;

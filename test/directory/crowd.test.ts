@@ -166,7 +166,7 @@ describe('activity across instances', () => {
     expect(counted).toEqual({ rows: people.length, changed: people.length });
   });
 
-  test('activity in a deleted application is unknown, and begins anew when it is created again', async () => {
+  test('activity in a deleted application is unknown, and starts again when the application is created again', async () => {
     const bob = await Rest.as(first(), 'bob@example.com');
     const path = '/api/profile/me/apps/billing/activity';
     expect((await bob.post(path)).body.data).toEqual({ recorded: true });

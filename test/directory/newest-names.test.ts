@@ -88,7 +88,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       );
     });
 
-    test('without a provider, names changed here belong to their owner, and tokens bring the others', async () => {
+    test('without a provider, a changed name takes precedence, and tokens set the other names', async () => {
       const profiles = profilesOn(fixture.database, null, () => NOW);
       const named = (name: string) => ({ firstName: name, lastName: name, displayName: name });
       const at = (second: number, name: string) => caller('own@example.com', NOW / 1000 + second, named(name));

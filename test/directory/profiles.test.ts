@@ -82,7 +82,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await people('crowd@example.com')).toHaveLength(1);
     });
 
-    test('the names of people who arrive at once do not mix', async () => {
+    test('the names of people with concurrent first requests do not mix', async () => {
       const names = [
         'NULL',
         'null',

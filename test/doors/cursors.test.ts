@@ -11,7 +11,7 @@ describe('cursors of lists', () => {
     door = world.doors[0] as Required<Door>;
   });
 
-  test('open beside the same question alone', async () => {
+  test('a cursor works only with its own question', async () => {
     const who = (await door.subjects({ ...WHO, limit: 1 })).next;
     const what = (await door.resources(question)).next;
     const wrong = [
@@ -36,7 +36,7 @@ describe('cursors of lists', () => {
     });
   });
 
-  test('are refused when one character of them is another, or they are cut', async () => {
+  test('a cursor with a changed character, or a cut one, is refused', async () => {
     for (const ask of [door.subjects, door.resources]) {
       const what = ask === door.subjects ? WHO : WHAT;
       const { next } = await ask({ ...what, limit: 1 });
@@ -50,7 +50,7 @@ describe('cursors of lists', () => {
     }
   });
 
-  test('tell nothing of what is in them', async () => {
+  test('a cursor does not reveal its content', async () => {
     const { next } = await door.resources(question);
     expect(Buffer.from(next, 'base64url').toString('latin1')).not.toMatch(/shop|ada@|page|example/);
     expect((await door.resources(question)).next).not.toBe(next);
@@ -66,7 +66,7 @@ describe('cursors of lists', () => {
     ['what the person is', ADA, 'select 1', `u:${ADA}`],
     ['the policy of the application', ADA, 'select 1', 'p:shop'],
     ['the application', ADA, 'select 1', 'a:shop'],
-  ] as const)('of records say LIST_CHANGED at every door when %s has changed', async (_, __, work, scope) => {
+  ] as const)('a cursor of resources is LIST_CHANGED on every transport after a change of %s', async (_, __, work, scope) => {
     const { next: cursor } = await door.resources(question);
     await world.usher.app.database.change(async (tx) => {
       await sql.raw(work).execute(tx.kysely);
@@ -79,7 +79,7 @@ describe('cursors of lists', () => {
     }
   });
 
-  test('of records go on when other people, and other applications, change', async () => {
+  test('a cursor of resources survives changes to other people and applications', async () => {
     let { next: cursor } = await door.resources(question);
     const others = ['m:shop:ben@example.com', 'u:ben@example.com', `m:strict:${ADA}`, 'p:strict', 'a:strict'] as const;
     for (const scope of others) {
@@ -89,7 +89,7 @@ describe('cursors of lists', () => {
     expect(cursor).not.toBe('');
   });
 
-  test('of people go on whatever changes', async () => {
+  test('a cursor of people survives any change', async () => {
     await world.usher.app.database.change(async (tx) => {
       await personId(tx, 'late@example.com');
       return { result: null, scopes: [] };
@@ -104,7 +104,7 @@ describe('cursors of lists', () => {
     expect((said as { subjects: unknown[] }).subjects).toContainEqual(subject('late@example.com', 'view', 'role'));
   });
 
-  test('from before a restore are refused', async () => {
+  test('a cursor from before a restore is refused', async () => {
     const who = (await door.subjects({ ...WHO, limit: 1 })).next;
     const what = (await door.resources(question)).next;
     const refused = async () => {

@@ -82,7 +82,7 @@ describe('lists at every door', () => {
       [subject(ROOT, 'edit', 'superadmin'), subject(BOSS, 'allowed', 'app_admin')],
     ],
     ['of a permission whose code is malformed, nobody', { ...WHO, permission: 'no code' }, []],
-  ])('who can: %s', async (_, asked, subjects) => {
+  ])('every transport lists who can: %s', async (_, asked, subjects) => {
     const answers = await Promise.all(withSubjects(world.doors).map((door) => door.subjects(asked)));
     const { revision } = world.usher.app.engine;
     expect(answers).toEqual(answers.map(() => ({ said: { subjects }, next: '', revision })));
@@ -104,14 +104,14 @@ describe('lists at every door', () => {
     ['of a permission that is not held', { ...WHAT, permission: 'pay' }, { scope: 'only', resourceIds: [] }],
     ['in an application that does not exist', { ...WHAT, app: 'nowhere' }, { scope: 'only', resourceIds: [] }],
     ['of a malformed type', { ...WHAT, resourceType: 'a b' }, { scope: 'only', resourceIds: [] }],
-  ])('what somebody can reach: %s', async (_, asked, said) => {
+  ])('every transport lists the resources that a user can reach: %s', async (_, asked, said) => {
     const asking = asked.app === 'shop' ? world.doors : world.doors.filter(({ namesApp }) => namesApp);
     const answers = await Promise.all(asking.map((door) => door.resources(asked)));
     const { revision } = world.usher.app.engine;
     expect(answers).toEqual(answers.map(() => ({ said, next: '', revision })));
   });
 
-  test('nobody but SuperAdmins holds anything in an application that does not exist, and administrators are told that', async () => {
+  test('only SuperAdmins have access in an unknown application, and administrators get an error', async () => {
     for (const door of withSubjects(world.doors)) {
       const asking = door.subjects({ ...WHO, app: 'nowhere' });
       if (door.namesApp) expect((await asking).said).toEqual({ subjects: [subject(ROOT, 'edit', 'superadmin')] });
@@ -119,7 +119,7 @@ describe('lists at every door', () => {
     }
   });
 
-  test('page after page, a cursor of one door and instance serves at all that ask the same question', async () => {
+  test('a cursor of one transport and instance continues the same question at all others', async () => {
     for (const [asks, what] of [
       [withSubjects(world.doors).map((door) => door.subjects), WHO],
       [world.doors.map((door) => door.resources), WHAT],
@@ -146,7 +146,7 @@ describe('lists at every door', () => {
   test.each<[string, Partial<ResourcesAsked>, string, string]>([
     ['a limit beyond the largest', { limit: 10_001 }, 'VALIDATION_FAILED', 'limit'],
     ['a negative limit', { limit: -1 }, 'VALIDATION_FAILED', 'limit'],
-    ['a cursor that is none', { cursor: 'AAAA' }, 'VALIDATION_FAILED', 'cursor'],
+    ['a malformed cursor', { cursor: 'AAAA' }, 'VALIDATION_FAILED', 'cursor'],
     ['a cursor beyond 512 characters', { cursor: 'A'.repeat(513) }, 'VALIDATION_FAILED', 'cursor'],
     ['control characters', { permission: 'a\u0000b' }, 'VALIDATION_FAILED', 'permission'],
     ['a code that is too long', { resourceType: 'a'.repeat(65) }, 'VALIDATION_FAILED', 'resourceType'],
@@ -156,7 +156,7 @@ describe('lists at every door', () => {
       'VALIDATION_FAILED',
       'cursor',
     ],
-    ['a revision that is none', { minRevision: 'x' }, 'UNKNOWN_REVISION', ''],
+    ['a malformed revision', { minRevision: 'x' }, 'UNKNOWN_REVISION', ''],
     ['a revision of the future', { minRevision: '999999.1' }, 'UNKNOWN_REVISION', ''],
   ])('%s is refused', async (_, wrong, reason, field) => {
     for (const door of world.doors) {
@@ -169,7 +169,7 @@ describe('lists at every door', () => {
     }
   });
 
-  test('half a record, or none where one is needed, is refused', async () => {
+  test('half a resource is refused, and so is a missing type where one is required', async () => {
     for (const door of withSubjects(world.doors)) {
       expect(await refusal(door.subjects({ ...WHO, resourceType: 'page' }))).toMatchObject({
         reason: 'INCOMPLETE_RESOURCE',
@@ -187,7 +187,7 @@ describe('lists at every door', () => {
     }
   });
 
-  test('fields that a question does not have are refused, as is the question of a user about another', async () => {
+  test('unknown fields are refused, and so is a question of a user about another', async () => {
     const root = await Rest.as(world.usher, ROOT);
     const ada = await Rest.as(world.usher, ADA);
     const nobody = await Rest.as(world.usher);
@@ -206,7 +206,7 @@ describe('lists at every door', () => {
     }
   });
 
-  test('strict codes: a misspelled permission or type is refused with the nearest one', async () => {
+  test('a strict application refuses a misspelled permission or type with the nearest one', async () => {
     for (const door of world.doors.filter(({ name }) => !name.includes('application admin'))) {
       const misspelled = [
         [() => door.resources({ ...WHAT, app: 'strict', permission: 'page' }), 'permission'],
@@ -221,7 +221,7 @@ describe('lists at every door', () => {
     }
   });
 
-  test('an answer is at least as fresh as the revision asked for, in the other instance too', async () => {
+  test('a list is at least as fresh as the requested revision, also in the other instance', async () => {
     const { revision } = await world.change('new@example.com', `insert into person (email) values ('new@example.com')`);
     for (const door of world.doorsOfSecond) {
       expect((await door.resources({ ...WHAT, minRevision: revision })).revision).toBe(revision);
@@ -229,7 +229,7 @@ describe('lists at every door', () => {
     }
   });
 
-  test('callers without the right learn nothing, by cursor or otherwise', async () => {
+  test('callers without permission learn nothing, with or without a cursor', async () => {
     const { next: cursor } = await (world.doors[0] as Required<Door>).subjects({ ...WHO, limit: 1 });
     const plain = await Rest.as(world.usher, PLAIN);
     const nobody = await Rest.as(world.usher);

@@ -90,7 +90,7 @@ describe('codes that an application does not define', () => {
     },
   );
 
-  test('Explain answers what it does not know, where every other question is refused', async () => {
+  test('Explain reports unknown codes, which every other question refuses', async () => {
     for (const door of doors.filter(({ lenient }) => lenient === true)) {
       expect(allowed(await outcome(door, {}, ['bok.read']))).toEqual({ 'bok.read': false });
       const type = { resourceType: 'boook', resourceId: '1' };
@@ -98,7 +98,7 @@ describe('codes that an application does not define', () => {
     }
   });
 
-  test('a refusal names the place of the code in the list as it was sent', async () => {
+  test('a refusal has the index of the code in the request', async () => {
     for (const door of doors.filter(({ kind }) => kind === 'bulk' || kind === 'batch')) {
       const permissions = ['book.read', 'book.read', 'book:read', 'book.edti', 'bok.read'];
       expect([door.name, await outcome(door, {}, permissions)]).toEqual([

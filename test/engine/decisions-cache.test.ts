@@ -51,7 +51,7 @@ describe('the cache of decisions', () => {
     expect(decisions.get(key(0), 1)).toBe(DENIED);
   });
 
-  test('a flood of different questions evicts few frequent ones', async () => {
+  test('a flood of different questions evicts few frequent decisions', async () => {
     const { engine } = await fixture({ cache: { ...CACHE, maxEntries: 64 } });
     const hot = Array.from({ length: 20 }, (_, n) => ask({ permission: `hot${n}` }));
     for (const question of [...hot, ...hot]) await engine.check(question);

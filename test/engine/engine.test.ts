@@ -68,7 +68,7 @@ describe('answers', () => {
     expect(source.of('members').map(({ needs }) => needs[0]?.resourceId)).toEqual(['7', '8']);
   });
 
-  test('guards of reads get persons and members', async () => {
+  test('guards of reads get people and members', async () => {
     const { engine, source } = await fixture();
     source.database.write([
       { kind: 'superadmin', email: BOB, is: true },
@@ -97,7 +97,7 @@ describe('answers', () => {
     expect([engine.peekPerson(BOB), engine.peekMember('shop', BOB)]).toEqual([null, null]);
   });
 
-  test('an administrator of a deleted application is not one of its successor', async () => {
+  test('an administrator of a deleted application does not administer its successor', async () => {
     const { engine, source } = await fixture();
     source.database.write([{ kind: 'app-admin', app: 'shop', email: ADA, is: true }]);
     await engine.reach(at(1));
@@ -112,7 +112,7 @@ describe('answers', () => {
     expect((await engine.check(ask())).decision).toEqual(DENIED);
   });
 
-  test('overrides of a deleted application do not apply to its successor', async () => {
+  test('overrides in a deleted application do not apply to its successor', async () => {
     const { engine, source } = await fixture();
     const order = { resourceType: 'order', resourceId: '7' };
     await engine.check(ask(order));

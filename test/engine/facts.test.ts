@@ -172,7 +172,7 @@ describe('facts read again', () => {
   });
 });
 
-test('known scopes are recognised, and all others are not', () => {
+test('only known scopes are recognized', () => {
   const known = ['*', 'p:shop', 'a:shop', 'u:ada@example.com', 'm:shop:ada@example.com', 'p:constructor'];
   const unknown = [
     '',

@@ -91,7 +91,7 @@ function row(id: number, more: Partial<Omit<SubjectRow, 'id' | 'person'>> & { ac
 }
 
 describe('who can', () => {
-  test('lists of the candidates only those whom the rules allow, whatever storage finds', async () => {
+  test('the list of people contains only candidates that the rules allow', async () => {
     const member = { admin: false, roleIds: [] };
     const { lists } = fixture({
       rows: [
@@ -113,7 +113,7 @@ describe('who can', () => {
     expect(edit.subjects.map(({ email }) => email)).toEqual(['p5@example.com', 'p6@example.com']);
   });
 
-  test('goes on behind the last one listed, and behind those looked at where a page is short', async () => {
+  test('the list of people continues after the last one listed, or after the last candidate of a short page', async () => {
     const { lists, world } = fixture({ rows: [1, 2, 3, 4, 5].map((id) => row(id)) });
     const one = await lists.subjects(WHO, { ...FIRST, limit: 2 });
     const two = await lists.subjects(WHO, { ...FIRST, limit: 2, cursor: one.next });
@@ -142,7 +142,7 @@ describe('what somebody can reach', () => {
     ['somebody inactive', { ...reader, person: { active: false, superadmin: true } }, Level.NONE, false, []],
     ['a SuperAdmin', { overrides, person: { active: true, superadmin: true } }, Level.EDIT, true, []],
     ['a reader of a global permission', { ...reader, named: namedBy(Level.VIEW, true) }, Level.NONE, true, []],
-  ] as const)('%s', async (_, told, level, allExcept, resourceIds) => {
+  ] as const)('the list of resources follows the rules: %s', async (_, told, level, allExcept, resourceIds) => {
     const { lists } = fixture(told as Partial<Told>);
     expect(await lists.resources({ ...WHAT, level }, FIRST)).toMatchObject({ allExcept, resourceIds, next: '' });
   });
@@ -151,7 +151,7 @@ describe('what somebody can reach', () => {
     return { appId: 1, permission: { id: 9, tiered: true, global }, levels: [[1, level]], policy: null };
   }
 
-  test('page after page lists each identifier once, however long and however alike, by cursors that fit', async () => {
+  test('the pages list each identifier once, however long and similar, with cursors within the limit', async () => {
     const long = ['ž'.repeat(254), '\u{1f600}'.repeat(255), '"'.repeat(255), 'a'.repeat(237), 'a'.repeat(255)];
     const ids = long.flatMap((text) => [text, `${text}a`, `${text}ž`, text.slice(0, 100), `${text.slice(0, 118)}a`]);
     const overrides = Object.fromEntries(ids.map((id) => [id, Level.VIEW]));
@@ -170,7 +170,7 @@ describe('what somebody can reach', () => {
     }
   });
 
-  test('says LIST_CHANGED where something changed, where the log is pruned, and where too much came since', async () => {
+  test('a cursor is LIST_CHANGED after a relevant change, a pruned log or too many changes', async () => {
     const { lists, world } = fixture({ overrides: { a: Level.VIEW, b: Level.VIEW } });
     const { next: cursor } = await lists.resources(WHAT, { ...FIRST, limit: 1 });
     const again = () => lists.resources(WHAT, { ...FIRST, cursor });
@@ -187,7 +187,7 @@ describe('what somebody can reach', () => {
 });
 
 describe('the snapshot of a list', () => {
-  test('is waited for, and refused where a failover has lost what was reached', async () => {
+  test('a list waits for its snapshot, and is refused when a failover lost the requested revision', async () => {
     const { lists, world, reached } = fixture();
     const options = { minRevision: { number: 5, nonce: 'n5' } };
     expect((await lists.subjects(WHO, FIRST, options)).revision).toBe('5.n5');
@@ -199,7 +199,7 @@ describe('the snapshot of a list', () => {
     expect((await lists.subjects(WHO, FIRST, { minRevision: ANY_REVISION })).revision).toBe('6.n6');
   });
 
-  test('that cannot be read is trouble, and never an empty list', async () => {
+  test('a list whose snapshot cannot be read is an error, never empty', async () => {
     const { clock, unknownCodes, engine } = {
       clock: systemClock,
       unknownCodes: {} as never,

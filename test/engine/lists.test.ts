@@ -78,7 +78,7 @@ forEachDatabase('lists against brute force while writers run', (fixture, kind) =
   });
 
   test(
-    'every page says what checks say at its revision, and a walk lists everybody once',
+    'every page equals checks at its revision, and a complete walk lists everybody once',
     async () => {
       const random = seeded(SEED + 1);
       const wrong: string[] = [];

@@ -10,7 +10,7 @@ const row = (id: number, code: string, groupName: string | null) => ({
   groupName,
 });
 
-test('permissions are sorted by group, those without one last, then by code, both by UTF-16 code units', () => {
+test('permissions are sorted by group (those without a group last), then by code, by UTF-16 code units', () => {
   // U+FFFF stands after every emoji by code units, before it by code points; upper case before lower; no locale.
   const groups = ['', '10', '9', 'Z', 'a', 'ä', '😀', '\uffff', null];
   const codes = ['A', 'Z', 'a', 'a-b', 'a.b', 'a_b', 'ab', 'constructor', 'toString'].sort();

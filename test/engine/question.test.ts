@@ -63,7 +63,7 @@ describe('normalisation of a question', () => {
       { app: 'a'.repeat(64), permission: 'A'.repeat(128) },
       { app: 'a'.repeat(64), permission: 'A'.repeat(128) },
     ],
-  ])('a question is normalised: %s', (_name, given, expected) => {
+  ])('a question is normalized: %s', (_name, given, expected) => {
     expect(readQuestion(raw(given))).toEqual(raw(expected));
     const { permission: _, ...subject } = raw(given);
     const { permission: __, ...read } = raw(expected);

@@ -49,7 +49,7 @@ describe('lines about unknown codes', () => {
     expect(lines).toEqual([...hour, ...hour]);
   });
 
-  test('more than a thousand unknown codes in an hour are summarised in one line', () => {
+  test('more than a thousand unknown codes in an hour are summarized in one line', () => {
     const { clock, codes, lines } = parts();
     for (let i = 0; i < 3000; i++) codes.permission(policy('shop'), `made.up.${i}`);
     expect(lines).toHaveLength(1001);

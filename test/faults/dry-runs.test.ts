@@ -56,16 +56,19 @@ describe('a dry run whose database fails', () => {
     ['before it keeps what is', 'create temporary table dry_run_before', 'before'],
     ['behind the write', 'delete from role_permission', 'after'],
     ['while it compares', 'create temporary table dry_run_person', 'before'],
-  ] as const)('is 503 and leaves nothing when the line is cut %s; the next one is answered', async (_, text, when) => {
-    const before = await state();
-    const cut = line.cutOn(text, when);
-    const [lost] = await Promise.all([rehearse(), cut]);
-    expect([lost.status, lost.body.code]).toEqual([503, 'UNAVAILABLE']);
-    expect(await state()).toEqual(before);
-    expect((await rehearse()).body.data?.impact).toMatchObject({ people: 1, lost: 1 });
-  });
+  ] as const)(
+    'a dry run whose connection is cut %s is 503 and leaves nothing, and the next one succeeds',
+    async (_, text, when) => {
+      const before = await state();
+      const cut = line.cutOn(text, when);
+      const [lost] = await Promise.all([rehearse(), cut]);
+      expect([lost.status, lost.body.code]).toEqual([503, 'UNAVAILABLE']);
+      expect(await state()).toEqual(before);
+      expect((await rehearse()).body.data?.impact).toMatchObject({ people: 1, lost: 1 });
+    },
+  );
 
-  test('answers what it found when its rollback fails, and its connection is never used again', async () => {
+  test('a dry run with a failed rollback returns its result, and its connection is discarded', async () => {
     const before = await state();
     const cut = line.cutOn('rollback', 'before', 'dry_run_before');
     const [found] = await Promise.all([rehearse(), cut]);
@@ -77,7 +80,7 @@ describe('a dry run whose database fails', () => {
     expect((await root.get(path)).body.data.permissions).toEqual([]);
   });
 
-  test('is repeated when a deadlock ends it', async () => {
+  test('a dry run that a deadlock ends is repeated', async () => {
     // The first attempt fails as if the server had chosen it to break a deadlock.
     await ask(`create sequence attempts;
       create function overtake() returns trigger language plpgsql as $$ begin
@@ -88,7 +91,7 @@ describe('a dry run whose database fails', () => {
     expect(await ask('select last_value::int as attempts from attempts')).toEqual([{ attempts: 2 }]);
   });
 
-  test('tells the operator what to grant when Usher may not make temporary tables', async () => {
+  test('a dry run without the right to create temporary tables names the grant that the operator must give', async () => {
     const admin = new pg.Client({ connectionString: storage.url ?? '' });
     await admin.connect();
     const { rows } = await admin.query('select current_database() as name');
@@ -121,7 +124,7 @@ describe('a dry run whose database fails', () => {
     }
   });
 
-  test('leaves no temporary table on the connections that it used', async () => {
+  test('a dry run leaves no temporary tables on its connections', async () => {
     for (let turn = 0; turn < 4; turn++) await Promise.all(Array.from({ length: 4 }, rehearse));
     const tables = await usher.app.database.read(
       async (tx) => (await sql`select relname from pg_class where relname like 'dry\\_run%'`.execute(tx.kysely)).rows,

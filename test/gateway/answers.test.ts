@@ -73,7 +73,7 @@ describe('HTTP answers', () => {
     expect(reply.text).toBe('1\n2\n');
   });
 
-  test('progress goes to clients that accept it, without the handler knowing', async () => {
+  test('only clients that accept progress get it, from the same handler', async () => {
     const send = (query: string, accept?: string) =>
       fetch(`${world.url}/t/long${query}`, {
         method: 'POST',

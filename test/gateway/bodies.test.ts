@@ -23,7 +23,7 @@ describe('JSON bodies', () => {
     expect(parseJson(bytes(JSON.stringify(value)))).toEqual(value);
   });
 
-  test('the last of repeated members counts', () => {
+  test('the last of repeated members takes effect', () => {
     expect(parseJson(bytes('{"a":1,"a":2}'))).toEqual({ a: 2 });
   });
 

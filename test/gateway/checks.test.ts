@@ -81,7 +81,7 @@ describe('POST /api/check', () => {
     expect((await check({ ...question, resourceType: 'page', resourceId: '\u{1f511}'.repeat(256) })).status).toBe(200);
   });
 
-  test('the last of repeated members counts in POST /api/check', async () => {
+  test('POST /api/check uses the last of repeated members', async () => {
     const body = '{"email":"jana@example.com","app":"shop","permission":"nothing","permission":"pages"}';
     expect((await check(body)).json.data.allowed).toBe(true);
   });
@@ -100,7 +100,7 @@ describe('POST /api/check', () => {
     }
   });
 
-  test('our own origin may call POST /api/check', async () => {
+  test("the service's own origin may call POST /api/check", async () => {
     expect((await check(question, { ...keyed, origin: `http://localhost:${world.port}` })).status).toBe(200);
   });
 

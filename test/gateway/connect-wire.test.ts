@@ -61,7 +61,7 @@ describe('Connect on the wire', () => {
     ['BatchCheck', 'checks[1].resource_id', { checks: [question, { ...question, resourceId: '\ud800' }] }],
     ['Explain', 'check.resource_id', { check: { ...question, resourceType: 'page', resourceId: '7\0' } }],
     ['BulkCheck', 'permissions[1]', { ...question, permission: undefined, permissions: ['pages', '\udc00'] }],
-  ])('text of %s that no database stores is named as gRPC names it: %s', async (method, path, body) => {
+  ])('text of %s that no database stores is reported with the field name of gRPC: %s', async (method, path, body) => {
     const refused = { type: 'google.rpc.BadRequest', debug: { fieldViolations: [{ field: path }] } };
     expect(await json(JSON.stringify(body), method)).toMatchObject({
       status: 400,
@@ -246,7 +246,7 @@ describe('Connect on the wire', () => {
     expect(reply).toMatchObject({ status: 200, body: expect.stringContaining('"allowed":true') });
   });
 
-  test('a caller that leaves is a line in the log, and nothing else', async () => {
+  test('a caller that leaves produces only a line in the log', async () => {
     const printed = jest.spyOn(console, 'error').mockImplementation(() => undefined);
     const before = world.lines.length;
     const gone = () => world.lines.slice(before).filter(({ status }) => status === 499);

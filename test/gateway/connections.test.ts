@@ -121,7 +121,7 @@ describe('a caller that expects 100-continue', () => {
   );
 
   test.each(['/api/check', CHECK])(
-    'with Expect: 100-continue the caller is told to continue, and the connection is kept: %s',
+    'with Expect: 100-continue the caller gets 100 Continue, and the connection is kept: %s',
     async (path) => {
       const connection = new RawConnection(world.port);
       const { headers } = CHECKED;
@@ -194,7 +194,7 @@ describe('a client that stops in the middle of a request', () => {
     },
   );
 
-  test('what the parser refuses is answered with the headers of every answer', async () => {
+  test('requests that the parser refuses get the headers of every answer', async () => {
     const { headers, body } = parseRaw(await saidBy(world.port, 'this is no HTTP\r\n\r\n'));
     expect(headers).toMatchObject({
       'x-content-type-options': 'nosniff',

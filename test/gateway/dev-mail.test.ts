@@ -99,7 +99,7 @@ describe('the development mailbox', () => {
     expect((await page('/dev/mail?nope=1')).status).toBe(400);
   });
 
-  test('a mail that is gone is 404, as a page for people and JSON for programs', async () => {
+  test('a deleted mail is 404, as a page for people and JSON for programs', async () => {
     const path = '/dev/mail/000000000000001-00000000';
     const { status, headers, text } = await page(path);
     expect([status, headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
@@ -129,7 +129,7 @@ test.each([
   expect(relative(1e12, 1e12 + passed)).toBe(words);
 });
 
-test('a mail without a head gets its base all the same', () => {
+test('a mail without a head also gets a base element', () => {
   const kept = { id: '1', at: '2026-01-01T00:00:00.000Z', ...mail({ html: '<p>Bare</p>' }) };
   expect(mailPage(kept, 0)).toContain('srcdoc="&lt;base target=&quot;_blank&quot;&gt;&lt;p&gt;Bare');
 });

@@ -102,7 +102,7 @@ describe('routing', () => {
     '/*',
     'http://elsewhere.example',
     `/api/profile/me${'/x'.repeat(5000)}`,
-  ])('%p is no path of ours', async (target) => {
+  ])('%p is not a path of this service', async (target) => {
     const reply = await send(target);
     expect({ status: reply.status, json: JSON.parse(reply.body) }).toMatchObject(errorShape(404, 'NOT_FOUND'));
   });
@@ -123,7 +123,7 @@ describe('routing', () => {
     expect(reply.json.details.issues.map(({ path }: { path: string }) => path)).toEqual(['email']);
   });
 
-  test('two names for one place, and one route twice, are faults of the program', async () => {
+  test('two parameter names for one place, and a duplicate route, fail at start', async () => {
     const mounting = (...wrong: Route[]) => startWorld({ routes: wrong });
     await expect(mounting(route('get', '/a/:b'), route('put', '/a/:c'))).rejects.toThrow('are one path');
     await expect(mounting(route('get', '/a'), route('get', '/a'))).rejects.toThrow('defined twice');

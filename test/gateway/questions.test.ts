@@ -18,39 +18,42 @@ const row = (resourceId: string) => ({ ...JANA, resourceType: 'page', resourceId
 const DENIED = { allowed: false, accessLevel: null, source: null };
 
 describe('POST /api/check/batch', () => {
-  test.each(['cold', 'warm'])('answers any users, applications and resources in the order asked, %s', async () => {
-    const reply = await batch([
-      JANA,
-      { ...JANA, accessLevel: 'edit' },
-      row('7'),
-      row('8'),
-      { ...JANA, email: 'boss@example.com', permission: 'nothing' },
-      { ...JANA, email: 'root@example.com', app: 'nowhere' },
-      { ...JANA, email: 'gone@example.com' },
-      { ...JANA, permission: 'reports.read', accessLevel: 'edit' },
-      JANA,
-      { ...JANA, email: 'jana' },
-    ]);
-    expect(reply.status).toBe(200);
-    expect(reply.json).toEqual({
-      success: true,
-      data: {
-        results: [
-          { allowed: true, accessLevel: 'view', source: 'role' },
-          { allowed: false, accessLevel: 'view', source: 'role' },
-          { allowed: false, accessLevel: null, source: 'override' },
-          { allowed: true, accessLevel: 'edit', source: 'override' },
-          { allowed: true, accessLevel: 'allowed', source: 'app_admin' },
-          { allowed: true, accessLevel: 'edit', source: 'superadmin' },
-          DENIED,
-          { allowed: true, accessLevel: 'allowed', source: 'role' },
-          { allowed: true, accessLevel: 'view', source: 'role' },
-          DENIED,
-        ],
-      },
-    });
-    expect(reply.headers.get('usher-revision')).toBe(String(world.engine.revision));
-  });
+  test.each(['cold', 'warm'])(
+    'a batch is answered in order for any users, applications and resources, %s',
+    async () => {
+      const reply = await batch([
+        JANA,
+        { ...JANA, accessLevel: 'edit' },
+        row('7'),
+        row('8'),
+        { ...JANA, email: 'boss@example.com', permission: 'nothing' },
+        { ...JANA, email: 'root@example.com', app: 'nowhere' },
+        { ...JANA, email: 'gone@example.com' },
+        { ...JANA, permission: 'reports.read', accessLevel: 'edit' },
+        JANA,
+        { ...JANA, email: 'jana' },
+      ]);
+      expect(reply.status).toBe(200);
+      expect(reply.json).toEqual({
+        success: true,
+        data: {
+          results: [
+            { allowed: true, accessLevel: 'view', source: 'role' },
+            { allowed: false, accessLevel: 'view', source: 'role' },
+            { allowed: false, accessLevel: null, source: 'override' },
+            { allowed: true, accessLevel: 'edit', source: 'override' },
+            { allowed: true, accessLevel: 'allowed', source: 'app_admin' },
+            { allowed: true, accessLevel: 'edit', source: 'superadmin' },
+            DENIED,
+            { allowed: true, accessLevel: 'allowed', source: 'role' },
+            { allowed: true, accessLevel: 'view', source: 'role' },
+            DENIED,
+          ],
+        },
+      });
+      expect(reply.headers.get('usher-revision')).toBe(String(world.engine.revision));
+    },
+  );
 
   test.each<[string, unknown, string[] | string]>([
     ['no checks', undefined, ['checks']],
@@ -65,7 +68,7 @@ describe('POST /api/check/batch', () => {
     ['a long code', [{ ...JANA, permission: 'p'.repeat(129) }], ['checks.0.permission']],
     ['half a resource', [JANA, JANA, JANA, { ...JANA, resourceType: 'page' }], 'checks.3.resourceId'],
     ['the other half', [{ ...JANA, resourceId: '7' }], 'checks.0.resourceType'],
-  ])('refuses the whole call for %s, and names it', async (_what, checks, expected) => {
+  ])('a batch is refused as a whole, with the place of %s', async (_what, checks, expected) => {
     const reply = await batch(checks);
     const reason = typeof expected === 'string' ? 'INCOMPLETE_RESOURCE' : 'VALIDATION_FAILED';
     expect(reply).toMatchObject(errorShape(400, 'BAD_REQUEST', reason));
@@ -74,7 +77,7 @@ describe('POST /api/check/batch', () => {
     expect(reply.json.data).toBeUndefined();
   });
 
-  test('takes 1,000 checks and no more, in a body of a list', async () => {
+  test('a batch accepts up to 1,000 checks', async () => {
     const all = Array.from({ length: 1000 }, (_, index) => row(String(index)));
     const reply = await batch(all);
     expect(reply.json.data.results).toHaveLength(1000);
@@ -84,7 +87,7 @@ describe('POST /api/check/batch', () => {
     expect(await batch(large)).toMatchObject(errorShape(413, 'PAYLOAD_TOO_LARGE'));
   });
 
-  test('needs a key of the scope check', async () => {
+  test('a batch requires a key with the scope check', async () => {
     for (const path of ['/api/check/batch', '/api/check/explain']) {
       expect(await post(path, {}, {})).toMatchObject(errorShape(401, 'UNAUTHENTICATED'));
       expect(await post(path, {}, { 'x-internal-api-key': NOTIFY_KEY })).toMatchObject(
@@ -94,7 +97,7 @@ describe('POST /api/check/batch', () => {
     }
   });
 
-  test('is 503 where the storage is away, never a denial', async () => {
+  test('a batch is 503 while the database is unavailable, never a denial', async () => {
     world.facts.away = true;
     try {
       expect(await batch([JANA, { ...JANA, email: 'unseen@example.com' }])).toMatchObject(
@@ -106,7 +109,7 @@ describe('POST /api/check/batch', () => {
     }
   });
 
-  test('reads what it lacks with one need for a person, an application and a record', async () => {
+  test('a batch reads missing facts once for each person, application and resource', async () => {
     const email = 'needs@example.com';
     const { memberLoads: loads, memberNeeds: needs } = world.engine.counters;
     const rows = ['1', '2'].map((resourceId) => ({ ...row(resourceId), email }));
@@ -120,7 +123,7 @@ describe('POST /api/check/batch', () => {
 });
 
 describe('POST /api/profile/me/check/batch', () => {
-  test('answers about the caller, bare, with `none` for everything not granted', async () => {
+  test("a user's batch is about the caller, bare, with `none` for everything not granted", async () => {
     const resource = { resourceType: 'page', resourceId: '7' };
     const checks = [MINE, { ...MINE, ...resource }, { ...MINE, permission: 'unheld' }];
     const reply = await post('/api/profile/me/check/batch', { checks }, await as('jana@example.com'));
@@ -135,7 +138,7 @@ describe('POST /api/profile/me/check/batch', () => {
     expect(gone.json).toEqual({ results: [{ allowed: false, accessLevel: null, source: 'none' }] });
   });
 
-  test('refuses an e-mail address in the body, and a key', async () => {
+  test("a user's batch refuses an e-mail address in the body, and a key", async () => {
     const reply = await post('/api/profile/me/check/batch', { checks: [MINE, JANA] }, await as('jana@example.com'));
     expect(reply).toMatchObject(errorShape(400, 'BAD_REQUEST', 'VALIDATION_FAILED'));
     expect(reply.json.details.issues[0].path).toBe('checks.1.email');
@@ -151,7 +154,7 @@ const rule = (number: number, name: string, applies: boolean, decides: boolean, 
 const KNOWN = { user: true, application: true, permission: true };
 
 describe('POST /api/check/explain', () => {
-  test('says what each of the six rules makes of a question, also where an earlier one decides', async () => {
+  test('an explanation has the result of each of the six rules, also after the deciding one', async () => {
     const reply = await explain({ ...row('7'), accessLevel: 'view' });
     expect(reply.json.data).toEqual({
       allowed: false,
@@ -194,7 +197,7 @@ describe('POST /api/check/explain', () => {
     ],
     ['a malformed address', { email: 'jana' }, { ...DENIED, rule: 6, known: { ...KNOWN, user: expect.any(Boolean) } }],
     ['a malformed code', { permission: 'pages:' }, { ...DENIED, rule: 6, known: { ...KNOWN, permission: false } }],
-  ])('%s', async (_what, more, expected) => {
+  ])('an explanation has the decision and its rule: %s', async (_what, more, expected) => {
     const { data } = (await explain({ ...JANA, ...more })).json;
     expect(data).toMatchObject(expected);
     const decisive = data.rules.filter(({ decides }: { decides: boolean }) => decides);
@@ -202,20 +205,20 @@ describe('POST /api/check/explain', () => {
     expect(data.rules.at(-1).applies).toBe(true);
   });
 
-  test('a malformed code is denied to a SuperAdmin, too, as by Check', async () => {
+  test('an explanation denies a malformed code even to a SuperAdmin, like Check', async () => {
     const { data } = (await explain({ ...JANA, email: 'root@example.com', permission: 'pages:' })).json;
     expect(data).toMatchObject({ allowed: false, rule: 6 });
     expect(data.rules.filter(({ applies }: { applies: boolean }) => applies)).toHaveLength(1);
   });
 
-  test('reads the storage each time, once', async () => {
+  test('an explanation reads the database once, every time', async () => {
     await explain(JANA);
     const reads = world.facts.reads;
     await explain(JANA);
     expect(world.facts.reads).toBe(reads + 1);
   });
 
-  test('honours a revision, and refuses one that was never made', async () => {
+  test('an explanation waits for a revision, and refuses an unknown one', async () => {
     const made = world.facts.announce('p:shop');
     const asked = async (revision: string) => explain(JANA, { ...keyed, 'usher-min-revision': revision });
     const reply = await asked(`${made}.n${made}`);
@@ -225,7 +228,7 @@ describe('POST /api/check/explain', () => {
     expect(await asked('')).toMatchObject(errorShape(400, 'BAD_REQUEST', 'UNKNOWN_REVISION'));
   });
 
-  test('refuses half a resource and unknown fields', async () => {
+  test('an explanation refuses half a resource and unknown fields', async () => {
     expect(await explain({ ...JANA, resourceType: 'page' })).toMatchObject(
       errorShape(400, 'BAD_REQUEST', 'INCOMPLETE_RESOURCE'),
     );
@@ -238,7 +241,7 @@ describe('POST /api/applications/:appCode/explain', () => {
   const question = { email: 'jana@example.com', permission: 'pages' };
   const PATH = '/api/applications/shop/explain';
 
-  test('is answered to those who may view the application, without `app` in the body', async () => {
+  test('an explanation for administrators requires `view` on the application, and has no `app` in the body', async () => {
     for (const who of ['boss@example.com', 'root@example.com']) {
       const reply = await post(PATH, question, await as(who));
       expect(reply.json).toMatchObject({ success: true, data: { allowed: true, rule: 5, known: KNOWN } });
@@ -247,14 +250,14 @@ describe('POST /api/applications/:appCode/explain', () => {
     expect(reply.json.details.issues[0].path).toBe('app');
   });
 
-  test('is refused to everybody else', async () => {
+  test('an explanation for administrators is refused to everybody else', async () => {
     expect(await post(PATH, question, await as('jana@example.com'))).toMatchObject(
       errorShape(403, 'FORBIDDEN', 'NO_APPLICATION_LEVEL'),
     );
     expect(await post(PATH, question)).toMatchObject(errorShape(401, 'UNAUTHENTICATED'));
   });
 
-  test('an application that does not exist, or cannot, is 404 to a SuperAdmin', async () => {
+  test('an unknown or malformed application is 404 for a SuperAdmin', async () => {
     for (const app of ['nowhere', 'No:Code', 'x'.repeat(100)]) {
       const reply = await post(`/api/applications/${app}/explain`, question, await as('root@example.com'));
       expect(reply).toMatchObject(errorShape(404, 'NOT_FOUND'));

@@ -92,7 +92,7 @@ describe('messages of invalid fields', () => {
       'http://x',
       'must be an absolute https URL without credentials, at most 2048 characters',
     ],
-  ])('a message states what would be right: %s', (_, schema, value, message) => {
+  ])('a message states the correct form: %s', (_, schema, value, message) => {
     expect(issues(z.strictObject({ field: schema }), { field: value })).toEqual([expect.stringMatching(/^field: /)]);
     expect(issues(schema, value)[0]?.slice(2)).toEqual(message);
   });

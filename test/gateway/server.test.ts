@@ -89,7 +89,7 @@ describe('CORS', () => {
       headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' },
     });
 
-  test('a listed origin gets what it needs on user surfaces, and no cookies', async () => {
+  test('a listed origin gets the CORS headers on user surfaces, and no cookies', async () => {
     const { status, headers } = await preflight('/api/profile/me/check', 'https://app.example.com');
     expect(status).toBe(204);
     expect(headers.get('access-control-allow-origin')).toBe('https://app.example.com');
@@ -228,7 +228,7 @@ describe('guessed keys', () => {
     });
   });
 
-  test('a key that is guessed as a bearer counts, and the right one is not looked at any more', async () => {
+  test('a key guessed as a bearer counts, and then even the right one is refused', async () => {
     const send = async (authorization: string) => {
       const headers = { authorization, 'x-forwarded-for': '10.6.6.6' };
       const path = '/authzen/shop/access/v1/evaluation';
@@ -239,7 +239,7 @@ describe('guessed keys', () => {
     expect(await send(`Bearer ${CHECK_KEY}`)).toBe(429);
   });
 
-  test('callers without a key, or with another scope, lock nobody out', async () => {
+  test('callers without a key, or with another scope, do not lock out others', async () => {
     const from = (headers: Record<string, string>) =>
       ask(`${world.url}/api/check`, { body: question, headers: { ...headers, 'x-forwarded-for': '10.7.7.7' } });
     for (let count = 0; count < 4; count++) await from({});

@@ -139,7 +139,7 @@ describe('the unsubscribe page', () => {
     }
   });
 
-  test("mail locked meanwhile is explained in the brand's look with 403, and the buttons do nothing", async () => {
+  test("mail that was locked since is explained in the brand's look with 403, and the buttons have no effect", async () => {
     const path = `/api/applications/billing/notification-types/${type}`;
     await root.put(path, { userCanDisable: false });
     try {
@@ -260,7 +260,7 @@ test.each([
   }
 });
 
-test('only colours get into the style sheet', () => {
+test('only colors get into the style sheet', () => {
   const page = shown({ primaryColor: 'red;}</style><script>', backgroundColor: 'url(https://evil.example.com)' });
   expect(page).not.toContain('evil');
   expect(page).not.toContain('<script');

@@ -25,7 +25,7 @@ describe('Check', () => {
     ['overridden', AccessLevel.UNSPECIFIED, false, AccessLevel.UNSPECIFIED, DecisionSource.OVERRIDE],
     ['denied', AccessLevel.VIEW, false, AccessLevel.UNSPECIFIED, DecisionSource.UNSPECIFIED],
   ])(
-    'a person who holds %s and is asked for %s: allowed is %s',
+    'Check of a person who holds %s with the required level %s: allowed is %s',
     async (permission, asked, allowed, accessLevel, source) => {
       const door = await openDoor();
       const client = openClient(door.port);
@@ -37,7 +37,7 @@ describe('Check', () => {
     },
   );
 
-  test('the engine gets a normalised question, including the resource', async () => {
+  test('the engine gets a normalized question, including the resource', async () => {
     const door = await openDoor();
     await call(openClient(door.port), 'Check', {
       email: ' Kim@Example.COM\t',
@@ -55,7 +55,7 @@ describe('Check', () => {
     });
   });
 
-  test('a cached Check is answered without waiting, and others wait for the engine', async () => {
+  test('a cached Check is answered at once, and any other one waits for the engine', async () => {
     const door = await openDoor();
     const client = openClient(door.port);
     await call(client, 'Check', QUESTION);
@@ -65,7 +65,7 @@ describe('Check', () => {
     expect(door.engine.asked.map(({ method }) => method)).toEqual(['peek', 'peek', 'check']);
   });
 
-  test('a Check answer has its revision, as revisions move', async () => {
+  test('a Check answer has its revision, also after revisions move', async () => {
     const door = await openDoor();
     const client = openClient(door.port);
     for (const revision of [7, 8, 123_456_789_012, 8]) {
@@ -75,7 +75,7 @@ describe('Check', () => {
     }
   });
 
-  test('a reached min_revision is answered at once, and a later one is waited for', async () => {
+  test('a Check with a reached min_revision is answered at once, and waits for a later one', async () => {
     const door = await openDoor();
     const client = openClient(door.port);
     await call(client, 'Check', { ...QUESTION, minRevision: '7' });

@@ -45,7 +45,7 @@ describe('clients without a session', () => {
     await ended;
   });
 
-  test('a client with a session stays as long as it likes', async () => {
+  test('a client with a session stays connected', async () => {
     const door = await openDoor({ times: { arrivalMs: 100 } });
     const raw = openRaw(door.port);
     await raw.request('/usher.permission.v1.PermissionService/Check', Buffer.alloc(5));

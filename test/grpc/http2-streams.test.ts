@@ -15,7 +15,7 @@ const calls = fc.array(fc.tuple(fc.constantFrom('set', 'set', 'set', 'delete', '
 });
 
 describe('tables of a session', () => {
-  test('the stream table behaves like a Map in another order', () => {
+  test('the stream table behaves like a Map with another order', () => {
     fc.assert(
       fc.property(calls, (all) => {
         const [map, table] = [new Map<number, object>(), new StreamTable<object>()];

@@ -84,7 +84,7 @@ describe('health', () => {
     stream.cancel();
   });
 
-  test('a watch of an unknown service stays open and says so', async () => {
+  test('a watch of an unknown service reports that and stays open', async () => {
     const door = await openDoor();
     const { said } = watchHealth(openClient(door.port), 'other');
     await until(() => said.length === 1);

@@ -178,7 +178,7 @@ describe('invalid questions over gRPC', () => {
     expect(door.engine.asked).toEqual([]);
   });
 
-  test('an Effective question with a permission or a level is refused, not answered without it', async () => {
+  test('an Effective question with a permission or a level is refused', async () => {
     const client = openClient((await openDoor()).port);
     for (const bytes of [encodeCheck(), encodeCheck({ ...QUESTION, permission: '', accessLevel: 3 })]) {
       const refusal = await refusalOf(callBytes(client, 'Effective', bytes));

@@ -34,7 +34,7 @@ describe('unusual bytes on the wire', () => {
     ['an invalid deadline', framed(encodeCheck()), { 'grpc-timeout': 'soon' }, status.INTERNAL],
     ['a deadline that has passed', framed(encodeCheck()), { 'grpc-timeout': '0n' }, status.DEADLINE_EXCEEDED],
     ['a message longer than it says', Buffer.concat([framed(encodeCheck()), Buffer.from([1, 2])]), {}, 0],
-  ])('the server refuses or survives %s', async (_, body, headers, expected) => {
+  ])('the server refuses or ignores %s, and stays alive', async (_, body, headers, expected) => {
     const door = await openDoor();
     const raw = openRaw(door.port);
     // Held back, so that a deadline of nothing passes before the answer.

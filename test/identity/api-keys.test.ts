@@ -108,7 +108,7 @@ describe('authorize, keys configured', () => {
     expect(outcome(() => some.authorize(value, scope))).toBe(expected);
   });
 
-  test('each of many keys is found, by its own text only', () => {
+  test('each of many keys is found by its exact text only', () => {
     const texts = Array.from({ length: 40 }, (_, n) => `${'x'.repeat(n % 7)}key${n}`);
     const many = keys(texts.map((text, n) => `n${n}:check:${text}`));
     texts.forEach((text, n) => {

@@ -266,7 +266,7 @@ describe('concurrency and memory', () => {
     expect(await ask(token)).toBe('401 UNAUTHENTICATED: The access token has expired.');
   });
 
-  test('recall accepts exactly that token, and not after a change of keys', async () => {
+  test('recall accepts exactly the remembered token, and none after a change of keys', async () => {
     const token = await mint({});
     expect(harness.tokens.recall(token)).toBeNull();
     await harness.tokens.authenticate(token);

@@ -145,7 +145,7 @@ describe('opaque tokens, introspection configured', () => {
   });
 
   test.each<[string, Fault]>([
-    ['wrong credentials of ours', { status: 401, body: '{"error":"invalid_client"}' }],
+    ['wrong credentials of this service', { status: 401, body: '{"error":"invalid_client"}' }],
     ['500', { status: 500, body: '' }],
     ['no JSON', { status: 200, body: 'active' }],
     ['a list', { status: 200, body: '[true]' }],
@@ -155,7 +155,7 @@ describe('opaque tokens, introspection configured', () => {
     expect(await ask('Bearer opaque', introspecting())).toBe(AWAY);
   });
 
-  test('a wrong client secret of our own is trouble, too', async () => {
+  test('a wrong client secret of this service is 503, too', async () => {
     expect(await ask('Bearer opaque', introspecting({ clientSecret: 'wrong' }))).toBe(AWAY);
   });
 });

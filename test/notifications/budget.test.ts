@@ -39,7 +39,7 @@ describe('the budget of rendered text', () => {
     await one.end();
   });
 
-  test('the budget refuses what all callers together exceed, and reserves a quarter for small ones', async () => {
+  test('the budget refuses callers beyond their common limit, and reserves a quarter for small ones', async () => {
     const budget = new RenderBudget(16 * MIB);
     const [first, second, small, crowd] = [caller(budget), caller(budget), caller(budget), caller(budget)];
     first.charge(6 * MIB);
@@ -57,7 +57,7 @@ describe('the budget of rendered text', () => {
     expect(budget.held).toBe(0);
   });
 
-  test('the budget is released by a caller that failed', async () => {
+  test('the budget is released when a caller fails', async () => {
     const budget = new RenderBudget(16 * MIB);
     const failing = budget.within(undefined, ({ charge }) => {
       charge?.(MIB);

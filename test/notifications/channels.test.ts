@@ -27,7 +27,7 @@ describe('channels of a notification', () => {
                         { active, application, email, push, subscribed },
                       ]);
 
-  test(`all ${cases.length} combinations of switches follow the reference`, () => {
+  test(`the ${cases.length} combinations of switches follow the reference`, () => {
     expect(cases).toHaveLength(2304);
     for (const [type, user] of cases) {
       const locked = !type.userCanDisable;

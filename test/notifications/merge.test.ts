@@ -70,7 +70,7 @@ const PEOPLE: Partial<Person>[] = Array.from({ length: 30 }, (_, at) => ({
   locale: at % 3 === 0 ? 'cs' : null,
 }));
 
-describe('variables of the reader in a template', () => {
+describe('the members of `user` in a template', () => {
   test.each([
     ['nothing', { html: '{{ n }} user {{ brand.name }}<a class="user">' }, []],
     ['a name', { html: 'Dear {{ user.firstName }}' }, ['firstName']],
@@ -87,7 +87,7 @@ describe('variables of the reader in a template', () => {
     ],
     ['in a loop', { html: '{% for l in lines %}{{ user.email }}{% endfor %}' }, ['email']],
     ['in a case', { html: '{% case n %}{% when 1 %}{{ user.locale }}{% endcase %}' }, ['locale']],
-  ] as const)('a template uses only %s of its reader', async (_, parts, members) => {
+  ] as const)('the analysis finds that a template only outputs %s', async (_, parts, members) => {
     expect(await renderer.printedMembers(template(parts))).toEqual(members);
   });
 
@@ -127,13 +127,13 @@ describe('variables of the reader in a template', () => {
     '{{ user.email.size }}',
     '{{ user.password }}',
     '{{ nope',
-  ])('a template that may use more is not mistaken: %s', async (html) => {
+  ])('the analysis recognizes a template with other uses: %s', async (html) => {
     expect(await renderer.printedMembers(template({ html }))).toBeNull();
   });
 });
 
 describe('one rendering for many readers', () => {
-  test('one rendering serves many readers with their own names', async () => {
+  test('one rendering serves many recipients with their own names', async () => {
     const source = template({
       subject: 'Invoice {{ n }} for {{ user.firstName | default: "you" }}',
       html: '<h1>Dear {{ user.firstName }}  {{ user.lastName }},</h1><p>{{ user.email }} & {{ brand.name }}: {{ n }}</p>',
@@ -161,7 +161,7 @@ describe('one rendering for many readers', () => {
     expect(outcomes).toEqual(await oneByOne(all));
   });
 
-  test('a template that computes with names, or links them, is rendered for each reader', async () => {
+  test('a template that computes with names, or links them, is rendered for each recipient', async () => {
     for (const html of ['<p>{{ user.firstName | upcase }}</p>', '<p><a href="/{{ user.email }}">x</a></p>']) {
       const all = personal(template({ html }), PEOPLE);
       const { outcomes, jobs } = await counted(all);
@@ -188,12 +188,12 @@ describe('one rendering for many readers', () => {
     ['&#x', true],
     ['&amp;', false],
     ['& ', false],
-  ])('a name after %j changes the way to plain text: %p', (before, looks) => {
+  ])('a name after %j changes the conversion to plain text: %p', (before, looks) => {
     expect(marksWhereTextLooks([before, 'MARK', ' after'])).toBe(looks);
     expect(marksWhereTextLooks(['x', 'MARK', before])).toBe(false);
   });
 
-  test('a template is analysed once, whatever its content', async () => {
+  test('a template is analyzed once, whatever its content', async () => {
     for (const piece of ['<a', '<a>', '</a', '<a </a', '&', '&#', '<', '<a b="', ' \n']) {
       const html = `{{ user.firstName }}${piece.repeat(Math.floor(250_000 / piece.length))}`;
       const { user, system } = process.threadCpuUsage();
@@ -215,13 +215,13 @@ describe('one rendering for many readers', () => {
     expect(held).toBeLessThan(1_000_000);
   }, 60_000);
 
-  test('a template that fails fails for all readers', async () => {
+  test('a template that fails for one recipient fails for all', async () => {
     const all = personal(template({ html: '{{ user.email }}{% for i in (1..99999999) %}{{ i }}{% endfor %}' }), PEOPLE);
     const { outcomes } = await counted(all);
     expect(outcomes.every(({ ok }) => !ok)).toBe(true);
   });
 
-  test('merging equals rendering for each reader, for any template and names', async () => {
+  test('merged texts equal a rendering for each recipient, for any template and names', async () => {
     const member = fc.constantFrom('email', 'firstName', 'lastName', 'displayName', 'locale');
     const piece = fc.oneof(
       member.map((name) => `{{ user.${name} }}`),

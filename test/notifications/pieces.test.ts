@@ -50,7 +50,7 @@ const order: SendOrder = {
 describe('sends to a thousand take a limited part of each turn of the event loop', () => {
   useCountedPieces(LOOKS);
 
-  test('choosing texts and collecting renderings is sliced', async () => {
+  test('the choice of texts and the collection of renderings are sliced', async () => {
     let planned: () => void = () => undefined;
     class Readers extends Map<string, never> {
       override get(): undefined {
@@ -84,7 +84,7 @@ describe('sends to a thousand take a limited part of each turn of the event loop
     expect(most).toBeLessThanOrEqual(LOOKS);
   });
 
-  test('distinguishing readers and filling in their names is sliced', async () => {
+  test('the grouping of recipients and the replacement of marks are sliced', async () => {
     let asked: () => void = () => undefined;
     const shared = {
       template: RENDERED,
@@ -112,7 +112,7 @@ describe('sends to a thousand take a limited part of each turn of the event loop
   describe('writing deliveries', () => {
     const fixture = useDatabase('postgresql');
 
-    test('writing deliveries is sliced within one transaction', async () => {
+    test('the writing of deliveries is sliced within one transaction', async () => {
       await fixture.database.change(async (tx) => {
         await sql`insert into application (code, name) values ('billing', 'Billing')`.execute(tx.kysely);
         await sql`

@@ -232,7 +232,7 @@ export function testReading(room: Room): void {
     expect((await room.nora.post(`${LOG}/999999999/retry`)).status).toBe(404);
   });
 
-  test('unsubscribing needs the button and a genuine token, and a GET changes nothing', async () => {
+  test('an unsubscription needs the button and a genuine token, and a GET changes nothing', async () => {
     const sent = await room.send({ type: 'due', recipients: ['una@example.com'], payload: { number: 1 } });
     const [mail] = await deliveriesOf(room.usher, sent.body.data.notifications[0].id);
     const link = await linkOf(room, mail);
@@ -266,7 +266,7 @@ export function testReading(room: Room): void {
     expect(quiet.body.data.notifications).toMatchObject([{ status: 'sent' }]);
   });
 
-  test('unsubscribing from a locked type is refused, and changes nothing', async () => {
+  test('an unsubscription from a locked type is refused, and changes nothing', async () => {
     const sent = await room.send({ type: 'due', recipients: ['uri@example.com'], payload: { number: 1 } });
     const [mail] = await deliveriesOf(room.usher, sent.body.data.notifications[0].id);
     const link = await linkOf(room, mail);

@@ -49,7 +49,7 @@ describe('calls of render that end early', () => {
     own.close();
   });
 
-  test('a call of render ends with its signal, before it begins and during it', async () => {
+  test('a call of render ends with its signal, before its start and during it', async () => {
     const own = new Renderer(systemClock, 1);
     const reason = new Error('nobody waits');
     await expect(own.render(jobs(1, 'a'), '', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
@@ -227,7 +227,7 @@ describe('hostile templates', () => {
     expect((await rendered({ html: 'x' })).html).toBe('x');
   });
 
-  test('endlessly nested HTML becomes text, or is given up', async () => {
+  test('endlessly nested HTML becomes text, or fails', async () => {
     const html = '<div><b>'.repeat(60_000);
     const from = performance.now();
     const [outcome] = await renderer.render([{ template: template({ html }), variables: {} }]);
@@ -236,7 +236,7 @@ describe('hostile templates', () => {
     expect((await rendered({ html: 'x' })).html).toBe('x');
   });
 
-  test('in a batch a hostile template fails once with its jobs, and the others are rendered', async () => {
+  test('a hostile template in a batch fails once with all its jobs, and the others are rendered', async () => {
     const [bad, good] = [template({ html: loop }), template({ html: '{{ n }}' })];
     const jobs = Array.from({ length: 300 }, (_, n) => ({ template: n % 3 === 1 ? bad : good, variables: { n } }));
     const from = performance.now();
@@ -267,7 +267,7 @@ describe('hostile templates', () => {
     own.close();
   });
 
-  test('a rendering without processor time is given up without blame', async () => {
+  test('a rendering that gets no processor time fails without blame', async () => {
     const own = new Renderer(
       hurried(() => systemClock.monotonic() * 1000),
       1,

@@ -120,7 +120,7 @@ describe.each(['postgresql', 'pglite'] as const)('sends (%s)', (kind) => {
       [true, true],
       [false, false],
     ])(
-      'displayed switches are the effective ones, whatever was stored before: e-mail %p, push %p',
+      'the switches in the API are the effective ones, whatever was stored before: e-mail %p, push %p',
       async (mail, push) => {
         // Lena chose the contrary for the type, Luis switched the application off.
         expect((await registry.root.put(path(), { userCanDisable: true })).status).toBe(200);
@@ -210,7 +210,7 @@ describe.each(['postgresql', 'pglite'] as const)('sends (%s)', (kind) => {
       });
     });
 
-    test('without a body the mail has the subject, in its text too, and the item has none', async () => {
+    test('without a body the mail has the subject, also in its text, and the item has no body', async () => {
       const [bare = 0] = idsOf(await send({ recipients: ['bea@example.com'], subject: 'Tea is ready' }));
       expect(await mailOf(bare)).toMatchObject({ text: 'Tea is ready', html: '<h1 dir="auto">Tea is ready</h1>' });
       expect(await inboxOf(registry.as('bea'), '?limit=1')).toMatchObject([

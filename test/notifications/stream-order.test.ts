@@ -69,7 +69,7 @@ class Instances {
 const step = fc.record({ what: fc.constantFrom('begin', 'begin', 'close', 'hear', 'hear', 'hear'), index: fc.nat(50) });
 
 describe('streams of one user across instances', () => {
-  test('with any delays the newest allowed streams stay open in the end', () => {
+  test('with any delays the newest streams within the limit stay open in the end', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const all = new Instances();
@@ -86,7 +86,7 @@ describe('streams of one user across instances', () => {
     );
   });
 
-  test('with streams that end by themselves there are never too many, and freed room is used', () => {
+  test('when streams end by themselves, the limit holds and freed places are used', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const all = new Instances();

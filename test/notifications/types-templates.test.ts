@@ -55,7 +55,7 @@ describe('types and templates of an application', () => {
       }
     });
 
-    test('a taken type code is 409, even for two at once', async () => {
+    test('a taken type code is 409, even for two concurrent requests', async () => {
       const answers = await Promise.all([1, 2, 3].map(() => root.post(TYPES, { code: 'twice', name: 'T' })));
       expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 409, 409]);
     });
@@ -86,7 +86,7 @@ describe('types and templates of an application', () => {
       expect((await root.delete(path)).status).toBe(204);
     });
 
-    test('putting back types and templates from GET is accepted, and changes nothing', async () => {
+    test('a PUT of types and templates from GET is accepted, and changes nothing', async () => {
       const kinds = await root.post(TYPES, { code: 'echo', name: 'E', description: 'd', emailFromName: 'N' });
       for (const [locale, more] of [
         ['en', {}],

@@ -117,7 +117,7 @@ describe.each(['postgresql', 'pglite'] as const)('texts of a send (%s)', (kind) 
     }
   });
 
-  test('putting back brands from GET is accepted, and changes nothing', async () => {
+  test('a PUT of brands from GET is accepted, and changes nothing', async () => {
     const smtp = { host: '127.0.0.1', port: 2525, secure: false };
     expect((await registry.root.post(BRANDS, { slug: 'mail', name: 'Mail', smtp })).status).toBe(201);
     const { body: before } = await registry.root.get(BRANDS);

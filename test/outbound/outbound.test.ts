@@ -100,7 +100,7 @@ const INSIDE = [
 ];
 
 describe('spellings of internal addresses', () => {
-  test('there are enough spellings', () => {
+  test('the list of spellings is long enough', () => {
     expect(new Set(INSIDE).size).toBeGreaterThanOrEqual(60);
   });
 
@@ -313,7 +313,7 @@ describe('URLs', () => {
     expect(readTarget('https://example.com:443/', INTERNET_POLICY).reach).toBe('internet');
   });
 
-  test('a listed origin may be internal, and its neighbours may not', () => {
+  test('a listed origin may be internal, and its neighbors may not', () => {
     const policy = { ...INTERNET_POLICY, trustedOrigins: new Set(['http://10.0.0.5:8080']) };
     expect(readTarget('http://10.0.0.5:8080/items', policy).reach).toBe('internal');
     for (const url of ['http://10.0.0.5:8081/', 'http://10.0.0.5/', 'http://10.0.0.5:8080.example.com/']) {

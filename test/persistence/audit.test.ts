@@ -56,7 +56,7 @@ describe('masking of audit records', () => {
     expect(mask({ note: 'three.dotted.words' })).toEqual({ note: 'three.dotted.words' });
   });
 
-  test('masking ends, however deep the data', () => {
+  test('masking terminates for data of any depth', () => {
     let deep: unknown = 'bottom';
     for (let i = 0; i < 1000; i++) deep = { deep };
     expect(JSON.stringify(mask(deep))).not.toContain('bottom');

@@ -50,7 +50,7 @@ forEachDatabase('change', (fixture, kind) => {
     expect(acknowledged).toHaveLength(120);
   });
 
-  test('a write that touched nothing returns the newest revision that it saw, and makes none', async () => {
+  test('a write without a change returns the newest visible revision, and makes no new one', async () => {
     const made = await write(fixture.database, '*');
     const nothing = await fixture.database.change(async () => ({ result: 'same', scopes: [] }));
     expect(nothing).toEqual({ ...made, result: 'same' });
@@ -119,7 +119,7 @@ forEachDatabase('change', (fixture, kind) => {
     }
   });
 
-  test('a transaction that a constraint always refuses is given up, and the log has the constraint without values', async () => {
+  test('a transaction that a constraint always refuses fails, and the log has the constraint without values', async () => {
     const lines: string[] = [];
     const log = createLogger('error', { write: (line) => void lines.push(line) });
     const clock = { ...systemClock, random: () => 0 };
@@ -155,7 +155,7 @@ forEachDatabase('change', (fixture, kind) => {
     expect(message).not.toContain('application_code_key');
   });
 
-  test('read is read-only, and one snapshot', async () => {
+  test('a read is read-only and sees one snapshot', async () => {
     const writing = fixture.database.read((tx) => insertApplication(tx, 'read-only'));
     await expect(writing).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     if (kind === 'pglite') return;

@@ -62,7 +62,7 @@ describe('refused database connections', () => {
     },
   );
 
-  test('a connection closed without an answer is UNAVAILABLE as well', async () => {
+  test('a connection closed without an answer is UNAVAILABLE, too', async () => {
     server.refusal = null;
     for (const [, call] of calls) await expect(call()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });

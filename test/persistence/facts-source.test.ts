@@ -65,7 +65,7 @@ async function register(database: Database, email: string): Promise<{ rows: bigi
 }
 
 forEachDatabase('facts', (fixture, kind) => {
-  test('grounds: what decides one question, with the codes of roles and what exists', async () => {
+  test('grounds returns all facts of one question, with the codes of roles', async () => {
     const app = await fill(fixture.database, 'why');
     const ask = async (email: string, permission: string, resource: [string, string] = ['', ''], code = 'why') => {
       const [resourceType, resourceId] = resource;
@@ -115,7 +115,7 @@ forEachDatabase('facts', (fixture, kind) => {
     expect((await ask('ann@why', 'edit')).userKnown).toBe(true);
   });
 
-  test('members: person, member and overrides of each need, in the order of the needs', async () => {
+  test('members returns person, member and overrides of each need, in order', async () => {
     const app = await fill(fixture.database, 'crm');
     const { answers } = await fixture.database.facts.members(0, [
       need('ann@crm', 'crm', 'doc', 'Č 1"\\{}'),
@@ -227,7 +227,7 @@ forEachDatabase('facts', (fixture, kind) => {
     expect(await facts.changes(0)).toMatchObject({ sinceNonce: null });
   });
 
-  test('the log has at most 1,000 changes, and beyond that only that there are too many', async () => {
+  test('the log has at most 1,000 changes, and otherwise reports only that there are more', async () => {
     const { number: since } = await write(fixture.database, '*');
     const add = (count: number) =>
       fixture.database.change(async (tx) => {
@@ -248,7 +248,7 @@ forEachDatabase('facts', (fixture, kind) => {
     });
   });
 
-  test('facts read during a change contain none of it, and do not wait for ever', async () => {
+  test('facts read during a change do not contain it, and do not wait for it', async () => {
     const { promise: inside, resolve: isInside } = Promise.withResolvers<void>();
     const { promise: goOn, resolve: finish } = Promise.withResolvers<void>();
     const before = (await fixture.database.facts.changes(0)).head;

@@ -152,7 +152,7 @@ describe('plans of the lists, with 100,000 people', () => {
     ['denied', '1', 0, 2],
     ['denied', '1', 49_900, 101],
     ['denied', '1', 60_000, 101],
-  ] as const)('%s for record %j behind %j is read by index, of a bounded number of pages', async (...asked) => {
+  ] as const)('%s for record %j after %j reads a bounded number of pages by index', async (...asked) => {
     const [permission, record, after, count] = asked;
     const call = page(permission, record, after);
     expect((await read(call)).ids).toHaveLength(count);
@@ -162,20 +162,20 @@ describe('plans of the lists, with 100,000 people', () => {
     expect(blocks(plan)).toBeLessThan(count < 101 ? 7000 : 3000);
   });
 
-  test('a page in which everybody is denied names where the next one begins', async () => {
+  test('a page in which everybody is denied has the position of the next one', async () => {
     const { ids, until } = await read(page('denied', '1', 10));
     expect(ids).toEqual([]);
     // Behind the last person of whom every index has told.
     expect(until).toBe(10 + 101 + SPARE);
   });
 
-  test('ten overrides more or fewer of other records change nothing in what a page reads', async () => {
+  test('overrides of other records do not change the rows that a page reads', async () => {
     const few = blocks(await explain(page('few', '', 0)));
     const among = blocks(await explain(page('owned', '1', 0)));
     expect(among).toBeLessThan(few + 200);
   });
 
-  test.each(['', 'invoice-5'])('what somebody reaches of 10,000 overrides is read by index behind %j', async (from) => {
+  test.each(['', 'invoice-5'])('the resources among 10,000 overrides are read by index after %j', async (from) => {
     const scopes = `array['*', 'a:app', 'p:app', 'u:${ADA}', 'm:app:${ADA}']`;
     const reached = `reached_by ('app', 'tenth', 'invoice', '${ADA}', array[0, 5000], 10, ${scopes}, ${MAX_LOG_ROWS})`;
     expect(notProbes(await explain(reached))).toEqual([]);

@@ -28,7 +28,7 @@ describe('migrations of a PostgreSQL', () => {
     await database.drop();
   });
 
-  test('pending migrations refuse a start that may not apply them', async () => {
+  test('a start that may not apply pending migrations is refused', async () => {
     const opening = openDatabase({ ...options, url: database.url, migrateOnStart: false });
     await expect(opening).rejects.toMatchObject({ name: 'Refused' });
     const names = MIGRATIONS.map(({ name }) => name);
@@ -133,7 +133,7 @@ describe('the lock of the migrations', () => {
     }
   });
 
-  test("a migration lock left by an older version's session is waited for within limits, and its holder is reported", async () => {
+  test('a start waits a limited time for the migration lock of an older version, and reports its holder', async () => {
     await client.query('select pg_advisory_lock($1)', [LOCK]);
     const [own] = (await client.query('select pg_backend_pid() as pid')).rows;
     const waiting = migrate({ ...options, url: database.url, migrationWaitMs: 200 });

@@ -157,7 +157,7 @@ describe('lists of people cost what their page has, not what the tables have', (
     expect(cost.rows).toBeLessThan(/^(one|nobody|who of)|searched|inactive/.test(name) ? 9000 : 4000);
   });
 
-  test('a search for a name of one in eighty reads a bounded number of rows', async () => {
+  test('a search for a name that one in eighty has reads a bounded number of rows', async () => {
     const search = 'Grace Hopper';
     const cost = await rowsRead((tx) => users(tx, { ...all, search }, { limit: 51, after: null }));
     expect(cost.found).toBe(51);

@@ -42,7 +42,7 @@ forEachDatabase('people', (fixture, kind) => {
     expect(await quietly((tx) => ensurePeople(tx, []))).toEqual(new Map());
   });
 
-  test('people are found by their present names, as soon as they are known', async () => {
+  test('people are found by their current names as soon as the names are known', async () => {
     const found = async (search: string) => {
       const filter = { search, active: null, apps: null };
       const { ids } = await fixture.database.read((tx) => findUserIds(tx, filter, { limit: 9, after: null }));
@@ -78,7 +78,7 @@ forEachDatabase('people', (fixture, kind) => {
     expect(await found('d@found')).toEqual([mentioned]);
   });
 
-  test('a setting is stored, replaced, and claimed by one only', async () => {
+  test('a setting is stored, replaced, and claimed by only one caller', async () => {
     await quietly((tx) => putSetting(tx, 'colour', ['red', { deep: null }]));
     await quietly((tx) => putSetting(tx, 'colour', 'blue "\\ ž'));
     expect(await fixture.database.read((tx) => getSetting(tx, 'colour'))).toBe('blue "\\ ž');
@@ -136,7 +136,7 @@ forEachDatabase('people', (fixture, kind) => {
     expect(await database.read(listSuperadmins)).toEqual([]);
   });
 
-  test('SuperAdmins are added, listed and removed, and repeating it makes no revision', async () => {
+  test('SuperAdmins are added, listed and removed, and a repetition makes no revision', async () => {
     const { database } = fixture;
     const first = await database.change((tx) => addSuperadmin(tx, 'zoe@x.cz'));
     const again = await database.change((tx) => addSuperadmin(tx, 'zoe@x.cz'));
@@ -176,7 +176,7 @@ forEachDatabase('people', (fixture, kind) => {
     expect(await database.read(listSuperadmins)).toMatchObject([{ email: 'adam@x.cz' }]);
   });
 
-  test('of two SuperAdmins who remove each other at once, one stays', async () => {
+  test('one of two SuperAdmins who remove each other concurrently stays', async () => {
     const { database, storage } = fixture;
     const other = kind === 'postgresql' ? await storage.open() : database;
     for (let round = 0; round < 5; round++) {

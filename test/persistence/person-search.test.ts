@@ -109,7 +109,7 @@ forEachDatabase('people in pages', (fixture) => {
       return read;
     });
 
-  test('following the pages finds everybody once and in order, however little a page may examine', async () => {
+  test('the pages list everybody once and in order, however few rows a page may examine', async () => {
     await fc.assert(
       fc.asyncProperty(filters, fc.integer({ min: 3, max: 40 }), bounds, async (filter, limit, most) => {
         const read = await pages(filter, limit, most);

@@ -30,7 +30,7 @@ const NASTY: Codes = {
 };
 
 describe('usher codegen', () => {
-  test('writes TypeScript in which a misspelled code does not compile', async () => {
+  test('codegen writes TypeScript in which a misspelled code does not compile', async () => {
     writeFileSync(join(folder, 'codes.ts'), generate(NASTY, 'ts'));
     const use = (code: string) =>
       `import { Permission } from './codes.ts';\nexport const used: Permission = ${code};\n`;
@@ -55,7 +55,7 @@ describe('usher codegen', () => {
     expect(await compile(use("'a.c'"))).not.toBe(0);
   }, 60_000);
 
-  test('writes Go in the columns of gofmt, which begin anew behind a comment', () => {
+  test('codegen writes Go in the format of gofmt', () => {
     const permissions = [{ code: 'a' }, { code: 'b.long' }, { code: 'c', description: 'Third.' }, { code: 'd.dd' }];
     expect(generate({ app: 'shop', permissions, roles: [], entities: [] }, 'go')).toContain(
       [
@@ -70,7 +70,7 @@ describe('usher codegen', () => {
     );
   });
 
-  test('gives every code a name of its own, whatever order the codes come in', () => {
+  test('codegen gives every code a unique name, in any order of the codes', () => {
     for (const language of ['ts', 'go', 'python', 'java'] as const) {
       const text = generate(NASTY, language);
       expect(generate({ ...NASTY, permissions: NASTY.permissions.toReversed() }, language)).toBe(text);
@@ -80,7 +80,7 @@ describe('usher codegen', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  test('reads a manifest, and refuses one of another application', async () => {
+  test('codegen reads a manifest, and refuses one of another application', async () => {
     const made = await usher(['codegen', 'atelier', '--lang', 'go', '--manifest', DEMO], { env: {} });
     expect([made.code, made.stdout]).toEqual([0, expect.stringContaining('package atelier')]);
     const other = await usher(['codegen', 'billing', '--lang', 'go', '--manifest', DEMO], { env: {} });

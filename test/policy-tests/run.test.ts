@@ -53,12 +53,12 @@ const PASSING = [
 ];
 
 describe('usher test', () => {
-  test('passes cases that the rules bear out, by level and by rule', async () => {
+  test('usher test passes correct cases by level and by rule', async () => {
     const result = await run(write('good.yaml', cases(...PASSING)));
     expect(result).toMatchObject({ code: 0, stderr: '', stdout: `${PASSING.length} passed, 0 failed\n` });
   });
 
-  test('fails with exit code 1 and shows which rule decided', async () => {
+  test('usher test fails with exit code 1 and prints the deciding rule', async () => {
     const file = write(
       'bad.yaml',
       cases('{ name: Ben edits, email: ben@example.com, permission: invoice.read, expect: edit }'),
@@ -83,7 +83,7 @@ describe('usher test', () => {
       'half a resource',
       "{ email: ben@example.com, permission: invoice.read, resource: 'invoice:x y', expect: denied, via: override }",
     ],
-  ])('fails for %s', async (_, one) => {
+  ])('usher test fails for %s', async (_, one) => {
     expect((await run(write('one.yaml', cases(one)))).code).toBe(1);
   });
 
@@ -110,20 +110,20 @@ describe('usher test', () => {
       cases('{ email: a@example.com, permission: x, level: view, expect: edit }'),
       'tests.0.level',
     ],
-    ['tests that are no list', 'list.yaml', 'manifest: billing.yaml\ntests: many\n', 'must be a list'],
+    ['tests that are not a list', 'list.yaml', 'manifest: billing.yaml\ntests: many\n', 'must be a list'],
     ['neither a manifest nor the name of one', 'neither.yaml', 'tests: []\n', 'manifest'],
-  ])('ends with 2 for %s', async (_, name, text, said) => {
+  ])('usher test exits with 2 for %s', async (_, name, text, said) => {
     const file = text === null ? join(folder, name) : write(name, text);
     const { code, stderr } = await run(write('good.yaml', cases(...PASSING)), file);
     expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
   });
 
-  test('runs the tests of a manifest itself', async () => {
+  test('usher test runs the tests in a manifest', async () => {
     const file = write('own.yaml', `${MANIFEST}tests:\n  - ${PASSING[0]}\n`);
     expect(await run(file)).toMatchObject({ code: 0, stdout: '1 passed, 0 failed\n' });
   });
 
-  test('names the parts that no case covers', async () => {
+  test('usher test --coverage prints the parts without a case', async () => {
     const file = write('some.yaml', cases(PASSING[0] as string, PASSING[4] as string));
     const { stdout } = await run(file, '--coverage');
     expect(stdout).toContain('permissions: invoice.approve, invoice.audit');
@@ -134,7 +134,7 @@ describe('usher test', () => {
     expect(stdout).not.toContain('invoice:2');
   });
 
-  test('writes JUnit XML that holds any text', async () => {
+  test('usher test writes JUnit XML for any text', async () => {
     const named = { name: `<&"'> ]]>`, email: 'ben@example.com', permission: 'x', expect: 'allowed' };
     const file = write('xml.yaml', cases(PASSING[0] as string, JSON.stringify(named)));
     const report = join(folder, 'report.xml');
@@ -145,7 +145,7 @@ describe('usher test', () => {
     expect(xml.match(/<testcase /g)).toHaveLength(2);
   });
 
-  test('runs 10,000 cases of a large manifest', async () => {
+  test('usher test runs 10,000 cases of a large manifest', async () => {
     const permissions = Array.from({ length: 500 }, (_, i) => ({ code: `p${i}.read`, type: 'tiered' }));
     const roles = Array.from({ length: 50 }, (_, i) => ({
       code: `r${i}`,
@@ -170,7 +170,7 @@ describe('usher test --url', () => {
   beforeAll(() => double.start());
   afterAll(() => double.stop());
 
-  test('asks the service in batches, with the level and the resource of each case', async () => {
+  test('usher test --url calls the service in batches, with the level and the resource of each case', async () => {
     double.answer = ({ body }) => {
       const { checks } = JSON.parse(body) as { checks: { permission: string }[] };
       const results = checks.map(({ permission }) => ({

@@ -102,7 +102,7 @@ describe('batches', () => {
     expect(read / RUNS).toBeGreaterThan(0.05);
   }, 600_000);
 
-  test('1,000 checks are read and 1,001 refused, whatever the length of each', () => {
+  test('1,000 checks of any length are accepted, and 1,001 refused', () => {
     for (const resourceId of ['7', 'r'.repeat(60), 'r'.repeat(127), 'r'.repeat(128), 'é'.repeat(60)]) {
       for (const count of [1, 999, 1000, 1001]) {
         const checks = Array.from({ length: count }, (_, index) => {
@@ -119,7 +119,7 @@ describe('batches', () => {
     }
   });
 
-  test('checks are cut out whole, wherever the pieces begin that the message is read in', () => {
+  test('checks are complete across the windows of the message', () => {
     for (let length = 1; length < 128; length++) {
       const checks = Array.from({ length: 40 }, (_, index) => {
         const permission = `${1000 + index}`.padStart(length, 'x');
@@ -132,7 +132,7 @@ describe('batches', () => {
     }
   });
 
-  test('a BatchCheckResponse is what protobuf-es writes', () => {
+  test('a BatchCheckResponse equals that of protobuf-es', () => {
     const decision: fc.Arbitrary<Decision> = fc.record({
       granted: fc.boolean(),
       level: fc.constantFrom(...Object.values(Level)),
@@ -157,7 +157,7 @@ describe('batches', () => {
     );
   });
 
-  test('a decision too few is an error, never the answer to another question', () => {
+  test("a missing decision is an error, never another question's answer", () => {
     expect(() => writeBatch([], [Level.NONE], '1')).toThrow('other decisions');
   });
 });

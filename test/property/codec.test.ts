@@ -194,7 +194,7 @@ describe('requests of the codec', () => {
     INPUTS > 100_000 ? 3_600_000 : 180_000,
   );
 
-  test('byte sequences that once misled such a reader are read correctly', () => {
+  test('byte sequences that once misled the reader are read correctly', () => {
     const ascii = [0x0a, 1, 0x61, 0x12, 1, 0x62, 0x1a, 1, 0x63];
     const cases: number[][] = [
       [],

@@ -132,7 +132,7 @@ describe('questions', () => {
     expect(Math.min(read, denied, refused)).toBeGreaterThan(RUNS.numRuns / 100);
   });
 
-  test('a subject and a permission are read as in a question', () => {
+  test('a subject and a permission are read like in a question', () => {
     fc.assert(
       fc.property(rawQuestion, (raw) => {
         const whole = attempt(() => readQuestion(raw));

@@ -25,7 +25,7 @@ const address = fc.tuple(local, fc.array(label, { minLength: 1, maxLength: 4 }))
 const space = of(' \t\n\r\f\v', 0, 3);
 
 describe('e-mail addresses', () => {
-  test('a valid address loses surrounding white space and capitals, nothing else, and is then normal', () => {
+  test('a valid address only loses surrounding white space and capitals, and is then in normal form', () => {
     fc.assert(
       fc.property(address, space, space, (email, before, after) => {
         const normal = normalizeEmail(before + email + after);

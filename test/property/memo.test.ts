@@ -300,7 +300,7 @@ describe('the size of the request cache', () => {
     expect(characters).toBe(entries * 1624);
   });
 
-  test('the same request twice counts once', () => {
+  test('a repeated request counts once', () => {
     const memo = new RequestCache();
     for (let i = 0; i < 3; i++) memo.put('a', remembered('key'));
     expect(memo.size).toEqual({ entries: 1, characters: 4 });

@@ -99,7 +99,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(world.idp.count('PUT', '')).toBe(0);
     });
 
-    test('a setup whose answer was lost is found again, and gets a new key', async () => {
+    test('a provider whose creation was not confirmed is found again, and gets a new key', async () => {
       world.idp.lost.add('/admin/v1/email/http');
       const failed = await world.root.post(`${PATH}/setup`, {});
       expect([failed.status, failed.body.details.code]).toEqual([502, 'IDP_UNREACHABLE']);
@@ -111,7 +111,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await opened()).toBe(world.idp.state.emailProviders[0]?.signingKey);
     });
 
-    test('a failed step keeps what was reached, and the next try continues from there', async () => {
+    test('a failed step keeps the completed ones, and the next try continues from there', async () => {
       const [search, create] = ['/admin/v1/email/_search', '/admin/v1/email/http'];
       for (const path of [search, create]) {
         world.idp.oidc.faults.set(path, { status: 500, body: '{}' });
@@ -139,7 +139,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await world.root.post(`${PATH}/activate`)).body.data).toMatchObject({ configured: true, providerId: id });
     });
 
-    test('a provider that is gone there is created again, and concurrent setups create one', async () => {
+    test('a provider deleted at the identity provider is created again, and concurrent setups create one', async () => {
       await world.root.post(`${PATH}/setup`, {});
       world.idp.state.emailProviders.length = 0;
       expect((await world.root.post(`${PATH}/activate`)).status).toBe(404);
@@ -149,7 +149,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await opened()).toBe(world.idp.state.emailProviders[0]?.signingKey);
     });
 
-    test('only SuperAdmins set up, and others cause no call', async () => {
+    test('only SuperAdmins may run the setup, and others cause no call', async () => {
       for (const [rest, status] of [
         [world.nobody, 401],
         [world.plain, 403],

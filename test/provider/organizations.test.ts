@@ -81,7 +81,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(world.idp.state.orgs).toHaveLength(2);
     });
 
-    test("another's name or domain is not taken over", async () => {
+    test('the name or domain of another organization is not taken over', async () => {
       const id = await created();
       const foreign = await world.root.post(ORGS, { name: 'Other', domain: 'acme.example.com' });
       expect([foreign.status, foreign.body.details.code]).toEqual([409, 'ALREADY_EXISTS']);

@@ -75,7 +75,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await put({ email: 'ben@example.com', orgId: '100', locale: 'cs' })).body.data.locale).toBe('cs');
     });
 
-    test('a profile created within 24 hours takes the newest registration locale, and later ones none', async () => {
+    test('a profile created within 24 hours takes the newest registration locale, and a later one does not', async () => {
       await put({ email: 'cleo@example.com', orgId: '100', locale: 'de' });
       await new Promise((resolve) => setTimeout(resolve, 5));
       await put({ email: 'cleo@example.com', orgId: '200', locale: 'cs' });

@@ -166,7 +166,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect(await applied(deactivated())).toBe(false);
     });
 
-    test('user.updated synchronises names, and an older update does not overwrite a newer one', async () => {
+    test('user.updated synchronizes names, and an older update does not overwrite a newer one', async () => {
       const email = 'dora@example.com';
       await tell(world, 'user.created', email, { firstName: 'Dora', lastName: 'Old', occurredAt: at(1) });
       expect(await applied(tell(world, 'user.updated', email, { lastName: 'New', occurredAt: at(3) }))).toBe(true);

@@ -89,7 +89,7 @@ function expectExplained(said: ExplainedAt, { explained }: ReturnType<typeof wan
 }
 
 describe('Check, BatchCheck and Explain', () => {
-  test('agree with the oracle, and with each other, while writers run', async () => {
+  test('Check, BatchCheck and Explain agree with the oracle and with each other while writers run', async () => {
     let compared = 0;
     for (let asked = 0; asked < QUESTIONS; asked += IN_A_ROUND) {
       const engine = pick(random, engines);

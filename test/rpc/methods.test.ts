@@ -14,13 +14,13 @@ import { HELD, ScriptedEngine } from '../grpc/scripted-engine.ts';
 const SUBJECT = { email: 'kim@example.com', app: 'billing', resourceType: '', resourceId: '', minRevision: '' };
 
 describe('the methods of the service', () => {
-  test('every unary RPC of the protocol has an implementation, and nothing else has', () => {
+  test('exactly the unary RPCs of the protocol have an implementation', () => {
     const unary = PermissionService.methods.filter(({ name }) => name !== 'Watch').map(({ localName }) => localName);
     expect(Object.keys(RPCS).sort()).toEqual(unary.sort());
     expect(Object.keys(answersOf(new ScriptedEngine())).sort()).toEqual(unary);
   });
 
-  test('a check is answered at once where the engine knows, and later otherwise', async () => {
+  test('a check is answered at once from cached facts, and later otherwise', async () => {
     const engine = new ScriptedEngine();
     const request = { ...SUBJECT, permission: 'view', accessLevel: Level.EDIT };
     const expected = { allowed: false, decision: HELD.view, revision: '7', cachedKey: null };

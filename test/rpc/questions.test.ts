@@ -53,7 +53,7 @@ async function refusedAt(ask: () => unknown): Promise<unknown> {
 }
 
 describe('BatchCheck', () => {
-  test('answers in the order asked, each compared with its own level', async () => {
+  test('BatchCheck answers in order, each check with its own level', async () => {
     const asked = ['view', 'edit', 'allowed', 'overridden', 'view'].map((permission) => ({ ...CHECK, permission }));
     const answer = await batch([...asked, { ...CHECK, accessLevel: Level.EDIT }, { ...CHECK, email: 'kim' }]);
     const { results } = create(BatchCheckResponseSchema, RPCS.batchCheck.toMessage(answer));
@@ -79,25 +79,28 @@ describe('BatchCheck', () => {
       'checks[3].resource_id',
       'checks.3.resourceId',
     ],
-  ])('names the check with %s as each protocol does, and answers none', async (_what, wrong, proto, rest) => {
-    const checks = [CHECK, CHECK, CHECK, { ...CHECK, ...wrong }, CHECK];
-    expect(await refusedAt(() => batch(checks))).toBe(proto);
-    if (rest !== null) expect(await refusedAt(() => batch(checks, REST))).toBe(rest);
-  });
+  ])(
+    'BatchCheck refuses %s with the index of the check, by the names of the protocol',
+    async (_what, wrong, proto, rest) => {
+      const checks = [CHECK, CHECK, CHECK, { ...CHECK, ...wrong }, CHECK];
+      expect(await refusedAt(() => batch(checks))).toBe(proto);
+      if (rest !== null) expect(await refusedAt(() => batch(checks, REST))).toBe(rest);
+    },
+  );
 
-  test('takes 1 to 1,000 checks', async () => {
+  test('BatchCheck accepts 1 to 1,000 checks', async () => {
     expect(await refusedAt(() => batch([]))).toBe('checks');
     expect(await refusedAt(() => batch(Array.from({ length: 1001 }, () => CHECK)))).toBe('checks');
     expect((await batch(Array.from({ length: 1000 }, () => CHECK))).decisions).toHaveLength(1000);
   });
 
-  test('of nothing but malformed codes waits for its revision', async () => {
+  test('BatchCheck with only malformed codes waits for its revision', async () => {
     const malformed = [{ ...CHECK, permission: 'a:b' }];
     expect(await batch(malformed, PROTO, '9')).toMatchObject({ revision: '9', decisions: [{ granted: false }] });
     await expect((async () => batch(malformed, PROTO, '10'))()).rejects.toThrow('no such revision');
   });
 
-  test('a message names the check that holds an unknown field', async () => {
+  test('a message has the index of a check with an unknown field', async () => {
     const writer = new BinaryWriter();
     const good = toBinary(CheckRequestSchema, messageOf(CHECK));
     const odd = new BinaryWriter().raw(good).tag(9, WireType.Varint).uint32(1).finish();
@@ -106,7 +109,7 @@ describe('BatchCheck', () => {
     expect(await refusedAt(() => decodeStrictly(BatchCheckRequestSchema, bytes))).toBe('checks[3].9');
   });
 
-  test('a JSON message names the check that cannot be read', () => {
+  test('a JSON message has the index of an unreadable check', () => {
     const good = { email: 'kim@example.com' };
     expect(unreadableItem(BatchCheckRequestSchema, { checks: [good, good, { resource: 'x' }] })).toBe('checks[2]');
     expect(unreadableItem(BatchCheckRequestSchema, { checks: [good, { email: 1 }] })).toBe('checks[1]');
@@ -120,7 +123,7 @@ describe('Explain', () => {
   const explain = (check: CheckFields | undefined, naming = PROTO) =>
     RPCS.explain.ask(new ScriptedEngine(), { check }, { naming });
 
-  test('names the fields of its question as each protocol does', async () => {
+  test('Explain uses the field names of each protocol', async () => {
     const half = { ...CHECK, resourceType: 'invoice' };
     expect(await refusedAt(() => explain(half))).toBe('check.resource_id');
     expect(await refusedAt(() => explain(half, REST))).toBe('resourceId');
@@ -128,7 +131,7 @@ describe('Explain', () => {
     expect(await refusedAt(() => explain(undefined))).toBe('check');
   });
 
-  test('a message says an override that denies apart from none, and lists roles of rule 5 alone', async () => {
+  test('an Explain message distinguishes a denying override from none, and lists roles for rule 5 only', async () => {
     const answer = await explain(CHECK);
     const rulesOf = (override: { granted: boolean; level: Level } | null) =>
       create(ExplainResponseSchema, RPCS.explain.toMessage({ ...answer, override })).rules;
@@ -153,7 +156,7 @@ describe('on the wire', () => {
     await world.close();
   });
 
-  test('gRPC refuses a bad check by its place, and does not know Watch yet', async () => {
+  test('gRPC refuses an invalid check with its index, and Watch is UNIMPLEMENTED', async () => {
     const client = openClient((await openDoor()).port);
     const checks = [CHECK, CHECK, CHECK, { ...CHECK, resourceType: 'invoice' }].map(messageOf);
     const bytes = toBinary(BatchCheckRequestSchema, create(BatchCheckRequestSchema, { checks }));
@@ -165,7 +168,7 @@ describe('on the wire', () => {
     expect(watch.code).toBe(GrpcStatus.UNIMPLEMENTED);
   });
 
-  test('Connect and gRPC-Web answer both, refuse a bad check by its place, and do not know Watch yet', async () => {
+  test('Connect and gRPC-Web answer BatchCheck and Explain, refuse an invalid check with its index, and Watch is unimplemented', async () => {
     const base = {
       baseUrl: world.url,
       httpVersion: '1.1' as const,
@@ -201,7 +204,7 @@ describe('on the wire', () => {
     }
   });
 
-  test('Connect names the check with an unknown member', async () => {
+  test('Connect has the index of a check with an unknown member', async () => {
     const response = await fetch(`${world.url}/usher.permission.v1.PermissionService/BatchCheck`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-internal-api-key': CHECK_KEY },

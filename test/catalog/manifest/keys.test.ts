@@ -74,12 +74,12 @@ describe('manifests by an internal API key', () => {
     },
   );
 
-  test('a bare key has every scope', async () => {
+  test('a key without scopes has every scope', async () => {
     const headers = { 'x-internal-api-key': 'a-bare-key-with-all-scopes' };
     expect((await nobody.post(`${PATH}?dryRun=true`, SHOP, headers)).status).toBe(200);
   });
 
-  test('a wrong key is 401, whatever token accompanies it', async () => {
+  test('a wrong key is 401, even with a valid token', async () => {
     const headers = { 'x-internal-api-key': 'a-key-that-nobody-was-given' };
     for (const rest of [nobody, root]) {
       expect((await rest.post(PATH, SHOP, headers)).status).toBe(401);

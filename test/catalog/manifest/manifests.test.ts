@@ -265,7 +265,7 @@ overrides:
         {},
       ],
       ['an entity that goes while it is used', 'application: {code: one}\nentities: []', 'ENTITY_IN_USE', 409, {}],
-    ])('faults with one reason share it: %s', async (_, text, reason, status, details) => {
+    ])('faults with the same reason have it in common: %s', async (_, text, reason, status, details) => {
       const { database } = fixture;
       await apply(database, studio('one'));
       const refused = await refusal(database, text, { prune: true });

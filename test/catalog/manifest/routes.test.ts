@@ -147,7 +147,7 @@ describe('manifests over REST', () => {
     expect(back.body).toMatchObject({ data: { changes: [] } });
   });
 
-  test('the JSON Schema is open to everybody, may be kept, and is the one that an export names in its first line', async () => {
+  test('the JSON Schema is public and cacheable, and an export names it in its first line', async () => {
     const { text } = await send('/api/applications/studio/manifest', undefined);
     const named = /^# yaml-language-server: \$schema=(\S+)\n\napplication:\n/.exec(text)?.[1] ?? '';
     expect(named).toBe(`${url.replace('127.0.0.1', 'localhost')}/api/manifest.schema.json`);
@@ -173,7 +173,7 @@ describe('manifests over REST', () => {
     );
   });
 
-  test('faults: 400 with every issue placed; of one shared reason that reason', async () => {
+  test('faults are 400 with the place of every issue, and with their common reason', async () => {
     const { status, body } = await send(
       PATH,
       'application: {code: studio}\nroles: [{code: A}, {code: lead, permissions: {zzz: edit}}]',

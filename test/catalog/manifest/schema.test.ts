@@ -36,14 +36,14 @@ function verdictOf(value: unknown): 'taken' | 'refused' | 'perhaps' {
 }
 
 describe('the JSON Schema of a manifest', () => {
-  test('is of draft 7, and knows every object whole: no field but those that it describes', () => {
+  test('the JSON Schema of a manifest is draft 7, and every object admits only described fields', () => {
     expect(schema.$schema).toBe('http://json-schema.org/draft-07/schema#');
     const objects = [...within(schema)].filter(([, one]) => one.properties !== undefined && one.type === 'object');
     expect(objects.length).toBeGreaterThan(8);
     expect(objects.filter(([, one]) => one.additionalProperties !== false).map(([at]) => at)).toEqual([]);
   });
 
-  test('describes every field and section, for who hovers over it', () => {
+  test('the JSON Schema of a manifest describes every field and section', () => {
     const fields = [...within(schema)].flatMap(([at, one]) =>
       at.endsWith('/not')
         ? []
@@ -56,7 +56,7 @@ describe('the JSON Schema of a manifest', () => {
     expect(schema).toMatchObject({ title: 'Usher manifest', examples: [{ application: { code: 'billing' } }] });
   });
 
-  test('takes every example of the repository, its own included', () => {
+  test('the JSON Schema of a manifest accepts every example of the repository and its own', () => {
     const files = readdirSync(join(ROOT, 'examples'), { recursive: true, encoding: 'utf8' })
       .filter((path) => /\.ya?ml$/.test(path) && !path.includes('node_modules'))
       .map((path) => readFileSync(join(ROOT, 'examples', path), 'utf8'))
@@ -68,7 +68,7 @@ describe('the JSON Schema of a manifest', () => {
     }
   });
 
-  test('takes every export', async () => {
+  test('the JSON Schema of a manifest accepts every export', async () => {
     await fc.assert(
       fc.asyncProperty(manifestArbitrary('studio'), async (manifest) => {
         expect([valid(parse(await toYaml(manifest))), valid.errors]).toEqual([true, null]);
@@ -85,9 +85,9 @@ describe('the JSON Schema of a manifest', () => {
     ['an empty section', { application: { code: 'a' }, roles: null }],
     ['a section that is a map', { application: { code: 'a' }, roles: {} }],
     ['a code with capitals', { application: { code: 'a' }, roles: [{ code: 'B' }] }],
-    ['a level that is none', { application: { code: 'a' }, roles: [{ code: 'b', permissions: { c: 'read' } }] }],
+    ['an unknown level', { application: { code: 'a' }, roles: [{ code: 'b', permissions: { c: 'read' } }] }],
     [
-      'a code of a permission that is none',
+      'a malformed permission code',
       { application: { code: 'a' }, roles: [{ code: 'b', permissions: { 'c ': 'view' } }] },
     ],
     [
@@ -125,12 +125,12 @@ describe('the JSON Schema of a manifest', () => {
         ],
       },
     ],
-  ])('refuses %s, as the reader does', (_, value) => {
+  ])('the JSON Schema of a manifest, like the reader, refuses %s', (_, value) => {
     expect(valid(value)).toBe(false);
     expect(examine(JSON.stringify(value)).issues).not.toEqual([]);
   });
 
-  test('agrees with the reader about whatever becomes of a manifest', () => {
+  test('the JSON Schema of a manifest agrees with the reader on mutated manifests', () => {
     const anything = fc.oneof(
       fc.constantFrom(
         null,
@@ -211,7 +211,7 @@ function mutate(root: Record<string, unknown>, where: number, name: string, put:
 forEachDatabase('an export that names its schema', (fixture) => {
   beforeAll(() => addLanguages(fixture.database));
 
-  test('is the same state again, and its comment changes nothing', async () => {
+  test('an export that names its schema reproduces the state, and its comment changes nothing', async () => {
     await apply(fixture.database, readFileSync(join(ROOT, 'examples/demo.yaml'), 'utf8'));
     const text = `# yaml-language-server: $schema=https://usher.example.com/api/manifest.schema.json\n\n${await exported(fixture.database, 'atelier')}`;
     expect((await apply(fixture.database, text, { prune: true })).changes).toEqual([]);

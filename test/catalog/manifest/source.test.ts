@@ -59,11 +59,11 @@ describe('the reader of texts', () => {
     ['JSON with tabs and pairs of surrogates', '{"a":\t[1, null, "\\ud83d\\ude00"],\n"b": {"": "x:\\"y\\":"}}'],
     ['nothing', ''],
     ['only a comment', '# a'],
-  ])('reads %s as another library does', (_, text) => {
+  ])('the reader of texts reads %s like another library', (_, text) => {
     expect(agrees(text)).toBe(true);
   });
 
-  test('answers maps without a prototype', () => {
+  test('the reader of texts returns maps without a prototype', () => {
     for (const text of ['constructor: x', '{"constructor": "x", "__proto__": 1}']) {
       const { value } = readSource(text);
       expect(Object.getPrototypeOf(value)).toBeNull();
@@ -85,7 +85,7 @@ describe('the reader of texts', () => {
       'a: b\u0007',
       '1:5 : is not YAML: the stream contains non-printable characters',
     ],
-  ])('says where %s stands', (_, text, fault) => {
+  ])('the reader of texts reports the place of %s', (_, text, fault) => {
     const { faults, places } = readSource(text);
     expect(
       placed(text, places, faults).map(({ line, column, path, message }) => `${line}:${column} ${path}: ${message}`),
@@ -101,7 +101,7 @@ describe('the reader of texts', () => {
     ['an empty item, by its dash', ['admins', 1], '8:4'],
     ['an item behind it', ['admins', 2], '9:6'],
     ['what is not there, by what is above it', ['roles', 0, 'nothing', 'at', 'all'], '4:5'],
-  ])('keeps the place of %s', (_, path, place) => {
+  ])('the reader of texts records the place of %s', (_, path, place) => {
     const text = `# comment
 first: &list [x, y]
 roles:
@@ -116,7 +116,7 @@ admins:
     expect(`${line}:${column}`).toBe(place);
   });
 
-  test('agrees with another library on mutated manifests, and reads most of what that reads', () => {
+  test('the reader of texts agrees with another library on mutated manifests, and reads most of those that it reads', () => {
     const demo = readFileSync(`${import.meta.dirname}/../../../examples/demo.yaml`, 'utf8').split('\n');
     // biome-ignore format: one piece after the other.
     const piece = fc.constantFrom(
@@ -152,7 +152,7 @@ admins:
     expect(both).toBeGreaterThan(0.9 * known);
   });
 
-  test('agrees with JSON.parse on JSON', () => {
+  test('the reader of texts agrees with JSON.parse on JSON', () => {
     fc.assert(
       fc.property(
         fc.jsonValue({ maxDepth: 5, noUnicodeString: false }),
@@ -173,7 +173,7 @@ admins:
     );
   });
 
-  test('never throws, and places every path of what it reads', () => {
+  test('the reader of texts never throws, and places every path', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom(...'ab:-?#&*!|>%[]{},"\'\n\t ~1\\'.split('')), maxLength: 40 }),

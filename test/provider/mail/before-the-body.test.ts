@@ -30,7 +30,7 @@ describe('the e-mail endpoint before the body', () => {
     [`v1=${'0'.repeat(64)}`, 'SIGNATURE_INVALID'],
     ['t=1', 'SIGNATURE_INVALID'],
     ['', 'SIGNATURE_INVALID'],
-  ])('a signature that no body can make valid is refused before the body is read: %s', async (header, reason) => {
+  ])('a signature that is invalid for any body is refused before the body is read: %s', async (header, reason) => {
     const said = await saidBeforeBody({ 'idp-signature': header, 'content-type': 'application/json' });
     expect(said).toMatch(/^HTTP\/1\.1 401 /);
     expect(said.toLowerCase()).toContain('www-authenticate: signature realm="usher"');

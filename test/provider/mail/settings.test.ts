@@ -13,15 +13,18 @@ describe.each([
 ] as const)('idp.signatureScheme %s', (scheme, expected) => {
   const world = useMailWorld('pglite', { IDP_SIGNATURE_SCHEME: scheme });
 
-  test.each(['body', 'timestamped'] as const)('a signature over the %s is judged by the scheme', async (over) => {
-    const { body } = mailBody();
-    const answer = await post(world.usher.rest, body, signature(body, { scheme: over }));
-    expect([answer.status, answer.body.details?.code]).toEqual([
-      expected[over],
-      expected[over] === 200 ? undefined : 'SIGNATURE_INVALID',
-    ]);
-    if (expected[over] === 200) await world.sink.next();
-  });
+  test.each(['body', 'timestamped'] as const)(
+    'a signature over the %s is valid only under its scheme',
+    async (over) => {
+      const { body } = mailBody();
+      const answer = await post(world.usher.rest, body, signature(body, { scheme: over }));
+      expect([answer.status, answer.body.details?.code]).toEqual([
+        expected[over],
+        expected[over] === 200 ? undefined : 'SIGNATURE_INVALID',
+      ]);
+      if (expected[over] === 200) await world.sink.next();
+    },
+  );
 });
 
 describe('without any signing key', () => {
