@@ -7,7 +7,7 @@ import { MUTANTS } from './mutants.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 
 describe('mutants of the service (test/mutants/run.ts)', () => {
-  test('each mutant has a name of its own', () => {
+  test('each mutant has a unique name', () => {
     const names = MUTANTS.map(({ name }) => name);
     expect(names).toEqual([...new Set(names)]);
   });

@@ -113,11 +113,11 @@ function table(path: string, outcomes: readonly Outcome[]): void {
   const [old = '', after = ''] = rest.split(END);
   const rows = new Map(old.split('\n').map((line) => [line.split(' | ')[0]?.slice(2), line]));
   for (const { name, file, killedBy } of outcomes) {
-    const [first = '**survived**', ...more] = killedBy.map((test) => test.replaceAll('|', '\\|'));
-    rows.set(name, `| ${name} | \`${file}\` | ${first}${more.length === 0 ? '' : ` (and ${more.length} more)`} |`);
+    const [noticed] = killedBy.map((test) => `\`${test.slice(0, test.indexOf(': '))}\``);
+    rows.set(name, `| ${name} | \`${file}\` | ${noticed ?? '**survived**'} | ${killedBy.length} |`);
   }
   const listed = MUTANTS.flatMap(({ name }) => rows.get(name) ?? []);
-  const head = '| mistake | in `src/` | noticed by |\n|---|---|---|';
+  const head = '| mistake | in `src/` | noticed by, for example | failing tests |\n|---|---|---|---|';
   writeFileSync(path, `${before}${BEGIN}\n${head}\n${listed.join('\n')}\n${END}${after}`);
 }
 
