@@ -121,9 +121,9 @@ export interface Change {
 /** The newest revision of a snapshot, and whether it is of the history that the reader knows. */
 export interface LogHead {
   head: Revision;
-  /** Of the newest row; null when there is none. */
+  /** The nonce of the newest row; null for an empty log. */
   headNonce: string | null;
-  /** Of the row that the reader named; null when there is none (revision 0, pruned, or a restored database). */
+  /** The nonce of the row at `since`; null without that row (revision 0, pruned, or a restored database). */
   sinceNonce: string | null;
 }
 
@@ -153,18 +153,18 @@ export interface MemberAnswer {
   overrides: OverrideFacts | null;
 }
 
-/** Everything that decides one question, with the names that an explanation tells; all of one snapshot. */
+/** Everything that decides one question, with the codes for an explanation; all of one snapshot. */
 export interface GroundRows {
   answer: MemberAnswer;
   /** Whether the address has a user's record. */
   userKnown: boolean;
-  /** As the application defines it. Of permissions and what roles give, those of the permission asked about will do. */
+  /** The policy of the application; its permissions and role levels may be limited to the permission of the question. */
   policy: PolicyRows;
   /** The roles that the person holds in the application. */
   roles: readonly { id: number; code: string }[];
 }
 
-/** Needs of one statement at most. */
+/** The most needs of one statement. */
 export const MAX_NEEDS = 256;
 
 /**
@@ -178,7 +178,7 @@ export interface FactsSource {
   members(since: Revision, needs: readonly MemberNeed[]): Promise<{ window: LogWindow; answers: MemberAnswer[] }>;
   /** One application's policy. */
   policy(since: Revision, app: string): Promise<{ window: LogWindow; policy: PolicyRows }>;
-  /** What decides one question, never cached. The window has the newest revision and the nonce at `since`, no changes. */
+  /** The facts that decide one question, never cached. The window has the newest revision and the nonce at `since`, no changes. */
   grounds(since: Revision, question: Question): Promise<{ window: LogHead; grounds: GroundRows }>;
   /** The log alone. */
   changes(since: Revision): Promise<LogWindow>;
@@ -189,7 +189,7 @@ export interface FactsSource {
   listen(wake: () => void): Promise<() => Promise<void>>;
 }
 
-/** One permission of an application, and what a person holds of it. */
+/** One permission of an application, and the level that a person holds. */
 export interface EffectiveItem {
   code: string;
   tiered: boolean;
@@ -200,9 +200,9 @@ export interface EffectiveItem {
   source: Source;
 }
 
-/** A question about everybody: without the user. */
+/** A question about all people: without the user. */
 export interface SubjectsQuestion extends Omit<Question, 'email'> {
-  /** The least level that will do; NONE for any. */
+  /** The required level; NONE for any. */
   readonly level: Level;
 }
 
@@ -211,26 +211,26 @@ export interface ResourcesQuestion extends Omit<Question, 'resourceId'> {
   readonly level: Level;
 }
 
-/** After this many changes of any kind, a list is no longer searched for in the log. */
+/** A cursor older than this many changes is LIST_CHANGED without a search of the log. */
 export const MAX_LOG_ROWS = 20_000;
 
-/** What a snapshot says of the log: its newest revision, and the nonces of the rows asked about, null where there is none. */
+/** The state of the log in a snapshot: the newest revision, and the nonces of the requested revisions, null for missing rows. */
 export interface Snapshot {
   readonly head: RevisionToken;
   readonly nonces: readonly (string | null)[];
 }
 
-/** The application and the permission that a question names, as a snapshot shows them. */
+/** The application and the permission of a question, in one snapshot. */
 export interface Named {
   readonly appId: number | null;
   readonly permission: Pick<PermissionRow, 'id' | 'tiered' | 'global'> | null;
-  /** The level that each role gives of the permission. */
+  /** The level of the permission that each role grants. */
   readonly levels: readonly (readonly [roleId: number, level: Level])[];
-  /** Where the application does not define the permission, or its catalog does not list the type: its whole policy. */
+  /** The whole policy if the application does not define the permission or the resource type; otherwise null. */
   readonly policy: PolicyRows | null;
 }
 
-/** A candidate; `roleIds` are those of the roles that give the level that is needed. `override` is null where there is none. */
+/** A candidate. `roleIds` contains the roles that grant the required level. `override` is null without an override. */
 export interface SubjectRow {
   readonly id: number;
   readonly person: PersonFacts;
@@ -239,16 +239,16 @@ export interface SubjectRow {
 }
 
 interface SubjectsRead extends Snapshot, Named {
-  /** Everybody for whom the question may be answered yes, by id, behind `after` and not behind `until`; at most `limit`. */
+  /** Everyone for whom the answer may be yes, by id, after `after` and up to `until`; at most `limit`. */
   readonly rows: readonly SubjectRow[];
-  /** The id up to which all candidates have been looked at; null at the end. */
+  /** The id up to which all candidates have been examined; null at the end. */
   readonly until: number | null;
 }
 
 export interface ResourcesRead extends Snapshot, Named {
   readonly person: PersonFacts;
   readonly member: Pick<MemberFacts, 'admin' | 'roleIds'>;
-  /** Whether, since the revision asked about, something changed that may have changed what the person holds. */
+  /** Whether a change since the given revision may have changed the person's access. */
   readonly changed: boolean;
   readonly resourceIds: readonly string[];
 }
@@ -259,15 +259,15 @@ export interface Place {
   readonly skip: number;
 }
 
-/** What the lists ask of storage: each call reads one snapshot. Rejects with UNAVAILABLE, never answers in part. */
+/** The interface of the lists to storage: each call reads one snapshot. Rejects with UNAVAILABLE, never answers in part. */
 export interface ListSource {
   subjects(
     question: SubjectsQuestion,
     page: { readonly limit: number; readonly after: number; readonly revisions: readonly Revision[] },
   ): Promise<SubjectsRead>;
   /**
-   * The identifiers for which the person has an override of one of the levels that `listed` answers, in the order of UTF-8; at most
-   * `limit`. `since`: changes after that revision are looked for; null: none are.
+   * The identifiers for which the person has an override of one of the levels that `listed` returns, in the order of UTF-8; at most
+   * `limit`. `since` is the revision from which `changed` is computed; null skips that.
    */
   resources(
     question: ResourcesQuestion,

@@ -1,7 +1,7 @@
 /**
- * A manifest's text as plain values, and back from a path to its line and column. YAML 1.2 without tags of its own, bounded in
- * nesting and in what aliases may multiply. JSON is read the same way, so that both know positions and refuse a key given
- * twice.
+ * A manifest's text as plain values, and back from a path to its line and column. YAML 1.2 without custom tags, with
+ * limits for nesting and for the expansion of aliases. JSON is read the same way, so that both have positions and refuse duplicate
+ * keys.
  */
 
 import {
@@ -77,7 +77,7 @@ const IMPLICIT = [nullCoreTag, boolCoreTag, intCoreTag, floatCoreTag].map((tag) 
   first: tag.implicitFirstChars ?? [],
 }));
 
-/** What may stand before the dash of an item on its line. */
+/** The text that may precede the dash of an item on its line. */
 const BEFORE_DASH = /^[ -]*$/;
 
 /** Builds values and places from the events of a text. */
@@ -86,12 +86,12 @@ class Reader {
   readonly #events: readonly Event[];
   readonly #faults: SourceFault[] = [];
   readonly #places = new PlacesBuilder();
-  /** The event where the node of an anchor begins. */
+  /** The first event of the node of each anchor. */
   readonly #anchors = new Map<string, number>();
   #at = 0;
   /** The offset of the last node: the approximate place of values without one of their own. */
   #near = 0;
-  /** The next dash of an item, as far as one was looked for; the length of the text where there is none. */
+  /** The offset of the next dash of an item, from the last search; the length of the text without a further dash. */
   #dash = -1;
   #aliasDepth = 0;
   #aliased = 0;
@@ -228,9 +228,9 @@ class Reader {
     return event === undefined || event.type === EVENT_ID.POP;
   }
 
-  /** An empty item has no place of its own; its dash has, the first one after the last node. */
+  /** The place of an empty item is that of its dash, the first dash after the last node. */
   #nextDash(): number {
-    // Searched for once: a text may hold as many empty values as it has lines.
+    // The result of the search is kept: a text may have as many empty values as lines.
     if (this.#dash < this.#near) this.#dash = findDash(this.#text, this.#near);
     return this.#dash < this.#text.length ? this.#dash : this.#near;
   }
@@ -253,7 +253,7 @@ class Reader {
   }
 }
 
-/** The first dash of an item at or behind `from`, or the length of the text. Each line is looked at once. */
+/** The first dash of an item at or after `from`, or the length of the text. Examines each line once. */
 function findDash(text: string, from: number): number {
   for (let at = text.indexOf('-', from); at >= 0; ) {
     if (BEFORE_DASH.test(text.slice(text.lastIndexOf('\n', at - 1) + 1, at))) return at;

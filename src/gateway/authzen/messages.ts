@@ -1,6 +1,6 @@
 /**
- * Bodies of the OpenID Authorization API 1.0 (docs/reference/authzen.md). Members that the standard does not name are ignored, as it
- * asks, and so are `context` and `properties` but for the level of an action: decisions rest on what Usher holds.
+ * Bodies of the OpenID Authorization API 1.0 (docs/reference/authzen.md). Members outside the standard are ignored, as it
+ * requires. `context` and `properties` are ignored too, except for the level of an action: decisions depend on stored data only.
  */
 
 import { z } from 'zod';
@@ -12,11 +12,11 @@ import { freeObject } from '../route/fields.ts';
 const present = (description: string) => z.string().min(1, 'must not be empty').meta({ description });
 
 const properties = freeObject.nullish().meta({ description: 'Read, and not used.' });
-const context = freeObject.nullish().meta({ description: 'Read, and not used: decisions do not depend on it.' });
+const context = freeObject.nullish().meta({ description: 'Accepted and ignored: decisions do not depend on it.' });
 
-const subjectType = present('`user`. A subject of another type is denied, and found nowhere.');
+const subjectType = present('`user`. A subject of another type is denied, and no search finds it.');
 const resourceType = present(
-  'The type of the record; `application` with the id of the application asks without a record.',
+  'The type of the resource; `application` with the id of the application means no resource.',
 );
 const actionProperties = z
   .object({ accessLevel: levelField })
@@ -33,11 +33,11 @@ const evaluation = { subject: Subject, action: Action, resource: Resource };
 export const EvaluationRequest = z.object({ ...evaluation, context });
 export type Evaluation = Omit<z.output<typeof EvaluationRequest>, 'context'>;
 
-/** Where a list of decisions ends early, by the standard's name; the list ends with the first decision of that kind. */
+/** The decision with which a list of decisions ends early, by the standard's name of the semantic. */
 export const SEMANTICS = { execute_all: null, deny_on_first_deny: false, permit_on_first_permit: true } as const;
 export type Semantic = keyof typeof SEMANTICS;
 
-/** A default may be incomplete where every evaluation has its own: clients send `resource: {}` then. */
+/** A default may be incomplete if every evaluation has its own member: clients then send `resource: {}`. */
 const defaults = {
   subject: Subject.partial().nullish(),
   action: Action.partial().nullish(),
@@ -53,11 +53,11 @@ const Item = z.object({
 
 export interface Evaluations {
   readonly questions: readonly Evaluation[];
-  /** Null where the request holds no evaluations and so asks one question of its own. */
+  /** Null if the request has no evaluations and is itself one question. */
   readonly semantic: Semantic | null;
 }
 
-/** Several questions with their defaults, or one. An entity replaces a default whole: nothing is merged within it. */
+/** Several questions with their defaults, or one question. An entity replaces a default as a whole, without merging. */
 export const EvaluationsRequest = z
   .object({
     ...defaults,
@@ -87,7 +87,7 @@ export const EvaluationsRequest = z
       action: item.action ?? wholes.take('action', isSingle ? null : index),
       resource: item.resource ?? wholes.take('resource', isSingle ? null : index),
     }));
-    // Complete, or there are issues and nobody sees it.
+    // Incomplete only if there are issues, and then it is not used.
     return {
       questions: questions as Evaluation[],
       semantic: isSingle ? null : (body.options?.evaluations_semantic ?? 'execute_all'),
@@ -97,7 +97,7 @@ export const EvaluationsRequest = z
 type Member = keyof typeof evaluation;
 type DefaultBody = { readonly [M in Member]?: z.output<(typeof defaults)[M]> };
 
-/** The defaults of a request, and what is wrong with those that are used. */
+/** The defaults of a request, and the issues of those that are used. */
 class Defaults {
   readonly #body: DefaultBody;
   readonly #issues: z.RefinementCtx;
@@ -108,7 +108,7 @@ class Defaults {
     this.#issues = issues;
   }
 
-  /** The default, which must be whole; `index` is the evaluation that needs it, null where there are none. */
+  /** Returns a default and reports it if incomplete. `index` is the evaluation that needs it, null for a single question. */
   take(member: Member, index: number | null): unknown {
     const value = this.#body[member] ?? undefined;
     if (value === undefined && index !== null) {
@@ -144,7 +144,7 @@ function pageField(sizes: { most: number; usual: number } | null) {
         .string()
         .min(1, 'must not be empty: an empty next_token says that there is no next page')
         .nullish()
-        .meta({ description: 'The `next_token` of the page before, with the same question.' }),
+        .meta({ description: 'The `next_token` of the previous page of the same question.' }),
       limit: z.int().min(1).nullish().meta({ description: size }),
       properties,
     })
@@ -153,7 +153,7 @@ function pageField(sizes: { most: number; usual: number } | null) {
 
 export type PageRequest = z.output<ReturnType<typeof pageField>>;
 
-/** Who can? An id of the subject is ignored. */
+/** Subject search: who can? An id of the subject is ignored. */
 export const SubjectSearch = z.object({
   subject: z.object({ type: subjectType }),
   action: Action,
@@ -162,7 +162,7 @@ export const SubjectSearch = z.object({
   page: pageField(SUBJECTS_PAGE),
 });
 
-/** What can somebody reach? An id of the resource is ignored. */
+/** Resource search: which resources can the subject reach? An id of the resource is ignored. */
 export const ResourceSearch = z.object({
   subject: Subject,
   action: Action,
@@ -171,10 +171,10 @@ export const ResourceSearch = z.object({
   page: pageField(RESOURCES_PAGE),
 });
 
-/** What can somebody do with a record? */
+/** Action search: what can the subject do with the resource? */
 export const ActionSearch = z.object({ subject: Subject, resource: Resource, context, page: pageField(null) });
 
-const revision = z.string().meta({ description: 'The revision that the answer is true of; also `usher-revision`.' });
+const revision = z.string().meta({ description: 'The revision of the answer; also in the header `usher-revision`.' });
 
 export const DecisionResponse = z.object({
   decision: z.boolean(),

@@ -15,8 +15,8 @@ const AuditRecord = z.strictObject({
   action: z.string().meta({ description: '`<thing>.<verb>`; ends in `.refused` for a refused write.' }),
   appCode: z.string().nullable(),
   subject: z.string().nullable().meta({ description: 'The person or record that was changed.' }),
-  before: z.unknown().meta({ description: 'The state before; null if there was none. Secrets are masked.' }),
-  after: z.unknown().meta({ description: 'The state after; null if there is none.' }),
+  before: z.unknown().meta({ description: 'The state before; null for a creation. Secrets are masked.' }),
+  after: z.unknown().meta({ description: 'The state after; null for a deletion.' }),
   requestId: z.string().nullable(),
 });
 

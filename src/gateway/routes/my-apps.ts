@@ -67,7 +67,7 @@ const bootstrap = defineRoute({
   tag: 'Profile',
   summary: 'Log in to an application',
   description:
-    'The login bootstrap: records a login and returns my preferences, creating them with defaults if there are none. A front end calls it exactly once, when its authenticated start is complete.',
+    'The login bootstrap: records a login and returns my preferences, which it creates with defaults on the first login. A front end calls it exactly once, when its authenticated start is complete.',
   guard: profileOwner,
   params: AppParams,
   envelope: successData,
