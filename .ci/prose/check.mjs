@@ -94,6 +94,7 @@ function wordsOfCode(text) {
   return tokens.flatMap(({ type, start, end }) => {
     if (type === 'CommentLine') return [{ start: start + 2, end }];
     if (type === 'CommentBlock') return [{ start: start + 2, end: end - 2 }];
-    return type.label === 'string' || type.label === 'template' ? [{ start, end }] : [];
+    // A piece of a template is labeled by how it ends: ...${ or ...`.
+    return type.label === 'string' || /^\.{3}(?:`|\$\{)$/.test(type.label) ? [{ start, end }] : [];
   });
 }

@@ -212,7 +212,7 @@ test('the unsubscribe link of a delivered mail opens a page whose button turns t
   await mailLink(page, 'Weekly news').click();
   const link = page.frameLocator('iframe').getByRole('link').last();
   const { page: asked, complaints } = await open((await link.getAttribute('href')) ?? '');
-  expect(await asked.locator('p').textContent()).toBe('No more e-mails of the kind “Generic” from Atelier & friends?');
+  expect(await asked.locator('p').textContent()).toBe('Stop e-mails of the kind “Generic” from Atelier & friends?');
   expect(await preference()).toMatchObject({ email: true });
   await asked.getByRole('button', { name: 'Unsubscribe' }).click();
   await asked.getByRole('heading', { name: 'Unsubscribed' }).waitFor();

@@ -136,8 +136,8 @@ class Defaults {
 function pageField(sizes: { most: number; usual: number } | null) {
   const size =
     sizes === null
-      ? 'The answer always is whole.'
-      : `At most so many results, of which a page never has more than ${sizes.most}; ${sizes.usual} without it.`;
+      ? 'The answer is always complete.'
+      : `The most results of a page: at most ${sizes.most}, by default ${sizes.usual}.`;
   return z
     .object({
       token: z

@@ -53,7 +53,7 @@ function checked(bytes: Buffer, json: boolean, input: DescMessage): Buffer {
   return bytes;
 }
 
-/** One JSON value; what is wrong with it stands at a path as this protocol writes paths: `checks[3].resource_id`. */
+/** Reads one JSON value. Issues have the paths of this protocol: `checks[3].resource_id`. */
 function parsed(bytes: Buffer): JsonValue {
   try {
     return parseJson(bytes) as JsonValue;
@@ -64,7 +64,7 @@ function parsed(bytes: Buffer): JsonValue {
   }
 }
 
-/** `checks.3.resourceId` as gRPC names it. The JSON names of fields are made of their names in the proto by this rule. */
+/** `checks.3.resourceId` as gRPC names it. JSON names are derived from proto names by the reverse rule. */
 function protoPath(path: string): string {
   return path.replace(/\.(\d+)(?=\.|$)/g, '[$1]').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
@@ -76,7 +76,7 @@ function refuseUnless<T>(decode: () => T, input: DescMessage, where: () => strin
     if (error instanceof UsherError) throw error;
     // The parser's own message names the field and contains only input of the caller.
     const why = error instanceof Error ? error.message : 'malformed';
-    throw validationFailed([{ path: where(), message: `is no ${input.name}: ${why}` }]);
+    throw validationFailed([{ path: where(), message: `is not a valid ${input.name}: ${why}` }]);
   }
 }
 

@@ -1,8 +1,8 @@
-/** What the unsubscribe page says, by language. A language is one row here. */
+/** The texts of the unsubscribe page, one row for each language. */
 
 import { type Html, html } from './html.ts';
 
-/** What the page shows: a question, what a button did, or why there is no button. */
+/** The states of the page: a question, the effect of a button, or the reason for no button. */
 export type State = 'ask' | 'off' | 'on' | 'locked' | 'damaged' | 'gone' | 'trouble';
 
 export interface Words {
@@ -28,8 +28,8 @@ const ENGLISH: Words = {
   },
   text: (state, type, app) =>
     ({
-      ask: html`No more e-mails of the kind “${named(type)}” from ${named(app)}?`,
-      off: html`You will get no more e-mails of the kind “${named(type)}” from ${named(app)}.`,
+      ask: html`Stop e-mails of the kind “${named(type)}” from ${named(app)}?`,
+      off: html`You will no longer get e-mails of the kind “${named(type)}” from ${named(app)}.`,
       on: html`You will get e-mails of the kind “${named(type)}” from ${named(app)} again.`,
       locked: html`E-mails of the kind “${named(type)}” from ${named(app)} go to everybody they concern.`,
       damaged: html`It is incomplete, or it was changed on its way. Open it from the e-mail itself, or copy the whole address.`,

@@ -30,7 +30,7 @@ function pageFields({ most, usual }: PageSize, what: string) {
       .max(most)
       .nullish()
       .meta({
-        description: `At most so many ${what}, 1 to ${most}; ${usual} without it. A page may hold fewer: only \`nextCursor: null\` ends the list.`,
+        description: `The most ${what} of a page, 1 to ${most}; by default ${usual}. A page may hold fewer: only \`nextCursor: null\` ends the list.`,
       }),
     cursor: z
       .string()

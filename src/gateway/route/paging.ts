@@ -30,7 +30,7 @@ function paramsOf<Place>(read: (cursor: string) => Place | undefined) {
       .refine((value) => value >= 1 && value <= MAX_LIMIT, `must be from 1 to ${MAX_LIMIT}`)
       .default(DEFAULT_LIMIT)
       .meta({
-        description: `At most so many, 1 to ${MAX_LIMIT}; ${DEFAULT_LIMIT} without it. A page may hold fewer: only \`nextCursor: null\` ends the list.`,
+        description: `The most entries of a page, 1 to ${MAX_LIMIT}; by default ${DEFAULT_LIMIT}. A page may hold fewer: only \`nextCursor: null\` ends the list.`,
       }),
     cursor: z
       .string()
@@ -53,7 +53,7 @@ export function pageParams(list: string) {
   return paramsOf((text) => readCursor(list, text));
 }
 
-/** What a feature is asked for, from the checked query. */
+/** The page query of a feature, from the validated query string. */
 export function pageOf(query: { limit: number; cursor?: number | undefined }): PageQuery {
   return { limit: query.limit, after: query.cursor ?? null };
 }

@@ -92,7 +92,7 @@ const addUserRole = defineRoute({
   path: '/api/users/:email/apps/:appCode/roles',
   tag: 'Users',
   summary: 'Give a user one role in an application',
-  description: `Leaves the other roles alone, whoever writes them at the same time; 200 when the user holds it already. ${DELEGATION}`,
+  description: `Keeps the other roles, even under concurrent writes; 200 when the user already holds the role. ${DELEGATION}`,
   guard: applicationLevel('edit', { delegated: true }),
   refusal: 'assignment.created.refused',
   dryRun: true,
