@@ -16,16 +16,16 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
 /** The time in which the process of a closed service must end by itself. */
 const EXIT_MS = 1000;
 
-/** Whether a signal has asked for the end. */
-let asked = false;
+/** Whether a signal has requested the shutdown. */
+let stopping = false;
 
-/** The first signal asks for an end in good order; the second does not wait for it. */
+/** The first signal starts an orderly shutdown; the second ends the process at once. */
 function stopped(): Promise<string> {
   return new Promise((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.on(signal, () => {
-        if (asked) process.exit(1);
-        asked = true;
+        if (stopping) process.exit(1);
+        stopping = true;
         resolve(signal);
       });
     }
@@ -52,4 +52,4 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 process.exitCode = await run(process.argv.slice(2), io);
 // A service that has closed leaves nothing behind that holds its process. Should there be something, it does not keep it alive.
-if (asked) setTimeout(() => process.exit(), EXIT_MS).unref();
+if (stopping) setTimeout(() => process.exit(), EXIT_MS).unref();

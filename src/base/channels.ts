@@ -1,6 +1,6 @@
 /**
- * The channels by which a notification leaves, by name, and the names of their fields. What each channel does: delivery/channels.ts.
- * Everything that a type, a person or a manifest says of channels is made from this list.
+ * The names of the notification channels and of their fields. delivery/channels.ts has their behavior. All fields of types, people and
+ * manifests about channels are derived from this list.
  */
 
 const fieldsOf = <Name extends string>(name: Name) => ({
@@ -16,14 +16,14 @@ export const CHANNEL_FIELDS = { email: fieldsOf('email'), push: fieldsOf('push')
 export type ChannelName = keyof typeof CHANNEL_FIELDS;
 export type EnabledField = (typeof CHANNEL_FIELDS)[ChannelName]['enabled'];
 export type DefaultField = (typeof CHANNEL_FIELDS)[ChannelName]['default'];
-/** What a notification type says yes or no to. */
+/** The boolean switches of a notification type. */
 export type TypeSwitch = EnabledField | DefaultField | 'userCanDisable' | 'selfServiceEnabled';
 
 export const CHANNEL_NAMES = Object.keys(CHANNEL_FIELDS) as readonly ChannelName[];
 export const ENABLED_FIELDS: readonly EnabledField[] = CHANNEL_NAMES.map((name) => CHANNEL_FIELDS[name].enabled);
 export const DEFAULT_FIELDS: readonly DefaultField[] = CHANNEL_NAMES.map((name) => CHANNEL_FIELDS[name].default);
 
-/** Every switch of a type, in the order in which they are listed. Each is true where nothing else is said. */
+/** Every switch of a type, in the order in which they are listed. Each is true by default. */
 export const TYPE_SWITCHES: readonly TypeSwitch[] = [
   ...ENABLED_FIELDS,
   'userCanDisable',
@@ -31,10 +31,10 @@ export const TYPE_SWITCHES: readonly TypeSwitch[] = [
   'selfServiceEnabled',
 ];
 
-/** Those that nobody changes of a system type (docs/reference/administration.md#the-systems-own-records). */
+/** The switches of a system type that cannot be changed (docs/reference/administration.md#the-systems-own-records). */
 export const FIXED_SWITCHES: readonly TypeSwitch[] = [...ENABLED_FIELDS, 'userCanDisable', 'selfServiceEnabled'];
 
-/** The parts of a template, and how long each may be in code points. */
+/** The parts of a template, and the longest length of each in code points. */
 export const TEMPLATE_PARTS = {
   subject: 1000,
   html: 1024 * 1024,

@@ -88,7 +88,7 @@ export type Reason = keyof typeof REASONS;
 
 /** Reasons that gRPC has another status for than the rest of their code. */
 const GRPC_REASONS: Partial<Record<Reason, GrpcStatus>> = {
-  // Nothing exists already: the caller begins anew.
+  // Not a conflict with existing data: the caller starts over.
   LIST_CHANGED: GrpcStatus.ABORTED,
 };
 

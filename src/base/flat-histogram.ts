@@ -5,7 +5,7 @@ import type { Registry } from './telemetry.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** What a scrape says of one set of labels. */
+/** The sample of one set of labels. */
 export interface Series {
   readonly labels: Labels;
   readonly buckets: readonly { le: number; count: number }[];

@@ -17,6 +17,6 @@ export const GRANTING_SOURCES = ['role', 'override', 'superadmin', 'app_admin'] 
 export const SOURCE_NAMES = [null, ...GRANTING_SOURCES] as const;
 export type SourceName = (typeof SOURCE_NAMES)[number];
 
-/** In the order in which they are asked; a rule's number is one more than its place. */
+/** In order of evaluation; a rule's number is its index plus one. */
 export const RULE_NAMES = ['inactive', 'superadmin', 'app_admin', 'override', 'roles', 'default'] as const;
 export type RuleName = (typeof RULE_NAMES)[number];

@@ -1,4 +1,4 @@
-/** Trims characters in one pass. An expression such as `/x+$/` starts anew at each x of a long run. */
+/** Trims characters in one pass. An expression such as `/x+$/` starts again at each x of a long run. */
 
 /** The text without the characters of `unwanted` at its end. */
 export function trimEnd(text: string, unwanted: string): string {

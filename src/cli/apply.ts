@@ -51,7 +51,7 @@ export function defineApply(program: Command, context: Context): void {
       const rehearsed = isRehearsed(options, files) ? await rehearse(io, service, files, options) : [];
       const lost = rehearsed.reduce((sum, { impact }) => sum + (impact?.lost ?? 0), 0);
       const stopped = options.maxLost !== undefined && lost > options.maxLost;
-      // What was counted is what is applied, or nothing is.
+      // The revision of the dry run ensures that exactly the counted losses are applied.
       const insists = options.maxLost !== undefined;
       const plans: PlanAnswer[] = [];
       for (const [index, file] of files.entries()) {
@@ -82,7 +82,7 @@ export function defineApply(program: Command, context: Context): void {
   ]);
 }
 
-/** Whether the files are planned first: of several none is applied unless all can be, and what they change is to be known before. */
+/** Whether the files are planned first: several files are applied only if all are valid, and some options need the plan. */
 function isRehearsed({ dryRun, impact, maxLost }: Options, files: readonly ManifestFile[]): boolean {
   return dryRun === true || impact === true || maxLost !== undefined || files.length > 1;
 }

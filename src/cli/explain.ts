@@ -1,6 +1,6 @@
 /**
- * Decisions with their reasons. The verdict is a batch of one check, which tells the level and the rule and refuses what a strict
- * application does not define; where no rule grants anything, Explain says what is missing.
+ * Decisions with their reasons. The verdict is a batch of one check, which returns the level and the rule and refuses
+ * undefined codes of a strict application. When no rule grants anything, Explain gives the reason.
  */
 
 import { isPermissionCode, isSlug, normalizeEmail } from '../base/grammar.ts';
@@ -164,7 +164,7 @@ function withAnotherWay(error: unknown, service: Service): unknown {
   });
 }
 
-/** The failure under the names that its fields have on the command line: there is one check, whose place says nothing. */
+/** The failure under the names that its fields have on the command line: the index of the only check is left out. */
 function withoutPlace(error: unknown): unknown {
   if (!(error instanceof CommandFailed)) return error;
   const { code, details } = error;

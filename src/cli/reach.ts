@@ -20,7 +20,7 @@ const LARGEST_PAGE = 10_000;
 /** How often a list that changes while it is read is read in total. */
 const ATTEMPTS = 5;
 
-/** `usher reach EMAIL APP PERMISSION TYPE`: the records that somebody can reach. */
+/** `usher reach EMAIL APP PERMISSION TYPE`: the records that a person can reach. */
 export function defineReach(program: Command, context: Context): void {
   const command = addServiceOptions(program.command('reach <email> <app> <permission> <type>'))
     .summary('list the records that a person can reach')

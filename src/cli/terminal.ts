@@ -1,4 +1,4 @@
-/** Terminal output: colors where the user wants them, tables. */
+/** Terminal output: colors and tables. */
 
 import { styleText } from 'node:util';
 import type { Io, Output } from './io.ts';

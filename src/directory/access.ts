@@ -17,7 +17,7 @@ import { readMemberships } from '../persistence/directory/users.ts';
 import { personIdOf } from '../persistence/people.ts';
 import { seenIds, unknownUser } from './users.ts';
 
-/** What somebody has in one application. */
+/** The access of a person in one application. */
 export interface ApplicationAccess {
   readonly code: string;
   readonly name: string;
@@ -36,12 +36,12 @@ export interface ApplicationAccess {
 export interface PersonAccess {
   readonly email: string;
   readonly active: boolean;
-  /** Undefined for readers who are not told. */
+  /** Undefined for readers who may not see it. */
   readonly superadmin: boolean | undefined;
   readonly applications: readonly ApplicationAccess[];
 }
 
-/** An answer, the revision that it is true of, and the tag of this state. */
+/** An answer, its revision and its ETag. */
 export interface AccessAnswer {
   readonly access: PersonAccess;
   readonly mark: RevisionToken;

@@ -59,7 +59,7 @@ interface AppPreferencesOptions {
 
 export class AppPreferences {
   readonly #options: AppPreferencesOptions;
-  /** Until when a member's activity needs no write. The database decides all the same. */
+  /** Until when a member's activity needs no write. The database still decides. */
   readonly #quiet = new LRUCache<string, Quiet>({ max: MAX_MEMBERS });
   readonly #inFlight = new Map<string, Promise<boolean>>();
   /** Batches concurrent activity into one statement. */

@@ -53,7 +53,7 @@ export interface PushedNames {
   changedAt?: Date | undefined;
 }
 
-/** The request of an update. `signal` is aborted once the caller has left; work that has begun is completed all the same. */
+/** The request of an update. `signal` is aborted once the caller has left; work that has begun is still completed. */
 export interface ByOwner {
   readonly requestId: string;
   readonly signal: AbortSignal;

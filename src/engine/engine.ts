@@ -45,7 +45,7 @@ export class Engine {
   readonly counters = new EngineCounters();
   /** Codes in questions that the application does not define. */
   readonly unknownCodes: UnknownCodes;
-  /** Who can, and what somebody can reach. */
+  /** The lists of people and of reachable resources. */
   readonly lists: Lists;
   readonly #clock: Clock;
   readonly #ttlMs: number;

@@ -1,6 +1,6 @@
 /**
  * The methods of the service as this listener serves them: a request's bytes in, an answer's bytes out. Check, BulkCheck and
- * BatchCheck are read and written by hand (docs/adr/0003), everything else by generated code; what is answered, rpc/methods.ts says.
+ * BatchCheck are read and written by hand (docs/adr/0003), everything else by generated code; rpc/methods.ts has the answers.
  */
 
 import { create, type DescMethod, toBinary } from '@bufbuild/protobuf';

@@ -76,7 +76,7 @@ export class Health {
       call.end();
       return;
     }
-    // The names never change, so the watch of an unknown one has no further news; the protocol keeps it open all the same.
+    // The names never change, so the watch of an unknown one has no further news; the protocol keeps it open anyway.
     const open = known ? this.#watchers : this.#idle;
     open.add(call);
     call.once('cancelled', () => open.delete(call));

@@ -108,7 +108,7 @@ class Refresher<T> implements RefreshedDocument<T> {
     return this.#failure === null && this.#now() - readAt >= DOUBT_AFTER_MS;
   }
 
-  /** onFailure receives the error; the present document goes on serving. */
+  /** onFailure receives the error; the present document stays in use. */
   #renewAside(): void {
     void this.#read().catch(() => undefined);
   }

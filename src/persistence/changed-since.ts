@@ -12,8 +12,8 @@ export interface Watched {
 }
 
 /**
- * Whether the change log names anything of `watched` after `mark`; `unknown` when this history never made that revision. What was
- * pruned counts as changed: nobody can tell.
+ * Whether the change log has a change of `watched` after `mark`; `unknown` for a revision that this history never made. A pruned
+ * revision counts as changed.
  */
 export async function changedSince(
   tx: Tx,
@@ -34,8 +34,8 @@ export async function changedSince(
 }
 
 /**
- * Holds the numbering until the transaction ends: what the log does not say now, no other write says before this one commits.
- * To be called as late as possible, since every other write to the policy waits.
+ * Locks the numbering until the transaction ends, so that no other write adds to the log before this one commits. To be called as
+ * late as possible, since every other write to the policy waits.
  */
 export async function holdNumbering(tx: Tx): Promise<void> {
   await sql`select pg_advisory_xact_lock(${CHANGE_LOCK})`.execute(tx.kysely);
@@ -53,7 +53,7 @@ function touching(mark: RevisionToken, watched: Watched) {
   return sql`s = any(${[...policies, ...named]}::text[]) ${anywhere}`;
 }
 
-/** What anybody is or holds in these applications. A SuperAdmin without a place there has the highest level whatever is written. */
+/** All access in these applications. A SuperAdmin without a place there has the highest level whatever is written. */
 function anybodyIn(apps: readonly string[]) {
   const members = apps.map((app) => `m:${app}:`);
   return sql`exists (select from unnest(${members}::text[]) m where starts_with(s, m))
@@ -65,8 +65,8 @@ function anybodyIn(apps: readonly string[]) {
 }
 
 /**
- * What these people hold in any application. Where `a:APP` stands for many changes at once, or for a deletion, nobody can tell
- * whose they were: it does not count only where it was the making of an application, in which these people have nothing.
+ * The access of these people in any application. A scope `a:APP` stands for a deletion or for many changes, whose people are unknown,
+ * so it counts, except for the creation of an application, in which these people have no access yet.
  */
 function anywhereOf(mark: RevisionToken, people: readonly string[]) {
   return sql`(starts_with(s, 'm:') and substr(s, 3 + strpos(substr(s, 3), ':')) = any(${people}::text[]))

@@ -18,13 +18,13 @@ export interface Concern {
   readonly people: readonly string[] | null;
   /** Whether the write may make, change or take away overrides. Where it cannot, they need not be kept: there may be millions. */
   readonly overrides: boolean;
-  /** Whether the write changes what is defined alone. What people are, and which roles and seats they hold, is then read once. */
+  /** Whether the write changes definitions only. Then the roles and seats of people are read once. */
   readonly policyAlone?: boolean | undefined;
 }
 
 /**
  * Facts of a person in an application, as text: `a`, `s` and `m` for active, SuperAdmin and member by a seat, `-` where not, then
- * the ids of the roles as an array of PostgreSQL. '' stands for nobody.
+ * the ids of the roles as an array of PostgreSQL. '' stands for no record.
  */
 export type FactsText = string;
 
@@ -114,7 +114,7 @@ async function makeTables(tx: Tx): Promise<void> {
     resource_id text collate "C", level smallint) on commit drop`.execute(tx.kysely);
 }
 
-/** Compares what was kept with what is now, behind the write. Answers the distinct changes of facts, with how many share each. */
+/** Compares the facts kept before the write with the present ones. Returns the distinct changes, with the number of people for each. */
 export async function compareFacts(tx: Tx, concerns: readonly Concern[]): Promise<FactsGroup[]> {
   const written = concerns.filter(({ policyAlone }) => policyAlone !== true);
   if (written.length > 0) {
@@ -130,8 +130,8 @@ export async function compareFacts(tx: Tx, concerns: readonly Concern[]): Promis
 }
 
 /**
- * The same of the overrides that may decide otherwise now: those that the write changed, and those of people whose facts or of
- * permissions whose definition it changed.
+ * The same for overrides with a possibly different effect: those that the write changed, those of people whose facts it changed, and
+ * those of permissions whose definition it changed.
  */
 export async function compareOverrides(
   tx: Tx,

@@ -64,7 +64,7 @@ export async function releaseLease(tx: Tx, key: string, holder: string): Promise
 
 const SECRET_KEY = 'secretKey';
 
-/** The secret key of this installation: stores `proposed` where there is none yet. */
+/** The secret key of this installation: stores `proposed` if none exists yet. */
 export async function keepSecretKey(tx: Tx, proposed: string): Promise<string> {
   const kept = (await claimSetting(tx, SECRET_KEY, proposed)) ? proposed : await getSetting(tx, SECRET_KEY);
   if (typeof kept !== 'string' || kept.length < 16) throw new Error('The stored secret key is damaged.');

@@ -166,7 +166,7 @@ const WRITERS: Record<Language, (app: string, kinds: readonly Kind[]) => string>
 
 const PLURALS: Readonly<Record<string, string>> = { Permission: 'permissions', Role: 'roles', Entity: 'entities' };
 
-/** As gofmt lays them out: in columns, which begin anew behind each comment. */
+/** Lines in the columns of gofmt, which start again after each comment. */
 function goConstants(kind: string, members: readonly Member[]): string[] {
   const sections: Member[][] = [];
   for (const member of members) {

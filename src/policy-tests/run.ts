@@ -105,7 +105,7 @@ function explanationOf(world: World, test: PolicyTest): string[] {
   return lines;
 }
 
-/** The permissions, roles and overrides that no case asks for, is granted by or depends on. */
+/** The permissions, roles and overrides that no case covers. */
 export function coverageOf({ name, manifest, cases }: TestFile): Coverage {
   const world = new World(manifest);
   const permissions = new Set(cases.map(({ permission }) => permission));

@@ -8,7 +8,7 @@ import { compilePolicy, type Policy } from '../engine/policy.ts';
 import { readQuestion } from '../engine/question.ts';
 import { type Decision, type GroundRows, Level, type PolicyRows, type Question } from '../engine/types.ts';
 
-/** A question as a case asks it. */
+/** The question of a case. */
 export interface CaseQuestion {
   readonly email: string;
   readonly permission: string;

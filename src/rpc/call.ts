@@ -93,7 +93,7 @@ export interface PageSize {
   readonly usual: number;
 }
 
-/** The page of a list that is asked for: 0 is the size that `usual` says, '' the first page. */
+/** The requested page of a list: size 0 means `usual`, cursor '' the first page. */
 export function readPage(
   { pageSize, pageToken }: { pageSize: number; pageToken: string },
   { most, usual }: PageSize,

@@ -1,4 +1,4 @@
-/** Explain: one question, and what each of the six rules makes of it (docs/reference/decisions.md#explain). */
+/** Explain: one question with the result of each of the six rules (docs/reference/decisions.md#explain). */
 
 import { validationFailed } from '../base/errors.ts';
 import { type ExplainedAt, explainMalformed } from '../engine/explain.ts';

@@ -1,4 +1,4 @@
-/** Who can, and what somebody can reach, a page at a time (docs/reference/lists.md). */
+/** The lists of people and of reachable resources, by page (docs/reference/lists.md). */
 
 import { reached } from '../engine/bulk.ts';
 import type { ListPage, ResourcesPage, SubjectsPage } from '../engine/lists.ts';
@@ -36,7 +36,7 @@ export const SUBJECTS_PAGE: PageSize = { most: 1000, usual: 100 };
 /** Identifiers a page. */
 export const RESOURCES_PAGE: PageSize = { most: 10_000, usual: 1000 };
 
-/** What tells one list from the other. */
+/** The differences between the two lists. */
 interface List<Q, A, P> {
   readonly size: PageSize;
   readonly read: (request: NoInfer<Q>, names: FieldNames) => A | null;

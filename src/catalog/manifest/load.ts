@@ -47,7 +47,7 @@ export function toLevel(level: AccessLevel | null): Level {
 }
 
 interface LoadedCatalog extends Catalog {
-  /** The application's id; null when there is none. */
+  /** The application's id; null for a new application. */
   id: number | null;
 }
 

@@ -94,8 +94,8 @@ export function askEvaluation(
 }
 
 /**
- * Decisions of one revision, in the order of the questions, up to the one with which the semantic ends. All are decided, those that
- * are not told too: a malformed one is refused wherever it stands.
+ * Decisions of one revision, in the order of the questions, up to the one with which the semantic ends. All are
+ * decided, also those left out of the answer: a malformed one is refused in any position.
  */
 export async function askEvaluations(
   engine: PermissionEngine,
@@ -117,7 +117,7 @@ export async function askEvaluations(
   return answer({ evaluations: last === -1 ? all : all.slice(0, last + 1) }, { revision });
 }
 
-/** A page of the users for whom an evaluation of the same question says yes. */
+/** A page of the users whom an evaluation of the same question allows. */
 export async function searchSubjects(
   engine: PermissionEngine,
   app: string,
@@ -143,7 +143,7 @@ export async function searchSubjects(
   );
 }
 
-/** A page of the records for which an evaluation of the same question says yes; UNBOUNDED where these are all but some. */
+/** A page of the resources that an evaluation of the same question allows; UNBOUNDED when these are all but some. */
 export async function searchResources(
   engine: PermissionEngine,
   app: string,
@@ -165,7 +165,7 @@ export async function searchResources(
       `They can reach every ${resource.type} but single ones, and an AuthZEN answer cannot say so: evaluate the records at hand, or ask POST /api/check/resources for the exceptions.`,
     );
   }
-  // An override for the application's own name does not answer the question without a record, which that resource asks.
+  // That resource means the question without a record: an override for a record with the application's code does not answer it.
   const ids = listed.resourceIds.filter((id) => resource.type !== APPLICATION || id !== app);
   return results(
     ids.map((id) => ({ type: resource.type, id })),
@@ -188,7 +188,7 @@ export async function searchActions(
   return results(held, '', revision);
 }
 
-/** Any limit is one: a page may hold fewer than were asked for. */
+/** Any limit is valid: a page may hold fewer results than requested. */
 function pageOf(page: PageRequest, { most }: { most: number }): { pageSize: number; pageToken: string } {
   return { pageSize: Math.min(page?.limit ?? 0, most), pageToken: page?.token ?? '' };
 }

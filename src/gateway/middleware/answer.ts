@@ -71,7 +71,7 @@ export class AnswerWriter {
     return undefined;
   }
 
-  /** Whether the caller has this state already, and asks for what is different from it (RFC 9110, 13.1.2). */
+  /** Whether the caller already has this state, by If-None-Match (RFC 9110, 13.1.2). */
   #isKnown(etag: string): boolean {
     if (!this.#route.headers.includes('if-none-match')) return false;
     const known = (this.#exchange.req.get('if-none-match') ?? '').split(',').map((tag) => tag.trim());

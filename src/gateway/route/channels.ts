@@ -1,4 +1,4 @@
-/** The channels as REST shows them: a field for each, named after it (base/channels.ts). */
+/** The channels in REST: a field for each, named after it (base/channels.ts). */
 
 import { CHANNEL_FIELDS, CHANNEL_NAMES, type EnabledField } from '../../base/channels.ts';
 import { CHANNELS, type ChannelKind } from '../../delivery/channels.ts';

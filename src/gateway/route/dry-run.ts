@@ -96,7 +96,7 @@ export function readIfRevision(header: string | undefined): RevisionToken | unde
   return parseRevision(header);
 }
 
-/** Whether the query of a request asks for a dry run. The schema reports any other fault of it. */
+/** Whether the query of a request requests a dry run. The schema reports any other fault of it. */
 export function asksForDryRun(url: string): boolean {
   const at = url.indexOf('?');
   return at >= 0 && new URLSearchParams(url.slice(at)).get('dryRun') === 'true';

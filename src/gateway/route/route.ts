@@ -151,7 +151,7 @@ interface RouteSpec<
   readonly envelope: E;
   /** The status of success, or several: the first unless the answer sets another. */
   readonly status: number | readonly [number, ...number[]];
-  /** The payload, without the envelope. Left out where there is none. */
+  /** The payload without the envelope; omitted for an empty answer. */
   readonly response?: R;
   /** The errors of the handler, for the document; those of the guard and the gateway are added. */
   readonly errors?: readonly (Reason | ErrorCode)[];

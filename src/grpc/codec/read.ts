@@ -33,7 +33,7 @@ export function readBulk(bytes: Buffer): BulkCheckFields {
   return readBulkShort(bytes) ?? readBulkStrictly(bytes);
 }
 
-/** Throws VALIDATION_FAILED for malformed messages. What a check may be, BatchCheck itself says of each. */
+/** Throws VALIDATION_FAILED for malformed messages. BatchCheck validates each check. */
 export function readBatch(bytes: Buffer): BatchCheckFields {
   return readBatchShort(bytes) ?? decodeStrictly(BatchCheckRequestSchema, bytes);
 }
@@ -151,7 +151,7 @@ function readBatchShort(bytes: Buffer): BatchCheckFields | null {
   const split = splitBatch(bytes);
   if (split === null) return null;
   const { bounds, minRevision } = split;
-  // Where every byte is ASCII, each length is one byte; where not, a length may be the reason, and each check is looked at.
+  // In a message of ASCII bytes, each length is one byte. Otherwise a length may be the cause, and each check is examined.
   const ascii = isAscii(bytes);
   const checks: CheckFields[] = [];
   let text = '';

@@ -1,4 +1,4 @@
-/** Writing answers of Check, BulkCheck and BatchCheck, by hand (docs/adr/0003). Fields that hold their default are left out, as proto3 wants it. */
+/** Writing answers of Check, BulkCheck and BatchCheck, by hand (docs/adr/0003). Fields that hold their default are left out, as in proto3. */
 
 import { isAllowed } from '../../engine/question.ts';
 import { type Decision, Level, Source } from '../../engine/types.ts';
@@ -70,7 +70,7 @@ export function writeBulk(
   return Buffer.from(scratch.subarray(0, at));
 }
 
-/** A BatchCheckResponse: `decisions`, each compared with the level asked for at the same index. The buffer is the caller's. */
+/** A BatchCheckResponse: `decisions`, each compared with the required level at the same index. The buffer is the caller's. */
 export function writeBatch(decisions: readonly Decision[], levels: readonly Level[], revision: string): Buffer {
   at = 0;
   if (decisions.length !== levels.length) throw new Error('other decisions than questions');

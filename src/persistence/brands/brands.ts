@@ -100,7 +100,7 @@ export async function insertBrand(tx: Tx, brand: { slug: string; name: string })
   return await tx.kysely.insertInto('brand').values(brand).returning(COLUMNS).executeTakeFirstOrThrow();
 }
 
-/** Creates the first brand, the default one, where there is none. */
+/** Creates the default brand if no brand exists. */
 export async function ensureDefaultBrand(tx: Tx, brand: { slug: string; name: string }): Promise<void> {
   await sql`
     insert into brand (slug, name, is_default)

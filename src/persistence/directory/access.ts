@@ -15,7 +15,7 @@ export interface AccessOverrideRow {
   level: Level;
 }
 
-/** What somebody is and holds in one application. */
+/** The roles, overrides and seat of a person in one application. */
 export interface AccessRow {
   code: string;
   name: string;
@@ -90,13 +90,13 @@ const APPLICATIONS = new Prepared<AccessRow>(
     order by a.code`,
 );
 
-/** What somebody is everywhere. */
+/** The global state of a person. */
 export async function readAccessPerson(tx: Tx, email: string): Promise<AccessRead> {
   const { head, ...person } = await PERSON.row(tx, email);
   return { ...person, head: readNewest(head) };
 }
 
-/** What somebody has, by the application's code: where they have a role, an override, a seat or a login. */
+/** The access of a person by application code: where they have a role, an override, a seat or a login. */
 export async function readAccess(
   tx: Tx,
   person: number,

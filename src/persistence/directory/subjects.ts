@@ -34,7 +34,7 @@ export async function findAccount(tx: Tx, email: string): Promise<KeptAccount | 
     .executeTakeFirst();
 }
 
-/** Stores the account where there is none; false when there is one. */
+/** Stores the account if the address has none; false otherwise. */
 export async function claimSubject(tx: Tx, id: number, { issuer, subject }: Subject): Promise<boolean> {
   const { numUpdatedRows } = await tx.kysely
     .updateTable('profile')

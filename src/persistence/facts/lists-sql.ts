@@ -1,19 +1,19 @@
 /**
- * The statements of the lists (docs/reference/lists.md). Index probes only, in the order of pages: a test reads their plans at
- * full size. Decisions are the engine's; what is left out here is only who is certainly denied.
+ * The statements of the lists (docs/reference/lists.md). They only probe indexes, in page order; a test reads
+ * their plans at full size. The engine decides; these statements leave out only people who are certainly denied.
  */
 
 import { NEWEST_REVISION } from './sql.ts';
 
 /**
- * For the rest of the transaction: one plan for all values, along the indexes and in their order. With a limit that the planner does
- * not know it would rather collect what a limit of a tenth of the table needs, and sort that.
+ * For the rest of the transaction: one plan for all values, along the indexes and in their order. For an unknown limit the planner
+ * assumes a tenth of the table, and would collect and sort that.
  */
 export const IN_ORDER_SQL = `
   select set_config(name, value, true) from (values ('plan_cache_mode', 'force_generic_plan'), ('enable_seqscan', 'off'),
     ('enable_bitmapscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'), ('jit', 'off')) as s (name, value)`;
 
-/** Candidates that a page of subjects looks at beyond its limit: those of them who are denied are passed over in the same page. */
+/** Candidates that a page of subjects examines beyond its limit, to skip denied ones within the page. */
 export const SPARE = 500;
 
 const APPLICATION = `(select id from application where code = $1)`;
@@ -40,13 +40,12 @@ const NAMES = `
       where application_id = (select id from a) and permission_id = (select id from p))`;
 
 /**
- * $1 to $3 as above, $4 the resource's identifier, $5 the level that is needed, $6 the id behind which the page begins, $7 how many are
- * wanted, $8 the revisions whose nonces are wanted.
+ * $1 to $3 as above, $4 the resource's identifier, $5 the required level, $6 the id after which the page begins, $7 the limit,
+ * $8 the revisions whose nonces are requested.
  *
- * Everybody who may be allowed is in one of a few indexes in the order of ids: SuperAdmins, administrators of the application, an
- * override of each level that will do, each role that gives such a level. The next few of each are read, and as many of all together:
- * up to the last of these nobody is missing from any index. So they say all that may allow somebody, and only an override that denies
- * is looked for.
+ * Everyone who may be allowed is in one of a few indexes in order of id: SuperAdmins, administrators of the application, overrides of
+ * each sufficient level, holders of each role that grants one. The next few of each index are read and merged up to the limit: up to
+ * the last merged id, no index has further candidates. Only denying overrides are then looked up.
  */
 export const SUBJECTS_SQL = `
   with ${NAMES},
@@ -92,8 +91,8 @@ export const SUBJECTS_SQL = `
       as subjects`;
 
 /**
- * $1 to $3 as above, $4 the e-mail address, $5 the revisions whose nonces are wanted, $6 the revision since which changes are looked
- * for, null for none, $7 the scopes that such a change has, $8 how many rows of the log are looked at.
+ * $1 to $3 as above, $4 the e-mail address, $5 the revisions whose nonces are requested, $6 the revision after which the
+ * log is searched for changes (null: it is not), $7 the scopes to search for, $8 the most rows to search.
  */
 export const REACHED_BY_SQL = `
   with ${NAMES},

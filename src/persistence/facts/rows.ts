@@ -16,7 +16,7 @@ import {
 import { exact } from '../driver/values.ts';
 import { MAX_CHANGES } from './sql.ts';
 
-/** What NEWEST_REVISION answers; null when there is none. */
+/** The row of NEWEST_REVISION; null without a revision. */
 export type HeadTuple = [revision: number, nonce: string] | null;
 
 export interface HeadRow {
