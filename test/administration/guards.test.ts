@@ -139,7 +139,7 @@ describe('guards of writes', () => {
   test.each([
     ['a stranger', 'nobody', 'NO_APPLICATION_LEVEL', ['write.refused']],
     ['the administrator', 'crmAdmin', null, ['write']],
-  ] as const)('what %s may write is decided in the transaction of the write', async (_, person, refused, actions) => {
+  ] as const)('the transaction of a write decides whether %s may make it', async (_, person, refused, actions) => {
     const requestId = `request-${person}`;
     const by = { caller: { email: people[person] }, requestId };
     const about = { app: 'crm', action: 'write', guard: editorOf('crm') };

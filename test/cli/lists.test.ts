@@ -15,7 +15,7 @@ describe('who, reach and access, beside a development start on an embedded datab
     return stdout;
   };
 
-  test('who lists everybody who holds a permission, with the level and the rule', async () => {
+  test('usher who lists everybody who holds a permission, with the level and the rule', async () => {
     expect(await print('who', 'atelier', 'invoice.approve')).toBe(`EMAIL              LEVEL    BY
 admin@example.com  edit     SuperAdmin
 ada@example.com    allowed  role
@@ -23,7 +23,7 @@ nora@example.com   allowed  application admin
 `);
   });
 
-  test('who leaves out people whom an override denies the record', async () => {
+  test('usher who leaves out people whom an override denies the record', async () => {
     const asked = ['who', 'atelier', 'project.access', '--resource', 'project:1042', '--json'];
     expect(JSON.parse(await print(...asked))).toEqual({
       app: 'atelier',
@@ -44,14 +44,14 @@ nora@example.com   allowed  application admin
     expect(await print(...asked.slice(0, -1), '--level', 'edit')).not.toContain('eva@client.example');
   });
 
-  test('who reports that there are more people than it lists', async () => {
+  test('usher who reports that there are more people than it lists', async () => {
     const asked = ['who', 'atelier', 'project.access', '--limit', '2'];
     const { stdout, stderr } = await usher(asked, { env: service.env });
     expect(stdout.split('\n')).toHaveLength(4);
     expect(stderr).toBe('There are more: raise --limit (now 2).\n');
   });
 
-  test('who refuses a misspelled permission of a strict application with the nearest one', async () => {
+  test('usher who refuses a misspelled permission of a strict application with the nearest one', async () => {
     expect(await usher(['who', 'atelier', 'invoice.aprove'], { env: service.env })).toEqual({
       code: 1,
       stdout: '',
@@ -76,11 +76,11 @@ nora@example.com   allowed  application admin
       ['eva@client.example', 'atelier', 'document.access', 'document'],
       'eva@client.example holds document.access in atelier only for these document records:\n  contract-77\n',
     ],
-  ])('reach %j prints a filter in words', async (argv, answer) => {
+  ])('usher reach %j prints a filter in words', async (argv, answer) => {
     expect(await print('reach', ...argv)).toBe(answer);
   });
 
-  test('reach --json prints the filter with its revision', async () => {
+  test('usher reach --json prints the filter with its revision', async () => {
     const asked = ['reach', 'eva@client.example', 'atelier', 'document.access', 'document', '--json'];
     expect(JSON.parse(await print(...asked))).toEqual({
       email: 'eva@client.example',
@@ -93,7 +93,7 @@ nora@example.com   allowed  application admin
     });
   });
 
-  test('access lists what a person has, by application', async () => {
+  test('usher access lists what a person has, by application', async () => {
     expect(await print('access', 'clara@example.com')).toBe(`clara@example.com: active
 
 atelier (Atelier)
@@ -114,7 +114,7 @@ atelier (Atelier)
   });
 });
 
-describe('who, reach and access of a service that is asked with some credential', () => {
+describe('who, reach and access with different credentials', () => {
   const double = new Double();
   const ada = `x.${Buffer.from('{"email": "Ada@example.com"}').toString('base64url')}.x`;
   beforeAll(() => double.start());
@@ -129,7 +129,7 @@ describe('who, reach and access of a service that is asked with some credential'
   const asked = () => double.received.map(({ url, body }) => [url, body === '' ? null : JSON.parse(body)]);
   const at = (...argv: string[]) => usher([...argv, '--url', double.url]);
 
-  test('who calls the backend endpoint with a key, and the endpoint of administrators with only a token', async () => {
+  test('usher who calls the backend endpoint with a key, and the endpoint of administrators with only a token', async () => {
     double.answer = () => paged({ subjects: [] });
     expect((await at('who', 'shop', 'read', '--key', 'k')).stdout).toBe('Nobody holds read in shop.\n');
     await at('who', 'shop', 'read', '--level', 'view', '--token', ada);
@@ -139,7 +139,7 @@ describe('who, reach and access of a service that is asked with some credential'
     ]);
   });
 
-  test('who reads pages up to its limit, including short and empty ones', async () => {
+  test('usher who reads pages up to its limit, including short and empty ones', async () => {
     const pages = [[1, 2], [], [3]].map((ids) =>
       ids.map((id) => ({ email: `p${id}`, accessLevel: 'view', source: 'role' })),
     );
@@ -156,7 +156,7 @@ describe('who, reach and access of a service that is asked with some credential'
     ]);
   });
 
-  test("reach calls the user's own endpoint with their token, and the endpoint of administrators for others", async () => {
+  test("usher reach calls the user's own endpoint with their token, and the endpoint of administrators for others", async () => {
     double.answer = ({ url }) =>
       url.includes('/me/')
         ? { status: 200, body: { scope: 'all', resourceIds: ['1'], page: { nextCursor: null } } }
@@ -178,7 +178,7 @@ describe('who, reach and access of a service that is asked with some credential'
     ]);
   });
 
-  test('reach starts over when the list changes during the read, and gives up after five times', async () => {
+  test('usher reach starts over when the list changes during the read, and gives up after five times', async () => {
     double.answer = ({ body }) => {
       const { cursor } = JSON.parse(body) as { cursor: string | null };
       if (cursor === null) return paged({ scope: 'only', resourceIds: ['old'] }, 'c');
@@ -199,7 +199,7 @@ describe('who, reach and access of a service that is asked with some credential'
     expect(double.received).toHaveLength(10);
   });
 
-  test('access prints no control characters, and counts the entries left out', async () => {
+  test('usher access prints no control characters, and counts the entries left out', async () => {
     const override = {
       resourceType: 'page',
       resourceId: 'a\u001b[2J',

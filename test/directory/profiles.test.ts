@@ -141,7 +141,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       expect((await own.get(ME)).body.data).toMatchObject({ id, firstName: 'Kim' });
     });
 
-    test('of concurrent first requests with two tokens the newer names the user, and accounts stay apart', async () => {
+    test('the newer of two tokens in concurrent first requests names the user, and accounts stay apart', async () => {
       const email = 'twice@example.com';
       const older = await asToken(usher, email, { name: 'Older', sub: 'one', iat: seconds(-20) });
       const newer = await asToken(usher, email, { name: 'Newer', sub: 'two', iat: seconds(-10) });

@@ -151,7 +151,7 @@ describe.each([true, false])('one account per address (auth.bindSubject: %s)', (
       ]);
     });
 
-    test('of two concurrent first accounts one is bound, and the other refused', async () => {
+    test('one of two concurrent first accounts is bound, and the other refused', async () => {
       const rests = await Promise.all(
         Array.from({ length: 20 }, (_, index) => as('race@example.com', `s${index % 2}`)),
       );

@@ -287,7 +287,7 @@ describe('an SMTP server', () => {
   ] as const;
 
   test.each(faults)(
-    'with an SMTP server that is %s, sends are accepted and every mail arrives',
+    'sends are accepted and every mail arrives while the SMTP server is %s',
     async (how, begin) => {
       let accepted: Awaited<ReturnType<typeof sendMails>> | undefined;
       let healedAt = 0;

@@ -100,7 +100,7 @@ describe('JSON bodies', () => {
     expect(issuesOf(() => format.parse(undefined, ''))).toEqual([{ path: '', message: 'a JSON body is required' }]);
   });
 
-  test('an empty body and {} are equal where no body is expected', () => {
+  test('an empty body and {} are equal when no body is expected', () => {
     expect(NO_BODY.parse(undefined, '')).toBeUndefined();
     expect(NO_BODY.parse(bytes('{}'), 'application/json')).toEqual({});
     expect(issuesOf(() => NO_BODY.parse(bytes('{"a":1}'), ''))).toEqual([

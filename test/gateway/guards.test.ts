@@ -123,7 +123,7 @@ describe('panel levels', () => {
     await expectOnly(edit, ['root', 'authAdmin', 'panelAdmin', 'barred'], 'NO_APPLICATION_LEVEL', 'shop');
   });
 
-  test('in `auth` itself only a SuperAdmin writes', async () => {
+  test('only a SuperAdmin writes in `auth` itself', async () => {
     await expectOnly(edit, ['root'], 'NO_APPLICATION_LEVEL', 'auth');
     await expectOnly(
       view,

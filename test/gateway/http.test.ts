@@ -193,7 +193,7 @@ describe('bodies on the wire', () => {
     expect(reply.json.details.issues).toEqual([{ path: '', message: 'a JSON body is required' }]);
   });
 
-  test('where no body is expected {} is accepted, and anything else refused', async () => {
+  test('a route without a body accepts {}, and refuses anything else', async () => {
     const authorization = await world.bearer(admin);
     const remove = (body?: string, type = 'application/json') =>
       ask(`${world.url}/t/things/7`, {

@@ -62,7 +62,7 @@ describe('the variant for a reader', () => {
     [['zz'], 'aa', 'zz'],
     [['bb', 'en'], 'aa', 'bb'],
     [[], 'en', undefined],
-  ])('of the variants %j a reader of %s gets %s', (locales, wanted, chosen) => {
+  ])('the variants %j give a reader of %s the variant %s', (locales, wanted, chosen) => {
     const variants = locales.map((locale) => ({ locale }));
     expect(chooseVariant(variants, wanted, fallbacks)?.locale).toBe(chosen);
   });

@@ -72,7 +72,7 @@ forEachDatabase('change', (fixture, kind) => {
     expect((await write(fixture.database, '*')).number).toBe(before + 1);
   });
 
-  test('in tests a commit that touched policy and announces nothing is refused', async () => {
+  test('tests refuse a commit that touched policy and announces no change', async () => {
     const silent = fixture.database.change(async (tx) => ({
       result: await insertApplication(tx, 'silent'),
       scopes: [],

@@ -26,7 +26,7 @@ describe('the login cookie', () => {
     await expect(cookies().open(cookie, 'state-1')).rejects.toThrow('already been completed');
   });
 
-  test('of two concurrent uses of a login cookie one works', async () => {
+  test('one of two concurrent uses of a login cookie works', async () => {
     const cookie = await sealed();
     const both = await Promise.allSettled([cookies().open(cookie, 'state-1'), cookies().open(cookie, 'state-1')]);
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
