@@ -66,18 +66,21 @@ describe('cursors of lists', () => {
     ['what the person is', ADA, 'select 1', `u:${ADA}`],
     ['the policy of the application', ADA, 'select 1', 'p:shop'],
     ['the application', ADA, 'select 1', 'a:shop'],
-  ] as const)('a cursor of resources is LIST_CHANGED on every transport after a change of %s', async (_, __, work, scope) => {
-    const { next: cursor } = await door.resources(question);
-    await world.usher.app.database.change(async (tx) => {
-      await sql.raw(work).execute(tx.kysely);
-      return { result: null, scopes: [scope] };
-    });
-    for (const one of world.doors) {
-      const refused = await refusal(one.resources({ ...question, cursor }));
-      // ABORTED, and 409.
-      expect([refused.reason, refused.status]).toEqual(['LIST_CHANGED', one.name.startsWith('REST') ? 409 : 10]);
-    }
-  });
+  ] as const)(
+    'a cursor of resources is LIST_CHANGED on every transport after a change of %s',
+    async (_, __, work, scope) => {
+      const { next: cursor } = await door.resources(question);
+      await world.usher.app.database.change(async (tx) => {
+        await sql.raw(work).execute(tx.kysely);
+        return { result: null, scopes: [scope] };
+      });
+      for (const one of world.doors) {
+        const refused = await refusal(one.resources({ ...question, cursor }));
+        // ABORTED, and 409.
+        expect([refused.reason, refused.status]).toEqual(['LIST_CHANGED', one.name.startsWith('REST') ? 409 : 10]);
+      }
+    },
+  );
 
   test('a cursor of resources survives changes to other people and applications', async () => {
     let { next: cursor } = await door.resources(question);
