@@ -6,6 +6,7 @@
 import type { DecisionFacts } from './decisions.ts';
 import { DENIED, evaluate } from './evaluate.ts';
 import type { Follower } from './follower.ts';
+import type { KeptQuestion } from './grounds.ts';
 import { type Decision, MAX_NEEDS, type Question, type Revision } from './types.ts';
 import type { UnknownCodes } from './unknown-codes.ts';
 
@@ -13,7 +14,7 @@ import type { UnknownCodes } from './unknown-codes.ts';
 export type BatchQuestion = Question | null;
 
 /** The facts of a question, if they are cached. */
-type FindGrounds = (question: Question) => DecisionFacts | null;
+type FindGrounds = (kept: KeptQuestion) => DecisionFacts | null;
 
 export interface BatchParts {
   readonly follower: Pick<Follower, 'cursor' | 'fence' | 'touched'>;
@@ -26,19 +27,20 @@ export interface BatchParts {
 
 /** The decisions, if the facts of all are cached; else null. Throws UnknownCode. */
 export function peekBatch(
-  questions: readonly BatchQuestion[],
+  questions: readonly (KeptQuestion | null)[],
   unknownCodes: UnknownCodes,
   find: FindGrounds,
 ): Decision[] | null {
   const decisions: Decision[] = [];
   let before: Question | null = null;
   let grounds: DecisionFacts | null = null;
-  for (const question of questions) {
-    if (question === null) {
+  for (const kept of questions) {
+    if (kept === null) {
       decisions.push(DENIED);
       continue;
     }
-    if (grounds === null || before === null || !isSameSubject(question, before)) grounds = find(question);
+    const { question } = kept;
+    if (grounds === null || before === null || !isSameSubject(question, before)) grounds = find(kept);
     if (grounds === null) return null;
     before = question;
     decisions.push(decide(question, grounds, unknownCodes));

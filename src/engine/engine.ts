@@ -12,7 +12,7 @@ import { evaluate } from './evaluate.ts';
 import { type ExplainedAt, Explainer } from './explain.ts';
 import { Facts, usable } from './facts.ts';
 import { Follower } from './follower.ts';
-import { GroundsFinder } from './grounds.ts';
+import { GroundsFinder, type KeptQuestion } from './grounds.ts';
 import { Lists } from './lists.ts';
 import { Loader } from './loader.ts';
 import type { AskOptions, EngineOptions } from './options.ts';
@@ -210,8 +210,8 @@ export class Engine {
   }
 
   /** A decision for each question, in their order, if all facts are here; else null. Synchronous, as `peek`; stores none, as `peekBulk`. */
-  peekBatch(questions: readonly BatchQuestion[]): Decision[] | null {
-    const find = (question: Question) => this.#grounds.find(question, this.#now, Number.POSITIVE_INFINITY);
+  peekBatch(questions: readonly (KeptQuestion | null)[]): Decision[] | null {
+    const find = (kept: KeptQuestion) => this.#grounds.findKept(kept, this.#now);
     const decisions = peekBatch(questions, this.unknownCodes, find);
     this.counters.decisionMisses += decisions?.length ?? 0;
     return decisions;

@@ -1,7 +1,24 @@
 import type { DecisionFacts } from './decisions.ts';
 import { type Fact, type Facts, usable, wasReadBefore } from './facts.ts';
 import type { Loader } from './loader.ts';
-import type { Subject } from './types.ts';
+import type { Question, Subject } from './types.ts';
+
+/**
+ * A question that a caller keeps to ask it again. Most of the time of a cached answer goes into walking from map to map in memory
+ * that no processor cache holds; the facts that were found last save that, as long as they are live.
+ */
+export interface KeptQuestion {
+  readonly question: Question;
+  /** Of `GroundsFinder`. */
+  held: HeldFacts | null;
+}
+
+/** Without the policy: it is large, and a dead one must not stay in memory. */
+export type HeldFacts = Pick<DecisionFacts, 'person' | 'member' | 'overrides'>;
+
+export function keepQuestion(question: Question): KeptQuestion {
+  return { question, held: null };
+}
 
 /** Finds the facts that decide a question in the caches, or loads them. */
 export class GroundsFinder {
@@ -26,6 +43,28 @@ export class GroundsFinder {
     const overrides = usable(found?.overrides?.get(subject.resourceType)?.get(subject.resourceId), now, asked);
     if (overrides === undefined || !this.isSameApp(policy, overrides)) return null;
     return { policy, person, member, overrides };
+  }
+
+  /** The same for a kept question. */
+  findKept(kept: KeptQuestion, now: number): DecisionFacts | null {
+    const { question, held } = kept;
+    if (held !== null) {
+      const { person, member, overrides } = held;
+      const policy = usable(this.#facts.policy(question.app), now, Number.POSITIVE_INFINITY);
+      // The overrides are of the member's incarnation of the application: they were found together.
+      if (policy !== undefined && this.isValid(held, now) && this.isSameApp(policy, member)) {
+        return { policy, person, member, overrides };
+      }
+    }
+    const grounds = this.find(question, now, Number.POSITIVE_INFINITY);
+    kept.held =
+      grounds === null ? null : { person: grounds.person, member: grounds.member, overrides: grounds.overrides };
+    return grounds;
+  }
+
+  /** Whether all are as `find` would find them: a lease ends with its fact, whatever the reason. */
+  protected isValid({ person, member, overrides }: HeldFacts, now: number): boolean {
+    return isLive(person, now) && isLive(member, now) && (overrides === null || isLive(overrides, now));
   }
 
   /** An application that was deleted and created again is a different one: facts of the first do not apply to the second. */
@@ -67,4 +106,8 @@ export class GroundsFinder {
       else this.#facts.dropMember(app, email);
     }
   }
+}
+
+function isLive({ lease, expires }: Fact<unknown>, now: number): boolean {
+  return lease.live && expires > now;
 }

@@ -1,5 +1,6 @@
 /** BatchCheck without waiting: checks that were asked before are found by their bytes, as requests of Check are (request-cache.ts). */
 
+import { type KeptQuestion, keepQuestion } from '../engine/grounds.ts';
 import { parseRevision, readQuestion } from '../engine/question.ts';
 import type { Level, Question } from '../engine/types.ts';
 import { atItem, type BatchCheckAnswer } from '../rpc/batch-check.ts';
@@ -21,21 +22,25 @@ export function recallBatch(
   if (split === null || split.bounds.length === 0 || !isReached(engine, split.minRevision)) return null;
   const { bounds } = split;
   const whole = request.toString('latin1');
-  const questions: Question[] = [];
+  const questions: KeptQuestion[] = [];
   const levels: Level[] = [];
   for (let i = 0; i < bounds.length; i += 2) {
     const start = bounds[i] as number;
     const end = bounds[i + 1] as number;
     const check = cache.get(whole.substring(start, end)) ?? parsed(cache, request, start, end);
     if (check === null) return null;
-    questions.push(check.question);
+    questions.push(check.kept);
     levels.push(check.level);
   }
   try {
     const decisions = engine.peekBatch(questions);
     return decisions === null ? null : { decisions, levels, revision: engine.revision };
   } catch (error) {
-    throw atItem(error, questions, call);
+    throw atItem(
+      error,
+      questions.map(({ question }) => question),
+      call,
+    );
   }
 }
 
@@ -52,7 +57,7 @@ function parsed(cache: Pick<CheckCache, 'put'>, request: Buffer, start: number, 
     return null;
   }
   if (question === null) return null;
-  const check = { question, level: fields.accessLevel as Level };
+  const check = { kept: keepQuestion(question), level: fields.accessLevel as Level };
   cache.put(text, check);
   return check;
 }

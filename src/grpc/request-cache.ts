@@ -4,7 +4,8 @@
  */
 
 import type { QuestionKey } from '../engine/decisions.ts';
-import type { Level, Question } from '../engine/types.ts';
+import type { KeptQuestion } from '../engine/grounds.ts';
+import type { Level } from '../engine/types.ts';
 
 /** Everything that a cached answer needs of a CheckRequest. A function of the bytes alone: no change of data invalidates it. */
 export interface Remembered {
@@ -13,9 +14,9 @@ export interface Remembered {
   readonly level: Level;
 }
 
-/** A check of a batch. Like `Remembered`, a function of its bytes alone. */
+/** A check of a batch. Like `Remembered`, a function of its bytes alone, but for the facts that the question holds. */
 export interface ParsedCheck {
-  readonly question: Question;
+  readonly kept: KeptQuestion;
   readonly level: Level;
 }
 

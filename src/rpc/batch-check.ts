@@ -5,6 +5,7 @@ import { LIMITS } from '../base/grammar.ts';
 import type { BatchQuestion } from '../engine/batch.ts';
 import { reached } from '../engine/bulk.ts';
 import { DENIED } from '../engine/evaluate.ts';
+import { keepQuestion } from '../engine/grounds.ts';
 import { fieldsIn, isAllowed, readQuestion } from '../engine/question.ts';
 import type { Decision, Level } from '../engine/types.ts';
 import { UnknownCode, withCallerPath } from '../engine/unknown-codes.ts';
@@ -72,7 +73,7 @@ function ask(
 
 function peek(engine: PermissionEngine, questions: readonly BatchQuestion[], call: Call): Decision[] | null {
   try {
-    return engine.peekBatch(questions);
+    return engine.peekBatch(questions.map((question) => (question === null ? null : keepQuestion(question))));
   } catch (error) {
     throw atItem(error, questions, call);
   }

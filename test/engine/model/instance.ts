@@ -2,6 +2,7 @@
 import { UsherError, unavailable } from '../../../src/base/errors.ts';
 import { Engine } from '../../../src/engine/engine.ts';
 import { DENIED } from '../../../src/engine/evaluate.ts';
+import { type KeptQuestion, keepQuestion } from '../../../src/engine/grounds.ts';
 import { parseRevision } from '../../../src/engine/question.ts';
 import {
   ANY_REVISION,
@@ -37,6 +38,7 @@ export class Instance {
   #cut = false;
   #healedAt = 0;
   readonly #asking = new Set<Asked>();
+  readonly #kept = new Map<Question, KeptQuestion>();
 
   constructor(world: Simulation, make: Make) {
     this.#world = world;
@@ -181,9 +183,17 @@ export class Instance {
     this.#peekBatch(questions);
   }
 
+  /** The same for the same question, as a caller does that asks it again. */
+  #keep(question: Question): KeptQuestion {
+    const kept = this.#kept.get(question) ?? keepQuestion(question);
+    this.#kept.set(question, kept);
+    return kept;
+  }
+
   #peekBatch(questions: readonly (Question | null)[]): void {
     const asked = this.#asked();
-    const decisions = this.engine.isReached(asked.token) ? this.engine.peekBatch(questions) : null;
+    const kept = questions.map((question) => (question === null ? null : this.#keep(question)));
+    const decisions = this.engine.isReached(asked.token) ? this.engine.peekBatch(kept) : null;
     const { revision } = this.engine;
     this.#asking.delete(asked);
     if (decisions === null) return;

@@ -7,7 +7,7 @@ import { Batch, type BatchParts, type BatchQuestion } from '../../../src/engine/
 import { type DecisionFacts, Decisions, type QuestionKey } from '../../../src/engine/decisions.ts';
 import type { Lease } from '../../../src/engine/facts.ts';
 import type { Ticket } from '../../../src/engine/follower.ts';
-import { GroundsFinder } from '../../../src/engine/grounds.ts';
+import { GroundsFinder, type HeldFacts } from '../../../src/engine/grounds.ts';
 import type { Change, Decision, LogWindow, Revision, RevisionToken } from '../../../src/engine/types.ts';
 import type { Rows } from '../../oracle/rows.ts';
 import { type Make, SmallFacts, SmallFollower, simulated, TTL } from './settings.ts';
@@ -124,6 +124,15 @@ export const MODEL_MUTANTS: Readonly<Record<string, Make>> = {
       GroundsFinder: class extends GroundsFinder {
         protected override isSameApp(): boolean {
           return true;
+        }
+      },
+    },
+  },
+  'a kept question holds facts that have ended': {
+    parts: {
+      GroundsFinder: class extends GroundsFinder {
+        protected override isValid({ person, member, overrides }: HeldFacts, now: number): boolean {
+          return [person, member, overrides ?? member].every(({ expires }) => expires > now);
         }
       },
     },
