@@ -5,7 +5,11 @@
 
 import { evaluate, type PolicyPermission, permissionIn } from '../engine/evaluate.ts';
 import { Level, type MemberAnswer, type PolicyRows } from '../engine/types.ts';
-import { type ApplicationOf, applicationsOf, levelsByResource } from '../persistence/catalog/panel-levels.ts';
+import {
+  type ApplicationWithAdmin,
+  applicationsWithAdmin,
+  levelsByResource,
+} from '../persistence/catalog/panel-levels.ts';
 import type { Tx } from '../persistence/database.ts';
 import { memberIn, policyIn } from '../persistence/facts/source.ts';
 import { PANEL_APP, PANEL_ENTITY, PANEL_ENTRY, PANEL_MANAGE } from './panel.ts';
@@ -32,7 +36,7 @@ export interface Reach {
 export async function reachIn(tx: Tx, email: string): Promise<Reach> {
   const panelist = await panelistIn(tx, email);
   const { active, superadmin } = panelist.answer.person;
-  const all = await applicationsOf(tx, email, null);
+  const all = await applicationsWithAdmin(tx, email, null);
   return {
     active,
     superadmin,
@@ -59,11 +63,12 @@ export async function sightIn(tx: Tx, email: string, app: string | null): Promis
   const panelist = await panelistIn(tx, email);
   const { active, superadmin } = panelist.answer.person;
   if (!active) return { active, superadmin, applications: [] };
-  const applications = superadmin && app === null ? null : reached(panelist, await applicationsOf(tx, email, app));
+  const applications =
+    superadmin && app === null ? null : reached(panelist, await applicationsWithAdmin(tx, email, app));
   return { active, superadmin, applications };
 }
 
-function reached(panelist: Panelist, all: readonly ApplicationOf[]): ReachedApplication[] {
+function reached(panelist: Panelist, all: readonly ApplicationWithAdmin[]): ReachedApplication[] {
   const { active } = panelist.answer.person;
   return all.flatMap(({ id, code, admin }) => {
     const level = active && admin ? Level.EDIT : panelist.level(code);

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { RevisionToken } from '../engine/types.ts';
 import type { Tx } from './database.ts';
+import { IS_MEMBER } from './membership.ts';
 import { CHANGE_LOCK } from './migrations/0001-policy.ts';
 
 /** Whose decisions are to be as they were: those of people, or of everybody where `people` is null, in these applications. */
@@ -58,10 +59,8 @@ function anybodyIn(apps: readonly string[]) {
   const members = apps.map((app) => `m:${app}:`);
   return sql`exists (select from unnest(${members}::text[]) m where starts_with(s, m))
     or (starts_with(s, 'u:') and exists (
-      select from person p, application a where p.email = substr(s, 3) and a.code = any(${apps}::text[])
-         and (exists (select from user_role r where r.person_id = p.id and r.application_id = a.id)
-           or exists (select from app_admin d where d.person_id = p.id and d.application_id = a.id)
-           or exists (select from resource_override o where o.person_id = p.id and o.application_id = a.id))))`;
+      select from person p, application a
+       where p.email = substr(s, 3) and a.code = any(${apps}::text[]) and ${IS_MEMBER}))`;
 }
 
 /**

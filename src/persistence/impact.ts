@@ -8,6 +8,7 @@ import { sql } from 'kysely';
 import { unavailable } from '../base/errors.ts';
 import type { Tx } from './database.ts';
 import { StatementFailed } from './driver/failures.ts';
+import { IS_MEMBER } from './membership.ts';
 
 const INSUFFICIENT_PRIVILEGE = '42501';
 
@@ -72,12 +73,9 @@ export interface ChangedOverride {
 /** The codes of the applications in which a person has a role, an override or a seat, by code. */
 export async function applicationsOf(tx: Tx, email: string): Promise<string[]> {
   const { rows } = await sql<{ code: string }>`
-    select a.code from application a, person p
-     where p.email = ${email}
-       and (exists (select from user_role r where r.person_id = p.id and r.application_id = a.id)
-         or exists (select from app_admin m where m.person_id = p.id and m.application_id = a.id)
-         or exists (select from resource_override o where o.person_id = p.id and o.application_id = a.id))
-     order by a.code`.execute(tx.kysely);
+    select a.code from application a, person p where p.email = ${email} and ${IS_MEMBER} order by a.code`.execute(
+    tx.kysely,
+  );
   return rows.map(({ code }) => code);
 }
 

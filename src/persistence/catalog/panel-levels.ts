@@ -3,7 +3,7 @@ import type { Tx } from '../database.ts';
 import { Prepared } from '../driver/prepared.ts';
 
 /** An application, and whether a person is an administrator of it. */
-export interface ApplicationOf {
+export interface ApplicationWithAdmin {
   id: number;
   code: string;
   admin: boolean;
@@ -15,12 +15,16 @@ const applications = (which: string): string => `
       on m.application_id = a.id and m.person_id = (select id from person where email = $1)
     ${which}`;
 /** $1 the e-mail. */
-const APPLICATIONS = new Prepared<ApplicationOf>('applications_of', applications('order by a.code'));
+const APPLICATIONS = new Prepared<ApplicationWithAdmin>('applications_of', applications('order by a.code'));
 /** $1 the e-mail, $2 the application. */
-const APPLICATION = new Prepared<ApplicationOf>('application_of', applications('where a.code = $2'));
+const APPLICATION = new Prepared<ApplicationWithAdmin>('application_of', applications('where a.code = $2'));
 
 /** Every application, by code, with whether `email` is an administrator of it; only the one `code` where it is not null. */
-export async function applicationsOf(tx: Tx, email: string, code: string | null): Promise<ApplicationOf[]> {
+export async function applicationsWithAdmin(
+  tx: Tx,
+  email: string,
+  code: string | null,
+): Promise<ApplicationWithAdmin[]> {
   return code === null ? await APPLICATIONS.rows(tx, email) : await APPLICATION.rows(tx, email, code);
 }
 

@@ -1,0 +1,7 @@
+import { sql } from 'kysely';
+
+/** Whether the person `p` has a role, an override or the administration of the application `a`, the aliases of the statement around it. */
+export const IS_MEMBER = sql<boolean>`(
+  exists (select from user_role r where r.person_id = p.id and r.application_id = a.id)
+  or exists (select from app_admin m where m.person_id = p.id and m.application_id = a.id)
+  or exists (select from resource_override o where o.person_id = p.id and o.application_id = a.id))`;
