@@ -173,11 +173,7 @@ export async function changedPeople(
     select m.person_id, m.email from dry_run_member m
       join (${groupRows(groups)}) g on g.application_id = m.application_id and g.before = m.before and g.after = m.after
     union
-    select m.person_id, m.email from dry_run_override o
-      join dry_run_member m using (application_id, person_id)
-      join (${overrideRows(overrides)}) g on g.application_id = m.application_id and g.before = m.before
-       and g.after = m.after and g.permission_id = o.permission_id
-       and g.level_before = o.level_before and g.level_after = o.level_after`.execute(tx.kysely);
+    select m.person_id, m.email from ${overridesIn(overrides)}`.execute(tx.kysely);
   const counted = await sql<{ people: number }>`select count(*)::int as people from dry_run_person`.execute(tx.kysely);
   const { rows: first } = await sql<ChangedPerson>`
     select p.person_id as "personId", p.email, m.application_id as "appId", m.before, m.after
@@ -196,11 +192,7 @@ export async function changedOverrides(
     select o.person_id as "personId", o.application_id as "appId", o.permission_id as "permissionId",
            o.resource_type as "resourceType", o.resource_id as "resourceId",
            nullif(o.level_before, -1) as "levelBefore", nullif(o.level_after, -1) as "levelAfter"
-      from dry_run_override o
-      join dry_run_member m using (application_id, person_id)
-      join (${overrideRows(overrides)}) g on g.application_id = m.application_id and g.before = m.before
-       and g.after = m.after and g.permission_id = o.permission_id
-       and g.level_before = o.level_before and g.level_after = o.level_after
+      from ${overridesIn(overrides)}
      where o.person_id = any(${people}::bigint[])
      order by m.email, g.code, o.application_id, o.resource_type, o.resource_id
      limit ${limit}`.execute(tx.kysely);
@@ -247,6 +239,15 @@ function idsOf(people: readonly string[]) {
 function groupRows(groups: readonly Pick<FactsGroup, 'appId' | 'before' | 'after'>[]) {
   return sql`select * from unnest(${groups.map(({ appId }) => appId)}::bigint[], ${groups.map(({ before }) => before)}::text[],
     ${groups.map(({ after }) => after)}::text[]) as g (application_id, before, after)`;
+}
+
+/** The overrides `o` of these groups, with their member `m` and their group `g`. */
+function overridesIn(groups: readonly NamedGroup[]) {
+  return sql`dry_run_override o
+    join dry_run_member m using (application_id, person_id)
+    join (${overrideRows(groups)}) g on g.application_id = m.application_id and g.before = m.before
+     and g.after = m.after and g.permission_id = o.permission_id
+     and g.level_before = o.level_before and g.level_after = o.level_after`;
 }
 
 function overrideRows(groups: readonly NamedGroup[]) {
