@@ -104,15 +104,15 @@ export class Lists {
     );
     this.#refuseOtherHistory(read, mark, page);
     const permission = this.#permissionOf(read, question);
-    const found = read.rows.map(({ id, person, member, override }) => {
+    const rows = read.rows.slice(0, limit);
+    const found = rows.map(({ person, member, override }) => {
       const overrides = question.resourceType === '' ? null : overridesOf(permission, override);
-      return { id, email: person.email, decision: evaluate(person, member, permission, overrides) };
+      return { email: person.email, decision: evaluate(person, member, permission, overrides) };
     });
-    const allowed = found.filter(({ decision }) => isAllowed(decision, question.level));
-    const shown = allowed.slice(0, limit);
-    const until = allowed.length > limit ? (shown.at(-1)?.id ?? null) : read.until;
+    // Storage decides where a page ends: a row that is denied here neither ends the list nor hides the rows after it.
+    const until = read.rows.length > limit ? (rows.at(-1)?.id ?? null) : read.until;
     return {
-      subjects: shown.map(({ email, decision }) => ({ email, decision })),
+      subjects: found.filter(({ decision }) => isAllowed(decision, question.level)),
       next: until === null ? '' : await this.#cursors.seal([markOf(read), until] satisfies SubjectsCursor, bound),
       revision: formatRevision(read.head),
       applicationKnown: read.appId !== null,

@@ -27,6 +27,8 @@ interface Told {
   named: Named;
   rows: SubjectRow[];
   until: number | null;
+  /** Candidates that a page looks at beyond those asked for; then `until` is told by them. */
+  spare?: number;
   person: { active: boolean; superadmin: boolean };
   admin: boolean;
   roleIds: number[];
@@ -55,8 +57,11 @@ function fixture(told: Partial<Told> = {}) {
   };
   const source: ListSource = {
     subjects: (_, { limit, after, revisions }) => {
-      const rows = world.rows.filter(({ id }) => id > after).slice(0, limit);
-      return Promise.resolve({ ...snapshot(revisions), ...world.named, rows, until: world.until });
+      const { spare } = world;
+      const looked = world.rows.filter(({ id }) => id > after).slice(0, limit + (spare ?? 0));
+      const last = looked.length === limit + (spare ?? 0) ? (looked.at(-1)?.id ?? null) : null;
+      const until = spare === undefined ? world.until : last;
+      return Promise.resolve({ ...snapshot(revisions), ...world.named, rows: looked.slice(0, limit), until });
     },
     resources: async (_, { limit, place, revisions }, listed) => {
       const { changed, admin, roleIds, overrides, named } = world;
@@ -127,6 +132,31 @@ describe('who can', () => {
     const rest = await lists.subjects(WHO, { ...FIRST, cursor: short.next });
     expect(rest.subjects.map(({ email }) => email)).toEqual(['p500@example.com']);
   });
+
+  test.each([0, 2, 500])(
+    'lists everybody once whichever candidates the rules deny, %i looked at in reserve',
+    async (spare) => {
+      const ids = [1, 2, 3, 4, 5, 6];
+      for (let denied = 0; denied < 2 ** ids.length; denied++) {
+        const isDenied = (id: number) => (denied & (1 << (id - 1))) !== 0;
+        const { lists } = fixture({ rows: ids.map((id) => row(id, { active: !isDenied(id) })), spare });
+        const allowed = ids.filter((id) => !isDenied(id)).map((id) => `p${id}@example.com`);
+        for (const limit of [...ids, 7])
+          expect({ denied, limit, listed: await walk(lists, limit) }).toEqual({ denied, limit, listed: allowed });
+      }
+    },
+  );
+
+  async function walk(lists: Lists, limit: number): Promise<string[]> {
+    const listed: string[] = [];
+    for (let cursor: string | undefined; cursor !== ''; ) {
+      const page = await lists.subjects(WHO, { ...FIRST, limit, cursor: cursor ?? '' });
+      expect(page.subjects.length).toBeLessThanOrEqual(limit);
+      listed.push(...page.subjects.map(({ email }) => email));
+      cursor = page.next;
+    }
+    return listed;
+  }
 });
 
 describe('what somebody can reach', () => {

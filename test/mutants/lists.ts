@@ -5,8 +5,15 @@ export const LISTS: readonly Mutant[] = [
   mutant(
     'a person with a denying override is listed',
     'engine/lists.ts',
-    'const allowed = found.filter(({ decision }) => isAllowed(decision, question.level));',
-    'const allowed = found;',
+    'subjects: found.filter(({ decision }) => isAllowed(decision, question.level)),',
+    'subjects: found,',
+    'engine/list-decisions',
+  ),
+  mutant(
+    'a candidate who is denied ends a list of people',
+    'engine/lists.ts',
+    'read.rows.length > limit ? (rows.at(-1)?.id ?? null) : read.until',
+    'read.until',
     'engine/list-decisions',
   ),
   mutant(
