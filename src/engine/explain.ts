@@ -15,6 +15,7 @@ import {
   type FactsSource,
   formatRevision,
   type GroundRows,
+  isOfOtherHistory,
   Level,
   type LogHead,
   type Question,
@@ -141,6 +142,6 @@ export class Explainer {
 }
 
 /** Whether the snapshot is as fresh as `mark`. A row that has been pruned is a week old, and in every snapshot. */
-function isReached({ head, sinceNonce }: LogHead, { number, nonce }: RevisionToken): boolean {
-  return head >= number && (nonce === null || sinceNonce === null || sinceNonce === nonce);
+function isReached({ head, sinceNonce }: LogHead, mark: RevisionToken): boolean {
+  return head >= mark.number && !isOfOtherHistory(mark, sinceNonce);
 }

@@ -7,6 +7,7 @@ import {
   type Change,
   type FactsSource,
   formatRevision,
+  isOfOtherHistory,
   type LogWindow,
   type Revision,
   type RevisionToken,
@@ -289,7 +290,7 @@ export class Follower {
     const { source, clock } = this.#options;
     const fence = this.#fence;
     const { head, headNonce, sinceNonce } = await within(clock, STATEMENT_MS, source.changes(number));
-    if (sinceNonce !== null && sinceNonce !== nonce) throw unknownRevision();
+    if (isOfOtherHistory({ nonce }, sinceNonce)) throw unknownRevision();
     // The row and the cursor must belong to one history: they do where the newest row is the same.
     if (head > this.#cursor) await this.sync();
     if (fence !== this.#fence || head < number || this.#nonceAt(head) !== headNonce) return false;

@@ -15,6 +15,7 @@ import {
   ANY_REVISION,
   type Decision,
   formatRevision,
+  isOfOtherHistory,
   Level,
   type ListSource,
   MAX_LOG_ROWS,
@@ -182,9 +183,7 @@ export class Lists {
       }),
       signal,
     );
-    const nonce = snapshot.nonces[0] ?? null;
-    const isOther = minRevision.nonce !== null && nonce !== null && nonce !== minRevision.nonce;
-    if (isOther) throw unknownRevision();
+    if (isOfOtherHistory(minRevision, snapshot.nonces[0] ?? null)) throw unknownRevision();
     if (snapshot.head.number < minRevision.number) throw unavailable('The service is catching up with the database.');
     return snapshot;
   }
@@ -192,8 +191,8 @@ export class Lists {
   /** Refuses a cursor from before a restore or a failover that lost commits: it belongs to a different history. */
   #refuseOtherHistory({ head, nonces }: Snapshot, mark: RevisionTuple | null, { cursorPath }: ListPage): void {
     if (mark === null) return;
-    const nonce = nonces[1] ?? null;
-    if (head.number < mark[0] || (nonce !== null && nonce !== mark[1])) throw notACursor(cursorPath);
+    const [number, nonce] = mark;
+    if (head.number < number || isOfOtherHistory({ nonce }, nonces[1] ?? null)) throw notACursor(cursorPath);
   }
 
   /** Throws UnknownCode as a check does. */

@@ -24,6 +24,14 @@ export function formatRevision({ number, nonce }: RevisionToken): string {
   return nonce === null ? `${number}` : `${number}.${nonce}`;
 }
 
+/**
+ * Whether the log's row with the number of a token proves that the token is of a different history. `rowNonce` is null without
+ * that row: revision 0, a pruned row, or a number that the log has not reached. Then nothing is proved.
+ */
+export function isOfOtherHistory({ nonce }: Pick<RevisionToken, 'nonce'>, rowNonce: string | null): boolean {
+  return nonce !== null && rowNonce !== null && rowNonce !== nonce;
+}
+
 /** Levels in order: 0 nothing, 1 allowed (binary), 2 view, 3 edit. Stored and compared as these numbers. */
 export const Level = { NONE: 0, ALLOWED: 1, VIEW: 2, EDIT: 3 } as const;
 export type Level = (typeof Level)[keyof typeof Level];

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { RevisionToken } from '../engine/types.ts';
+import { isOfOtherHistory, type RevisionToken } from '../engine/types.ts';
 import type { Tx } from './database.ts';
 import { IS_MEMBER } from './membership.ts';
 import { CHANGE_LOCK } from './migrations/0001-policy.ts';
@@ -26,7 +26,9 @@ export async function changedSince(
       from policy_change`.execute(tx.kysely);
   const { head, nonce } = known.rows[0] ?? { head: 0, nonce: null };
   if (mark.number > head) return 'unknown';
-  if (mark.nonce !== null && (mark.number === 0 || (nonce !== null && nonce !== mark.nonce))) return 'unknown';
+  // Revision 0 has no row, and is issued without a nonce.
+  const isInvented = mark.number === 0 && mark.nonce !== null;
+  if (isInvented || isOfOtherHistory(mark, nonce)) return 'unknown';
   if (mark.number > 0 && nonce === null) return 'changed';
   const { rows } = await sql<{ changed: boolean }>`
     select exists (select from policy_change c, unnest(c.scopes) s

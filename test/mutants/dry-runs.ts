@@ -91,7 +91,7 @@ export const DRY_RUNS: readonly Mutant[] = [
   mutant(
     'a revision of another history is accepted',
     'persistence/changed-since.ts',
-    "if (mark.nonce !== null && (mark.number === 0 || (nonce !== null && nonce !== mark.nonce))) return 'unknown';",
+    "if (isInvented || isOfOtherHistory(mark, nonce)) return 'unknown';",
     '',
     'catalog/if-revision',
   ),

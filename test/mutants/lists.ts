@@ -68,7 +68,7 @@ export const LISTS: readonly Mutant[] = [
   mutant(
     'a cursor from before a restore works',
     'engine/lists.ts',
-    'if (head.number < mark[0] || (nonce !== null && nonce !== mark[1])) throw notACursor(cursorPath);',
+    'if (head.number < number || isOfOtherHistory({ nonce }, nonces[1] ?? null)) throw notACursor(cursorPath);',
     'if (head.number < 0) throw notACursor(cursorPath);',
     'doors/cursors',
   ),

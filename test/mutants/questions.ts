@@ -143,15 +143,15 @@ export const QUESTIONS: readonly Mutant[] = [
   mutant(
     'an explanation is older than the requested revision',
     'engine/explain.ts',
-    'head >= number && (nonce === null',
-    'head >= 0 && (nonce === null',
+    'head >= mark.number &&',
+    'head >= 0 &&',
     'gateway/questions',
   ),
   mutant(
     'an explanation accepts a revision of another history',
     'engine/explain.ts',
-    '|| sinceNonce === nonce)',
-    '|| sinceNonce !== null)',
+    '&& !isOfOtherHistory(mark, sinceNonce)',
+    '',
     'gateway/questions',
   ),
   mutant(
