@@ -52,6 +52,19 @@ describe('a dry run whose database fails', () => {
     ask(`select (select count(*) from audit) as records, (select max(revision) from policy_change) as head,
       (select count(*) from role_permission) as levels`);
 
+  async function until(condition: string): Promise<void> {
+    for (const deadline = performance.now() + 4000; ; ) {
+      if ((await ask<{ met: boolean }>(condition))[0]?.met) return;
+      if (performance.now() > deadline) throw new Error(`never: ${condition}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+  /** No transaction is left, and no table of a dry run. */
+  const idle = () =>
+    until(`select not exists (select from pg_stat_activity
+        where datname = current_database() and xact_start is not null and pid <> pg_backend_pid())
+      and not exists (select from pg_class where relname like 'dry\\_run%') as met`);
+
   test.each([
     ['before it keeps what is', 'create temporary table dry_run_before', 'before'],
     ['behind the write', 'delete from role_permission', 'after'],
@@ -78,6 +91,48 @@ describe('a dry run whose database fails', () => {
     expect(await state()).toEqual(before);
     expect((await root.put(path, { permissions: [] })).status).toBe(200);
     expect((await root.get(path)).body.data.permissions).toEqual([]);
+  });
+
+  test('a dry run whose rollback is refused is answered, and its connection is not used again', async () => {
+    const before = await state();
+    const refused = line.refuseOn('rollback', 'dry_run_before');
+    const [found] = await Promise.all([rehearse(), refused]);
+    expect([found.status, found.body.data.impact.lost]).toEqual([200, 1]);
+    // That connection is alive: a dry run on it would find the tables of this one.
+    for (let turn = 0; turn < 12; turn++) expect((await rehearse()).status).toBe(200);
+    expect(await state()).toEqual(before);
+    await idle();
+  });
+
+  test('dry runs leave nothing when their callers close their connections in the middle', async () => {
+    const before = await state();
+    const holder = new pg.Client({ connectionString: storage.url ?? '' });
+    await holder.connect();
+    try {
+      // The write of each dry run waits for these rows.
+      await holder.query('begin; select from role_permission for update');
+      const callers = new AbortController();
+      const authorization = `Bearer ${await usher.token('admin@example.com')}`;
+      const leaving = Array.from({ length: 4 }, () =>
+        fetch(`${usher.rest}${path}?dryRun=true`, {
+          method: 'PUT',
+          headers: { authorization, 'content-type': 'application/json' },
+          body: JSON.stringify({ permissions: [] }),
+          signal: callers.signal,
+        }).catch((error: Error) => error.name),
+      );
+      await until(`select count(*) = 4 as met from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`);
+      callers.abort();
+      expect(await Promise.all(leaving)).toEqual(leaving.map(() => 'AbortError'));
+    } finally {
+      await holder.end();
+    }
+    await idle();
+    expect(await state()).toEqual(before);
+    const next = await Promise.all(Array.from({ length: 8 }, rehearse));
+    expect(next.map(({ body }) => body.data?.impact.lost)).toEqual(next.map(() => 1));
+    expect(await state()).toEqual(before);
   });
 
   test('a dry run that a deadlock ends is repeated', async () => {

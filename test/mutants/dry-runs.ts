@@ -18,6 +18,13 @@ export const DRY_RUNS: readonly Mutant[] = [
     'faults/dry-runs',
   ),
   mutant(
+    'a connection whose rollback was refused is used again',
+    'persistence/driver/postgresql.ts',
+    'this.#lease.discard();\n      throw error;',
+    'throw error;',
+    'faults/dry-runs',
+  ),
+  mutant(
     'a dry run skips the guard',
     'administration/dry-run.ts',
     'if (refused !== null) throw refused;',

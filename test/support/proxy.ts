@@ -20,7 +20,9 @@ export class LineCutter {
   readonly #pairs = new Set<Pair>();
   #mode: 'open' | 'closed' | 'silent' = 'open';
   #delayMs = 0;
-  #cut: { text: string; when: 'before' | 'after'; primed: string | undefined; done: () => void } | undefined;
+  #cut:
+    | { text: string; when: 'before' | 'after' | 'refused'; primed: string | undefined; done: () => void }
+    | undefined;
   /** Lines that have sent what primes the cut. */
   #primed = new WeakSet<Pair>();
 
@@ -94,6 +96,14 @@ export class LineCutter {
     });
   }
 
+  /** Answers `text` with an error of PostgreSQL, once, in place of the server, which never gets it. The line stays. */
+  refuseOn(text: string, primed?: string): Promise<void> {
+    return new Promise((resolve) => {
+      this.#primed = new WeakSet();
+      this.#cut = { text, when: 'refused', primed, done: resolve };
+    });
+  }
+
   async close(): Promise<void> {
     for (const pair of this.#pairs) cut(pair);
     this.#server.close();
@@ -154,6 +164,11 @@ export class LineCutter {
       return;
     }
     this.#cut = undefined;
+    if (wanted.when === 'refused') {
+      pair[0].write(REFUSAL);
+      wanted.done();
+      return;
+    }
     const finish = () => {
       cut(pair);
       wanted.done();
@@ -165,6 +180,15 @@ export class LineCutter {
     pair[1].removeAllListeners('data').once('data', finish);
     pass(chunk);
   }
+}
+
+/** ErrorResponse, and ReadyForQuery in a transaction. */
+const REFUSAL = Buffer.concat([message('E', 'SERROR\0VERROR\0CXX000\0Mrefused by the proxy\0\0'), message('Z', 'T')]);
+
+function message(type: string, body: string): Buffer {
+  const whole = Buffer.from(`${type}\0\0\0\0${body}`);
+  whole.writeInt32BE(whole.length - 1, 1);
+  return whole;
 }
 
 function targetOf(url: string): { host: string; port: number } {
