@@ -21,7 +21,7 @@ function read(path: string): string {
 }
 
 const OPENAPI = prose(
-  JSON.stringify(openApiDocument(gatewayRoutes({ production: false }), '1.0.0')).replaceAll('\\n', ' '),
+  JSON.stringify(await openApiDocument(gatewayRoutes({ production: false }), '1.0.0')).replaceAll('\\n', ' '),
 );
 
 const PLACES: readonly [string, string][] = [

@@ -96,12 +96,12 @@ const STATUS_WORDS: Readonly<Record<number, string>> = {
 };
 
 /** The document of `routes`. Throws when two routes or schemas would share a name. */
-export function openApiDocument(routes: readonly Route[], version: string): OpenApiDocument {
+export async function openApiDocument(routes: readonly Route[], version: string): Promise<OpenApiDocument> {
   const components = new Components();
   const paths: Record<string, Record<string, Operation>> = {};
   const seen = new Set<string>();
   for (const route of routes) {
-    const operation = describeRoute(route, components);
+    const operation = await describeRoute(route, components);
     if (seen.has(operation.operationId)) throw new Error(`${operation.operationId} is documented twice`);
     seen.add(operation.operationId);
     const path = route.path.replaceAll(/:([A-Za-z]+)/g, '{$1}');
@@ -135,7 +135,7 @@ function operationIdOf(route: Route): string {
   return route.method + words.map((word) => word[0]?.toUpperCase() + word.slice(1)).join('');
 }
 
-function describeRoute(route: Route, components: Components): Operation {
+async function describeRoute(route: Route, components: Components): Promise<Operation> {
   const description = [route.description, route.guard.description].filter(Boolean).join('\n\n');
   const { scheme, alternative } = route.guard;
   return {
@@ -159,7 +159,7 @@ function describeRoute(route: Route, components: Components): Operation {
         ? []
         : [{ ...route.cookie, in: 'cookie', required: false, schema: { type: 'string' } }]),
     ],
-    ...(route.body === null ? {} : { requestBody: requestBodyOf(route, route.body, components) }),
+    ...(route.body === null ? {} : { requestBody: await requestBodyOf(route, route.body, components) }),
     responses: { ...successesOf(route, components), ...errorsOf(route, components) },
   };
 }
@@ -182,20 +182,20 @@ function parametersOf(schema: z.ZodType | null, place: 'path' | 'query', compone
   });
 }
 
-function requestBodyOf(route: Route, format: NonNullable<Route['body']>, components: Components): JsonSchema {
+async function requestBodyOf(
+  route: Route,
+  format: NonNullable<Route['body']>,
+  components: Components,
+): Promise<JsonSchema> {
   const { body: example } = route.example;
-  return {
-    required: format.optional !== true && !format.schema?.safeParse(undefined).success,
-    content: Object.fromEntries(
-      format.media.map((media) => [
-        media,
-        {
-          schema: components.lift(format.describe(media)),
-          ...(example === undefined ? {} : { example: media.endsWith('yaml') ? stringify(example) : example }),
-        },
-      ]),
-    ),
-  };
+  const content: Record<string, JsonSchema> = {};
+  for (const media of format.media) {
+    content[media] = {
+      schema: components.lift(await format.describe(media)),
+      ...(example === undefined ? {} : { example: media.endsWith('yaml') ? stringify(example) : example }),
+    };
+  }
+  return { required: format.optional !== true && !format.schema?.safeParse(undefined).success, content };
 }
 
 function successesOf(route: Route, components: Components): Record<string, JsonSchema> {

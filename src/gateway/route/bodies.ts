@@ -14,8 +14,8 @@ export interface BodyFormat<T> {
   readonly maxBytes: number;
   /** The value of a whole body, undefined when none was sent. Throws 400 VALIDATION_FAILED. */
   parse(bytes: Buffer | undefined, media: string): T;
-  /** For the document. */
-  describe(media: string): JsonSchema;
+  /** For the document. A schema that nothing else needs is loaded then. */
+  describe(media: string): JsonSchema | Promise<JsonSchema>;
   /** Whether the body may be absent, for formats without `schema`. */
   readonly optional?: true;
   /** Present for JSON: the tests check examples with it. */
@@ -45,7 +45,7 @@ export function json<S extends z.ZodType>(schema: S, limit: BodyLimit = 'record'
 export function rawText(
   media: readonly [string, ...string[]],
   limit: BodyLimit,
-  json?: () => readonly [name: string, schema: JsonSchema],
+  json?: () => Promise<readonly [name: string, schema: JsonSchema]>,
 ): BodyFormat<{ text: string; media: string }> {
   return {
     media,
@@ -54,10 +54,10 @@ export function rawText(
       if (bytes === undefined) throw validationFailed([{ path: '', message: 'a body is required' }]);
       return { text: decodeUtf8(bytes), media: type };
     },
-    describe: (type) => {
+    describe: async (type) => {
       if (type !== 'application/json') return { type: 'string' };
       if (json === undefined) return { type: 'object' };
-      const [name, { $schema: _dialect, ...schema }] = json();
+      const [name, { $schema: _dialect, ...schema }] = await json();
       return { $ref: `#/$defs/${name}`, $defs: { [name]: schema } };
     },
   };

@@ -1,6 +1,7 @@
 /** The document of all routes, for programs and for people (docs/reference/service.md#documents). */
 
 import { z } from 'zod';
+import { lazy } from '../../base/lazy.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
 import { docsPage } from '../openapi/page.ts';
 import { bare, HTML_TYPE, text } from '../route/envelopes.ts';
@@ -13,12 +14,10 @@ const CACHE = 'public, max-age=300';
 
 /** Both routes document themselves too. Made on the first request, so that a start does not wait for it. */
 export function documentation(routes: readonly Route[]): readonly Route[] {
-  let document: OpenApiDocument | null = null;
-  const made = async (): Promise<OpenApiDocument> => {
+  const made = lazy(async () => {
     const { openApiDocument } = await import('../openapi/document.ts');
-    document ??= openApiDocument([...routes, ...own], API_VERSION);
-    return document;
-  };
+    return await openApiDocument([...routes, ...own], API_VERSION);
+  });
 
   let page: string | null = null;
   const own: readonly Route[] = [

@@ -3,7 +3,6 @@
 import { z } from 'zod';
 import { UsherError } from '../../base/errors.ts';
 import { isApplicationCode } from '../../base/grammar.ts';
-import { manifestSchema } from '../../catalog/manifest/schema.ts';
 import { KINDS } from '../../catalog/manifest/steps.ts';
 import { rawText } from '../route/bodies.ts';
 import { IF_REVISION, Impact, readIfRevision } from '../route/dry-run.ts';
@@ -21,6 +20,10 @@ import { isKeyCaller, orKey } from '../route/or-key.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const YAML_TYPES = ['application/yaml', 'text/yaml', 'application/x-yaml'] as const;
+
+/** Loaded at its first use, so that a start does not wait for it. */
+const manifestSchema = async (target: 'draft-7' | 'draft-2020-12'): Promise<JsonSchema> =>
+  (await import('../../catalog/manifest/schema.ts')).manifestSchema(target);
 
 const count = z.int().nonnegative();
 
@@ -65,7 +68,10 @@ const applyManifest = defineRoute({
     dryRun: flag.meta({ description: 'Return the plan and who would gain and lose by it, and change nothing.' }),
     prune: flag.meta({ description: 'Remove records that a present section does not name.' }),
   }),
-  body: rawText([...YAML_TYPES, 'application/json'], 'manifest', () => ['Manifest', manifestSchema('draft-2020-12')]),
+  body: rawText([...YAML_TYPES, 'application/json'], 'manifest', async () => [
+    'Manifest',
+    await manifestSchema('draft-2020-12'),
+  ]),
   envelope: successDataWithProgress,
   status: 200,
   headers: [IF_REVISION],
@@ -171,7 +177,7 @@ const manifestJsonSchema = defineRoute({
   status: 200,
   response: z.looseObject({ title: z.string() }),
   cacheControl: 'public, max-age=300',
-  handle: () => manifestSchema() as { title: string },
+  handle: async () => (await manifestSchema('draft-7')) as { title: string },
 });
 
 export const manifestRoutes: readonly Route[] = [applyManifest, exportManifest, manifestJsonSchema];
