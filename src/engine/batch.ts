@@ -4,17 +4,14 @@
  */
 
 import type { DecisionFacts } from './decisions.ts';
-import { DENIED, evaluate } from './evaluate.ts';
+import { DENIED, evaluate, type PolicyPermission } from './evaluate.ts';
 import type { Follower } from './follower.ts';
-import type { KeptQuestion } from './grounds.ts';
+import type { GroundsFinder, HeldFacts, KeptQuestion } from './grounds.ts';
 import { type Decision, MAX_NEEDS, type Question, type Revision } from './types.ts';
 import type { UnknownCodes } from './unknown-codes.ts';
 
 /** Null for a malformed one: it is denied without reading data. */
 export type BatchQuestion = Question | null;
-
-/** The facts of a question, if they are cached. */
-type FindGrounds = (kept: KeptQuestion) => DecisionFacts | null;
 
 export interface BatchParts {
   readonly follower: Pick<Follower, 'cursor' | 'fence' | 'touched'>;
@@ -29,7 +26,8 @@ export interface BatchParts {
 export function peekBatch(
   questions: readonly (KeptQuestion | null)[],
   unknownCodes: UnknownCodes,
-  find: FindGrounds,
+  finder: GroundsFinder,
+  now: number,
 ): Decision[] | null {
   const decisions: Decision[] = [];
   let before: Question | null = null;
@@ -39,13 +37,27 @@ export function peekBatch(
       decisions.push(DENIED);
       continue;
     }
-    const { question } = kept;
-    if (grounds === null || before === null || !isSameSubject(question, before)) grounds = find(kept);
+    const { question, held } = kept;
+    if (held !== null && finder.isValid(held, now)) {
+      decisions.push(decided(held, held.permission));
+      continue;
+    }
+    if (grounds === null || before === null || !isSameSubject(question, before)) {
+      grounds = finder.find(question, now, Number.POSITIVE_INFINITY);
+    }
     if (grounds === null) return null;
     before = question;
-    decisions.push(decide(question, grounds, unknownCodes));
+    const hasKnownType = unknownCodes.checkType(grounds.policy.value, question.resourceType);
+    const permission = unknownCodes.permission(grounds.policy.value, question.permission);
+    decisions.push(decided(grounds, permission));
+    // Unknown codes are counted each time.
+    kept.held = permission !== undefined && hasKnownType ? heldFacts(grounds, permission) : null;
   }
   return decisions;
+}
+
+function heldFacts({ policy, person, member, overrides }: DecisionFacts, permission: PolicyPermission): HeldFacts {
+  return { policy: { lease: policy.lease, expires: policy.expires }, permission, person, member, overrides };
 }
 
 /** Whether the same facts decide both: several permissions for one record are often adjacent. */
@@ -53,13 +65,15 @@ function isSameSubject(a: Question, b: Question): boolean {
   return a.resourceId === b.resourceId && a.email === b.email && a.app === b.app && a.resourceType === b.resourceType;
 }
 
-function decide(
-  question: Question,
-  { policy, person, member, overrides }: DecisionFacts,
-  codes: UnknownCodes,
+function decide(question: Question, grounds: DecisionFacts, codes: UnknownCodes): Decision {
+  codes.checkType(grounds.policy.value, question.resourceType);
+  return decided(grounds, codes.permission(grounds.policy.value, question.permission));
+}
+
+function decided(
+  { person, member, overrides }: Pick<DecisionFacts, 'person' | 'member' | 'overrides'>,
+  permission: PolicyPermission | undefined,
 ): Decision {
-  codes.checkType(policy.value, question.resourceType);
-  const permission = codes.permission(policy.value, question.permission);
   return evaluate(person.value, member.value, permission, overrides === null ? null : overrides.value.levels);
 }
 

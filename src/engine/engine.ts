@@ -211,8 +211,7 @@ export class Engine {
 
   /** A decision for each question, in their order, if all facts are here; else null. Synchronous, as `peek`; stores none, as `peekBulk`. */
   peekBatch(questions: readonly (KeptQuestion | null)[]): Decision[] | null {
-    const find = (kept: KeptQuestion) => this.#grounds.findKept(kept, this.#now);
-    const decisions = peekBatch(questions, this.unknownCodes, find);
+    const decisions = peekBatch(questions, this.unknownCodes, this.#grounds, this.#now);
     this.counters.decisionMisses += decisions?.length ?? 0;
     return decisions;
   }

@@ -1,6 +1,8 @@
 import type { DecisionFacts } from './decisions.ts';
+import type { PolicyPermission } from './evaluate.ts';
 import { type Fact, type Facts, usable, wasReadBefore } from './facts.ts';
 import type { Loader } from './loader.ts';
+import type { Policy } from './policy.ts';
 import type { Question, Subject } from './types.ts';
 
 /**
@@ -9,12 +11,14 @@ import type { Question, Subject } from './types.ts';
  */
 export interface KeptQuestion {
   readonly question: Question;
-  /** Of `GroundsFinder`. */
   held: HeldFacts | null;
 }
 
-/** Without the policy: it is large, and a dead one must not stay in memory. */
-export type HeldFacts = Pick<DecisionFacts, 'person' | 'member' | 'overrides'>;
+/** The facts behind a question's decision, with what the policy says of its permission: a whole policy is large, and may be dead. */
+export interface HeldFacts extends Pick<DecisionFacts, 'person' | 'member' | 'overrides'> {
+  readonly permission: PolicyPermission;
+  readonly policy: Pick<Fact<Policy>, 'lease' | 'expires'>;
+}
 
 export function keepQuestion(question: Question): KeptQuestion {
   return { question, held: null };
@@ -45,26 +49,14 @@ export class GroundsFinder {
     return { policy, person, member, overrides };
   }
 
-  /** The same for a kept question. */
-  findKept(kept: KeptQuestion, now: number): DecisionFacts | null {
-    const { question, held } = kept;
-    if (held !== null) {
-      const { person, member, overrides } = held;
-      const policy = usable(this.#facts.policy(question.app), now, Number.POSITIVE_INFINITY);
-      // The overrides are of the member's incarnation of the application: they were found together.
-      if (policy !== undefined && this.isValid(held, now) && this.isSameApp(policy, member)) {
-        return { policy, person, member, overrides };
-      }
-    }
-    const grounds = this.find(question, now, Number.POSITIVE_INFINITY);
-    kept.held =
-      grounds === null ? null : { person: grounds.person, member: grounds.member, overrides: grounds.overrides };
-    return grounds;
-  }
-
   /** Whether all are as `find` would find them: a lease ends with its fact, whatever the reason. */
-  protected isValid({ person, member, overrides }: HeldFacts, now: number): boolean {
-    return isLive(person, now) && isLive(member, now) && (overrides === null || isLive(overrides, now));
+  isValid({ policy, person, member, overrides }: HeldFacts, now: number): boolean {
+    return (
+      isLive(policy, now) &&
+      isLive(person, now) &&
+      isLive(member, now) &&
+      (overrides === null || isLive(overrides, now))
+    );
   }
 
   /** An application that was deleted and created again is a different one: facts of the first do not apply to the second. */
@@ -108,6 +100,6 @@ export class GroundsFinder {
   }
 }
 
-function isLive({ lease, expires }: Fact<unknown>, now: number): boolean {
+function isLive({ lease, expires }: Pick<Fact<unknown>, 'lease' | 'expires'>, now: number): boolean {
   return lease.live && expires > now;
 }

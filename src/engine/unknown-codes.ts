@@ -87,11 +87,12 @@ export class UnknownCodes {
     return permission;
   }
 
-  /** Throws UnknownCode for a type missing from a strict application's catalog; '' stands for no type. */
-  checkType(policy: Policy, resourceType: string): void {
+  /** Whether the type is known; '' stands for no type. Throws UnknownCode for one missing from a strict application's catalog. */
+  checkType(policy: Policy, resourceType: string): boolean {
     const { resourceTypes } = policy;
-    if (resourceType === '' || resourceTypes === null || resourceTypes.has(resourceType)) return;
+    if (resourceType === '' || resourceTypes === null || resourceTypes.has(resourceType)) return true;
     this.#found('resource_type', policy, resourceType);
+    return false;
   }
 
   /** The counts, for a scrape. */

@@ -100,6 +100,14 @@ describe('a question that is kept', () => {
     expect(engine.peekBatch([kept])).toBeNull();
   });
 
+  test('unknown codes of kept questions are counted each time', async () => {
+    const { engine } = await fixture();
+    const kept = keepQuestion(ask({ permission: 'no.such' }));
+    await engine.check(kept.question);
+    for (let i = 0; i < 3; i++) engine.peekBatch([kept]);
+    expect([...engine.unknownCodes.counts()]).toEqual([{ app: 'shop', kind: 'permission', count: 4 }]);
+  });
+
   test('clearing the cache ends what a kept question holds', async () => {
     const { engine } = await fixture();
     const kept = keepQuestion(ask());

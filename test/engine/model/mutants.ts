@@ -131,8 +131,8 @@ export const MODEL_MUTANTS: Readonly<Record<string, Make>> = {
   'a kept question holds facts that have ended': {
     parts: {
       GroundsFinder: class extends GroundsFinder {
-        protected override isValid({ person, member, overrides }: HeldFacts, now: number): boolean {
-          return [person, member, overrides ?? member].every(({ expires }) => expires > now);
+        override isValid({ policy, person, member, overrides }: HeldFacts, now: number): boolean {
+          return [policy, person, member, overrides ?? member].every(({ expires }) => expires > now);
         }
       },
     },
