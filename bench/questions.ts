@@ -62,9 +62,9 @@ export function hotQuestions(all: readonly BenchQuestion[]): BenchQuestion[] {
   return all.filter((_, i) => i % Math.floor(all.length / 100) === 0).slice(0, 100);
 }
 
-/** The first 10,000 of the 50,000, as 100 batches of 100: of mixed people, applications and records, whose facts the caches hold. */
-export function batches(all: readonly BenchQuestion[]): BenchQuestion[][] {
-  return Array.from({ length: 100 }, (_, batch) => all.slice(100 * batch, 100 * (batch + 1)));
+/** The first of the 50,000 in batches of 100: of mixed people, applications and records. The caches hold the facts of 100 batches. */
+export function batches(all: readonly BenchQuestion[], count: number): BenchQuestion[][] {
+  return Array.from({ length: count }, (_, batch) => all.slice(100 * batch, 100 * (batch + 1)));
 }
 
 /** One question about each user of an application, about the resource of its override: for the manifest's data. */

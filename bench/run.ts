@@ -9,7 +9,7 @@ import { backlog } from './scenarios/backlog.ts';
 import { checkAllWarm, checkHot, rest, single } from './scenarios/checks.ts';
 import { checkCold } from './scenarios/cold.ts';
 import { delivery } from './scenarios/delivery.ts';
-import { dryRuns } from './scenarios/dry-runs.ts';
+import { besideDryRuns, dryRuns } from './scenarios/dry-runs.ts';
 import { inbox } from './scenarios/inbox.ts';
 import { isolation } from './scenarios/isolation.ts';
 import { lists } from './scenarios/lists.ts';
@@ -49,6 +49,7 @@ const SCENARIOS = new Map<string, Scenario>([
   ['scale', scale],
   // In these PostgreSQL gives way, and in all that come after them.
   ['application-delete', applicationDelete],
+  ['beside-dry-runs', besideDryRuns],
   ['isolation', isolation],
 ]);
 

@@ -35,6 +35,8 @@ export type WorkloadName =
   | 'bulk'
   /** BatchCheck of 100 mixed questions, 10,000 in all. */
   | 'batch'
+  /** The same, all 50,000. */
+  | 'batch-all'
   /** Explain, the 100 hot questions. */
   | 'explain'
   /** Effective of 30 permissions for 2,000 users. */
@@ -82,8 +84,8 @@ function bulkItems(dataset: Dataset, oracle: Oracle, users: number | undefined):
   });
 }
 
-function batchItems(oracle: Oracle, all: readonly BenchQuestion[]): Item[] {
-  return batches(all).map((checks) => ({
+function batchItems(oracle: Oracle, all: readonly BenchQuestion[], count: number): Item[] {
+  return batches(all, count).map((checks) => ({
     body: encodeBatch(checks),
     expected: batchAnswer(checks.map((check) => oracle.answer(check))),
     describe: () => JSON.stringify(checks),
@@ -203,7 +205,9 @@ export class Workloads {
       case 'bulk':
         return grpcWorkload('BulkCheck', 2, bulkItems(this.#dataset, oracle, undefined), answers);
       case 'batch':
-        return grpcWorkload('BatchCheck', 2, batchItems(oracle, this.#all), answers);
+        return grpcWorkload('BatchCheck', 2, batchItems(oracle, this.#all, 100), answers);
+      case 'batch-all':
+        return grpcWorkload('BatchCheck', 2, batchItems(oracle, this.#all, 500), answers);
       case 'explain': {
         const items = hotQuestions(this.#all).map((q) => ({ ...checkItem(oracle, q), body: encodeExplain(q) }));
         const isRight: Workload['isRight'] = (index, buffer, start, end) =>

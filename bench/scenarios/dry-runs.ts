@@ -1,5 +1,6 @@
 /** Dry runs: of a role's permissions with 100,000 holders, and of a manifest of 20,000 rows beside its apply. */
 import pg from 'pg';
+import { checkBeside, type Noticed } from '../beside.ts';
 import { makeManifestDataset } from '../dataset.ts';
 import type { Lab } from '../lab.ts';
 import { manifestYaml } from '../manifest-file.ts';
@@ -55,48 +56,101 @@ async function fill(url: string): Promise<void> {
   }
 }
 
+interface Answered<T> {
+  ms: number;
+  data: T;
+}
+
+/** Throws for anything but success. */
+async function send<T>(
+  service: Service,
+  token: string,
+  { method, path, body, type = 'application/json' }: { method: string; path: string; body?: string; type?: string },
+): Promise<Answered<T>> {
+  const startedAt = performance.now();
+  const response = await fetch(service.url + path, {
+    method,
+    headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': type }) },
+    ...(body === undefined ? {} : { body }),
+  });
+  const text = await response.text();
+  const ms = performance.now() - startedAt;
+  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text.slice(0, 500)}`);
+  return { ms, data: (JSON.parse(text) as { data: T }).data };
+}
+
+/** Makes the application with its people, behind the service's back; the service has its own way to notice. */
+async function gather(service: Service, token: string, url: string): Promise<void> {
+  await send(service, token, { method: 'POST', path: '/api/manifests/apply', body: JSON.stringify(APP) });
+  await fill(url);
+}
+
+/** Rehearses what the role gives; milliseconds. */
+async function rehearse(service: Service, token: string): Promise<number> {
+  const roles = await send<{ id: number; code: string }[]>(service, token, {
+    method: 'GET',
+    path: '/api/applications/crowd/roles',
+  });
+  const id = roles.data.find(({ code }) => code === 'everybody')?.id;
+  const { ms, data } = await send<{ impact: Impact }>(service, token, {
+    method: 'PUT',
+    path: `/api/applications/crowd/roles/${id}/permissions?dryRun=true`,
+    body: JSON.stringify({ permissions: [{ permission: 'page.print', accessLevel: 'allowed' }] }),
+  });
+  const { people, gained, lost } = data.impact;
+  // Everybody may print then; those who only had this role read no more.
+  if (people !== HOLDERS || gained !== HOLDERS || lost !== HOLDERS / 2) {
+    throw new Error(`the dry run found ${people} people, ${gained} gained and ${lost} lost`);
+  }
+  return ms;
+}
+
 async function once(lab: Lab, yaml: string): Promise<Measured> {
   const url = await lab.emptyDatabase();
   // Not pinned, as in life.
   const service = await Service.start({ databaseUrl: url, core: null });
   try {
     const token = await service.adminToken();
-    const send = async <T>(method: string, path: string, body?: string, type = 'application/json') => {
-      const startedAt = performance.now();
-      const response = await fetch(service.url + path, {
-        method,
-        headers: { authorization: `Bearer ${token}`, ...(body === undefined ? {} : { 'content-type': type }) },
-        ...(body === undefined ? {} : { body }),
-      });
-      const text = await response.text();
-      const ms = performance.now() - startedAt;
-      if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text.slice(0, 500)}`);
-      return { ms, data: (JSON.parse(text) as { data: T }).data };
-    };
-    const manifest = '/api/manifests/apply';
-    const dry = await send<{ impact: Impact }>('POST', `${manifest}?dryRun=true`, yaml, 'application/yaml');
-    const applied = await send('POST', manifest, yaml, 'application/yaml');
-
-    await send('POST', manifest, JSON.stringify(APP));
-    await fill(url);
-    const roles = await send<{ id: number; code: string }[]>('GET', '/api/applications/crowd/roles');
-    const id = roles.data.find(({ code }) => code === 'everybody')?.id;
-    const path = `/api/applications/crowd/roles/${id}/permissions?dryRun=true`;
-    const wanted = JSON.stringify({ permissions: [{ permission: 'page.print', accessLevel: 'allowed' }] });
+    const manifest = { method: 'POST', path: '/api/manifests/apply', body: yaml, type: 'application/yaml' };
+    const dry = await send(service, token, { ...manifest, path: `${manifest.path}?dryRun=true` });
+    const applied = await send(service, token, manifest);
+    await gather(service, token, url);
     const times: number[] = [];
-    for (let turn = 0; turn < DRY_RUNS; turn++) {
-      const { ms, data } = await send<{ impact: Impact }>('PUT', path, wanted);
-      const { people, gained, lost } = data.impact;
-      // Everybody may print then; those who only had this role read no more.
-      if (people !== HOLDERS || gained !== HOLDERS || lost !== HOLDERS / 2) {
-        throw new Error(`the dry run found ${people} people, ${gained} gained and ${lost} lost`);
-      }
-      times.push(ms);
-    }
+    for (let turn = 0; turn < DRY_RUNS; turn++) times.push(await rehearse(service, token));
     return { roleMs: median(times), manifestMs: dry.ms, applyMs: applied.ms };
   } finally {
     await service.stop();
   }
+}
+
+async function beside(lab: Lab): Promise<Noticed> {
+  const url = await lab.copyOf(await lab.data());
+  await lab.postgresGivesWay();
+  const service = await Service.start({ databaseUrl: url, core: null });
+  await gather(service, await service.adminToken(), url).finally(() => service.stop());
+  return checkBeside(url, async (asked, token) => {
+    await rehearse(asked, token);
+  });
+}
+
+/** What those who ask Check notice of it. */
+export async function besideDryRuns(lab: Lab): Promise<Row[]> {
+  const runs: Noticed[] = [];
+  for (let run = 1; run <= lab.settings.runs; run++) {
+    const noticed = await beside(lab);
+    runs.push(noticed);
+    lab.say(
+      `beside-dry-runs ${run}/${lab.settings.runs}: ${Math.round(noticed.workMs)} ms, Check p99 ${noticed.normal.toFixed(2)} and ${noticed.during.toFixed(2)} ms`,
+    );
+  }
+  return rowsOf('beside-dry-runs', runs, [
+    ['a dry run, with its list of roles', 'ms', ({ workMs }) => workMs],
+    ['p99 of Check, normal', 'ms', ({ normal }) => normal],
+    ['p99 of Check meanwhile', 'ms', ({ during }) => during],
+    ['the same in terms of the normal one', '', ({ during, normal }) => during / normal, { atMost: 2 }],
+    ['p99 of Check while PostgreSQL works for something else', 'ms', ({ busy }) => busy],
+    ['longest Check meanwhile', 'ms', ({ worst }) => worst],
+  ]);
 }
 
 export async function dryRuns(lab: Lab): Promise<Row[]> {

@@ -1,7 +1,7 @@
 /** Calls with many decisions in one answer, BulkCheck of 50, BatchCheck of 100, Effective of 30; and Explain. */
 import { Generator } from '../generator-client.ts';
 import type { Lab } from '../lab.ts';
-import { CORES, cpuSeconds, memory } from '../processes.ts';
+import { CORES, cpuSeconds, memory, startBare, stop } from '../processes.ts';
 import { type Measure, median, type Row, rowsOf } from '../report.ts';
 import { KEY, Service } from '../service.ts';
 import type { SliceResult } from '../slice.ts';
@@ -97,6 +97,7 @@ export async function batch(lab: Lab): Promise<Row[]> {
       ? []
       : { ratio: (batch.perSecond * 100) / (bulk.perSecond * 50), cpu: (2 * bulk.cpu) / batch.cpu },
   );
+  const cold = await coldBatches(lab);
   return [
     ...rowsOf('batch', mixed, [
       ['decisions, 100 mixed questions a call: facts warm', '/s', (wide) => wide.perSecond * 100],
@@ -106,11 +107,94 @@ export async function batch(lab: Lab): Promise<Row[]> {
       ['decisions in terms of BulkCheck', '', ({ ratio }) => ratio, { atLeast: 0.8 }],
       ['the same by CPU a decision', '', ({ cpu }) => cpu],
     ]),
+    ...rowsOf('batch', cold, [
+      ['decisions with nothing cached, PostgreSQL', '/s', ({ decisions }) => decisions],
+      ['calls of a bare server', '/s', ({ bare }) => bare],
+      [
+        'decisions with nothing cached, for each of these',
+        '',
+        ({ decisions, bare }) => decisions / bare,
+        { atLeast: 10 },
+      ],
+    ]),
   ];
 }
 
+/** A second each. */
+interface ColdBatches {
+  decisions: number;
+  bare: number;
+}
+
+/** 500 batches, each once: every check lacks its member facts. The code is warm. A bare server is asked right after them. */
+async function coldBatches(lab: Lab): Promise<ColdBatches[]> {
+  const databaseUrl = await lab.data();
+  const { inFlight, connections, warmMs, sliceMs, slices } = lab.settings;
+  const results: ColdBatches[] = [];
+  for (let run = 1; run <= lab.settings.runs; run++) {
+    const generator = new Generator();
+    const service = await Service.start({ databaseUrl, core: CORES.server });
+    const bare = await startBare('grpc', CORES.server);
+    try {
+      const open = { protocol: 'grpc', key: KEY, connections } as const;
+      const batches = { ...open, port: service.grpcPort, workload: 'batch-all', answers: 'known' } as const;
+      const size = await generator.open({ target: 'service', ...batches });
+      const once = { inFlight, order: 'once', from: 0, to: size } as const;
+      await generator.slice('service', once);
+      await service.clearCaches();
+      const { perSecond } = await generator.slice('service', once);
+      await generator.open({ target: 'bare', ...open, port: bare.port, workload: 'hot', answers: 'constant' });
+      await generator.slice('bare', { inFlight, durationMs: warmMs });
+      const { perSecond: calls } = await generator.slice('bare', { inFlight, durationMs: slices * sliceMs });
+      results.push({ decisions: perSecond * 100, bare: calls });
+      lab.say(`cold batches ${run}/${lab.settings.runs}: ${Math.round(perSecond)} calls/s, bare ${Math.round(calls)}`);
+    } finally {
+      await service.stop();
+      await stop(bare.child);
+      await generator.end();
+    }
+  }
+  return results;
+}
+
 export async function explain(lab: Lab): Promise<Row[]> {
-  return rowsOf('explain', await measure(lab, 'explain'), [['calls', '/s', (wide) => wide.perSecond], ...LATENCY]);
+  const single = await explainOneByOne(lab);
+  return [
+    ...rowsOf('explain', await measure(lab, 'explain'), [['calls', '/s', (wide) => wide.perSecond], ...LATENCY]),
+    ...rowsOf('explain', single, [
+      ['p50, one at a time', 'µs', (one) => one.explain * 1000],
+      ['p50 of a cold Check, one at a time', 'µs', (one) => one.cold * 1000],
+      ['the same in terms of a cold Check', '', (one) => one.explain / one.cold, { atMost: 2 }],
+    ]),
+  ];
+}
+
+/** p50 in ms, of the same service: explanations are always read from the database, the checks are of people new to the caches. */
+async function explainOneByOne(lab: Lab): Promise<{ explain: number; cold: number }[]> {
+  const databaseUrl = await lab.data();
+  const { runs, quick, warmMs, connections, inFlight } = lab.settings;
+  const results: { explain: number; cold: number }[] = [];
+  for (let run = 1; run <= runs; run++) {
+    const generator = new Generator();
+    const service = await Service.start({ databaseUrl, core: CORES.server });
+    try {
+      const open = { protocol: 'grpc', port: service.grpcPort, answers: 'known', key: KEY } as const;
+      await generator.open({ target: 'warm', workload: 'all', connections, ...open });
+      await generator.open({ target: 'check', workload: 'all', connections: 1, ...open });
+      await generator.open({ target: 'explain', workload: 'explain', connections: 1, ...open });
+      await generator.slice('warm', { inFlight, order: 'once', from: 0, to: 50_000 });
+      await generator.slice('explain', { inFlight: 1, durationMs: warmMs });
+      await service.clearCaches();
+      const one = { inFlight: 1, order: 'once', from: 0, to: quick ? 1000 : 4000 } as const;
+      const { p50: cold } = await generator.slice('check', one);
+      const { p50 } = await generator.slice('explain', { inFlight: 1, durationMs: quick ? 1000 : 4000 });
+      results.push({ explain: p50, cold });
+    } finally {
+      await service.stop();
+      await generator.end();
+    }
+  }
+  return results;
 }
 
 export async function effective(lab: Lab): Promise<Row[]> {
