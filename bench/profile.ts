@@ -1,4 +1,4 @@
-/** `node bench/profile.ts hot|all|cold|bulk-hot|bulk|batch|explain|effective|rest|me|activity|bare|bare-rest [seconds]`: where CPU and memory go under that load. */
+/** `node bench/profile.ts hot|all|cold|bulk-hot|bulk|batch|batch-cold|explain|effective|rest|me|activity|bare|bare-rest [seconds]`: where CPU and memory go under that load. */
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,6 +27,7 @@ const SUBJECTS: Record<string, Subject> = {
   'bulk-hot': { protocol: 'grpc', workload: 'bulk-hot', bare: false, cold: false },
   bulk: { protocol: 'grpc', workload: 'bulk', bare: false, cold: false },
   batch: { protocol: 'grpc', workload: 'batch', bare: false, cold: false },
+  'batch-cold': { protocol: 'grpc', workload: 'batch-all', bare: false, cold: true },
   explain: { protocol: 'grpc', workload: 'explain', bare: false, cold: false },
   effective: { protocol: 'grpc', workload: 'effective', bare: false, cold: false },
   rest: { protocol: 'http1', workload: 'rest', bare: false, cold: false },
@@ -104,9 +105,10 @@ async function main(): Promise<void> {
     const { protocol, workload } = subject;
     const { port, requests } = server;
     const signed = requests ? { requests } : {};
-    await generator.open({ target: 'it', protocol, workload, port, answers, connections, key: KEY, ...signed });
+    const open = { target: 'it', protocol, workload, port, answers, connections, key: KEY, ...signed } as const;
+    const size = await generator.open(open);
     if (requests) await generator.slice('it', { inFlight: 64, order: 'once', from: 0, to: requests.length });
-    const pass: Partial<SliceOptions> = { order: 'once', from: 0, to: 50_000 };
+    const pass: Partial<SliceOptions> = { order: 'once', from: 0, to: size };
     const load = async (): Promise<SliceResult> => {
       if (subject.cold) await server.clear();
       return generator.slice('it', { inFlight: 64, durationMs, ...(subject.cold ? pass : {}) });
