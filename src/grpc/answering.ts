@@ -6,7 +6,7 @@
 import { create, type DescMethod, toBinary } from '@bufbuild/protobuf';
 import { isAllowed } from '../engine/question.ts';
 import type { Level } from '../engine/types.ts';
-import type { BatchCheckAnswer } from '../rpc/batch-check.ts';
+import { answerBatch, type BatchCheckAnswer } from '../rpc/batch-check.ts';
 import type { Call, CheckFields, PermissionEngine } from '../rpc/call.ts';
 import { answersOf, type BulkCheckAnswer, type CheckAnswer, RPCS, UNARY } from '../rpc/methods.ts';
 import { PROTO } from '../rpc/naming.ts';
@@ -14,7 +14,7 @@ import { decodeStrictly } from '../rpc/strict.ts';
 import type { Handle } from './bridge.ts';
 import { readBatch, readBulk, readCheck } from './codec/read.ts';
 import { CheckAnswers, writeBatch, writeBulk } from './codec/write.ts';
-import { recallBatch } from './recall-batch.ts';
+import { readKeptBatch } from './kept-batch.ts';
 import { type Memo, requestText } from './request-cache.ts';
 
 /** No signal: one per call would cost more than the statement it waits for, and the loaded data serves others. */
@@ -73,9 +73,9 @@ function bulkCheckByHand(engine: PermissionEngine): Handle {
 function batchCheckByHand(engine: PermissionEngine, cache: Known['checks']): Handle {
   const write = ({ decisions, levels, revision }: BatchCheckAnswer) => writeBatch(decisions, levels, revision);
   return (request) => {
-    const known = recallBatch(engine, cache, request, CALL);
-    if (known !== null) return write(known);
-    const answer = RPCS.batchCheck.ask(engine, readBatch(request), CALL);
+    const read = readKeptBatch(cache, request);
+    const answer =
+      read === null ? RPCS.batchCheck.ask(engine, readBatch(request), CALL) : answerBatch(engine, read, CALL);
     return answer instanceof Promise ? answer.then(write) : write(answer);
   };
 }

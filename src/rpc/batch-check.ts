@@ -5,9 +5,9 @@ import { LIMITS } from '../base/grammar.ts';
 import type { BatchQuestion } from '../engine/batch.ts';
 import { reached } from '../engine/bulk.ts';
 import { DENIED } from '../engine/evaluate.ts';
-import { keepQuestion } from '../engine/grounds.ts';
+import { type KeptQuestion, keepQuestion } from '../engine/grounds.ts';
 import { fieldsIn, isAllowed, readQuestion } from '../engine/question.ts';
-import type { Decision, Level } from '../engine/types.ts';
+import type { Decision, Level, RevisionToken } from '../engine/types.ts';
 import { UnknownCode, withCallerPath } from '../engine/unknown-codes.ts';
 import type { BatchCheckResponseSchema } from '../gen/usher/permission/v1/permission_pb.ts';
 import {
@@ -38,9 +38,18 @@ export interface BatchCheckAnswer {
   readonly revision: string;
 }
 
+/** A batch that was read. */
+export interface BatchQuestions {
+  /** Null for a malformed one. */
+  readonly questions: readonly (KeptQuestion | null)[];
+  /** The minimum level of each question. */
+  readonly levels: readonly Level[];
+  readonly minRevision: RevisionToken;
+}
+
 function ask(
   engine: PermissionEngine,
-  { checks, minRevision: asked }: BatchCheckFields,
+  { checks, minRevision }: BatchCheckFields,
   call: Call,
 ): MaybePromise<BatchCheckAnswer> {
   if (checks.length < 1 || checks.length > LIMITS.batchChecks) {
@@ -49,11 +58,20 @@ function ask(
   const levels: Level[] = [];
   const questions = checks.map((check, index) => {
     levels.push(readItemLevel(check, index, call));
-    return readItem(check, index, call);
+    const question = readItem(check, index, call);
+    return question === null ? null : keepQuestion(question);
   });
-  const minRevision = readRevision(asked);
+  return answerBatch(engine, { questions, levels, minRevision: readRevision(minRevision) }, call);
+}
+
+/** Answers without waiting where all facts are cached. */
+export function answerBatch(
+  engine: PermissionEngine,
+  { questions, levels, minRevision }: BatchQuestions,
+  call: Call,
+): MaybePromise<BatchCheckAnswer> {
   const answered = (decisions: readonly Decision[], revision: string) => ({ decisions, levels, revision });
-  if (questions.every((question) => question === null)) {
+  if (questions.every((kept) => kept === null)) {
     const denied = questions.map(() => DENIED);
     return engine.isReached(minRevision)
       ? answered(denied, engine.revision)
@@ -63,7 +81,7 @@ function ask(
     const decisions = peek(engine, questions, call);
     if (decisions !== null) return answered(decisions, engine.revision);
   }
-  return engine.batch(questions, optionsOf(minRevision, call)).then(
+  return engine.batch(questionsOf(questions), optionsOf(minRevision, call)).then(
     ({ decisions, revision }) => answered(decisions, revision),
     (error: unknown) => {
       throw atItem(error, questions, call);
@@ -71,12 +89,16 @@ function ask(
   );
 }
 
-function peek(engine: PermissionEngine, questions: readonly BatchQuestion[], call: Call): Decision[] | null {
+function peek(engine: PermissionEngine, questions: BatchQuestions['questions'], call: Call): Decision[] | null {
   try {
-    return engine.peekBatch(questions.map((question) => (question === null ? null : keepQuestion(question))));
+    return engine.peekBatch(questions);
   } catch (error) {
     throw atItem(error, questions, call);
   }
+}
+
+function questionsOf(questions: BatchQuestions['questions']): BatchQuestion[] {
+  return questions.map((kept) => (kept === null ? null : kept.question));
 }
 
 function readItemLevel({ accessLevel, minRevision }: CheckFields, index: number, { naming }: Call): Level {
@@ -97,10 +119,12 @@ function readItem(check: CheckFields, index: number, { naming }: Call): BatchQue
 }
 
 /** The error with the path of the first question that names the unknown code. */
-export function atItem(error: unknown, questions: readonly BatchQuestion[], { naming }: Call): unknown {
+function atItem(error: unknown, questions: BatchQuestions['questions'], { naming }: Call): unknown {
   if (!(error instanceof UnknownCode)) return error;
   const named = error.kind === 'permission' ? 'permission' : 'resourceType';
-  const index = questions.findIndex((question) => question?.app === error.app && question[named] === error.unknown);
+  const index = questionsOf(questions).findIndex(
+    (question) => question?.app === error.app && question[named] === error.unknown,
+  );
   return withCallerPath(error, pathsOf(fieldsIn(naming.item('checks', index), naming.fields)));
 }
 

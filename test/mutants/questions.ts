@@ -36,8 +36,8 @@ export const QUESTIONS: readonly Mutant[] = [
   mutant(
     'a batch does not wait for its revision',
     'rpc/batch-check.ts',
-    'const minRevision = readRevision(asked);',
-    "const minRevision = readRevision(asked && '');",
+    'minRevision: readRevision(minRevision) }',
+    "minRevision: readRevision(minRevision && '') }",
     'rpc/questions',
   ),
   mutant(
@@ -70,16 +70,16 @@ export const QUESTIONS: readonly Mutant[] = [
   ),
   mutant(
     'a check of a batch is kept though it names a revision',
-    'grpc/recall-batch.ts',
+    'grpc/kept-batch.ts',
     "fields === null || fields.minRevision !== ''",
     'fields === null',
     'property/memo',
   ),
   mutant(
     'a batch found by its bytes is older than the revision that was asked for',
-    'grpc/recall-batch.ts',
-    'return engine.isReached(parseRevision(minRevision));',
-    'return parseRevision(minRevision).number >= 0;',
+    'grpc/kept-batch.ts',
+    "return text === '' ? ANY_REVISION : parseRevision(text);",
+    "return text === '' || parseRevision(text) ? ANY_REVISION : null;",
     'property/memo',
   ),
   mutant(
@@ -105,7 +105,7 @@ export const QUESTIONS: readonly Mutant[] = [
   ),
   {
     name: 'checks of batches are found by their length',
-    file: 'grpc/recall-batch.ts',
+    file: 'grpc/kept-batch.ts',
     edits: [
       ['cache.get(whole.substring(start, end))', 'cache.get(`${end - start}`)'],
       ['cache.put(text, check);', 'cache.put(`${end - start}`, check);'],

@@ -1,26 +1,19 @@
-/** BatchCheck without waiting: checks that were asked before are found by their bytes, as requests of Check are (request-cache.ts). */
+/** Checks of a BatchCheck that were asked before are found by their bytes, as requests of Check are (request-cache.ts). */
 
 import { type KeptQuestion, keepQuestion } from '../engine/grounds.ts';
 import { parseRevision, readQuestion } from '../engine/question.ts';
-import type { Level, Question } from '../engine/types.ts';
-import { atItem, type BatchCheckAnswer } from '../rpc/batch-check.ts';
-import type { Call, PermissionEngine } from '../rpc/call.ts';
+import { ANY_REVISION, type Level, type Question, type RevisionToken } from '../engine/types.ts';
+import type { BatchQuestions } from '../rpc/batch-check.ts';
 import { readPart, splitBatch } from './codec/read.ts';
 import { type CheckCache, type ParsedCheck, textBetween } from './request-cache.ts';
 
-/**
- * The answer; null where facts must be loaded, and for every unusual request: then RPCS.batchCheck reads all of it and names what
- * is wrong. Throws UNKNOWN_CODE.
- */
-export function recallBatch(
-  engine: PermissionEngine,
-  cache: Pick<CheckCache, 'get' | 'put'>,
-  request: Buffer,
-  call: Call,
-): BatchCheckAnswer | null {
+/** Null for every unusual request: then RPCS.batchCheck reads all of it, and names what is wrong. */
+export function readKeptBatch(cache: Pick<CheckCache, 'get' | 'put'>, request: Buffer): BatchQuestions | null {
   const split = splitBatch(request);
-  if (split === null || split.bounds.length === 0 || !isReached(engine, split.minRevision)) return null;
+  if (split === null || split.bounds.length === 0) return null;
   const { bounds } = split;
+  const minRevision = revisionOf(split.minRevision);
+  if (minRevision === null) return null;
   const whole = request.toString('latin1');
   const questions: KeptQuestion[] = [];
   const levels: Level[] = [];
@@ -32,16 +25,7 @@ export function recallBatch(
     questions.push(check.kept);
     levels.push(check.level);
   }
-  try {
-    const decisions = engine.peekBatch(questions);
-    return decisions === null ? null : { decisions, levels, revision: engine.revision };
-  } catch (error) {
-    throw atItem(
-      error,
-      questions.map(({ question }) => question),
-      call,
-    );
-  }
+  return { questions, levels, minRevision };
 }
 
 /** Reads a check and keeps it. Null for one that RPCS.batchCheck must refuse, or deny without a question. */
@@ -62,12 +46,11 @@ function parsed(cache: Pick<CheckCache, 'put'>, request: Buffer, start: number, 
   return check;
 }
 
-/** False also for a malformed revision, which RPCS.batchCheck refuses. */
-function isReached(engine: PermissionEngine, minRevision: string): boolean {
-  if (minRevision === '') return true;
+/** Null for a malformed one. */
+function revisionOf(text: string): RevisionToken | null {
   try {
-    return engine.isReached(parseRevision(minRevision));
+    return text === '' ? ANY_REVISION : parseRevision(text);
   } catch {
-    return false;
+    return null;
   }
 }
