@@ -27,7 +27,7 @@ describe.each(['postgresql', 'pglite'] as const)('auth mails overtake all others
     expect((await states()).filter(({ status }) => status === 'sent')).toEqual([]);
 
     release();
-    await until(states, (all) => all.every(({ status }) => status === 'sent'));
+    await until(states, (all) => all.every(({ status }) => status === 'sent'), 40_000);
     expect(world.sink.mails).toHaveLength(81);
   }, 60_000);
 });

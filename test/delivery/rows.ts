@@ -144,7 +144,7 @@ export async function until<T>(ask: () => T | Promise<T>, satisfied: (value: T) 
   for (;;) {
     const value = await ask();
     if (satisfied(value)) return value;
-    if (Date.now() > end) throw new Error(`it did not come to that: ${JSON.stringify(value)}`);
+    if (Date.now() > end) throw new Error(`it did not come to that: ${JSON.stringify(value).slice(0, 2000)}`);
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
 }
