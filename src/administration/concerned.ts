@@ -1,9 +1,9 @@
 /** Whom an administrative write concerns: what a dry run compares, and what a conditional write needs unchanged. */
 
+import { applicationsOf, type Concern } from '../persistence/administration/impact.ts';
 import type { Tx } from '../persistence/database.ts';
-import { applicationsOf, type Concern } from '../persistence/impact.ts';
 
-export type { Concern } from '../persistence/impact.ts';
+export type { Concern } from '../persistence/administration/impact.ts';
 
 /** The part of a write's description that says whom it concerns. */
 export interface Target {

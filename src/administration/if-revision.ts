@@ -3,7 +3,7 @@
 import { UsherError } from '../base/errors.ts';
 import { unknownRevision } from '../engine/question.ts';
 import type { RevisionToken } from '../engine/types.ts';
-import { changedSince, holdNumbering, type Watched } from '../persistence/changed-since.ts';
+import { changedSince, holdNumbering, type Watched } from '../persistence/administration/changed-since.ts';
 import type { Tx } from '../persistence/database.ts';
 import { concernedBy, type Target } from './concerned.ts';
 

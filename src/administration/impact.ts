@@ -9,8 +9,6 @@ import { mapInSlices } from '../base/time-slice.ts';
 import { evaluate, type PolicyPermission } from '../engine/evaluate.ts';
 import { compilePolicy, type Policy } from '../engine/policy.ts';
 import { Level } from '../engine/types.ts';
-import type { Tx } from '../persistence/database.ts';
-import { policyIn } from '../persistence/facts/source.ts';
 import {
   type ChangedOverride,
   type ChangedPerson,
@@ -24,7 +22,9 @@ import {
   keepFacts,
   type NamedGroup,
   type OverrideGroup,
-} from '../persistence/impact.ts';
+} from '../persistence/administration/impact.ts';
+import type { Tx } from '../persistence/database.ts';
+import { policyIn } from '../persistence/facts/source.ts';
 
 /** One decision that differs. `resourceType` and `resourceId` are both null for a question without a resource. */
 export interface ImpactChange {

@@ -97,14 +97,14 @@ export const DRY_RUNS: readonly Mutant[] = [
   ),
   mutant(
     'a revision of another history is accepted',
-    'persistence/changed-since.ts',
+    'persistence/administration/changed-since.ts',
     "if (isInvented || isOfOtherHistory(mark, nonce)) return 'unknown';",
     '',
     'catalog/if-revision',
   ),
   mutant(
     'a pruned revision counts as unchanged',
-    'persistence/changed-since.ts',
+    'persistence/administration/changed-since.ts',
     "if (mark.number > 0 && nonce === null) return 'changed';",
     '',
     'catalog/if-revision',
@@ -118,7 +118,7 @@ export const DRY_RUNS: readonly Mutant[] = [
   ),
   mutant(
     'a write about a person in all applications misses an application deleted since',
-    'persistence/changed-since.ts',
+    'persistence/administration/changed-since.ts',
     "or (starts_with(s, 'a:') and not (",
     "or (starts_with(s, 'nothing:') and not (",
     'catalog/if-revision',

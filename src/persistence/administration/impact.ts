@@ -5,9 +5,9 @@
  */
 
 import { sql } from 'kysely';
-import { unavailable } from '../base/errors.ts';
-import type { Tx } from './database.ts';
-import { StatementFailed } from './driver/failures.ts';
+import { unavailable } from '../../base/errors.ts';
+import type { Tx } from '../database.ts';
+import { StatementFailed } from '../driver/failures.ts';
 import { IS_MEMBER } from './membership.ts';
 
 const INSUFFICIENT_PRIVILEGE = '42501';

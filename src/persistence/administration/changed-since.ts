@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import { isOfOtherHistory, type RevisionToken } from '../engine/types.ts';
-import type { Tx } from './database.ts';
+import { isOfOtherHistory, type RevisionToken } from '../../engine/types.ts';
+import type { Tx } from '../database.ts';
+import { CHANGE_LOCK } from '../migrations/0001-policy.ts';
 import { IS_MEMBER } from './membership.ts';
-import { CHANGE_LOCK } from './migrations/0001-policy.ts';
 
 /** Whose decisions are to be as they were: those of people, or of everybody where `people` is null, in these applications. */
 export interface Watched {
