@@ -86,7 +86,7 @@ export const DRY_RUNS: readonly Mutant[] = [
     'administration/if-revision.ts',
     'await holdNumbering(tx);\n  await refuseChanged(tx, mark, target);',
     '',
-    'catalog/dry-runs',
+    'catalog/if-revision',
   ),
   mutant(
     'a write that requires a revision does not lock the numbering',

@@ -74,7 +74,9 @@ describe('the signature of e-mail calls', () => {
     expect(tried({ header: `t=${T},v1=${OF_BODY}`, keys: ['another'] })).toBe('SIGNATURE_INVALID');
     expect(tried({ header: `t=${T},v1=${OF_BODY}`, keys: [] })).toBe('SIGNATURE_INVALID');
     // An empty key signs what anybody can sign.
-    expect(tried({ header: `t=${T},v1=${hmac(BODY, '', null)}`, keys: [''] })).toBe('SIGNATURE_INVALID');
+    for (const keys of [[''], ['', SIGNING_KEY]]) {
+      expect(tried({ header: `t=${T},v1=${hmac(BODY, '', null)}`, keys })).toBe('SIGNATURE_INVALID');
+    }
   });
 
   test.each([
