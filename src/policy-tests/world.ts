@@ -1,5 +1,6 @@
 /** A manifest as the engine's facts: the content of an empty database after applying it. */
 
+import { systemClock } from '../base/clock.ts';
 import { LEVELS } from '../base/level-names.ts';
 import { type Manifest, present } from '../catalog/manifest/format.ts';
 import { DENIED, evaluate } from '../engine/evaluate.ts';
@@ -7,6 +8,7 @@ import { type Explanation, explainMalformed, explainRows } from '../engine/expla
 import { compilePolicy, type Policy } from '../engine/policy.ts';
 import { readQuestion } from '../engine/question.ts';
 import { type Decision, type GroundRows, Level, type PolicyRows, type Question } from '../engine/types.ts';
+import { UnknownCodes } from '../engine/unknown-codes.ts';
 
 /** The question of a case. */
 export interface CaseQuestion {
@@ -25,6 +27,7 @@ interface Person {
 
 const NOBODY: Person = { admin: false, roleIds: [], overrides: new Map() };
 const APP_ID = 1;
+const SILENT = { debug: () => undefined, info: () => undefined, warn: () => undefined };
 
 /** Decides by the engine's rules. Nobody is a SuperAdmin or inactive, because a manifest cannot state either. */
 export class World {
@@ -33,6 +36,7 @@ export class World {
   readonly #policy: Policy;
   readonly #roleCodes: readonly string[];
   readonly #people: ReadonlyMap<string, Person>;
+  readonly #unknownCodes = new UnknownCodes(systemClock, SILENT);
 
   constructor(manifest: Manifest) {
     this.app = manifest.application.code;
@@ -60,12 +64,13 @@ export class World {
     this.#people = peopleOf(manifest, permissionIds, roleIds, this.#policy);
   }
 
-  /** The decision of the service. Throws VALIDATION_FAILED for a malformed question. */
+  /** The decision of the service. Throws VALIDATION_FAILED for a malformed question, UNKNOWN_CODE where the manifest is strict. */
   decide(source: CaseQuestion): Decision {
     const question = this.#question(source);
     if (question === null) return DENIED;
     const person = this.#person(question);
-    const permission = this.#policy.permissions.get(question.permission);
+    this.#unknownCodes.checkType(this.#policy, question.resourceType);
+    const permission = this.#unknownCodes.permission(this.#policy, question.permission);
     const overrides =
       question.resourceType === '' ? null : (person.overrides.get(resourceKey(question)) ?? new Map<number, Level>());
     return evaluate({ active: true, superadmin: false }, person, permission, overrides);

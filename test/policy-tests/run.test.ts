@@ -88,6 +88,19 @@ describe('usher test', () => {
   });
 
   test.each([
+    ['permission', '{ email: ben@example.com, permission: invoice.raed, expect: denied }', 'invoice.read?'],
+    [
+      'resource type',
+      "{ email: ben@example.com, permission: invoice.read, resource: 'invioce:7', expect: view }",
+      'invoice?',
+    ],
+  ])('usher test fails for a misspelled %s of a strict application, as the service does', async (_, one, hint) => {
+    write('strict.yaml', MANIFEST.replace('name: Billing', 'name: Billing, strictCodes: true'));
+    const { code, stdout } = await run(write('misspelled.yaml', cases(one).replace('billing.yaml', 'strict.yaml')));
+    expect([code, stdout]).toEqual([1, expect.stringContaining(`did you mean ${hint}`)]);
+  });
+
+  test.each([
     ['a file that is not there', 'nowhere.yaml', null, 'does not exist'],
     ['a manifest that is not there', 'lost.yaml', 'manifest: nowhere.yaml\ntests: []\n', 'does not exist'],
     ['text that is not YAML', 'broken.yaml', 'manifest: [', 'broken.yaml:1:'],
