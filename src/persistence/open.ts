@@ -27,6 +27,7 @@ import {
 import { pruneRegistrationLocales } from './provider/registration-locales.ts';
 import { pruneSeenEvents } from './seen-events.ts';
 import { type InboxSignals, noSignals, PostgresSignals } from './signals.ts';
+import { analyzeGrown } from './statistics.ts';
 import { type Failpoints, Transactions } from './transactions.ts';
 
 export { Refused } from './driver/refused.ts';
@@ -53,6 +54,8 @@ export interface OpenOptions {
 
 /** How often old rows are pruned. */
 const PRUNE_EVERY_MS = 3_600_000;
+/** How often the tables of an embedded database are looked at for growth. */
+const ANALYZE_EVERY_MS = 15_000;
 /** How long `close` waits for work in progress. */
 const CLOSE_MS = 10_000;
 
@@ -78,7 +81,9 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
   const { clock, log, failpoints } = options;
   const connection = connectionOf(opened.orm);
   const transactions = new Transactions({ connection, clock, log, notify: opened.notify, failpoints });
-  const stopPruning = everyHour(clock, () => prune(opened.orm, log));
+  const stopPruning = repeat(clock, PRUNE_EVERY_MS, () => prune(opened.orm, log));
+  const stopAnalyzing =
+    opened.kind === 'pglite' ? repeat(clock, ANALYZE_EVERY_MS, () => analyze(opened.orm, log)) : () => undefined;
   return {
     kind: opened.kind,
     facts: opened.facts,
@@ -91,6 +96,7 @@ export async function openDatabase(options: OpenOptions): Promise<Database> {
     ping: () => ping(opened),
     close: async () => {
       stopPruning();
+      stopAnalyzing();
       await within(clock, CLOSE_MS, opened.close());
     },
   };
@@ -247,13 +253,23 @@ async function prune(orm: Orm, log: Logger): Promise<void> {
   }
 }
 
-/** Runs `job` every hour until the returned function is called; never two at once. */
-function everyHour(clock: Clock, job: () => Promise<void>): () => void {
+async function analyze(orm: Orm, log: Logger): Promise<void> {
+  try {
+    const tables = await analyzeGrown(connectionOf(orm).getClient());
+    if (tables.length > 0) log.debug({ tables }, 'tables analyzed');
+  } catch (error) {
+    // A long write holds the only session.
+    log.debug({ err: error }, 'tables not analyzed; retrying');
+  }
+}
+
+/** Runs `job` at that interval until the returned function is called; never two at once. */
+function repeat(clock: Clock, ms: number, job: () => Promise<void>): () => void {
   let stopped = false;
   let cancel = (): void => undefined;
   const wait = (): void => {
     if (stopped) return;
-    cancel = clock.after(PRUNE_EVERY_MS, () => void job().then(wait));
+    cancel = clock.after(ms, () => void job().then(wait));
   };
   wait();
   return () => {

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { sql } from 'kysely';
 import { systemClock } from '../../src/base/clock.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
-import { insertApplication } from '../support/rows.ts';
+import { insertApplication, personId } from '../support/rows.ts';
 
 /** The system's clock, but that the 10 s of a forgotten transaction take 0.2 s. */
 const clock = {
@@ -64,6 +65,38 @@ describe('the one session of an embedded database', () => {
     await Promise.all([...writes, ...reads]);
     const { changes } = await database.facts.changes(0);
     expect(changes.map(({ revision }) => revision)).toEqual(changes.map((_, i) => i + 1));
+    await database.close();
+  });
+
+  test('a check of one record does not read all overrides of its type after a large load', async () => {
+    // The growth of tables is looked at every 15 s.
+    const often = {
+      ...systemClock,
+      after: (ms: number, fn: () => void) => systemClock.after(ms === 15_000 ? 20 : ms, fn),
+    };
+    const database = await storage.open({ clock: often });
+    await database.change(async (tx) => {
+      const app = await insertApplication(tx, 'large', { permissions: { read: {} } });
+      const person = await personId(tx, 'ada@example.com');
+      await sql`insert into resource_override (person_id, application_id, resource_type, resource_id, permission_id, tiered, level)
+        select ${person}, ${app.id}, 'record', n::text, ${app.permissions.read}, false, 1
+          from generate_series(1, 20000) n`.execute(tx.kysely);
+      return { result: null, scopes: ['a:large'] };
+    });
+    const index = async () =>
+      await database.read(async ({ kysely }) => {
+        const plan = await sql<{
+          'QUERY PLAN': string;
+        }>`explain select level from resource_override o, person p, application a
+          where p.email = 'ada@example.com' and a.code = 'large' and o.person_id = p.id and o.application_id = a.id
+            and o.resource_type = 'record' and o.resource_id = '7'`.execute(kysely);
+        return plan.rows.map((row) => row['QUERY PLAN']).join('\n');
+      });
+    const started = performance.now();
+    while (!(await index()).includes('resource_override_pkey') && performance.now() - started < 5000) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    expect(await index()).toContain('resource_override_pkey');
     await database.close();
   });
 
