@@ -1,6 +1,6 @@
-/** Files that commands read: why one cannot be read, and the faults in one. */
+/** Files of commands: why one cannot be read or written, and the faults in one. */
 
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CommandFailed, type Io } from './io.ts';
 
@@ -15,6 +15,15 @@ export async function readText(
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw failed(code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`);
+  }
+}
+
+/** Writes a file. Rejects with CommandFailed. */
+export async function writeText({ cwd }: Pick<Io, 'cwd'>, name: string, text: string): Promise<void> {
+  try {
+    await writeFile(resolve(cwd, name), text);
+  } catch (error) {
+    throw new CommandFailed(`${name} cannot be written (${(error as NodeJS.ErrnoException).code}).`);
   }
 }
 

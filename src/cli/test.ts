@@ -1,8 +1,7 @@
-import { writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Coverage, Outcome, Verdict } from '../policy-tests/run.ts';
-import { issueLines, readText } from './files.ts';
+import { issueLines, readText, writeText } from './files.ts';
 import { withExamples } from './help.ts';
 import { CommandFailed, type Context, type Io, print } from './io.ts';
 import { ask, readResource } from './questions.ts';
@@ -26,7 +25,7 @@ export function defineTest(program: Command, context: Context): void {
     .summary('run policy tests against a manifest')
     .description(
       [
-        'Runs the cases of each file against its manifest with the rules of the service; no service is needed. With --url a running service answers the cases instead.',
+        'Runs the cases of each file against its manifest with the rules of the service; no service is needed. With --url or --context a running service answers the cases instead.',
         'Exit codes: 0 all passed; 1 a case failed; 2 a file could not be read.',
       ].join('\n\n'),
     )
@@ -37,13 +36,14 @@ export function defineTest(program: Command, context: Context): void {
       const { io } = context;
       const { coverageOf } = await import('../policy-tests/run.ts');
       const files = await readFiles(io, names);
-      const service = options.url === undefined ? null : await openService(io, options);
+      const isAsked = options.url !== undefined || options.context !== undefined;
+      const service = isAsked ? await openService(io, options) : null;
       const outcomes: Outcome[] = [];
       for (const file of files) outcomes.push(...(await outcomesOf(file, service)));
       const coverage = options.coverage === true ? files.map(coverageOf) : undefined;
       if (options.junit !== undefined) {
         const { toJunit } = await import('../policy-tests/junit.ts');
-        await writeFile(resolve(io.cwd, options.junit), toJunit(outcomes));
+        await writeText(io, options.junit, toJunit(outcomes));
       }
       const failed = outcomes.filter(({ passed }) => !passed);
       const result = { passed: outcomes.length - failed.length, failed: failed.length, failures: failed.map(shown) };

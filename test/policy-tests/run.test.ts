@@ -158,6 +158,12 @@ describe('usher test', () => {
     expect(xml.match(/<testcase /g)).toHaveLength(2);
   });
 
+  test('usher test names a report that cannot be written', async () => {
+    const report = join(folder, 'nowhere/report.xml');
+    const { code, stderr } = await run(write('good.yaml', cases(...PASSING)), '--junit', report);
+    expect([code, stderr]).toEqual([1, `${report} cannot be written (ENOENT).\n`]);
+  });
+
   test('usher test runs 10,000 cases of a large manifest', async () => {
     const permissions = Array.from({ length: 500 }, (_, i) => ({ code: `p${i}.read`, type: 'tiered' }));
     const roles = Array.from({ length: 50 }, (_, i) => ({
@@ -182,6 +188,12 @@ describe('usher test --url', () => {
   const double = new Double();
   beforeAll(() => double.start());
   afterAll(() => double.stop());
+
+  test('usher test --context asks the service of that context, and never only the manifest', async () => {
+    const file = write('context.yaml', cases(PASSING[0] as string));
+    const { code, stderr } = await usher(['test', file, '--context', 'nowhere'], { env: { HOME: folder } });
+    expect([code, stderr]).toEqual([1, expect.stringContaining('nowhere')]);
+  });
 
   test('usher test --url calls the service in batches, with the level and the resource of each case', async () => {
     double.answer = ({ body }) => {
