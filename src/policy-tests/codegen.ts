@@ -110,7 +110,7 @@ const WRITERS: Record<Language, (app: string, kinds: readonly Kind[]) => string>
     lines([
       `// Code ${NOTE(app).replace('Do not edit', 'DO NOT EDIT').replace('Generated', 'generated')}`,
       '',
-      `package ${app.replace(/[^a-z0-9]/g, '').replace(/^(?=[0-9])/, 'n')}`,
+      `package ${packageOf(app)}`,
       ...kinds.flatMap(({ name, members }) => [
         '',
         `// ${name} is one of the codes of ${PLURALS[name]} of the application ${app}.`,
@@ -140,8 +140,8 @@ const WRITERS: Record<Language, (app: string, kinds: readonly Kind[]) => string>
       `// ${NOTE(app)}`,
       '',
       `/** The codes of the application ${app}. */`,
-      `public final class ${pascalOf(app)} {`,
-      `  private ${pascalOf(app)}() {}`,
+      `public final class ${classOf(app)} {`,
+      `  private ${classOf(app)}() {}`,
       ...kinds.flatMap(({ name, members }) => [
         '',
         `  /** The codes of ${PLURALS[name]}. */`,
@@ -182,8 +182,23 @@ function goConstants(kind: string, members: readonly Member[]): string[] {
   });
 }
 
-function pascalOf(app: string): string {
-  return nameOf(app, pascal);
+const GO_KEYWORDS = new Set(
+  'break case chan const continue default defer else fallthrough for func go goto if import interface map package range return select struct switch type var'.split(
+    ' ',
+  ),
+);
+
+function packageOf(app: string): string {
+  const name = app.replace(/[^a-z0-9]/g, '').replace(/^(?=[0-9])/, 'n');
+  return GO_KEYWORDS.has(name) ? `${name}codes` : name;
+}
+
+/** The classes that the generated one holds or uses: under its own name it would hide them. */
+const JAVA_CLASSES = new Set(['Permission', 'Role', 'Entity', 'String']);
+
+function classOf(app: string): string {
+  const name = nameOf(app, pascal);
+  return JAVA_CLASSES.has(name) ? `${name}Codes` : name;
 }
 
 /** In Java a backslash followed by u begins an escape anywhere, even in comments. */

@@ -80,6 +80,21 @@ describe('usher codegen', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
+  test.each(['permission', 'role', 'entity', 'string'])(
+    'codegen gives Java a class of its own name for the application %s',
+    (app) => {
+      const text = generate({ ...NASTY, app }, 'java');
+      expect(text).toMatch(/^public final class (\w+)Codes \{\n {2}private \1Codes\(\) \{\}$/m);
+    },
+  );
+
+  test.each(['func', 'go', 'import', 'package', 'type'])(
+    'codegen gives Go a package name that is not the keyword %s',
+    (app) => {
+      expect(generate({ ...NASTY, app }, 'go')).toContain(`\npackage ${app}codes\n`);
+    },
+  );
+
   test('codegen reads a manifest, and refuses one of another application', async () => {
     const made = await usher(['codegen', 'atelier', '--lang', 'go', '--manifest', DEMO], { env: {} });
     expect([made.code, made.stdout]).toEqual([0, expect.stringContaining('package atelier')]);
