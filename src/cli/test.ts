@@ -76,19 +76,43 @@ async function readFiles(io: Io, names: readonly string[]) {
 }
 
 async function outcomesOf(file: File, service: Service | null): Promise<Outcome[]> {
-  const { outcomeOf, runTests } = await import('../policy-tests/run.ts');
+  const { nameOf, outcomeOf, runTests } = await import('../policy-tests/run.ts');
   if (service === null) return runTests(file);
-  const verdicts: Verdict[] = [];
-  for (let at = 0; at < file.cases.length; at += BATCH) {
-    verdicts.push(...(await askBatch(service, file, file.cases.slice(at, at + BATCH))));
-  }
+  const answers = await answersOf(service, file);
   return file.cases.map((test, index) => {
-    const verdict = verdicts[index];
-    if (verdict === undefined) throw new CommandFailed('The service answered fewer questions than it was asked.');
-    return outcomeOf(file.name, index, test, verdict, () => [
+    const answer = answers[index];
+    if (answer === undefined) throw new CommandFailed('The service answered fewer questions than it was asked.');
+    if (typeof answer === 'string')
+      return { file: file.name, name: nameOf(test, index), test, passed: false, message: answer, explanation: [] };
+    return outcomeOf(file.name, index, test, answer, () => [
       `  usher explain says why: ${explainCommand(file, index)}`,
     ]);
   });
+}
+
+/** The service's answer to each case. A question that it refuses, with the whole batch, has the refusal's message. */
+async function answersOf(service: Service, file: File): Promise<(Verdict | string)[]> {
+  const answers: (Verdict | string)[] = [];
+  for (let at = 0; at < file.cases.length; at = answers.length) {
+    const batch = file.cases.slice(at, at + BATCH);
+    try {
+      answers.push(...(await askBatch(service, file, batch)));
+    } catch (error) {
+      const refused = refusedItem(error);
+      if (refused === null || refused.index >= batch.length) throw error;
+      if (refused.index > 0) answers.push(...(await askBatch(service, file, batch.slice(0, refused.index))));
+      answers.push(refused.message);
+    }
+    if (answers.length === at) break;
+  }
+  return answers;
+}
+
+/** The item of a batch that a refusal names, with a message that does not. */
+function refusedItem(error: unknown): { index: number; message: string } | null {
+  if (!(error instanceof CommandFailed)) return null;
+  const [, index, rest] = /^checks\.([0-9]+)\.(.+)$/s.exec(error.message) ?? [];
+  return index === undefined || rest === undefined ? null : { index: Number(index), message: rest };
 }
 
 function explainCommand({ manifest, cases }: File, index: number): string {

@@ -195,6 +195,28 @@ describe('usher test --url', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining('nowhere')]);
   });
 
+  test('usher test --url fails the case that the service refuses, and asks the others', async () => {
+    double.answer = ({ body }) => {
+      const { checks } = JSON.parse(body) as { checks: { permission: string }[] };
+      const bad = checks.findIndex(({ permission }) => permission === 'typo');
+      if (bad === -1) {
+        const results = checks.map(() => ({ allowed: true, accessLevel: 'view', source: 'role' }));
+        return { status: 200, body: { success: true, data: { results } } };
+      }
+      const path = `checks.${bad}.permission`;
+      const message = `${path}: billing defines no permission typo.`;
+      const details = { code: 'UNKNOWN_CODE', path, known: null };
+      return { status: 400, body: { success: false, code: 'BAD_REQUEST', message, details } };
+    };
+    const typo = '{ name: Misspelled, email: ben@example.com, permission: typo, expect: denied }';
+    const good = PASSING[0] as string;
+    const file = write('refused.yaml', cases(typo, good, good, typo, good));
+    const { code, stdout } = await usher(['test', file, '--url', double.url, '--key', 'k'.repeat(24)], { env: {} });
+    expect([code, stdout]).toEqual([1, expect.stringContaining('3 passed, 2 failed')]);
+    expect(stdout).toContain('Misspelled\n  permission: billing defines no permission typo.');
+    double.received.length = 0;
+  });
+
   test('usher test --url calls the service in batches, with the level and the resource of each case', async () => {
     double.answer = ({ body }) => {
       const { checks } = JSON.parse(body) as { checks: { permission: string }[] };
