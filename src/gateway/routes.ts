@@ -52,7 +52,7 @@ export function gatewayRoutes(
     ...userAppRoutes, //      /api/users/:email/apps/:appCode/preferences, …/events
     ...internalAuthRoutes, // /api/internal/auth/application-events, …/profile-sync
     ...applicationRoutes, //  /api/applications, /api/applications/:appCode, …/i18n/:locale
-    ...applicationQuestionRoutes, // /api/applications/:appCode/explain
+    ...applicationQuestionRoutes, // /api/applications/:appCode/{explain,effective}
     ...listRoutes, //         /api/check/{subjects,resources}, /api/applications/:appCode/{subjects,resources}, /api/profile/me/check/resources
     ...entityRoutes, //       /api/applications/:appCode/entities…
     ...permissionRoutes, //   /api/applications/:appCode/permissions…

@@ -90,6 +90,17 @@ describe('codes that an application does not define', () => {
     },
   );
 
+  test("an administrator's question about a strict application refuses an unknown resource type", async () => {
+    const asked = { email: ADA, resourceType: 'boook', resourceId: '1' };
+    const strict = await registry.root.post('/api/applications/strict/effective', asked);
+    expect([strict.status, strict.body.details]).toEqual([
+      400,
+      { code: 'UNKNOWN_CODE', path: 'resourceType', known: 'book' },
+    ]);
+    const lenient = await registry.root.post('/api/applications/lenient/effective', asked);
+    expect(lenient.body.data.map(({ code }: { code: string }) => code)).toEqual(['book.edit', 'book.read']);
+  });
+
   test('Explain reports unknown codes, which every other question refuses', async () => {
     for (const door of doors.filter(({ lenient }) => lenient === true)) {
       expect(allowed(await outcome(door, {}, ['bok.read']))).toEqual({ 'bok.read': false });

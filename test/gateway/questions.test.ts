@@ -264,3 +264,59 @@ describe('POST /api/applications/:appCode/explain', () => {
     }
   });
 });
+
+describe('POST /api/applications/:appCode/effective', () => {
+  const question = { email: 'jana@example.com' };
+  const record = { ...question, resourceType: 'page', resourceId: '7' };
+  const PATH = '/api/applications/shop/effective';
+
+  test.each([question, record])('administrators with `view` read what a backend reads: %j', async (body) => {
+    const backend = await post('/api/check/effective', { ...body, app: 'shop' });
+    expect(backend.json.data.length).toBeGreaterThan(1);
+    for (const who of ['boss@example.com', 'root@example.com']) {
+      const reply = await post(PATH, body, await as(who));
+      expect([reply.status, reply.json]).toEqual([200, backend.json]);
+      expect(reply.headers.get('usher-revision')).toBe(String(world.engine.revision));
+    }
+  });
+
+  test('the answer about another record differs by its override', async () => {
+    const levelOf = async (body: object) => {
+      const { data } = (await post(PATH, body, await as('boss@example.com'))).json;
+      return data.find(({ code }: { code: string }) => code === 'pages').accessLevel;
+    };
+    expect([await levelOf(question), await levelOf(record)]).toEqual(['view', null]);
+  });
+
+  test.each<[object, string]>([
+    [{}, 'VALIDATION_FAILED'],
+    [{ ...question, app: 'shop' }, 'VALIDATION_FAILED'],
+    [{ ...question, permission: 'pages' }, 'VALIDATION_FAILED'],
+    [{ email: '' }, 'VALIDATION_FAILED'],
+    [{ ...question, resourceType: 'page' }, 'INCOMPLETE_RESOURCE'],
+    [{ ...question, resourceId: '7' }, 'INCOMPLETE_RESOURCE'],
+  ])('the body %j is refused with %s', async (body, reason) => {
+    expect(await post(PATH, body, await as('boss@example.com'))).toMatchObject(errorShape(400, 'BAD_REQUEST', reason));
+  });
+
+  test('a revision that was never made is refused, and so is everybody without a level', async () => {
+    const future = { ...(await as('boss@example.com')), 'usher-min-revision': '999999999' };
+    expect(await post(PATH, question, future)).toMatchObject(errorShape(400, 'BAD_REQUEST', 'UNKNOWN_REVISION'));
+    expect(await post(PATH, question, await as('jana@example.com'))).toMatchObject(
+      errorShape(403, 'FORBIDDEN', 'NO_APPLICATION_LEVEL'),
+    );
+    for (const headers of [{}, keyed, { authorization: 'Bearer wrong' }]) {
+      expect(await post(PATH, question, headers)).toMatchObject(errorShape(401, 'UNAUTHENTICATED'));
+    }
+  });
+
+  test('an unknown or malformed application is 404 for a SuperAdmin, and a malformed address holds nothing', async () => {
+    for (const app of ['nowhere', 'No:Code', 'x'.repeat(100)]) {
+      const reply = await post(`/api/applications/${app}/effective`, question, await as('root@example.com'));
+      expect(reply).toMatchObject(errorShape(404, 'NOT_FOUND'));
+    }
+    const backend = await post('/api/check/effective', { email: 'jana', app: 'shop' });
+    const reply = await post(PATH, { email: 'jana' }, await as('root@example.com'));
+    expect([reply.status, reply.json]).toEqual([200, backend.json]);
+  });
+});

@@ -157,8 +157,8 @@ export const QUESTIONS: readonly Mutant[] = [
   mutant(
     "a signed-in user reads explanations of others' access",
     'gateway/routes/application-questions.ts',
-    "guard: applicationLevel('view'),",
-    "guard: { ...applicationLevel('view'), permit: async () => undefined },",
+    "guard: applicationLevel('view'),\n  params: AppParams,\n  headers: ['usher-min-revision'],\n  body: z.strictObject({\n",
+    "guard: { ...applicationLevel('view'), permit: async () => undefined },\n  params: AppParams,\n  headers: ['usher-min-revision'],\n  body: z.strictObject({\n",
     'gateway/questions',
   ),
 ];

@@ -109,6 +109,18 @@ const mySource = z.enum([...GRANTING_SOURCES, 'none']);
 /** One permission of an effective answer to a backend. */
 export const EffectivePermission = z.object({ ...effectiveFields, source });
 
+export const EFFECTIVE_EXAMPLE: z.output<typeof EffectivePermission>[] = [
+  {
+    code: 'contacts.manage',
+    type: 'tiered',
+    groupName: 'Contacts',
+    global: false,
+    accessLevel: 'view',
+    granted: true,
+    source: 'role',
+  },
+];
+
 /** The same for users themselves, who see `none` for everything not granted. */
 export const MyEffectivePermission = z.object({ ...effectiveFields, source: mySource });
 

@@ -3,17 +3,22 @@
 import { z } from 'zod';
 import { unknownApplication } from '../../administration/records.ts';
 import { isSlug } from '../../base/grammar.ts';
-import { askExplain } from '../questions/ask.ts';
+import { askEffective, askExplain } from '../questions/ask.ts';
 import {
+  EFFECTIVE_EXAMPLE,
+  EffectivePermission,
   EXPLANATION_EXAMPLE,
   Explanation,
+  effectivePermission,
   emailField,
   explanation,
   levelField,
   permissionField,
   rawCheck,
+  rawSubject,
   resourceFields,
 } from '../questions/fields.ts';
+import { ofKnownApplication } from '../questions/lists.ts';
 import { successData } from '../route/envelopes.ts';
 import { AppParams } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
@@ -58,4 +63,34 @@ const explain = defineRoute({
   },
 });
 
-export const applicationQuestionRoutes: readonly Route[] = [explain];
+const effective = defineRoute({
+  method: 'post',
+  path: '/api/applications/:appCode/effective',
+  tag: 'Applications',
+  summary: 'List what a user holds in the application',
+  description:
+    'As /api/check/effective, for administrators: every permission that the application defines, by group (those without one last), then code.',
+  guard: applicationLevel('view'),
+  params: AppParams,
+  headers: ['usher-min-revision'],
+  body: z.strictObject({ email: emailField, ...resourceFields }),
+  envelope: successData,
+  status: 200,
+  response: z.array(EffectivePermission),
+  errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE', 'NOT_FOUND'],
+  example: {
+    body: { email: 'jana@example.com', resourceType: 'contact', resourceId: '42' },
+    response: EFFECTIVE_EXAMPLE,
+  },
+  handle: ({ engine }, input) => {
+    const app = input.params.appCode;
+    const about = { app, email: input.caller.email, signal: input.signal };
+    return ofKnownApplication(engine, about, async () => {
+      const found = await askEffective(engine, rawSubject({ ...input.body, app }), effectivePermission, input);
+      // An empty answer is that of an application without permissions, or of an unknown one.
+      return { page: { applicationKnown: found.payload.length > 0 ? true : null }, answer: found };
+    });
+  },
+});
+
+export const applicationQuestionRoutes: readonly Route[] = [explain, effective];

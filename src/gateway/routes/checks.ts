@@ -7,6 +7,7 @@ import {
   CheckResult,
   checkResult,
   checksField,
+  EFFECTIVE_EXAMPLE,
   EffectivePermission,
   EXPLANATION_EXAMPLE,
   Explanation,
@@ -97,17 +98,7 @@ const effective = defineRoute({
   errors: ['INCOMPLETE_RESOURCE', 'UNKNOWN_REVISION', 'UNKNOWN_CODE'],
   example: {
     body: { email: 'jana@example.com', app: 'crm', resourceType: 'contact', resourceId: '42' },
-    response: [
-      {
-        code: 'contacts.manage',
-        type: 'tiered',
-        groupName: 'Contacts',
-        global: false,
-        accessLevel: 'view',
-        granted: true,
-        source: 'role',
-      },
-    ],
+    response: EFFECTIVE_EXAMPLE,
   },
   handle: ({ engine }, input) => askEffective(engine, rawSubject(input.body), effectivePermission, input),
 });
