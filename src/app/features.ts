@@ -13,6 +13,7 @@ import { EntityCatalogItems } from '../catalog/entity-items.ts';
 import { Languages } from '../catalog/languages.ts';
 import { Manifests } from '../catalog/manifest/manifests.ts';
 import type { TemplateChecker } from '../catalog/manifest/templates.ts';
+import { Matrices } from '../catalog/matrix.ts';
 import { ResourceOverrides } from '../catalog/overrides.ts';
 import { Permissions } from '../catalog/permissions.ts';
 import { Roles } from '../catalog/roles.ts';
@@ -149,6 +150,7 @@ function buildRegistry({ config, database, clock, outbound, publicUrl }: Feature
       schemaUrl: () => new URL(`${publicUrl()}/api/manifest.schema.json`).href,
     }),
     roles: new Roles(database),
+    matrices: new Matrices(database),
     assignments: new Assignments(database),
     overrides: new ResourceOverrides(database),
     appAdmins: new AppAdmins(database),

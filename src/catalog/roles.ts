@@ -163,7 +163,7 @@ export class Roles {
 }
 
 /** For audit records. As text: in an object keyed by codes, `token.read` would be masked as a secret. */
-function words({ code, level }: RolePermission): string {
+export function words({ code, level }: Pick<RolePermission, 'code' | 'level'>): string {
   return `${code}: ${LEVEL_NAMES[level] ?? ''}`;
 }
 
@@ -184,13 +184,17 @@ async function fitting(
     const path = `permissions.${index}`;
     if (permission === undefined) throw unknownReference(`${path}.${permissionField(reference)}`, 'permission');
     refuseImmutable(`${path}.code`, permission.code, code);
-    if (permission.tiered === (level === Level.ALLOWED)) {
-      const fit = permission.tiered ? 'view or edit' : 'allowed';
-      throw new UsherError('INVALID_ACCESS_LEVEL', `${path}.accessLevel of ${permission.code} must be ${fit}.`, {
-        details: { path: `${path}.accessLevel` },
-      });
-    }
+    refuseUnfit(path, permission, level);
     return { permissionId, level };
+  });
+}
+
+/** Throws for a level of the other type, granted by the item at `path`. */
+export function refuseUnfit(path: string, { code, tiered }: { code: string; tiered: boolean }, level: Level): void {
+  if (tiered !== (level === Level.ALLOWED)) return;
+  const fit = tiered ? 'view or edit' : 'allowed';
+  throw new UsherError('INVALID_ACCESS_LEVEL', `${path}.accessLevel of ${code} must be ${fit}.`, {
+    details: { path: `${path}.accessLevel` },
   });
 }
 

@@ -10,6 +10,7 @@ import type { Entities } from '../catalog/entities.ts';
 import type { EntityCatalogItems } from '../catalog/entity-items.ts';
 import type { Languages } from '../catalog/languages.ts';
 import type { Manifests } from '../catalog/manifest/manifests.ts';
+import type { Matrices } from '../catalog/matrix.ts';
 import type { ResourceOverrides } from '../catalog/overrides.ts';
 import type { Permissions } from '../catalog/permissions.ts';
 import type { Roles } from '../catalog/roles.ts';
@@ -74,6 +75,7 @@ export interface Services {
   readonly permissions: Permissions;
   readonly languages: Languages;
   readonly roles: Roles;
+  readonly matrices: Matrices;
   readonly assignments: Assignments;
   readonly overrides: ResourceOverrides;
   readonly appAdmins: AppAdmins;

@@ -128,6 +128,16 @@ describe("ids of another application's records", () => {
         `/api/applications/mine/roles/${own}/permissions`,
         { permissions: [{ permissionId: permission, accessLevel: 'view' }] },
       ],
+      [
+        'put',
+        '/api/applications/mine/matrix',
+        { changes: [{ roleId: role, permission: 'own.read', accessLevel: 'view' }] },
+      ],
+      [
+        'put',
+        '/api/applications/mine/matrix',
+        { changes: [{ roleId: own, permissionId: permission, accessLevel: null }] },
+      ],
       ['post', '/api/applications/mine/permissions', { code: 'x', type: 'binary', parentPermissionId: permission }],
       ['post', '/api/applications/mine/permissions', { code: 'x', type: 'binary', parentPermission: 'book.read' }],
       [

@@ -9,7 +9,7 @@ import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const type = z.enum(['binary', 'tiered']);
 
-const Permission = z.strictObject({
+export const Permission = z.strictObject({
   id,
   code: z.string(),
   description: z.string().nullable(),
@@ -52,7 +52,7 @@ function parentOf({ parentPermissionId, parentPermission }: ParentFields): Paren
 
 const PermissionParams = z.strictObject({ ...AppParams.shape, permissionId: idParam });
 
-function toJson(permission: PermissionRecord): z.output<typeof Permission> {
+export function shownPermission(permission: PermissionRecord): z.output<typeof Permission> {
   const { id, code, description, tiered, createdAt, updatedAt, ...rest } = permission;
   return {
     id,
@@ -76,7 +76,7 @@ const listPermissions = defineRoute({
   status: 200,
   response: z.array(Permission),
   errors: ['NOT_FOUND'],
-  handle: async ({ permissions }, { params }) => (await permissions.list(params.appCode)).map(toJson),
+  handle: async ({ permissions }, { params }) => (await permissions.list(params.appCode)).map(shownPermission),
 });
 
 const createPermission = defineRoute({
@@ -111,7 +111,10 @@ const createPermission = defineRoute({
       },
       input,
     );
-    return answer(toJson(result), { revision, location: `/api/applications/${appCode}/permissions/${result.id}` });
+    return answer(shownPermission(result), {
+      revision,
+      location: `/api/applications/${appCode}/permissions/${result.id}`,
+    });
   },
 });
 
@@ -146,7 +149,7 @@ const changePermission = defineRoute({
     const { appCode, permissionId } = input.params;
     const tiered = wanted === undefined ? undefined : wanted === 'tiered';
     const { result, revision } = await permissions.change(appCode, permissionId, { ...change, tiered }, input);
-    return answer(toJson(result), { revision });
+    return answer(shownPermission(result), { revision });
   },
 });
 

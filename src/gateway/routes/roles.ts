@@ -20,7 +20,7 @@ import {
 import { applicationLevel } from '../route/guards.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 
-const Role = z.strictObject({
+export const Role = z.strictObject({
   id,
   code: z.string(),
   description: z.string().nullable(),
@@ -30,7 +30,7 @@ const Role = z.strictObject({
 
 const RoleParams = z.strictObject({ ...AppParams.shape, roleId: idParam });
 
-function toJson({ createdAt, updatedAt, ...role }: RoleRow): z.output<typeof Role> {
+export function shownRole({ createdAt, updatedAt, ...role }: RoleRow): z.output<typeof Role> {
   return { ...role, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
 }
 
@@ -45,7 +45,7 @@ const listRoles = defineRoute({
   status: 200,
   response: z.array(Role),
   errors: ['NOT_FOUND'],
-  handle: async ({ roles }, { params }) => (await roles.list(params.appCode)).map(toJson),
+  handle: async ({ roles }, { params }) => (await roles.list(params.appCode)).map(shownRole),
 });
 
 const createRole = defineRoute({
@@ -65,7 +65,7 @@ const createRole = defineRoute({
   example: { body: { code: 'accountant', description: 'Writes invoices.' } },
   handle: async ({ roles }, input) => {
     const { result, revision } = await roles.create(input.params.appCode, input.body, input);
-    return answer(toJson(result), {
+    return answer(shownRole(result), {
       revision,
       location: `/api/applications/${input.params.appCode}/roles/${result.id}`,
     });
@@ -96,7 +96,7 @@ const changeRole = defineRoute({
   handle: async ({ roles }, input) => {
     const { appCode, roleId } = input.params;
     const { result, revision } = await roles.change(appCode, roleId, input.body, input);
-    return answer(toJson(result), { revision });
+    return answer(shownRole(result), { revision });
   },
 });
 

@@ -99,6 +99,15 @@ export async function deleteUserRole(tx: Tx, app: number, person: number, role: 
     .execute();
 }
 
+/** How many people hold each role of the application; roles without holders are left out. */
+export async function countHolders(tx: Tx, app: number): Promise<Map<number, number>> {
+  const { rows } = await sql<{ role: number; holders: number }>`
+    select role_id as role, count(*)::int as holders from user_role where application_id = ${app} group by role_id`.execute(
+    tx.kysely,
+  );
+  return new Map(rows.map(({ role, holders }) => [role, holders]));
+}
+
 /**
  * The holders of a role, in the order in which their addresses first appeared; at most `limit`, after the id `after`. `behind` is
  * the end of a short page, as in FoundPeople.

@@ -21,6 +21,13 @@ export interface RolePermission {
   level: GrantedLevel;
 }
 
+/** One cell of the table of all roles and permissions of an application. */
+export interface RoleLevel {
+  roleId: number;
+  permissionId: number;
+  level: GrantedLevel;
+}
+
 const COLUMNS = ['id', 'code', 'description', 'created_at as createdAt', 'updated_at as updatedAt'] as const;
 
 /** An application's roles, by code. */
@@ -107,4 +114,43 @@ export async function replaceRolePermissions(
     order by p.id
     on conflict (application_id, role_id, permission_id) do update set level = excluded.level
     where role_permission.level <> excluded.level`.execute(tx.kysely);
+}
+
+/** The levels of all roles of the application, by role, then permission. */
+export async function listRoleLevels(tx: Tx, app: number): Promise<RoleLevel[]> {
+  const rows = await tx.kysely
+    .selectFrom('role_permission')
+    .select(['role_id as roleId', 'permission_id as permissionId', 'level'])
+    .where('application_id', '=', app)
+    .orderBy('role_id')
+    .orderBy('permission_id')
+    .execute();
+  return rows.map((row) => ({ ...row, level: row.level as GrantedLevel }));
+}
+
+/**
+ * Sets single levels of roles, in two statements; level 0 deletes. The roles and permissions must be the application's, each pair
+ * sent once, and the levels of the permissions' types.
+ */
+export async function changeRoleLevels(
+  tx: Tx,
+  app: number,
+  changes: readonly { roleId: number; permissionId: number; level: Level }[],
+): Promise<void> {
+  const roles = changes.map(({ roleId }) => roleId);
+  const permissions = changes.map(({ permissionId }) => permissionId);
+  const levels = changes.map(({ level }) => level);
+  const wanted = sql`unnest(${roles}::bigint[], ${permissions}::bigint[], ${levels}::smallint[]) as w (role, permission, level)`;
+  await sql`
+    delete from role_permission rp using ${wanted}
+    where rp.application_id = ${app} and rp.role_id = w.role and rp.permission_id = w.permission and w.level = 0`.execute(
+    tx.kysely,
+  );
+  await sql`
+    insert into role_permission (application_id, role_id, permission_id, tiered, level)
+    select p.application_id, w.role, p.id, p.tiered, w.level
+    from ${wanted} join permission p on p.id = w.permission and p.application_id = ${app}
+    where w.level > 0
+    order by w.role, p.id
+    on conflict (application_id, role_id, permission_id) do update set level = excluded.level`.execute(tx.kysely);
 }
