@@ -11,6 +11,8 @@ export interface Target {
   app: string | null;
   /** The address of the person whom it is about. */
   subject?: string;
+  /** The addresses of the people whom it is about, where there are many: in `app` alone. */
+  subjects?: readonly string[];
   /** Whether it may make, change or take away overrides. */
   overrides?: boolean;
   /** Whether it changes definitions alone, and neither the state of people nor their roles and seats. */
@@ -28,10 +30,10 @@ export interface Concerned {
 }
 
 export async function concernedBy(tx: Tx, target: Target): Promise<Concerned> {
-  const { app, subject, overrides = false, policyAlone } = target;
+  const { app, subject, subjects = null, overrides = false, policyAlone } = target;
   const also = (await target.also?.(tx)) ?? [];
   if (app !== null) {
-    const people = subject === undefined ? null : [subject];
+    const people = subject === undefined ? subjects : [subject];
     return { own: { apps: [app], people, overrides, policyAlone }, also, everywhere: null };
   }
   if (subject === undefined) throw new Error('a write about nobody in particular cannot be rehearsed');

@@ -1,24 +1,28 @@
 /** The roles that people hold. (docs/reference/administration.md#assignments.) */
 
-import { administer, type By, existing, knownApplication } from '../administration/administer.ts';
+import { administer, applicationOf, type By, existing, knownApplication } from '../administration/administer.ts';
 import { refuseStale, tagOf } from '../administration/records.ts';
 import { UsherError } from '../base/errors.ts';
 import { byCodeUnit } from '../base/order.ts';
 import { oneMore, type Page, type PageQuery, pageOf } from '../base/page.ts';
 import {
   type AssignedRole,
+  deleteHolders,
   deleteUserRole,
   type HolderRow,
   hasRole,
+  holdersAmong,
   holdForRoles,
+  holdRole,
+  insertHolders,
   insertUserRole,
   listHolders,
   readUserRoles,
   replaceUserRoles,
 } from '../persistence/catalog/assignments.ts';
 import type { Committed, Database, Tx } from '../persistence/database.ts';
-import { ensurePeople, holdPerson, personIdOf } from '../persistence/people.ts';
-import { assignerOf, delegateIn } from './delegation.ts';
+import { ensurePeople, holdPeople, holdPerson, personIdOf } from '../persistence/people.ts';
+import { assignerOf, type Delegate, delegateIn } from './delegation.ts';
 
 import { idsOf, type Reference, unknownReference } from './references.ts';
 
@@ -34,6 +38,12 @@ export interface AssignedRoles {
 export interface WantedRoles {
   field: 'roleIds' | 'roles';
   references: readonly Reference[];
+}
+
+/** Whom to give a role and from whom to take it; nobody is in both. */
+export interface WantedHolders {
+  readonly add: readonly string[];
+  readonly remove: readonly string[];
 }
 
 export class Assignments {
@@ -161,17 +171,109 @@ export class Assignments {
     });
   }
 
+  /**
+   * Gives a role to people and takes it from others, even before they have records. People who hold it already, or do not, stay as
+   * they are and are not counted. NOT_FOUND for a role of another application.
+   */
+  changeHolders(
+    app: string,
+    roleId: number,
+    wanted: WantedHolders,
+    by: By,
+  ): Promise<Committed<{ added: number; removed: number }>> {
+    const subjects = [...new Set([...wanted.add, ...wanted.remove])];
+    const about = { app, action: 'role_users.changed', guard: assignerOf(app), subjects };
+    return administer<{ added: number; removed: number }>(this.#database, by, about, async ({ tx, audit }) => {
+      const appId = await applicationOf(tx, app);
+      const role = await holdRole(tx, appId, roleId);
+      if (role === undefined) throw unknownRole();
+      const delegate = await delegateIn(tx, app, by.caller.email);
+      const refuse = (moves: Moves) => (delegate === null ? null : refuseMoves(tx, delegate, { appId, role, moves }));
+
+      let moves = await movesOf(tx, appId, role, wanted);
+      const refused = await refuse(moves);
+      if (refused !== null) return { result: refused, scopes: [] };
+      const unknown = moves.added.filter(({ person }) => person === undefined).map(({ email }) => email);
+      if (unknown.length > 0) {
+        await ensurePeople(tx, unknown);
+        // They may have been given roles by another transaction meanwhile.
+        moves = await movesOf(tx, appId, role, wanted);
+        const again = await refuse(moves);
+        if (again !== null) return { result: again, scopes: [] };
+      }
+      const { added, removed } = moves;
+      if (added.length > 0) await insertHolders(tx, appId, roleId, added.map(personOf));
+      if (removed.length > 0) await deleteHolders(tx, appId, roleId, removed.map(personOf));
+      for (const { email } of added)
+        audit({ action: 'assignment.created', subject: email, after: { role: role.code } });
+      for (const { email } of removed) {
+        audit({ action: 'assignment.removed', subject: email, before: { role: role.code } });
+      }
+      const scopes = [...added, ...removed].map(({ email }) => `m:${app}:${email}` as const);
+      return { result: { added: added.length, removed: removed.length }, scopes };
+    });
+  }
+
   /** The holders of a role; `search` is text in the address or the display name. NOT_FOUND for a role of another application. */
   holders(app: string, roleId: number, query: PageQuery & { search: string | null }): Promise<Page<HolderRow>> {
     return this.#database.read(async (tx) => {
       const appId = await knownApplication(tx, app);
-      if (!(await hasRole(tx, appId, roleId))) {
-        throw new UsherError('NOT_FOUND', 'The application has no role with this id.');
-      }
+      if (!(await hasRole(tx, appId, roleId))) throw unknownRole();
       const { rows, behind } = await listHolders(tx, appId, roleId, oneMore(query));
       return pageOf(rows, query, behind);
     });
   }
+}
+
+/** Somebody whose holding of a role changes; `person` is undefined for an unknown address. */
+interface Move {
+  email: string;
+  person: number | undefined;
+}
+
+interface Moves {
+  added: readonly Move[];
+  removed: readonly Move[];
+}
+
+/** What the request changes. Locks everybody in it who has a row, against other writes about the same people. */
+async function movesOf(tx: Tx, app: number, role: AssignedRole, { add, remove }: WantedHolders): Promise<Moves> {
+  const people = await holdPeople(tx, [...add, ...remove]);
+  const holding = await holdersAmong(tx, app, role.id, [...people.values()]);
+  const placed = (emails: readonly string[]) =>
+    [...new Set(emails)].map((email) => ({ email, person: people.get(email) }));
+  const holds = ({ person }: Move) => person !== undefined && holding.has(person);
+  return { added: placed(add).filter((one) => !holds(one)), removed: placed(remove).filter(holds) };
+}
+
+/** Why a delegate must not carry out these moves; null when they may. */
+async function refuseMoves(
+  tx: Tx,
+  delegate: Delegate,
+  { appId, role, moves }: { appId: number; role: AssignedRole; moves: Moves },
+): Promise<UsherError | null> {
+  const rolesBefore = async ({ person }: Move) => (await rolesOf(tx, appId, person ?? null)).roles;
+  for (const one of moves.added) {
+    const before = await rolesBefore(one);
+    const refused = await delegate.refuseRoles(tx, one.email, before, [...before, role]);
+    if (refused !== null) return refused;
+  }
+  for (const one of moves.removed) {
+    const before = await rolesBefore(one);
+    const rest = before.filter(({ id }) => id !== role.id);
+    const refused = await delegate.refuseRoles(tx, one.email, before, rest);
+    if (refused !== null) return refused;
+  }
+  return null;
+}
+
+function personOf({ email, person }: Move): number {
+  if (person === undefined) throw new Error(`person row of ${email} missing after it was created`);
+  return person;
+}
+
+function unknownRole(): UsherError {
+  return new UsherError('NOT_FOUND', 'The application has no role with this id.');
 }
 
 /** The roles of a locked person, or of an unknown one. */

@@ -42,7 +42,7 @@ interface NamedLevel {
   level: Level | undefined;
 }
 
-class Delegate {
+export class Delegate {
   readonly #self: Panelist;
 
   constructor(self: Panelist) {

@@ -73,6 +73,7 @@ const BODIES: Readonly<Record<string, unknown>> = {
   'PUT /permissions/:permissionId': { description: 'taken' },
   'PUT /roles/:roleId': { description: 'taken' },
   'PUT /roles/:roleId/permissions': { permissions: [] },
+  'POST /roles/:roleId/users': { add: ['mallory@example.com'], remove: ['user@example.com'] },
   'PUT /entities/:id': { name: 'taken' },
   'PUT /notification-types/:id': { name: 'taken' },
   'PUT /templates/:id': { subject: 'taken' },

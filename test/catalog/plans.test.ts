@@ -6,7 +6,7 @@ import {
   listApplications,
   readApplication,
 } from '../../src/persistence/catalog/applications.ts';
-import { countHolders } from '../../src/persistence/catalog/assignments.ts';
+import { countHolders, deleteHolders, holdersAmong } from '../../src/persistence/catalog/assignments.ts';
 import { findEntity, isResourceTypeUsed, listEntities } from '../../src/persistence/catalog/entities.ts';
 import { usersOfLanguage } from '../../src/persistence/catalog/languages.ts';
 import { readTypeTexts, usedNotificationTypes } from '../../src/persistence/catalog/notification-types.ts';
@@ -81,6 +81,8 @@ const STATEMENTS: [name: string, run: (tx: Tx) => Promise<unknown>][] = [
   ['whether a resource type is used', (tx) => isResourceTypeUsed(tx, 3, 'e999')],
   ['the permissions', (tx) => listPermissions(tx, 3)],
   ['whether a permission is used', (tx) => isPermissionUsed(tx, 3, 149)],
+  ['the holders among some people', (tx) => holdersAmong(tx, 3, 41, PAGE)],
+  ['taking a role from some people', (tx) => deleteHolders(tx, 3, 41, PAGE)],
   ['the number of holders of each role', (tx) => countHolders(tx, 3)],
   ['the line of a permission', (tx) => isBelow(tx, 3, 101, 102)],
   ['what uses a language', (tx) => usersOfLanguage(tx, 'mt')],

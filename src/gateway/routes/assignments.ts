@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import type { AssignedRole, HolderRow, WantedRoles } from '../../catalog/assignments.ts';
 import { noContent, successData } from '../route/envelopes.ts';
-import { AppParams, id, idParam, MemberParams, search, slug, timestamp } from '../route/fields.ts';
+import { AppParams, email, id, idParam, MemberParams, search, slug, timestamp } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
@@ -177,10 +177,61 @@ const listHolders = defineRoute({
   },
 });
 
+const MAX_MOVES = 1000;
+
+const addresses = z.array(email).max(MAX_MOVES).optional();
+
+const changeHolders = defineRoute({
+  method: 'post',
+  path: '/api/applications/:appCode/roles/:roleId/users',
+  tag: 'Roles',
+  summary: 'Give a role to people, and take it from others',
+  description: `In one transaction. Works before they have records. People who already hold the role, or do not hold it, stay as they are and are not counted. In \`auth\` only SuperAdmins, and managers of every application within the same limits as for the roles of one user.`,
+  guard: applicationLevel('edit', { delegated: true }),
+  refusal: 'role_users.changed.refused',
+  dryRun: true,
+  params: z.strictObject({ ...AppParams.shape, roleId: idParam }),
+  body: z
+    .strictObject({
+      add: addresses.meta({ description: 'Who is to hold the role.' }),
+      remove: addresses.meta({ description: `Who is not to hold it. Together with \`add\` at most ${MAX_MOVES}.` }),
+    })
+    .superRefine(({ add, remove }, context) => {
+      const refuse = (path: (string | number)[], message: string) =>
+        context.addIssue({ code: 'custom', path, message });
+      if (add === undefined && remove === undefined) refuse(['add'], 'is required: send add, remove, or both');
+      const [adding, removing] = [new Set(add), remove ?? []];
+      if ((add?.length ?? 0) + removing.length > MAX_MOVES) {
+        refuse(['remove'], `must have at most ${MAX_MOVES} addresses together with add`);
+      }
+      const both = removing.findIndex((address) => adding.has(address));
+      if (both >= 0) refuse(['remove', both], 'is in add, too; send each person in one of them');
+    }),
+  limit: 'list',
+  envelope: successData,
+  status: 200,
+  response: z.strictObject({
+    added: z.int().nonnegative().meta({ description: 'How many people were given the role.' }),
+    removed: z.int().nonnegative().meta({ description: 'From how many it was taken.' }),
+  }),
+  errors: ['NOT_FOUND', 'FORBIDDEN'],
+  example: {
+    body: { add: ['jana@example.com', 'petr@example.com'], remove: ['eva@example.com'] },
+    response: { added: 2, removed: 1 },
+  },
+  handle: async ({ assignments }, input) => {
+    const { appCode, roleId } = input.params;
+    const { add = [], remove = [] } = input.body;
+    const { result, revision } = await assignments.changeHolders(appCode, roleId, { add, remove }, input);
+    return answer(result, { revision });
+  },
+});
+
 export const assignmentRoutes: readonly Route[] = [
   readUserRoles,
   replaceUserRoles,
   addUserRole,
   removeUserRole,
   listHolders,
+  changeHolders,
 ];

@@ -63,6 +63,17 @@ export async function holdForRoles(tx: Tx, app: string, ids: readonly number[], 
   return { ...held, roles: new Map(roles.map(([id, code, description]) => [id, { id, code, description }])) };
 }
 
+/** One role of the application, locked against deletion until the transaction ends. */
+export async function holdRole(tx: Tx, app: number, id: number): Promise<AssignedRole | undefined> {
+  return await tx.kysely
+    .selectFrom('role')
+    .select(['id', 'code', 'description'])
+    .where('application_id', '=', app)
+    .where('id', '=', id)
+    .forKeyShare()
+    .executeTakeFirst();
+}
+
 export async function hasRole(tx: Tx, app: number, id: number): Promise<boolean> {
   const { rows } = await sql`select from role where application_id = ${app} and id = ${id}`.execute(tx.kysely);
   return rows.length > 0;
@@ -97,6 +108,34 @@ export async function deleteUserRole(tx: Tx, app: number, person: number, role: 
     .where('application_id', '=', app)
     .where('role_id', '=', role)
     .execute();
+}
+
+/** Those of the people who hold the role. */
+export async function holdersAmong(
+  tx: Tx,
+  app: number,
+  role: number,
+  people: readonly number[],
+): Promise<ReadonlySet<number>> {
+  const { rows } = await sql<{ person: number }>`
+    select person_id as person from user_role
+    where application_id = ${app} and role_id = ${role} and person_id = any(${people}::bigint[])`.execute(tx.kysely);
+  return new Set(rows.map(({ person }) => person));
+}
+
+/** As `insertUserRole`, for many people. */
+export async function insertHolders(tx: Tx, app: number, role: number, people: readonly number[]): Promise<void> {
+  await sql`
+    insert into user_role (person_id, application_id, role_id) select id, ${app}, ${role}
+    from unnest(${people}::bigint[]) as w (id) order by id
+    on conflict (person_id, application_id, role_id) do nothing`.execute(tx.kysely);
+}
+
+/** As `deleteUserRole`, for many people. */
+export async function deleteHolders(tx: Tx, app: number, role: number, people: readonly number[]): Promise<void> {
+  await sql`
+    delete from user_role
+    where application_id = ${app} and role_id = ${role} and person_id = any(${people}::bigint[])`.execute(tx.kysely);
 }
 
 /** How many people hold each role of the application; roles without holders are left out. */
