@@ -6,6 +6,7 @@ import type { Logger, Registry } from '../base/telemetry.ts';
 import { Brands } from '../brands/brands.ts';
 import { checkSealing, seedBrands } from '../brands/prepare.ts';
 import { AppAdmins } from '../catalog/app-admins.ts';
+import { ApplicationOverrides } from '../catalog/application-overrides.ts';
 import { Applications } from '../catalog/applications.ts';
 import { Assignments } from '../catalog/assignments.ts';
 import { Entities } from '../catalog/entities.ts';
@@ -153,6 +154,7 @@ function buildRegistry({ config, database, clock, outbound, publicUrl }: Feature
     matrices: new Matrices(database),
     assignments: new Assignments(database),
     overrides: new ResourceOverrides(database),
+    applicationOverrides: new ApplicationOverrides(database),
     appAdmins: new AppAdmins(database),
     auditLog: new AuditLog(database),
   };

@@ -5,6 +5,7 @@ import { withDryRun } from './route/dry-run.ts';
 import type { Route } from './route/route.ts';
 import { accessRoutes } from './routes/access.ts';
 import { administratorRoutes } from './routes/administrators.ts';
+import { applicationOverrideRoutes } from './routes/application-overrides.ts';
 import { applicationQuestionRoutes } from './routes/application-questions.ts';
 import { applicationRoutes } from './routes/applications.ts';
 import { assignmentRoutes } from './routes/assignments.ts';
@@ -63,6 +64,7 @@ export function gatewayRoutes(
     ...languageRoutes, //     /api/languages…
     ...assignmentRoutes, //   /api/users/:email/apps/:appCode/roles, /api/applications/:appCode/roles/:roleId/users
     ...overrideRoutes, //     /api/users/:email/apps/:appCode/resources…
+    ...applicationOverrideRoutes, // /api/applications/:appCode/overrides, …/delete
     ...administratorRoutes, // /api/users/admins…
     ...userRoutes, //         /api/users…, /api/profile/me/admin-status
     ...accessRoutes, //       /api/profile/me/access, /api/users/:email/access

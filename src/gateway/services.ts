@@ -4,6 +4,7 @@ import type { AuditLog } from '../administration/audit-log.ts';
 import type { Registry } from '../base/telemetry.ts';
 import type { Brands } from '../brands/brands.ts';
 import type { AppAdmins } from '../catalog/app-admins.ts';
+import type { ApplicationOverrides } from '../catalog/application-overrides.ts';
 import type { Applications } from '../catalog/applications.ts';
 import type { Assignments } from '../catalog/assignments.ts';
 import type { Entities } from '../catalog/entities.ts';
@@ -78,6 +79,7 @@ export interface Services {
   readonly matrices: Matrices;
   readonly assignments: Assignments;
   readonly overrides: ResourceOverrides;
+  readonly applicationOverrides: ApplicationOverrides;
   readonly appAdmins: AppAdmins;
   readonly superadmins: Superadmins;
   readonly users: Users;

@@ -10,6 +10,7 @@ import { countHolders, deleteHolders, holdersAmong } from '../../src/persistence
 import { findEntity, isResourceTypeUsed, listEntities } from '../../src/persistence/catalog/entities.ts';
 import { usersOfLanguage } from '../../src/persistence/catalog/languages.ts';
 import { readTypeTexts, usedNotificationTypes } from '../../src/persistence/catalog/notification-types.ts';
+import { deleteOverrides, findOverrides, listAppOverrides } from '../../src/persistence/catalog/overrides.ts';
 import { isBelow, isPermissionUsed, listPermissions } from '../../src/persistence/catalog/permissions.ts';
 import type { Tx } from '../../src/persistence/database.ts';
 import { readUsers } from '../../src/persistence/directory/users.ts';
@@ -67,6 +68,11 @@ const LOAD = [
 
 const PAGE = Array.from({ length: 201 }, (_, i) => i * 90 + 1);
 
+const ANY = { person: null, permission: null, resourceType: null, resourceId: null };
+const FIRST = { limit: 51, after: null };
+const NEXT = { limit: 51, after: { permissionId: 101, resourceType: 'e12', resourceId: '12', personId: 12 } };
+const KEYS = PAGE.map((personId) => ({ personId, resourceType: 'e1', resourceId: `${personId}`, permissionId: 101 }));
+
 const STATEMENTS: [name: string, run: (tx: Tx) => Promise<unknown>][] = [
   ['the applications', listApplications],
   ['one application', (tx) => readApplication(tx, 'app3')],
@@ -81,6 +87,14 @@ const STATEMENTS: [name: string, run: (tx: Tx) => Promise<unknown>][] = [
   ['whether a resource type is used', (tx) => isResourceTypeUsed(tx, 3, 'e999')],
   ['the permissions', (tx) => listPermissions(tx, 3)],
   ['whether a permission is used', (tx) => isPermissionUsed(tx, 3, 149)],
+  ['overrides of an application', (tx) => listAppOverrides(tx, 3, ANY, FIRST)],
+  ['the next overrides of an application', (tx) => listAppOverrides(tx, 3, ANY, NEXT)],
+  ['overrides of a type', (tx) => listAppOverrides(tx, 3, { ...ANY, resourceType: 'e2' }, NEXT)],
+  ['overrides for a record', (tx) => listAppOverrides(tx, 3, { ...ANY, resourceType: 'e2', resourceId: '42' }, FIRST)],
+  ['overrides of a permission', (tx) => listAppOverrides(tx, 3, { ...ANY, permission: 101 }, NEXT)],
+  ['overrides of a person', (tx) => listAppOverrides(tx, 3, { ...ANY, person: 42 }, FIRST)],
+  ['some overrides', (tx) => findOverrides(tx, 3, KEYS)],
+  ['deleting some overrides', (tx) => deleteOverrides(tx, 3, KEYS)],
   ['the holders among some people', (tx) => holdersAmong(tx, 3, 41, PAGE)],
   ['taking a role from some people', (tx) => deleteHolders(tx, 3, 41, PAGE)],
   ['the number of holders of each role', (tx) => countHolders(tx, 3)],

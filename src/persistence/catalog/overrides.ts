@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Level } from '../../engine/types.ts';
 import type { Tx } from '../database.ts';
-import { Prepared } from '../driver/prepared.ts';
+import { Prepared, planByIndex } from '../driver/prepared.ts';
 
 /** A person's level on one resource, regardless of roles; level 0 denies. */
 export interface OverrideRow {
@@ -159,4 +159,103 @@ export async function listOverrides(
       join permission p on p.id = o.permission_id
     order by o.resource_type, o.resource_id, o.permission_id`.execute(tx.kysely);
   return rows;
+}
+
+/** One of all overrides of an application. */
+export interface AppOverrideRow extends Resource {
+  personId: number;
+  email: string;
+  permissionId: number;
+  code: string;
+  level: Level;
+  createdAt: Date;
+}
+
+/** The place after which a list of an application's overrides continues. */
+export type AppOverridePlace = Pick<AppOverrideRow, 'permissionId' | 'resourceType' | 'resourceId' | 'personId'>;
+
+/** Null: any. */
+export interface OverrideFilter {
+  person: number | null;
+  permission: number | null;
+  resourceType: string | null;
+  resourceId: string | null;
+}
+
+/** The overrides of an application, by permission, type, identifier and person; at most `limit`, after `after`. */
+export async function listAppOverrides(
+  tx: Tx,
+  app: number,
+  { person, permission, resourceType, resourceId }: OverrideFilter,
+  { limit, after }: { limit: number; after: AppOverridePlace | null },
+): Promise<AppOverrideRow[]> {
+  await planByIndex(tx);
+  const fits = sql.join(
+    [
+      resourceType === null ? sql`true` : sql`o.resource_type = ${resourceType}`,
+      resourceId === null ? sql`true` : sql`o.resource_id = ${resourceId}`,
+      after === null
+        ? sql`true`
+        : sql`(o.permission_id, o.resource_type, o.resource_id, o.person_id) >
+            (${after.permissionId}, ${after.resourceType}, ${after.resourceId}, ${after.personId})`,
+    ],
+    sql` and `,
+  );
+  const order = sql`o.permission_id, o.resource_type, o.resource_id, o.person_id`;
+  const which = permission === null ? sql`true` : sql`p.id = ${permission}`;
+  // Of a person by the primary key. Of everybody permission by permission, each by its index, until the page is full.
+  const page =
+    person === null
+      ? sql`select o.* from (select p.id from permission p
+            where p.application_id = ${app} and p.id >= ${after?.permissionId ?? 0} and ${which} order by p.id) p
+          cross join lateral (select * from resource_override o
+            where o.application_id = ${app} and o.permission_id = p.id and ${fits}
+            order by o.resource_type, o.resource_id, o.person_id limit ${limit}) o
+          order by p.id, o.resource_type, o.resource_id, o.person_id limit ${limit}`
+      : sql`select o.* from own o
+          where ${permission === null ? sql`true` : sql`o.permission_id = ${permission}`} and ${fits}
+          order by ${order} limit ${limit}`;
+  const { rows } = await sql<AppOverrideRow>`
+    with own as materialized (
+      select * from resource_override where person_id = ${person ?? 0} and application_id = ${app})
+    select o.person_id as "personId", n.email, o.resource_type as "resourceType", o.resource_id as "resourceId",
+      o.permission_id as "permissionId", c.code, o.level, o.created_at as "createdAt"
+    from (${page}) o join person n on n.id = o.person_id join permission c on c.id = o.permission_id
+    order by ${order}`.execute(tx.kysely);
+  return rows;
+}
+
+/** An override by the ids of its person and permission. */
+export interface OverrideKey extends Resource {
+  personId: number;
+  permissionId: number;
+}
+
+/** Those of the overrides that exist, with their levels. The people must be locked against other writes. */
+export async function findOverrides(
+  tx: Tx,
+  app: number,
+  keys: readonly OverrideKey[],
+): Promise<(OverrideKey & { level: Level })[]> {
+  await planByIndex(tx);
+  const { rows } = await sql<OverrideKey & { level: Level }>`
+    select o.person_id as "personId", o.resource_type as "resourceType", o.resource_id as "resourceId",
+      o.permission_id as "permissionId", o.level
+    from ${named(keys)} join resource_override o on ${isNamed(app)}`.execute(tx.kysely);
+  return rows;
+}
+
+export async function deleteOverrides(tx: Tx, app: number, keys: readonly OverrideKey[]): Promise<void> {
+  await sql`delete from resource_override o using ${named(keys)} where ${isNamed(app)}`.execute(tx.kysely);
+}
+
+function named(keys: readonly OverrideKey[]) {
+  return sql`unnest(${keys.map(({ personId }) => personId)}::bigint[], ${keys.map(({ resourceType }) => resourceType)}::text[],
+    ${keys.map(({ resourceId }) => resourceId)}::text[], ${keys.map(({ permissionId }) => permissionId)}::bigint[])
+    as w (person, type, id, permission)`;
+}
+
+function isNamed(app: number) {
+  return sql`o.person_id = w.person and o.application_id = ${app} and o.resource_type = w.type and o.resource_id = w.id
+    and o.permission_id = w.permission`;
 }
