@@ -66,7 +66,6 @@ export const SENDING: readonly Mutant[] = [
     'order by id for no key update',
     'order by id',
     'persistence/notification-rows',
-    'notifications/stream',
   ),
   mutant(
     'deliveries are stored for the wrong notification',

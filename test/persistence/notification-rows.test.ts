@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { type RawBuilder, sql } from 'kysely';
 import pg from 'pg';
 import type { Database } from '../../src/persistence/database.ts';
+import { holdRecipients } from '../../src/persistence/notifications/sends.ts';
 import { accept, insertType } from '../delivery/rows.ts';
 import { forEachDatabase, useDatabase } from '../support/databases.ts';
 
@@ -89,6 +90,20 @@ describe('concurrent sends and deletions (postgresql)', () => {
       await deletion.query('commit');
     });
     expect(await left(fixture.database)).toEqual({ notifications: 0, deliveries: 0 });
+  });
+
+  test('a send holds its recipients against other sends, so that their notifications are numbered in commit order', async () => {
+    const of = await insertType(fixture.database, 'ordered');
+    await by(fixture.database, sql`insert into person (email, registered_at) values ('ordered@example.com', now())`);
+    await both(async (other) => {
+      const result = fixture.database.change(async (tx) => {
+        await holdRecipients(tx, of, ['ordered@example.com']);
+        const second = other.query(`select from person where email = 'ordered@example.com' for no key update nowait`);
+        await expect(second).rejects.toMatchObject({ code: '55P03' });
+        return { result: null, scopes: [] };
+      });
+      await result;
+    });
   });
 
   test('a type held by a send is not deleted, and its new rows are seen', async () => {
