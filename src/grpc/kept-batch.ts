@@ -1,9 +1,10 @@
 /** Checks of a BatchCheck that were asked before are found by their bytes, as requests of Check are (request-cache.ts). */
 
 import { type KeptQuestion, keepQuestion } from '../engine/grounds.ts';
-import { parseRevision, readQuestion } from '../engine/question.ts';
-import { ANY_REVISION, type Level, type Question, type RevisionToken } from '../engine/types.ts';
+import { readQuestion } from '../engine/question.ts';
+import type { Level, Question, RevisionToken } from '../engine/types.ts';
 import type { BatchQuestions } from '../rpc/batch-check.ts';
+import { readRevision } from '../rpc/call.ts';
 import { readPart, splitBatch } from './codec/read.ts';
 import { type CheckCache, type ParsedCheck, textBetween } from './request-cache.ts';
 
@@ -49,7 +50,7 @@ function parsed(cache: Pick<CheckCache, 'put'>, request: Buffer, start: number, 
 /** Null for a malformed one. */
 function revisionOf(text: string): RevisionToken | null {
   try {
-    return text === '' ? ANY_REVISION : parseRevision(text);
+    return readRevision(text);
   } catch {
     return null;
   }

@@ -78,8 +78,8 @@ export const QUESTIONS: readonly Mutant[] = [
   mutant(
     'a batch found by its bytes is older than the revision that was asked for',
     'grpc/kept-batch.ts',
-    "return text === '' ? ANY_REVISION : parseRevision(text);",
-    "return text === '' || parseRevision(text) ? ANY_REVISION : null;",
+    'return { questions, levels, minRevision };',
+    'return { questions, levels, minRevision: { number: 0, nonce: null } };',
     'property/memo',
   ),
   mutant(
