@@ -25,6 +25,7 @@ import { ensurePeople, holdPeople, holdPerson, personIdOf } from '../persistence
 import { assignerOf, type Delegate, delegateIn } from './delegation.ts';
 
 import { idsOf, type Reference, unknownReference } from './references.ts';
+import { unknownRole } from './roles.ts';
 
 export type { AssignedRole, HolderRow } from '../persistence/catalog/assignments.ts';
 
@@ -270,10 +271,6 @@ async function refuseMoves(
 function personOf({ email, person }: Move): number {
   if (person === undefined) throw new Error(`person row of ${email} missing after it was created`);
   return person;
-}
-
-function unknownRole(): UsherError {
-  return new UsherError('NOT_FOUND', 'The application has no role with this id.');
 }
 
 /** The roles of a locked person, or of an unknown one. */

@@ -204,6 +204,7 @@ async function locked(tx: Tx, app: number, id: number): Promise<RoleRow> {
   return role;
 }
 
-function unknownRole(): UsherError {
+/** 404 for the id of another application's role, or of none. */
+export function unknownRole(): UsherError {
   return new UsherError('NOT_FOUND', 'The application has no role with this id.');
 }
