@@ -50,9 +50,9 @@ export interface Ending {
 }
 
 /**
- * Writes the audit records of this transaction and its log row, if any, as its very last statement: COMMIT is sent with it, so
- * that nobody waits for the lock of the numbering longer than the server needs. Returns the revision that it makes, or the
- * newest that it sees, 0 for an empty log; valid only when the commit succeeds.
+ * Writes the audit records of this transaction and its log row, if any, as its very last statement. COMMIT is sent with it:
+ * the lock of the numbering is never held for a round trip. Returns the revision that it makes, or the newest that it sees, 0 for
+ * an empty log; valid only when the commit succeeds.
  */
 export async function conclude(tx: Tx, { scopes, records, nonce }: Ending): Promise<RevisionToken> {
   const last: CompiledQuery<Newest> =

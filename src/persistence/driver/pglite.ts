@@ -14,7 +14,7 @@ const WAIT_MS = 5000;
 
 /**
  * The embedded database: one session on this process's event loop. Everything, facts included, takes turns at the semaphore:
- * nothing is read inside another caller's transaction, and nobody waits for ever.
+ * nothing is read inside another caller's transaction, and every wait has a limit.
  */
 export class Embedded {
   readonly gate: Semaphore;

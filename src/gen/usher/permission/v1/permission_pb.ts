@@ -625,7 +625,7 @@ export type RuleOutcome = Message<"usher.permission.v1.RuleOutcome"> & {
   accessLevel: AccessLevel;
 
   /**
-   * RULE_OVERRIDE: whether the override grants. Absent where there is none.
+   * RULE_OVERRIDE: whether the override grants. Unset without an override.
    *
    * @generated from field: optional bool override_granted = 5;
    */
