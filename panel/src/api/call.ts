@@ -1,0 +1,210 @@
+/** One request to the API, typed by its operation: what goes in, what comes out, and every failure as an ApiError. */
+
+import { ApiError, type ErrorDetails } from './error.ts';
+import type { Api } from './types.ts';
+
+export type Operation = keyof Api;
+export type Out<K extends Operation> = Api[K]['out'];
+export type Item<K extends Operation> = Out<K> extends readonly (infer T)[] ? T : never;
+
+/** Texts and numbers of a query; what is undefined, null or empty is left out. */
+export type Query<K extends Operation> = {
+  [N in keyof Api[K]['query']]?: Api[K]['query'][N] | number | boolean | null | undefined;
+};
+type PathOf<K extends Operation> = keyof Api[K]['path'] extends never
+  ? { readonly path?: undefined }
+  : { readonly path: { [N in keyof Api[K]['path']]: Api[K]['path'][N] | number } };
+type BodyOf<K extends Operation> = Api[K]['body'] extends undefined
+  ? { readonly body?: undefined }
+  : { readonly body: Api[K]['body'] };
+export type Input<K extends Operation> = PathOf<K> & BodyOf<K> & { readonly query?: Query<K> };
+
+/** Who gains and who loses by a write, as its dry run says. */
+export interface Impact {
+  readonly revision: string;
+  readonly people: number;
+  readonly gained: number;
+  readonly lost: number;
+  readonly changes: readonly ImpactChange[];
+  readonly truncated: boolean;
+  readonly everywhere?: 'gains' | 'loses' | null;
+}
+export interface ImpactChange {
+  readonly email: string;
+  readonly app: string;
+  readonly permission: string;
+  readonly resourceType: string | null;
+  readonly resourceId: string | null;
+  readonly from: string | null;
+  readonly to: string | null;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Write only if the state still has this ETag. */
+  readonly ifMatch?: string | undefined;
+  /** Write only if nothing concerned has changed since this revision of a dry run. */
+  readonly ifRevision?: string | undefined;
+  /** Headers of one operation, such as `accept`. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Milliseconds, 20,000 by default. */
+  readonly timeoutMs?: number;
+}
+
+export interface Answer<T> {
+  readonly data: T;
+  readonly etag: string | null;
+  readonly revision: string | null;
+  /** The cursor of the next page; null where there is none. */
+  readonly next: string | null;
+}
+
+/** A request as the Inspect drawer shows it. */
+export interface RequestRecord {
+  readonly id: number;
+  readonly method: string;
+  readonly url: string;
+  readonly body: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly startedAt: number;
+  readonly milliseconds: number;
+  /** 0 when the service could not be reached. */
+  readonly status: number;
+  readonly requestId: string | null;
+  readonly revision: string | null;
+}
+
+/** What requests need of the page: who asks, and who wants to know of each request. */
+export interface Caller {
+  /** The bearer token; rejects when nobody is signed in. */
+  token(): Promise<string>;
+  /** After a 401: resolves when somebody has signed in again, so that the request is repeated once. */
+  renewed(refused: string): Promise<void>;
+  note(record: RequestRecord): void;
+}
+
+let caller: Caller | null = null;
+let requests = 0;
+
+/** Called once, before the first request. */
+export function setCaller(value: Caller): void {
+  caller = value;
+}
+
+/** Throws ApiError. */
+export async function call<K extends Operation>(
+  operation: K,
+  input: Input<K>,
+  options: CallOptions = {},
+): Promise<Answer<Out<K>>> {
+  return (await send(operation, input as AnyInput, options)) as Answer<Out<K>>;
+}
+
+/** What a write would do, without doing it. Throws ApiError, as the write itself would. */
+export async function rehearse<K extends Operation>(
+  operation: K,
+  input: Input<K>,
+  options: CallOptions = {},
+): Promise<{ result: Out<K>; impact: Impact }> {
+  const query = { ...input.query, dryRun: 'true' };
+  const answer = await send(operation, { ...(input as AnyInput), query }, options);
+  return answer.data as { result: Out<K>; impact: Impact };
+}
+
+/** The path and query of an operation. */
+export function urlOf(operation: string, input: AnyInput): string {
+  const path = operation.slice(operation.indexOf(' ') + 1).replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    return encodeURIComponent(String(input.path?.[name]));
+  });
+  const query = Object.entries(input.query ?? {}).filter(
+    ([, value]) => value !== undefined && value !== null && value !== '',
+  );
+  return query.length === 0
+    ? path
+    : `${path}?${new URLSearchParams(query.map(([name, value]) => [name, String(value)]))}`;
+}
+
+interface AnyInput {
+  readonly path?: Readonly<Record<string, string | number>> | undefined;
+  readonly query?: Readonly<Record<string, unknown>> | undefined;
+  readonly body?: unknown;
+}
+
+async function send(operation: string, input: AnyInput, options: CallOptions): Promise<Answer<unknown>> {
+  if (caller === null) throw new Error('a request before setCaller');
+  const token = await caller.token();
+  try {
+    return await fetchOnce(operation, input, options, token);
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 401) throw error;
+    await caller.renewed(token);
+    return await fetchOnce(operation, input, options, await caller.token());
+  }
+}
+
+async function fetchOnce(
+  operation: string,
+  input: AnyInput,
+  options: CallOptions,
+  token: string,
+): Promise<Answer<unknown>> {
+  const method = operation.slice(0, operation.indexOf(' '));
+  const url = urlOf(operation, input);
+  const body = input.body === undefined ? null : JSON.stringify(input.body);
+  const headers: Record<string, string> = {
+    ...(body === null ? {} : { 'content-type': 'application/json' }),
+    ...(options.ifMatch === undefined ? {} : { 'if-match': options.ifMatch }),
+    ...(options.ifRevision === undefined ? {} : { 'usher-if-revision': options.ifRevision }),
+    ...options.headers,
+  };
+  const startedAt = Date.now();
+  const started = performance.now();
+  const note = (response: Response | null): void => {
+    requests += 1;
+    const milliseconds = Math.round(performance.now() - started);
+    const [requestId, revision] = ['x-request-id', 'usher-revision'].map((name) => response?.headers.get(name) ?? null);
+    const seen = { requestId: requestId ?? null, revision: revision ?? null, status: response?.status ?? 0 };
+    caller?.note({ id: requests, method, url, body, headers, startedAt, milliseconds, ...seen });
+  };
+  const timeout = AbortSignal.timeout(options.timeoutMs ?? 20_000);
+  const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
+  let response: Response;
+  let text: string;
+  try {
+    const authorization = `Bearer ${token}`;
+    response = await fetch(url, { method, headers: { ...headers, authorization }, body, signal, credentials: 'omit' });
+    text = await response.text();
+  } catch (error) {
+    if (options.signal?.aborted === true) throw error;
+    note(null);
+    throw ApiError.unreachable(timeout.aborted);
+  }
+  note(response);
+  return answerOf(response, text);
+}
+
+function answerOf(response: Response, text: string): Answer<unknown> {
+  const body = bodyOf(response, text);
+  if (!response.ok) throw ApiError.of(response, body as ErrorDetails | undefined);
+  const { data, next } = unwrapped(body);
+  return { data, next, etag: response.headers.get('etag'), revision: response.headers.get('usher-revision') };
+}
+
+function bodyOf(response: Response, text: string): unknown {
+  if (text === '') return undefined;
+  if (response.headers.get('content-type')?.startsWith('application/json') !== true) return text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Something between the panel and the service answered.
+    throw ApiError.of(response, undefined);
+  }
+}
+
+/** The payload without its envelope (docs/reference/http.md#envelopes). */
+function unwrapped(body: unknown): { data: unknown; next: string | null } {
+  const { success, code, data, response, page } = (body ?? {}) as Record<string, unknown>;
+  const next = (page as { nextCursor?: string | null } | undefined)?.nextCursor ?? null;
+  if (success === true) return { data, next };
+  return code === 'OK' ? { data: response, next } : { data: body, next };
+}

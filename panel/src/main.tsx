@@ -1,0 +1,68 @@
+/** The beginning of the panel: who is signed in, in which language, and then the first view. */
+
+import './styles/base.css';
+import { createRoot } from 'react-dom/client';
+import { setCaller } from './api/call.ts';
+import { noteRequest } from './api/request-log.ts';
+import { App } from './app.tsx';
+import { type PanelConfig, readConfig } from './session/config.ts';
+import { developmentWay, peopleToBe, signInAs, takeCode } from './session/development.ts';
+import { keep, readKept } from './session/kept.ts';
+import { session } from './session/session.ts';
+import { listenForKeys } from './shell/keys.ts';
+import { preferences, show } from './shell/preferences.ts';
+import { watchForUpgrades } from './shell/upgraded.ts';
+import { loadWords } from './words/words.ts';
+
+/** In the tab's storage: a sign-in was begun by the panel itself, so that a provider which refuses is not asked again and again. */
+const FIRST = 'first';
+
+async function begin(config: PanelConfig): Promise<void> {
+  if (config.signIn === 'development') return await beginForDevelopment();
+  if (config.signIn !== 'oidc') return session.begin(developmentWay(''), null);
+  const { openOidc, leaveForProvider } = await import('./session/oidc.ts');
+  const provider = { ...config, issuer: config.issuer ?? '', clientId: config.clientId ?? '' };
+  const { way, token, problem } = await openOidc(provider);
+  session.begin(way, token, problem ?? undefined);
+  const isFirst = readKept('session', FIRST) === null;
+  if (token !== null || problem !== null || !isFirst) return;
+  // The provider's own session answers without a question where there is one.
+  keep('session', FIRST, 'done');
+  await leaveForProvider(provider);
+}
+
+/** The link of the banner signs in at once: as who the tab was before, else as the first SuperAdmin. */
+async function beginForDevelopment(): Promise<void> {
+  const code = takeCode();
+  if (code === null) return session.begin(developmentWay(''), null);
+  const way = developmentWay(code);
+  try {
+    const email =
+      readKept('session', 'email') ?? (await peopleToBe(code)).find(({ role }) => role === 'superadmin')?.email;
+    session.begin(way, email === undefined ? null : await signInAs(code, email));
+  } catch {
+    // The code is of an earlier start: the page asks for the new one.
+    session.begin(way, null);
+  }
+}
+
+async function start(): Promise<void> {
+  show();
+  listenForKeys();
+  setCaller({ token: () => session.token(), renewed: (refused) => session.renewed(refused), note: noteRequest });
+  const [config, words] = await Promise.all([readConfig(), loadWords(preferences().language)]);
+  watchForUpgrades(config);
+  const root = document.getElementById('root');
+  if (root === null) throw new Error('the page has no #root');
+  createRoot(root).render(<App config={config} words={words} />);
+  try {
+    await begin(config);
+  } catch (error) {
+    session.begin(developmentWay(''), null, error instanceof Error ? error.message : String(error));
+  }
+}
+
+start().catch((error: unknown) => {
+  // Nothing is there yet that could show it.
+  document.body.textContent = `Usher cannot be reached. Reload to try again. (${String(error)})`;
+});

@@ -1,0 +1,32 @@
+import type { ReactNode } from 'react';
+import { useFormats, useWords } from '../words/words.ts';
+import css from './badge.module.css';
+
+type Tone = 'neutral' | 'good' | 'bad' | 'warn' | 'accent';
+
+export function Badge({ tone = 'neutral', title, children }: { tone?: Tone; title?: string; children: ReactNode }) {
+  return (
+    <span className={`${css.badge} ${css[tone]}`} title={title}>
+      {children}
+    </span>
+  );
+}
+
+/** A level of a permission; null is no access. */
+export function Level({ level }: { level: string | null }) {
+  const { levels } = useWords().common;
+  const tone = level === 'edit' ? 'accent' : level === null || level === 'denied' ? 'neutral' : 'good';
+  return <Badge tone={tone}>{level === null ? levels.none : (levels[level as keyof typeof levels] ?? level)}</Badge>;
+}
+
+/** A time as "3 minutes ago", with the moment itself on a pointer's rest. */
+export function Time({ iso, never }: { iso: string | null; never?: string }) {
+  const formats = useFormats();
+  const { common } = useWords();
+  if (iso === null) return <span className={css.soft}>{never ?? common.never}</span>;
+  return (
+    <time dateTime={iso} title={formats.moment(iso)}>
+      {formats.ago(iso)}
+    </time>
+  );
+}

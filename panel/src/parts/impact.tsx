@@ -1,0 +1,139 @@
+import { useQuery } from '@tanstack/react-query';
+import { type ReactNode, useId, useRef, useState } from 'react';
+import { type Answer, call, type Impact, type Input, type Operation, type Out, rehearse } from '../api/call.ts';
+import { ApiError, asError } from '../api/error.ts';
+import { useWrite } from '../api/writes.ts';
+import { useWords } from '../words/words.ts';
+import { Badge, Level } from './badge.tsx';
+import { Button } from './button.tsx';
+import { Dialog } from './dialog.tsx';
+import css from './impact.module.css';
+import { Loading, Problem } from './problem.tsx';
+
+interface ImpactReviewProps<K extends Operation> {
+  readonly title: string;
+  readonly operation: K;
+  readonly input: Input<K>;
+  /** The ETag that the draft was made on. */
+  readonly ifMatch?: string | undefined;
+  /** What will be written, in words. */
+  readonly summary?: ReactNode;
+  readonly confirm?: string;
+  readonly danger?: boolean;
+  /** Said when it was made. */
+  readonly done: string;
+  readonly undo?: (answer: Answer<Out<K>>) => Promise<unknown>;
+  readonly refreshes?: readonly string[];
+  readonly onClose: () => void;
+  readonly onDone?: (answer: Answer<Out<K>>) => void;
+}
+
+/**
+ * Shows who gains and who loses by a write, and then makes exactly that: the write carries the revision of its dry run. When
+ * something concerned has changed meanwhile, it says so and asks again.
+ */
+export function ImpactReview<K extends Operation>(props: ImpactReviewProps<K>) {
+  const { title, operation, input, ifMatch, summary, danger = false, onClose, onDone } = props;
+  const words = useWords();
+  const id = useId();
+  const [stale, setStale] = useState(false);
+  const rehearsal = useQuery({
+    queryKey: ['rehearse', id, operation, input, ifMatch],
+    queryFn: ({ signal }) => rehearse(operation, input, { signal, ifMatch }),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+    retry: false,
+  });
+  const answered = useRef<Answer<Out<K>> | null>(null);
+  const writing = useWrite(() => {
+    const { done, undo, refreshes } = props;
+    const answer = answered.current;
+    return {
+      done,
+      ...(refreshes === undefined ? {} : { refreshes }),
+      ...(undo === undefined || answer === null ? {} : { undo: () => undo(answer) }),
+    };
+  });
+  const apply = async (): Promise<void> => {
+    const made = await writing.run(async () => {
+      try {
+        const ifRevision = rehearsal.data?.impact.revision;
+        answered.current = await call(operation, input, { ifMatch, ifRevision, timeoutMs: 120_000 });
+      } catch (error) {
+        // With an ETag the draft itself may be of an older state: that is for the page to say.
+        if (error instanceof ApiError && error.code === 'STALE' && ifMatch === undefined) {
+          setStale(true);
+          await rehearsal.refetch();
+        }
+        throw error;
+      }
+    });
+    if (!made) return;
+    onClose();
+    if (answered.current !== null) onDone?.(answered.current);
+  };
+  return (
+    <Dialog
+      title={title}
+      wide
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>{words.common.cancel}</Button>
+          <Button
+            kind={danger ? 'danger' : 'primary'}
+            busy={writing.busy}
+            disabled={!rehearsal.isSuccess}
+            onClick={() => void apply()}
+          >
+            {props.confirm ?? words.impact.confirm}
+          </Button>
+        </>
+      }
+    >
+      {summary}
+      {stale ? <p role="status">{words.impact.stale}</p> : <Problem error={writing.error} />}
+      <h3>{words.impact.title}</h3>
+      {rehearsal.isPending && <Loading />}
+      {rehearsal.isError && <Problem error={asError(rehearsal.error)} onRetry={() => void rehearsal.refetch()} />}
+      {rehearsal.isSuccess && <ImpactView impact={rehearsal.data.impact} />}
+    </Dialog>
+  );
+}
+
+/** Counts, and the changes that are listed. */
+export function ImpactView({ impact }: { impact: Impact }) {
+  const { impact: words } = useWords();
+  const { gained, lost, people, changes, truncated, everywhere } = impact;
+  return (
+    <div className={css.impact}>
+      <p className={css.counts}>
+        {gained + lost === 0 && words.nobody}
+        {gained > 0 && <Badge tone="good">{words.gained(gained)}</Badge>}{' '}
+        {lost > 0 && <Badge tone="bad">{words.lost(lost)}</Badge>} {gained + lost > 0 && words.people(people)}
+      </p>
+      {everywhere === 'gains' && <p>{words.gainsEverywhere}</p>}
+      {everywhere === 'loses' && <p>{words.losesEverywhere}</p>}
+      {changes.length > 0 && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reached by keyboard
+        <section className={css.changes} tabIndex={0} aria-label={words.title}>
+          <ul>
+            {changes.map(({ email, app, permission, resourceType, resourceId, from, to }) => (
+              <li key={`${email}\n${app}\n${permission}\n${resourceType}\n${resourceId}`}>
+                <span>{email}</span>
+                <code>
+                  {permission}
+                  {resourceType === null ? '' : ` · ${resourceType}:${resourceId}`}
+                </code>
+                <span>
+                  <Level level={from} /> → <Level level={to} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {truncated && <p className={css.soft}>{words.truncated(changes.length)}</p>}
+    </div>
+  );
+}

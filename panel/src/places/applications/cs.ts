@@ -1,0 +1,5 @@
+import type { applications as en } from './en.ts';
+
+export const applications: typeof en = {
+  title: 'Aplikace',
+};

@@ -1,0 +1,5 @@
+import type { ask as en } from './en.ts';
+
+export const ask: typeof en = {
+  title: 'Dotazy',
+};

@@ -1,0 +1,5 @@
+import type { brands as en } from './en.ts';
+
+export const brands: typeof en = {
+  title: 'Značky',
+};

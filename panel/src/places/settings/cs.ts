@@ -1,0 +1,5 @@
+import type { settings as en } from './en.ts';
+
+export const settings: typeof en = {
+  title: 'Nastavení',
+};

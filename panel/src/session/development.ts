@@ -1,0 +1,71 @@
+/**
+ * Signing in on a development machine: the link that the service prints carries a code, and who holds it chooses a person to
+ * be. The address and the code are kept for the tab, so that a reload stays signed in; the token is not.
+ */
+
+import { keep, readKept } from './kept.ts';
+import type { SignInWay, Token } from './session.ts';
+
+export interface Person {
+  readonly email: string;
+  readonly name: string | null;
+  readonly role: 'superadmin' | 'app_admin' | 'panel_edit' | 'panel_view' | 'user';
+  readonly description: string;
+}
+
+/** A refusal with the service's words. */
+export class SignInRefused extends Error {
+  override readonly name = 'SignInRefused';
+}
+
+/** Takes the code out of the address bar, where it would be copied along with links. */
+export function takeCode(): string | null {
+  const url = new URL(location.href);
+  const code = url.searchParams.get('code');
+  if (code === null) return readKept('session', 'code');
+  url.searchParams.delete('code');
+  history.replaceState(history.state, '', url);
+  keep('session', 'code', code);
+  keep('session', 'email', null);
+  return code;
+}
+
+export async function peopleToBe(code: string): Promise<readonly Person[]> {
+  const { people } = await ask<{ people: readonly Person[] }>(code, { method: 'GET' });
+  return people;
+}
+
+export async function signInAs(code: string, email: string): Promise<Token> {
+  const { token, expiresAt } = await ask<{ token: string; expiresAt: string }>(code, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email }),
+  });
+  keep('session', 'email', email);
+  keep('session', 'code', code);
+  return { value: token, expiresAt: Date.parse(expiresAt), email };
+}
+
+/** The way to sign in with this code. */
+export function developmentWay(code: string): SignInWay {
+  const again = async (): Promise<Token | null> => {
+    const email = readKept('session', 'email');
+    return email === null ? null : await signInAs(code, email);
+  };
+  return {
+    kind: 'development',
+    renew: again,
+    again,
+    signOut: async () => keep('session', 'email', null),
+  };
+}
+
+async function ask<T>(code: string, init: RequestInit): Promise<T> {
+  const response = await fetch(`/dev/sign-in?code=${encodeURIComponent(code)}`, {
+    ...init,
+    signal: AbortSignal.timeout(15_000),
+  });
+  const body = (await response.json()) as { data?: T; message?: string };
+  if (!response.ok || body.data === undefined) throw new SignInRefused(body.message ?? `HTTP ${response.status}`);
+  return body.data;
+}

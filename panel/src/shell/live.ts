@@ -1,0 +1,121 @@
+/**
+ * Changes by others, as the service streams them: what is on the screen and concerned is asked for again, and the change is
+ * told with who made it. The stream is read by fetch, since an EventSource cannot send a token.
+ */
+
+import { useEffect, useSyncExternalStore } from 'react';
+import { refresh } from '../api/queries.ts';
+import { session } from '../session/session.ts';
+
+export interface Change {
+  readonly revision: string;
+  readonly scopes: readonly { readonly application?: string; readonly email?: string }[];
+  readonly actor: string | null;
+  /** When it was heard of. */
+  readonly at: string;
+}
+
+interface LiveState {
+  readonly connected: boolean;
+  /** The last change by somebody. */
+  readonly last: Change | null;
+}
+
+let state: LiveState = { connected: true, last: null };
+const listeners = new Set<() => void>();
+const RETRY_MS = 3_000;
+
+export function useLive(): LiveState {
+  return useSyncExternalStore(subscribe, () => state);
+}
+
+/** Follows for as long as the component is shown. */
+export function useLiveChanges(): void {
+  useEffect(() => {
+    const stop = new AbortController();
+    void follow(stop.signal);
+    return () => stop.abort();
+  }, []);
+}
+
+async function follow(signal: AbortSignal): Promise<void> {
+  let lastId: string | null = null;
+  while (!signal.aborted) {
+    try {
+      const token = await session.token();
+      const headers = { authorization: `Bearer ${token}`, ...(lastId === null ? {} : { 'last-event-id': lastId }) };
+      const response = await fetch('/api/admin/stream', { headers, signal, cache: 'no-store' });
+      if (response.status === 401) await session.renewed(token);
+      // Nothing to follow for somebody who administers nothing.
+      if (response.status === 403 || response.status === 404) return;
+      if (response.ok && response.body !== null) {
+        set({ connected: true });
+        // What changed while the stream was interrupted was not heard.
+        if (lastId !== null) refresh('/api');
+        for await (const event of eventsOf(response.body)) {
+          lastId = event.id ?? lastId;
+          if (event.name === 'change') heard(JSON.parse(event.data) as Omit<Change, 'at'>);
+        }
+      }
+    } catch {
+      // The connection was cut, or the service is away: the loop tries again.
+    }
+    if (signal.aborted) return;
+    set({ connected: false });
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+}
+
+function heard(change: Omit<Change, 'at'>): void {
+  set({ last: { ...change, at: new Date().toISOString() } });
+  const paths = change.scopes.flatMap(({ application, email }) => [
+    ...(application === undefined ? [] : [`/api/applications/${application}`]),
+    ...(email === undefined ? [] : [`/api/users/${email}`]),
+  ]);
+  // A change of everything names nothing.
+  refresh(...(paths.length === 0 ? ['/api'] : [...paths, '/api/applications', '/api/users', '/api/admin']));
+}
+
+interface StreamEvent {
+  readonly name: string;
+  readonly id: string | null;
+  readonly data: string;
+}
+
+/** Events of a stream (HTML, "Server-sent events"): lines, a blank line ends an event. */
+export async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<StreamEvent> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const bytes of body) {
+    rest += decoder.decode(bytes, { stream: true });
+    const blocks = rest.split(/\r?\n\r?\n/);
+    rest = blocks.pop() ?? '';
+    for (const block of blocks) {
+      const event = eventOf(block);
+      if (event !== null) yield event;
+    }
+  }
+}
+
+function eventOf(block: string): StreamEvent | null {
+  let name = 'message';
+  let id: string | null = null;
+  const data: string[] = [];
+  for (const line of block.split(/\r?\n/)) {
+    const [, field = '', value = ''] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+    if (field === 'event') name = value;
+    if (field === 'id') id = value;
+    if (field === 'data') data.push(value);
+  }
+  return data.length === 0 ? null : { name, id, data: data.join('\n') };
+}
+
+function set(change: Partial<LiveState>): void {
+  state = { ...state, ...change };
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}

@@ -1,0 +1,32 @@
+/** The places of the panel: where they are, and who sees them. */
+
+import type { Text } from '../words/en.ts';
+import type { IconName } from './icons.tsx';
+import type { Rights } from './rights.ts';
+
+export interface Place {
+  readonly id: IconName;
+  readonly href: string;
+  /** The second key after `g`. */
+  readonly key: string;
+  readonly visible: (rights: Rights) => boolean;
+}
+
+const everybody = (rights: Rights) => rights.any;
+const superAdmins = (rights: Rights) => rights.isSuperAdmin;
+
+export const PLACES: readonly Place[] = [
+  { id: 'home', href: '/', key: 'h', visible: () => true },
+  { id: 'applications', href: '/applications', key: 'a', visible: everybody },
+  { id: 'people', href: '/people', key: 'p', visible: everybody },
+  { id: 'ask', href: '/ask', key: 'q', visible: () => true },
+  { id: 'activity', href: '/activity', key: 't', visible: everybody },
+  { id: 'notifications', href: '/notifications', key: 'n', visible: everybody },
+  { id: 'brands', href: '/brands', key: 'b', visible: everybody },
+  { id: 'signIn', href: '/sign-in', key: 'i', visible: superAdmins },
+  { id: 'settings', href: '/settings', key: 's', visible: () => true },
+];
+
+export function titleOf(place: Place, words: Text): string {
+  return words[place.id].title;
+}
