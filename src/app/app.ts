@@ -4,7 +4,9 @@
  */
 
 import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { lazy } from '../base/lazy.ts';
 import { createLogger, createRegistry, type Logger } from '../base/telemetry.ts';
 import type { Manifests } from '../catalog/manifest/manifests.ts';
 import { seed } from '../catalog/seed.ts';
@@ -18,6 +20,7 @@ import { GrpcMetrics } from '../grpc/metrics.ts';
 import { createMemo, type Memo } from '../grpc/request-cache.ts';
 import { checkTls, createGrpcServer, type GrpcServer, type GrpcTls } from '../grpc/server.ts';
 import { createApiKeys, keepLocalKey } from '../identity/api-keys.ts';
+import { createDevelopmentSignIn, type DevelopmentSignIn } from '../identity/development-sign-in.ts';
 import { type LocalIssuer, openLocalIssuer } from '../identity/local-issuer.ts';
 import { createTokens } from '../identity/tokens.ts';
 import { createOutbound } from '../outbound/outbound.ts';
@@ -39,7 +42,14 @@ export interface Parts {
   deliveryFailpoints?: DeliveryFailpoints;
   /** Whether deliveries may run in a thread of their own, which does not get the parts above. */
   threads?: boolean;
+  /** The folder of the built panel, with a trailing slash. */
+  panelFolder?: URL;
+  /** Of this build; empty where nobody asks for it. */
+  version?: string;
 }
+
+/** Where the build writes the panel: beside the compiled service, and for the sources where that would be. */
+const PANEL_FOLDER = new URL('../../dist/panel/', import.meta.url);
 
 /** The addresses of the service; null for a listener that this process does not have. */
 export interface Addresses {
@@ -64,6 +74,10 @@ export interface App {
   readonly localIssuer: LocalIssuer | null;
   /** The internal key that a start without configured keys generated. */
   readonly localKey: string | null;
+  /** Null where an identity provider is configured. */
+  readonly developmentSignIn: DevelopmentSignIn | null;
+  /** Where people reach the gateway, without a trailing slash; complete once `start` has resolved. */
+  readonly publicUrl: () => string;
   /**
    * Opens the listeners, once everything behind them answers and `first`, the preparations for the first caller, is done.
    * Rejects when the database is unreachable or a port is taken; `close` must be called then too.
@@ -95,8 +109,9 @@ export async function buildApp(config: Config, parts: Parts = {}): Promise<App> 
   const closing = new AsyncDisposableStack();
   closing.defer(() => database.close());
   try {
-    const { deliveryFailpoints, threads = false } = parts;
-    return await build(config, { clock, log, database, tls, deliveryFailpoints, threads, closing });
+    const { deliveryFailpoints, threads = false, panelFolder = PANEL_FOLDER, version = '' } = parts;
+    const base = { clock, log, database, tls, deliveryFailpoints, threads, panelFolder, version, closing };
+    return await build(config, base);
   } catch (error) {
     await closing.disposeAsync();
     throw error;
@@ -110,16 +125,19 @@ interface Base {
   tls: GrpcTls | undefined;
   deliveryFailpoints: DeliveryFailpoints | undefined;
   threads: boolean;
+  panelFolder: URL;
+  version: string;
   closing: AsyncDisposableStack;
 }
 
 async function build(config: Config, base: Base): Promise<App> {
-  const { clock, log, database, tls, deliveryFailpoints, threads, closing } = base;
+  const { clock, log, database, tls, deliveryFailpoints, threads, version, closing } = base;
   const registry = createRegistry();
   const local = config.auth.issuer === null;
   const localIssuer = local ? await openLocalIssuer({ dataDir: config.dataDir, clock }) : null;
   const localKey = config.internal.apiKeys.length === 0 ? keepLocalKey(config.dataDir, clock) : null;
   const keys = createApiKeys(config, localKey);
+  const developmentSignIn = localIssuer === null ? null : createDevelopmentSignIn({ issuer: localIssuer, clock });
   const outbound = createOutbound({ clock });
   closing.defer(() => outbound.close());
   const tokens = createTokens({ auth: config.auth, local: localIssuer, outbound, clock, log });
@@ -159,6 +177,8 @@ async function build(config: Config, base: Base): Promise<App> {
     keys,
     ...features,
     registry,
+    developmentSignIn,
+    panelFiles: panelFiles(base.panelFolder),
     clearEverywhere: async () => (await database.change(async () => ({ result: null, scopes: ['*'] }))).revision,
     ping: () => database.ping(),
     recordRefusal: (refusal) => recordRefusal(database, refusal),
@@ -166,7 +186,8 @@ async function build(config: Config, base: Base): Promise<App> {
   const metrics = new GrpcMetrics();
   const memo = createMemo();
   const opsOnly = !config.roles.includes('gateway');
-  const gateway = opsOnly && config.ops === null ? null : await buildGateway({ config, services, clock, log, opsOnly });
+  const gateway =
+    opsOnly && config.ops === null ? null : await buildGateway({ config, services, clock, log, version, opsOnly });
   const grpc = config.roles.includes('rpc')
     ? buildGrpc(config, { engine, keys, clock, log, metrics, memo, tls })
     : null;
@@ -193,12 +214,20 @@ async function build(config: Config, base: Base): Promise<App> {
     bell: built.bell,
     localIssuer,
     localKey,
+    developmentSignIn,
+    publicUrl: () => reached.url,
     start: (first) =>
       listeners.start(first).catch((error: unknown) => {
         throw startFailure(config.database.url, error);
       }),
     close: () => closing.disposeAsync(),
   };
+}
+
+/** Loaded with the first page: most requests are not a browser's. */
+function panelFiles(folder: URL): Services['panelFiles'] {
+  const load = lazy(async () => new (await import('../gateway/panel/files.ts')).PanelFolder(fileURLToPath(folder)));
+  return async () => (await load()).files();
 }
 
 async function recordRefusal(database: Database, refusal: Parameters<Services['recordRefusal']>[0]): Promise<void> {

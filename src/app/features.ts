@@ -28,6 +28,7 @@ import { AdminStatuses } from '../directory/admin-status.ts';
 import { Administrators } from '../directory/administrators.ts';
 import { AppPreferences } from '../directory/app-preferences.ts';
 import { ApplicationEvents } from '../directory/application-events.ts';
+import { Personas } from '../directory/personas.ts';
 import { Profiles } from '../directory/profiles.ts';
 import { Subjects } from '../directory/subjects.ts';
 import { Superadmins } from '../directory/superadmins.ts';
@@ -69,7 +70,16 @@ export interface FeatureOptions {
 /** The features among the services. */
 export type Features = Omit<
   Services,
-  'engine' | 'tokens' | 'keys' | 'registry' | 'clearEverywhere' | 'ping' | 'recordRefusal' | 'manifests'
+  | 'engine'
+  | 'tokens'
+  | 'keys'
+  | 'registry'
+  | 'clearEverywhere'
+  | 'ping'
+  | 'recordRefusal'
+  | 'manifests'
+  | 'developmentSignIn'
+  | 'panelFiles'
 > & { readonly manifests: Manifests };
 
 /** The features, with the hooks for their start and end. */
@@ -172,6 +182,7 @@ function buildDirectory(options: FeatureOptions, turns: WorkQueue) {
     access: new Access(database),
     adminStatuses: new AdminStatuses(database),
     administrators: new Administrators(database),
+    personas: new Personas(database),
     profiles: new Profiles({ database, clock, policy, turns, refusals, names, idpPublicUrl: config.idp.publicUrl }),
     appPreferences: new AppPreferences({ database, clock, policy, turns, refusals }),
     applicationEvents: new ApplicationEvents({ database, turns }),

@@ -31,7 +31,7 @@ export async function serve({
   for (const warning of warnings) log.warn(warning);
   // Parts that were passed in cannot be transferred to a thread.
   const threads = Object.keys(parts).length === 0;
-  const app = await buildApp(config, { threads, ...parts, log });
+  const app = await buildApp(config, { threads, version, ...parts, log });
   let closed = false;
   try {
     let demo = false;
@@ -86,13 +86,21 @@ function banner(app: App, at: Addresses, version: string, decisions: string[]): 
       ? [
           'And in a browser:',
           '',
-          `  ${at.rest}/api/docs    every call, with examples`,
-          `  ${at.rest}/dev/mail    mail that no brand can send, kept here`,
+          ...panelLines(app),
+          `  ${app.publicUrl()}/api/docs    every call, with examples, to try`,
+          `  ${app.publicUrl()}/dev/mail    mail that no brand can send, kept here`,
           '',
         ]
       : []),
   ];
   return `\n${lines.join('\n')}\n`;
+}
+
+/** The link to the panel. With the local issuer it carries the code of this start, which lets anyone who opens it sign in. */
+function panelLines({ config, developmentSignIn, publicUrl }: App): string[] {
+  if (!config.panel.enabled) return [];
+  const query = developmentSignIn === null ? '' : `?code=${developmentSignIn.code}`;
+  return [`  Open the panel: ${publicUrl()}/panel/${query}`];
 }
 
 /** The demonstration, with questions to try. */

@@ -248,6 +248,28 @@ export const KEYS = keys({
     otherwise: 'true outside production',
     about: 'Whether the development login is enabled.',
   }),
+  'panel.enabled': key(kind.flag, {
+    default: true,
+    about: 'Whether the gateway serves the panel at `/panel/`.',
+  }),
+  'panel.clientId': key(kind.text, {
+    example: '285181292935381355@usher',
+    default: null,
+    otherwise: 'none: with `auth.issuer` the panel says what to set',
+    about:
+      'The public client by which people sign in to the panel: [guides/identity-provider.md](guides/identity-provider.md#a-client-for-the-panel).',
+  }),
+  'panel.scope': key(kind.text, {
+    default: 'openid profile email offline_access',
+    about: 'The scope that the panel asks for. ZITADEL also needs `urn:zitadel:iam:org:project:id:{id}:aud`.',
+  }),
+  'panel.authorizeParams': key(kind.authorizeParams, {
+    example: '{"audience":"usher"}',
+    default: {},
+    otherwise: '`{}`',
+    about:
+      'Further parameters of the authorization request, such as `audience` or `resource`; JSON in the environment.',
+  }),
   'notifications.settingsUrl': key(kind.url, {
     example: 'https://app.example.com/settings/notifications',
     default: null,

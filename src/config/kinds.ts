@@ -112,6 +112,27 @@ export const applications = z
   })
   .transform((apps): ReadonlyMap<string, string> => new Map(Object.entries(apps)));
 
+/** The parameters of an authorization request that its client computes (RFC 6749, RFC 7636, OpenID Connect). */
+const OWN_PARAMETERS = new Set([
+  'client_id',
+  'code_challenge',
+  'code_challenge_method',
+  'nonce',
+  'redirect_uri',
+  'response_mode',
+  'response_type',
+  'scope',
+  'state',
+]);
+export const authorizeParams: z.ZodType<Readonly<Record<string, string>>> = z
+  .record(z.string(), text, 'must be a JSON object')
+  .superRefine((params, context) => {
+    for (const name of Object.keys(params)) {
+      const message = `${quoted(name)} is set by the panel itself`;
+      if (OWN_PARAMETERS.has(name)) context.addIssue({ code: 'custom', message });
+    }
+  });
+
 function isHttpUrl(value: string): boolean {
   const parsed = URL.parse(value);
   return parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.username === '' && parsed.password === '';

@@ -15,6 +15,8 @@ import { createObserver, type Observer } from './middleware/observe.ts';
 import { createRateLimit, type RateLimit } from './middleware/rate-limit.ts';
 import { UnprovenBodies, type UnprovenLimits } from './middleware/unproven.ts';
 import { refuseMalformed } from './middleware/well-formed.ts';
+import type { mountPanel } from './panel/router.ts';
+import type { PanelConfig } from './panel/settings.ts';
 import { parseQuery } from './route/inputs.ts';
 import { HTTP_LIMITS } from './route/limits.ts';
 import type { Route } from './route/route.ts';
@@ -23,10 +25,12 @@ import { opsRoutes } from './routes/operations.ts';
 import type { Services } from './services.ts';
 
 export interface GatewayOptions {
-  readonly config: Pick<Config, 'production' | 'http' | 'ops' | 'cors' | 'publicUrl'>;
+  readonly config: Pick<Config, 'production' | 'http' | 'ops' | 'cors' | 'publicUrl'> & PanelConfig;
   readonly services: Services;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Of this build, for the panel. */
+  readonly version: string;
   /** Opens the operators' listener alone: a process without the role `gateway` is watched there. */
   readonly opsOnly?: boolean;
   /** For tests: routes in place of the service's, and answers checked against their schemas. */
@@ -52,6 +56,8 @@ interface Surface {
   readonly rateLimit: RateLimit | null;
   /** Null where there are no RPCs. */
   readonly mountRpcs: typeof mountRpcs | null;
+  /** Null where there are no pages. */
+  readonly mountPanel: typeof mountPanel | null;
 }
 
 /** The REST, Connect and gRPC-Web door, and the operators' one where it is configured. */
@@ -76,17 +82,19 @@ export function createGateway(options: GatewayOptions): Gateway {
     // Not for the operators' listener: a process without the gateway does not need the features.
     const routes = options.routes ?? (await import('./routes.ts')).gatewayRoutes(config);
     const rpcs = await import('./connect/router.ts');
+    const panel = await import('./panel/router.ts');
     return await open(config.http, {
       routes,
       rateLimit: createRateLimit(config.http.rateLimit),
       mountRpcs: rpcs.mountRpcs,
+      mountPanel: panel.mountPanel,
     });
   };
 
   return {
     async start() {
       const port = options.opsOnly === true ? null : await openGateway();
-      const ops = { routes: opsRoutes, rateLimit: null, mountRpcs: null };
+      const ops = { routes: opsRoutes, rateLimit: null, mountRpcs: null, mountPanel: null };
       return { port, opsPort: config.ops === null ? null : await open(config.ops, ops) };
     },
     get unprovenBytes() {
@@ -105,7 +113,7 @@ function createApp(
   surface: Surface,
   site: Site,
 ): RequestListener {
-  const { config, services, clock, log, checkAnswers = false } = options;
+  const { config, services, clock, log, version, checkAnswers = false } = options;
   const { routes, rateLimit } = surface;
 
   const app = express();
@@ -122,6 +130,7 @@ function createApp(
   app.use(refuseMalformed); // headers, Host, Expect
   mountRoutes(app, { routes, services, site, rateLimit, unproven, checkAnswers }); // REST
   surface.mountRpcs?.(app, { services, site, rateLimit, unproven }); // Connect and gRPC-Web
+  surface.mountPanel?.(app, { config, services, site, version, now: () => clock.monotonic() }); // the panel, and the page at /
   app.use(refusePath(site)); // 404
   app.use(answerError);
   return app;

@@ -14,6 +14,7 @@ import { authzenRoutes } from './routes/authzen.ts';
 import { brandRoutes } from './routes/brands.ts';
 import { checkRoutes } from './routes/checks.ts';
 import { devMailRoutes } from './routes/dev-mail.ts';
+import { devSignInRoutes } from './routes/dev-sign-in.ts';
 import { documentation } from './routes/documentation.ts';
 import { entityRoutes } from './routes/entities.ts';
 import { inboxRoutes } from './routes/inbox.ts';
@@ -75,6 +76,7 @@ export function gatewayRoutes(
     ...brandRoutes(config.production), //     /api/admin/brands…
     ...providerMailRoutes, // /api/idp/notifications/email
     ...devMailRoutes(config.production), //   /dev/mail
+    ...devSignInRoutes(config.production), // /dev/sign-in
     ...notificationTypeRoutes, // /api/applications/:appCode/notification-types…
     ...templateRoutes, //     /api/applications/:appCode/templates…
     ...notificationRoutes, // /api/internal/notifications, /api/applications/:appCode/notifications…

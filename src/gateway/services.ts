@@ -22,12 +22,14 @@ import type { AdminStatuses } from '../directory/admin-status.ts';
 import type { Administrators } from '../directory/administrators.ts';
 import type { AppPreferences } from '../directory/app-preferences.ts';
 import type { ApplicationEvents } from '../directory/application-events.ts';
+import type { Personas } from '../directory/personas.ts';
 import type { Profiles } from '../directory/profiles.ts';
 import type { Subjects } from '../directory/subjects.ts';
 import type { Superadmins } from '../directory/superadmins.ts';
 import type { Users } from '../directory/users.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { ApiKeys } from '../identity/api-keys.ts';
+import type { DevelopmentSignIn } from '../identity/development-sign-in.ts';
 import type { Tokens } from '../identity/tokens.ts';
 import type { Inbox } from '../notifications/inbox.ts';
 import type { SendLog } from '../notifications/log.ts';
@@ -40,6 +42,7 @@ import type { Unsubscriptions } from '../notifications/unsubscribe.ts';
 import type { AuthMails } from '../provider/mail/auth-mails.ts';
 import type { Provider } from '../provider/provider.ts';
 import type { PermissionEngine } from '../rpc/call.ts';
+import type { PanelFiles } from './panel/files.ts';
 
 /** A refused administrative write of an identified caller, for the audit (docs/reference/administration.md#audit). */
 export interface Refusal {
@@ -87,6 +90,7 @@ export interface Services {
   readonly adminStatuses: AdminStatuses;
   readonly auditLog: AuditLog;
   readonly administrators: Pick<Administrators, 'isAppAdmin'>;
+  readonly personas: Pick<Personas, 'list'>;
   readonly profiles: Profiles;
   readonly appPreferences: AppPreferences;
   readonly applicationEvents: ApplicationEvents;
@@ -96,6 +100,10 @@ export interface Services {
   readonly tokens: Tokens;
   readonly keys: ApiKeys;
   readonly unsubscriptions: Unsubscriptions;
+  /** Null where people sign in at an identity provider. */
+  readonly developmentSignIn: DevelopmentSignIn | null;
+  /** The built files of the panel; null while it was not built. */
+  readonly panelFiles: () => Promise<PanelFiles | null>;
   /** Empties the cache of every instance through the change log; returns the revision that does so. */
   readonly clearEverywhere: () => Promise<string>;
   /** Whether the database answers and is migrated; rejects with the reason. */

@@ -50,7 +50,8 @@ describe('production', () => {
     }
     const document = (await (await fetch(`${usher.rest}/api/openapi.json`)).json()) as { openapi: string };
     expect(document.openapi).toMatch(/^3\.1\./);
-    expect(await status(`${usher.rest}/dev/mail`)).toBe(404);
+    for (const path of ['/dev/mail', '/dev/sign-in'])
+      expect([path, await status(usher.rest + path)]).toEqual([path, 404]);
   });
 
   test('gRPC health needs no key, and reflection is off in production', async () => {

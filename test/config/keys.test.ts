@@ -104,6 +104,16 @@ const PROMISED: Readonly<Record<string, Row>> = {
   'push.subject': row('PUSH_SUBJECT', null, 'mailto:ops@example.com', 'mailto:ops@example.com'),
   'push.allowedHosts': row('PUSH_ALLOWED_HOSTS', [], 'push.example.com', ['push.example.com']),
   'entities.allowedOrigins': row('ENTITIES_ALLOWED_ORIGINS', [], 'https://e.example.com', ['https://e.example.com']),
+  'panel.enabled': row('PANEL_ENABLED', true, 'false', false),
+  'panel.clientId': row('PANEL_CLIENT_ID', null, 'panel', 'panel'),
+  'panel.scope': row('PANEL_SCOPE', 'openid profile email offline_access', 'openid', 'openid'),
+  'panel.authorizeParams': row(
+    'PANEL_AUTHORIZE_PARAMS',
+    {},
+    '{"audience":"usher"}',
+    { audience: 'usher' },
+    { inFile: { audience: 'usher' } },
+  ),
   'log.level': row('LOG_LEVEL', 'info', 'warn', 'warn'),
 };
 const rows = Object.entries(PROMISED);

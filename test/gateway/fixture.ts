@@ -111,6 +111,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       refusals.push(refusal);
     },
     registry,
+    mailbox: null,
+    developmentSignIn: null,
+    panelFiles: async () => null,
     ...options.services,
   } as Partial<Services> as Services;
   const gateway = createGateway({
@@ -120,11 +123,14 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       ops: { host: '127.0.0.1', port: 0 },
       cors: { origins: ['https://app.example.com'] },
       publicUrl: null,
+      auth: { issuer: null },
+      panel: { enabled: true, clientId: null, scope: 'openid', authorizeParams: {} },
       ...options.config,
     },
     services,
     clock: systemClock,
     log,
+    version: '1.2.3',
     checkAnswers: true,
     ...(options.routes === undefined ? {} : { routes: options.routes }),
     ...(options.limits === undefined ? {} : { limits: options.limits }),

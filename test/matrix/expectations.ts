@@ -62,6 +62,8 @@ const GUARDS: Readonly<Record<string, Who>> = {
   // The development mailbox, asked by a loopback address as here.
   developer: 'everybody',
   'open (loopback host)': 'everybody',
+  // The development sign-in is for pages of the service: nobody here is one (ROUTES).
+  ownPage: [],
   signedInEvenInactive: SIGNED_IN,
   signedIn: ACTIVE,
   profileOwner: ACTIVE,
@@ -100,6 +102,8 @@ const GUARDS: Readonly<Record<string, Who>> = {
 /** Guards that know the identity provider, and nobody else. */
 const OF_THE_PROVIDER: ReadonlySet<string> = new Set(['webhookSecret', 'signature']);
 
+const EVERYBODY_403 = Object.fromEntries(CALLERS.map((caller) => [caller, 403 as const]));
+
 /** Routes that differ from their guard's row; `METHOD path`, then the callers that differ. */
 const ROUTES: Readonly<Record<string, Partial<Record<Caller, Verdict>>>> = {
   // Open, but a key that is sent must be valid.
@@ -111,6 +115,9 @@ const ROUTES: Readonly<Record<string, Partial<Record<Caller, Verdict>>>> = {
     'key(events)': 403,
     'key(manifest)': 403,
   },
+  // No credentials help, and none are asked for.
+  'GET /dev/sign-in': EVERYBODY_403,
+  'POST /dev/sign-in': EVERYBODY_403,
 };
 
 /** Whether the guard distinguishes what application the path names. */

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { UsherError } from '../../base/errors.ts';
 import { type Chunks, negotiate, type ProgressLines, type StreamEnvelope } from '../route/envelopes.ts';
+import { isKnownTag } from '../route/etag.ts';
 import { HTTP_LIMITS } from '../route/limits.ts';
 import { Answer, type AnswerMeta, type Route } from '../route/route.ts';
 import { errorBody } from './errors.ts';
@@ -71,11 +72,10 @@ export class AnswerWriter {
     return undefined;
   }
 
-  /** Whether the caller already has this state, by If-None-Match (RFC 9110, 13.1.2). */
+  /** Whether the caller already has this state, where the route reads If-None-Match. */
   #isKnown(etag: string): boolean {
     if (!this.#route.headers.includes('if-none-match')) return false;
-    const known = (this.#exchange.req.get('if-none-match') ?? '').split(',').map((tag) => tag.trim());
-    return known.some((tag) => tag === '*' || tag.replace(/^W\//, '') === `"${etag}"`);
+    return isKnownTag(this.#exchange.req.get('if-none-match'), etag);
   }
 
   async #stream(envelope: StreamEnvelope, pieces: Chunks<unknown>, meta: AnswerMeta): Promise<void> {

@@ -37,6 +37,8 @@ export class Exchange {
   #late: UsherError | null = null;
   /** The matched route; null for none. */
   route: Route | null = null;
+  /** The pattern of a door beside the routes, such as the panel's; null for routes. */
+  door: string | null = null;
   /** The parameters of the path, decoded but not yet checked, on an object without a prototype. */
   params: Readonly<Record<string, string>> = NO_PARAMS;
   /** Faults of the parameters, found before any schema. */
@@ -70,6 +72,7 @@ export class Exchange {
 
   /** The pattern that the path matched, for log and metrics; never the path, which holds addresses. */
   get pattern(): string {
+    if (this.door !== null) return this.door;
     return (this.req.route as { path: string } | undefined)?.path ?? 'unmatched';
   }
 

@@ -31,6 +31,7 @@ export function pagePolicy({ style, script, images, forms = false }: PageNeeds):
 /** A host may contain ";" and ",", which end a directive and a policy: such a source is left out, and its pictures are blocked. */
 const SOURCES = /^[^;,]+$/;
 
-function hashOf(text: string): string {
+/** The source expression that allows exactly this inline text. */
+export function hashOf(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }

@@ -1,0 +1,29 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { brotliCompressSync } from 'node:zlib';
+
+export interface BuiltPanel {
+  readonly path: string;
+  remove(): Promise<void>;
+}
+
+/** Types that the panel's build compresses. */
+const COMPRESSED = /\.(?:html|js|css|svg|txt|json)$/;
+
+/** A folder as the panel's build writes it: each file, a `.br` beside what shrinks, and a hidden file of its own. */
+export async function buildPanel(files: Readonly<Record<string, string | Buffer>>): Promise<BuiltPanel> {
+  const path = await mkdtemp(join(tmpdir(), 'usher-panel-'));
+  await writePanel(path, files);
+  return { path, remove: () => rm(path, { recursive: true, force: true }) };
+}
+
+export async function writePanel(path: string, files: Readonly<Record<string, string | Buffer>>): Promise<void> {
+  await writeFile(join(path, '.made-of'), 'a hash');
+  for (const [name, content] of Object.entries(files)) {
+    const file = join(path, name);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, content);
+    if (COMPRESSED.test(name)) await writeFile(`${file}.br`, brotliCompressSync(content));
+  }
+}
