@@ -1,7 +1,17 @@
-import { Page } from '../../parts/page.tsx';
-import { useWords } from '../../words/words.ts';
+import { lazy } from 'react';
+import { Route, Switch } from 'wouter';
 
+const ApplicationList = lazy(() => import('./application-list.tsx'));
+const Application = lazy(() => import('./application.tsx'));
+
+/** The registry of applications, and each of them. */
 export default function Applications() {
-  const { applications: words } = useWords();
-  return <Page title={words.title}>{null}</Page>;
+  return (
+    <Switch>
+      <Route path="/applications" component={ApplicationList} />
+      <Route path="/applications/:appCode/*?">
+        {({ appCode }) => <Application key={appCode} appCode={decodeURIComponent(appCode)} />}
+      </Route>
+    </Switch>
+  );
 }

@@ -1,0 +1,80 @@
+import { type ComponentType, lazy, Suspense } from 'react';
+import { Route, Switch } from 'wouter';
+import type { Out } from '../../api/call.ts';
+import { asError } from '../../api/error.ts';
+import { useRead } from '../../api/queries.ts';
+import { Page, Tabs } from '../../parts/page.tsx';
+import { Loading, Problem } from '../../parts/problem.tsx';
+import { useRights } from '../../shell/rights.ts';
+import { useWords } from '../../words/words.ts';
+
+/** What every view of an application is given. */
+export interface ViewProps {
+  readonly appCode: string;
+  readonly application: Out<'GET /api/applications/{appCode}'>;
+  /** Whether the signed-in person may change the application; controls are absent otherwise. */
+  readonly mayEdit: boolean;
+}
+
+/** In the order of the tabs. The first has no segment of its own. */
+const VIEWS = {
+  overview: lazy(() => import('./overview/overview.tsx')),
+  matrix: lazy(() => import('./matrix/matrix.tsx')),
+  permissions: lazy(() => import('./permissions/permissions.tsx')),
+  people: lazy(() => import('./people/people.tsx')),
+  records: lazy(() => import('./records/records.tsx')),
+  messages: lazy(() => import('./messages/messages.tsx')),
+  manifest: lazy(() => import('./manifest/manifest.tsx')),
+  history: lazy(() => import('./history/history.tsx')),
+} satisfies Record<string, ComponentType<ViewProps>>;
+type View = keyof typeof VIEWS;
+
+/** One application: each view has an address of its own. */
+export default function Application({ appCode }: { appCode: string }) {
+  const { applications: words } = useWords();
+  const rights = useRights();
+  const application = useRead('GET /api/applications/{appCode}', { path: { appCode } });
+  const base = `/applications/${encodeURIComponent(appCode)}`;
+  if (application.data === undefined) {
+    return (
+      <Page title={appCode} trail={[['/applications', words.title]]}>
+        {application.isPending ? (
+          <Loading />
+        ) : (
+          <Problem error={asError(application.error)} onRetry={() => void application.refetch()} />
+        )}
+      </Page>
+    );
+  }
+  const { data } = application.data;
+  const props: ViewProps = { appCode, application: data, mayEdit: rights.mayEdit(appCode) };
+  const views = Object.keys(VIEWS) as View[];
+  return (
+    <Page
+      title={data.name || appCode}
+      trail={[['/applications', words.title]]}
+      lead={data.description}
+      readOnly={!props.mayEdit}
+    >
+      <Tabs
+        label={data.name}
+        tabs={views.map((view) => [view === 'overview' ? base : `${base}/${view}`, words[view].title] as const)}
+      />
+      <Suspense fallback={<Loading rows={6} />}>
+        <Switch>
+          {views.map((view) => {
+            const Shown = VIEWS[view];
+            return (
+              <Route
+                key={view}
+                path={view === 'overview' ? '/applications/:appCode' : `/applications/:appCode/${view}/*?`}
+              >
+                <Shown {...props} />
+              </Route>
+            );
+          })}
+        </Switch>
+      </Suspense>
+    </Page>
+  );
+}

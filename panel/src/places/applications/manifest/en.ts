@@ -1,0 +1,3 @@
+export const manifest = {
+  title: 'Manifest',
+};

@@ -1,0 +1,5 @@
+import type { matrix as en } from './en.ts';
+
+export const matrix: typeof en = {
+  title: 'Role',
+};

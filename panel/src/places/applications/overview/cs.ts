@@ -1,0 +1,5 @@
+import type { overview as en } from './en.ts';
+
+export const overview: typeof en = {
+  title: 'Přehled',
+};

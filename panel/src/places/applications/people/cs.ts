@@ -1,0 +1,5 @@
+import type { people as en } from './en.ts';
+
+export const people: typeof en = {
+  title: 'Lidé',
+};

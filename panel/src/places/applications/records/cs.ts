@@ -1,0 +1,5 @@
+import type { records as en } from './en.ts';
+
+export const records: typeof en = {
+  title: 'Záznamy',
+};
