@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type BrowserContext, chromium } from 'playwright-core';
+import { type Browser, type BrowserContext, chromium } from 'playwright-core';
 
 /** Nothing of these reaches the network, or asks anything at a first start. */
 const ARGUMENTS = [
@@ -23,10 +23,9 @@ export interface RunningBrowser {
 
 /** The machine's own Chromium, headless, with an empty profile. `CHROMIUM` names another than the usual places. */
 export async function startChromium(): Promise<RunningBrowser> {
-  const executablePath = process.env.CHROMIUM ?? PLACES.find((place) => existsSync(place));
-  if (executablePath === undefined) throw new Error('no Chromium: install one, or name it in CHROMIUM');
   const profile = await mkdtemp(join(tmpdir(), 'usher-browser.'));
-  const context = await chromium.launchPersistentContext(profile, { executablePath, headless: true, args: ARGUMENTS });
+  const options = { executablePath: installed(), headless: true, args: ARGUMENTS };
+  const context = await chromium.launchPersistentContext(profile, options);
   return {
     context,
     close: async () => {
@@ -34,4 +33,15 @@ export async function startChromium(): Promise<RunningBrowser> {
       await rm(profile, { recursive: true, force: true });
     },
   };
+}
+
+/** The same without a profile: for tests that need several people at once, each in a context of their own. */
+export async function launchChromium(): Promise<Browser> {
+  return await chromium.launch({ executablePath: installed(), headless: true, args: ARGUMENTS });
+}
+
+function installed(): string {
+  const path = process.env.CHROMIUM ?? PLACES.find((place) => existsSync(place));
+  if (path === undefined) throw new Error('no Chromium: install one, or name it in CHROMIUM');
+  return path;
 }

@@ -39,7 +39,7 @@ export function Problem({ error, onRetry }: { error: Error | null; onRetry?: () 
 export function Loading({ rows = 3 }: { rows?: number }) {
   const { common } = useWords();
   return (
-    <div className={css.loading} role="status">
+    <div className={css.loading} role="status" data-loading>
       <span className="visually-hidden">{common.loading}</span>
       {Array.from({ length: rows }, (_, row) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the bars are all the same

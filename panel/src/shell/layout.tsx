@@ -74,12 +74,12 @@ function DevelopmentStrip({ email }: { email: string }) {
     void session.signOut();
   };
   return (
-    <div className={css.strip}>
+    <aside className={css.strip} aria-label={words.development}>
       {words.as(email)}
       <button type="button" onClick={change}>
         {words.change}
       </button>
-    </div>
+    </aside>
   );
 }
 
@@ -93,7 +93,7 @@ function Navigation({ config, onOpen }: { config: PanelConfig; onOpen: (open: Op
   // biome-ignore lint/correctness/useExhaustiveDependencies: going anywhere closes the menu of narrow windows
   useEffect(() => setMenu(false), [path]);
   return (
-    <div className={css.side} data-open={menu}>
+    <header className={css.side} data-open={menu}>
       {places.map((place) => (
         <PlaceKey key={place.id} keys={`g ${place.key}`} act={() => navigate(place.href)} />
       ))}
@@ -138,7 +138,7 @@ function Navigation({ config, onOpen }: { config: PanelConfig; onOpen: (open: Op
         <span>{rights.email}</span>
         <span>Usher {config.version}</span>
       </div>
-    </div>
+    </header>
   );
 }
 

@@ -1,0 +1,98 @@
+import { AxeBuilder } from '@axe-core/playwright';
+import type { Browser, Page } from 'playwright-core';
+import type { RunningUsher } from '../support/usher.ts';
+
+/** A page of the panel, and everything that went wrong in it. */
+export interface PanelPage {
+  readonly page: Page;
+  /** Console errors, exceptions, violations of the policy, requests to other origins. A test expects none. */
+  readonly complaints: string[];
+  /** Goes to a path of the panel, such as `/applications`, and waits until its first list or record is there. */
+  go(path: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface PanelOptions {
+  /** Whom to be; the panel is opened signed out without. */
+  readonly as?: string;
+  readonly width?: number;
+  readonly locale?: 'en-US' | 'cs-CZ';
+  readonly dark?: boolean;
+  /** Console errors that a test provokes, such as the browser's own line for a refused request. */
+  readonly expected?: RegExp;
+}
+
+const VIOLATIONS = `document.addEventListener('securitypolicyviolation', (event) => {
+  console.error('violates ' + event.violatedDirective + ': ' + event.blockedURI + ' ' + event.sample);
+})`;
+
+/** Opens the panel in a context of its own, as somebody of the local issuer. */
+export async function openPanel(
+  browser: Browser,
+  usher: RunningUsher,
+  { as, width = 1280, locale = 'en-US', dark = false, expected }: PanelOptions = {},
+): Promise<PanelPage> {
+  const viewport = { width, height: 900 };
+  const context = await browser.newContext({ viewport, locale, colorScheme: dark ? 'dark' : 'light' });
+  await context.addInitScript(VIOLATIONS);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  const complain = (text: string): void => {
+    if (expected?.test(text) !== true) complaints.push(text);
+  };
+  page.on('pageerror', (error) => complain(String(error.stack ?? error)));
+  page.on('console', (message) => message.type() === 'error' && complain(message.text()));
+  const origin = panelOrigin(usher);
+  page.on('request', (request) => {
+    const url = new URL(request.url());
+    if (url.origin !== origin && !['data:', 'blob:'].includes(url.protocol)) complain(`a request to ${url.href}`);
+  });
+  if (as !== undefined) {
+    const code = JSON.stringify(usher.app.developmentSignIn?.code ?? '');
+    const email = JSON.stringify(as);
+    await context.addInitScript(
+      `sessionStorage.setItem('usher.code', ${code}); sessionStorage.setItem('usher.email', ${email})`,
+    );
+  }
+  return {
+    page,
+    complaints,
+    go: async (path) => {
+      await page.goto(`${origin}/panel${path}`);
+      await settled(page);
+    },
+    close: () => context.close(),
+  };
+}
+
+/** Waits until the page shows a title and nothing is being read any more. A stream stays open, so the network is never idle. */
+export async function settled(page: Page): Promise<void> {
+  await page.locator('h1').first().waitFor();
+  const busy = () => page.evaluate("document.querySelector('[data-loading], [aria-busy=true]') !== null");
+  for (let quiet = 0; quiet < 3; ) {
+    quiet = (await busy()) ? 0 : quiet + 1;
+    await page.waitForTimeout(50);
+  }
+}
+
+/** The panel answers at the host of publicUrl. */
+function panelOrigin(usher: RunningUsher): string {
+  return usher.rest.replace('127.0.0.1', 'localhost');
+}
+
+/** What axe finds on the page: rule, help and the first places. */
+export async function axeFaults(page: Page): Promise<string[]> {
+  const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+  const { violations } = await new AxeBuilder({ page }).withTags(tags).analyze();
+  return violations.map(({ id, help, nodes }) => {
+    const places = nodes
+      .slice(0, 3)
+      .map(({ html, failureSummary }) => `  ${html.slice(0, 200)} ${failureSummary ?? ''}`);
+    return [`${id}: ${help}`, ...places].join('\n');
+  });
+}
+
+/** By how many pixels the page is wider than its window: 0 where it reflows. */
+export async function overflow(page: Page): Promise<number> {
+  return Math.max(0, (await page.evaluate('document.documentElement.scrollWidth - innerWidth')) as number);
+}
