@@ -8,9 +8,9 @@ export type Out<K extends Operation> = Api[K]['out'];
 export type Item<K extends Operation> = Out<K> extends readonly (infer T)[] ? T : never;
 
 /** Texts and numbers of a query; what is undefined, null or empty is left out. */
-export type Query<K extends Operation> = {
-  [N in keyof Api[K]['query']]?: Api[K]['query'][N] | number | boolean | null | undefined;
-};
+export type Query<K extends Operation> = keyof Api[K]['query'] extends never
+  ? Readonly<Record<string, never>>
+  : { [N in keyof Api[K]['query']]?: Api[K]['query'][N] | number | boolean | null | undefined };
 type PathOf<K extends Operation> = keyof Api[K]['path'] extends never
   ? { readonly path?: undefined }
   : { readonly path: { [N in keyof Api[K]['path']]: Api[K]['path'][N] | number } };

@@ -126,10 +126,12 @@ interface Found {
 async function find(q: string, signal: AbortSignal): Promise<readonly Found[]> {
   const [people, applications] = await Promise.all([
     call('GET /api/users', { query: { q, limit: 5 } }, { signal }),
-    call('GET /api/applications', { query: { q, limit: 5 } }, { signal }),
+    call('GET /api/applications', {}, { signal }),
   ]);
+  const wanted = q.toLowerCase();
+  const fitting = applications.data.filter(({ code, name }) => `${code} ${name}`.toLowerCase().includes(wanted));
   return [
-    ...applications.data.map(({ code, name }) => ({
+    ...fitting.slice(0, 5).map(({ code, name }) => ({
       kind: 'applications' as const,
       label: name,
       note: code,
