@@ -55,7 +55,7 @@ export function useList<K extends Operation>(operation: K, input: Input<K>, enab
   const query = useInfiniteQuery({
     queryKey: [operation, input, 'pages'],
     queryFn: ({ pageParam, signal }) =>
-      call(operation, { ...input, query: { ...input.query, cursor: pageParam } } as Input<K>, { signal }),
+      call(operation, { ...input, query: { ...input.query, cursor: pageParam } } as unknown as Input<K>, { signal }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
     placeholderData: keepPreviousData,
