@@ -43,7 +43,10 @@ async function follow(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
       const token = await session.token();
-      const headers: HeadersInit = { authorization: `Bearer ${token}`, ...(lastId === null ? {} : { 'last-event-id': lastId }) };
+      const headers: HeadersInit = {
+        authorization: `Bearer ${token}`,
+        ...(lastId === null ? {} : { 'last-event-id': lastId }),
+      };
       const response: Response = await fetch('/api/admin/stream', { headers, signal, cache: 'no-store' });
       if (response.status === 401) await session.renewed(token);
       // Nothing to follow for somebody who administers nothing.
