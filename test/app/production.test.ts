@@ -1,6 +1,8 @@
+import { pathToFileURL } from 'node:url';
 import { Client, credentials } from '@grpc/grpc-js';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createStorage, type TestStorage } from '../support/databases.ts';
+import { type BuiltPanel, buildPanel, documentationFiles } from '../support/panel-folder.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 
 const KEYS = {
@@ -11,10 +13,13 @@ const secret = (entry: string): string => entry.split(':')[2] ?? '';
 
 let storage: TestStorage;
 let usher: RunningUsher;
+let built: BuiltPanel;
 
 beforeAll(async () => {
   storage = await createStorage('postgresql');
+  built = await buildPanel({ 'index.html': '', ...(await documentationFiles()) });
   usher = await startUsher(storage, {
+    parts: { panelFolder: pathToFileURL(`${built.path}/`) },
     env: {
       NODE_ENV: 'production',
       HTTP_HOST: '127.0.0.1',
@@ -30,6 +35,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await usher?.close();
   await storage?.remove();
+  await built?.remove();
 }, 60_000);
 
 const status = async (path: string, key?: string): Promise<number> =>
@@ -44,8 +50,8 @@ describe('production', () => {
     expect(await status(`${usher.ops}/metrics`)).toBe(200);
   });
 
-  test('probes and API documentation need no credentials, and the development mailbox does not exist in production', async () => {
-    for (const path of ['/healthz', '/readyz', '/api/openapi.json', '/api/docs']) {
+  test('probes, API documentation and the panel need no credentials, and nothing of development exists in production', async () => {
+    for (const path of ['/healthz', '/readyz', '/api/openapi.json', '/api/docs', '/panel/']) {
       expect([path, await status(usher.rest + path)]).toEqual([path, 200]);
     }
     const document = (await (await fetch(`${usher.rest}/api/openapi.json`)).json()) as { openapi: string };

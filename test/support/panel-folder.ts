@@ -1,6 +1,6 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 
 export interface BuiltPanel {
@@ -8,6 +8,7 @@ export interface BuiltPanel {
   remove(): Promise<void>;
 }
 
+const ROOT = resolve(import.meta.dirname, '../..');
 /** Types that the panel's build compresses. */
 const COMPRESSED = /\.(?:html|js|css|svg|txt|json)$/;
 
@@ -26,4 +27,18 @@ export async function writePanel(path: string, files: Readonly<Record<string, st
     await writeFile(file, content);
     if (COMPRESSED.test(name)) await writeFile(`${file}.br`, brotliCompressSync(content));
   }
+}
+
+/** The files of the documentation page, as the build copies them. */
+export async function documentationFiles(): Promise<Record<string, Buffer>> {
+  const from: [string, string][] = [
+    ...['swagger-ui.css', 'swagger-ui-bundle.js'].map((name): [string, string] => [
+      name,
+      `node_modules/swagger-ui-dist/${name}`,
+    ]),
+    ...['start.js', 'docs.css'].map((name): [string, string] => [name, `panel/static/docs/${name}`]),
+  ];
+  return Object.fromEntries(
+    await Promise.all(from.map(async ([name, path]) => [`docs/${name}`, await readFile(join(ROOT, path))] as const)),
+  );
 }

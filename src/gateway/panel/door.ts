@@ -46,8 +46,10 @@ export function createPanel(options: PanelOptions): RequestHandler {
 
   const answer = async (req: Request, res: Response): Promise<void> => {
     const path = req.path.slice(ROOT.length);
-    if (!enabled && !path.startsWith(DOCS)) throw missing();
-    const elsewhere = atPublicHost(req, site);
+    const isDocs = path.startsWith(DOCS);
+    if (!enabled && !isDocs) throw missing();
+    // The documentation page loads these before it moves to the other host by itself.
+    const elsewhere = isDocs ? null : atPublicHost(req, site);
     if (elsewhere !== null) return redirect(res, elsewhere);
     if (req.path === '/panel') return redirect(res, `${ROOT}${req.url.slice('/panel'.length)}`);
     if (path === 'config.json') {

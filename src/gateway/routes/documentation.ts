@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { lazy } from '../../base/lazy.ts';
 import type { OpenApiDocument } from '../openapi/document.ts';
-import { docsPage } from '../openapi/page.ts';
+import { DOCUMENTATION_HEADERS, documentationPage, documentationProblem } from '../pages/documentation.ts';
 import { bare, HTML_TYPE, text } from '../route/envelopes.ts';
 import { open } from '../route/guards.ts';
 import { defineRoute, type Route } from '../route/route.ts';
@@ -19,7 +19,6 @@ export function documentation(routes: readonly Route[]): readonly Route[] {
     return await openApiDocument([...routes, ...own], API_VERSION);
   });
 
-  let page: string | null = null;
   const own: readonly Route[] = [
     defineRoute({
       method: 'get',
@@ -39,14 +38,11 @@ export function documentation(routes: readonly Route[]): readonly Route[] {
       tag: 'Operations',
       summary: 'This document as a page',
       guard: open,
-      envelope: text(HTML_TYPE, docsPage.headers),
+      envelope: { ...text(HTML_TYPE, DOCUMENTATION_HEADERS), problem: documentationProblem },
       status: 200,
       response: z.string(),
       cacheControl: CACHE,
-      handle: async () => {
-        page ??= docsPage.render(await made());
-        return page;
-      },
+      handle: async ({ panelFiles, publicUrl }) => documentationPage(await panelFiles(), publicUrl()),
     }),
   ];
   return own;
