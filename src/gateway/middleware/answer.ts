@@ -7,6 +7,7 @@ import { type Chunks, negotiate, type ProgressLines, type StreamEnvelope } from 
 import { isKnownTag } from '../route/etag.ts';
 import { HTTP_LIMITS } from '../route/limits.ts';
 import { Answer, type AnswerMeta, type Route } from '../route/route.ts';
+import { codingFor, compress, isLarge } from './compress.ts';
 import { errorBody } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -44,7 +45,7 @@ export class AnswerWriter {
     res.write(this.#lines.line(done, total));
   }
 
-  /** Writes a route's result. For a stream, a promise that resolves when it is written or the caller is gone. */
+  /** Writes a route's result. A promise for a stream, and for a body that is compressed; it resolves when all is written or the caller is gone. */
   answer(result: unknown): Promise<void> | undefined {
     const { payload, meta } = result instanceof Answer ? result : { payload: result, meta: NO_META };
     const { envelope } = this.#route;
@@ -58,18 +59,39 @@ export class AnswerWriter {
     }
     if (meta.etag !== undefined && this.#isKnown(meta.etag)) {
       this.#begin({ ...meta, status: 304 });
+      if (!this.#route.holdsSecret) res.vary('accept-encoding');
       res.removeHeader('content-type');
       res.end();
       return undefined;
     }
     const body = envelope.encode(payload, this.#media);
-    // Not by `res.send`, which takes the `Cache-Control: no-cache` of every fetch with an If-None-Match for a wish to get it all.
-    if (!res.headersSent) {
-      this.#begin(meta);
-      res.setHeader('content-length', Buffer.byteLength(body));
+    if (res.headersSent) {
+      res.end(body);
+      return undefined;
     }
-    res.end(body);
+    const bytes = Buffer.byteLength(body);
+    if (isLarge(bytes) && !this.#route.holdsSecret) return this.#writeLarge(body, bytes, meta);
+    this.#write(body, bytes, meta);
     return undefined;
+  }
+
+  /** The body in the caller's coding. Its ETag stays that of the state, whatever the coding. */
+  async #writeLarge(body: string | Buffer, bytes: number, meta: AnswerMeta): Promise<void> {
+    const { req, res } = this.#exchange;
+    const coding = codingFor(req);
+    const compressed = coding === null ? null : await compress(coding, body);
+    if (this.#exchange.gone) return;
+    res.vary('accept-encoding');
+    if (coding !== null) res.setHeader('content-encoding', coding);
+    this.#write(compressed ?? body, compressed?.length ?? bytes, meta);
+  }
+
+  /** Not by `res.send`, which takes the `Cache-Control: no-cache` of every fetch with an If-None-Match for a wish to get it all. */
+  #write(body: string | Buffer, bytes: number, meta: AnswerMeta): void {
+    const { res } = this.#exchange;
+    this.#begin(meta);
+    res.setHeader('content-length', bytes);
+    res.end(body);
   }
 
   /** Whether the caller already has this state, where the route reads If-None-Match. */

@@ -170,6 +170,8 @@ interface RouteSpec<
   readonly unsafe?: boolean;
   /** Whether it repeats every `x-request-id` of 1 to 128 visible ASCII characters, as AuthZEN asks. */
   readonly anyRequestId?: boolean;
+  /** Whether the answer holds a token, a code or a link with one: compressed, its length would tell parts of it (BREACH). */
+  readonly holdsSecret?: boolean;
   readonly handle: (
     services: Services,
     input: Input<C, z.output<P>, z.output<Q>, BodyOf<B>, H>,
@@ -202,6 +204,7 @@ export interface Route {
   readonly quiet: boolean;
   readonly unsafe: boolean;
   readonly anyRequestId: boolean;
+  readonly holdsSecret: boolean;
   readonly handle: (services: Services, input: Input<unknown, unknown, unknown, unknown, RequestHeader>) => unknown;
   readonly dryRun: boolean;
   /** Answers `?dryRun=true` (dry-run.ts); null for routes without dry runs. */
@@ -256,6 +259,7 @@ export function defineRoute<
     quiet: spec.quiet ?? false,
     unsafe: spec.unsafe ?? false,
     anyRequestId: spec.anyRequestId ?? false,
+    holdsSecret: spec.holdsSecret ?? false,
     // The one place where the types of the parts are dropped: router.ts passes what these very schemas have checked.
     handle: spec.handle as unknown as Route['handle'],
     dryRun: spec.dryRun ?? false,

@@ -69,6 +69,7 @@ const callback = defineRoute({
   summary: 'Handle the return from the login page',
   description: 'Unknown parameters are ignored.',
   guard: developmentLogin,
+  holdsSecret: true,
   cookie: { name: LOGIN_COOKIE, description: 'Sealed; set by the login, valid for ten minutes and once.' },
   query: z.object({
     state: returned,
