@@ -32,13 +32,27 @@ export const INSERT_AUDIT_SQL = `
 
 const INSERT = new Prepared<never>('audit', INSERT_AUDIT_SQL);
 
+/** The author of a transaction, by the first of its records. */
+const authors = new WeakMap<object, string>();
+
+/** Who writes in the transaction, as far as `record` was told; null before. */
+export function authorOf(tx: Tx): string | null {
+  return authors.get(tx.kysely) ?? null;
+}
+
+function noteAuthor(tx: Tx, [first]: readonly AuditEntry[]): void {
+  if (first !== undefined && !authors.has(tx.kysely)) authors.set(tx.kysely, first.actor);
+}
+
 /** Writes the record in the transaction of the change it describes. */
 export async function record(tx: Tx, entry: AuditEntry): Promise<void> {
+  noteAuthor(tx, [entry]);
   await INSERT.rows(tx, toRows([entry]));
 }
 
 /** The same for several records, in one statement. */
 export async function recordAll(tx: Tx, entries: readonly AuditEntry[]): Promise<void> {
+  noteAuthor(tx, entries);
   if (entries.length > 0) await INSERT.rows(tx, toRows(entries));
 }
 

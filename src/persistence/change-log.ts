@@ -27,10 +27,10 @@ interface Newest {
   nonce: string;
 }
 
-/** `log_change` of the first migration: records, then the lock of the numbering, then the row. */
+/** `log_change` of the migrations: records, then the lock of the numbering, then the row with its author. */
 const ANNOUNCE = new Prepared<Newest>(
   'announce',
-  'select log_change($1::jsonb, $2::text, $3::text[]) as revision, $2::text as nonce',
+  'select log_change($1::jsonb, $2::text, $3::text[], $4::text) as revision, $2::text as nonce',
 );
 
 /** One statement, hence one snapshot: the revision is at least as new as everything that the transaction saw. */
@@ -45,6 +45,8 @@ export interface Ending {
   scopes: readonly Scope[];
   /** As `toRows` of the audit writes them. */
   records: string | null;
+  /** Who makes the revision, as audit records name them; null for nobody in particular. */
+  actor: string | null;
   /** Random, for this write alone: `nonceOf`. */
   nonce: string;
 }
@@ -54,9 +56,9 @@ export interface Ending {
  * the lock of the numbering is never held for a round trip. Returns the revision that it makes, or the newest that it sees, 0 for
  * an empty log; valid only when the commit succeeds.
  */
-export async function conclude(tx: Tx, { scopes, records, nonce }: Ending): Promise<RevisionToken> {
+export async function conclude(tx: Tx, { scopes, records, actor, nonce }: Ending): Promise<RevisionToken> {
   const last: CompiledQuery<Newest> =
-    scopes.length > 0 ? ANNOUNCE.with(records, nonce, collapse(scopes)) : NEWEST.with(records);
+    scopes.length > 0 ? ANNOUNCE.with(records, nonce, collapse(scopes), actor) : NEWEST.with(records);
   const [row] = (await tx.kysely.executeQuery(asLast(last))).rows;
   return row === undefined ? ANY_REVISION : { number: row.revision, nonce: row.nonce };
 }

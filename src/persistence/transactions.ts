@@ -6,7 +6,7 @@ import { UsherError } from '../base/errors.ts';
 import type { Logger } from '../base/telemetry.ts';
 import { sleep } from '../base/wait.ts';
 import { ANY_REVISION, formatRevision, type RevisionToken } from '../engine/types.ts';
-import { toRows } from './audit.ts';
+import { authorOf, toRows } from './audit.ts';
 import { conclude, type Ending, NONCE_BYTES, nonceOf } from './change-log.ts';
 import type { Committed, Follower, Outcome, Statement, Tx } from './database.ts';
 import { failedToBegin, isUnbegun, isWorthRepeating, StatementFailed, toDatabaseError } from './driver/failures.ts';
@@ -118,7 +118,8 @@ export class Transactions {
       throw error;
     }
     const { result, scopes } = outcome;
-    const mark = await this.#commit(trx, { scopes, records, nonce: nonceOf(clock.bytes(NONCE_BYTES)) });
+    const actor = authorOf(tx) ?? outcome.records?.[0]?.actor ?? null;
+    const mark = await this.#commit(trx, { scopes, records, actor, nonce: nonceOf(clock.bytes(NONCE_BYTES)) });
     return { result, mark, announced: scopes.length > 0 };
   }
 

@@ -4,6 +4,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { UsherError } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/telemetry.ts';
 import { formatRevision } from '../../src/engine/types.ts';
+import { record } from '../../src/persistence/audit.ts';
 import { collapse, pruneChangeLog } from '../../src/persistence/change-log.ts';
 import type { Database, Scope, Tx } from '../../src/persistence/database.ts';
 import { forEachDatabase } from '../support/databases.ts';
@@ -48,6 +49,32 @@ forEachDatabase('change', (fixture, kind) => {
     const byRevision = (a: string, b: string) => Number.parseInt(a, 10) - Number.parseInt(b, 10);
     expect(seen).toEqual(acknowledged.toSorted(byRevision));
     expect(acknowledged).toHaveLength(120);
+  });
+
+  test('a revision names its author, from the first audit record of its transaction', async () => {
+    const { database } = fixture;
+    const by = (actor: string) => ({ actor, action: 'thing.done' });
+    const made = [
+      await database.change(async () => ({ result: 0, scopes: ['*'], records: [by('user:a@example.com'), by('idp')] })),
+      await database.change(async (tx) => {
+        await record(tx, by('cli'));
+        return { result: 0, scopes: ['*'], records: [by('idp')] };
+      }),
+      await database.change(async () => ({ result: 0, scopes: ['*'] })),
+    ];
+    const rows = await database.read((tx) =>
+      tx.kysely
+        .selectFrom('policy_change')
+        .select(['revision', 'actor'])
+        .orderBy('revision', 'desc')
+        .limit(3)
+        .execute(),
+    );
+    expect(rows.reverse()).toEqual([
+      { revision: made[0]?.number, actor: 'user:a@example.com' },
+      { revision: made[1]?.number, actor: 'cli' },
+      { revision: made[2]?.number, actor: null },
+    ]);
   });
 
   test('a write without a change returns the newest visible revision, and makes no new one', async () => {

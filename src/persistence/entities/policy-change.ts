@@ -9,5 +9,7 @@ export const PolicyChange = defineEntity({
     at: p.datetime(3).defaultRaw('clock_timestamp()'),
     nonce: p.text(),
     scopes: p.array().columnType('text[]'),
+    /** As audit records name the author; null for nobody in particular. */
+    actor: p.text().nullable(),
   },
 });

@@ -10,6 +10,7 @@ import { AuthMail } from './auth-mail.ts';
 import { Brand } from './brand.ts';
 import { Delivery } from './delivery.ts';
 import { Entity } from './entity.ts';
+import { InternalKeyUse } from './internal-key-use.ts';
 import { Language } from './language.ts';
 import { Notification } from './notification.ts';
 import { NotificationPreference } from './notification-preference.ts';
@@ -20,6 +21,7 @@ import { Person } from './person.ts';
 import { PersonSearch } from './person-search.ts';
 import { PolicyChange } from './policy-change.ts';
 import { Profile } from './profile.ts';
+import { ProviderEvent } from './provider-event.ts';
 import { PushSubscription } from './push-subscription.ts';
 import { RegistrationLocale } from './registration-locale.ts';
 import { ResourceOverride } from './resource-override.ts';
@@ -66,6 +68,8 @@ export const entities = [
   Delivery,
   PushSubscription,
   AuthMail,
+  ProviderEvent,
+  InternalKeyUse,
 ];
 
 /**

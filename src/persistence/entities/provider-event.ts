@@ -1,0 +1,18 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { identity, stamp } from './columns.ts';
+
+/** What the identity provider reported or asked for, and what came of it (docs/reference/identity-provider.md#events). */
+export const ProviderEvent = defineEntity({
+  name: 'ProviderEvent',
+  tableName: 'provider_event',
+  properties: {
+    id: identity(),
+    at: stamp(),
+    source: p.text().$type<'webhook' | 'mail'>(),
+    eventType: p.text().nullable(),
+    orgId: p.text().nullable(),
+    email: p.text().nullable(),
+    outcome: p.text().$type<'applied' | 'unchanged' | 'ignored' | 'sent' | 'duplicate' | 'failed'>(),
+    reason: p.text().nullable(),
+  },
+});
