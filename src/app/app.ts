@@ -5,6 +5,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { KeyUses } from '../administration/key-uses.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { lazy } from '../base/lazy.ts';
 import { createLogger, createRegistry, type Logger } from '../base/telemetry.ts';
@@ -138,6 +139,8 @@ async function build(config: Config, base: Base): Promise<App> {
   const localKey = config.internal.apiKeys.length === 0 ? keepLocalKey(config.dataDir, clock) : null;
   const keys = createApiKeys(config, localKey);
   const developmentSignIn = localIssuer === null ? null : createDevelopmentSignIn({ issuer: localIssuer, clock });
+  const keyUses = new KeyUses({ database, keys, clock, log });
+  closing.defer(() => keyUses.close());
   const outbound = createOutbound({ clock });
   closing.defer(() => outbound.close());
   const tokens = createTokens({ auth: config.auth, local: localIssuer, outbound, clock, log });
@@ -175,6 +178,8 @@ async function build(config: Config, base: Base): Promise<App> {
     engine,
     tokens,
     keys,
+    keyUses,
+    configuration: config.effective,
     ...features,
     registry,
     developmentSignIn,

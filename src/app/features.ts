@@ -73,6 +73,8 @@ export type Features = Omit<
   | 'engine'
   | 'tokens'
   | 'keys'
+  | 'keyUses'
+  | 'configuration'
   | 'registry'
   | 'clearEverywhere'
   | 'ping'

@@ -40,6 +40,8 @@ export interface Config extends Omit<Read, 'grpc' | 'ops' | 'idp'> {
   readonly idp: Read['idp'] & { readonly webhookSecrets: readonly string[] };
   /** Base64 of 32 bytes each; the first seals, all open. */
   readonly brandSmtpKeys: readonly string[];
+  /** Every key as operators see it, secrets masked. */
+  readonly effective: readonly EffectiveValue[];
 }
 
 /** Every fault of a configuration; `message` lists them, a line each. */
@@ -67,7 +69,7 @@ export function toConfig(raw: RawConfig, checks: readonly ConfigCheck[] = []): C
 
 function checked(raw: RawConfig, checks: readonly ConfigCheck[]): Resolved & { config: Config } {
   const resolved = resolveKeys(raw);
-  const config = build(resolved.values, raw.env.NODE_ENV === 'production');
+  const config = build(resolved, raw.env.NODE_ENV === 'production');
   const faults = [
     ...resolved.faults,
     ...crossChecks(config, resolved.values),
@@ -87,7 +89,10 @@ export interface EffectiveValue {
 
 /** The value of each key and its source. Throws as `toConfig` does. */
 export function effectiveValues(raw: RawConfig, checks: readonly ConfigCheck[] = []): EffectiveValue[] {
-  const { values, sources } = checked(raw, checks);
+  return [...checked(raw, checks).config.effective];
+}
+
+function effective({ values, sources }: Resolved): EffectiveValue[] {
   return (Object.keys(KEYS) as ConfigKey[]).map((key) => {
     const { variable, secret }: Key<unknown> = KEYS[key];
     const value = values[key];
@@ -104,7 +109,8 @@ function plain(value: unknown): unknown {
   return value instanceof Map ? Object.fromEntries(value) : value;
 }
 
-function build(values: Values, production: boolean): Config {
+function build(resolved: Resolved, production: boolean): Config {
+  const { values } = resolved;
   const read = nested(values);
   const { cert, key, clientCa } = read.grpc.tls;
   const { host, port } = read.ops;
@@ -115,6 +121,7 @@ function build(values: Values, production: boolean): Config {
     ops: host !== null && port !== null ? { host, port } : null,
     idp: { ...read.idp, webhookSecrets: read.idp.webhookSecret },
     brandSmtpKeys: read.brandSmtpKey,
+    effective: effective(resolved),
   };
 }
 

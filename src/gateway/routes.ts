@@ -28,6 +28,7 @@ import { notificationPreferenceRoutes } from './routes/notification-preferences.
 import { notificationTypeRoutes } from './routes/notification-types.ts';
 import { notificationRoutes } from './routes/notifications.ts';
 import { operationRoutes } from './routes/operations.ts';
+import { operatorRoutes } from './routes/operators.ts';
 import { overrideRoutes } from './routes/overrides.ts';
 import { permissionRoutes } from './routes/permissions.ts';
 import { profileRoutes } from './routes/profile.ts';
@@ -70,6 +71,7 @@ export function gatewayRoutes(
     ...userRoutes, //         /api/users…, /api/profile/me/admin-status
     ...accessRoutes, //       /api/profile/me/access, /api/users/:email/access
     ...auditRoutes, //        /api/admin/audit, /api/applications/:appCode/audit
+    ...operatorRoutes, //     /api/admin/{keys,config}
     ...manifestRoutes, //     /api/manifests/apply, /api/applications/:appCode/manifest
     ...providerRoutes, //      /api/idp/health, discovery, login, callback, webhook, /api/internal/auth/registration-locale
     ...providerAdminRoutes, // /api/idp/admin…

@@ -1,6 +1,7 @@
 /** The services that handlers and guards use: one line per feature, passed in by app.ts. A new feature adds its line here. */
 
 import type { AuditLog } from '../administration/audit-log.ts';
+import type { KeyUses } from '../administration/key-uses.ts';
 import type { Registry } from '../base/telemetry.ts';
 import type { Brands } from '../brands/brands.ts';
 import type { AppAdmins } from '../catalog/app-admins.ts';
@@ -15,6 +16,7 @@ import type { Matrices } from '../catalog/matrix.ts';
 import type { ResourceOverrides } from '../catalog/overrides.ts';
 import type { Permissions } from '../catalog/permissions.ts';
 import type { Roles } from '../catalog/roles.ts';
+import type { EffectiveValue } from '../config/config.ts';
 import type { Mailbox } from '../delivery/mailbox.ts';
 import type { PushSubscriptions } from '../delivery/subscriptions.ts';
 import type { Access } from '../directory/access.ts';
@@ -99,6 +101,9 @@ export interface Services {
   readonly provider: Provider;
   readonly tokens: Tokens;
   readonly keys: ApiKeys;
+  readonly keyUses: Pick<KeyUses, 'list'>;
+  /** The effective configuration, secrets masked. */
+  readonly configuration: readonly EffectiveValue[];
   readonly unsubscriptions: Unsubscriptions;
   /** Null where people sign in at an identity provider. */
   readonly developmentSignIn: DevelopmentSignIn | null;

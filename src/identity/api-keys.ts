@@ -16,7 +16,16 @@ export interface KeyHolder {
   readonly name: string;
 }
 
+/** A key as operators see it: never its value. */
+export interface KeyRecord extends KeyHolder {
+  readonly scopes: readonly KeyScope[];
+}
+
 export interface ApiKeys {
+  /** Every key, in the order of the configuration; without one, the key that the start made for itself. */
+  readonly records: readonly KeyRecord[];
+  /** The names of the keys that were used since the last call. */
+  takeUsed(): string[];
   /** Whether the configuration names a key. False: development on loopback, where checks are open. */
   readonly configured: boolean;
   /**
@@ -30,6 +39,8 @@ export interface ApiKeys {
 interface Entry extends KeyHolder {
   readonly key: string;
   readonly scopes: ReadonlySet<KeyScope>;
+  /** A flag and no time: this stands on the path of every check, and reading the clock would cost more than the rest. */
+  used: boolean;
 }
 
 const ALL_SCOPES: ReadonlySet<KeyScope> = new Set(KEY_SCOPES);
@@ -65,11 +76,19 @@ export function createApiKeys(
   const { entries, problems } = parseEntries(config.internal.apiKeys, config.production);
   if (problems.length > 0) throw new Error(`internal.apiKeys: ${problems.join('; ')}`);
   const configured = entries.length > 0;
-  if (!configured && localKey !== null) entries.push({ name: LOCAL_NAME, key: localKey, scopes: ALL_SCOPES });
+  if (!configured && localKey !== null) {
+    entries.push({ name: LOCAL_NAME, key: localKey, scopes: ALL_SCOPES, used: false });
+  }
   const find = matcher(entries.map((entry) => entry.key));
 
   return {
     configured,
+    records: entries.map(({ name, scopes }) => ({ name, scopes: [...scopes] })),
+    takeUsed() {
+      const used = entries.filter((entry) => entry.used);
+      for (const entry of used) entry.used = false;
+      return used.map(({ name }) => name);
+    },
     authorize(value, scope) {
       if (value === undefined) {
         if (!configured && OPEN_WITHOUT_KEYS.has(scope)) return null;
@@ -85,6 +104,7 @@ export function createApiKeys(
           details: { scope },
         });
       }
+      entry.used = true;
       return entry;
     },
   };
@@ -114,7 +134,7 @@ function parseEntries(raw: readonly string[], production: boolean): { entries: E
     if (entries.some((other) => other.name === name)) wrong.push('repeats the name of an earlier entry');
     if (entries.some((other) => other.key === key)) wrong.push('repeats the key of an earlier entry');
     problems.push(...wrong.map((problem) => `${place} ${problem}`));
-    entries.push({ name, key, scopes: new Set(scopes.filter(isScope)) });
+    entries.push({ name, key, scopes: new Set(scopes.filter(isScope)), used: false });
   });
   return { entries, problems };
 }
