@@ -38,6 +38,7 @@ import type { Services } from '../gateway/services.ts';
 import type { Tokens } from '../identity/tokens.ts';
 import { type Outbound, prepareOutbound } from '../outbound/outbound.ts';
 import type { Database } from '../persistence/database.ts';
+import { ProviderEvents } from '../provider/events.ts';
 import { AuthMails } from '../provider/mail/auth-mails.ts';
 import { seedAuthMails } from '../provider/mail/seed.ts';
 import { buildProvider, nameDirectory } from '../provider/provider.ts';
@@ -106,16 +107,17 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
   const mail = buildMail(options);
   const { secret, sealing, senders, mailbox, mailer, unsubscriptions } = mail;
   const { pushSubscriptions, bell, worker } = buildDelivery({ ...options, ...mail });
+  const events = new ProviderEvents(options);
   const { services, renderer, streams } = buildNotifications({ ...options, unsubscriptions, bell });
   return {
     features: {
       ...buildRegistry(options, services.templates),
       ...buildDirectory(options, turns),
       ...services,
-      authMails: new AuthMails({ ...options, sealing, secret, senders, mailer, renderer }),
+      authMails: new AuthMails({ ...options, sealing, secret, senders, mailer, renderer, events }),
       brands: new Brands({ database, sealing, senders, mailer }),
       mailbox,
-      provider: buildProvider({ ...options, sealing, secret, turns }),
+      provider: buildProvider({ ...options, sealing, secret, turns, events }),
       pushSubscriptions,
       publicUrl: options.publicUrl,
     },

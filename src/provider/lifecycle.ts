@@ -13,6 +13,7 @@ import { applyNames, ensureProfile, findProfile, type ProfileRow } from '../pers
 import { setProviderActive } from '../persistence/directory/states.ts';
 import { applicationOfOrganization, ensurePreference } from '../persistence/provider/organizations.ts';
 import { claimEvent } from '../persistence/seen-events.ts';
+import { noteEvent } from './events.ts';
 
 /** The state that each event sets; null sets none. */
 const EVENTS = {
@@ -73,8 +74,12 @@ export class Lifecycle {
     const now = this.#clock.now();
     const at = userEvent.occurredAt === null ? null : new Date(Math.min(userEvent.occurredAt.getTime(), now));
     const apply = async (tx: Tx): Promise<Outcome<boolean>> => {
-      if (userEvent.eventId !== null && !(await claimEvent(tx, 'webhook', userEvent.eventId))) return UNCHANGED;
-      return await this.#apply(tx, userEvent, at, new Date(now));
+      const { event: eventType, orgId, email, eventId } = userEvent;
+      const isNew = eventId === null || (await claimEvent(tx, 'webhook', eventId));
+      const applied = isNew ? await this.#apply(tx, userEvent, at, new Date(now)) : UNCHANGED;
+      const outcome = applied.result ? 'applied' : 'unchanged';
+      await noteEvent(tx, { source: 'webhook', eventType, orgId: orgId || null, email, outcome, reason: null });
+      return applied;
     };
     return await this.#turns.take(() => this.#database.change(apply));
   }

@@ -11,6 +11,7 @@ import { AdminApi } from './admin-api.ts';
 import { ProviderLocks } from './administration.ts';
 import { IdpClient } from './client.ts';
 import { Discovery } from './discovery.ts';
+import type { ProviderEvents } from './events.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { type AccessTokens, Login } from './login.ts';
 import type { SecretSource } from './login-cookie.ts';
@@ -28,6 +29,7 @@ export interface Provider {
   readonly lifecycle: Lifecycle;
   readonly webhookSecrets: WebhookSecrets;
   readonly registrationLocales: RegistrationLocales;
+  readonly events: ProviderEvents;
 }
 
 interface ProviderOptions {
@@ -40,6 +42,7 @@ interface ProviderOptions {
   readonly secret: SecretSource;
   readonly turns: Pick<WorkQueue, 'take'>;
   readonly publicUrl: () => string;
+  readonly events: ProviderEvents;
 }
 
 export function buildProvider(options: ProviderOptions): Provider {
@@ -55,6 +58,7 @@ export function buildProvider(options: ProviderOptions): Provider {
     lifecycle: new Lifecycle(options),
     webhookSecrets: new WebhookSecrets(config.idp.webhookSecrets),
     registrationLocales: new RegistrationLocales(database),
+    events: options.events,
   };
 }
 

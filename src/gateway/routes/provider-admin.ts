@@ -1,12 +1,14 @@
 /** Administration of the identity provider by SuperAdmins: its e-mail provider and its organizations (docs/reference/identity-provider.md#organizations). */
 
 import { z } from 'zod';
+import { tagOf } from '../../administration/records.ts';
 import { isStorableUrl, RULES } from '../../base/grammar.ts';
+import type { ProviderEventLog } from '../../provider/events.ts';
 import type { IdpOrganization } from '../../provider/organizations.ts';
 import { bare, successData } from '../route/envelopes.ts';
-import { applicationCode, name } from '../route/fields.ts';
+import { applicationCode, id, name, timestamp } from '../route/fields.ts';
 import { superAdmin } from '../route/guards.ts';
-import { defineRoute, type Route } from '../route/route.ts';
+import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const IDP_ERRORS = ['IDP_NOT_CONFIGURED', 'IDP_UNREACHABLE', 'IDP_REJECTED'] as const;
 
@@ -184,7 +186,64 @@ const setUpOrganization = defineRoute({
   handle: ({ provider }, input) => provider.organizations.setUp(input.params.orgId, input.body, input),
 });
 
+const count = z.int().positive();
+const Events = z.strictObject({
+  events: z.array(
+    z.strictObject({
+      id,
+      at: timestamp,
+      source: z.enum(['webhook', 'mail']),
+      eventType: z
+        .string()
+        .nullable()
+        .meta({ description: "The provider's name; null for a mail that is unreadable." }),
+      orgId: z.string().nullable(),
+      email: z.string().nullable(),
+      outcome: z.enum(['applied', 'unchanged', 'ignored', 'sent', 'duplicate', 'failed']),
+      reason: z
+        .string()
+        .nullable()
+        .meta({
+          description: "Why a mail went out in the provider's own words, or the code of the error that stopped it.",
+        }),
+    }),
+  ),
+  fallbacks: z
+    .array(z.strictObject({ eventType: z.string().nullable(), reason: z.string(), count, lastAt: timestamp }))
+    .meta({ description: "Mails in the provider's own words, of the last 5,000 events." }),
+  unknownOrganizations: z
+    .array(z.strictObject({ orgId: z.string().nullable(), count, lastAt: timestamp }))
+    .meta({ description: 'Mails of organizations without a brand, of the last 5,000 events.' }),
+});
+
+function shownEvents({ events, fallbacks, unknownOrganizations }: ProviderEventLog): z.output<typeof Events> {
+  const shown = <T extends { lastAt: Date }>({ lastAt, ...row }: T) => ({ ...row, lastAt: lastAt.toISOString() });
+  return {
+    events: events.map(({ at, ...event }) => ({ ...event, at: at.toISOString() })),
+    fallbacks: fallbacks.map(shown),
+    unknownOrganizations: unknownOrganizations.map(shown),
+  };
+}
+
+const readEvents = defineRoute({
+  method: 'get',
+  path: '/api/idp/admin/events',
+  tag: 'Identity provider',
+  summary: 'The last events and e-mails of the provider, and what came of them',
+  description: 'The newest first, at most 200. No codes, links or texts of mails are stored.',
+  guard: superAdmin,
+  headers: ['if-none-match'],
+  envelope: successData,
+  status: 200,
+  response: Events,
+  handle: async ({ provider }) => {
+    const shown = shownEvents(await provider.events.read());
+    return answer(shown, { etag: tagOf(shown) });
+  },
+});
+
 export const providerAdminRoutes: readonly Route[] = [
+  readEvents,
   readNotificationProvider,
   setUpNotificationProvider,
   activateNotificationProvider,

@@ -119,14 +119,17 @@ const WebhookBody = z
     }),
   })
   .transform((body, context) => {
-    if (!isLifecycleEvent(body.eventType)) return null;
+    const { eventType } = body;
+    if (!isLifecycleEvent(eventType)) return { eventType, event: null };
     const parsed = WebhookEvent.safeParse(body);
-    if (parsed.success) return { ...parsed.data, eventType: body.eventType };
+    if (parsed.success) return { eventType, event: { ...parsed.data, eventType } };
     for (const { path, message } of zodIssues(parsed.error.issues, WebhookEvent)) {
       context.addIssue({ code: 'custom', path: path.split('.'), message });
     }
     return z.NEVER;
   });
+
+const UNHANDLED = { source: 'webhook', orgId: null, email: null, outcome: 'ignored', reason: null } as const;
 
 const webhook = defineRoute({
   method: 'post',
@@ -150,15 +153,19 @@ const webhook = defineRoute({
     },
   },
   handle: async ({ provider }, { body, requestId }) => {
-    if (body === null) return { applied: false };
-    const { email, ...names } = body.user;
+    const { eventType, event } = body;
+    if (event === null) {
+      await provider.events.note({ ...UNHANDLED, eventType });
+      return { applied: false };
+    }
+    const { email, ...names } = event.user;
     const { result, revision } = await provider.lifecycle.tell({
-      event: body.eventType,
+      event: event.eventType,
       email,
       names,
-      orgId: body.orgId ?? '',
-      occurredAt: body.occurredAt ? new Date(body.occurredAt) : null,
-      eventId: body.eventId ?? null,
+      orgId: event.orgId ?? '',
+      occurredAt: event.occurredAt ? new Date(event.occurredAt) : null,
+      eventId: event.eventId ?? null,
       requestId,
     });
     return answer({ applied: result }, { revision });

@@ -26,6 +26,7 @@ import {
   settleAuthMail,
 } from '../../persistence/provider/auth-mails.ts';
 import { getSetting } from '../../persistence/settings.ts';
+import { noteEvent, type ProviderEvents, reasonOf } from '../events.ts';
 import type { SecretSource } from '../login-cookie.ts';
 import { type Composed, compose } from './compose.ts';
 import { type AuthMail, readPayload } from './payload.ts';
@@ -45,6 +46,7 @@ interface AuthMailsOptions {
   senders: Senders;
   mailer: Mailer;
   renderer: Pick<Renderer, 'render'>;
+  events: ProviderEvents;
 }
 
 /** The endpoint's answer. */
@@ -110,8 +112,21 @@ export class AuthMails {
   }
 
   async #once(hash: string, json: unknown, requestId: string): Promise<AuthMailResult> {
+    const { events } = this.#parts;
+    let mail: AuthMail | null = null;
+    try {
+      mail = readPayload(json, this.#origins());
+      const result = await this.#deliver(hash, mail, requestId);
+      if (result.status === 'duplicate') await events.note({ ...eventOf(mail), outcome: 'duplicate', reason: null });
+      return result;
+    } catch (error) {
+      await events.note({ ...eventOf(mail), outcome: 'failed', reason: reasonOf(error) });
+      throw error;
+    }
+  }
+
+  async #deliver(hash: string, mail: AuthMail, requestId: string): Promise<AuthMailResult> {
     const { database, senders } = this.#parts;
-    const mail = readPayload(json, this.#origins());
     const sender = mail.orgId === null ? null : await senders.senderOfOrganization(mail.orgId);
     if (sender === null) {
       const which = mail.orgId === null ? 'has no organization' : 'is from an organization without a brand';
@@ -169,14 +184,16 @@ export class AuthMails {
   /** Marks it as sent and records it, in one transaction. */
   async #settle(
     hash: string,
-    { eventType, recipient, orgId }: AuthMail,
+    mail: AuthMail,
     { slug: brand }: MailSender,
     { source: templateSource, fallbackReason, locale, templateKey, registered }: Composed,
     requestId: string,
   ): Promise<void> {
     const { config, database } = this.#parts;
+    const { eventType, recipient, orgId } = mail;
     await database.change(async (tx) => {
       await settleAuthMail(tx, hash, templateSource);
+      await noteEvent(tx, { ...eventOf(mail), outcome: 'sent', reason: fallbackReason });
       if (registered !== null) await keepRegistrationLocale(tx, recipient, registered);
       await record(tx, {
         actor: 'idp',
@@ -230,4 +247,10 @@ export class AuthMails {
     }
     return [configured, stored].filter((key) => key !== null);
   }
+}
+
+/** What operators see of a mail; null for one that could not be read. */
+function eventOf(mail: AuthMail | null) {
+  const { eventType = null, orgId = null, recipient: email = null } = mail ?? {};
+  return { source: 'mail', eventType, orgId, email } as const;
 }

@@ -1,0 +1,89 @@
+import { sql } from 'kysely';
+import type { Tx } from '../database.ts';
+
+/** An event of the identity provider, and what came of it. */
+export interface ProviderEventRow {
+  id: number;
+  at: Date;
+  source: 'webhook' | 'mail';
+  eventType: string | null;
+  orgId: string | null;
+  /** The person, in normal form. */
+  email: string | null;
+  outcome: 'applied' | 'unchanged' | 'ignored' | 'sent' | 'duplicate' | 'failed';
+  /** Why a mail was sent in the provider's own words, or was not sent. */
+  reason: string | null;
+}
+
+export type NewProviderEvent = Omit<ProviderEventRow, 'id' | 'at'>;
+
+/** Rows kept; some more stand until the next deletion. */
+const KEPT = 5000;
+const DELETE_EVERY = 100;
+
+/** Stores an event. The oldest go: a provider that repeats a failing mail must not fill the table. */
+export async function insertProviderEvent(tx: Tx, event: NewProviderEvent): Promise<void> {
+  const { source, eventType, orgId, email, outcome, reason } = event;
+  const { id } = await tx.kysely
+    .insertInto('provider_event')
+    .values({ source, event_type: eventType, org_id: orgId, email, outcome, reason })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  if (id % DELETE_EVERY !== 0) return;
+  await sql`
+    delete from provider_event where id in (
+      select id from provider_event where id <= ${id - KEPT} order by id for update skip locked)`.execute(tx.kysely);
+}
+
+/** The newest events first. */
+export async function listProviderEvents(tx: Tx, limit: number): Promise<ProviderEventRow[]> {
+  return await tx.kysely
+    .selectFrom('provider_event')
+    .select(['id', 'at', 'source', 'event_type as eventType', 'org_id as orgId', 'email', 'outcome', 'reason'])
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute();
+}
+
+/** When the provider was last heard of; null for never. */
+export async function lastProviderEventAt(tx: Tx): Promise<Date | null> {
+  const [newest] = await listProviderEvents(tx, 1);
+  return newest?.at ?? null;
+}
+
+/** Kept mails that went out in the provider's own words, by event and reason. */
+export interface FallbackRow {
+  eventType: string | null;
+  reason: string;
+  count: number;
+  lastAt: Date;
+}
+
+/** The most frequent first, at most `limit`. */
+export async function countFallbacks(tx: Tx, limit: number): Promise<FallbackRow[]> {
+  const { rows } = await sql<FallbackRow>`
+    select event_type as "eventType", reason, count(*)::int as count, max(at) as "lastAt"
+    from provider_event where outcome = 'sent' and reason is not null
+    group by event_type, reason order by count desc, event_type, reason limit ${limit}`.execute(tx.kysely);
+  return rows;
+}
+
+/** Kept mails that no brand could send, by organization; null for mails without one. */
+export interface UnknownOrganizationRow {
+  orgId: string | null;
+  count: number;
+  lastAt: Date;
+}
+
+/** The most frequent first, at most `limit`. `reason` is that of such mails. */
+export async function countUnknownOrganizations(
+  tx: Tx,
+  reason: string,
+  limit: number,
+): Promise<UnknownOrganizationRow[]> {
+  const { rows } = await sql<UnknownOrganizationRow>`
+    select org_id as "orgId", count(*)::int as count, max(at) as "lastAt"
+    from provider_event where outcome = 'failed' and reason = ${reason}
+    group by org_id order by count desc, org_id limit ${limit}`.execute(tx.kysely);
+  return rows;
+}
