@@ -54,6 +54,8 @@ export async function reachIn(tx: Tx, email: string): Promise<Reach> {
 
 /** What a person may see; only the application `app`, where it is not null. */
 export type Sight = Pick<Reach, 'active' | 'superadmin'> & {
+  /** Whether they may enter the panel. */
+  readonly enters: boolean;
   /** Null: all of them, so that they need not be read. */
   readonly applications: readonly ReachedApplication[] | null;
 };
@@ -62,10 +64,22 @@ export type Sight = Pick<Reach, 'active' | 'superadmin'> & {
 export async function sightIn(tx: Tx, email: string, app: string | null): Promise<Sight> {
   const panelist = await panelistIn(tx, email);
   const { active, superadmin } = panelist.answer.person;
-  if (!active) return { active, superadmin, applications: [] };
+  const enters = panelist.enters;
+  if (!active) return { active, superadmin, enters: false, applications: [] };
   const applications =
     superadmin && app === null ? null : reached(panelist, await applicationsWithAdmin(tx, email, app));
-  return { active, superadmin, applications };
+  return { active, superadmin, enters, applications };
+}
+
+/** Whether somebody is an administrator of anything: a SuperAdmin, a panel user, or an app admin of an application. */
+export function isAdministrator({ active, superadmin, enters, applications }: Sight): boolean {
+  return active && (superadmin || enters || applications === null || applications.length > 0);
+}
+
+/** The ids of the applications that a person may see, or of `app` alone where they may see it; null: all of them. */
+export async function seenBy(tx: Tx, email: string, app: string | null = null): Promise<readonly number[] | null> {
+  const { applications } = await sightIn(tx, email, app);
+  return applications?.map(({ id }) => id) ?? null;
 }
 
 function reached(panelist: Panelist, all: readonly ApplicationWithAdmin[]): ReachedApplication[] {
@@ -99,10 +113,16 @@ export class Panelist {
     return new Panelist(this.policy, { ...this.answer, member }, this.overrides);
   }
 
+  /** Whether they may enter the panel. */
+  get enters(): boolean {
+    const { person, member } = this.answer;
+    return evaluate(person, member, this.#entry, null).granted;
+  }
+
   /** The level on one application; null: on all of them, including future ones. */
   level(app: string | null): Level {
     const { person, member } = this.answer;
-    if (!evaluate(person, member, this.#entry, null).granted) return Level.NONE;
+    if (!this.enters) return Level.NONE;
     const manage = this.#manage;
     const own = app === null ? undefined : this.overrides.get(app);
     const overrides = manage === undefined || own === undefined ? null : new Map([[manage.id, own]]);

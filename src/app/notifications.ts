@@ -6,6 +6,7 @@ import type { Config } from '../config/config.ts';
 import type { DeliveryBell } from '../delivery/queue.ts';
 import { WorkQueue } from '../directory/work-queue.ts';
 import type { Services } from '../gateway/services.ts';
+import { AllSends } from '../notifications/all-sends.ts';
 import { RenderBudget } from '../notifications/budget.ts';
 import { Inbox } from '../notifications/inbox.ts';
 import { SendLog } from '../notifications/log.ts';
@@ -38,6 +39,7 @@ type NotificationServices = Pick<
   | 'notificationPreferences'
   | 'sends'
   | 'sendLog'
+  | 'allSends'
   | 'inbox'
   | 'inboxStreams'
   | 'unsubscriptions'
@@ -66,6 +68,7 @@ export function buildNotifications(options: NotificationsOptions): BuiltNotifica
       notificationPreferences: new Preferences(database),
       sends: new Sends({ database, renderer, budget, unsubscriptions, turns, allowHttp, arrived, ring: bell.ring }),
       sendLog: new SendLog(database, bell.ring),
+      allSends: new AllSends(database, clock, bell.ring),
       inbox: new Inbox(database, streams.changed),
       inboxStreams: streams,
       unsubscriptions,

@@ -6,7 +6,7 @@
 import type { ChannelName } from '../base/channels.ts';
 import type { Tx } from '../persistence/database.ts';
 import type { WrittenDelivery } from '../persistence/delivery/batch.ts';
-import { insertDeliveries, requeueFailed, writtenContent } from '../persistence/delivery/enqueue.ts';
+import { type BrandFilter, insertDeliveries, requeueFailed, writtenContent } from '../persistence/delivery/enqueue.ts';
 import { CHANNELS, type ContentOf } from './channels.ts';
 
 export type { WrittenDelivery };
@@ -42,11 +42,15 @@ export async function enqueue(
 }
 
 /**
- * Queues the failed deliveries of a notification again, with all attempts available; returns their number. Sent deliveries are
- * not sent again.
+ * Queues the failed deliveries of notifications again, with all attempts available; returns the notification of each delivery. Sent
+ * deliveries are not sent again. With `brand`, only those that go by it.
  */
-export async function requeue(tx: Tx, notificationId: number): Promise<number> {
-  return await requeueFailed(tx, notificationId);
+export async function requeue(
+  tx: Tx,
+  notifications: readonly number[],
+  brand: BrandFilter | null = null,
+): Promise<number[]> {
+  return await requeueFailed(tx, notifications, brand);
 }
 
 /**

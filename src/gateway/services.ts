@@ -33,6 +33,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { ApiKeys } from '../identity/api-keys.ts';
 import type { DevelopmentSignIn } from '../identity/development-sign-in.ts';
 import type { Tokens } from '../identity/tokens.ts';
+import type { AllSends } from '../notifications/all-sends.ts';
 import type { Inbox } from '../notifications/inbox.ts';
 import type { SendLog } from '../notifications/log.ts';
 import type { Preferences } from '../notifications/preferences.ts';
@@ -73,6 +74,7 @@ export interface Services {
   readonly notificationTypes: NotificationTypes;
   readonly pushSubscriptions: PushSubscriptions;
   readonly sendLog: SendLog;
+  readonly allSends: AllSends;
   readonly sends: Sends;
   readonly templates: Templates;
   readonly applications: Applications;

@@ -9,6 +9,9 @@ import type { Database } from '../persistence/database.ts';
 import { findLogged, type LogQuery, type LogRow, listLog } from '../persistence/notifications/log.ts';
 import { unknownReference } from './compose.ts';
 
+/** The states of a notification (docs/reference/notifications.md#status). */
+export const STATUSES = ['queued', 'sent', 'partial', 'failed', 'suppressed'] as const;
+
 export type { LogRow } from '../persistence/notifications/log.ts';
 
 export class SendLog {
@@ -38,7 +41,7 @@ export class SendLog {
       // A former version accepted such sends: a caller may have chosen the text of a mail with the look of a password mail.
       if (before.type === AUTH_TYPE)
         throw unknownReference('id', `id names a notification of ${AUTH_TYPE}, which no send makes`);
-      const deliveries = await requeue(tx, id);
+      const { length: deliveries } = await requeue(tx, [id]);
       if (deliveries === 0) return { result: before, scopes: [] };
       audit({ action: about.action, subject: String(id), after: { deliveries } });
       return { result: (await findLogged(tx, appId, id)) ?? before, scopes: [] };

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { CompiledQuery, type KyselyPlugin, type RootOperationNode, sql } from 'kysely';
 import { isTypeInUse } from '../../src/persistence/catalog/notification-types.ts';
 import type { Tx } from '../../src/persistence/database.ts';
+import { findFailed, listAllSends } from '../../src/persistence/notifications/all-sends.ts';
 import {
   countUnread,
   countUnreadOf,
@@ -12,6 +13,13 @@ import {
   newestIn,
 } from '../../src/persistence/notifications/inbox.ts';
 import { listLog } from '../../src/persistence/notifications/log.ts';
+import {
+  countByStatus,
+  countOutcomes,
+  findFailingBrands,
+  firstSince,
+  oldestQueued,
+} from '../../src/persistence/notifications/recent.ts';
 import { useDatabase } from '../support/databases.ts';
 
 interface PlanNode {
@@ -94,6 +102,11 @@ describe('inbox and log with 40,000 notifications of 400 people', () => {
       return { result: null, scopes: ['*'] };
     });
     await fixture.database.change(async (tx) => {
+      // One a minute: the last day is a small part of them.
+      const minutes = '(select max(id) from notification) - id';
+      await sql
+        .raw(`update notification set created_at = now() - make_interval(mins => (${minutes})::int)`)
+        .execute(tx.kysely);
       await sql.raw('analyze notification, delivery, person, application, notification_type').execute(tx.kysely);
       return { result: null, scopes: [] };
     });
@@ -101,6 +114,7 @@ describe('inbox and log with 40,000 notifications of 400 people', () => {
 
   const email = 'p7@example.com';
   const page = { limit: 51, after: null, unreadOnly: false, app: null };
+  const failed = { statuses: ['failed', 'partial'], type: null, brand: null, except: 'auth_idp' };
   const filters = { status: null, type: null, email: null, limit: 51, after: null };
 
   test.each<[string, (tx: Tx) => Promise<unknown>, RegExp]>([
@@ -130,6 +144,51 @@ describe('inbox and log with 40,000 notifications of 400 people', () => {
       /^(notification_(log|log_type)|notification_type_.*|delivery_.*)$/,
     ],
     ['the log, one address', (tx) => listLog(tx, app, { ...filters, email }), /^(notification_inbox|delivery_.*)$/],
+    ['the log of all applications', (tx) => listAllSends(tx, null, filters), /^(notification_pkey|delivery_.*)$/],
+    [
+      'the log of some applications',
+      (tx) => listAllSends(tx, [app], { ...filters, after: 30_000 }),
+      /^(notification_(log|pkey)|delivery_.*)$/,
+    ],
+    [
+      'the log of all applications, failed ones',
+      (tx) => listAllSends(tx, null, { ...filters, status: 'failed' }),
+      /^(notification_(log_status|pkey)|delivery_.*)$/,
+    ],
+    [
+      'the log of all applications, a rare type',
+      (tx) => listAllSends(tx, null, { ...filters, type: 'rare' }),
+      /^(notification_(log|log_type|pkey)|delivery_.*)$/,
+    ],
+    [
+      'the log of some applications, one address',
+      (tx) => listAllSends(tx, [app], { ...filters, email }),
+      /^(notification_(inbox|pkey)|delivery_.*)$/,
+    ],
+    ['the first of the last day', (tx) => firstSince(tx, 24), /^notification_pkey$/],
+    ['how many of each status', (tx) => countByStatus(tx, null, 39_000), /^notification_pkey$/],
+    ['how many of each status, of some applications', (tx) => countByStatus(tx, [app], 39_000), /^notification_log$/],
+    ['the oldest that waits', (tx) => oldestQueued(tx, [app]), /^notification_log_status$/],
+    [
+      'brands that fail',
+      (tx) => findFailingBrands(tx, null, 39_000),
+      /^(notification_log_status|delivery_notification_id_channel_key)$/,
+    ],
+    [
+      'outcomes of all applications',
+      (tx) => countOutcomes(tx, null, { from: 39_000, limit: 500 }),
+      /^(notification_pkey|delivery_notification_id_channel_key)$/,
+    ],
+    [
+      'outcomes of some applications',
+      (tx) => countOutcomes(tx, [app], { from: 39_000, limit: 500 }),
+      /^(notification_log|delivery_notification_id_channel_key)$/,
+    ],
+    [
+      'failed notifications to be sent again',
+      (tx) => findFailed(tx, [app], failed, 1000),
+      /^(notification_log_status|delivery_notification_id_channel_key)$/,
+    ],
     ['whether a type without notifications is in use', (tx) => isTypeInUse(tx, rare), /^notification_log_type$/],
   ])('the statement uses an index: %s', async (_what, work, wanted) => {
     const { result: reads } = await fixture.database.change(async (tx) => ({

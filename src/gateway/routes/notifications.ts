@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { CHANNEL_NAMES } from '../../base/channels.ts';
 import { LIMITS } from '../../base/grammar.ts';
 import type { LogRow } from '../../notifications/log.ts';
+import { STATUSES } from '../../notifications/log.ts';
 import type { SendOrder } from '../../notifications/send.ts';
 import { successData } from '../route/envelopes.ts';
 import {
@@ -142,7 +143,7 @@ const sendByAdministrator = defineRoute({
   },
 });
 
-const Logged = z.strictObject({
+export const Logged = z.strictObject({
   id,
   email: z.string(),
   type: z.string(),
@@ -161,13 +162,20 @@ const Logged = z.strictObject({
   ),
 });
 
-function toJson({ createdAt, deliveries, ...row }: LogRow): z.output<typeof Logged> {
+export function shownSend<Row extends LogRow>({ createdAt, deliveries, ...row }: Row) {
   return {
     ...row,
     createdAt: createdAt.toISOString(),
     deliveries: deliveries.map(({ sentAt, ...delivery }) => ({ ...delivery, sentAt: sentAt?.toISOString() ?? null })),
   };
 }
+
+/** The filters of a send log. */
+export const SEND_FILTERS = {
+  status: z.enum(STATUSES).optional(),
+  type: slug.optional().meta({ description: 'The code of a notification type.' }),
+  email: email.optional(),
+};
 
 const LIST = 'sends';
 
@@ -180,9 +188,7 @@ const listSends = defineRoute({
   params: AppParams,
   query: z.strictObject({
     ...pageParams(LIST),
-    status: z.enum(['queued', 'sent', 'partial', 'failed', 'suppressed']).optional(),
-    type: slug.optional().meta({ description: 'The code of a notification type.' }),
-    email: email.optional(),
+    ...SEND_FILTERS,
   }),
   envelope: pagedData,
   status: 200,
@@ -191,7 +197,7 @@ const listSends = defineRoute({
   handle: async ({ sendLog }, { params, query }) => {
     const { status = null, type = null, email: recipient = null } = query;
     const page = await sendLog.list(params.appCode, { ...pageOf(query), status, type, email: recipient });
-    return paged(LIST, page, toJson);
+    return paged(LIST, page, shownSend<LogRow>);
   },
 });
 
@@ -208,7 +214,7 @@ const retrySend = defineRoute({
   status: 202,
   response: Logged,
   errors: ['NOT_FOUND', 'UNKNOWN_REFERENCE'],
-  handle: async ({ sendLog }, input) => toJson(await sendLog.retry(input.params.appCode, input.params.id, input)),
+  handle: async ({ sendLog }, input) => shownSend(await sendLog.retry(input.params.appCode, input.params.id, input)),
 });
 
 export const notificationRoutes: readonly Route[] = [sendBySystem, sendByAdministrator, listSends, retrySend];

@@ -200,12 +200,9 @@ const Events = z.strictObject({
       orgId: z.string().nullable(),
       email: z.string().nullable(),
       outcome: z.enum(['applied', 'unchanged', 'ignored', 'sent', 'duplicate', 'failed']),
-      reason: z
-        .string()
-        .nullable()
-        .meta({
-          description: "Why a mail went out in the provider's own words, or the code of the error that stopped it.",
-        }),
+      reason: z.string().nullable().meta({
+        description: "Why a mail went out in the provider's own words, or the code of the error that stopped it.",
+      }),
     }),
   ),
   fallbacks: z

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from '../database.ts';
 import { Batch, type WrittenDelivery } from './batch.ts';
 
@@ -66,21 +66,42 @@ function storable(_: string, value: unknown): unknown {
   return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '') : value;
 }
 
+/** A brand as a filter of deliveries; the default one also stands for brands that are gone. */
+export interface BrandFilter {
+  readonly id: number;
+  readonly isDefault: boolean;
+}
+
+/** Whether the delivery `d` goes by the brand; null for any. */
+export function byBrand(brand: BrandFilter | null): RawBuilder<unknown> {
+  if (brand === null) return sql`true`;
+  if (!brand.isDefault) return sql`d.brand_id = ${brand.id}`;
+  return sql`(d.brand_id = ${brand.id} or d.brand_id is null or not exists (select from brand b where b.id = d.brand_id))`;
+}
+
 /**
- * Queues the failed deliveries of a notification again, with their full number of attempts; returns their number. The
- * notification is `queued` again if there were any. Locks its row first, as every settlement does.
+ * Queues the failed deliveries of notifications again, with their full number of attempts; returns the notification of each of
+ * them. A notification is `queued` again if there were any. Locks their rows first, in one order, as every settlement does: a
+ * delivery that another call has queued meanwhile is not queued twice.
  */
-export async function requeueFailed(tx: Tx, notificationId: number): Promise<number> {
-  await sql`select id from notification where id = ${notificationId} for update`.execute(tx.kysely);
-  const { rows } = await sql<{ id: number }>`
-    update delivery
+export async function requeueFailed(
+  tx: Tx,
+  notifications: readonly number[],
+  brand: BrandFilter | null,
+): Promise<number[]> {
+  const ids = [...notifications];
+  await sql`select id from notification where id = any(${ids}::bigint[]) order by id for update`.execute(tx.kysely);
+  const { rows } = await sql<{ notification: number }>`
+    update delivery d
        set status = 'queued', attempts = 0, error = null, due_at = now(), push_done = '{}',
            give_up_at = now() + interval '25 hours'
-     where notification_id = ${notificationId} and status = 'failed'
-    returning id`.execute(tx.kysely);
-  if (rows.length > 0) {
+     where d.notification_id = any(${ids}::bigint[]) and d.status = 'failed' and ${byBrand(brand)}
+    returning d.notification_id as notification`.execute(tx.kysely);
+  const queued = rows.map(({ notification }) => notification);
+  if (queued.length > 0) {
     await sql`
-      update notification set status = 'queued', status_reason = null where id = ${notificationId}`.execute(tx.kysely);
+      update notification set status = 'queued', status_reason = null
+       where id = any(${[...new Set(queued)]}::bigint[])`.execute(tx.kysely);
   }
-  return rows.length;
+  return queued;
 }

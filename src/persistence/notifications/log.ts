@@ -55,7 +55,8 @@ export async function findLogged(tx: Tx, app: number, id: number): Promise<LogRo
   return (await withDeliveries(tx, [sql`n.application_id = ${app}`, sql`n.id = ${id}`], 1))[0];
 }
 
-async function withDeliveries(tx: Tx, conditions: ReturnType<typeof sql>[], limit: number): Promise<LogRow[]> {
+/** Notifications that meet the conditions on `n`, with their deliveries; newest first. */
+export async function withDeliveries(tx: Tx, conditions: ReturnType<typeof sql>[], limit: number): Promise<LogRow[]> {
   const { rows } = await sql<Omit<LogRow, 'deliveries'>>`
     with n as (
       select * from notification n where ${sql.join(conditions, sql` and `)} order by n.id desc limit ${limit})

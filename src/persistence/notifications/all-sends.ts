@@ -1,0 +1,99 @@
+/** The send log over several applications: a page of it, and failed notifications to be sent again. */
+
+import { type RawBuilder, sql } from 'kysely';
+import type { Tx } from '../database.ts';
+import { type BrandFilter, byBrand } from '../delivery/enqueue.ts';
+import { type LogQuery, type LogRow, withDeliveries } from './log.ts';
+import {
+  type Applications,
+  applications,
+  BY_APPLICATION,
+  BY_STATUS,
+  ofApplication,
+  ofStatus,
+  statusesOf,
+} from './recent.ts';
+
+/** A notification as administrators of several applications see it. */
+export interface LogRowEverywhere extends LogRow {
+  appCode: string;
+}
+
+interface Query extends LogQuery {
+  readonly limit: number;
+  readonly after: number | null;
+}
+
+/** Notifications of these applications with their deliveries, newest first, at most `limit`, older than `after`. */
+export async function listAllSends(tx: Tx, apps: Applications, query: Query): Promise<LogRowEverywhere[]> {
+  const { rows: ids } = await sql<{ id: number }>`
+    select n.id from ${source(apps, query)} order by n.id desc limit ${query.limit}`.execute(tx.kysely);
+  const rows = await withDeliveries(tx, [sql`n.id = any(${ids.map(({ id }) => id)}::bigint[])`], query.limit);
+  const { rows: codes } = await sql<{ id: number; code: string }>`
+    select n.id, a.code from notification n join application a on a.id = n.application_id
+     where n.id = any(${ids.map(({ id }) => id)}::bigint[])`.execute(tx.kysely);
+  const codeOf = new Map(codes.map(({ id, code }) => [id, code]));
+  return rows.map((row) => ({ ...row, appCode: codeOf.get(row.id) ?? '' }));
+}
+
+/** The relation `n` of matching notifications: of each application, type or person the newest, by the index that fits the filter. */
+function source(apps: Applications, { status, type, email, after, limit }: Query): RawBuilder<unknown> {
+  const high = after ?? undefined;
+  const isOlder = after === null ? sql`true` : sql`n.id < ${after}`;
+  const hasStatus = status === null ? sql`true` : sql`n.status = ${status}`;
+  const types = sql`(select t.id from notification_type t
+    where t.code = ${type} and t.application_id in (select a.id from ${applications(apps)})) as t`;
+  if (email !== null) {
+    const seen = apps === null ? sql`true` : sql`n.application_id = any(${[...apps]}::bigint[])`;
+    const ofType = type === null ? sql`true` : sql`n.notification_type_id in (select t.id from ${types})`;
+    const person = sql`n.person_id = (select id from person where email = ${email})`;
+    return sql`(select n.id from notification n
+      where ${sql.join([person, seen, ofType, isOlder, hasStatus], sql` and `)}) n`;
+  }
+  if (type !== null) {
+    return sql`${types} cross join lateral (
+      select n.id from notification n
+       where (n.notification_type_id, n.id) >= (t.id, 0::bigint)
+         and (n.notification_type_id, n.id) < (t.id, ${high ?? Number.MAX_SAFE_INTEGER}::bigint) and ${hasStatus}
+       order by n.notification_type_id desc, n.id desc limit ${limit}) n`;
+  }
+  if (status !== null) {
+    return sql`${applications(apps)} cross join ${statusesOf([status])} cross join lateral (
+      select n.id from notification n where ${ofStatus(0, high)} order by ${BY_STATUS} limit ${limit}) n`;
+  }
+  if (apps === null) return sql`(select n.id from notification n where ${isOlder} order by n.id desc limit ${limit}) n`;
+  return sql`${applications(apps)} cross join lateral (
+    select n.id from notification n where ${ofApplication(0, high)} order by ${BY_APPLICATION} limit ${limit}) n`;
+}
+
+/** Which failed notifications to send again. */
+export interface FailedQuery {
+  readonly statuses: readonly string[];
+  /** The code of a type; null for every type. */
+  readonly type: string | null;
+  readonly brand: BrandFilter | null;
+  /** The code of a type that is never sent again. */
+  readonly except: string;
+}
+
+/** Notifications of these applications with failed deliveries, the oldest first; at most `limit`. */
+export async function findFailed(
+  tx: Tx,
+  apps: Applications,
+  { statuses, type, brand, except }: FailedQuery,
+  limit: number,
+): Promise<{ id: number; appCode: string }[]> {
+  const kind = type === null ? sql`t.code <> ${except}` : sql`t.code <> ${except} and t.code = ${type}`;
+  const { rows } = await sql<{ id: number; appCode: string }>`
+    select n.id, (select code from application where id = a.id) as "appCode"
+      from ${applications(apps)} cross join ${statusesOf(statuses)}
+      cross join lateral (
+        select n.id from notification n
+         cross join lateral (select from notification_type t where t.id = n.notification_type_id and ${kind} limit 1) t
+         cross join lateral (
+           select from delivery d where d.notification_id = n.id and d.status = 'failed' and ${byBrand(brand)} limit 1) d
+         where ${ofStatus()}
+         order by n.application_id, n.status, n.id limit ${limit}) n
+     order by n.id limit ${limit}`.execute(tx.kysely);
+  return rows;
+}
