@@ -12,27 +12,40 @@ import type { Committed, Database, Tx } from '../persistence/database.ts';
 import { findProfile } from '../persistence/directory/profiles.ts';
 import { clearSubject } from '../persistence/directory/subjects.ts';
 import {
+  findRoleId,
   findUserIds,
+  findUsersInOrder,
   type MembershipRow,
+  type PeopleOrder,
+  type PersonPlace,
   readMemberships,
   readUsers,
+  rolesGranting,
   setBlocked,
+  type UserFilter,
   type UserRow,
 } from '../persistence/directory/users.ts';
 import { holdPerson, personIdOf } from '../persistence/people.ts';
 import { refuseLastSuperadmin } from '../persistence/superadmins.ts';
 import { type ProfileRecord, profileRecord } from './profile-record.ts';
 
-export type { MembershipRow, UserRow } from '../persistence/directory/users.ts';
+export type { MembershipRow, PeopleOrder, PersonPlace, UserRow } from '../persistence/directory/users.ts';
 
-/** The filter of a list of users. */
+/** The filter of a list of users: all of it applies. */
 export interface UserQuery {
   search: string | null;
   active: boolean | null;
+  /** Users of this application. With a permission of it, everybody to whom it is allowed. */
   appCode: string | null;
+  /** The code of a role of that application: its holders. */
+  role: string | null;
+  /** The code of a permission of that application: those whom a check without a resource allows. */
+  permission: string | null;
+  /** Whether only inactive people who still hold something are wanted. */
+  orphan: boolean;
 }
 
-interface UserPage extends Page<UserRow> {
+interface UserPage<Place = number> extends Page<UserRow, Place> {
   /** Whether the reader is a SuperAdmin; only they learn who else is one. */
   readonly bySuperadmin: boolean;
 }
@@ -61,11 +74,34 @@ export class Users {
    */
   list(reader: string, query: UserQuery, page: PageQuery): Promise<UserPage> {
     return this.#database.read(async (tx) => {
-      const sight = await sightIn(tx, reader, query.appCode);
-      const apps = seenIds(sight, query.appCode);
-      const { ids, behind } = await findUserIds(tx, { ...query, apps }, oneMore(page));
-      const rows = await readUsers(tx, ids, sight.superadmin ? null : apps);
-      return { bySuperadmin: sight.superadmin, ...pageOf(rows, page, behind) };
+      const { bySuperadmin, filter, shown } = await seenBy(tx, reader, query);
+      if (filter === null) return { bySuperadmin, items: [], next: null };
+      const { ids, behind } = await findUserIds(tx, filter, oneMore(page));
+      const rows = await readUsers(tx, ids, shown);
+      return { bySuperadmin, ...pageOf(rows, page, behind) };
+    });
+  }
+
+  /** As `list`, in another order: by address, or the newest date first and people without one last. */
+  sorted(
+    reader: string,
+    query: UserQuery,
+    { order, limit, after }: { order: PeopleOrder; limit: number; after: PersonPlace | null },
+  ): Promise<UserPage<PersonPlace>> {
+    return this.#database.read(async (tx) => {
+      const { bySuperadmin, filter, shown } = await seenBy(tx, reader, query);
+      if (filter === null) return { bySuperadmin, items: [], next: null };
+      const page = { order, apps: shown, limit: limit + 1, after };
+      const { places, behind } = await findUsersInOrder(tx, filter, page);
+      const onPage = places.slice(0, limit);
+      const rows = await readUsers(
+        tx,
+        onPage.map(({ id }) => id),
+        shown,
+      );
+      const byId = new Map(rows.map((row) => [row.id, row]));
+      const items = onPage.flatMap(({ id }) => byId.get(id) ?? []);
+      return { bySuperadmin, items, next: places.length > limit ? (onPage.at(-1) ?? null) : behind };
     });
   }
 
@@ -129,6 +165,34 @@ export class Users {
       return { result: null, scopes: [] };
     });
   }
+}
+
+interface Seen {
+  bySuperadmin: boolean;
+  /** Null: nobody matches. */
+  filter: UserFilter | null;
+  /** The applications (ids) whose logins the reader sees; null: all. */
+  shown: readonly number[] | null;
+}
+
+/** The query over what the reader may see. */
+async function seenBy(tx: Tx, reader: string, query: UserQuery): Promise<Seen> {
+  const { search, active, appCode, role, permission, orphan } = query;
+  const sight = await sightIn(tx, reader, appCode);
+  const apps = seenIds(sight, appCode);
+  const bySuperadmin = sight.superadmin;
+  const shown = bySuperadmin ? null : apps;
+  const filter: UserFilter = { search, active, apps };
+  // What a hidden application gives does not make an orphan, nor does being a SuperAdmin, which only SuperAdmins see.
+  if (orphan) filter.orphansOf = shown;
+  const [app] = appCode === null ? [] : (apps ?? []);
+  if (app !== undefined && role !== null) {
+    const id = await findRoleId(tx, app, role);
+    if (id === undefined) return { bySuperadmin, filter: null, shown };
+    filter.role = id;
+  }
+  if (app !== undefined && permission !== null) filter.allowedBy = await rolesGranting(tx, app, permission);
+  return { bySuperadmin, filter, shown };
 }
 
 /** The ids of the applications that the reader may see, or of the one that they ask about; null: of all. */

@@ -32,10 +32,16 @@ const BOUNDS: PageBounds = { examined: 4000, probed: 1000, apps: 50 };
 /** Rows that make a person a match: of one of these tables, in one of these applications (ids). */
 export interface Members {
   tables: readonly ('user_role' | 'resource_override' | 'app_preference' | 'app_admin')[];
-  apps: readonly number[];
-  /** Holders of this role only; for `user_role` alone. */
-  role?: number;
+  /** Null: in any. */
+  apps: readonly number[] | null;
+  /** Of `user_role`, holders of one of these roles only. */
+  roles?: readonly number[];
+  /** SuperAdmins match as well. */
+  superadmins?: boolean;
 }
+
+/** Members of named applications: they can be read application by application. */
+type NamedMembers = Members & { apps: readonly number[] };
 
 export interface PeopleFilter {
   /** Text in the address or the display name, ignoring case; literal, never a pattern. */
@@ -43,6 +49,10 @@ export interface PeopleFilter {
   active: boolean | null;
   /** Null: everybody. */
   members: Members | null;
+  /** People must match each of these, too; only looked up, never listed. */
+  also?: readonly Members[];
+  /** Addresses that begin with this; of ASCII characters, as addresses are. */
+  emailPrefix?: string;
 }
 
 /** At most `limit` people, after the id `after`. */
@@ -90,15 +100,16 @@ export async function findPeople(
 type Way = (tx: Tx, filter: PeopleFilter, page: PeoplePage, bounds: PageBounds) => Promise<FoundPeople | null>;
 
 /** The strategies, tried until a page is full or complete. */
-function waysOf({ search, active, members }: PeopleFilter, { apps }: PageBounds): Way[] {
+function waysOf({ search, active, members }: PeopleFilter, { apps: most }: PageBounds): Way[] {
   const inactive: Way[] = active === false ? [walkInactive] : [];
   const named: Way[] = search === null ? [] : [lookUp];
   // Without members, a text that is not rare soon fills a page.
   if (members === null) return active === false ? [...inactive, ...named] : [walkEverybody, ...named];
   const ways = [...inactive, ...named];
-  if (members.apps.length <= apps) ways.push((tx, ...rest) => walkMembers(tx, members, ...rest));
+  const { apps } = members;
+  if (apps !== null && apps.length <= most) ways.push((tx, ...rest) => walkMembers(tx, { ...members, apps }, ...rest));
   // With several applications, only a few members of each are examined.
-  if (members.apps.length > 1) ways.push(walkEverybody);
+  if (apps === null || apps.length > 1) ways.push(walkEverybody);
   return ways;
 }
 
@@ -114,8 +125,8 @@ async function walkEverybody(
   const size = search === null ? probed : Math.ceil(members === null ? examined : examined / 2);
   const people = (most: number): RawBuilder<unknown> => sql`
     select person_id, searched from person_search where person_id > ${page.after} order by person_id limit ${most}`;
-  const isMatch = search === null ? sql`true` : matches(search);
-  return await walk(tx, { next: people, size, fitting: sql`${isMatch} and ${fits(filter, EXAMINED)}` }, page);
+  const byText = search === null ? sql`true` : matches(search);
+  return await walk(tx, { next: people, size, fitting: sql`${byText} and ${fits(filter, EXAMINED)}` }, page);
 }
 
 /** Examines the inactive in order, by an index of them alone. */
@@ -134,24 +145,39 @@ async function walkInactive(
 /** Examines members in order, an equal number of each application. */
 async function walkMembers(
   tx: Tx,
-  { tables, apps, role }: Members,
+  members: NamedMembers,
   filter: PeopleFilter,
   page: PeoplePage,
   { probed }: PageBounds,
 ): Promise<FoundPeople> {
-  const { search, active } = filter;
-  const which = role === undefined ? sql`true` : sql`m.role_id = ${role}`;
-  // Each table ordered and limited first: otherwise the planner might read all members.
-  const next = (most: number): RawBuilder<unknown> => {
-    const parts = tables.map(
-      (table) => sql`(select distinct m.person_id from ${sql.table(table)} m
-        where m.application_id = a.id and ${which} and m.person_id > ${page.after} order by m.person_id limit ${most})`,
-    );
-    return sql`select distinct c.person_id from (${sql.join(parts, sql` union all `)}) c order by c.person_id limit ${most}`;
-  };
-  const size = search === null && active === null ? page.limit : Math.ceil(probed / Math.max(1, apps.length));
+  const { search, active, also = [], emailPrefix } = filter;
+  const { apps } = members;
+  const next = (most: number): RawBuilder<unknown> => nextMembers(members, page.after, most);
+  const isPlain = search === null && active === null && also.length === 0 && emailPrefix === undefined;
+  const size = isPlain ? page.limit : Math.ceil(probed / Math.max(1, apps.length));
   const fitting = sql`${named(filter)} and ${fits({ ...filter, members: null }, EXAMINED)}`;
   return await walk(tx, { next, once: true, size, fitting, apps }, page);
+}
+
+/**
+ * The next `most` members of the application `a.id`, after the person `after`. Each table is ordered and limited first:
+ * otherwise the planner might read all members.
+ */
+function nextMembers({ tables, roles, superadmins }: NamedMembers, after: number, most: number): RawBuilder<unknown> {
+  const parts = tables.map((table) =>
+    table === 'user_role' && roles !== undefined
+      ? sql`(select h.person_id from unnest(${roles}::bigint[]) as r (id) cross join lateral (
+          select m.person_id from user_role m where m.application_id = a.id and m.role_id = r.id and m.person_id > ${after}
+          order by m.person_id limit ${most}) h)`
+      : sql`(select distinct m.person_id from ${sql.table(table)} m
+          where m.application_id = a.id and m.person_id > ${after} order by m.person_id limit ${most})`,
+  );
+  if (superadmins === true) {
+    parts.push(
+      sql`(select m.person_id from superadmin m where m.person_id > ${after} order by m.person_id limit ${most})`,
+    );
+  }
+  return sql`select distinct c.person_id from (${sql.join(parts, sql` union all `)}) c order by c.person_id limit ${most}`;
 }
 
 /** The people that a walk examines: the next `size`, for each of the applications (`a.id` in `next`), if any. */
@@ -207,18 +233,11 @@ async function lookUp(
   // With members, each person is looked up in several tables.
   const one = members === null ? probed : Math.ceil(probed / 2);
   const size = isPlain ? few : Math.min(few, one);
-  // A condition for each spelling: with both in one, the trigrams of every row found would be computed again. As a subquery, so that
-  // all texts share one plan; restricted to that index, because another plan would read all people by id.
-  const parts = spellings(search).map(
-    (text) => sql`(select s.person_id from person_search s
-      where text_pieces(s.searched) @@ (select ${piecesOf(text)}::tsquery) and ${matches(search)} and s.person_id + 0 > ${after}
-      limit ${few + 1})`,
-  );
   // Ordered before the membership test: only as many are tested as the page needs.
   const [row] = await STATEMENTS.rows(
     tx,
     sql<{ isMore: boolean; ids: number[]; behind: number | null }>`
-    with m as materialized (${sql.join(parts, sql` union `)})
+    with m as materialized (${withPieces(search, after, few + 1)})
     select n.total > ${few} as "isMore",
       array(select s.person_id from (select person_id from m where n.total <= ${few} order by person_id limit ${size}) s
         where ${fits(filter, EXAMINED)} order by s.person_id limit ${limit}) as ids,
@@ -227,6 +246,50 @@ async function lookUp(
   );
   if (row === undefined || row.isMore) return null;
   return { ids: row.ids, behind: row.ids.length === limit ? null : row.behind };
+}
+
+/**
+ * At most `most` people after `after` whose text contains `search`, by the index. A condition for each spelling: with both in one,
+ * the trigrams of every row found would be computed again. As a subquery, so that all texts share one plan; restricted to
+ * that index, because another plan would read all people by id.
+ */
+function withPieces(search: string, after: number, most: number): RawBuilder<unknown> {
+  const parts = spellings(search).map(
+    (text) => sql`(select s.person_id from person_search s
+      where text_pieces(s.searched) @@ (select ${piecesOf(text)}::tsquery) and ${matches(search)} and s.person_id + 0 > ${after}
+      limit ${most})`,
+  );
+  return sql.join(parts, sql` union `);
+}
+
+/** The most applications whose members `fewPeople` counts. */
+const MAX_COUNTED_APPS = 20;
+
+/**
+ * Everybody who may match, when one of the conditions alone leaves at most `few` people: the text, being inactive, or being
+ * a member. Null when each leaves more. The other conditions are not tested here.
+ */
+export async function fewPeople(tx: Tx, filter: PeopleFilter, few: number): Promise<number[] | null> {
+  const { search, active, members } = filter;
+  const atMost = async (people: RawBuilder<unknown>): Promise<number[] | null> => {
+    const [row] = await STATEMENTS.rows(
+      tx,
+      sql<{ ids: number[] }>`select array(select distinct c.person_id from (${people}) c limit ${few + 1}) as ids`,
+    );
+    return row === undefined || row.ids.length > few ? null : row.ids;
+  };
+  if (search !== null && !(await isCommon(tx, search, { after: 0, few }))) {
+    const found = await atMost(withPieces(search, 0, few + 1));
+    if (found !== null) return found;
+  }
+  if (active === false) {
+    const found = await atMost(sql`select p.id as person_id from person p where ${activeIs(false)} limit ${few + 1}`);
+    if (found !== null) return found;
+  }
+  if (members === null || members.apps === null || members.apps.length > MAX_COUNTED_APPS) return null;
+  const { apps } = members;
+  return await atMost(sql`select n.person_id from unnest(${apps}::bigint[]) as a (id)
+    cross join lateral (${nextMembers({ ...members, apps }, 0, few + 1)}) n`);
 }
 
 /**
@@ -256,27 +319,42 @@ function matches(search: string, searched = sql`s.searched`): RawBuilder<boolean
 }
 
 /** Lower-cased; and unchanged, where the database's lower case may differ from JavaScript's: other alphabets, a Turkish I. */
-function spellings(search: string): string[] {
+export function spellings(search: string): string[] {
   const folded = search.toLowerCase();
   return /^[ -HJ-~]*$/.test(search) || folded === search ? [folded] : [folded, search];
 }
 
 /** The conditions on the person `id` beside the text. Scalar subqueries: the planner would join, and read a table for a page. */
-function fits({ active, members }: PeopleFilter, id: RawBuilder<unknown>): RawBuilder<boolean> {
-  const state = active === null ? [] : [sql`(select ${activeIs(active)} from person p where p.id = ${id})`];
-  return sql<boolean>`(${sql.join([sql`true`, ...state, ...(members === null ? [] : [isOf(members, id)])], sql` and `)})`;
+function fits({ active, members, also = [], emailPrefix }: PeopleFilter, id: RawBuilder<unknown>): RawBuilder<boolean> {
+  const conditions = [sql`true`];
+  if (active !== null) conditions.push(sql`(select ${activeIs(active)} from person p where p.id = ${id})`);
+  if (emailPrefix !== undefined)
+    conditions.push(sql`(select ${beginsWith(emailPrefix)} from person p where p.id = ${id})`);
+  conditions.push(...[...(members === null ? [] : [members]), ...also].map((group) => isOf(group, id)));
+  return sql<boolean>`(${sql.join(conditions, sql` and `)})`;
 }
 
-function isOf({ tables, apps, role }: Members, id: RawBuilder<unknown>): RawBuilder<boolean> {
-  const which = role === undefined ? sql`true` : sql`m.role_id = ${role}`;
-  const [only] = apps;
-  // With several not by the index, which an older PostgreSQL would probe for each of them.
-  const app = apps.length === 1 ? sql`m.application_id = ${only}` : sql`m.application_id + 0 = any(${apps}::bigint[])`;
-  const parts = tables.map(
-    (table) => sql`coalesce((
-      select true from ${sql.table(table)} m where m.person_id = ${id} and ${app} and ${which} limit 1), false)`,
-  );
+/** Whether the address of `p` begins with that: by the order of its index, as no address holds a character behind `~`. */
+export function beginsWith(emailPrefix: string): RawBuilder<boolean> {
+  return sql<boolean>`(p.email >= ${emailPrefix}::text and p.email < ${`${emailPrefix}\u007f`}::text)`;
+}
+
+function isOf({ tables, apps, roles, superadmins }: Members, id: RawBuilder<unknown>): RawBuilder<boolean> {
+  const held = (table: RawBuilder<unknown>, which: RawBuilder<unknown>): RawBuilder<unknown> => sql`coalesce((
+      select true from ${table} m where m.person_id = ${id} and ${which} limit 1), false)`;
+  const parts = tables.map((table) => {
+    const which = roles === undefined || table !== 'user_role' ? sql`true` : sql`m.role_id = any(${roles}::bigint[])`;
+    return held(sql.table(table), sql`${among(apps)} and ${which}`);
+  });
+  if (superadmins === true) parts.push(held(sql`superadmin`, sql`true`));
   return sql<boolean>`(${sql.join(parts, sql` or `)})`;
+}
+
+/** Of several applications not by the index, which an older PostgreSQL would probe for each of them. */
+function among(apps: readonly number[] | null): RawBuilder<unknown> {
+  if (apps === null) return sql`true`;
+  const [only] = apps;
+  return apps.length === 1 ? sql`m.application_id = ${only}` : sql`m.application_id + 0 = any(${apps}::bigint[])`;
 }
 
 function activeIs(active: boolean): RawBuilder<boolean> {
@@ -286,6 +364,11 @@ function activeIs(active: boolean): RawBuilder<boolean> {
 }
 
 const EXAMINED = sql`s.person_id`;
+
+/** Whether the person `s.person_id` matches in everything. */
+export function isMatch(filter: PeopleFilter): RawBuilder<boolean> {
+  return sql<boolean>`${named(filter)} and ${fits(filter, EXAMINED)}`;
+}
 
 /** Whether the examined person matches, where the walk has no text at hand. */
 function named({ search }: PeopleFilter): RawBuilder<boolean> {

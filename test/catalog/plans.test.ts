@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { CompiledQuery, type Kysely, type KyselyPlugin, type RootOperationNode, sql } from 'kysely';
+import { sql } from 'kysely';
 import { reachIn, sightIn } from '../../src/administration/reach.ts';
 import {
   deleteOverridesOfResource,
@@ -14,15 +14,8 @@ import { deleteOverrides, findOverrides, listAppOverrides } from '../../src/pers
 import { isBelow, isPermissionUsed, listPermissions } from '../../src/persistence/catalog/permissions.ts';
 import type { Tx } from '../../src/persistence/database.ts';
 import { readUsers } from '../../src/persistence/directory/users.ts';
-import { preparedName } from '../../src/persistence/driver/dialect.ts';
-import type { Schema } from '../../src/persistence/entities/schema.ts';
 import { useDatabase } from '../support/databases.ts';
-
-interface PlanNode {
-  'Node Type': string;
-  'Relation Name'?: string;
-  Plans?: PlanNode[];
-}
+import { plansOf, scannedTables } from '../support/plans.ts';
 
 /** Tables that grow with users; all others of the registry are small, and come whole. */
 const GROW = [
@@ -115,50 +108,11 @@ describe('query plans of the registry with 20,000 people', () => {
     });
   }, 60_000);
 
-  /** The statements that `run` sends, as they are sent. */
-  async function statementsOf(tx: Tx, run: (tx: Tx) => Promise<unknown>): Promise<CompiledQuery[]> {
-    const sent: CompiledQuery[] = [];
-    const executor = tx.kysely.getExecutor();
-    const note: KyselyPlugin = {
-      transformQuery: ({ node, queryId }) => {
-        sent.push(executor.compileQuery(node as RootOperationNode, queryId));
-        return node;
-      },
-      transformResult: ({ result }) => Promise.resolve(result),
-    };
-    const noting: Kysely<Schema> = tx.kysely.withPlugin(note);
-    // Prepared ones are sent as texts.
-    const prepared = noting.executeQuery.bind(noting);
-    noting.executeQuery = ((query: CompiledQuery) => {
-      sent.push(query);
-      return prepared(query);
-    }) as typeof noting.executeQuery;
-    await run({ kysely: noting });
-    return sent;
-  }
-
-  const scans = (plan: PlanNode): string[] => [
-    ...(plan['Node Type'] === 'Seq Scan' && plan['Relation Name'] !== undefined ? [plan['Relation Name']] : []),
-    ...(plan.Plans ?? []).flatMap(scans),
-  ];
-
   test.each(STATEMENTS)('growing tables are probed by index: %s', async (_name, run) => {
     const { result: plans } = await fixture.database.change(async (tx) => {
-      const statements = await statementsOf(tx, run);
-      const explained: PlanNode[] = [];
-      for (const { sql: text, parameters } of statements) {
-        // With these values; and prepared statements with their generic plan.
-        const generic: [string, unknown[]][] = preparedName(text) === undefined ? [] : [['generic_plan, ', []]];
-        for (const [how, values] of [['', [...parameters]] as const, ...generic]) {
-          const { rows } = await tx.kysely.executeQuery<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
-            CompiledQuery.raw(`explain (${how}format json) ${text}`, [...values]),
-          );
-          if (rows[0]) explained.push(rows[0]['QUERY PLAN'][0].Plan);
-        }
-      }
-      return { result: explained, scopes: ['*'] };
+      return { result: await plansOf(tx, run), scopes: ['*'] };
     });
     expect(plans.length).toBeGreaterThan(0);
-    expect(plans.flatMap(scans).filter((table) => GROW.includes(table))).toEqual([]);
+    expect(plans.flatMap(scannedTables).filter((table) => GROW.includes(table))).toEqual([]);
   });
 });

@@ -63,6 +63,14 @@ export function keyedPageParams<K extends z.ZodType>(list: string, key: K) {
   return paramsOf((text) => readKey(list, text, key));
 }
 
+/**
+ * As `pageParams`, for a list with several orders: a cursor is an id in the usual order, in the others a key whose schema is `key`.
+ * The route must refuse a cursor of another order than the requested one.
+ */
+export function orderedPageParams<K extends z.ZodType>(list: string, key: K) {
+  return paramsOf((text): number | z.output<K> | undefined => readCursor(list, text) ?? readKey(list, text, key));
+}
+
 /** As `paged`, for `keyedPageParams`. */
 export function keyedPage<R, K, T>(list: string, page: Page<R, K>, show: (item: R) => T): Paged<T[]> {
   return { data: page.items.map(show), nextCursor: page.next === null ? null : writeKey(list, page.next) };

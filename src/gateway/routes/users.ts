@@ -1,13 +1,24 @@
 /** Users for administrators, and what users may administer themselves (docs/reference/administration.md#users). */
 
 import { z } from 'zod';
-import type { MembershipRow, UserRow } from '../../directory/users.ts';
+import type { MembershipRow, PeopleOrder, PersonPlace, UserQuery, UserRow } from '../../directory/users.ts';
 import { Level } from '../../engine/types.ts';
 import { codeResponse, noContent, successData } from '../route/envelopes.ts';
-import { applicationCode, EmailParams, flagParam, id, search, timestamp } from '../route/fields.ts';
+import {
+  applicationCode,
+  EmailParams,
+  email,
+  flagParam,
+  id,
+  permissionCode,
+  search,
+  slug,
+  timestamp,
+} from '../route/fields.ts';
 import { anyAdministrator, signedIn, superAdmin } from '../route/guards.ts';
-import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
+import { keyedPage, orderedPageParams, paged, pagedData, pageSchema } from '../route/paging.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
+import type { Services } from '../services.ts';
 import { Profile } from './profile.ts';
 
 const isSuperAdmin = z.boolean().optional().meta({ description: 'Included for SuperAdmins only.' });
@@ -42,31 +53,100 @@ function moment(at: Date | null): string | null {
   return at === null ? null : at.toISOString();
 }
 
+const LIST = 'users';
+
+/** The order of the list, the key of a place in it, and the person. */
+const Place = z.union([
+  z.tuple([z.literal('email'), email, id]),
+  z.tuple([z.literal('createdAt'), timestamp, id]),
+  z.tuple([z.literal('lastLoginAt'), timestamp.nullable(), id]),
+]);
+
+const UsersQuery = z
+  .strictObject({
+    ...orderedPageParams(LIST, Place),
+    q: search,
+    active: flagParam.optional().meta({ description: 'Only active users, or only inactive ones.' }),
+    appCode: applicationCode.optional().meta({ description: 'Only users of this application.' }),
+    role: slug.optional().meta({ description: 'Only holders of this role of `appCode`: its code.' }),
+    permission: permissionCode.optional().meta({
+      description:
+        'Everybody to whom this permission of `appCode` is allowed without a resource: its code. Administrators of the application and SuperAdmins are included.',
+    }),
+    orphan: z
+      .literal('true')
+      .optional()
+      .meta({ description: 'Only inactive users who still hold a role, an override or an administration.' }),
+    sort: z.enum(['email', 'createdAt', 'lastLoginAt']).optional().meta({
+      description: 'By address, or by date: the newest first, without a date last. Default: first mentioned first.',
+    }),
+  })
+  .superRefine(({ appCode, role, permission, sort, cursor }, context) => {
+    const issue = (field: string, message: string) => context.addIssue({ code: 'custom', path: [field], message });
+    if (role !== undefined && appCode === undefined) issue('role', 'needs appCode');
+    if (permission !== undefined && appCode === undefined) issue('permission', 'needs appCode');
+    const order = typeof cursor === 'object' ? cursor[0] : undefined;
+    if (cursor !== undefined && order !== sort) issue('cursor', 'is not a cursor of this order of the list');
+  });
+
+function placeOf([order, key, person]: z.output<typeof Place>): PersonPlace {
+  return { key: order === 'email' || key === null ? key : new Date(key), id: person };
+}
+
+function keyOf(order: PeopleOrder, { key, id: person }: PersonPlace) {
+  return [order, key instanceof Date ? key.toISOString() : key, person];
+}
+
+function filterOf(query: z.output<typeof UsersQuery>): UserQuery {
+  const { q, active = null, appCode = null, role = null, permission = null, orphan } = query;
+  return { search: q, active, appCode, role, permission, orphan: orphan !== undefined };
+}
+
 const listUsers = defineRoute({
   method: 'get',
   path: '/api/users',
   tag: 'Users',
   summary: 'Known addresses',
   description:
-    'In the order in which they were first mentioned. Callers other than SuperAdmins see users of the applications that they may view: with a ' +
-    'role, an override, preferences, a login or the administration of one.',
+    'In the order in which they were first mentioned, or sorted. Filters narrow the list together. Callers other than SuperAdmins see users of the ' +
+    'applications that they may view: with a role, an override, preferences, a login or the administration of one.',
   guard: anyAdministrator,
-  query: z.strictObject({
-    ...pageParams('users'),
-    q: search,
-    active: flagParam.optional().meta({ description: 'Only active users, or only inactive ones.' }),
-    appCode: applicationCode.optional().meta({ description: 'Only users of this application.' }),
-  }),
+  query: UsersQuery,
   envelope: pagedData,
   status: 200,
   response: pageSchema(User),
-  errors: ['NO_APPLICATION_LEVEL', 'NOT_FOUND'],
-  handle: async ({ users }, { caller, query }) => {
-    const filter = { search: query.q, active: query.active ?? null, appCode: query.appCode ?? null };
-    const page = await users.list(caller.email, filter, pageOf(query));
-    return paged('users', page, (row) => toJson(row, page.bySuperadmin));
+  errors: ['NO_APPLICATION_LEVEL', 'NOT_FOUND', 'UNKNOWN_CODE'],
+  handle: async (services, { caller, query, signal }) => {
+    const { users } = services;
+    const { limit, cursor, sort } = query;
+    const filter = filterOf(query);
+    const toAnswer = async () => {
+      if (sort === undefined) {
+        const after = typeof cursor === 'number' ? cursor : null;
+        const page = await users.list(caller.email, filter, { limit, after });
+        return paged(LIST, page, (row) => toJson(row, page.bySuperadmin));
+      }
+      const after = typeof cursor === 'object' ? placeOf(cursor) : null;
+      const page = await users.sorted(caller.email, filter, { order: sort, limit, after });
+      const next = page.next === null ? null : keyOf(sort, page.next);
+      return keyedPage(LIST, { ...page, next }, (row) => toJson(row, page.bySuperadmin));
+    };
+    const found = await toAnswer();
+    await refuseMisspelt(services, filter, caller.email, signal);
+    return found;
   },
 });
+
+/** UNKNOWN_CODE as a check of that permission, for who may see the application: the list was read before. */
+async function refuseMisspelt(
+  { engine }: Pick<Services, 'engine'>,
+  { appCode, permission }: UserQuery,
+  reader: string,
+  signal: AbortSignal,
+): Promise<void> {
+  if (appCode === null || permission === null) return;
+  await engine.check({ email: reader, app: appCode, permission, resourceType: '', resourceId: '' }, { signal });
+}
 
 const Membership = z.strictObject({
   appCode: z.string(),

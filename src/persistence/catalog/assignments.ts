@@ -157,7 +157,7 @@ export async function listHolders(
   role: number,
   { limit, after, search }: { limit: number; after: number | null; search: string | null },
 ): Promise<{ rows: HolderRow[]; behind: number | null }> {
-  const members = { tables: ['user_role'] as const, apps: [app], role };
+  const members = { tables: ['user_role'] as const, apps: [app], roles: [role] };
   const found =
     search === null ? null : await findPeople(tx, { search, active: null, members }, { limit, after: after ?? 0 });
   // The page first, with a limit of its own: for a plain join the planner would read everybody.

@@ -1,7 +1,10 @@
 import { sql } from 'kysely';
 import type { Tx } from '../database.ts';
 import { Prepared, planByIndex } from '../driver/prepared.ts';
-import { type FoundPeople, findPeople } from '../person-search.ts';
+import { findPeopleInOrder, type OrderedPage, type OrderedPeople } from '../person-order.ts';
+import { type FoundPeople, findPeople, type Members, type PeopleFilter } from '../person-search.ts';
+
+export type { PeopleOrder, PersonPlace } from '../person-order.ts';
 
 /** A known address as administrators see it. */
 export interface UserRow {
@@ -38,19 +41,73 @@ export interface UserFilter {
   active: boolean | null;
   /** Only users of one of these applications (ids); null: everybody. */
   apps: readonly number[] | null;
+  /** Only holders of this role in the one application of `apps`. */
+  role?: number;
+  /** Only people to whom a permission of that one application is allowed: active SuperAdmins, its administrators, and holders of these roles. */
+  allowedBy?: readonly number[];
+  /** Only inactive people who still hold something in these applications; null: in any, or as a SuperAdmin. */
+  orphansOf?: readonly number[] | null;
+  emailPrefix?: string;
 }
 
 /** The tables that make a person a user "of" an application (docs/reference/administration.md#users): a role, an override, preferences or a login, an administrator. */
 const MEMBERSHIPS = ['user_role', 'resource_override', 'app_preference', 'app_admin'] as const;
+/** Those of them that give something: preferences and logins do not. */
+const HOLDINGS = ['user_role', 'resource_override', 'app_admin'] as const;
 
 /** The ids of the matching users, ascending; at most `limit`, after `after`. The page may be short. */
 export async function findUserIds(
   tx: Tx,
-  { search, active, apps }: UserFilter,
+  filter: UserFilter,
   { limit, after }: { limit: number; after: number | null },
 ): Promise<FoundPeople> {
-  const members = apps === null ? null : { tables: MEMBERSHIPS, apps };
-  return await findPeople(tx, { search, active, members }, { limit, after: after ?? 0 });
+  const people = peopleOf(filter);
+  if (people === null) return { ids: [], behind: null };
+  return await findPeople(tx, people, { limit, after: after ?? 0 });
+}
+
+/** The same in another order. */
+export async function findUsersInOrder(tx: Tx, filter: UserFilter, page: OrderedPage): Promise<OrderedPeople> {
+  const people = peopleOf(filter);
+  if (people === null) return { places: [], behind: null };
+  return await findPeopleInOrder(tx, people, page);
+}
+
+/** Null for a filter that nobody can match. */
+function peopleOf({ search, active, apps, role, allowedBy, orphansOf, emailPrefix }: UserFilter): PeopleFilter | null {
+  const activity = new Set([active, allowedBy && true, orphansOf === undefined ? null : false]);
+  if (activity.has(true) && activity.has(false)) return null;
+  const groups: Members[] = [];
+  // The smaller group first: it is the one that is read, member by member.
+  if (role !== undefined) groups.push({ tables: ['user_role'], apps, roles: [role] });
+  if (allowedBy !== undefined)
+    groups.push({ tables: ['user_role', 'app_admin'], apps, roles: allowedBy, superadmins: true });
+  if (groups.length === 0 && apps !== null) groups.push({ tables: MEMBERSHIPS, apps });
+  if (orphansOf !== undefined) groups.push({ tables: HOLDINGS, apps: orphansOf, superadmins: orphansOf === null });
+  const [members = null, ...also] = groups;
+  const state = activity.has(true) ? true : activity.has(false) ? false : null;
+  return { search, active: state, members, also, ...(emailPrefix === undefined ? {} : { emailPrefix }) };
+}
+
+/** The id of a role of the application; undefined for an unknown code. */
+export async function findRoleId({ kysely }: Tx, app: number, code: string): Promise<number | undefined> {
+  const row = await kysely
+    .selectFrom('role')
+    .select('id')
+    .where('application_id', '=', app)
+    .where('code', '=', code)
+    .executeTakeFirst();
+  return row?.id;
+}
+
+/** The ids of the roles of the application that grant the permission at any level; none for an unknown code. */
+export async function rolesGranting({ kysely }: Tx, app: number, permission: string): Promise<number[]> {
+  const { rows } = await sql<{ id: number }>`
+    select role_id as id from role_permission where application_id = ${app}
+      and permission_id = (select id from permission where application_id = ${app} and code = ${permission})`.execute(
+    kysely,
+  );
+  return rows.map(({ id }) => id);
 }
 
 /**
