@@ -3,7 +3,7 @@
 import { oneMore, type Page, type PageQuery, pageOf } from '../base/page.ts';
 import { type AuditFilter, type AuditRow, readAudit } from '../persistence/audit.ts';
 import { findApplicationBirth } from '../persistence/catalog/applications.ts';
-import type { Database } from '../persistence/database.ts';
+import type { Database, Tx } from '../persistence/database.ts';
 import { unknownApplication } from './records.ts';
 
 export type { AuditFilter, AuditRow } from '../persistence/audit.ts';
@@ -15,9 +15,9 @@ export class AuditLog {
     this.#database = database;
   }
 
-  /** All records, the newest first. */
+  /** All records, the newest first. With a text a page may be short. */
   read(filter: AuditFilter, page: PageQuery): Promise<Page<AuditRow>> {
-    return this.#database.read(async (tx) => pageOf(await readAudit(tx, filter, oneMore(page)), page));
+    return this.#database.read((tx) => pageIn(tx, filter, page));
   }
 
   /**
@@ -29,7 +29,12 @@ export class AuditLog {
       const birth = await findApplicationBirth(tx, app);
       if (birth === undefined) throw unknownApplication(app);
       const from = filter.from !== undefined && filter.from > birth ? filter.from : birth;
-      return pageOf(await readAudit(tx, { ...filter, appCode: app, from }, oneMore(page)), page);
+      return await pageIn(tx, { ...filter, appCode: app, from }, page);
     });
   }
+}
+
+async function pageIn(tx: Tx, filter: AuditFilter, page: PageQuery): Promise<Page<AuditRow>> {
+  const { rows, behind } = await readAudit(tx, filter, oneMore(page));
+  return pageOf(rows, page, behind);
 }

@@ -1,6 +1,7 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { AuditEntry, Tx } from './database.ts';
 import { Prepared } from './driver/prepared.ts';
+import { spellings } from './person-search.ts';
 
 export type { AuditEntry } from './database.ts';
 
@@ -119,20 +120,68 @@ export interface AuditFilter {
   actor?: string | undefined;
   subject?: string | undefined;
   action?: string | undefined;
+  /** The address of the subject or of the actor. */
+  person?: string | undefined;
+  /** The beginning of the action. */
+  actionPrefix?: string | undefined;
+  /** Text anywhere in the record, ignoring case; literal, never a pattern. */
+  search?: string | undefined;
   /** At or after. */
   from?: Date | undefined;
   /** At or before. */
   to?: Date | undefined;
 }
 
-/** Matching records, the newest first; at most `limit`, older than the record `after`. */
+/** Records that one page of a search examines: some milliseconds of the server. */
+const EXAMINED = 4000;
+
+/** A page of records, which is short where a search had to stop. */
+export interface FoundRecords {
+  /** The newest first. */
+  rows: AuditRow[];
+  /** The record after which the page following a short one begins; null when the page is full, or no record is left to examine. */
+  behind: number | null;
+}
+
+interface AuditPage {
+  limit: number;
+  /** Null: from the newest record on. */
+  after: number | null;
+}
+
+/** Matching records, the newest first; at most `limit`, older than the record `after`. A page with a `search` may be short. */
 export async function readAudit(
   tx: Tx,
   filter: AuditFilter,
-  { limit, after }: { limit: number; after: number | null },
-): Promise<AuditRow[]> {
-  const { appCode, actor, subject, action, from, to } = filter;
-  const conditions = [
+  page: AuditPage,
+  examined: number = EXAMINED,
+): Promise<FoundRecords> {
+  const { search } = filter;
+  if (search === undefined) return { rows: await readRecords(tx, candidates(filter, page)), behind: null };
+  const next = (most: number): RawBuilder<unknown> => candidates(filter, { ...page, limit: most });
+  // Examined one by one until the page is full: the candidates have the order of the page.
+  const matching = sql`select c.id, c.at from (${next(examined)}) c
+    where (select ${contains(search)} from audit a where a.id = c.id) order by c.at desc, c.id desc limit ${page.limit}`;
+  const rows = await readRecords(tx, matching);
+  if (rows.length === page.limit) return { rows, behind: null };
+  const { rows: end } = await sql<{ id: number }>`
+    select e.id from (${next(examined + 1)}) e order by e.at desc, e.id desc offset ${examined - 1}`.execute(tx.kysely);
+  return { rows, behind: end.length > 1 ? (end[0]?.id ?? null) : null };
+}
+
+async function readRecords(tx: Tx, which: RawBuilder<unknown>): Promise<AuditRow[]> {
+  const { rows } = await sql<AuditRow>`
+    select a.id, a.at, a.actor, a.action, a.app_code as "appCode", a.subject, a.before, a.after, a.request_id as "requestId"
+    from (${which}) w cross join lateral (select * from audit where id = w.id limit 1) a order by a.at desc, a.id desc`.execute(
+    tx.kysely,
+  );
+  return rows;
+}
+
+/** The next records by everything but the text: `id` and `at`, in the order of pages. */
+function candidates(filter: AuditFilter, { limit, after }: AuditPage): RawBuilder<unknown> {
+  const { appCode, actor, subject, action, actionPrefix, from, to } = filter;
+  const common = [
     after === null ? undefined : sql`(at, id) < ((select k.at from audit k where k.id = ${after}), ${after}::bigint)`,
     appCode === undefined ? undefined : sql`app_code = ${appCode}`,
     actor === undefined ? undefined : sql`actor = ${actor}`,
@@ -141,9 +190,70 @@ export async function readAudit(
     from === undefined ? undefined : sql`at >= ${from}`,
     to === undefined ? undefined : sql`at <= ${to}`,
   ].filter((condition) => condition !== undefined);
-  const { rows } = await sql<AuditRow>`
-    select id, at, actor, action, app_code as "appCode", subject, before, after, request_id as "requestId"
-    from audit where ${conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `)}
-    order by at desc, id desc limit ${limit}`.execute(tx.kysely);
-  return rows;
+  const parts = partsOf(filter).map(({ which, few }) => {
+    const conditions = [sql`true`, ...(which === null ? [] : [which]), ...common];
+    if (actionPrefix === undefined) return nextRecords(conditions, limit);
+    // Few records: an index of another column finds them.
+    if (few) return nextRecords([...conditions, sql`starts_with(action, ${actionPrefix})`], limit);
+    // A range, and its order, of one action: for an equation the planner would pass over the records of all others, in order.
+    const ofAction = [...conditions, sql`action between n.action and n.action`];
+    return sql`select r.id, r.at from (${ACTIONS}) n cross join lateral (
+      ${nextRecords(ofAction, limit, sql`action desc, at desc, id desc`)}) r where starts_with(n.action, ${actionPrefix})`;
+  });
+  const [only] = parts;
+  if (parts.length === 1 && only !== undefined && actionPrefix === undefined) return only;
+  const all = sql.join(
+    parts.map((part) => sql`(${part})`),
+    sql` union `,
+  );
+  return sql`select u.id, u.at from (${all}) u order by u.at desc, u.id desc limit ${limit}`;
+}
+
+function nextRecords(
+  conditions: readonly RawBuilder<unknown>[],
+  limit: number,
+  order: RawBuilder<unknown> = sql`at desc, id desc`,
+): RawBuilder<unknown> {
+  return sql`select id, at from audit where ${sql.join(conditions, sql` and `)} order by ${order} limit ${limit}`;
+}
+
+/** Every action that occurs, each found by one probe of the index: there are a few dozen, however many records. */
+const ACTIONS = sql`
+  with recursive known as (
+    (select action from audit order by action limit 1)
+    union all
+    select (select a.action from audit a where a.action > k.action order by a.action limit 1) from known k where k.action is not null)
+  select action from known where action is not null`;
+
+interface Part {
+  which: RawBuilder<unknown> | null;
+  /** Whether it holds few records, so that another condition needs no index of its own. */
+  few: boolean;
+}
+
+/** A person's records: about them, in the form of an earlier version (migration 0009) too, and by them. */
+function partsOf({ person, subject }: AuditFilter): Part[] {
+  if (person === undefined) return [{ which: null, few: subject !== undefined }];
+  return [
+    { which: sql`subject = ${person}`, few: true },
+    { which: sql`split_part(subject, ':', 1) = ${person} and subject like '%@%:%'`, few: true },
+    { which: sql`actor = ${`user:${person}`}`, few: false },
+  ];
+}
+
+/** Whether the record `a` contains the text. `before` and `after` are compared as JSON writes them. */
+function contains(search: string): RawBuilder<boolean> {
+  // As in the search of people: in small letters, and as written where the database may fold letters otherwise.
+  const [folded = search, asWritten] = spellings(search);
+  const within = (text: string, fold: (value: RawBuilder<unknown>) => RawBuilder<unknown>) => [
+    ...['actor', 'action', 'app_code', 'subject', 'request_id'].map((column) => {
+      return sql`strpos(${fold(sql`a.${sql.ref(column)}`)}, ${text}) > 0`;
+    }),
+    ...['before', 'after'].map((column) => {
+      return sql`strpos(${fold(sql`a.${sql.ref(column)}::text`)}, ${JSON.stringify(text).slice(1, -1)}) > 0`;
+    }),
+  ];
+  const matches = within(folded, (value) => sql`lower(${value})`);
+  if (asWritten !== undefined) matches.push(...within(asWritten, (value) => value));
+  return sql<boolean>`(${sql.join(matches, sql` or `)})`;
 }

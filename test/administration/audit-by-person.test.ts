@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { recordAll } from '../../src/persistence/audit.ts';
 import { useRegistry } from '../support/registry.ts';
 
 const MANIFEST = `
@@ -122,6 +123,84 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       for (const [action, write] of writes)
         expect([action, Math.floor((await write()).status / 100)]).toEqual([action, 2]);
       expect((await about(email)).map(({ action }) => action)).toEqual(writes.map(([action]) => action));
+    });
+
+    describe('the person, the action and the text', () => {
+      const SHOP = 'application: { code: shop, name: Shop }\nadmins: [olga@example.com]';
+      const found = async (query: string, path = '/api/admin/audit', by = root) => {
+        const { status, body } = await by.get(`${path}?limit=200&${query}`);
+        expect([query, status]).toEqual([query, 200]);
+        return body.data
+          .map(({ action, subject, actor }: Record<string, string>) => [action, subject, actor])
+          .toReversed();
+      };
+      let made: Promise<unknown> | undefined;
+      /** Writes about Eva, by her, and one as an earlier version recorded it. */
+      const world = (): Promise<unknown> => {
+        made ??= (async () => {
+          await registry.usher.app.manifests.apply(SHOP, { actor: 'cli' });
+          await root.post('/api/users/admins/apps/billing', { email: 'eva@example.com' });
+          await registry.as('eva').post('/api/users/admins/apps/billing', { email: 'fred@example.com' });
+          await root.post('/api/users/admins/apps/shop', { email: 'eva@example.com' });
+          await registry.usher.app.database.change(async (tx) => {
+            const records = ['eva@example.com', 'eva@example.com.org'].map((email) => ({
+              actor: 'cli',
+              action: 'override.created',
+              appCode: 'billing',
+              subject: `${email}:document.access:document:contract-77`,
+              after: { note: 'A "quoted" 100% note' },
+            }));
+            await recordAll(tx, records);
+            return { result: null, scopes: [] };
+          });
+        })();
+        return made;
+      };
+      const OLD = ['override.created', 'eva@example.com:document.access:document:contract-77', 'cli'];
+      const OF_BILLING = [
+        ['app_admin.added', 'eva@example.com', 'user:admin@example.com'],
+        ['app_admin.added', 'fred@example.com', 'user:eva@example.com'],
+      ];
+
+      test('a person is found as the subject, as the actor, and in a subject that names a thing as well', async () => {
+        await world();
+        const ofShop = ['app_admin.added', 'eva@example.com', 'user:admin@example.com'];
+        expect(await found('person=EVA@Example.com')).toEqual([...OF_BILLING, ofShop, OLD]);
+        expect(await found('person=eva@example.com.org')).toHaveLength(1);
+        expect(await found('person=eva@example.com', '/api/applications/billing/audit', registry.as('fred'))).toEqual([
+          ...OF_BILLING,
+          OLD,
+        ]);
+        expect(await found('person=eva@example.com', '/api/applications/shop/audit', registry.as('olga'))).toEqual([
+          ofShop,
+        ]);
+        expect(await found('person=eva@example.com&actionPrefix=override')).toEqual([OLD]);
+        expect(await found('person=eva@example.com&action=app_admin.added&appCode=shop')).toEqual([ofShop]);
+      });
+
+      test('actions are found by their beginning, and records by any text in them', async () => {
+        await world();
+        const actions = (await found('actionPrefix=app_admin.')).map(([action]: string[]) => action);
+        expect(actions).toContain('app_admin.added');
+        for (const action of actions) expect(action).toMatch(/^app_admin\./);
+        for (const text of ['CONTRACT-77', '"quoted"', '100%', 'a "q', 'com:document.access']) {
+          const query = `q=${encodeURIComponent(text)}&person=eva@example.com`;
+          expect([text, await found(query)]).toEqual([text, [OLD]]);
+        }
+        for (const text of ['100_', 'contract%', '\\', 'nothing of that']) {
+          expect([text, await found(`q=${encodeURIComponent(text)}`)]).toEqual([text, []]);
+        }
+        expect(await found('q=fred', '/api/applications/billing/audit', registry.as('fred'))).toEqual([OF_BILLING[1]]);
+        expect(await found('q=fred', '/api/applications/shop/audit', registry.as('olga'))).toEqual([]);
+      });
+
+      test('a malformed person and an empty prefix are refused', async () => {
+        for (const query of ['person=eva', 'person=', 'actionPrefix=', 'q=a%00b', 'person=a@b.cz&person=c@b.cz']) {
+          for (const path of ['/api/admin/audit', '/api/applications/billing/audit']) {
+            expect([query, (await root.get(`${path}?${query}`)).status]).toEqual([query, 400]);
+          }
+        }
+      });
     });
 
     test('a filter by person finds refused writes about them', async () => {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { readAudit } from '../../src/persistence/audit.ts';
+import { type AuditFilter, readAudit } from '../../src/persistence/audit.ts';
 import { listHolders } from '../../src/persistence/catalog/assignments.ts';
 import { listOverrides } from '../../src/persistence/catalog/overrides.ts';
 import type { Tx } from '../../src/persistence/database.ts';
@@ -76,6 +76,8 @@ describe('lists of people cost what their page has, not what the tables have', (
   const all = { search: null, active: null, apps: null };
   const users = async (tx: Tx, filter: UserFilter, page: { limit: number; after: number | null }) =>
     (await findUserIds(tx, filter, page)).ids;
+  const audit = async (tx: Tx, filter: AuditFilter, after: number | null = null) =>
+    (await readAudit(tx, filter, { limit: 51, after })).rows;
   const holders = async (tx: Tx, page: Parameters<typeof listHolders>[3]) => (await listHolders(tx, 1, 1, page)).rows;
 
   test.each<[string, number, (tx: Tx) => Promise<{ length: number }>]>([
@@ -136,19 +138,15 @@ describe('lists of people cost what their page has, not what the tables have', (
         return listOverrides(tx, 1, 7, { limit: 51, after, search: null });
       },
     ],
-    ['the audit', 51, (tx) => readAudit(tx, {}, { limit: 51, after: 9000 })],
-    ['the audit of an application', 51, (tx) => readAudit(tx, { appCode: 'app3' }, { limit: 51, after: null })],
-    [
-      'the audit of somebody',
-      40,
-      (tx) => readAudit(tx, { actor: 'user:user77@example.com' }, { limit: 51, after: null }),
-    ],
+    ['the audit', 51, (tx) => audit(tx, {}, 9000)],
+    ['the audit of an application', 51, (tx) => audit(tx, { appCode: 'app3' })],
+    ['the audit of somebody', 40, (tx) => audit(tx, { actor: 'user:user77@example.com' })],
     [
       'the audit of a person in a foreign application',
       0,
-      (tx) => readAudit(tx, { appCode: 'app3', actor: 'user:user77@example.com' }, { limit: 51, after: null }),
+      (tx) => audit(tx, { appCode: 'app3', actor: 'user:user77@example.com' }),
     ],
-    ['the audit before all', 0, (tx) => readAudit(tx, { to: new Date('2020-01-01') }, { limit: 51, after: null })],
+    ['the audit before all', 0, (tx) => audit(tx, { to: new Date('2020-01-01') })],
   ])('the list reads a bounded number of rows: %s', async (name, found, read) => {
     const cost = await rowsRead(read);
     expect(cost.found).toBe(found);

@@ -47,7 +47,7 @@ export function useRegistry(kind: Kind, manifests: readonly string[], env: Recor
       (await root.post('/api/check', { email, app, permission, ...more })).body.data.allowed,
     audits: (action, subject) =>
       running().app.database.read(async (tx) =>
-        (await readAudit(tx, { action, subject }, { limit: 1000, after: null })).reverse(),
+        (await readAudit(tx, { action, subject }, { limit: 1000, after: null })).rows.toReversed(),
       ),
   };
 }

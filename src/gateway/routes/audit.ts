@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import type { AuditFilter, AuditRow } from '../../administration/audit-log.ts';
 import { normalizeEmail } from '../../base/grammar.ts';
-import { AppParams, id, text, timestamp } from '../route/fields.ts';
+import { AppParams, email, id, search, text, timestamp } from '../route/fields.ts';
 import { applicationLevel, superAdmin } from '../route/guards.ts';
 import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
 import { defineRoute, type Route } from '../route/route.ts';
@@ -29,18 +29,28 @@ const Filters = {
   actor: text(300).optional().meta({ description: 'As in records; an e-mail address means that user.' }),
   subject: text(300).optional(),
   action: text(300).optional(),
+  person: email.optional().meta({ description: 'Records about or by the user of this address.' }),
+  actionPrefix: text(300)
+    .refine((value) => value !== '', 'must not be empty')
+    .optional()
+    .meta({ description: 'The beginning of the action, such as `role.`.' }),
+  q: search.meta({
+    description:
+      'Text anywhere in a record, taken literally and ignoring case; in `before` and `after` as JSON writes it. A page may hold fewer records than its limit, even none.',
+  }),
   from: moment.optional().meta({ description: 'At this moment or later.' }),
   to: moment.optional().meta({ description: 'At this moment or earlier.' }),
 };
 
 /** Addresses in the form of the stored records. */
-function filterOf(query: AuditFilter): AuditFilter {
+function filterOf({ q, ...query }: Omit<AuditFilter, 'search'> & { q: string | null }): AuditFilter {
   const { actor, subject } = query;
   const address = actor === undefined ? null : normalizeEmail(actor);
   return {
     ...query,
     actor: address === null || actor?.includes(':') ? actor : `user:${address}`,
     subject: subject === undefined ? undefined : (normalizeEmail(subject) ?? subject),
+    search: q ?? undefined,
   };
 }
 
