@@ -13,7 +13,7 @@ import { memberIn, policyIn } from '../persistence/facts/source.ts';
 import type { Target } from './concerned.ts';
 import { type DryRun, rehearse } from './dry-run.ts';
 import { refuseChanged, refuseChangedForGood } from './if-revision.ts';
-import { managedResource, PANEL_APP, PANEL_ENTRY, PANEL_MANAGE } from './panel.ts';
+import { AUTH_TYPE, managedResource, PANEL_APP, PANEL_ENTRY, PANEL_MANAGE } from './panel.ts';
 import { unknownApplication } from './records.ts';
 import { byAdministratorOf, byManagerOfAll, bySuperAdmin, type Rule } from './rules.ts';
 
@@ -61,6 +61,14 @@ export function allOf(...guards: readonly WriteGuard[]): WriteGuard {
     }
     return null;
   };
+}
+
+/**
+ * The error for a writer who may not write that notification type or a template of it; null for other types and for SuperAdmins.
+ * Runs after the guard: app admins may not write `auth_idp`, which sends codes, in any application.
+ */
+export async function refuseAuthType(tx: Tx, type: string, email: string): Promise<UsherError | null> {
+  return type === AUTH_TYPE ? await superAdmin(`write ${AUTH_TYPE}, whose templates hold codes`)(tx, email) : null;
 }
 
 /** The rule over rows of the transaction. The person and their place in `app` are one statement. */

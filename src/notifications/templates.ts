@@ -1,6 +1,13 @@
 /** The templates of notification types, by key and language (docs/reference/notifications.md#templates). */
 
-import { administer, applicationOf, type By, editorOf, knownApplication } from '../administration/administer.ts';
+import {
+  administer,
+  applicationOf,
+  type By,
+  editorOf,
+  knownApplication,
+  refuseAuthType,
+} from '../administration/administer.ts';
 import { isSame, merged, refuseImmutable, type Sent, unknownApplication } from '../administration/records.ts';
 import { OPTIONAL_PARTS, recordOf } from '../base/channels.ts';
 import { UsherError, validationFailed } from '../base/errors.ts';
@@ -22,7 +29,6 @@ import { type BrandLook, brandBySlug, brandsFor } from '../persistence/notificat
 import { findReader } from '../persistence/notifications/readers.ts';
 import type { RenderBudget } from './budget.ts';
 import type { Rendered, Renderer, TemplateSource } from './render.ts';
-import { refuseAuthType } from './types.ts';
 import { isTarget, targetRule } from './urls.ts';
 import { variablesOf } from './variables.ts';
 

@@ -6,9 +6,9 @@ import {
   type By,
   editorOf,
   knownApplication,
-  superAdmin,
+  refuseAuthType,
 } from '../administration/administer.ts';
-import { AUTH_TYPE, PANEL_APP } from '../administration/panel.ts';
+import { PANEL_APP } from '../administration/panel.ts';
 import { isSame, merged, refuseImmutable, refuseSystem, type Sent } from '../administration/records.ts';
 import { FIXED_SWITCHES, recordOf, TYPE_SWITCHES } from '../base/channels.ts';
 import { UsherError } from '../base/errors.ts';
@@ -28,14 +28,6 @@ export type { TypeFields, TypeRow } from '../persistence/catalog/notification-ty
 
 /** Every application has this type: it is the type of sends that name none. */
 export const GENERIC_TYPE = 'generic';
-
-/**
- * The error for a writer who may not write that type or a template of it; null for other types and for SuperAdmins. Runs after the
- * guard: app admins may not write `auth_idp`, which sends codes, in any application.
- */
-export async function refuseAuthType(tx: Tx, type: string, email: string): Promise<UsherError | null> {
-  return type === AUTH_TYPE ? await superAdmin(`write ${AUTH_TYPE}, whose templates hold codes`)(tx, email) : null;
-}
 
 const DEFAULTS: Omit<TypeFields, 'name'> = {
   description: null,

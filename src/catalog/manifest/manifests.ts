@@ -2,7 +2,7 @@
  * Manifests: a complete application as one text, applied in one transaction, and exported again. (docs/reference/command-line.md#manifests.)
  */
 
-import { superAdmin } from '../../administration/administer.ts';
+import { editorOf, superAdmin } from '../../administration/administer.ts';
 import { DryRun, type ImpactView, rehearse } from '../../administration/dry-run.ts';
 import { refuseChanged, refuseChangedForGood } from '../../administration/if-revision.ts';
 import { unknownApplication } from '../../administration/records.ts';
@@ -18,6 +18,7 @@ import type { ExportedManifest } from './export.ts';
 import { type Fault, ManifestFaults } from './faults.ts';
 import type { Manifest } from './format.ts';
 import { loadCatalog, loadEverybody } from './load.ts';
+import { OwnApplies, refuseBeyond } from './own.ts';
 import { parseManifest } from './parse.ts';
 import { inOrder, type ManifestIssue, placed } from './places.ts';
 import { isEmpty, makePlan, type Plan, type PlanView, planView } from './plan.ts';
@@ -31,6 +32,11 @@ export interface ApplyOptions {
   ifRevision?: RevisionToken | undefined;
   /** Remove records that a present section does not name. */
   prune?: boolean;
+  /**
+   * The only application that the manifest may be of; it must exist. The actor, a person, then needs no more than the single writes
+   * of the plan do. Absent: a SuperAdmin or a key, for any application.
+   */
+  within?: string;
   requestId?: string | null;
   onProgress?: Progress;
   /** Gives up before the commit, rolling everything back. */
@@ -70,6 +76,7 @@ export class Manifests {
   readonly #clock: Clock;
   readonly #templates: TemplateChecker;
   readonly #schemaUrl: () => string | null;
+  readonly #own = new OwnApplies();
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
 
@@ -83,13 +90,26 @@ export class Manifests {
   /**
    * Plans the changes that bring the application to the state in `text` (YAML or JSON), and carries them out in one transaction.
    * Rejects with every fault at once: `details.issues` with path, message, line and column; the reason is VALIDATION_FAILED, or
-   * the one that all of them share. FORBIDDEN or USER_INACTIVE when the actor is no longer a SuperAdmin.
+   * the one that all of them share. FORBIDDEN or USER_INACTIVE when the actor is no longer a SuperAdmin. With `within` FORBIDDEN
+   * too for a part that the actor could not write singly, VALIDATION_FAILED for another application's code, NOT_FOUND for an
+   * unknown application, RATE_LIMITED and UNAVAILABLE for too many at once.
    */
-  async apply(text: string, options: ApplyOptions): Promise<Applied> {
-    const { signal } = options;
+  apply(text: string, options: ApplyOptions): Promise<Applied> {
+    const { within, actor } = options;
+    return within === undefined
+      ? this.#apply(text, options)
+      : this.#own.run(emailOf(actor), () => this.#apply(text, options));
+  }
+
+  async #apply(text: string, options: ApplyOptions): Promise<Applied> {
+    const { signal, within } = options;
     const { manifest, issues, places } = await parseManifest(text, signal);
     if (manifest === null) throw refusal(issues, []);
     try {
+      if (within !== undefined && manifest.application.code !== within) {
+        const message = `must be ${within}, the application in the path`;
+        throw new ManifestFaults([{ path: ['application', 'code'], message }]);
+      }
       return await this.#inTurn(async () => {
         signal?.throwIfAborted();
         const unfit = await checkTemplates(manifest, this.#templates, signal);
@@ -118,7 +138,7 @@ export class Manifests {
   async #rehearse(manifest: Manifest, options: ApplyOptions): Promise<Applied> {
     const dryRun = new DryRun();
     const { result, revision } = await rehearse<Plan>(this.#database, dryRun, {
-      judge: (tx) => judge(tx, options.actor),
+      judge: (tx) => judge(tx, options),
       target: { app: manifest.application.code, overrides: true },
       write: (tx) => this.#write(tx, manifest, options),
     });
@@ -131,13 +151,10 @@ export class Manifests {
     const { code } = manifest.application;
     const committed: Committed<Plan | UsherError> = await this.#database.change(
       async (tx): Promise<Outcome<Plan | UsherError>> => {
-        const refused = await judge(tx, actor);
-        if (refused) {
-          await recordRefused(tx, { actor, code, requestId });
-          return { result: refused, scopes: [] };
-        }
-        const outcome = await this.#write(tx, manifest, options);
-        if (!isEmpty(outcome.result)) await recordApplied(tx, outcome.result, { actor, code, requestId, prune });
+        const refused = await judge(tx, options);
+        const outcome = refused ? { result: refused, scopes: [] } : await this.#write(tx, manifest, options);
+        if (outcome.result instanceof UsherError) await recordRefused(tx, { actor, code, requestId });
+        else if (!isEmpty(outcome.result)) await recordApplied(tx, outcome.result, { actor, code, requestId, prune });
         if (outcome.scopes.length > 0) await refuseChangedForGood(tx, ifRevision, { app: code });
         return outcome;
       },
@@ -147,13 +164,21 @@ export class Manifests {
     return { plan, revision: committed.revision, impact: null };
   }
 
-  async #write(tx: Tx, manifest: Manifest, options: ApplyOptions): Promise<Outcome<Plan>> {
-    const { prune = false, onProgress, signal, ifRevision } = options;
+  async #write(tx: Tx, manifest: Manifest, options: ApplyOptions): Promise<Outcome<Plan | UsherError>> {
+    const { prune = false, onProgress, signal, ifRevision, within, actor } = options;
     const { code } = manifest.application;
     await this.#claim(tx, code, signal);
     await lockApplication(tx, code);
+    // Again: it may have waited a minute for its turn, and the application may be a new one of that code.
+    const revoked = await judge(tx, options);
+    if (revoked) return { result: revoked, scopes: [] };
     await refuseChanged(tx, ifRevision, { app: code });
     const plan = await makePlan(tx, manifest, prune);
+    if (within !== undefined) {
+      if (plan.id === null) throw unknownApplication(within);
+      const beyond = await refuseBeyond(tx, plan, emailOf(actor));
+      if (beyond !== null) return { result: beyond, scopes: [] };
+    }
     if (isEmpty(plan)) return { result: plan, scopes: [] };
     await carryOut(tx, plan, (done, total) => {
       signal?.throwIfAborted();
@@ -174,12 +199,12 @@ export class Manifests {
     }
   }
 
-  async #furtherFaults(manifest: Manifest, { prune = false, actor }: ApplyOptions): Promise<readonly Fault[]> {
+  async #furtherFaults(manifest: Manifest, options: ApplyOptions): Promise<readonly Fault[]> {
     return await this.#database.read(async (tx) => {
-      const refused = await judge(tx, actor);
+      const refused = await judge(tx, options);
       if (refused) throw refused;
       try {
-        await makePlan(tx, manifest, prune);
+        await makePlan(tx, manifest, options.prune ?? false);
         return [];
       } catch (error) {
         if (error instanceof ManifestFaults) return error.faults;
@@ -209,11 +234,18 @@ async function load(tx: Tx, code: string) {
 }
 
 /**
- * Rules 1 and 2 on rows of this transaction: the next apply of a revoked SuperAdmin fails. The rights of a key are in
+ * The guard on rows of this transaction: the next apply of a revoked administrator fails. The rights of a key are in
  * the configuration, so there is no row to check.
  */
-async function judge(tx: Tx, actor: Actor): Promise<UsherError | null> {
+async function judge(tx: Tx, { actor, within }: ApplyOptions): Promise<UsherError | null> {
+  if (within !== undefined) return await editorOf(within)(tx, emailOf(actor));
   return typeof actor === 'object' && 'email' in actor ? await mayApply(tx, actor.email) : null;
+}
+
+/** The address of an actor with `within`, who is always a person. */
+function emailOf(actor: Actor): string {
+  if (typeof actor === 'object' && 'email' in actor) return actor.email;
+  throw new Error('an application is administered by people');
 }
 
 /** All faults as one error: the reason that they share, else VALIDATION_FAILED. */

@@ -1,8 +1,9 @@
 /** A complete application as one file (docs/reference/command-line.md#manifests). */
 
 import { z } from 'zod';
-import { UsherError } from '../../base/errors.ts';
+import { unknownApplication } from '../../administration/records.ts';
 import { isApplicationCode } from '../../base/grammar.ts';
+import type { ApplyOptions, Manifests } from '../../catalog/manifest/manifests.ts';
 import { KINDS } from '../../catalog/manifest/steps.ts';
 import { rawText } from '../route/bodies.ts';
 import { IF_REVISION, Impact, readIfRevision } from '../route/dry-run.ts';
@@ -14,10 +15,11 @@ import {
   successDataWithProgress,
   type ValueEnvelope,
 } from '../route/envelopes.ts';
+import { AppParams } from '../route/fields.ts';
 import { applicationLevel, open, superAdmin } from '../route/guards.ts';
 import { DEADLINE_MS } from '../route/limits.ts';
 import { isKeyCaller, orKey } from '../route/or-key.ts';
-import { answer, defineRoute, type Route } from '../route/route.ts';
+import { answer, defineRoute, type Input, type Route } from '../route/route.ts';
 
 const YAML_TYPES = ['application/yaml', 'text/yaml', 'application/x-yaml'] as const;
 
@@ -51,6 +53,71 @@ const PlanAnswer = z.strictObject({
 
 const flag = z.enum(['true', 'false']).default('false');
 
+const applyQuery = z.strictObject({
+  dryRun: flag.meta({ description: 'Return the plan and who would gain and lose by it, and change nothing.' }),
+  prune: flag.meta({ description: 'Remove records that a present section does not name.' }),
+});
+
+const manifestBody = rawText([...YAML_TYPES, 'application/json'], 'manifest', async () => [
+  'Manifest',
+  await manifestSchema('draft-2020-12'),
+]);
+
+const ApplyAnswer = PlanAnswer.extend({
+  result: PlanAnswer.optional().meta({
+    description: 'With a dry run: the plan again, as in dry runs of all writes.',
+  }),
+  impact: Impact.optional().meta({ description: 'With a dry run: who would gain and who would lose.' }),
+});
+
+const APPLY_ERRORS = [
+  'VALIDATION_FAILED',
+  'UNKNOWN_LANGUAGES',
+  'UNKNOWN_RESOURCE_TYPE',
+  'INVALID_ACCESS_LEVEL',
+  'GLOBAL_PERMISSION',
+  'UNKNOWN_REFERENCE',
+  'ENTITY_IN_USE',
+  'TYPE_IN_USE',
+  'SYSTEM_RECORD',
+  'IMMUTABLE_FIELD',
+  'STALE',
+  'UNKNOWN_REVISION',
+  'PAYLOAD_TOO_LARGE',
+  'UNAVAILABLE',
+] as const;
+
+const EXAMPLE = {
+  application: { code: 'billing', name: 'Billing' },
+  permissions: [{ code: 'invoice.access', type: 'tiered' }],
+  roles: [{ code: 'accountant', permissions: { 'invoice.access': 'edit' } }],
+  assignments: [{ email: 'ann@example.com', roles: ['accountant'] }],
+};
+
+/** The part of a request that both routes take. */
+type ApplyInput = Pick<
+  Input<unknown, unknown, z.output<typeof applyQuery>, { text: string }, typeof IF_REVISION>,
+  'query' | 'body' | 'header' | 'requestId' | 'signal' | 'progress'
+>;
+
+async function apply(
+  manifests: Pick<Manifests, 'apply'>,
+  by: Pick<ApplyOptions, 'actor' | 'within'>,
+  { query, body, header, requestId, signal, progress }: ApplyInput,
+) {
+  const { plan, revision, impact } = await manifests.apply(body.text, {
+    ...by,
+    dryRun: query.dryRun === 'true',
+    prune: query.prune === 'true',
+    ifRevision: readIfRevision(header(IF_REVISION)),
+    requestId,
+    signal,
+    onProgress: progress,
+  });
+  const shown = plan as z.output<typeof PlanAnswer>;
+  return answer(impact === null ? shown : { ...shown, result: shown, impact }, { revision });
+}
+
 const applyManifest = defineRoute({
   method: 'post',
   path: '/api/manifests/apply',
@@ -64,60 +131,47 @@ const applyManifest = defineRoute({
   ].join(' '),
   guard: orKey('manifest', superAdmin),
   refusal: 'manifest.applied.refused',
-  query: z.strictObject({
-    dryRun: flag.meta({ description: 'Return the plan and who would gain and lose by it, and change nothing.' }),
-    prune: flag.meta({ description: 'Remove records that a present section does not name.' }),
-  }),
-  body: rawText([...YAML_TYPES, 'application/json'], 'manifest', async () => [
-    'Manifest',
-    await manifestSchema('draft-2020-12'),
-  ]),
+  query: applyQuery,
+  body: manifestBody,
   envelope: successDataWithProgress,
   status: 200,
   headers: [IF_REVISION],
-  response: PlanAnswer.extend({
-    result: PlanAnswer.optional().meta({
-      description: 'With a dry run: the plan again, as in dry runs of all writes.',
-    }),
-    impact: Impact.optional().meta({ description: 'With a dry run: who would gain and who would lose.' }),
-  }),
-  errors: [
-    'VALIDATION_FAILED',
-    'UNKNOWN_LANGUAGES',
-    'UNKNOWN_RESOURCE_TYPE',
-    'INVALID_ACCESS_LEVEL',
-    'GLOBAL_PERMISSION',
-    'UNKNOWN_REFERENCE',
-    'ENTITY_IN_USE',
-    'TYPE_IN_USE',
-    'SYSTEM_RECORD',
-    'IMMUTABLE_FIELD',
-    'STALE',
-    'UNKNOWN_REVISION',
-    'PAYLOAD_TOO_LARGE',
-    'UNAVAILABLE',
-  ],
+  response: ApplyAnswer,
+  errors: APPLY_ERRORS,
   deadlineMs: DEADLINE_MS.manifest,
-  example: {
-    body: {
-      application: { code: 'billing', name: 'Billing' },
-      permissions: [{ code: 'invoice.access', type: 'tiered' }],
-      roles: [{ code: 'accountant', permissions: { 'invoice.access': 'edit' } }],
-      assignments: [{ email: 'ann@example.com', roles: ['accountant'] }],
-    },
+  example: { body: EXAMPLE },
+  handle: ({ manifests }, input) => {
+    const { caller } = input;
+    return apply(manifests, { actor: isKeyCaller(caller) ? caller : { email: caller.email } }, input);
   },
-  handle: async ({ manifests }, { caller, query, body, header, requestId, signal, progress }) => {
-    const { plan, revision, impact } = await manifests.apply(body.text, {
-      actor: isKeyCaller(caller) ? caller : { email: caller.email },
-      dryRun: query.dryRun === 'true',
-      prune: query.prune === 'true',
-      ifRevision: readIfRevision(header(IF_REVISION)),
-      requestId,
-      signal,
-      onProgress: progress,
-    });
-    const shown = plan as z.output<typeof PlanAnswer>;
-    return answer(impact === null ? shown : { ...shown, result: shown, impact }, { revision });
+});
+
+const applyOwnManifest = defineRoute({
+  method: 'post',
+  path: '/api/applications/:appCode/manifest',
+  tag: 'Manifests',
+  summary: 'Apply a manifest to its own application',
+  description: [
+    'As `POST /api/manifests/apply`, for the administrators of this application, who carry out at once what they may write',
+    'singly. A manifest of another application is 400. One part that only a SuperAdmin may write (the type `auth_idp` and its',
+    'templates) refuses the whole with 403. The application must exist.',
+  ].join(' '),
+  guard: applicationLevel('edit'),
+  refusal: 'manifest.applied.refused',
+  params: AppParams,
+  query: applyQuery,
+  body: manifestBody,
+  envelope: successDataWithProgress,
+  status: 200,
+  headers: [IF_REVISION],
+  response: ApplyAnswer,
+  errors: ['FORBIDDEN', 'NOT_FOUND', ...APPLY_ERRORS],
+  deadlineMs: DEADLINE_MS.manifest,
+  example: { body: EXAMPLE },
+  handle: ({ manifests }, input) => {
+    const { caller, params } = input;
+    if (!isApplicationCode(params.appCode)) throw unknownApplication(params.appCode);
+    return apply(manifests, { actor: { email: caller.email }, within: params.appCode }, input);
   },
 });
 
@@ -150,14 +204,13 @@ const exportManifest = defineRoute({
   description:
     'The input of `POST /api/manifests/apply`: applied with `prune` it restores exactly this state. In a stable order.',
   guard: orKey('manifest', applicationLevel('view')),
-  params: z.strictObject({ appCode: z.string() }),
+  params: AppParams,
   envelope: manifestEnvelope,
   status: 200,
   response: ExportAnswer,
   errors: ['NOT_FOUND'],
   deadlineMs: DEADLINE_MS.manifest,
   handle: async ({ manifests }, { params }) => {
-    if (!isApplicationCode(params.appCode)) throw new UsherError('NOT_FOUND', 'Unknown application.');
     return await manifests.export(params.appCode);
   },
 });
@@ -180,4 +233,4 @@ const manifestJsonSchema = defineRoute({
   handle: async () => (await manifestSchema('draft-7')) as { title: string },
 });
 
-export const manifestRoutes: readonly Route[] = [applyManifest, exportManifest, manifestJsonSchema];
+export const manifestRoutes: readonly Route[] = [applyManifest, applyOwnManifest, exportManifest, manifestJsonSchema];
