@@ -50,12 +50,7 @@ export class Senders {
       slug: row.slug,
       name: row.name,
       from: { address, name: row.emailFromName ?? row.name },
-      look: {
-        primaryColor: row.primaryColor,
-        backgroundColor: row.backgroundColor,
-        logoUrl: row.logoUrl,
-        footerText: row.footerText,
-      },
+      look: lookOf(row),
       smtp:
         host === null || port === null
           ? null
@@ -78,4 +73,9 @@ export class Senders {
       `The SMTP password of brand ${slug} was sealed with a key that is missing from brandSmtpKey (BRAND_SMTP_KEY).`,
     );
   }
+}
+
+/** The part of a brand that the layout of its mails shows. */
+export function lookOf({ primaryColor, backgroundColor, logoUrl, footerText }: BrandRow): MailSender['look'] {
+  return { primaryColor, backgroundColor, logoUrl, footerText };
 }

@@ -12,6 +12,7 @@ import { applicationRoutes } from './routes/applications.ts';
 import { assignmentRoutes } from './routes/assignments.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { authzenRoutes } from './routes/authzen.ts';
+import { brandLookRoutes } from './routes/brand-looks.ts';
 import { brandRoutes } from './routes/brands.ts';
 import { checkRoutes } from './routes/checks.ts';
 import { devMailRoutes } from './routes/dev-mail.ts';
@@ -77,6 +78,7 @@ export function gatewayRoutes(
     ...providerRoutes, //      /api/idp/health, discovery, login, callback, webhook, /api/internal/auth/registration-locale
     ...providerAdminRoutes, // /api/idp/admin…
     ...brandRoutes(config.production), //     /api/admin/brands…
+    ...brandLookRoutes, //    /api/brands, /api/admin/brands/:id/preview
     ...providerMailRoutes, // /api/idp/notifications/email
     ...devMailRoutes(config.production), //   /dev/mail
     ...devSignInRoutes(config.production), // /dev/sign-in

@@ -161,6 +161,8 @@ export function nameOf(route: Pick<Route, 'method' | 'path'>): string {
 /** Administrative writes that change nothing, and so leave no record when they are refused. */
 export const NO_WRITES: ReadonlySet<string> = new Set([
   'POST /api/applications/:appCode/templates/:id/preview',
+  'POST /api/applications/:appCode/templates/preview',
+  'POST /api/admin/brands/:id/preview',
   'POST /api/applications/:appCode/effective',
   'POST /api/applications/:appCode/explain',
   'POST /api/applications/:appCode/subjects',
