@@ -109,6 +109,9 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
   const { pushSubscriptions, bell, worker } = buildDelivery({ ...options, ...mail });
   const events = new ProviderEvents(options);
   const { services, renderer, streams } = buildNotifications({ ...options, unsubscriptions, bell });
+  const brands = new Brands({ database, sealing, senders, mailer });
+  const sendByBrand = brands.sendBy.bind(brands);
+  const { services, renderer, streams } = buildNotifications({ ...options, unsubscriptions, bell, sendByBrand });
   return {
     features: {
       ...buildRegistry(options, services.templates),
@@ -116,6 +119,8 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
       ...services,
       authMails: new AuthMails({ ...options, sealing, secret, senders, mailer, renderer, events }),
       brands: new Brands({ database, sealing, senders, mailer }),
+      authMails: new AuthMails({ ...options, sealing, secret, senders, mailer, renderer }),
+      brands,
       mailbox,
       provider: buildProvider({ ...options, sealing, secret, turns, events }),
       pushSubscriptions,

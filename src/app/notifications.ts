@@ -5,6 +5,7 @@ import type { Logger } from '../base/telemetry.ts';
 import type { Config } from '../config/config.ts';
 import type { DeliveryBell } from '../delivery/queue.ts';
 import { WorkQueue } from '../directory/work-queue.ts';
+import { createRateLimit } from '../gateway/middleware/rate-limit.ts';
 import type { Services } from '../gateway/services.ts';
 import { AllSends } from '../notifications/all-sends.ts';
 import { RenderBudget } from '../notifications/budget.ts';
@@ -14,6 +15,7 @@ import { Preferences } from '../notifications/preferences.ts';
 import { Renderer } from '../notifications/render.ts';
 import { Sends } from '../notifications/send.ts';
 import { InboxStreams } from '../notifications/stream.ts';
+import { type SendByBrand, TESTS_A_MINUTE, TemplateTests } from '../notifications/template-tests.ts';
 import { Templates } from '../notifications/templates.ts';
 import { NotificationTypes } from '../notifications/types.ts';
 import type { Unsubscriptions } from '../notifications/unsubscribe.ts';
@@ -27,6 +29,7 @@ export interface NotificationsOptions {
   readonly log: Logger;
   readonly unsubscriptions: Unsubscriptions;
   readonly bell: DeliveryBell;
+  readonly sendByBrand: SendByBrand;
   readonly isActive: (email: string) => Promise<boolean>;
   /** The engine's current revision. */
   readonly revision: () => string;
@@ -36,6 +39,7 @@ type NotificationServices = Pick<
   Services,
   | 'notificationTypes'
   | 'templates'
+  | 'templateTests'
   | 'notificationPreferences'
   | 'sends'
   | 'sendLog'
@@ -52,10 +56,11 @@ export interface BuiltNotifications {
 }
 
 export function buildNotifications(options: NotificationsOptions): BuiltNotifications {
-  const { config, database, clock, log, unsubscriptions, bell, isActive, revision } = options;
+  const { config, database, clock, log, unsubscriptions, bell, sendByBrand, isActive, revision } = options;
   const allowHttp = !config.production;
   const renderer = new Renderer(clock);
   const budget = new RenderBudget();
+  const templates = new Templates({ database, renderer, budget, allowHttp });
   const streams = new InboxStreams({ database, clock, log, isActive, revision });
   const arrived = streams.changed;
   // A quarter of the connections: two large sends occupy a database server, and a third would wait for their locks.
@@ -64,7 +69,8 @@ export function buildNotifications(options: NotificationsOptions): BuiltNotifica
   return {
     services: {
       notificationTypes: new NotificationTypes(database),
-      templates: new Templates({ database, renderer, budget, allowHttp }),
+      templates,
+      templateTests: new TemplateTests({ database, templates, sendByBrand, limit: createRateLimit(TESTS_A_MINUTE) }),
       notificationPreferences: new Preferences(database),
       sends: new Sends({ database, renderer, budget, unsubscriptions, turns, allowHttp, arrived, ring: bell.ring }),
       sendLog: new SendLog(database, bell.ring),

@@ -4,7 +4,7 @@ import { administer, type By, superAdmin } from '../administration/administer.ts
 import { refuseImmutable } from '../administration/records.ts';
 import { UsherError, validationFailed } from '../base/errors.ts';
 import { escapeHtml } from '../delivery/layout.ts';
-import type { Mailer } from '../delivery/mail.ts';
+import type { Mailer, MailMessage, MailSender } from '../delivery/mail.ts';
 import {
   type BrandChange,
   type BrandRow,
@@ -168,9 +168,32 @@ export class Brands {
     );
     const sender = this.#senders.toSender(brand);
     if (sender.smtp === null) throw smtpFailed({ kind: 'no_smtp', code: 'no_smtp', response: '' });
-    const message = testMessage(brand.name, to, by.requestId, sender.from.address);
+    return await this.#send(sender, testMessage(brand.name, to), by, signal);
+  }
+
+  /**
+   * Sends a mail as the brand does, or the default brand for null and for a deleted one, and returns the server's response.
+   * SMTP_FAILED when it refused the mail. Outside production the mailbox takes the mail of a brand without a server.
+   */
+  async sendBy(
+    brandId: number | null,
+    message: Omit<MailMessage, 'messageId'>,
+    by: Pick<By, 'requestId'>,
+    signal: AbortSignal,
+  ): Promise<{ response: string }> {
+    return await this.#send(await this.#senders.senderOf(brandId), message, by, signal);
+  }
+
+  async #send(
+    sender: MailSender,
+    message: Omit<MailMessage, 'messageId'>,
+    { requestId }: Pick<By, 'requestId'>,
+    signal: AbortSignal,
+  ): Promise<{ response: string }> {
+    const { address } = sender.from;
+    const messageId = `test-${requestId}@${address.slice(address.lastIndexOf('@') + 1)}`;
     const limited = AbortSignal.any([signal, AbortSignal.timeout(TEST_MS)]);
-    const outcome = await this.#mailer.send(sender, message, limited);
+    const outcome = await this.#mailer.send(sender, { ...message, messageId }, limited);
     if (outcome.kind !== 'sent') throw smtpFailed(outcome);
     return { response: outcome.response };
   }
@@ -228,7 +251,7 @@ function words(brand: BrandRow): Record<string, unknown> {
   };
 }
 
-function testMessage(brand: string, to: string, requestId: string, from: string) {
+function testMessage(brand: string, to: string) {
   const sentence = `This is a test of brand ${brand}: its mail server accepted this message, and its mail looks like this.`;
   return {
     to,
@@ -236,7 +259,6 @@ function testMessage(brand: string, to: string, requestId: string, from: string)
     html: `<p>${escapeHtml(sentence)}</p>`,
     text: sentence,
     locale: 'en',
-    messageId: `test-${requestId}@${from.slice(from.lastIndexOf('@') + 1)}`,
     fromName: null,
     urgent: true,
   };

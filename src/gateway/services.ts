@@ -39,6 +39,7 @@ import type { SendLog } from '../notifications/log.ts';
 import type { Preferences } from '../notifications/preferences.ts';
 import type { Sends } from '../notifications/send.ts';
 import type { InboxStreams } from '../notifications/stream.ts';
+import type { TemplateTests } from '../notifications/template-tests.ts';
 import type { Templates } from '../notifications/templates.ts';
 import type { NotificationTypes } from '../notifications/types.ts';
 import type { Unsubscriptions } from '../notifications/unsubscribe.ts';
@@ -77,6 +78,7 @@ export interface Services {
   readonly allSends: AllSends;
   readonly sends: Sends;
   readonly templates: Templates;
+  readonly templateTests: TemplateTests;
   readonly applications: Applications;
   readonly entities: Entities;
   readonly entityItems: EntityCatalogItems;

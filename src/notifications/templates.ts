@@ -11,7 +11,8 @@ import {
 import { isSame, merged, refuseImmutable, type Sent, unknownApplication } from '../administration/records.ts';
 import { OPTIONAL_PARTS, recordOf } from '../base/channels.ts';
 import { UsherError, validationFailed } from '../base/errors.ts';
-import { readApplication } from '../persistence/catalog/applications.ts';
+import { SYSTEM_LANGUAGE } from '../base/grammar.ts';
+import { type ApplicationRecord, readApplication } from '../persistence/catalog/applications.ts';
 import { holdLanguage } from '../persistence/catalog/languages.ts';
 import { findType, lockType } from '../persistence/catalog/notification-types.ts';
 import {
@@ -29,6 +30,7 @@ import { type BrandLook, brandBySlug, brandsFor } from '../persistence/notificat
 import { findReader } from '../persistence/notifications/readers.ts';
 import type { RenderBudget } from './budget.ts';
 import type { Rendered, Renderer, TemplateSource } from './render.ts';
+import { GENERIC_TYPE } from './types.ts';
 import { isTarget, targetRule } from './urls.ts';
 import { variablesOf } from './variables.ts';
 
@@ -38,6 +40,20 @@ export type { TemplateFields, TemplateRow } from '../persistence/catalog/templat
 export type NewTemplate = Pick<TemplateFields, 'locale' | 'subject' | 'html'> &
   // The type by id, by code or by both.
   Sent<TemplateFields & { type: string; key: string }>;
+
+/** What a preview fills a template with. `brand` is a slug; the default is the brand of the caller. */
+export interface PreviewRequest {
+  readonly payload?: Record<string, unknown> | undefined;
+  /** The variable `locale`; the default is the language of the template. */
+  readonly locale?: string | undefined;
+  readonly brand?: string | undefined;
+}
+
+/** The parts of a template, and what names it in an error. */
+type NamedSource = TemplateSource & { type: string; key: string; locale: string };
+
+/** A template that is not stored. */
+export type Draft = Pick<TemplateFields, 'subject' | 'html'> & Sent<NamedSource>;
 
 export interface TemplatesOptions {
   readonly database: Database;
@@ -151,23 +167,58 @@ export class Templates {
   async preview(
     app: string,
     id: number,
-    request: { payload?: Record<string, unknown> | undefined; locale?: string | undefined; brand?: string | undefined },
+    request: PreviewRequest,
     email: string,
     signal?: AbortSignal,
   ): Promise<Rendered> {
     const found = await this.#database.read(async (tx) => {
-      const application = await readApplication(tx, app);
-      if (application === undefined) throw unknownApplication(app);
+      const application = await existing(tx, app);
       const template = await findTemplate(tx, application.id, id);
       if (template === undefined) throw unknownTemplate();
-      const reader = await findReader(tx, email);
-      return { application, template, reader, brand: await brandOf(tx, request.brand, reader?.brandId) };
+      return { application, template, ...(await readerIn(tx, email, request.brand)) };
     });
-    const { template, application, reader, brand } = found;
+    return await this.#render(found, request, email, signal);
+  }
+
+  /** The same for a template that is not stored. VALIDATION_FAILED with line and column when a part does not parse. */
+  async previewDraft(
+    app: string,
+    { type = GENERIC_TYPE, key = 'default', locale = SYSTEM_LANGUAGE, ...sent }: Draft,
+    request: PreviewRequest,
+    email: string,
+    signal?: AbortSignal,
+  ): Promise<Rendered> {
+    const parts = recordOf(OPTIONAL_PARTS, (part) => sent[part] ?? null);
+    const template = { type, key, locale, subject: sent.subject, html: sent.html, ...parts };
+    await this.#refuseUnfit(template, app);
+    const found = await this.#database.read(async (tx) => {
+      return { application: await existing(tx, app), ...(await readerIn(tx, email, request.brand)) };
+    });
+    return await this.#render({ ...found, template }, request, email, signal);
+  }
+
+  async #render(
+    {
+      application,
+      template,
+      reader,
+      brand,
+    }: Awaited<ReturnType<typeof readerIn>> & {
+      application: { code: string; name: string };
+      template: NamedSource;
+    },
+    { payload = {}, locale = template.locale }: PreviewRequest,
+    email: string,
+    signal: AbortSignal | undefined,
+  ): Promise<Rendered> {
     const user = reader ?? { email, firstName: null, lastName: null, displayName: null, locale: null };
-    const variables = variablesOf({ user, app: application, brand, locale: request.locale ?? template.locale });
-    const job = { template: sourceOf(template), payload: request.payload ?? {}, variables };
-    const [outcome] = await this.#budget.within(signal, (watch) => this.#renderer.render([job], laneOf(app), watch));
+    const job = {
+      template: sourceOf(template),
+      payload,
+      variables: variablesOf({ user, app: application, brand, locale }),
+    };
+    const lane = laneOf(application.code);
+    const [outcome] = await this.#budget.within(signal, (watch) => this.#renderer.render([job], lane, watch));
     if (outcome?.ok) return outcome.rendered;
     throw unrenderable(template, outcome?.problem ?? 'it was not rendered');
   }
@@ -201,7 +252,7 @@ function laneOf(app: string): string {
 }
 
 /** The Liquid parts of a template. */
-export function sourceOf(template: TemplateRow): TemplateSource {
+export function sourceOf(template: TemplateSource): TemplateSource {
   const { subject, html } = template;
   return { subject, html, ...recordOf(OPTIONAL_PARTS, (part) => template[part]) };
 }
@@ -210,6 +261,18 @@ export function sourceOf(template: TemplateRow): TemplateSource {
 export function unrenderable(template: { type: string; key: string; locale: string }, problem: string): UsherError {
   const { type, key, locale } = template;
   return new UsherError('UNPROCESSABLE', `The template ${type}/${key} in ${locale} cannot be rendered: ${problem}.`);
+}
+
+async function existing(tx: Tx, app: string): Promise<ApplicationRecord> {
+  const application = await readApplication(tx, app);
+  if (application === undefined) throw unknownApplication(app);
+  return application;
+}
+
+/** The reader of a preview, and the brand that it is rendered for. */
+async function readerIn(tx: Tx, email: string, brand: string | undefined) {
+  const reader = await findReader(tx, email);
+  return { reader, brand: await brandOf(tx, brand, reader?.brandId) };
 }
 
 async function brandOf(
@@ -286,7 +349,8 @@ function auditOf(template: TemplateRow): Record<string, unknown> {
   return { type, key, locale, ...Object.fromEntries(parts), requiredVariables };
 }
 
-function nameOf({ type, key, locale }: TemplateRow): string {
+/** The template as audit records name it. */
+export function nameOf({ type, key, locale }: TemplateRow): string {
   return `${type}/${key}/${locale}`;
 }
 
@@ -296,7 +360,7 @@ async function locked(tx: Tx, app: number, id: number): Promise<TemplateRow> {
   return template;
 }
 
-function unknownTemplate(): UsherError {
+export function unknownTemplate(): UsherError {
   return new UsherError('NOT_FOUND', 'Unknown template of the application.');
 }
 

@@ -2,6 +2,8 @@
 
 import { z } from 'zod';
 import { OPTIONAL_PART_DESCRIPTIONS, OPTIONAL_PARTS, recordOf, TEMPLATE_PARTS } from '../../base/channels.ts';
+import type { Rendered } from '../../notifications/render.ts';
+import { TESTS_A_MINUTE } from '../../notifications/template-tests.ts';
 import type { TemplateRow } from '../../notifications/templates.ts';
 import { noContent, successData } from '../route/envelopes.ts';
 import { AppParams, freeObject, id, idParam, languageCode, readOnly, slug, text, timestamp } from '../route/fields.ts';
@@ -160,6 +162,51 @@ const Preview = z.strictObject({
   push: z.strictObject({ title: z.string(), body: z.string() }),
 });
 
+const previewFields = {
+  payload: freeObject.optional(),
+  brand: slug.optional().meta({ description: "The slug of a brand; default: the caller's." }),
+};
+
+function toPreview({ subject, html, text: plain, pushTitle, pushBody }: Rendered): z.output<typeof Preview> {
+  return { subject, html, text: plain, push: { title: pushTitle ?? subject, body: pushBody ?? plain } };
+}
+
+const previewDraft = defineRoute({
+  method: 'post',
+  path: `${PATH}/preview`,
+  tag: 'Notifications',
+  summary: 'Preview a template that is not stored',
+  description: [
+    'As the preview of a stored template. The body may hold every field of a template beside the payload, so that an editor',
+    'sends what it edits; type, key and `requiredVariables` change nothing. A part that does not parse is refused with its line and column.',
+  ].join(' '),
+  guard: applicationLevel('view'),
+  params: AppParams,
+  body: z.strictObject({
+    ...parts,
+    ...previewFields,
+    locale: languageCode
+      .optional()
+      .meta({ description: 'The language of the template, and the variable `locale`; default: `en`.' }),
+    notificationTypeId: id.optional(),
+    type: slug.optional(),
+    key: slug.optional(),
+    id: readOnly,
+    createdAt: readOnly,
+    updatedAt: readOnly,
+  }),
+  limit: 'list',
+  envelope: successData,
+  status: 200,
+  response: Preview,
+  errors: ['NOT_FOUND', 'UNKNOWN_REFERENCE', 'UNPROCESSABLE'],
+  example: {
+    body: { locale: 'en', subject: 'Invoice {{ number }}', html: '<p>It is due.</p>', payload: { number: '2026-17' } },
+  },
+  handle: async ({ templates }, { params, body, caller, signal }) =>
+    toPreview(await templates.previewDraft(params.appCode, body, body, caller.email, signal)),
+});
+
 const previewTemplate = defineRoute({
   method: 'post',
   path: `${PATH}/:id/preview`,
@@ -170,11 +217,10 @@ const previewTemplate = defineRoute({
   guard: applicationLevel('view'),
   params: TemplateParams,
   body: z.strictObject({
-    payload: freeObject.optional(),
+    ...previewFields,
     locale: languageCode
       .optional()
       .meta({ description: 'The variable `locale`; default: the language of the template.' }),
-    brand: slug.optional().meta({ description: "The slug of a brand; default: the caller's." }),
   }),
   limit: 'list',
   envelope: successData,
@@ -182,10 +228,39 @@ const previewTemplate = defineRoute({
   response: Preview,
   errors: ['NOT_FOUND', 'UNKNOWN_REFERENCE', 'UNPROCESSABLE'],
   example: { body: { payload: { number: '2026-17' } } },
-  handle: async ({ templates }, { params, body, caller, signal }) => {
-    const rendered = await templates.preview(params.appCode, params.id, body, caller.email, signal);
-    const { subject, html, text: plain, pushTitle, pushBody } = rendered;
-    return { subject, html, text: plain, push: { title: pushTitle ?? subject, body: pushBody ?? plain } };
+  handle: async ({ templates }, { params, body, caller, signal }) =>
+    toPreview(await templates.preview(params.appCode, params.id, body, caller.email, signal)),
+});
+
+const testTemplate = defineRoute({
+  method: 'post',
+  path: `${PATH}/:id/test`,
+  tag: 'Notifications',
+  summary: 'Send a template to oneself',
+  description: [
+    "Renders it as the preview does and sends one mail to the caller, through the mail server of the caller's brand, else of the",
+    'default one. Answers what the server said. No preferences count, and the mail has no unsubscribe link. At most',
+    `${TESTS_A_MINUTE} a minute and caller (429).`,
+  ].join(' '),
+  guard: applicationLevel('edit'),
+  refusal: 'template.tested.refused',
+  params: TemplateParams,
+  body: z.strictObject({ payload: freeObject.optional() }).optional(),
+  limit: 'list',
+  envelope: successData,
+  status: 200,
+  response: z.strictObject({
+    sent: z.literal(true),
+    to: z.string(),
+    smtp: z.strictObject({ response: z.string() }),
+  }),
+  errors: ['NOT_FOUND', 'FORBIDDEN', 'UNPROCESSABLE', 'SMTP_FAILED'],
+  example: { body: { payload: { number: '2026-17' } } },
+  deadlineMs: 30_000,
+  handle: async ({ templateTests }, input) => {
+    const { appCode, id: template } = input.params;
+    const { response } = await templateTests.send(appCode, template, input.body?.payload ?? {}, input, input.signal);
+    return { sent: true as const, to: input.caller.email, smtp: { response } };
   },
 });
 
@@ -194,5 +269,7 @@ export const templateRoutes: readonly Route[] = [
   createTemplate,
   changeTemplate,
   deleteTemplate,
+  previewDraft,
   previewTemplate,
+  testTemplate,
 ];
