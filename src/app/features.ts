@@ -108,7 +108,6 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
   const { secret, sealing, senders, mailbox, mailer, unsubscriptions } = mail;
   const { pushSubscriptions, bell, worker } = buildDelivery({ ...options, ...mail });
   const events = new ProviderEvents(options);
-  const { services, renderer, streams } = buildNotifications({ ...options, unsubscriptions, bell });
   const brands = new Brands({ database, sealing, senders, mailer });
   const sendByBrand = brands.sendBy.bind(brands);
   const { services, renderer, streams } = buildNotifications({ ...options, unsubscriptions, bell, sendByBrand });
@@ -118,8 +117,6 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
       ...buildDirectory(options, turns),
       ...services,
       authMails: new AuthMails({ ...options, sealing, secret, senders, mailer, renderer, events }),
-      brands: new Brands({ database, sealing, senders, mailer }),
-      authMails: new AuthMails({ ...options, sealing, secret, senders, mailer, renderer }),
       brands,
       mailbox,
       provider: buildProvider({ ...options, sealing, secret, turns, events }),

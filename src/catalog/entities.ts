@@ -99,8 +99,8 @@ async function refuseUsed(tx: Tx, app: string, appId: number, code: string, act:
   throw new UsherError('ENTITY_IN_USE', `${code} cannot be ${act} while overrides for resources of this type exist.`);
 }
 
-function content({ code, name, description, idLabel, listEndpoint }: EntityFields): EntityFields {
-  return { code, name, description, idLabel, listEndpoint };
+function content({ code, name, description, idLabel, listEndpoint, listSearch }: EntityFields): EntityFields {
+  return { code, name, description, idLabel, listEndpoint, listSearch };
 }
 
 async function locked(tx: Tx, app: number, id: number): Promise<EntityRecord> {

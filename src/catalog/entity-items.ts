@@ -3,8 +3,8 @@
  * (docs/reference/administration.md#entity-items). Requests and tokens go only to origins that the operator has listed.
  */
 
-import { UsherError } from '../base/errors.ts';
-import { isResourceId } from '../base/grammar.ts';
+import { UsherError, validationFailed } from '../base/errors.ts';
+import { hasForbiddenCharacters, isLongerThan, isResourceId, LIMITS } from '../base/grammar.ts';
 import { isLoopbackHost } from '../base/ip-address.ts';
 import { TimeSlicer } from '../base/time-slice.ts';
 import { type Outbound, OutboundError, type OutboundResponse, type Policy } from '../outbound/outbound.ts';
@@ -24,7 +24,23 @@ export interface EntityItems {
   items: EntityItem[];
   /** Present only when there were more. */
   truncated?: true;
+  /** Present for an entity with `listSearch`: the endpoint's own cursor, null on the last page. */
+  page?: { nextCursor: string | null };
 }
+
+/** Which of the records are wanted; null for no restriction. */
+export interface ItemsQuery {
+  /** Text in the id, label or description, in either case. */
+  readonly search: string | null;
+  /** Only for an entity with `listSearch`. */
+  readonly cursor: string | null;
+  readonly ids: readonly string[] | null;
+}
+
+/** Identifiers of one query. */
+export const MAX_IDS = 100;
+/** Code points of a cursor. */
+export const MAX_CURSOR = 1000;
 
 interface EntityItemsOptions {
   entities: Pick<Entities, 'find'>;
@@ -40,7 +56,7 @@ const MAX_BYTES = 1024 * 1024;
 const MAX_ITEMS = 1000;
 
 /** Values of `details.reason` when a list is unavailable, beside the reasons of outbound.ts. */
-type Failure = 'origin_not_allowed' | 'bad_status' | 'not_a_list';
+type Failure = 'origin_not_allowed' | 'bad_status' | 'not_a_list' | 'bad_cursor';
 
 export class EntityCatalogItems {
   readonly #options: EntityItemsOptions;
@@ -52,28 +68,37 @@ export class EntityCatalogItems {
   }
 
   /**
-   * The records at the entity's `listEndpoint`, fetched with `token`. NOT_FOUND, NO_LIST_ENDPOINT, or LIST_ENDPOINT_FAILED with
-   * `details.reason`.
+   * The records at the entity's `listEndpoint`, fetched with `token`. With `listSearch` the endpoint itself answers the query; else
+   * its whole answer is searched here. NOT_FOUND, NO_LIST_ENDPOINT, VALIDATION_FAILED for a query that the endpoint cannot be asked,
+   * or LIST_ENDPOINT_FAILED with `details.reason`.
    */
-  async list(app: string, code: string, token: string, signal: AbortSignal): Promise<EntityItems> {
-    const { listEndpoint } = await this.#options.entities.find(app, code);
+  async list(app: string, code: string, query: ItemsQuery, token: string, signal: AbortSignal): Promise<EntityItems> {
+    const { listEndpoint, listSearch } = await this.#options.entities.find(app, code);
     if (listEndpoint === null) {
       throw new UsherError(
         'NO_LIST_ENDPOINT',
         `The entity ${code} has no listEndpoint, so its records cannot be listed.`,
       );
     }
-    const response = await this.#ask(listEndpoint, this.#policyOf(listEndpoint), token, signal);
+    if (!listSearch && query.cursor !== null) {
+      throw validationFailed([
+        { path: 'cursor', message: `is only for entities with listSearch, which ${code} has not` },
+      ]);
+    }
+    const url = listSearch ? urlOf(listEndpoint, query) : listEndpoint;
+    const response = await this.#ask(url, this.#policyOf(url), token, signal);
     if (response.status < 200 || response.status > 299) {
       throw failed('bad_status', `The list endpoint answered ${response.status}.`, { status: response.status });
     }
-    const found = await readItems(readJson(response.body));
+    const answer = readJson(response.body);
+    const found = await readItems(answer, listSearch ? undefined : matcherOf(query));
     const items = found.slice(0, MAX_ITEMS);
     return {
       entityCode: code,
       endpoint: listEndpoint,
       items,
       ...(found.length > items.length ? { truncated: true } : {}),
+      ...(listSearch ? { page: { nextCursor: readCursor(answer) } } : {}),
     };
   }
 
@@ -112,6 +137,42 @@ function failed(reason: Failure | OutboundError['reason'], message: string, more
   return new UsherError('LIST_ENDPOINT_FAILED', message, { details: { reason, ...more } });
 }
 
+/** The endpoint with the query. Only its search part changes: the origin, which decides about the request, is the stored one. */
+function urlOf(endpoint: string, { search, cursor, ids }: ItemsQuery): string {
+  const url = new URL(endpoint);
+  const sent = { q: search, cursor, ids: ids?.map(encodeURIComponent).join(',') ?? null };
+  const named = Object.entries(sent).filter((one): one is [string, string] => one[1] !== null);
+  if (named.length === 0) return endpoint;
+  for (const [name, value] of named) {
+    // Writing to searchParams spells all parameters anew: those of the endpoint itself stay as they are stored.
+    if (url.searchParams.has(name)) url.searchParams.delete(name);
+    url.search += `${url.search === '' ? '?' : '&'}${name}=${encodeURIComponent(value)}`;
+  }
+  if (url.href.length <= LIMITS.url) return url.href;
+  const message = `makes the URL of the list endpoint longer than ${LIMITS.url} characters; send less`;
+  throw validationFailed([{ path: named.at(-1)?.[0] ?? '', message }]);
+}
+
+/** Searches where the endpoint does not. */
+function matcherOf({ search, ids }: ItemsQuery): ((item: EntityItem) => boolean) | undefined {
+  if (search === null && ids === null) return undefined;
+  const wanted = ids === null ? null : new Set(ids);
+  const folded = search?.toLowerCase() ?? '';
+  return ({ id, label, description }) =>
+    (wanted === null || wanted.has(id)) &&
+    [id, label, description ?? ''].some((text) => text.toLowerCase().includes(folded));
+}
+
+/** The cursor in an endpoint's answer, in `nextCursor` or `page.nextCursor`; null on the last page. */
+function readCursor(answer: unknown): string | null {
+  const cursor = firstText(answer, ['nextCursor']) ?? firstText(memberOf(answer, 'page'), ['nextCursor']);
+  if (cursor === null || (!isLongerThan(cursor, MAX_CURSOR) && !hasForbiddenCharacters(cursor))) return cursor;
+  throw failed(
+    'bad_cursor',
+    `The list endpoint's nextCursor must be at most ${MAX_CURSOR} characters, without control characters.`,
+  );
+}
+
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 function readJson(body: Buffer): unknown {
@@ -124,24 +185,30 @@ function readJson(body: Buffer): unknown {
 }
 
 /**
- * The records with a valid id, at most one more than the limit. Throws LIST_ENDPOINT_FAILED when there is
+ * The records with a valid id that match, at most one more than the limit. Throws LIST_ENDPOINT_FAILED when there is
  * no list, or no record in it. In slices: a megabyte can hold half a million entries that are not records.
  */
-export async function readItems(answer: unknown): Promise<EntityItem[]> {
+export async function readItems(
+  answer: unknown,
+  matches: (item: EntityItem) => boolean = () => true,
+): Promise<EntityItem[]> {
   const list = listIn(answer);
   if (list === null) {
     throw failed('not_a_list', "The list endpoint's answer must be an array, or have one in data, items or results.");
   }
   const pieces = new TimeSlicer();
   const items: EntityItem[] = [];
+  let records = 0;
   for (const record of list) {
     const turn = pieces.next();
     if (turn !== undefined) await turn;
     const item = readItem(record);
-    if (item !== null) items.push(item);
+    if (item === null) continue;
+    records++;
+    if (matches(item)) items.push(item);
     if (items.length > MAX_ITEMS) break;
   }
-  if (items.length === 0 && list.length > 0) {
+  if (records === 0 && list.length > 0) {
     throw failed('not_a_list', "No entry of the list endpoint's answer has an id, code or uuid.");
   }
   return items;

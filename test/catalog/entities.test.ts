@@ -47,6 +47,7 @@ overrides: [{ email: ben@example.com, resourceType: ${type}, resourceId: '1', pe
         description: 'What customers owe.',
         idLabel: 'Invoice number',
         listEndpoint: 'http://billing.internal:8080/invoices?all=1',
+        listSearch: true,
       };
       const made = await nora.post(ENTITIES, body);
       expect([made.status, made.headers.get('location')]).toEqual([201, `${ENTITIES}/${made.body.data.id}`]);
@@ -57,7 +58,12 @@ overrides: [{ email: ben@example.com, resourceType: ${type}, resourceId: '1', pe
         updatedAt: expect.any(String),
       });
       const bare = await nora.post(ENTITIES, { code: 'constructor', name: 'C' });
-      expect(bare.body.data).toMatchObject({ description: null, idLabel: null, listEndpoint: null });
+      expect(bare.body.data).toMatchObject({
+        description: null,
+        idLabel: null,
+        listEndpoint: null,
+        listSearch: false,
+      });
       expect((await nora.get(ENTITIES)).body.data.map(({ code }: { code: string }) => code)).toEqual([
         'constructor',
         'invoice',
@@ -66,7 +72,7 @@ overrides: [{ email: ben@example.com, resourceType: ${type}, resourceId: '1', pe
       const put = await nora.put(path, { ...made.body.data, name: 'Bill', listEndpoint: null });
       expect([put.status, put.body.data]).toMatchObject([
         200,
-        { name: 'Bill', idLabel: 'Invoice number', listEndpoint: null },
+        { name: 'Bill', idLabel: 'Invoice number', listEndpoint: null, listSearch: true },
       ]);
       expect((await nora.put(path, { code: 'bill' })).body.data).toMatchObject({ code: 'bill', name: 'Bill' });
       expect(outcome(await nora.put(path, { code: 'constructor' }))).toEqual([409, 'ALREADY_EXISTS']);

@@ -1,37 +1,13 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { RequestListener } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readItems } from '../../src/catalog/entity-items.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
+import { Keeper } from '../support/keeper.ts';
 import { Rest, type RestAnswer } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 
 const ENTITIES = '/api/applications/billing/entities';
 const outcome = ({ status, body }: RestAnswer): unknown[] => [status, body?.details?.code, body?.details?.reason];
-
-/** An application that keeps records, on a port of this machine. */
-class Keeper {
-  readonly requests: IncomingMessage[] = [];
-  answer: RequestListener = (_request, response) => response.end('[]');
-  readonly #server: Server = createServer((request, response) => {
-    this.requests.push(request);
-    this.answer(request, response);
-  });
-
-  async listen(): Promise<number> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  json(body: unknown): void {
-    this.answer = (_request, response) => response.end(typeof body === 'string' ? body : JSON.stringify(body));
-  }
-
-  close(): Promise<unknown> {
-    this.#server.closeAllConnections();
-    return new Promise((resolve) => this.#server.close(resolve));
-  }
-}
 
 describe('the records of an entity', () => {
   let storage: TestStorage;

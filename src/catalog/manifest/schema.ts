@@ -176,6 +176,7 @@ export const Entity = z.strictObject({
   description,
   idLabel: optional(words(TEXT_LIMITS.idLabel), null, 'How the panel labels the field for a resourceId.'),
   listEndpoint: optional(Url, null, 'The endpoint from which the panel lists the records of this kind.'),
+  listSearch: optional(z.boolean(), false, 'Whether that endpoint takes `q`, `cursor` and `ids`.'),
 });
 
 export const Permission = z.strictObject({

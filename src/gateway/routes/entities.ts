@@ -1,11 +1,25 @@
 /** The entity catalog of an application, and the records behind it (docs/reference/administration.md). */
 
 import { z } from 'zod';
-import { isStorableUrl, RULES } from '../../base/grammar.ts';
+import { isResourceId, isStorableUrl, RULES } from '../../base/grammar.ts';
 import type { EntityRecord } from '../../catalog/entities.ts';
+import { MAX_CURSOR, MAX_IDS } from '../../catalog/entity-items.ts';
 import { bare, noContent, successData } from '../route/envelopes.ts';
-import { AppParams, description, id, idParam, line, name, readOnly, slug, timestamp } from '../route/fields.ts';
+import {
+  AppParams,
+  description,
+  id,
+  idParam,
+  line,
+  name,
+  readOnly,
+  search,
+  slug,
+  text,
+  timestamp,
+} from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
+import { pageInfo } from '../route/paging.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const Entity = z.strictObject({
@@ -15,6 +29,7 @@ const Entity = z.strictObject({
   description: z.string().nullable(),
   idLabel: z.string().nullable().meta({ description: 'How the panel labels the input of a `resourceId`.' }),
   listEndpoint: z.string().nullable(),
+  listSearch: z.boolean(),
   createdAt: timestamp,
   updatedAt: timestamp,
 });
@@ -28,6 +43,10 @@ const fields = {
     .nullable()
     .optional()
     .meta({ description: 'The endpoint that lists the existing records of this type.' }),
+  listSearch: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Whether the endpoint takes `q`, `cursor` and `ids`; default: false.' }),
 };
 
 const EntityParams = z.strictObject({ ...AppParams.shape, id: idParam });
@@ -74,10 +93,10 @@ const createEntity = defineRoute({
   },
   handle: async ({ entities }, input) => {
     const { appCode } = input.params;
-    const { description = null, idLabel = null, listEndpoint = null, ...named } = input.body;
+    const { description = null, idLabel = null, listEndpoint = null, listSearch = false, ...named } = input.body;
     const { result, revision } = await entities.create(
       appCode,
-      { ...named, description, idLabel, listEndpoint },
+      { ...named, description, idLabel, listEndpoint, listSearch },
       input,
     );
     return answer(toJson(result), { revision, location: `/api/applications/${appCode}/entities/${result.id}` });
@@ -138,7 +157,34 @@ const EntityItems = z.strictObject({
   endpoint: z.string(),
   items: z.array(z.strictObject({ id: z.string(), label: z.string(), description: z.string().nullable() })),
   truncated: z.literal(true).optional().meta({ description: 'There were more than 1,000.' }),
+  page: pageInfo.optional().meta({ description: 'Of an entity with `listSearch`.' }),
 });
+
+/** The identifiers in `ids`: each percent-encoded, so that one may contain a comma. */
+const ids = z
+  .string()
+  .transform((text, context): string[] => {
+    const parts = text.split(',');
+    const decoded = parts.map(decodedOf);
+    if (parts.length > MAX_IDS) context.addIssue({ code: 'custom', message: `must be at most ${MAX_IDS} ids` });
+    const unfit = decoded.findIndex((one) => one === null || !isResourceId(one));
+    if (unfit >= 0) {
+      const rule = `each id must be ${RULES.resourceId}, percent-encoded`;
+      context.addIssue({ code: 'custom', message: `${rule}; the one at ${unfit} is not` });
+    }
+    return context.issues.length > 0 ? z.NEVER : decoded.filter((one) => one !== null);
+  })
+  .optional()
+  .meta({ description: `The records with these ids, at most ${MAX_IDS}: each percent-encoded, separated by commas.` });
+
+/** The text of a percent-encoded one; null for a malformed one. */
+function decodedOf(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}
 
 const listItems = defineRoute({
   method: 'get',
@@ -150,18 +196,30 @@ const listItems = defineRoute({
     '`items` or `results`; ids are read from `id`, `code` or `uuid`, labels from `name`, `title` or `label`; a record without',
     'an id that an override could name is left out. Only origins in `entities.allowedOrigins` are called (outside production',
     'loopback too). 502 with `details.reason` without such an answer within 5 seconds and 1 MiB; redirects are not followed.',
+    'Of an entity with `listSearch` the query goes to the endpoint as it is, which answers the page, and its `nextCursor`',
+    '(or `page.nextCursor`). Of another one the answer is searched here, and there are no cursors.',
   ].join(' '),
   guard: applicationLevel('view'),
   params: z.strictObject({
     ...AppParams.shape,
     entityCode: z.string().meta({ description: "The entity's code." }),
   }),
+  query: z.strictObject({
+    q: search.meta({ description: 'Text in the id, label or description, in either case.' }),
+    cursor: text(MAX_CURSOR)
+      .refine((value) => value !== '', 'must not be empty')
+      .optional()
+      .meta({ description: 'The `nextCursor` of the page before. Only with `listSearch`.' }),
+    ids,
+  }),
   envelope: bare,
   status: 200,
   response: EntityItems,
   errors: ['NOT_FOUND', 'NO_LIST_ENDPOINT', 'LIST_ENDPOINT_FAILED'],
-  handle: ({ entityItems }, { params, caller, signal }) =>
-    entityItems.list(params.appCode, params.entityCode, caller.token, signal),
+  handle: ({ entityItems }, { params, query, caller, signal }) => {
+    const wanted = { search: query.q, cursor: query.cursor ?? null, ids: query.ids ?? null };
+    return entityItems.list(params.appCode, params.entityCode, wanted, caller.token, signal);
+  },
 });
 
 export const entityRoutes: readonly Route[] = [listEntities, createEntity, changeEntity, deleteEntity, listItems];

@@ -8,6 +8,8 @@ export interface EntityFields {
   description: string | null;
   idLabel: string | null;
   listEndpoint: string | null;
+  /** Whether the list endpoint takes `q`, `cursor` and `ids`. */
+  listSearch: boolean;
 }
 
 export interface EntityRecord extends EntityFields {
@@ -23,6 +25,7 @@ const COLUMNS = [
   'description',
   'id_label as idLabel',
   'list_endpoint as listEndpoint',
+  'list_search as listSearch',
   'created_at as createdAt',
   'updated_at as updatedAt',
 ] as const;
@@ -111,6 +114,6 @@ export async function isResourceTypeUsed(tx: Tx, app: number, code: string): Pro
   return row !== undefined;
 }
 
-function columns({ idLabel, listEndpoint, ...rest }: EntityFields) {
-  return { ...rest, id_label: idLabel, list_endpoint: listEndpoint };
+function columns({ idLabel, listEndpoint, listSearch, ...rest }: EntityFields) {
+  return { ...rest, id_label: idLabel, list_endpoint: listEndpoint, list_search: listSearch };
 }

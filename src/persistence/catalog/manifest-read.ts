@@ -9,6 +9,7 @@ export interface EntityRow {
   description: string | null;
   idLabel: string | null;
   listEndpoint: string | null;
+  listSearch: boolean;
 }
 export interface PermissionRow {
   code: string;
@@ -75,7 +76,8 @@ export function readEntities(tx: Tx, app: number): AsyncGenerator<EntityRow[]> {
   return pages(
     tx,
     sql<EntityRow>`
-    select code, name, description, id_label as "idLabel", list_endpoint as "listEndpoint"
+    select code, name, description, id_label as "idLabel", list_endpoint as "listEndpoint",
+      list_search as "listSearch"
     from entity where application_id = ${app}`,
   );
 }

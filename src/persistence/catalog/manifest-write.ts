@@ -21,13 +21,14 @@ import { expectRows } from './touched.ts';
 export async function putEntities({ kysely }: Tx, app: number, rows: readonly EntityRow[]): Promise<void> {
   expectRows(
     await sql`
-      insert into entity (application_id, code, name, description, id_label, list_endpoint)
+      insert into entity (application_id, code, name, description, id_label, list_endpoint, list_search)
       select ${app}, * from unnest(
         ${rows.map((row) => row.code)}::text[], ${rows.map((row) => row.name)}::text[],
         ${rows.map((row) => row.description)}::text[], ${rows.map((row) => row.idLabel)}::text[],
-        ${rows.map((row) => row.listEndpoint)}::text[])
+        ${rows.map((row) => row.listEndpoint)}::text[], ${rows.map((row) => row.listSearch)}::boolean[])
       on conflict (application_id, code) do update set name = excluded.name, description = excluded.description,
-        id_label = excluded.id_label, list_endpoint = excluded.list_endpoint, updated_at = now()`.execute(kysely),
+        id_label = excluded.id_label, list_endpoint = excluded.list_endpoint, list_search = excluded.list_search,
+        updated_at = now()`.execute(kysely),
     rows.length,
     'entities',
   );

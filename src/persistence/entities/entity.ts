@@ -13,6 +13,7 @@ export const Entity = defineEntity({
     description: p.text().nullable(),
     idLabel: p.text().nullable(),
     listEndpoint: p.text().nullable(),
+    listSearch: p.boolean().default(false),
     createdAt: stamp(),
     updatedAt: stamp(),
   },

@@ -5,8 +5,9 @@ import { Migration0004InboxWords } from './0004-inbox-words.ts';
 import { Migration0005OwnNames } from './0005-own-names.ts';
 import { Migration0006StrictCodes } from './0006-strict-codes.ts';
 import { Migration0008OverrideResources } from './0008-override-resources.ts';
-import { Migration0010Operations } from './0010-operations.ts';
 import { Migration0009PanelLists } from './0009-panel-lists.ts';
+import { Migration0010Operations } from './0010-operations.ts';
+import { Migration0011EntityListSearch } from './0011-entity-list-search.ts';
 
 /** Every migration, in order. A name, once released, never changes: databases remember it. */
 export const MIGRATIONS = [
@@ -17,6 +18,7 @@ export const MIGRATIONS = [
   { name: '0005-own-names', class: Migration0005OwnNames },
   { name: '0006-strict-codes', class: Migration0006StrictCodes },
   { name: '0008-override-resources', class: Migration0008OverrideResources },
-  { name: '0010-operations', class: Migration0010Operations },
   { name: '0009-panel-lists', class: Migration0009PanelLists },
+  { name: '0010-operations', class: Migration0010Operations },
+  { name: '0011-entity-list-search', class: Migration0011EntityListSearch },
 ];

@@ -198,9 +198,10 @@ export function manifestArbitrary(code: string): fc.Arbitrary<ExportedManifest> 
           description,
           text: words,
           url: fc.constantFrom(undefined, 'https://x.example/y?z=#1'),
+          listSearch: fc.constantFrom(undefined, true as const),
         }),
       )
-      .chain(([roles, { name, description: about, text, url }]) =>
+      .chain(([roles, { name, description: about, text, url, listSearch }]) =>
         fc.record({
           application: fc
             .tuple(
@@ -212,7 +213,7 @@ export function manifestArbitrary(code: string): fc.Arbitrary<ExportedManifest> 
             ),
           entities: fc.constant(
             entityCodes.map((entity) =>
-              present({ code: entity, name: text, description: about, idLabel: name, listEndpoint: url }),
+              present({ code: entity, name: text, description: about, idLabel: name, listEndpoint: url, listSearch }),
             ),
           ),
           permissions: fc.constant(defined),

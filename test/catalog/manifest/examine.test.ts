@@ -25,7 +25,9 @@ overrides: [{email: ben@example.com, resourceType: project, resourceId: "1", per
     expect(issues).toEqual([]);
     expect(manifest).toEqual({
       application: { code: 'studio', name: null, description: null, supportedLanguages: [], strictCodes: false },
-      entities: [{ code: 'project', name: 'Project', description: null, idLabel: null, listEndpoint: null }],
+      entities: [
+        { code: 'project', name: 'Project', description: null, idLabel: null, listEndpoint: null, listSearch: false },
+      ],
       permissions: [
         { code: 'Project.Access', type: 'tiered', description: null, groupName: null, parent: null, global: false },
       ],
