@@ -100,6 +100,11 @@ type ApplyInput = Pick<
   'query' | 'body' | 'header' | 'requestId' | 'signal' | 'progress'
 >;
 
+/** The route answers its dry runs itself. Refused ones leave no record (docs/reference/administration.md#dry-runs). */
+function withOwnDryRun(route: Route): Route {
+  return { ...route, rehearsal: { ...route, refusal: null } };
+}
+
 async function apply(
   manifests: Pick<Manifests, 'apply'>,
   by: Pick<ApplyOptions, 'actor' | 'within'>,
@@ -233,4 +238,9 @@ const manifestJsonSchema = defineRoute({
   handle: async () => (await manifestSchema('draft-7')) as { title: string },
 });
 
-export const manifestRoutes: readonly Route[] = [applyManifest, applyOwnManifest, exportManifest, manifestJsonSchema];
+export const manifestRoutes: readonly Route[] = [
+  withOwnDryRun(applyManifest),
+  withOwnDryRun(applyOwnManifest),
+  exportManifest,
+  manifestJsonSchema,
+];

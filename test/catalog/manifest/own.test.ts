@@ -136,11 +136,14 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       ['admin', 'billing', 200, undefined],
     ])('%s@example.com applies to %s: %s', async (name, app, status, code) => {
       const before = await all();
+      const count = (await audits('manifest.applied.refused')).length;
       for (const query of ['', '?dryRun=true']) {
         const answer = await registry.as(name).post(pathOf(encodeURIComponent(app)) + query, manifest({}, app));
         expect(outcome(answer)).toEqual([status, code]);
       }
       expect(await all()).toEqual(before);
+      // The refused write leaves a record, the refused dry run none.
+      expect((await audits('manifest.applied.refused')).length).toBe(status === 403 ? count + 1 : count);
     });
 
     test('in `auth` all but SuperAdmins are refused, whole, even for what is delegated singly', async () => {
