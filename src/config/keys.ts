@@ -257,7 +257,7 @@ export const KEYS = keys({
     default: null,
     otherwise: 'none: with `auth.issuer` the panel says what to set',
     about:
-      'The public client by which people sign in to the panel: [guides/identity-provider.md](guides/identity-provider.md#a-client-for-the-panel).',
+      'The public client by which people sign in to the panel: [guides/identity-provider.md](guides/identity-provider.md#8-a-client-for-the-panel).',
   }),
   'panel.scope': key(kind.text, {
     default: 'openid profile email offline_access',

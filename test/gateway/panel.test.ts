@@ -301,6 +301,14 @@ describe('the host of the panel', () => {
     });
   });
 
+  test('the files of the documentation are served under every name: its page moves by itself', async () => {
+    await withPanel({}, async (world) => {
+      const host = `127.0.0.1:${world.port}`;
+      expect((await raw(world, '/panel/docs/swagger-ui.css', { host })).status).toBe(200);
+      expect((await raw(world, '/panel/assets/index-a1.js', { host })).status).toBe(308);
+    });
+  });
+
   test('behind a proxy that names this machine the panel leads nowhere else', async () => {
     await withPanel({ config: { publicUrl: 'https://usher.example.com' } }, async (world) => {
       expect((await raw(world, '/panel/', { host: '127.0.0.1:8080' })).status).toBe(200);
