@@ -227,12 +227,20 @@ describe('the policies of the panel', () => {
     expect(headers['x-frame-options']).toBe('SAMEORIGIN');
   });
 
-  test.each(['<p>', '<script>1</script><script>2</script>', '<script src="x.js"></script>'])(
-    'a preview without exactly one inline script runs none: %s',
-    (page) => {
-      expect(previewPolicy(page)).toContain("; script-src 'none'; ");
-    },
-  );
+  test.each([
+    '<p>',
+    '<script>1</script><script>2</script>',
+    '<script src="x.js"></script>',
+    '<script>"<script>"</script>',
+  ])('a preview without exactly one inline script runs none: %s', (page) => {
+    expect(previewPolicy(page)).toContain("; script-src 'none'; ");
+  });
+
+  test('the script of a preview may be a module', () => {
+    const hash = createHash('sha256').update('\nlet a = 1 > 0;\n').digest('base64');
+    const page = '<head><script type="module">\nlet a = 1 > 0;\n</script></head><script src="/x.js"></script>';
+    expect(previewPolicy(page)).toContain(`; script-src 'sha256-${hash}'; `);
+  });
 });
 
 describe('what the panel is told', () => {
