@@ -1,8 +1,10 @@
 /** Builds the features behind the gateway's routes in one place, on the parts that app.ts passes in. */
 
 import { AuditLog } from '../administration/audit-log.ts';
+import { Overviews } from '../administration/overview.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger, Registry } from '../base/telemetry.ts';
+import { within } from '../base/wait.ts';
 import { Brands } from '../brands/brands.ts';
 import { checkSealing, seedBrands } from '../brands/prepare.ts';
 import { AppAdmins } from '../catalog/app-admins.ts';
@@ -38,6 +40,7 @@ import type { Services } from '../gateway/services.ts';
 import type { Tokens } from '../identity/tokens.ts';
 import { type Outbound, prepareOutbound } from '../outbound/outbound.ts';
 import type { Database } from '../persistence/database.ts';
+import type { Health } from '../provider/discovery.ts';
 import { ProviderEvents } from '../provider/events.ts';
 import { AuthMails } from '../provider/mail/auth-mails.ts';
 import { seedAuthMails } from '../provider/mail/seed.ts';
@@ -111,6 +114,8 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
   const brands = new Brands({ database, sealing, senders, mailer });
   const sendByBrand = brands.sendBy.bind(brands);
   const { services, renderer, streams } = buildNotifications({ ...options, unsubscriptions, bell, sendByBrand });
+  const provider = buildProvider({ ...options, sealing, secret, turns, events });
+  const { services, renderer, streams } = buildNotifications({ ...options, unsubscriptions, bell });
   return {
     features: {
       ...buildRegistry(options, services.templates),
@@ -119,7 +124,8 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
       authMails: new AuthMails({ ...options, sealing, secret, senders, mailer, renderer, events }),
       brands,
       mailbox,
-      provider: buildProvider({ ...options, sealing, secret, turns, events }),
+      provider,
+      overviews: new Overviews({ database, isReachable: () => isReachable(provider, clock) }),
       pushSubscriptions,
       publicUrl: options.publicUrl,
     },
@@ -140,6 +146,23 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
       await mailer.close();
     },
   };
+}
+
+/** Milliseconds after which a provider that has not answered counts as away: an overview does not wait longer. */
+const REACHED_MS = 1000;
+
+/** Whether the identity provider answers now; null where none is configured. */
+async function isReachable({ discovery }: Services['provider'], clock: Clock): Promise<boolean | null> {
+  let status: Health['status'] = 'unreachable';
+  const asked = discovery.health().then((health) => {
+    status = health.status;
+  });
+  await within(clock, REACHED_MS, asked);
+  return reachability(status);
+}
+
+function reachability(status: Health['status']): boolean | null {
+  return status === 'not_configured' ? null : status === 'ok';
 }
 
 /** Loads the packages that callers of this process will need, so that no caller waits for them. */

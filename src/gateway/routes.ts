@@ -32,6 +32,7 @@ import { notificationRoutes } from './routes/notifications.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { operatorRoutes } from './routes/operators.ts';
 import { overrideRoutes } from './routes/overrides.ts';
+import { overviewRoutes } from './routes/overview.ts';
 import { permissionRoutes } from './routes/permissions.ts';
 import { profileRoutes } from './routes/profile.ts';
 import { profileCheckRoutes } from './routes/profile-checks.ts';
@@ -73,6 +74,7 @@ export function gatewayRoutes(
     ...userRoutes, //         /api/users…, /api/profile/me/admin-status
     ...accessRoutes, //       /api/profile/me/access, /api/users/:email/access
     ...auditRoutes, //        /api/admin/audit, /api/applications/:appCode/audit
+    ...overviewRoutes, //     /api/admin/overview
     ...operatorRoutes, //     /api/admin/{keys,config}
     ...manifestRoutes, //     /api/manifests/apply, /api/applications/:appCode/manifest
     ...providerRoutes, //      /api/idp/health, discovery, login, callback, webhook, /api/internal/auth/registration-locale

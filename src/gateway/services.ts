@@ -2,6 +2,7 @@
 
 import type { AuditLog } from '../administration/audit-log.ts';
 import type { KeyUses } from '../administration/key-uses.ts';
+import type { Overviews } from '../administration/overview.ts';
 import type { Registry } from '../base/telemetry.ts';
 import type { Brands } from '../brands/brands.ts';
 import type { AppAdmins } from '../catalog/app-admins.ts';
@@ -95,6 +96,7 @@ export interface Services {
   readonly access: Access;
   readonly adminStatuses: AdminStatuses;
   readonly auditLog: AuditLog;
+  readonly overviews: Overviews;
   readonly administrators: Pick<Administrators, 'isAppAdmin'>;
   readonly personas: Pick<Personas, 'list'>;
   readonly profiles: Profiles;

@@ -1,0 +1,86 @@
+/** What an administrator sees first (docs/reference/administration.md#overview). */
+
+import { z } from 'zod';
+import type { Overview } from '../../administration/overview.ts';
+import { STATUSES } from '../../notifications/log.ts';
+import { successData } from '../route/envelopes.ts';
+import { timestamp } from '../route/fields.ts';
+import { anyAdministrator } from '../route/guards.ts';
+import { answer, defineRoute, type Route } from '../route/route.ts';
+
+const count = z.int().nonnegative();
+
+const OverviewAnswer = z.strictObject({
+  revision: z.string().meta({ description: 'The newest revision when it was read.' }),
+  counts: z.strictObject({
+    applications: count,
+    people: count,
+    morePeople: z.boolean().meta({ description: 'Whether there may be more people than were counted.' }),
+    roles: count,
+    permissions: count,
+    appAdmins: count,
+  }),
+  sends: z
+    .strictObject({ queued: count, sent: count, partial: count, failed: count, suppressed: count })
+    .meta({ description: 'Notifications of the last 24 hours by status.' }),
+  oldestWaiting: timestamp
+    .nullable()
+    .meta({ description: 'When the oldest notification was accepted that still waits for a delivery.' }),
+  failingBrands: z
+    .array(
+      z.strictObject({
+        slug: z.string(),
+        name: z.string(),
+        failures: z.int().positive(),
+        reason: z.string().meta({ description: 'Of the newest failure.' }),
+      }),
+    )
+    .meta({ description: 'Brands whose mails of the last 24 hours failed or are tried again.' }),
+  provider: z
+    .strictObject({
+      reachable: z.boolean().nullable().meta({ description: 'Null: no identity provider is configured.' }),
+      lastEventAt: timestamp.nullable().meta({ description: 'Its last webhook event or e-mail.' }),
+    })
+    .optional()
+    .meta({ description: 'For SuperAdmins.' }),
+});
+
+function shown({ sends, oldestWaiting, failingBrands, provider, ...rest }: Overview): z.output<typeof OverviewAnswer> {
+  const [queued = 0, sent = 0, partial = 0, failed = 0, suppressed = 0] = STATUSES.map((status) => sends.get(status));
+  const lastEventAt = provider?.lastEventAt?.toISOString() ?? null;
+  return {
+    revision: rest.revision,
+    counts: rest.counts,
+    sends: { queued, sent, partial, failed, suppressed },
+    oldestWaiting: oldestWaiting?.toISOString() ?? null,
+    failingBrands: [...failingBrands],
+    ...(provider === null ? {} : { provider: { reachable: provider.reachable, lastEventAt } }),
+  };
+}
+
+const readOverview = defineRoute({
+  method: 'get',
+  path: '/api/admin/overview',
+  tag: 'Operations',
+  summary: 'The state of everything that the caller may see',
+  guard: anyAdministrator,
+  headers: ['if-none-match'],
+  envelope: successData,
+  status: 200,
+  response: OverviewAnswer,
+  example: {
+    response: {
+      revision: '41.7',
+      counts: { applications: 2, people: 120, morePeople: false, roles: 7, permissions: 31, appAdmins: 3 },
+      sends: { queued: 1, sent: 240, partial: 0, failed: 2, suppressed: 4 },
+      oldestWaiting: '2026-01-05T08:30:00.000Z',
+      failingBrands: [{ slug: 'atelier', name: 'Atelier', failures: 2, reason: 'smtp_rejected' }],
+    },
+  },
+  handle: async ({ overviews }, { caller }) => {
+    const overview = await overviews.of(caller.email);
+    return answer(shown(overview), { etag: overview.etag });
+  },
+});
+
+export const overviewRoutes: readonly Route[] = [readOverview];

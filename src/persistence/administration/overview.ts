@@ -1,0 +1,56 @@
+import { sql } from 'kysely';
+import type { Tx } from '../database.ts';
+import { type Applications, applications } from '../notifications/recent.ts';
+
+/** What the applications of a reader hold. */
+export interface RegistryCounts {
+  applications: number;
+  /** People of these applications; everybody for all of them. */
+  people: number;
+  /** Whether there may be more people. */
+  morePeople: boolean;
+  roles: number;
+  permissions: number;
+  /** People who are administrators of an application. */
+  appAdmins: number;
+}
+
+/** Rows of each table that are read to count the people of some applications. */
+const MAX_ROWS = 50_000;
+
+/** The tables that make a person a user "of" an application (docs/reference/administration.md#users). */
+const MEMBERSHIPS = ['user_role', 'app_preference', 'app_admin', 'resource_override'];
+
+export async function countRegistry(tx: Tx, apps: Applications): Promise<RegistryCounts> {
+  const of = applications(apps);
+  const { rows } = await sql<Omit<RegistryCounts, 'people' | 'morePeople'>>`
+    select (select count(*)::int from ${of}) as applications,
+           (select count(*)::int from ${of} join role r on r.application_id = a.id) as roles,
+           (select count(*)::int from ${of} join permission p on p.application_id = a.id) as permissions,
+           (select count(distinct m.person_id)::int from ${of} join app_admin m on m.application_id = a.id) as "appAdmins"
+  `.execute(tx.kysely);
+  const [counts] = rows;
+  if (counts === undefined) throw new Error('a statement of counts must return one row');
+  return { ...counts, ...(apps === null ? await countEverybody(tx) : await countPeople(tx, apps)) };
+}
+
+type People = Pick<RegistryCounts, 'people' | 'morePeople'>;
+
+async function countEverybody(tx: Tx): Promise<People> {
+  const { rows } = await sql<{ people: number }>`select count(*)::int as people from person`.execute(tx.kysely);
+  return { people: rows[0]?.people ?? 0, morePeople: false };
+}
+
+/** A part of each table is read: an application with millions of overrides must not make its administrators wait. */
+async function countPeople(tx: Tx, apps: readonly number[]): Promise<People> {
+  const parts = MEMBERSHIPS.map(
+    (table, at) => sql`
+      select ${sql.lit(at)} as part, m.person_id from (
+        select x.person_id from ${sql.table(table)} x where x.application_id = any(${[...apps]}::bigint[]) limit ${MAX_ROWS}) m`,
+  );
+  const { rows } = await sql<People>`
+    with m as materialized (${sql.join(parts, sql` union all `)})
+    select (select count(distinct m.person_id)::int from m) as people,
+           exists (select from m group by m.part having count(*) >= ${MAX_ROWS}) as "morePeople"`.execute(tx.kysely);
+  return rows[0] ?? { people: 0, morePeople: false };
+}
