@@ -178,7 +178,7 @@ function buildRegistry({ config, database, clock, outbound, publicUrl }: Feature
   const entities = new Entities(database);
   const { allowedOrigins } = config.entities;
   return {
-    applications: new Applications(database),
+    applications: new Applications(database, clock),
     entities,
     entityItems: new EntityCatalogItems({ entities, outbound, allowedOrigins, production: config.production }),
     permissions: new Permissions(database),

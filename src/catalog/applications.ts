@@ -20,6 +20,7 @@ import {
   tagOf,
   unknownApplication,
 } from '../administration/records.ts';
+import type { Clock } from '../base/clock.ts';
 import { UsherError } from '../base/errors.ts';
 import {
   type ApplicationRecord,
@@ -36,6 +37,8 @@ import { holdLanguages } from '../persistence/catalog/languages.ts';
 import { ensureGenericType, readTypeTexts } from '../persistence/catalog/notification-types.ts';
 import type { Committed, Database, Scope, Tx } from '../persistence/database.ts';
 
+import { type ApplicationCounts, Counts } from './application-counts.ts';
+
 export type { ApplicationRecord } from '../persistence/catalog/applications.ts';
 
 interface NewApplication {
@@ -46,6 +49,12 @@ interface NewApplication {
   strictCodes?: boolean | undefined;
 }
 
+export interface CountedApplication extends ApplicationRecord {
+  counts: ApplicationCounts;
+}
+
+const NOTHING: ApplicationCounts = { people: 0, roles: 0, permissions: 0, admins: 0 };
+
 /** An application, and the tag for `ifMatch` of a change. */
 export interface TaggedApplication {
   application: ApplicationRecord;
@@ -54,18 +63,22 @@ export interface TaggedApplication {
 
 export class Applications {
   readonly #database: Database;
+  readonly #counts: Counts;
 
-  constructor(database: Database) {
+  constructor(database: Database, clock: Clock) {
     this.#database = database;
+    this.#counts = new Counts(database, clock);
   }
 
-  /** The applications that `email` may view, by code. */
-  list(email: string): Promise<ApplicationRecord[]> {
-    return this.#database.read(async (tx) => {
+  /** The applications that `email` may view, by code, with how much each holds. */
+  async list(email: string): Promise<CountedApplication[]> {
+    const listed = await this.#database.read(async (tx) => {
       const { applications } = await reachIn(tx, email);
       const reached = new Set(applications.map(({ id }) => id));
       return (await listApplications(tx)).filter(({ id }) => reached.has(id));
     });
+    const counts = await this.#counts.of(listed.map(({ id }) => id));
+    return listed.map((application) => ({ ...application, counts: counts.get(application.id) ?? NOTHING }));
   }
 
   /** NOT_FOUND for an unknown one. */

@@ -33,6 +33,10 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     const person = '/api/users/ada@example.com/apps/billing';
     const records: [string, () => Promise<{ at: string; record: object }>][] = [
       ['an application', () => whole(APP)],
+      [
+        'an application as listed',
+        async () => ({ at: APP, record: (await only('/api/applications', 'billing')).record }),
+      ],
       ['an entity', () => only(`${APP}/entities`)],
       ['a permission', () => only(`${APP}/permissions`, 'invoice.pay')],
       ['a role', () => only(`${APP}/roles`)],

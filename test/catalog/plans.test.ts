@@ -2,6 +2,8 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { reachIn, sightIn } from '../../src/administration/reach.ts';
 import {
+  countContents,
+  countPeople,
   deleteOverridesOfResource,
   listApplications,
   readApplication,
@@ -68,6 +70,8 @@ const KEYS = PAGE.map((personId) => ({ personId, resourceType: 'e1', resourceId:
 
 const STATEMENTS: [name: string, run: (tx: Tx) => Promise<unknown>][] = [
   ['the applications', listApplications],
+  ['how much applications hold', (tx) => countContents(tx, [1, 2, 3])],
+  ['users of applications', (tx) => countPeople(tx, [1, 2, 3])],
   ['one application', (tx) => readApplication(tx, 'app3')],
   ['what somebody administers', (tx) => reachIn(tx, 'user77@example.com')],
   ['whose people somebody sees', (tx) => sightIn(tx, 'user77@example.com', null)],

@@ -20,6 +20,17 @@ const Application = z.strictObject({
   updatedAt: timestamp,
 });
 
+const count = z.int().nonnegative();
+const ListedApplication = z.strictObject({
+  ...Application.shape,
+  counts: z
+    .strictObject({ people: count, roles: count, permissions: count, admins: count })
+    .meta({
+      description:
+        'How much the application holds. `people` are its users; of very many the number may be some seconds old.',
+    }),
+});
+
 /** A code that the language registry lacks is UNKNOWN_LANGUAGES, even a malformed one, not VALIDATION_FAILED. */
 const supportedLanguages = z
   .array(text(64))
@@ -45,8 +56,11 @@ const listApplications = defineRoute({
   guard: anyAdministrator,
   envelope: successData,
   status: 200,
-  response: z.array(Application),
-  handle: async ({ applications }, { caller }) => (await applications.list(caller.email)).map(toJson),
+  response: z.array(ListedApplication),
+  handle: async ({ applications }, { caller }) => {
+    const listed = await applications.list(caller.email);
+    return listed.map(({ counts, ...application }) => ({ ...toJson(application), counts }));
+  },
 });
 
 const createApplication = defineRoute({
@@ -112,6 +126,7 @@ const changeApplication = defineRoute({
     strictCodes: strictCodes.optional(),
     code: z.string().optional().meta({ description: 'Cannot be changed; only the current one may be sent.' }),
     id: readOnly,
+    counts: readOnly,
     createdAt: readOnly,
     updatedAt: readOnly,
   }),

@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Tx } from '../database.ts';
+import { planByIndex } from '../driver/prepared.ts';
 
 export interface ApplicationRecord {
   id: number;
@@ -54,6 +55,34 @@ export async function listApplications({ kysely }: Tx): Promise<ApplicationRecor
 
 export async function readApplication({ kysely }: Tx, code: string): Promise<ApplicationRecord | undefined> {
   return (await records(sql`where code = ${code}`).execute(kysely)).rows[0];
+}
+
+/** Roles, permissions and administrators of each of these applications, in one statement; by id. */
+export async function countContents(
+  tx: Tx,
+  ids: readonly number[],
+): Promise<Map<number, { roles: number; permissions: number; admins: number }>> {
+  await planByIndex(tx);
+  const { rows } = await sql<{ id: number; roles: number; permissions: number; admins: number }>`
+    select a.id, (select count(*)::int from role where application_id = a.id) as roles,
+      (select count(*)::int from permission where application_id = a.id) as permissions,
+      (select count(*)::int from app_admin where application_id = a.id) as admins
+    from unnest(${ids}::bigint[]) as a (id)`.execute(tx.kysely);
+  return new Map(rows.map(({ id, ...counts }) => [id, counts]));
+}
+
+/** Users of each of these applications (docs/reference/administration.md#users), in one statement; by id. Reads all of their entries in four indexes. */
+export async function countPeople(tx: Tx, ids: readonly number[]): Promise<Map<number, number>> {
+  await planByIndex(tx);
+  const members = ['user_role', 'resource_override', 'app_preference', 'app_admin'].map(
+    (table) => sql`select person_id from ${sql.table(table)} where application_id = a.id`,
+  );
+  const { rows } = await sql<{ id: number; people: number }>`
+    select a.id, n.people from unnest(${ids}::bigint[]) as a (id)
+    cross join lateral (select count(*)::int as people from (${sql.join(members, sql` union `)}) m) n`.execute(
+    tx.kysely,
+  );
+  return new Map(rows.map(({ id, people }) => [id, people]));
 }
 
 /** Creates the application; returns its id, or null when the code is taken. */
