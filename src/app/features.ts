@@ -32,6 +32,7 @@ import { AppPreferences } from '../directory/app-preferences.ts';
 import { ApplicationEvents } from '../directory/application-events.ts';
 import { Personas } from '../directory/personas.ts';
 import { Profiles } from '../directory/profiles.ts';
+import { Search } from '../directory/search.ts';
 import { Subjects } from '../directory/subjects.ts';
 import { Superadmins } from '../directory/superadmins.ts';
 import { Users } from '../directory/users.ts';
@@ -208,6 +209,7 @@ function buildDirectory(options: FeatureOptions, turns: WorkQueue) {
   return {
     superadmins: new Superadmins(database),
     users: new Users(database, config.idp.publicUrl),
+    search: new Search(database),
     access: new Access(database),
     adminStatuses: new AdminStatuses(database),
     administrators: new Administrators(database),

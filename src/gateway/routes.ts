@@ -41,6 +41,7 @@ import { providerAdminRoutes } from './routes/provider-admin.ts';
 import { providerMailRoutes } from './routes/provider-mail.ts';
 import { pushRoutes } from './routes/push.ts';
 import { roleRoutes } from './routes/roles.ts';
+import { searchRoutes } from './routes/search.ts';
 import { templateRoutes } from './routes/templates.ts';
 import { unsubscribeRoutes } from './routes/unsubscribe.ts';
 import { userAppRoutes } from './routes/user-apps.ts';
@@ -73,6 +74,7 @@ export function gatewayRoutes(
     ...administratorRoutes, // /api/users/admins…
     ...userRoutes, //         /api/users…, /api/profile/me/admin-status
     ...accessRoutes, //       /api/profile/me/access, /api/users/:email/access
+    ...searchRoutes, //       /api/search
     ...auditRoutes, //        /api/admin/audit, /api/applications/:appCode/audit
     ...overviewRoutes, //     /api/admin/overview
     ...operatorRoutes, //     /api/admin/{keys,config}

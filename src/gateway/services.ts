@@ -27,6 +27,7 @@ import type { AppPreferences } from '../directory/app-preferences.ts';
 import type { ApplicationEvents } from '../directory/application-events.ts';
 import type { Personas } from '../directory/personas.ts';
 import type { Profiles } from '../directory/profiles.ts';
+import type { Search } from '../directory/search.ts';
 import type { Subjects } from '../directory/subjects.ts';
 import type { Superadmins } from '../directory/superadmins.ts';
 import type { Users } from '../directory/users.ts';
@@ -93,6 +94,7 @@ export interface Services {
   readonly appAdmins: AppAdmins;
   readonly superadmins: Superadmins;
   readonly users: Users;
+  readonly search: Search;
   readonly access: Access;
   readonly adminStatuses: AdminStatuses;
   readonly auditLog: AuditLog;

@@ -6,7 +6,7 @@ import { PreparedFamily, planByIndex } from './driver/prepared.ts';
 const STATEMENTS = new PreparedFamily('people');
 
 /** The length of the trigrams in the index; at the end of a text they are shorter. */
-const PIECE = 3;
+export const PIECE = 3;
 /** One trigram per this many characters of a search; more of them exclude hardly anybody, and each costs time. */
 const PIECE_EVERY = 4;
 const MAX_PIECES = 5;
@@ -380,7 +380,7 @@ function named({ search }: PeopleFilter): RawBuilder<boolean> {
  * The condition, as a tsquery, for a text that contains this one: some of its trigrams, spread over it; for a text
  * shorter than a trigram, one that begins with it.
  */
-function piecesOf(text: string): string {
+export function piecesOf(text: string): string {
   const characters = Array.from(text);
   const last = characters.length - PIECE;
   if (last < 0) return `${lexeme(text)}:*`;

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import type { Tx } from '../../src/persistence/database.ts';
+import { searchCodes, searchUsers } from '../../src/persistence/directory/search.ts';
 import {
   findUserIds,
   findUsersInOrder,
@@ -114,5 +115,29 @@ describe('lists of 100,000 users', () => {
     const plans = await fixture.database.read((tx) => plansOf(tx, (noting) => list(noting, filter, order)));
     expect(plans.length).toBeGreaterThan(0);
     expect(plans.flatMap(scannedTables).filter((table) => GROW.includes(table))).toEqual([]);
+  });
+
+  test.each<[string, number[] | null, number]>([
+    ['user500', null, 5],
+    ['user777@example.com', null, 1],
+    ['kim', null, 5],
+    ['lee', [3], 5],
+    ['xena', [3], 0],
+    ['nobody is so called', null, 0],
+  ])('a search of people for %j in %j reads a bounded number of rows by indexes', async (text, apps, found) => {
+    const search = async (tx: Tx) => (await searchUsers(tx, text, apps, 5)).length;
+    const cost = await rowsRead(search);
+    expect(Math.min(cost.found, 5)).toBe(found);
+    expect(cost.rows).toBeLessThan(40_000);
+    const plans = await fixture.database.read((tx) => plansOf(tx, search));
+    expect(plans.flatMap(scannedTables).filter((table) => GROW.includes(table))).toEqual([]);
+  });
+
+  test.each(['role', 'permission'] as const)('a search of every %s is by the index of its parts', async (table) => {
+    const plans = await fixture.database.read((tx) =>
+      plansOf(tx, (noting) => searchCodes(noting, table, 'rea', null, 5)),
+    );
+    expect(JSON.stringify(plans)).toContain(`"Index Name":"${table}_pieces"`);
+    expect(plans.flatMap(scannedTables)).not.toContain(table);
   });
 });

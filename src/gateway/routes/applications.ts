@@ -23,12 +23,10 @@ const Application = z.strictObject({
 const count = z.int().nonnegative();
 const ListedApplication = z.strictObject({
   ...Application.shape,
-  counts: z
-    .strictObject({ people: count, roles: count, permissions: count, admins: count })
-    .meta({
-      description:
-        'How much the application holds. `people` are its users; of very many the number may be some seconds old.',
-    }),
+  counts: z.strictObject({ people: count, roles: count, permissions: count, admins: count }).meta({
+    description:
+      'How much the application holds. `people` are its users; of very many the number may be some seconds old.',
+  }),
 });
 
 /** A code that the language registry lacks is UNKNOWN_LANGUAGES, even a malformed one, not VALIDATION_FAILED. */

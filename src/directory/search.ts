@@ -1,0 +1,68 @@
+/** One text over people, applications, roles and permissions. (docs/reference/administration.md#search.) */
+
+import { sightIn } from '../administration/reach.ts';
+import { listApplications } from '../persistence/catalog/applications.ts';
+import type { Database } from '../persistence/database.ts';
+import { type FoundCode, searchCodes, searchUsers } from '../persistence/directory/search.ts';
+import { seenIds, type UserRow } from './users.ts';
+
+export type { FoundCode } from '../persistence/directory/search.ts';
+
+/** The best matches of each kind. */
+export interface Found {
+  people: readonly UserRow[];
+  applications: readonly { code: string; name: string }[];
+  roles: readonly FoundCode[];
+  permissions: readonly FoundCode[];
+}
+
+/** The most of each kind. */
+const MOST = 5;
+
+export class Search {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** The best matches among what the reader may see: the exact ones, then by the beginning, then those that contain the text. */
+  find(reader: string, text: string): Promise<Found> {
+    return this.#database.read(async (tx) => {
+      const apps = seenIds(await sightIn(tx, reader, null), null);
+      const seen = apps === null ? null : new Set(apps);
+      const applications = (await listApplications(tx)).filter(({ id }) => seen === null || seen.has(id));
+      return {
+        people: best(text, await searchUsers(tx, text, apps, MOST), ({ email, displayName }) => [
+          email,
+          displayName ?? '',
+        ]),
+        applications: best(text, applications, ({ code, name }) => [code, name]),
+        roles: await searchCodes(tx, 'role', text, apps, MOST),
+        permissions: await searchCodes(tx, 'permission', text, apps, MOST),
+      };
+    });
+  }
+}
+
+/** Those with the text in one of their texts, the best first; equals by the first of the texts. */
+function best<T>(text: string, items: readonly T[], textsOf: (item: T) => readonly string[]): T[] {
+  const sought = text.toLowerCase();
+  return items
+    .map((item) => {
+      const texts = textsOf(item).map((one) => one.toLowerCase());
+      return { item, rank: Math.min(...texts.map((one) => rankOf(one, sought))), key: texts[0] ?? '' };
+    })
+    .filter(({ rank }) => rank < NO_MATCH)
+    .toSorted((one, other) => one.rank - other.rank || (one.key < other.key ? -1 : 1))
+    .slice(0, MOST)
+    .map(({ item }) => item);
+}
+
+const NO_MATCH = 3;
+
+function rankOf(text: string, sought: string): number {
+  if (text === sought) return 0;
+  if (text.startsWith(sought)) return 1;
+  return text.includes(sought) ? 2 : NO_MATCH;
+}

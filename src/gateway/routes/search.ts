@@ -1,0 +1,68 @@
+/** One text over all that an administrator may see (docs/reference/administration.md#search). */
+
+import { z } from 'zod';
+import type { Found, FoundCode } from '../../directory/search.ts';
+import { successData } from '../route/envelopes.ts';
+import { id, text } from '../route/fields.ts';
+import { anyAdministrator } from '../route/guards.ts';
+import { defineRoute, type Route } from '../route/route.ts';
+
+const FoundRole = z
+  .strictObject({ appCode: z.string(), id, code: z.string(), description: z.string().nullable() })
+  .meta({ id: 'FoundRole' });
+
+const FoundPermission = z
+  .strictObject({ ...FoundRole.shape, type: z.enum(['tiered', 'binary']) })
+  .meta({ id: 'FoundPermission' });
+
+const SearchAnswer = z
+  .strictObject({
+    people: z.array(z.strictObject({ email: z.string(), displayName: z.string().nullable(), active: z.boolean() })),
+    applications: z.array(z.strictObject({ code: z.string(), name: z.string() })),
+    roles: z.array(FoundRole),
+    permissions: z.array(FoundPermission),
+  })
+  .meta({ id: 'SearchAnswer' });
+
+function shownCode({ appCode, id, code, description }: FoundCode): z.output<typeof FoundRole> {
+  return { appCode, id, code, description };
+}
+
+function toJson({ people, applications, roles, permissions }: Found): z.output<typeof SearchAnswer> {
+  return {
+    people: people.map(({ email, displayName, active }) => ({ email, displayName, active })),
+    applications: applications.map(({ code, name }) => ({ code, name })),
+    roles: roles.map(shownCode),
+    permissions: permissions.map((found) => ({ ...shownCode(found), type: found.tiered ? 'tiered' : 'binary' })),
+  };
+}
+
+const search = defineRoute({
+  method: 'get',
+  path: '/api/search',
+  tag: 'Applications',
+  summary: 'Search people, applications, roles and permissions',
+  description:
+    'The best five of each kind, cut to what the caller may see: exact matches first, then those that begin with the text, then those that contain it. ' +
+    'People are found by address or display name, applications by code or name, roles and permissions by code.',
+  guard: anyAdministrator,
+  query: z.strictObject({
+    q: text(64)
+      .refine((value) => value !== '', 'must not be empty')
+      .meta({ description: 'Text to search for, 1 to 64 characters, taken literally and ignoring case.' }),
+  }),
+  envelope: successData,
+  status: 200,
+  response: SearchAnswer,
+  example: {
+    response: {
+      people: [{ email: 'ines.voice@example.com', displayName: 'Ines Voice', active: true }],
+      applications: [{ code: 'invoices', name: 'Invoices' }],
+      roles: [{ appCode: 'billing', id: 7, code: 'invoice-clerk', description: 'Writes invoices.' }],
+      permissions: [{ appCode: 'billing', id: 3, code: 'invoice.read', description: null, type: 'tiered' }],
+    },
+  },
+  handle: async ({ search }, { caller, query }) => toJson(await search.find(caller.email, query.q)),
+});
+
+export const searchRoutes: readonly Route[] = [search];
