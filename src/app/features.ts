@@ -116,7 +116,6 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
   const sendByBrand = brands.sendBy.bind(brands);
   const { services, renderer, streams } = buildNotifications({ ...options, unsubscriptions, bell, sendByBrand });
   const provider = buildProvider({ ...options, sealing, secret, turns, events });
-  const { services, renderer, streams } = buildNotifications({ ...options, unsubscriptions, bell });
   return {
     features: {
       ...buildRegistry(options, services.templates),

@@ -141,16 +141,16 @@ function created(after: PersonPlace | null): Stream[] {
   ];
 }
 
-/** Logins. A person's place is the newest of theirs. */
+/**
+ * Logins. A person's place is the newest of theirs that counts, at any entry of its moment: the last one that a page examines may
+ * lie between two of them.
+ */
 function byLogin(apps: readonly number[] | null, after: PersonPlace | null): Stream {
   const entries = (most: number) => sql`
-    select l.person_id, l.last_login_at as key, l.application_id from app_preference l
+    select l.person_id, l.last_login_at as key from app_preference l
     where l.last_login_at is not null and ${isBefore(sql`(l.last_login_at, l.person_id)`, after)}
     order by l.last_login_at desc, l.person_id desc limit ${most}`;
-  const counts = apps === null ? sql`true` : sql`s.application_id = any(${apps}::bigint[])`;
-  const isPlace = sql`${counts} and (select true from app_preference l where l.person_id = s.person_id and ${among(apps)}
-    and (l.last_login_at, l.application_id) > (s.key, s.application_id) limit 1) is null`;
-  return { entries, isPlace };
+  return { entries, isPlace: sql`s.key = ${lastLogin(apps)}` };
 }
 
 function withoutLogin(apps: readonly number[] | null, after: PersonPlace | null): Stream {
@@ -172,14 +172,14 @@ async function walk(
   { streams, examined }: { streams: readonly Stream[]; examined: number },
 ): Promise<OrderedPeople> {
   const before = order === 'email' ? isEarlierAddress : isNewer;
-  const direction = order === 'email' ? sql`s.key` : sql`s.key desc, s.person_id desc`;
+  const direction = order === 'email' ? sql`s.key, s.person_id` : sql`s.key desc, s.person_id desc`;
   const found: PersonPlace[] = [];
   let behind: PersonPlace | null = null;
   for (const { entries, isPlace } of streams) {
     // The subquery has this order already: entries are examined one by one, until the page is full.
     const places = await STATEMENTS.rows(
       tx,
-      sql<PersonPlace>`select s.key, s.person_id as id from (${entries(examined)}) s
+      sql<PersonPlace>`select distinct on (s.key, s.person_id) s.key, s.person_id as id from (${entries(examined)}) s
         where ${isPlace} and ${isMatch(filter)} order by ${direction} limit ${limit}`,
     );
     found.push(...places);
