@@ -136,6 +136,42 @@ describe('the OpenAPI document', () => {
     expect(seen).toBeGreaterThan(10);
   });
 
+  test('records have names, which every list and answer of them refers to', () => {
+    const { schemas } = document.components as { schemas: Record<string, { type?: string }> };
+    const records = [
+      'User',
+      'UserDetail',
+      'Application',
+      'ListedApplication',
+      'AuditRecord',
+      'Role',
+      'Permission',
+      'Entity',
+    ];
+    const others = [
+      'Brand',
+      'NotificationType',
+      'Template',
+      'Override',
+      'Language',
+      'Profile',
+      'InboxNotification',
+      'Impact',
+    ];
+    for (const name of [...records, ...others]) expect([name, schemas[name]?.type]).toEqual([name, 'object']);
+    const text = JSON.stringify(document);
+    for (const name of Object.keys(schemas)) expect(text).toContain(`"#/components/schemas/${name}"`);
+    // The items of a list are records.
+    const inline = routes.filter(({ method, path }) => {
+      const { content } = (document.paths[path.replaceAll(/:(\w+)/g, '{$1}')]?.[method]?.responses[200] ?? {}) as {
+        content?: Record<string, { schema: { properties?: Record<string, { items?: object }> } }>;
+      };
+      const { data, response } = content?.['application/json']?.schema.properties ?? {};
+      return [data, response].some((payload) => payload?.items !== undefined && 'properties' in payload.items);
+    });
+    expect(inline.map(({ path }) => path)).toEqual([]);
+  });
+
   test('every required body has an example', () => {
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const [method, { requestBody }] of Object.entries(methods)) {
@@ -157,8 +193,11 @@ describe('the OpenAPI document', () => {
     // AuthZEN's standard asks for it to be so.
     const strict = routes.filter(({ path, tag }) => tag !== 'AuthZEN' && !lenient.includes(path));
     for (const { path, body } of strict) {
-      if (body?.schema)
-        expect([path, (await body.describe('application/json')).additionalProperties]).toEqual([path, false]);
+      if (!body?.schema) continue;
+      const { $ref, $defs, ...inline } = await body.describe('application/json');
+      const schema =
+        typeof $ref === 'string' ? ($defs as Record<string, object>)[$ref.replace('#/$defs/', '')] : inline;
+      expect([path, schema]).toEqual([path, expect.objectContaining({ additionalProperties: false })]);
     }
   });
 });
@@ -220,5 +259,34 @@ describe('building the documentation', () => {
       handle: () => ({ m: 1 }),
     });
     expect(Object.keys(unguarded)).not.toContain('guard');
+  });
+});
+
+describe('the documentation page', () => {
+  test('the documentation page loads nothing and allows its own style by hash', async () => {
+    const page = await ask(`${world.url}/api/docs`);
+    expect(page.status).toBe(200);
+    expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    const policy = page.headers.get('content-security-policy') ?? '';
+    expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/=]{44}';/);
+    expect(policy).not.toContain('unsafe');
+    expect(page.text).not.toMatch(/<script|<link|<img|\son\w+=|style="|src=|href="(?!#|\/api\/)|url\(/);
+    const { createHash } = await import('node:crypto');
+    const style = /<style>([\s\S]*?)<\/style>/.exec(page.text)?.[1] ?? '';
+    expect(policy).toContain(createHash('sha256').update(style).digest('base64'));
+  });
+
+  test('the documentation page lists every operation, escaped', async () => {
+    const { text } = await ask(`${world.url}/api/docs`);
+    for (const route of gatewayRoutes({ production: false })) {
+      expect(text).toContain(`<code>${pathOf(route)}</code>`);
+      expect(text).toContain(route.summary.replaceAll('&', '&amp;').replaceAll("'", '&#39;'));
+    }
+    expect(text).toContain('&quot;success&quot;: true');
+    expect(text).not.toContain('undefined');
+    expect(text).not.toContain('[object Object]');
+    expect(text).toContain('<article id="record-User">');
+    // A body that is a record lists its fields with the operation, too.
+    expect(text).toMatch(/<article id="postCheck">(?:(?!<\/article>)[\s\S])*<code>permission<\/code>/);
   });
 });

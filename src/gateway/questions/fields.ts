@@ -17,6 +17,7 @@ import { type Decision, type EffectiveItem, Level, type Source } from '../../eng
 import type { CheckFields } from '../../rpc/call.ts';
 import type { ExplainAnswer } from '../../rpc/explain.ts';
 import type { BulkCheckFields } from '../../rpc/methods.ts';
+import { record } from '../route/record.ts';
 
 // Only JSON types are checked here; engine/question.ts checks addresses and codes for every transport.
 const present = (description: string) => z.string().min(1, 'must not be empty').meta({ description });
@@ -107,7 +108,7 @@ const source = grantingSource
 const mySource = z.enum([...GRANTING_SOURCES, 'none']);
 
 /** One permission of an effective answer to a backend. */
-export const EffectivePermission = z.object({ ...effectiveFields, source });
+export const EffectivePermission = record('EffectivePermission', { ...effectiveFields, source });
 
 export const EFFECTIVE_EXAMPLE: z.output<typeof EffectivePermission>[] = [
   {
@@ -122,7 +123,7 @@ export const EFFECTIVE_EXAMPLE: z.output<typeof EffectivePermission>[] = [
 ];
 
 /** The same for users themselves, who see `none` for everything not granted. */
-export const MyEffectivePermission = z.object({ ...effectiveFields, source: mySource });
+export const MyEffectivePermission = record('MyEffectivePermission', { ...effectiveFields, source: mySource });
 
 const levelHeld = accessLevel.nullable();
 
@@ -134,10 +135,10 @@ const decisionFields = {
 };
 
 /** The answer to one check of a batch. */
-export const CheckResult = z.object({ ...decisionFields, source });
+export const CheckResult = record('CheckResult', { ...decisionFields, source });
 
 /** The same for users themselves. */
-export const MyCheckResult = z.object({ ...decisionFields, source: mySource });
+export const MyCheckResult = record('MyCheckResult', { ...decisionFields, source: mySource });
 
 /** 1 to 1,000 checks; `item` is what one of them holds. */
 export function checksField<T extends z.ZodType>(item: T) {
@@ -150,7 +151,7 @@ export function checksField<T extends z.ZodType>(item: T) {
 
 const ruleNumber = z.int().min(1).max(RULE_NAMES.length);
 
-const Rule = z.object({
+const Rule = record('RuleResult', {
   rule: ruleNumber,
   name: z.enum(RULE_NAMES),
   applies: z.boolean().meta({ description: 'Whether its condition holds, even if an earlier rule decides.' }),
@@ -170,7 +171,7 @@ const Rule = z.object({
 });
 
 /** An answer, and the result of each of the six rules. */
-export const Explanation = z.object({
+export const Explanation = record('Explanation', {
   ...decisionFields,
   source,
   rule: ruleNumber.meta({ description: 'The rule that decides.' }),

@@ -9,6 +9,7 @@ import type { PageSize, PermissionEngine } from '../../rpc/call.ts';
 import { RESOURCES_PAGE, SUBJECTS_PAGE } from '../../rpc/lists.ts';
 import { RPCS } from '../../rpc/methods.ts';
 import type { Paged } from '../route/paging.ts';
+import { record } from '../route/record.ts';
 import { type Answer, answer } from '../route/route.ts';
 import type { Services } from '../services.ts';
 import { type Asking, callOf, withRevision } from './ask.ts';
@@ -61,7 +62,7 @@ const ResourcesBody = z.strictObject(resourcesFields);
 
 export const Subjects = z.object({
   subjects: z.array(
-    z.object({
+    record('AllowedSubject', {
       email: z.string(),
       accessLevel,
       source: grantingSource.meta({ description: 'The rule that allows it.' }),

@@ -10,6 +10,7 @@ import { parseRevision, unknownRevision } from '../../engine/question.ts';
 import type { RevisionToken } from '../../engine/types.ts';
 import { accessLevel } from '../questions/fields.ts';
 import { successData } from './envelopes.ts';
+import { record } from './record.ts';
 import { Answer, type Route } from './route.ts';
 
 export const IF_REVISION = 'usher-if-revision';
@@ -18,7 +19,7 @@ const count = z.int().nonnegative();
 const level = accessLevel.nullable();
 
 /** Who gains and who loses access by a write. */
-export const Impact = z.strictObject({
+export const Impact = record('Impact', {
   revision: z
     .string()
     .meta({ description: `What this is true of: send it as \`${IF_REVISION}\` with the write itself.` }),

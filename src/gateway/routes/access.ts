@@ -11,10 +11,11 @@ import { accessLevel, grantingSource, heldOnly } from '../questions/fields.ts';
 import { bare, successData } from '../route/envelopes.ts';
 import { EmailParams, timestamp } from '../route/fields.ts';
 import { anyAdministrator, signedIn } from '../route/guards.ts';
+import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 import type { Services } from '../services.ts';
 
-const ApplicationAccess = z.object({
+const ApplicationAccess = record('ApplicationAccess', {
   code: z.string(),
   name: z.string(),
   level: z.enum(['app_admin', 'member']),
@@ -37,7 +38,7 @@ const ApplicationAccess = z.object({
   lastLoginAt: timestamp.nullable(),
 });
 
-const Access = z.object({
+const Access = record('Access', {
   email: z.string(),
   active: z.boolean(),
   isSuperAdmin: z.boolean().optional().meta({ description: 'Included for SuperAdmins and for users themselves.' }),

@@ -5,18 +5,19 @@ import type { SuperadminRow } from '../../directory/superadmins.ts';
 import { noContent, successData } from '../route/envelopes.ts';
 import { AppParams, EmailParams, email, timestamp } from '../route/fields.ts';
 import { applicationLevel, superAdmin } from '../route/guards.ts';
+import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const APP_ADMINS = '/api/users/admins/apps/:appCode';
 const SUPERADMINS = '/api/users/admins/super';
 
-const AppAdmin = z.strictObject({ email: z.string(), createdAt: timestamp });
-const Superadmin = z.strictObject({
+const AppAdmin = record('ApplicationAdministrator', { email: z.string(), createdAt: timestamp });
+const Superadmin = record('SuperAdmin', {
   email: z.string(),
   active: z.boolean().meta({ description: 'An inactive SuperAdmin is denied everything.' }),
   createdAt: timestamp,
 });
-const NewAdministrator = z.strictObject({ email });
+const NewAdministrator = record('NewAdministrator', { email });
 
 const listAppAdmins = defineRoute({
   method: 'get',

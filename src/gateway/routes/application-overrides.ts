@@ -10,12 +10,13 @@ import { successData } from '../route/envelopes.ts';
 import { AppParams, email, id, permissionCode, resourceId, slug, timestamp } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { keyedPage, keyedPageParams, pagedData, pageSchema } from '../route/paging.ts';
+import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const LIST = 'application-overrides';
 const MAX_DELETED = 1000;
 
-const AppOverride = z.strictObject({
+const AppOverride = record('Override', {
   email: z.string(),
   resourceType: z.string(),
   resourceId: z.string(),

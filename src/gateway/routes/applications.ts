@@ -5,9 +5,10 @@ import type { ApplicationRecord } from '../../catalog/applications.ts';
 import { codeResponse, noContent, successData } from '../route/envelopes.ts';
 import { AppParams, applicationCode, description, id, name, readOnly, text, timestamp } from '../route/fields.ts';
 import { anyAdministrator, applicationLevel, managerOfAll, signedIn } from '../route/guards.ts';
+import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 
-const Application = z.strictObject({
+const Application = record('Application', {
   id,
   code: z.string(),
   name: z.string(),
@@ -21,7 +22,7 @@ const Application = z.strictObject({
 });
 
 const count = z.int().nonnegative();
-const ListedApplication = z.strictObject({
+const ListedApplication = record('ListedApplication', {
   ...Application.shape,
   counts: z.strictObject({ people: count, roles: count, permissions: count, admins: count }).meta({
     description:

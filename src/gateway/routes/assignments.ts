@@ -6,9 +6,10 @@ import { noContent, successData } from '../route/envelopes.ts';
 import { AppParams, email, id, idParam, MemberParams, search, slug, timestamp } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
+import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 
-const AssignedOne = z.strictObject({ id, code: z.string(), description: z.string().nullable() });
+const AssignedOne = record('AssignedRole', { id, code: z.string(), description: z.string().nullable() });
 const Assigned = z.array(AssignedOne);
 
 function toJson(roles: readonly AssignedRole[]): z.output<typeof Assigned> {
@@ -146,7 +147,7 @@ const removeUserRole = defineRoute({
   },
 });
 
-const Holder = z.strictObject({
+const Holder = record('RoleHolder', {
   id,
   email: z.string(),
   displayName: z.string().nullable(),

@@ -6,9 +6,10 @@ import { normalizeEmail } from '../../base/grammar.ts';
 import { AppParams, email, id, search, text, timestamp } from '../route/fields.ts';
 import { applicationLevel, superAdmin } from '../route/guards.ts';
 import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
+import { record } from '../route/record.ts';
 import { defineRoute, type Route } from '../route/route.ts';
 
-const AuditRecord = z.strictObject({
+const AuditRecord = record('AuditRecord', {
   id,
   at: timestamp,
   actor: z.string().meta({ description: '`user:<email>`, `key:<name>`, `idp`, `cli` or `system`.' }),

@@ -6,9 +6,10 @@ import type { BrandRow } from '../../brands/brands.ts';
 import { noContent, successData } from '../route/envelopes.ts';
 import { email, id, idParam, line, name, readOnly, slug, storableUrl, text, timestamp } from '../route/fields.ts';
 import { panelEntry, superAdmin } from '../route/guards.ts';
+import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 
-const SmtpAnswer = z.strictObject({
+const SmtpAnswer = record('BrandSmtp', {
   host: z.string(),
   port: z.int(),
   secure: z.boolean(),
@@ -17,7 +18,7 @@ const SmtpAnswer = z.strictObject({
   hasPassword: z.boolean(),
 });
 
-const Brand = z.strictObject({
+const Brand = record('Brand', {
   id,
   slug: z.string(),
   name: z.string(),
@@ -59,7 +60,7 @@ const smtpFields = {
     .meta({ description: 'Write-only. Required again when host, port or user change; null removes it.' }),
 };
 
-const Smtp = z.strictObject({
+const Smtp = record('NewBrandSmtp', {
   host: host.optional(),
   port: z.int().min(1).max(65_535).optional(),
   secure: smtpFields.secure.optional(),

@@ -24,6 +24,7 @@ import {
 } from '../questions/fields.ts';
 import { successData } from '../route/envelopes.ts';
 import { key } from '../route/guards.ts';
+import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 
 /** What all questions have in common. */
@@ -37,7 +38,7 @@ const question = {
   quiet: true,
 } as const;
 
-const CheckQuestion = z.strictObject({
+const CheckQuestion = record('CheckQuestion', {
   email: emailField,
   app: appField,
   permission: permissionField,
@@ -61,7 +62,7 @@ const check = defineRoute({
   handle: ({ engine }, input) => askCheck(engine, rawCheck(input.body), input),
 });
 
-const BulkQuestion = z.strictObject({
+const BulkQuestion = record('BulkQuestion', {
   email: emailField,
   app: appField,
   permissions: permissionsField,
@@ -85,7 +86,7 @@ const bulkCheck = defineRoute({
   handle: ({ engine }, input) => askBulk(engine, rawBulk(input.body), input),
 });
 
-const EffectiveQuestion = z.strictObject({ email: emailField, app: appField, ...resourceFields });
+const EffectiveQuestion = record('EffectiveQuestion', { email: emailField, app: appField, ...resourceFields });
 
 const effective = defineRoute({
   ...question,

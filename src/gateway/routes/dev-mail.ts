@@ -8,9 +8,10 @@ import { LIST_HEADERS, listPage, MAIL_HEADERS, mailboxProblem, mailPage } from '
 import { HTML_TYPE, JSON_TYPE, pageAndData } from '../route/envelopes.ts';
 import { search, timestamp } from '../route/fields.ts';
 import { type Guard, open } from '../route/guards.ts';
+import { record } from '../route/record.ts';
 import { defineRoute, type Route } from '../route/route.ts';
 
-const Mail = z.strictObject({
+const Mail = record('DevelopmentMail', {
   id: z.string(),
   at: timestamp,
   from: z.strictObject({ address: z.string(), name: z.string() }),

@@ -20,9 +20,10 @@ import {
 } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { pageInfo } from '../route/paging.ts';
+import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 
-const Entity = z.strictObject({
+const Entity = record('Entity', {
   id,
   code: z.string().meta({ description: 'The `resourceType` of questions and overrides.' }),
   name: z.string(),
@@ -152,7 +153,7 @@ const deleteEntity = defineRoute({
   },
 });
 
-const EntityItems = z.strictObject({
+const EntityItems = record('EntityItems', {
   entityCode: z.string(),
   endpoint: z.string(),
   items: z.array(z.strictObject({ id: z.string(), label: z.string(), description: z.string().nullable() })),

@@ -7,9 +7,10 @@ import { bare, codeResponse, noContent, type StreamEnvelope } from '../route/env
 import { id, idParam, timestamp } from '../route/fields.ts';
 import { signedIn } from '../route/guards.ts';
 import { paged, pagedResponse, pageOf, pageParams, pageSchema } from '../route/paging.ts';
+import { record } from '../route/record.ts';
 import { defineRoute, type Route } from '../route/route.ts';
 
-const Item = z.strictObject({
+const Item = record('InboxNotification', {
   id,
   appCode: z.string(),
   appName: z.string(),

@@ -4,9 +4,10 @@ import { z } from 'zod';
 import { noContent, successData } from '../route/envelopes.ts';
 import { languageCode, name } from '../route/fields.ts';
 import { signedIn, superAdmin } from '../route/guards.ts';
+import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 
-const Language = z.strictObject({
+const Language = record('Language', {
   code: z.string(),
   name: z.string(),
   nativeName: z.string(),

@@ -20,6 +20,8 @@ import { applicationLevel, open, superAdmin } from '../route/guards.ts';
 import { DEADLINE_MS } from '../route/limits.ts';
 import { isKeyCaller, orKey } from '../route/or-key.ts';
 import { answer, defineRoute, type Input, type Route } from '../route/route.ts';
+import { record } from '../route/record.ts';
+import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const YAML_TYPES = ['application/yaml', 'text/yaml', 'application/x-yaml'] as const;
 
@@ -29,7 +31,7 @@ const manifestSchema = async (target: 'draft-7' | 'draft-2020-12'): Promise<Json
 
 const count = z.int().nonnegative();
 
-const Change = z.strictObject({
+const Change = record('ManifestChange', {
   action: z.enum(['create', 'change', 'remove']),
   kind: z.enum(KINDS),
   key: z.string().meta({
@@ -40,7 +42,7 @@ const Change = z.strictObject({
   after: z.record(z.string(), z.unknown()).optional().meta({ description: 'Absent where the action is `remove`.' }),
 });
 
-const PlanAnswer = z.strictObject({
+const PlanAnswer = record('ManifestPlan', {
   application: z.string(),
   dryRun: z.boolean(),
   prune: z.boolean(),

@@ -8,13 +8,14 @@ import { accessLevel } from '../questions/fields.ts';
 import { successData } from '../route/envelopes.ts';
 import { AppParams, id, namedPermission, permissionOf, slug } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
+import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 import { Permission, shownPermission } from './permissions.ts';
 import { Role, shownRole } from './roles.ts';
 
 const MAX_CHANGES = 1000;
 
-const MatrixAnswer = z.strictObject({
+const MatrixAnswer = record('Matrix', {
   permissions: z.array(Permission),
   roles: z.array(
     z.strictObject({

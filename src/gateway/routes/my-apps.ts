@@ -9,10 +9,11 @@ import type { Caller } from '../../identity/tokens.ts';
 import { successData } from '../route/envelopes.ts';
 import { AppParams } from '../route/fields.ts';
 import { accountSettler, profileOwner, signedIn } from '../route/guards.ts';
+import { record } from '../route/record.ts';
 import { defineRoute, type Input, type Route } from '../route/route.ts';
 import type { Services } from '../services.ts';
 
-export const Preferences = z.strictObject({
+export const Preferences = record('ApplicationPreferences', {
   applicationCode: z.string(),
   showHelp: z.boolean().meta({ description: 'Show help in the user interface.' }),
   notificationsEnabled: z.boolean().meta({ description: 'The switch for all notifications of the application.' }),
@@ -44,7 +45,7 @@ export const EXAMPLE: Awaited<ReturnType<AppPreferences['of']>> = {
   notificationsEnabled: true,
 };
 
-export const Recorded = z.strictObject({ recorded: z.boolean() });
+export const Recorded = record('Recorded', { recorded: z.boolean() });
 
 const listMine = defineRoute({
   method: 'get',

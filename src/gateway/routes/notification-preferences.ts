@@ -7,9 +7,10 @@ import { eachEnabled } from '../route/channels.ts';
 import { codeResponse, successData } from '../route/envelopes.ts';
 import { AppParams, id, idParam, readOnly } from '../route/fields.ts';
 import { signedIn } from '../route/guards.ts';
+import { record } from '../route/record.ts';
 import { defineRoute, type Route } from '../route/route.ts';
 
-const Preference = z.strictObject({
+const Preference = record('NotificationPreference', {
   notificationTypeId: id,
   code: z.string(),
   name: z.string(),

@@ -7,9 +7,10 @@ import { eachEnabled } from '../route/channels.ts';
 import { noContent, successData } from '../route/envelopes.ts';
 import { AppParams, description, id, idParam, line, name, readOnly, slug, timestamp } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
+import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 
-const NotificationType = z.strictObject({
+const NotificationType = record('NotificationType', {
   id,
   code: z.string(),
   name: z.string(),

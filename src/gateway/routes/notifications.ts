@@ -21,6 +21,7 @@ import {
 } from '../route/fields.ts';
 import { applicationLevel, key } from '../route/guards.ts';
 import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
+import { record } from '../route/record.ts';
 import { defineRoute, type Route } from '../route/route.ts';
 
 const fields = {
@@ -55,7 +56,7 @@ const fields = {
 
 const Send = z.strictObject(fields);
 
-const Sent = z.strictObject({
+const Sent = record('SentNotifications', {
   notifications: z.array(
     z.strictObject({
       id,
@@ -144,6 +145,7 @@ const sendByAdministrator = defineRoute({
 });
 
 export const Logged = z.strictObject({
+const Logged = record('NotificationRecord', {
   id,
   email: z.string(),
   type: z.string(),

@@ -4,9 +4,10 @@ import { z } from 'zod';
 import { unavailable } from '../../base/errors.ts';
 import { bare, text } from '../route/envelopes.ts';
 import { type Guard, key, keyIfSent, open } from '../route/guards.ts';
+import { record } from '../route/record.ts';
 import { defineRoute, type Route } from '../route/route.ts';
 
-const Health = z.object({ status: z.literal('ok') });
+const Health = record('Health', { status: z.literal('ok') });
 
 const healthz = defineRoute({
   method: 'get',
@@ -22,7 +23,7 @@ const healthz = defineRoute({
   handle: () => ({ status: 'ok' }) as const,
 });
 
-const Readiness = z.object({
+const Readiness = record('Readiness', {
   status: z.literal('ready'),
   revision: z.string().meta({ description: 'The newest revision of the permission data seen here.' }),
 });

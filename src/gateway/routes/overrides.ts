@@ -19,6 +19,7 @@ import {
 } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { keyedPage, keyedPageParams, pagedData, pageSchema } from '../route/paging.ts';
+import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const ResourceParams = z.strictObject({
@@ -33,8 +34,8 @@ const override = {
   granted: z.boolean(),
   accessLevel: accessLevel.nullable().meta({ description: 'Null: denied.' }),
 };
-const OverrideSet = z.strictObject({ permissions: z.array(z.strictObject(override)) });
-const PlacedOverride = z.strictObject({
+const OverrideSet = record('ResourceOverrides', { permissions: z.array(z.strictObject(override)) });
+const PlacedOverride = record('PlacedOverride', {
   resourceType: z.string(),
   resourceId: z.string(),
   ...override,

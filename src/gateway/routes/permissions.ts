@@ -5,11 +5,12 @@ import type { Parent, PermissionRecord } from '../../catalog/permissions.ts';
 import { noContent, successData } from '../route/envelopes.ts';
 import { AppParams, description, id, idParam, line, permissionCode, readOnly, timestamp } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
+import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const type = z.enum(['binary', 'tiered']);
 
-export const Permission = z.strictObject({
+export const Permission = record('Permission', {
   id,
   code: z.string(),
   description: z.string().nullable(),

@@ -22,6 +22,7 @@ import {
 } from '../questions/fields.ts';
 import { bare } from '../route/envelopes.ts';
 import { signedInEvenInactive } from '../route/guards.ts';
+import { record } from '../route/record.ts';
 import { defineRoute, type Route } from '../route/route.ts';
 
 /** What all questions have in common. */
@@ -35,7 +36,7 @@ const question = {
   quiet: true,
 } as const;
 
-const MyCheckQuestion = z.strictObject({
+const MyCheckQuestion = record('MyCheckQuestion', {
   app: appField,
   permission: permissionField,
   ...resourceFields,

@@ -15,12 +15,13 @@ import {
   timeZone,
 } from '../route/fields.ts';
 import { anyAdministrator, profileOwner } from '../route/guards.ts';
+import { record } from '../route/record.ts';
 import { defineRoute, type Route } from '../route/route.ts';
 
 const THEMES = ['light', 'dark', 'system'] as const;
 
 /** A user's record; answers to administrators add more. */
-export const Profile = z.strictObject({
+export const Profile = record('Profile', {
   id,
   email: z.string(),
   firstName: z.string().nullable(),

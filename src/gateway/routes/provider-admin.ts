@@ -9,10 +9,12 @@ import { bare, successData } from '../route/envelopes.ts';
 import { applicationCode, id, name, timestamp } from '../route/fields.ts';
 import { superAdmin } from '../route/guards.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
+import { record } from '../route/record.ts';
+import { defineRoute, type Route } from '../route/route.ts';
 
 const IDP_ERRORS = ['IDP_NOT_CONFIGURED', 'IDP_UNREACHABLE', 'IDP_REJECTED'] as const;
 
-const NotificationProvider = z.strictObject({
+const NotificationProvider = record('NotificationProvider', {
   configured: z.boolean(),
   providerId: z.string().nullable(),
   endpoint: z.string().meta({ description: 'Where the provider sends its e-mails.' }),
@@ -63,7 +65,7 @@ const activateNotificationProvider = defineRoute({
   handle: ({ provider }, input) => provider.notificationProvider.activate(input),
 });
 
-const Organization = z.strictObject({
+const Organization = record('Organization', {
   id: z.string(),
   name: z.string(),
   state: z.string().meta({ description: "The provider's own value, such as `ORGANIZATION_STATE_ACTIVE`." }),

@@ -6,9 +6,10 @@ import type { PushSubscriptionRow } from '../../delivery/subscriptions.ts';
 import { codeResponse, noContent, successData } from '../route/envelopes.ts';
 import { id, idParam, text, timestamp } from '../route/fields.ts';
 import { signedIn } from '../route/guards.ts';
+import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 
-const PushSubscription = z.strictObject({
+const PushSubscription = record('PushSubscription', {
   id,
   endpoint: z.string(),
   deviceLabel: z.string(),

@@ -18,9 +18,10 @@ import {
   timestamp,
 } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
+import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 
-export const Role = z.strictObject({
+export const Role = record('Role', {
   id,
   code: z.string(),
   description: z.string().nullable(),
@@ -119,7 +120,7 @@ const deleteRole = defineRoute({
   },
 });
 
-const RolePermissionAnswer = z.strictObject({
+const RolePermissionAnswer = record('RolePermission', {
   permissions: z.array(z.strictObject({ permissionId: id, code: z.string(), accessLevel })),
 });
 

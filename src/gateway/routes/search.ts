@@ -5,24 +5,24 @@ import type { Found, FoundCode } from '../../directory/search.ts';
 import { successData } from '../route/envelopes.ts';
 import { id, text } from '../route/fields.ts';
 import { anyAdministrator } from '../route/guards.ts';
+import { record } from '../route/record.ts';
 import { defineRoute, type Route } from '../route/route.ts';
 
-const FoundRole = z
-  .strictObject({ appCode: z.string(), id, code: z.string(), description: z.string().nullable() })
-  .meta({ id: 'FoundRole' });
+const FoundRole = record('FoundRole', {
+  appCode: z.string(),
+  id,
+  code: z.string(),
+  description: z.string().nullable(),
+});
 
-const FoundPermission = z
-  .strictObject({ ...FoundRole.shape, type: z.enum(['tiered', 'binary']) })
-  .meta({ id: 'FoundPermission' });
+const FoundPermission = record('FoundPermission', { ...FoundRole.shape, type: z.enum(['tiered', 'binary']) });
 
-const SearchAnswer = z
-  .strictObject({
-    people: z.array(z.strictObject({ email: z.string(), displayName: z.string().nullable(), active: z.boolean() })),
-    applications: z.array(z.strictObject({ code: z.string(), name: z.string() })),
-    roles: z.array(FoundRole),
-    permissions: z.array(FoundPermission),
-  })
-  .meta({ id: 'SearchAnswer' });
+const SearchAnswer = record('SearchAnswer', {
+  people: z.array(record('FoundUser', { email: z.string(), displayName: z.string().nullable(), active: z.boolean() })),
+  applications: z.array(record('FoundApplication', { code: z.string(), name: z.string() })),
+  roles: z.array(FoundRole),
+  permissions: z.array(FoundPermission),
+});
 
 function shownCode({ appCode, id, code, description }: FoundCode): z.output<typeof FoundRole> {
   return { appCode, id, code, description };

@@ -8,9 +8,10 @@ import type { TemplateRow } from '../../notifications/templates.ts';
 import { noContent, successData } from '../route/envelopes.ts';
 import { AppParams, freeObject, id, idParam, languageCode, readOnly, slug, text, timestamp } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
+import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 
-const Template = z.strictObject({
+const Template = record('Template', {
   id,
   notificationTypeId: id,
   type: z.string().meta({ description: "The type's code." }),
@@ -155,7 +156,7 @@ const deleteTemplate = defineRoute({
   },
 });
 
-const Preview = z.strictObject({
+const Preview = record('TemplatePreview', {
   subject: z.string(),
   html: z.string(),
   text: z.string(),

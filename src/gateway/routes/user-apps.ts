@@ -5,6 +5,7 @@ import { successData } from '../route/envelopes.ts';
 import { id, MemberParams, timestamp } from '../route/fields.ts';
 import { applicationLevel } from '../route/guards.ts';
 import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
+import { record } from '../route/record.ts';
 import { defineRoute, type Route } from '../route/route.ts';
 import { EXAMPLE, Preferences, preferencesBody, refuseOtherCode } from './my-apps.ts';
 
@@ -60,7 +61,7 @@ const listEvents = defineRoute({
   envelope: pagedData,
   status: 200,
   response: pageSchema(
-    z.strictObject({
+    record('ApplicationEvent', {
       id,
       event: z.enum(['login', 'logout']),
       actor: z.string().meta({ description: 'The caller that recorded it: `user:<email>` or `key:<name>`.' }),

@@ -17,6 +17,7 @@ import {
 } from '../route/fields.ts';
 import { anyAdministrator, signedIn, superAdmin } from '../route/guards.ts';
 import { keyedPage, orderedPageParams, paged, pagedData, pageSchema } from '../route/paging.ts';
+import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 import type { Services } from '../services.ts';
 import { Profile } from './profile.ts';
@@ -27,7 +28,7 @@ const blocked = z
   .boolean()
   .meta({ description: 'By an administrator; deactivation at the identity provider is a separate flag.' });
 
-const User = z.strictObject({
+const User = record('User', {
   id,
   email: z.string(),
   displayName: z.string().nullable(),
@@ -148,7 +149,7 @@ async function refuseMisspelt(
   await engine.check({ email: reader, app: appCode, permission, resourceType: '', resourceId: '' }, { signal });
 }
 
-const Membership = z.strictObject({
+const Membership = record('Membership', {
   appCode: z.string(),
   firstLoginAt: timestamp.nullable(),
   lastLoginAt: timestamp.nullable(),
@@ -157,7 +158,7 @@ const Membership = z.strictObject({
   roles: z.array(z.string()),
 });
 
-const UserDetail = z.strictObject({
+const UserDetail = record('UserDetail', {
   ...Profile.shape,
   brand: Profile.shape.brand.nullable(),
   active: z.boolean(),
@@ -247,7 +248,7 @@ const clearSubject = defineRoute({
   },
 });
 
-const AdminStatus = z.strictObject({
+const AdminStatus = record('AdminStatus', {
   email: z.string(),
   isSuperAdmin: z.boolean(),
   appAdminFor: z.array(z.string()),
