@@ -18,7 +18,7 @@ import {
 import { StreamOrder } from './stream-order.ts';
 import { StreamSession } from './stream-session.ts';
 
-export type { StreamEvent, StreamEvents } from './stream-session.ts';
+export type { StreamEvent } from './stream-session.ts';
 
 /** The most streams of one user over all instances; one more ends the oldest. */
 const MAX_STREAMS = 10;

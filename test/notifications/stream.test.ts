@@ -1,94 +1,12 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createStorage, type TestStorage } from '../support/databases.ts';
+import { EventReader as Reader } from '../support/event-reader.ts';
 import { Rest } from '../support/rest.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
 import { describeApplications, sendBySystem } from './support.ts';
 
 const STREAM = '/api/profile/me/notifications/stream';
-
-interface Told {
-  event: string;
-  id: string | undefined;
-  // biome-ignore lint/suspicious/noExplicitAny: two kinds of data.
-  data: any;
-}
-
-/** A reader of server-sent events that keeps what it was told. */
-class Reader {
-  readonly told: Told[] = [];
-  readonly status: number;
-  readonly headers: Headers;
-  ended = false;
-  readonly #abort: AbortController;
-  #changed: () => void = () => undefined;
-
-  private constructor(response: Response, abort: AbortController) {
-    this.status = response.status;
-    this.headers = response.headers;
-    this.#abort = abort;
-    void this.#read(response.body as ReadableStream<Uint8Array>);
-  }
-
-  static async open(rest: string, token: string, headers: Record<string, string> = {}): Promise<Reader> {
-    const abort = new AbortController();
-    const response = await fetch(rest + STREAM, {
-      headers: { authorization: `Bearer ${token}`, ...headers },
-      signal: abort.signal,
-    });
-    return new Reader(response, abort);
-  }
-
-  async #read(body: ReadableStream<Uint8Array>): Promise<void> {
-    let text = '';
-    try {
-      for await (const chunk of body.pipeThrough(new TextDecoderStream())) {
-        text += chunk;
-        const blocks = text.split('\n\n');
-        text = blocks.pop() ?? '';
-        for (const block of blocks) if (!block.startsWith(':')) this.told.push(parse(block));
-        this.#changed();
-      }
-    } catch {
-      // Closed by the test.
-    }
-    this.ended = true;
-    this.#changed();
-  }
-
-  async until(holds: () => boolean, ms = 15_000): Promise<void> {
-    const late = performance.now() + ms;
-    while (!holds()) {
-      if (performance.now() > late) throw new Error(`not told in time: ${JSON.stringify(this.told)}`);
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#changed = resolve;
-      const timer = setTimeout(resolve, 100);
-      await promise;
-      clearTimeout(timer);
-    }
-  }
-
-  subjects(): string[] {
-    return this.told.filter(({ event }) => event === 'notification').map(({ data }) => data.subject);
-  }
-
-  counts(): number[] {
-    return this.told.filter(({ event }) => event === 'unread-count').map(({ data }) => data.count);
-  }
-
-  close(): void {
-    this.#abort.abort();
-  }
-}
-
-function parse(block: string): Told {
-  const field = (name: string) =>
-    block
-      .split('\n')
-      .find((line) => line.startsWith(`${name}: `))
-      ?.slice(name.length + 2);
-  return { event: field('event') ?? '', id: field('id'), data: JSON.parse(field('data') ?? 'null') };
-}
 
 async function until(holds: () => boolean): Promise<void> {
   const late = performance.now() + 15_000;
@@ -122,7 +40,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     }, 60_000);
 
     const open = async (email: string, headers: Record<string, string> = {}): Promise<Reader> => {
-      const reader = await Reader.open(other.rest, await other.token(email), headers);
+      const reader = await Reader.open(other.rest + STREAM, await other.token(email), headers);
       readers.push(reader);
       return reader;
     };
@@ -205,7 +123,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     test('an eleventh stream of one user ends the oldest, on any instance', async () => {
       const opened: Reader[] = [];
       const openAt = async (instance: RunningUsher): Promise<void> => {
-        const reader = await Reader.open(instance.rest, await instance.token('eva@example.com'));
+        const reader = await Reader.open(instance.rest + STREAM, await instance.token('eva@example.com'));
         readers.push(reader);
         opened.push(reader);
         await reader.until(() => reader.told.length > 0);
@@ -233,7 +151,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       const opened = await Promise.all(
         Array.from({ length: 24 }, async (_, n) => {
           const instance = n % 2 === 0 ? usher : other;
-          return await Reader.open(instance.rest, await instance.token('many@example.com'));
+          return await Reader.open(instance.rest + STREAM, await instance.token('many@example.com'));
         }),
       );
       readers.push(...opened);

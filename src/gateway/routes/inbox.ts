@@ -1,14 +1,16 @@
 /** The inbox of a signed-in user (docs/reference/notifications.md#inbox). */
 
 import { z } from 'zod';
+import type { Heartbeat } from '../../base/event-stream.ts';
 import type { InboxRow } from '../../notifications/inbox.ts';
-import type { StreamEvent, StreamEvents } from '../../notifications/stream.ts';
-import { bare, codeResponse, noContent, type StreamEnvelope } from '../route/envelopes.ts';
+import type { StreamEvent } from '../../notifications/stream.ts';
+import { bare, codeResponse, noContent } from '../route/envelopes.ts';
 import { id, idParam, timestamp } from '../route/fields.ts';
 import { signedIn } from '../route/guards.ts';
 import { paged, pagedResponse, pageOf, pageParams, pageSchema } from '../route/paging.ts';
 import { record } from '../route/record.ts';
 import { defineRoute, type Route } from '../route/route.ts';
+import { serverSentEvents } from '../route/server-sent-events.ts';
 
 const Item = record('InboxNotification', {
   id,
@@ -125,23 +127,14 @@ const markAllRead = defineRoute({
   }),
 });
 
-/** Server-sent events (WHATWG HTML 9.2). Only notifications have ids: a reader resumes after one. */
-const serverSentEvents: StreamEnvelope = {
-  kind: 'stream',
-  name: 'serverSentEvents',
-  media: ['text/event-stream'],
-  // Keeps proxies from buffering events.
-  headers: { 'x-accel-buffering': 'no' },
-  encode: (piece) => (piece as StreamEvents).map(encodeEvent).join(''),
-  describe: () => ({ type: 'string', description: 'Events `notification` (an inbox item) and `unread-count`.' }),
-};
-
-function encodeEvent(event: StreamEvent): string {
-  if (event.event === 'heartbeat') return ': here\n\n';
-  // JSON has no line breaks outside strings, and escapes those inside.
-  if (event.event === 'unread-count') return `event: unread-count\ndata: ${JSON.stringify({ count: event.count })}\n\n`;
-  return `event: notification\nid: ${event.item.id}\ndata: ${JSON.stringify(toJson(event.item))}\n\n`;
-}
+/** Only notifications have ids: a reader resumes after one. */
+const inboxEvents = serverSentEvents(
+  'Events `notification` (an inbox item) and `unread-count`.',
+  (event: Exclude<StreamEvent, Heartbeat>) =>
+    event.event === 'unread-count'
+      ? { event: event.event, data: { count: event.count } }
+      : { event: event.event, id: event.item.id, data: toJson(event.item) },
+);
 
 const stream = defineRoute({
   method: 'get',
@@ -153,7 +146,7 @@ const stream = defineRoute({
     'Server-sent events: `notification` (data: the inbox item) and `unread-count` (data: `{count}`). `Last-Event-ID` resumes after a notification, with at most the newest 200 that were missed. The stream ends when the token expires or the account is deactivated; an eleventh stream of a user ends the oldest.',
   guard: signedIn,
   headers: ['last-event-id'],
-  envelope: serverSentEvents,
+  envelope: inboxEvents,
   status: 200,
   response: z.unknown(),
   handle: async ({ inboxStreams }, { caller, header }) => {
