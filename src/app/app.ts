@@ -67,6 +67,7 @@ export interface App {
   readonly manifests: Manifests;
   /** For tests of the limits and ends of streams. */
   readonly streams: Features['inboxStreams'];
+  readonly changeStreams: Features['changeStreams'];
   /** For tests of links in mail that was not sent. */
   readonly unsubscriptions: Features['unsubscriptions'];
   /** Rung after a commit that enqueued deliveries without the features. */
@@ -170,6 +171,7 @@ async function build(config: Config, base: Base): Promise<App> {
     publicUrl: () => reached.url,
     isActive: async (email) => (await engine.person(email)).person.active,
     revision: () => engine.revision,
+    reached: () => engine.cursor,
   });
   closing.defer(() => built.close());
   const { features, worker } = built;
@@ -215,6 +217,7 @@ async function build(config: Config, base: Base): Promise<App> {
     engine,
     manifests: features.manifests,
     streams: features.inboxStreams,
+    changeStreams: features.changeStreams,
     unsubscriptions: features.unsubscriptions,
     bell: built.bell,
     localIssuer,

@@ -1,6 +1,7 @@
 /** Builds the features behind the gateway's routes in one place, on the parts that app.ts passes in. */
 
 import { AuditLog } from '../administration/audit-log.ts';
+import { ChangeStreams } from '../administration/change-streams.ts';
 import { Overviews } from '../administration/overview.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Logger, Registry } from '../base/telemetry.ts';
@@ -66,6 +67,8 @@ export interface FeatureOptions {
   readonly isActive: (email: string) => Promise<boolean>;
   /** The engine's current revision. */
   readonly revision: () => string;
+  /** The number of that revision. */
+  readonly reached: () => number;
   /** Set only by tests. */
   readonly deliveryFailpoints?: DeliveryFailpoints | undefined;
   /** Whether deliveries may run in a thread of their own. */
@@ -115,6 +118,7 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
   const brands = new Brands({ database, sealing, senders, mailer });
   const sendByBrand = brands.sendBy.bind(brands);
   const { services, renderer, streams } = buildNotifications({ ...options, unsubscriptions, bell, sendByBrand });
+  const changeStreams = new ChangeStreams(options);
   const provider = buildProvider({ ...options, sealing, secret, turns, events });
   return {
     features: {
@@ -125,6 +129,7 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
       brands,
       mailbox,
       provider,
+      changeStreams,
       overviews: new Overviews({ database, isReachable: () => isReachable(provider, clock) }),
       pushSubscriptions,
       publicUrl: options.publicUrl,
@@ -140,7 +145,9 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
         return await checkSealing(tx, sealing);
       });
     },
-    endStreams: () => streams.close(),
+    endStreams: async () => {
+      await Promise.all([streams.close(), changeStreams.close()]);
+    },
     close: async () => {
       renderer.close();
       await mailer.close();

@@ -76,7 +76,7 @@ export function gatewayRoutes(
     ...accessRoutes, //       /api/profile/me/access, /api/users/:email/access
     ...searchRoutes, //       /api/search
     ...auditRoutes, //        /api/admin/audit, /api/applications/:appCode/audit
-    ...overviewRoutes, //     /api/admin/overview
+    ...overviewRoutes, //     /api/admin/{overview,stream}
     ...operatorRoutes, //     /api/admin/{keys,config}
     ...manifestRoutes, //     /api/manifests/apply, /api/applications/:appCode/manifest
     ...providerRoutes, //      /api/idp/health, discovery, login, callback, webhook, /api/internal/auth/registration-locale

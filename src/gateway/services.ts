@@ -1,6 +1,7 @@
 /** The services that handlers and guards use: one line per feature, passed in by app.ts. A new feature adds its line here. */
 
 import type { AuditLog } from '../administration/audit-log.ts';
+import type { ChangeStreams } from '../administration/change-streams.ts';
 import type { KeyUses } from '../administration/key-uses.ts';
 import type { Overviews } from '../administration/overview.ts';
 import type { Registry } from '../base/telemetry.ts';
@@ -99,6 +100,7 @@ export interface Services {
   readonly adminStatuses: AdminStatuses;
   readonly auditLog: AuditLog;
   readonly overviews: Overviews;
+  readonly changeStreams: ChangeStreams;
   readonly administrators: Pick<Administrators, 'isAppAdmin'>;
   readonly personas: Pick<Personas, 'list'>;
   readonly profiles: Profiles;

@@ -1,12 +1,16 @@
-/** What an administrator sees first (docs/reference/administration.md#overview). */
+/** What an administrator sees first, and what changes meanwhile (docs/reference/administration.md#overview). */
 
 import { z } from 'zod';
+import type { ChangeEvent } from '../../administration/change-streams.ts';
 import type { Overview } from '../../administration/overview.ts';
+import { parseRevision } from '../../engine/question.ts';
+import type { RevisionToken } from '../../engine/types.ts';
 import { STATUSES } from '../../notifications/log.ts';
 import { successData } from '../route/envelopes.ts';
 import { timestamp } from '../route/fields.ts';
 import { anyAdministrator } from '../route/guards.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
+import { serverSentEvents } from '../route/server-sent-events.ts';
 
 const count = z.int().nonnegative();
 
@@ -83,4 +87,40 @@ const readOverview = defineRoute({
   },
 });
 
-export const overviewRoutes: readonly Route[] = [readOverview];
+const changeEvents = serverSentEvents(
+  'Events `change` with `{revision, scopes: [{application?, email?}], actor}`. A scope without members: anything may have changed.',
+  (event: ChangeEvent) => {
+    if (event.event === 'position') return { id: event.revision };
+    const { revision, scopes, actor } = event;
+    return { event: event.event, id: revision, data: { revision, scopes, actor } };
+  },
+);
+
+const stream = defineRoute({
+  method: 'get',
+  path: '/api/admin/stream',
+  unsafe: true,
+  tag: 'Operations',
+  summary: 'Stream the changes that the caller may see',
+  description:
+    'Server-sent events `change` within a second, with the revision, the applications and people that it touched, and its author. `Last-Event-ID` resumes after a revision; where that is more than 1,000 revisions ago or no longer kept, a scope without members says that anything may have changed. The stream ends when the token expires or the caller is no longer an administrator; an eleventh stream of a user ends the oldest.',
+  guard: anyAdministrator,
+  headers: ['last-event-id'],
+  envelope: changeEvents,
+  status: 200,
+  response: z.unknown(),
+  handle: ({ changeStreams }, { caller, header }) => changeStreams.open(caller, revisionOf(header('last-event-id'))),
+});
+
+/** The revision that a reader has seen; null for text that names none. */
+function revisionOf(text: string | undefined): RevisionToken | null {
+  if (text === undefined) return null;
+  try {
+    return parseRevision(text);
+  } catch {
+    // As the inbox does: an id of another stream begins anew.
+    return null;
+  }
+}
+
+export const overviewRoutes: readonly Route[] = [readOverview, stream];
