@@ -8,3 +8,6 @@ export function usherCommand(args: string, fromSources = FROM_SOURCES): string {
   if (!fromSources) return `usher ${args}`;
   return args === 'serve' ? 'npm start' : `npm run --silent usher -- ${args}`;
 }
+
+/** Builds the panel: in a repository alone, because a package comes with the built files. */
+export const BUILD_PANEL = 'npm run panel';

@@ -82,6 +82,7 @@ const REASONS = {
   LIST_ENDPOINT_FAILED: 'UPSTREAM_FAILED',
   SMTP_FAILED: 'UPSTREAM_FAILED',
   IDP_NOT_CONFIGURED: 'UNAVAILABLE',
+  PANEL_NOT_BUILT: 'UNAVAILABLE',
   OUTCOME_UNKNOWN: 'UNAVAILABLE',
 } as const satisfies Record<string, ErrorCode>;
 export type Reason = keyof typeof REASONS;

@@ -47,7 +47,7 @@ test('without the files the documentation says how to build them', async () => {
     expect([page.status, page.headers.get('content-type')]).toEqual([503, 'text/html; charset=utf-8']);
     expect(page.text).toContain('<code>npm run panel</code>');
     const { status, json } = await asked('/api/docs', folder);
-    expect({ status, json }).toEqual(errorShape(503, 'UNAVAILABLE'));
+    expect({ status, json }).toEqual(errorShape(503, 'UNAVAILABLE', 'PANEL_NOT_BUILT'));
   }
   await empty.remove();
 });

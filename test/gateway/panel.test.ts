@@ -163,7 +163,7 @@ describe('the files of the panel', () => {
       expect(page.body).toContain('<code>npm run panel</code>');
       expect(page.headers['content-security-policy']).not.toContain('unsafe');
       const { status, body } = await raw(world, '/panel/');
-      expect({ status, json: JSON.parse(body) }).toEqual(errorShape(503, 'UNAVAILABLE'));
+      expect({ status, json: JSON.parse(body) }).toEqual(errorShape(503, 'UNAVAILABLE', 'PANEL_NOT_BUILT'));
       await writePanel(empty.path, FILES);
       expect((await raw(world, '/panel/')).status).toBe(200);
       // Read once: a build under a running service is not mixed with the one before.

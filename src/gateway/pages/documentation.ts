@@ -33,7 +33,7 @@ const POLICY = [
 
 export const DOCUMENTATION_HEADERS = { ...PANEL_HEADERS, 'content-security-policy': POLICY };
 
-/** Throws UNAVAILABLE where the files are missing. `home` is the publicUrl, at whose host the page has to be. */
+/** Throws PANEL_NOT_BUILT where the files are missing. `home` is the publicUrl, at whose host the page has to be. */
 export function documentationPage(files: PanelFiles | null, home: string): string {
   const paths = [...FILES.styles, ...FILES.scripts];
   if (files === null || paths.some((path) => !files.has(path))) throw notBuilt().error;
@@ -50,6 +50,6 @@ export function documentationPage(files: PanelFiles | null, home: string): strin
 }
 
 export function documentationProblem({ error }: Problem): Page {
-  if (error.code === 'UNAVAILABLE') return notBuilt();
+  if (error.reason === 'PANEL_NOT_BUILT') return notBuilt();
   return plainPage('Usher API', html`<h1>The documentation cannot be shown</h1><p>${error.message}</p>`);
 }

@@ -41,6 +41,7 @@ export function documentation(routes: readonly Route[]): readonly Route[] {
       envelope: { ...text(HTML_TYPE, DOCUMENTATION_HEADERS), problem: documentationProblem },
       status: 200,
       response: z.string(),
+      errors: ['PANEL_NOT_BUILT'],
       cacheControl: CACHE,
       handle: async ({ panelFiles, publicUrl }) => documentationPage(await panelFiles(), publicUrl()),
     }),

@@ -36,7 +36,7 @@ const SECRETS = {
 const INSIDE =
   /\bat [^\n]{0,200}\.[tj]s:\d+|node_modules|file:\/\/|\b(?:insert into|update|delete from) [a-z_]+ |kysely/;
 /** Answers beyond 499 that the contract has, by the code that says why. */
-const DOCUMENTED = new Set(['IDP_NOT_CONFIGURED', 'LIST_ENDPOINT_FAILED', 'SMTP_FAILED']);
+const DOCUMENTED = new Set(['IDP_NOT_CONFIGURED', 'PANEL_NOT_BUILT', 'LIST_ENDPOINT_FAILED', 'SMTP_FAILED']);
 const MANIFEST = `
 application: { code: shop, name: Shop }
 admins: [ann@example.com]
