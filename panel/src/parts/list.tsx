@@ -76,8 +76,8 @@ export function List<T>({ label, listed, columns, keyOf, href, empty, chosen, on
         <div role="rowgroup">
           <div role="row" className={`${css.row} ${css.head}`}>
             {choosing && (
-              <span role="columnheader" className="visually-hidden">
-                {common.actions}
+              <span role="columnheader">
+                <span className="visually-hidden">{common.actions}</span>
               </span>
             )}
             {columns.map(({ title, wide }) => (

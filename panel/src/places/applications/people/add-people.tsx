@@ -1,0 +1,144 @@
+import { useMemo, useState } from 'react';
+import { type Answer, call, type Out } from '../../../api/call.ts';
+import { Button } from '../../../parts/button.tsx';
+import { Dialog } from '../../../parts/dialog.tsx';
+import { TextArea } from '../../../parts/field.tsx';
+import { ImpactReview } from '../../../parts/impact.tsx';
+import { useRights } from '../../../shell/rights.ts';
+import { useWords } from '../../../words/words.ts';
+import type { ViewProps } from '../application.tsx';
+import { addressesIn } from './addresses.ts';
+import { givenIn, manifestOf } from './assignments.ts';
+import css from './people.module.css';
+import { type Role, RoleChoice } from './role-choice.tsx';
+
+interface AddPeopleProps {
+  readonly application: ViewProps['application'];
+  readonly roles: readonly Role[];
+  /** Addresses to begin with. */
+  readonly emails: readonly string[];
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+/** The service takes so many at once. */
+const LIMIT = 1000;
+
+/** Gives roles to many people at once. What is typed stays until it is done or closed. */
+export function AddPeople({ application, roles, emails: first, onClose, onDone }: AddPeopleProps) {
+  const { applications, common } = useWords();
+  const words = applications.people;
+  const { isSuperAdmin } = useRights();
+  const [text, setText] = useState(first.join('\n'));
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [reviewing, setReviewing] = useState(false);
+  const { emails, repeated, unread } = useMemo(() => addressesIn(text), [text]);
+  // A manifest of `auth` is for SuperAdmins.
+  const one = application.code === 'auth' && !isSuperAdmin;
+  const faults = [
+    ...(unread.length > 0 ? [words.unread(unread.slice(0, 5).join(', '))] : []),
+    ...(emails.length > LIMIT ? [words.tooMany(LIMIT)] : []),
+  ];
+  const ready = emails.length > 0 && faults.length === 0 && chosen.size > 0;
+  if (reviewing) {
+    const given = { application, roles: roles.filter(({ code }) => chosen.has(code)), emails };
+    return (
+      <ReviewAdding
+        {...given}
+        one={one}
+        onClose={() => setReviewing(false)}
+        onDone={() => {
+          onDone();
+          onClose();
+        }}
+      />
+    );
+  }
+  return (
+    <Dialog
+      title={words.add}
+      onClose={onClose}
+      dismissible={text === '' || text === first.join('\n')}
+      actions={
+        <>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button kind="primary" disabled={!ready} onClick={() => setReviewing(true)}>
+            {common.review}
+          </Button>
+        </>
+      }
+    >
+      <p className={css.soft}>{words.addLead}</p>
+      <TextArea
+        label={words.addresses}
+        value={text}
+        rows={6}
+        placeholder={'ann@example.com\nBen Novák <ben@example.com>; carl@example.com'}
+        spellCheck={false}
+        autoFocus
+        hint={
+          <span aria-live="polite">
+            {words.found(emails.length)}
+            {repeated > 0 && ` · ${words.twice(repeated)}`}
+          </span>
+        }
+        fault={faults.join(' ') || null}
+        onText={setText}
+      />
+      <h3>{words.roles}</h3>
+      <RoleChoice roles={roles} chosen={chosen} onChosen={setChosen} one={one} />
+      {one && <p className={css.soft}>{words.oneRole}</p>}
+    </Dialog>
+  );
+}
+
+interface ReviewProps extends Omit<AddPeopleProps, 'emails'> {
+  readonly emails: readonly string[];
+  readonly one: boolean;
+}
+
+function ReviewAdding({ application, roles, emails, one, onClose, onDone }: ReviewProps) {
+  const { people: words } = useWords().applications;
+  const { code: appCode } = application;
+  const summary = (
+    <div className={css.summary}>
+      <p>{roles.map(({ code }) => code).join(', ')}</p>
+      <ul>
+        {emails.map((email) => (
+          <li key={email}>{email}</li>
+        ))}
+      </ul>
+    </div>
+  );
+  const shared = { title: words.addTitle(emails.length), summary, onClose, onDone };
+  const path = { appCode };
+  const [role] = roles;
+  if (one && role !== undefined) {
+    const roleId = role.id;
+    return (
+      <ImpactReview
+        {...shared}
+        operation="POST /api/applications/{appCode}/roles/{roleId}/users"
+        input={{ path: { appCode, roleId }, body: { add: [...emails] } }}
+        done={words.added(emails.length)}
+      />
+    );
+  }
+  const undo = async (answer: Answer<Out<'POST /api/applications/{appCode}/manifest'>>): Promise<void> => {
+    for (const [code, added] of givenIn(answer.data.changes)) {
+      const roleId = roles.find((of) => of.code === code)?.id;
+      if (roleId === undefined) continue;
+      const input = { path: { appCode, roleId }, body: { remove: added } };
+      await call('POST /api/applications/{appCode}/roles/{roleId}/users', input);
+    }
+  };
+  return (
+    <ImpactReview
+      {...shared}
+      operation="POST /api/applications/{appCode}/manifest"
+      input={{ path, body: manifestOf(application, roles, emails) }}
+      done={words.added(emails.length * roles.length)}
+      undo={undo}
+    />
+  );
+}

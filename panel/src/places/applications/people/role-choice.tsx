@@ -1,0 +1,41 @@
+import type { Item } from '../../../api/call.ts';
+import { Badge } from '../../../parts/badge.tsx';
+import { useWords } from '../../../words/words.ts';
+import { withKey } from './chosen.ts';
+import css from './people.module.css';
+
+export type Role = Item<'GET /api/applications/{appCode}/roles'>;
+
+interface RoleChoiceProps {
+  readonly roles: readonly Role[];
+  readonly chosen: ReadonlySet<string>;
+  readonly onChosen: (codes: ReadonlySet<string>) => void;
+  /** Where only one role can be given at a time. */
+  readonly one?: boolean;
+  /** Roles to mark: somebody else has given them meanwhile. */
+  readonly marked?: ReadonlySet<string>;
+}
+
+/** Roles to tick, each with what it is for. */
+export function RoleChoice({ roles, chosen, onChosen, one = false, marked }: RoleChoiceProps) {
+  const { people: words } = useWords().applications;
+  if (roles.length === 0) return <p className={css.soft}>{words.noRoles}</p>;
+  return (
+    <fieldset className={css.roles}>
+      <legend className="visually-hidden">{words.roles}</legend>
+      {roles.map(({ code, description }) => (
+        <label key={code}>
+          <input
+            type={one ? 'radio' : 'checkbox'}
+            checked={chosen.has(code)}
+            onChange={(event) => onChosen(one ? new Set([code]) : withKey(chosen, code, event.target.checked))}
+          />
+          <span>
+            {code} {description && <small>{description}</small>}
+          </span>
+          {marked?.has(code) && <Badge tone="warn">{words.now}</Badge>}
+        </label>
+      ))}
+    </fieldset>
+  );
+}

@@ -1,0 +1,50 @@
+/** The overrides of one person on one record as choices, a choice for each permission. */
+
+/** Empty: no override. */
+export type Choice = '' | 'denied' | 'allowed' | 'view' | 'edit';
+export type Choices = Readonly<Record<string, Choice>>;
+
+interface Override {
+  readonly granted: boolean;
+  readonly accessLevel: 'allowed' | 'view' | 'edit' | null;
+}
+
+export function choiceOf({ granted, accessLevel }: Override): Choice {
+  return granted && accessLevel !== null ? accessLevel : 'denied';
+}
+
+export function choicesOf(overrides: readonly (Override & { readonly code: string })[]): Choices {
+  return Object.fromEntries(overrides.map((override) => [override.code, choiceOf(override)]));
+}
+
+/** What can be chosen for a permission of a type. */
+export function choicesFor(type: 'binary' | 'tiered'): readonly Choice[] {
+  return type === 'binary' ? ['', 'denied', 'allowed'] : ['', 'denied', 'view', 'edit'];
+}
+
+/** The body of the write that makes it so. */
+export function permissionsOf(choices: Choices): {
+  permission: string;
+  granted: boolean;
+  accessLevel: 'allowed' | 'view' | 'edit' | null;
+}[] {
+  return Object.entries(choices).flatMap(([permission, choice]) => {
+    if (choice === '') return [];
+    return [{ permission, granted: choice !== 'denied', accessLevel: choice === 'denied' ? null : choice }];
+  });
+}
+
+/** The permissions whose choice differs. */
+export function changesOf(before: Choices, after: Choices): { permission: string; from: Choice; to: Choice }[] {
+  const permissions = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...permissions].sort().flatMap((permission) => {
+    const [from, to] = [before[permission] ?? '', after[permission] ?? ''];
+    return from === to ? [] : [{ permission, from, to }];
+  });
+}
+
+/** A wish in an address, such as `project.access:view`; null where it says nothing. An empty choice takes the override away. */
+export function wishOf(text: string): { permission: string; choice: Choice } | null {
+  const [, permission, choice] = /^([^:]+):(|denied|allowed|view|edit)$/.exec(text) ?? [];
+  return permission === undefined ? null : { permission, choice: choice as Choice };
+}

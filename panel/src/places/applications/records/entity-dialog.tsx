@@ -1,0 +1,121 @@
+import { type FormEvent, useState } from 'react';
+import { call } from '../../../api/call.ts';
+import { ApiError } from '../../../api/error.ts';
+import { useWrite } from '../../../api/writes.ts';
+import { Button } from '../../../parts/button.tsx';
+import { Dialog } from '../../../parts/dialog.tsx';
+import { faultOf, Switch, TextArea, TextField } from '../../../parts/field.tsx';
+import { Problem } from '../../../parts/problem.tsx';
+import { useWords } from '../../../words/words.ts';
+import type { Entity } from './entities.tsx';
+import css from './records.module.css';
+
+interface EntityDialogProps {
+  readonly appCode: string;
+  /** Null for a new one. */
+  readonly entity: Entity | null;
+  readonly onClose: () => void;
+}
+
+const FORM = 'entity-form';
+const FIELDS = ['code', 'name', 'description', 'idLabel', 'listEndpoint', 'listSearch'];
+
+export function EntityDialog({ appCode, entity, onClose }: EntityDialogProps) {
+  const { applications, common } = useWords();
+  const words = applications.records;
+  const [draft, setDraft] = useState({
+    code: entity?.code ?? '',
+    name: entity?.name ?? '',
+    description: entity?.description ?? '',
+    idLabel: entity?.idLabel ?? '',
+    listEndpoint: entity?.listEndpoint ?? '',
+    listSearch: entity?.listSearch ?? false,
+  });
+  const writing = useWrite({ done: words.entitySaved(draft.code), refreshes: [`/api/applications/${appCode}`] });
+  const set = (change: Partial<typeof draft>) => setDraft({ ...draft, ...change });
+  const save = async (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    const body = {
+      ...draft,
+      description: draft.description || null,
+      idLabel: draft.idLabel || null,
+      listEndpoint: draft.listEndpoint || null,
+    };
+    const made = await writing.run(() =>
+      entity === null
+        ? call('POST /api/applications/{appCode}/entities', { path: { appCode }, body })
+        : call('PUT /api/applications/{appCode}/entities/{id}', { path: { appCode, id: entity.id }, body }),
+    );
+    if (made) onClose();
+  };
+  // What stands at a field is not said twice.
+  const atFields =
+    writing.error instanceof ApiError &&
+    writing.error.issues.length > 0 &&
+    writing.error.issues.every(({ path }) => FIELDS.includes(path.split('.')[0] ?? ''));
+  return (
+    <Dialog
+      title={entity === null ? words.newEntity : words.editEntity(entity.code)}
+      dismissible={false}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button kind="primary" type="submit" form={FORM} busy={writing.busy}>
+            {common.save}
+          </Button>
+        </>
+      }
+    >
+      <form id={FORM} className={css.form} onSubmit={(event) => void save(event)}>
+        <TextField
+          label={common.code}
+          value={draft.code}
+          hint={words.entityCode}
+          fault={faultOf(writing.error, 'code')}
+          required
+          autoFocus
+          onText={(code) => set({ code })}
+        />
+        <TextField
+          label={common.name}
+          value={draft.name}
+          fault={faultOf(writing.error, 'name')}
+          required
+          onText={(name) => set({ name })}
+        />
+        <TextArea
+          label={common.description}
+          value={draft.description}
+          rows={2}
+          fault={faultOf(writing.error, 'description')}
+          onText={(description) => set({ description })}
+        />
+        <TextField
+          label={words.idLabel}
+          value={draft.idLabel}
+          hint={words.idLabelHint}
+          fault={faultOf(writing.error, 'idLabel')}
+          onText={(idLabel) => set({ idLabel })}
+        />
+        <TextField
+          label={words.listEndpoint}
+          value={draft.listEndpoint}
+          type="url"
+          hint={words.listEndpointHint}
+          fault={faultOf(writing.error, 'listEndpoint')}
+          onText={(listEndpoint) => set({ listEndpoint })}
+        />
+        {draft.listEndpoint !== '' && (
+          <Switch
+            label={words.listSearch}
+            hint={words.listSearchHint}
+            checked={draft.listSearch}
+            onChecked={(listSearch) => set({ listSearch })}
+          />
+        )}
+      </form>
+      {!atFields && <Problem error={writing.error} />}
+    </Dialog>
+  );
+}

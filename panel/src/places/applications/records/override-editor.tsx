@@ -1,0 +1,154 @@
+import { useState } from 'react';
+import { call, type Item } from '../../../api/call.ts';
+import { asError } from '../../../api/error.ts';
+import { useRead } from '../../../api/queries.ts';
+import { Button } from '../../../parts/button.tsx';
+import { Dialog } from '../../../parts/dialog.tsx';
+import { SelectField, TextField } from '../../../parts/field.tsx';
+import { ImpactReview } from '../../../parts/impact.tsx';
+import { PersonField } from '../../../parts/person-field.tsx';
+import { Loading, Problem } from '../../../parts/problem.tsx';
+import { useWords } from '../../../words/words.ts';
+import { type Choice, type Choices, changesOf, choicesFor, choicesOf, permissionsOf, wishOf } from './choices.ts';
+import { RecordField } from './record-field.tsx';
+import css from './records.module.css';
+
+const READ = 'GET /api/users/{email}/apps/{appCode}/resources/{resourceType}/{resourceId}/permissions';
+const WRITE = 'PUT /api/users/{email}/apps/{appCode}/resources/{resourceType}/{resourceId}/permissions';
+
+export interface Place {
+  readonly email: string;
+  readonly type: string;
+  readonly id: string;
+}
+
+interface OverrideEditorProps {
+  readonly appCode: string;
+  readonly entities: readonly Item<'GET /api/applications/{appCode}/entities'>[];
+  readonly permissions: readonly Item<'GET /api/applications/{appCode}/permissions'>[];
+  readonly at: Place;
+  /** A first change of the draft, as `permission:choice`. */
+  readonly wish: string;
+  readonly onAt: (at: Place) => void;
+  readonly onClose: () => void;
+}
+
+/** One person, one record, and what is different for them. */
+export function OverrideEditor({ appCode, entities, permissions, at, wish, onAt, onClose }: OverrideEditorProps) {
+  const { applications, common } = useWords();
+  const words = applications.records;
+  // The type of the only entity need not be chosen.
+  const [place, setPlace] = useState<Place>({ ...at, type: at.type || (entities[0]?.code ?? '') });
+  const { email, type, id } = place;
+  const whole = /^[^@\s]+@[^@\s]+$/.test(email.trim()) && type !== '' && id.trim() !== '';
+  const path = { email: email.trim().toLowerCase(), appCode, resourceType: type, resourceId: id.trim() };
+  const held = useRead(READ, { path }, { enabled: whole });
+  const wanted = wishOf(wish);
+  const [draft, setDraft] = useState<Choices>(wanted === null ? {} : { [wanted.permission]: wanted.choice });
+  const [reviewing, setReviewing] = useState(false);
+  const now = choicesOf(held.data?.data.permissions ?? []);
+  const after = { ...now, ...draft };
+  const changes = changesOf(now, after);
+  const move = (to: Partial<Place>): void => {
+    const next = { ...place, ...to };
+    setPlace(next);
+    onAt(next);
+  };
+  const shown = (choice: Choice) => (choice === '' ? words.noOverride : common.levels[choice]);
+  const moves = (
+    <ul className={css.moves}>
+      {changes.map(({ permission, from, to }) => (
+        <li key={permission}>
+          <code>{permission}</code> {words.replaces(shown(from), shown(to))}
+        </li>
+      ))}
+    </ul>
+  );
+  if (reviewing) {
+    return (
+      <ImpactReview
+        title={`${words.editOf(path.email)}: ${type} ${path.resourceId}`}
+        operation={WRITE}
+        input={{ path, body: { permissions: permissionsOf(after) } }}
+        ifMatch={held.data?.etag ?? undefined}
+        summary={moves}
+        done={words.saved}
+        undo={() => call(WRITE, { path, body: { permissions: permissionsOf(now) } })}
+        onClose={() => {
+          setReviewing(false);
+          void held.refetch();
+        }}
+        onDone={onClose}
+      />
+    );
+  }
+  const entity = entities.find(({ code }) => code === type);
+  const choices = permissions.filter((of) => !of.global);
+  return (
+    <Dialog
+      title={words.add}
+      wide
+      dismissible={changes.length === 0}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button
+            kind="primary"
+            disabled={!whole || !held.isSuccess || changes.length === 0}
+            onClick={() => setReviewing(true)}
+          >
+            {common.review}
+          </Button>
+        </>
+      }
+    >
+      <p className={css.soft}>{words.editLead}</p>
+      <PersonField label={words.person} value={email} appCode={appCode} onText={(text) => move({ email: text })} />
+      <div className={css.pair}>
+        {entities.length > 0 ? (
+          <SelectField
+            label={words.type}
+            value={type}
+            options={entities.map(({ code, name }) => [code, name] as const)}
+            onText={(text) => move({ type: text, id: '' })}
+          />
+        ) : (
+          <TextField label={words.type} value={type} onText={(text) => move({ type: text })} />
+        )}
+        <RecordField
+          appCode={appCode}
+          entity={entity}
+          label={entity?.idLabel ?? words.recordId}
+          value={id}
+          onText={(text) => move({ id: text })}
+        />
+      </div>
+      {!whole && <p className={css.soft}>{words.nothing}</p>}
+      {whole && held.isPending && <Loading />}
+      {whole && held.isError && <Problem error={asError(held.error)} onRetry={() => void held.refetch()} />}
+      {whole && held.isSuccess && choices.length === 0 && <p className={css.soft}>{words.permissionsEmpty}</p>}
+      {whole && held.isSuccess && choices.length > 0 && (
+        <div className={css.choices}>
+          {choices.map(({ code, type: of }) => (
+            <div
+              key={code}
+              className={css.choice}
+              data-changed={(now[code] ?? '') === (after[code] ?? '') ? undefined : ''}
+            >
+              <code>{code}</code>
+              <SelectField
+                bare
+                label={code}
+                value={after[code] ?? ''}
+                options={choicesFor(of).map((choice) => [choice, shown(choice)] as const)}
+                onText={(choice) => setDraft({ ...draft, [code]: choice as Choice })}
+              />
+            </div>
+          ))}
+        </div>
+      )}
+      {whole && moves}
+    </Dialog>
+  );
+}
