@@ -136,7 +136,7 @@ function Row<T>({ item, columns, href, children }: RowProps<T>) {
 }
 
 /** Asks for the next page shortly before its end is scrolled into sight. */
-function More({ listed: { query, items } }: { listed: Listed<unknown> }) {
+export function More({ listed: { query, items } }: { listed: Listed<unknown> }) {
   const { common, problem } = useWords();
   const end = useRef<HTMLDivElement>(null);
   const { hasNextPage, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = query;

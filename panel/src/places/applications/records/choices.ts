@@ -43,8 +43,17 @@ export function changesOf(before: Choices, after: Choices): { permission: string
   });
 }
 
-/** A wish in an address, such as `project.access:view`; null where it says nothing. An empty choice takes the override away. */
-export function wishOf(text: string): { permission: string; choice: Choice } | null {
-  const [, permission, choice] = /^([^:]+):(|denied|allowed|view|edit)$/.exec(text) ?? [];
-  return permission === undefined ? null : { permission, choice: choice as Choice };
+/** Wishes in an address, such as `project.access:view,project.archive:`. An empty choice takes the override away. */
+export function wishesOf(text: string): Choices {
+  const wishes: Record<string, Choice> = {};
+  for (const wish of text.split(',')) {
+    const [, permission, choice] = /^([^:]+):(|denied|allowed|view|edit)$/.exec(wish) ?? [];
+    if (permission !== undefined) wishes[permission] = choice as Choice;
+  }
+  return wishes;
+}
+
+/** Whether a text is whole enough to ask the service about it. */
+export function isAddress(text: string): boolean {
+  return /^[^@\s]+@[^@\s.]+(?:\.[^@\s.]+)*\.[^@\s.]{2,}$/.test(text.trim());
 }

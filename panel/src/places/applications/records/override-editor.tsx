@@ -9,7 +9,16 @@ import { ImpactReview } from '../../../parts/impact.tsx';
 import { PersonField } from '../../../parts/person-field.tsx';
 import { Loading, Problem } from '../../../parts/problem.tsx';
 import { useWords } from '../../../words/words.ts';
-import { type Choice, type Choices, changesOf, choicesFor, choicesOf, permissionsOf, wishOf } from './choices.ts';
+import {
+  type Choice,
+  type Choices,
+  changesOf,
+  choicesFor,
+  choicesOf,
+  isAddress,
+  permissionsOf,
+  wishesOf,
+} from './choices.ts';
 import { RecordField } from './record-field.tsx';
 import css from './records.module.css';
 
@@ -27,7 +36,7 @@ interface OverrideEditorProps {
   readonly entities: readonly Item<'GET /api/applications/{appCode}/entities'>[];
   readonly permissions: readonly Item<'GET /api/applications/{appCode}/permissions'>[];
   readonly at: Place;
-  /** A first change of the draft, as `permission:choice`. */
+  /** The first changes of the draft, as `permission:choice` with commas between. */
   readonly wish: string;
   readonly onAt: (at: Place) => void;
   readonly onClose: () => void;
@@ -40,11 +49,10 @@ export function OverrideEditor({ appCode, entities, permissions, at, wish, onAt,
   // The type of the only entity need not be chosen.
   const [place, setPlace] = useState<Place>({ ...at, type: at.type || (entities[0]?.code ?? '') });
   const { email, type, id } = place;
-  const whole = /^[^@\s]+@[^@\s]+$/.test(email.trim()) && type !== '' && id.trim() !== '';
+  const whole = isAddress(email) && type !== '' && id.trim() !== '';
   const path = { email: email.trim().toLowerCase(), appCode, resourceType: type, resourceId: id.trim() };
   const held = useRead(READ, { path }, { enabled: whole });
-  const wanted = wishOf(wish);
-  const [draft, setDraft] = useState<Choices>(wanted === null ? {} : { [wanted.permission]: wanted.choice });
+  const [draft, setDraft] = useState<Choices>(() => wishesOf(wish));
   const [reviewing, setReviewing] = useState(false);
   const now = choicesOf(held.data?.data.permissions ?? []);
   const after = { ...now, ...draft };

@@ -15,7 +15,7 @@ import { useAction } from '../../../shell/actions.ts';
 import { useWords } from '../../../words/words.ts';
 import type { ViewProps } from '../application.tsx';
 import { withKey } from '../people/chosen.ts';
-import { choiceOf, permissionsOf } from './choices.ts';
+import { choiceOf, isAddress, permissionsOf } from './choices.ts';
 import { OverrideEditor } from './override-editor.tsx';
 import css from './records.module.css';
 
@@ -41,8 +41,12 @@ export function Overrides({ appCode, mayEdit, record }: OverridesProps) {
   const permissions = useRead('GET /api/applications/{appCode}/permissions', { path });
   const { type, id } = record ?? values;
   const { email, permission } = values;
-  const query = { resourceType: type, resourceId: type === '' ? '' : id, email, permission };
-  const listed = useList('GET /api/applications/{appCode}/overrides', { path, query });
+  // The service compares whole addresses; the beginning of one narrows what is listed so far.
+  const whole = isAddress(email);
+  const query = { resourceType: type, resourceId: type === '' ? '' : id, email: whole ? email.trim() : '', permission };
+  const all = useList('GET /api/applications/{appCode}/overrides', { path, query });
+  const typed = email.trim().toLowerCase();
+  const listed = whole ? all : { ...all, items: all.items.filter((item) => item.email.includes(typed)) };
   const [chosen, setChosen] = useState<ReadonlySet<string | number>>(new Set());
   const [deleting, setDeleting] = useState(false);
   const open = (of = '', at = record ?? { type: '', id: '' }) => set({ edit: '1', of, rt: at.type, rid: at.id });

@@ -1,0 +1,148 @@
+/** Records of the audit as people read them: what differs, who did it, where it is, and how to have it back. */
+
+import type { Item } from '../../api/call.ts';
+
+export type AuditRecord = Item<'GET /api/admin/audit'>;
+
+/** One difference: null where there is nothing on that side. */
+export interface Difference {
+  readonly name: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+/** An item such as `project.access: view` has a name of its own. */
+const NAMED = /^([^\s:]+): (.*)$/s;
+
+/** What a record changed, field by field; what stayed is left out. */
+export function differencesOf({ before, after }: Pick<AuditRecord, 'before' | 'after'>): Difference[] {
+  const [had, has] = [overrideIn(before), overrideIn(after)];
+  const override = has ?? had;
+  if (override !== null) return [{ name: override.name, before: had?.choice ?? null, after: has?.choice ?? null }];
+  if (!isFields(before) && !isFields(after)) return differing('value', before, after);
+  const [old, now] = [isFields(before) ? before : {}, isFields(after) ? after : {}];
+  const names = [...new Set([...Object.keys(old), ...Object.keys(now)])];
+  return names.flatMap((name) => differing(name, old[name], now[name]));
+}
+
+/** An override as one thing; null for anything else. */
+function overrideIn(side: unknown): { name: string; choice: string } | null {
+  if (!isFields(side) || typeof side.permission !== 'string' || typeof side.resourceId !== 'string') return null;
+  const name = `${side.permission} · ${String(side.resourceType)}:${side.resourceId}`;
+  return { name, choice: side.granted === true ? String(side.accessLevel ?? 'allowed') : 'denied' };
+}
+
+function differing(name: string, before: unknown, after: unknown): Difference[] {
+  if (JSON.stringify(before ?? null) === JSON.stringify(after ?? null)) return [];
+  const [old, now] = [namedIn(before), namedIn(after)];
+  if (old !== null && now !== null && old.size + now.size > 0) {
+    return [...new Set([...old.keys(), ...now.keys()])].flatMap((key) =>
+      differing(key, old.get(key) ?? null, now.get(key) ?? null),
+    );
+  }
+  if (isFields(before) && isFields(after)) {
+    return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((key) =>
+      differing(`${name}.${key}`, before[key], after[key]),
+    );
+  }
+  return [{ name, before: shown(before), after: shown(after) }];
+}
+
+/** The items of a list that have names; empty for nothing, null for anything else. */
+function namedIn(value: unknown): Map<string, string> | null {
+  if (value === null || value === undefined) return new Map();
+  if (!Array.isArray(value)) return null;
+  const items = new Map<string, string>();
+  for (const item of value) {
+    const [, name, of] = typeof item === 'string' ? (NAMED.exec(item) ?? []) : [];
+    if (name === undefined || of === undefined) return null;
+    items.set(name, of);
+  }
+  return items;
+}
+
+function shown(value: unknown): string | null {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return value.join(', ');
+  return JSON.stringify(value);
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Records of one request, the newest first. */
+export interface Group {
+  readonly id: number;
+  readonly records: readonly AuditRecord[];
+}
+export interface Day {
+  /** The calendar day, of the reader's clock. */
+  readonly day: string;
+  readonly groups: readonly Group[];
+}
+
+/** Records that follow each other, by day and request. `dayOf` names the day of a moment. */
+export function byDay(records: readonly AuditRecord[], dayOf: (iso: string) => string): Day[] {
+  const days: { day: string; groups: { id: number; records: AuditRecord[] }[] }[] = [];
+  for (const record of records) {
+    const day = dayOf(record.at);
+    let last = days.at(-1);
+    if (last?.day !== day) {
+      last = { day, groups: [] };
+      days.push(last);
+    }
+    const group = last.groups.at(-1);
+    const newest = group?.records[0];
+    if (group !== undefined && newest !== undefined && isTogether(newest, record)) group.records.push(record);
+    else last.groups.push({ id: record.id, records: [record] });
+  }
+  return days;
+}
+
+function isTogether(a: AuditRecord, b: AuditRecord): boolean {
+  if (a.actor !== b.actor || a.requestId !== b.requestId) return false;
+  // What the service did by itself has no request.
+  return a.requestId !== null || a.at === b.at;
+}
+
+/** Who did it: an address, or the name of a key, or none of these. */
+export function actorOf(actor: string): { kind: 'user' | 'key' | 'idp' | 'cli' | 'system'; name: string } {
+  const [, kind, name] = /^(user|key):(.*)$/s.exec(actor) ?? [];
+  if (kind !== undefined && name !== undefined) return { kind: kind as 'user' | 'key', name };
+  return { kind: actor === 'idp' || actor === 'cli' ? actor : 'system', name: actor };
+}
+
+export function actionOf(action: string): { action: string; refused: boolean } {
+  const refused = action.endsWith('.refused');
+  return { action: refused ? action.slice(0, -'.refused'.length) : action, refused };
+}
+
+/** Where what was changed is; null where the panel has no page of it. */
+export function linkOf({ action, appCode, subject, before, after }: AuditRecord): string | null {
+  const thing = action.slice(0, action.indexOf('.'));
+  const fields = { ...(isFields(before) ? before : {}), ...(isFields(after) ? after : {}) };
+  const app = appCode === null ? null : `/applications/${encodeURIComponent(appCode)}`;
+  if (app !== null && thing === 'override' && typeof fields.resourceId === 'string') {
+    const { resourceType, resourceId } = fields;
+    return `${app}/records/of/${encodeURIComponent(String(resourceType))}/${encodeURIComponent(resourceId)}`;
+  }
+  if (subject?.includes('@') === true) return `/people/${encodeURIComponent(subject)}`;
+  if (thing === 'brand') return '/brands';
+  if (thing === 'language' || thing === 'superadmin') return '/settings';
+  if (app === null) return null;
+  return `${app}${VIEWS[thing] ?? ''}`;
+}
+
+const VIEWS: Readonly<Record<string, string>> = {
+  role: '/matrix',
+  role_permissions: '/matrix',
+  role_users: '/people',
+  permission: '/permissions',
+  entity: '/records/entities',
+  template: '/messages',
+  notification_type: '/messages',
+  manifest: '/manifest',
+};
