@@ -19,9 +19,8 @@ import { AppParams } from '../route/fields.ts';
 import { applicationLevel, open, superAdmin } from '../route/guards.ts';
 import { DEADLINE_MS } from '../route/limits.ts';
 import { isKeyCaller, orKey } from '../route/or-key.ts';
-import { answer, defineRoute, type Input, type Route } from '../route/route.ts';
 import { record } from '../route/record.ts';
-import { answer, defineRoute, type Route } from '../route/route.ts';
+import { answer, defineRoute, type Input, type Route } from '../route/route.ts';
 
 const YAML_TYPES = ['application/yaml', 'text/yaml', 'application/x-yaml'] as const;
 

@@ -144,8 +144,7 @@ const sendByAdministrator = defineRoute({
   },
 });
 
-export const Logged = z.strictObject({
-const Logged = record('NotificationRecord', {
+export const Logged = record('NotificationRecord', {
   id,
   email: z.string(),
   type: z.string(),

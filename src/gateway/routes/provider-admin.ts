@@ -8,9 +8,8 @@ import type { IdpOrganization } from '../../provider/organizations.ts';
 import { bare, successData } from '../route/envelopes.ts';
 import { applicationCode, id, name, timestamp } from '../route/fields.ts';
 import { superAdmin } from '../route/guards.ts';
-import { answer, defineRoute, type Route } from '../route/route.ts';
 import { record } from '../route/record.ts';
-import { defineRoute, type Route } from '../route/route.ts';
+import { answer, defineRoute, type Route } from '../route/route.ts';
 
 const IDP_ERRORS = ['IDP_NOT_CONFIGURED', 'IDP_UNREACHABLE', 'IDP_REJECTED'] as const;
 
