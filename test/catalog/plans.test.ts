@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { reachIn, sightIn } from '../../src/administration/reach.ts';
+import { applicationsOfPeople } from '../../src/persistence/administration/changes.ts';
+import { countRegistry } from '../../src/persistence/administration/overview.ts';
 import {
   countContents,
   countPeople,
@@ -76,6 +78,8 @@ const STATEMENTS: [name: string, run: (tx: Tx) => Promise<unknown>][] = [
   ['what somebody administers', (tx) => reachIn(tx, 'user77@example.com')],
   ['whose people somebody sees', (tx) => sightIn(tx, 'user77@example.com', null)],
   ['the same of one application', (tx) => sightIn(tx, 'user77@example.com', 'app3')],
+  ['what an application holds', (tx) => countRegistry(tx, [3])],
+  ['the applications of some people', (tx) => applicationsOfPeople(tx, ['user77@example.com', 'user78@example.com'])],
   ['a page of users', (tx) => readUsers(tx, PAGE, null)],
   ['a page of users of some applications', (tx) => readUsers(tx, PAGE, [1, 2, 3])],
   ['the levels that end with an application', (tx) => deleteOverridesOfResource(tx, 'auth', 'e0', '20')],

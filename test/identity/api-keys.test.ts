@@ -191,6 +191,20 @@ describe('the key in dataDir', () => {
   });
 });
 
+test('a key is noted as used when a call is let in with it, until the note is taken', () => {
+  const some = keys([`shop:check:${LONG}`, `billing:check:${SECRET}`]);
+  expect(some.records.map(({ name, scopes }) => [name, ...scopes])).toEqual([
+    ['shop', 'check'],
+    ['billing', 'check'],
+  ]);
+  expect(() => some.authorize(SECRET, 'notify')).toThrow();
+  expect(some.takeUsed()).toEqual([]);
+  some.authorize(SECRET, 'check');
+  some.authorize(SECRET, 'check');
+  expect(some.takeUsed()).toEqual(['billing']);
+  expect(some.takeUsed()).toEqual([]);
+});
+
 test('a comparison is cheap enough for the path of every check', () => {
   const some = keys([LONG, `billing:check:${SECRET}`]);
   const run = (count: number) => {
