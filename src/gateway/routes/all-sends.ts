@@ -8,6 +8,7 @@ import { successData } from '../route/envelopes.ts';
 import { applicationCode, slug, timestamp } from '../route/fields.ts';
 import { anyAdministrator } from '../route/guards.ts';
 import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
+import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 import { Logged, SEND_FILTERS, shownSend } from './notifications.ts';
 
@@ -15,6 +16,8 @@ const LIST = 'all-sends';
 const ofApplication = applicationCode
   .optional()
   .meta({ description: 'Only this application. Empty for one that the caller may not see.' });
+
+const LoggedOfApplication = record('NotificationRecordOfApplication', { ...Logged.shape, appCode: z.string() });
 
 const listAllSends = defineRoute({
   method: 'get',
@@ -25,7 +28,7 @@ const listAllSends = defineRoute({
   query: z.strictObject({ ...pageParams(LIST), ...SEND_FILTERS, appCode: ofApplication }),
   envelope: pagedData,
   status: 200,
-  response: pageSchema(z.strictObject({ ...Logged.shape, appCode: z.string() })),
+  response: pageSchema(LoggedOfApplication),
   handle: async ({ allSends }, { caller, query }) => {
     const { status = null, type = null, email = null, appCode = null } = query;
     const page = await allSends.list(caller.email, appCode, { ...pageOf(query), status, type, email });
@@ -36,7 +39,7 @@ const listAllSends = defineRoute({
 const DEFAULT_HOURS = 24;
 const MAX_HOURS = 168;
 
-const Statistics = z.strictObject({
+const Statistics = record('SendStatistics', {
   since: timestamp.meta({ description: 'The rows are complete from then on.' }),
   rows: z.array(
     z.strictObject({

@@ -8,9 +8,10 @@ import { unsubscribePage } from '../pages/unsubscribe.ts';
 import { successData } from '../route/envelopes.ts';
 import { idParam } from '../route/fields.ts';
 import { anyAdministrator, superAdmin } from '../route/guards.ts';
+import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 
-const Look = z.strictObject({
+const Look = record('BrandLook', {
   slug: z.string(),
   name: z.string(),
   primaryColor: z.string().nullable(),

@@ -8,6 +8,7 @@ import { createRateLimit } from '../middleware/rate-limit.ts';
 import { successData } from '../route/envelopes.ts';
 import { email, timestamp } from '../route/fields.ts';
 import { type Guard, open } from '../route/guards.ts';
+import { record } from '../route/record.ts';
 import { defineRoute, type Route } from '../route/route.ts';
 import type { Services } from '../services.ts';
 
@@ -42,7 +43,7 @@ const query = z.strictObject({
   code: z.string().max(200).default('').meta({ description: 'From the link that the start printed.' }),
 });
 
-const Persona = z.strictObject({
+const Persona = record('Persona', {
   email: z.string(),
   name: z.string(),
   role: z.enum(['superadmin', 'app_admin', 'panel_edit', 'panel_view', 'user']),

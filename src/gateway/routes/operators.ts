@@ -6,9 +6,10 @@ import { KEY_SCOPES } from '../../identity/api-keys.ts';
 import { successData } from '../route/envelopes.ts';
 import { timestamp } from '../route/fields.ts';
 import { superAdmin } from '../route/guards.ts';
+import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 
-const Key = z.strictObject({
+const Key = record('InternalKey', {
   name: z.string(),
   scopes: z.array(z.enum(KEY_SCOPES)),
   lastUsedAt: timestamp.nullable().meta({
@@ -39,7 +40,7 @@ const listKeys = defineRoute({
   },
 });
 
-const Value = z.strictObject({
+const Value = record('ConfigurationValue', {
   key: z.string(),
   variable: z.string(),
   value: z.unknown().meta({ description: 'The value in effect; `***` in place of a secret.' }),
@@ -51,7 +52,7 @@ const readConfig = defineRoute({
   path: '/api/admin/config',
   tag: 'Operations',
   summary: 'The effective configuration, secrets masked',
-  description: 'Of the instance that answers, as `usher config` prints it.',
+  description: 'Of the instance that answers, as the command `config` prints it.',
   guard: superAdmin,
   headers: ['if-none-match'],
   envelope: successData,

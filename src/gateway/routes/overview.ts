@@ -9,12 +9,13 @@ import { STATUSES } from '../../notifications/log.ts';
 import { successData } from '../route/envelopes.ts';
 import { timestamp } from '../route/fields.ts';
 import { anyAdministrator } from '../route/guards.ts';
+import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 import { serverSentEvents } from '../route/server-sent-events.ts';
 
 const count = z.int().nonnegative();
 
-const OverviewAnswer = z.strictObject({
+const OverviewAnswer = record('Overview', {
   revision: z.string().meta({ description: 'The newest revision when it was read.' }),
   counts: z.strictObject({
     applications: count,

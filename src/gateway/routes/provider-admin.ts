@@ -188,7 +188,7 @@ const setUpOrganization = defineRoute({
 });
 
 const count = z.int().positive();
-const Events = z.strictObject({
+const Events = record('ProviderEvents', {
   events: z.array(
     z.strictObject({
       id,
