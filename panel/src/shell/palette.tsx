@@ -124,24 +124,26 @@ interface Found {
 }
 
 async function find(q: string, signal: AbortSignal): Promise<readonly Found[]> {
-  const [people, applications] = await Promise.all([
-    call('GET /api/users', { query: { q, limit: 5 } }, { signal }),
-    call('GET /api/applications', {}, { signal }),
-  ]);
-  const wanted = q.toLowerCase();
-  const fitting = applications.data.filter(({ code, name }) => `${code} ${name}`.toLowerCase().includes(wanted));
+  const { data } = await call('GET /api/search', { query: { q } }, { signal });
+  const within = (appCode: string, view: string, code: string) =>
+    `/applications/${encodeURIComponent(appCode)}/${view}/${encodeURIComponent(code)}`;
   return [
-    ...fitting.slice(0, 5).map(({ code, name }) => ({
-      kind: 'applications' as const,
-      label: name,
-      note: code,
-      href: `/applications/${encodeURIComponent(code)}`,
-    })),
-    ...people.data.map(({ email, displayName }) => ({
-      kind: 'people' as const,
-      label: email,
-      note: displayName,
-      href: `/people/${encodeURIComponent(email)}`,
-    })),
+    ...data.applications.map(({ code, name }) => {
+      return {
+        kind: 'applications' as const,
+        label: name,
+        note: code,
+        href: `/applications/${encodeURIComponent(code)}`,
+      };
+    }),
+    ...data.people.map(({ email, displayName }) => {
+      return { kind: 'people' as const, label: email, note: displayName, href: `/people/${encodeURIComponent(email)}` };
+    }),
+    ...data.roles.map(({ appCode, code }) => {
+      return { kind: 'roles' as const, label: code, note: appCode, href: within(appCode, 'matrix', code) };
+    }),
+    ...data.permissions.map(({ appCode, code }) => {
+      return { kind: 'permissions' as const, label: code, note: appCode, href: within(appCode, 'permissions', code) };
+    }),
   ];
 }
