@@ -150,6 +150,7 @@ describe('compression of answers', () => {
       'get /dev/mail',
       'get /dev/mail/:id',
       'post /api/notifications/unsubscribe',
+      'post /dev/sign-in',
     ]);
   });
 

@@ -4,6 +4,7 @@ import { OUTSIDE, SENDING } from './effects.ts';
 import { GUARDS, PEOPLE } from './guards.ts';
 import { LISTS } from './lists.ts';
 import type { Mutant } from './mutant.ts';
+import { PANEL } from './panel.ts';
 import { QUESTIONS } from './questions.ts';
 
 export type { Mutant } from './mutant.ts';
@@ -18,4 +19,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...PEOPLE,
   ...SENDING,
   ...OUTSIDE,
+  ...PANEL,
 ];

@@ -98,6 +98,7 @@ export function devSignInRoutes(production: boolean): readonly Route[] {
     envelope: successData,
     status: 200,
     response: z.strictObject({ token: z.string(), expiresAt: timestamp }),
+    holdsSecret: true,
     errors: ['UNAUTHENTICATED'],
     example: { body: { email: 'admin@example.com' } },
     handle: async (services, { query: { code }, body }) => {
