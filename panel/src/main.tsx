@@ -7,15 +7,12 @@ import { noteRequest } from './api/request-log.ts';
 import { App } from './app.tsx';
 import { type PanelConfig, readConfig } from './session/config.ts';
 import { developmentWay, peopleToBe, signInAs, takeCode } from './session/development.ts';
-import { keep, readKept } from './session/kept.ts';
+import { ASKED, readKept } from './session/kept.ts';
 import { session } from './session/session.ts';
 import { listenForKeys } from './shell/keys.ts';
 import { preferences, show } from './shell/preferences.ts';
 import { watchForUpgrades } from './shell/upgraded.ts';
 import { loadWords } from './words/words.ts';
-
-/** In the tab's storage: a sign-in was begun by the panel itself, so that a provider which refuses is not asked again and again. */
-const FIRST = 'first';
 
 async function begin(config: PanelConfig): Promise<void> {
   if (config.signIn === 'development') return await beginForDevelopment();
@@ -24,10 +21,8 @@ async function begin(config: PanelConfig): Promise<void> {
   const provider = { ...config, issuer: config.issuer ?? '', clientId: config.clientId ?? '' };
   const { way, token, problem } = await openOidc(provider);
   session.begin(way, token, problem ?? undefined);
-  const isFirst = readKept('session', FIRST) === null;
-  if (token !== null || problem !== null || !isFirst) return;
+  if (token !== null || problem !== null || readKept('session', ASKED) !== null) return;
   // The provider's own session answers without a question where there is one.
-  keep('session', FIRST, 'done');
   await leaveForProvider(provider);
 }
 

@@ -18,6 +18,8 @@ interface PanelOptions {
   readonly width?: number;
   readonly locale?: 'en-US' | 'cs-CZ';
   readonly dark?: boolean;
+  /** Origins beside the panel's own to which it may go: that of an identity provider. */
+  readonly besides?: readonly string[];
   /** Console errors that a test provokes, such as the browser's own line for a refused request. */
   readonly expected?: RegExp;
 }
@@ -30,7 +32,7 @@ const VIOLATIONS = `document.addEventListener('securitypolicyviolation', (event)
 export async function openPanel(
   browser: Browser,
   usher: RunningUsher,
-  { as, width = 1280, locale = 'en-US', dark = false, expected }: PanelOptions = {},
+  { as, width = 1280, locale = 'en-US', dark = false, besides = [], expected }: PanelOptions = {},
 ): Promise<PanelPage> {
   const viewport = { width, height: 900 };
   const context = await browser.newContext({ viewport, locale, colorScheme: dark ? 'dark' : 'light' });
@@ -45,7 +47,8 @@ export async function openPanel(
   const origin = panelOrigin(usher);
   page.on('request', (request) => {
     const url = new URL(request.url());
-    if (url.origin !== origin && !['data:', 'blob:'].includes(url.protocol)) complain(`a request to ${url.href}`);
+    if (![origin, ...besides].includes(url.origin) && !['data:', 'blob:'].includes(url.protocol))
+      complain(`a request to ${url.href}`);
   });
   if (as !== undefined) {
     const code = JSON.stringify(usher.app.developmentSignIn?.code ?? '');

@@ -25,7 +25,7 @@ export const PANEL: readonly Mutant[] = [
     'administration/audit-by-person',
   ),
   mutant(
-    'a person with two logins at one moment is lost between pages',
+    'a person with two logins at one moment is listed twice',
     'persistence/person-order.ts',
     'select distinct on (s.key, s.person_id) s.key',
     'select s.key',

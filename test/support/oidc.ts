@@ -234,6 +234,8 @@ class Double implements OidcDouble {
       },
       routes: ROUTES,
       pkce: { required: () => true },
+      // Public clients in browsers: the panel.
+      clientBasedCORS: () => true,
       cookies: { keys: [randomBytes(16).toString('hex')] },
       claims: {
         openid: ['sub'],

@@ -1,5 +1,11 @@
 /** Storage of the browser, which may be blocked: then nothing is kept and nothing fails. */
 
+/**
+ * Of the tab: the provider has been asked and has not signed anybody in, or somebody has signed out. Then it is not asked again
+ * without a press of the button.
+ */
+export const ASKED = 'asked';
+
 export function readKept(area: 'local' | 'session', name: string): string | null {
   try {
     return storageOf(area).getItem(`usher.${name}`);

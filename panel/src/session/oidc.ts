@@ -5,7 +5,7 @@
 
 import * as oauth from 'oauth4webapi';
 import type { PanelConfig } from './config.ts';
-import { keep, readKept } from './kept.ts';
+import { ASKED, keep, readKept } from './kept.ts';
 import type { SignInWay, Token } from './session.ts';
 
 interface Pending {
@@ -59,12 +59,16 @@ export async function openOidc(config: Provider['config']): Promise<Opened> {
       return keepTokens(await oauth.processRefreshTokenResponse(provider.server, provider.client, response));
     },
     again: () => inAnotherTab(),
-    signOut: async () => endSession(provider, idToken),
+    signOut: async () => {
+      keep('session', ASKED, 'signed out');
+      endSession(provider, idToken);
+    },
   };
   try {
     const finished = await finish(provider);
     if (finished === null) return { way, token: null, problem: null };
     const token = keepTokens(finished.tokens);
+    keep('session', ASKED, null);
     if (finished.pending.channel !== null) hand(finished.pending.channel, token);
     history.replaceState(null, '', finished.pending.returnTo);
     return { way, token, problem: null };
@@ -88,6 +92,7 @@ export async function leaveForProvider(config: Provider['config']): Promise<void
     channel: again,
   };
   keep('session', 'pending', JSON.stringify(pending));
+  keep('session', ASKED, 'asked');
   const url = new URL(server.authorization_endpoint);
   const parameters = {
     // Without it most providers give no refresh token to a browser.

@@ -29,7 +29,7 @@ export function Layout({ config, children }: { config: PanelConfig; children: Re
   const state = useSession();
   const [open, setOpen] = useState<Open>(null);
   const [path, navigate] = useLocation();
-  useLiveChanges();
+  useLiveChanges(useRights().any);
   useKey('mod+k', () => setOpen('palette'));
   useKey('/', () => setOpen('palette'));
   useKey('~', () => setOpen('inspect'));

@@ -29,13 +29,14 @@ export function useLive(): LiveState {
   return useSyncExternalStore(subscribe, () => state);
 }
 
-/** Follows for as long as the component is shown. */
-export function useLiveChanges(): void {
+/** Follows for as long as the component is shown. There is nothing to follow for somebody who administers nothing. */
+export function useLiveChanges(enabled: boolean): void {
   useEffect(() => {
+    if (!enabled) return undefined;
     const stop = new AbortController();
     void follow(stop.signal);
     return () => stop.abort();
-  }, []);
+  }, [enabled]);
 }
 
 async function follow(signal: AbortSignal): Promise<void> {
@@ -49,7 +50,7 @@ async function follow(signal: AbortSignal): Promise<void> {
       };
       const response: Response = await fetch('/api/admin/stream', { headers, signal, cache: 'no-store' });
       if (response.status === 401) await session.renewed(token);
-      // Nothing to follow for somebody who administers nothing.
+      // The right was taken away meanwhile.
       if (response.status === 403 || response.status === 404) return;
       if (response.ok && response.body !== null) {
         set({ connected: true });
