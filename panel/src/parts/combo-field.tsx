@@ -1,3 +1,4 @@
+import { useState } from 'react';
 import { ComboBox, Input, Label, ListBox, ListBoxItem, Popover } from 'react-aria-components';
 import { useWords } from '../words/words.ts';
 import css from './combo-field.module.css';
@@ -24,8 +25,11 @@ interface ComboFieldProps {
 export function ComboField({ label, bare = false, value, choices, onText, placeholder, autoFocus }: ComboFieldProps) {
   const { shell } = useWords();
   const { paletteEmpty } = shell;
+  // A modal dialog lies above all that is not in it.
+  const [dialog, setDialog] = useState<Element | undefined>();
   return (
     <ComboBox
+      ref={(element) => setDialog(element?.closest('dialog') ?? undefined)}
       className={css.combo ?? ''}
       inputValue={value}
       onInputChange={onText}
@@ -42,7 +46,7 @@ export function ComboField({ label, bare = false, value, choices, onText, placeh
         autoFocus={autoFocus ?? false}
         spellCheck={false}
       />
-      <Popover className={css.popover ?? ''}>
+      <Popover className={css.popover ?? ''} {...(dialog === undefined ? {} : { UNSTABLE_portalContainer: dialog })}>
         <ListBox<Choice> className={css.list ?? ''} renderEmptyState={() => paletteEmpty}>
           {({ value: of, note }) => (
             <ListBoxItem id={of} textValue={of} className={css.item ?? ''}>

@@ -1,7 +1,21 @@
-import { Page } from '../../parts/page.tsx';
-import { useWords } from '../../words/words.ts';
+import { lazy } from 'react';
+import { Route, Switch } from 'wouter';
+import { emailOfPath } from './address.ts';
 
+const PeopleList = lazy(() => import('./people-list.tsx'));
+const Person = lazy(() => import('./person.tsx'));
+
+/** Everybody, and each of them. */
 export default function People() {
-  const { people: words } = useWords();
-  return <Page title={words.title}>{null}</Page>;
+  return (
+    <Switch>
+      <Route path="/people" component={PeopleList} />
+      <Route path="/people/:email/*?">
+        {({ email }) => {
+          const address = emailOfPath(location.pathname) ?? email;
+          return <Person key={address} email={address} />;
+        }}
+      </Route>
+    </Switch>
+  );
 }

@@ -1,0 +1,152 @@
+import { useState } from 'react';
+import { asError } from '../../api/error.ts';
+import { useRead } from '../../api/queries.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { SelectField, Switch, TextField } from '../../parts/field.tsx';
+import { Loading, Problem } from '../../parts/problem.tsx';
+import { useRights } from '../../shell/rights.ts';
+import { useWords } from '../../words/words.ts';
+import { mayAssign } from './address.ts';
+import css from './dialogs.module.css';
+import { ReviewRoles } from './review-roles.tsx';
+import { isHeld, type RoleDraft, turned, without } from './role-draft.ts';
+
+interface ChangeRolesProps {
+  readonly email: string;
+  /** The application to begin with. */
+  readonly app: string | undefined;
+  readonly onClose: () => void;
+}
+
+/** Gives and takes roles in any number of applications; then shows what follows, and does it. */
+export function ChangeRoles({ email, app, onClose }: ChangeRolesProps) {
+  const { people: words, common } = useWords();
+  const rights = useRights();
+  const [draft, setDraft] = useState<RoleDraft>(new Map());
+  const [reviewing, setReviewing] = useState(false);
+  const applications = useRead('GET /api/applications', {});
+  const codes = (applications.data?.data ?? []).filter(({ code }) => mayAssign(rights, code));
+  const [chosen, setChosen] = useState(app ?? '');
+  const shown = chosen || (codes[0]?.code ?? '');
+  if (reviewing) {
+    return (
+      <ReviewRoles
+        email={email}
+        draft={draft}
+        onBack={(made) => {
+          setDraft(without(draft, made));
+          setReviewing(false);
+        }}
+        onClose={onClose}
+      />
+    );
+  }
+  return (
+    <Dialog
+      title={words.changeRolesOf(email)}
+      onClose={onClose}
+      dismissible={draft.size === 0}
+      actions={
+        <>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button kind="primary" disabled={draft.size === 0} onClick={() => setReviewing(true)}>
+            {common.review}
+          </Button>
+        </>
+      }
+    >
+      {applications.isError && <Problem error={asError(applications.error)} />}
+      <SelectField
+        label={common.application}
+        value={shown}
+        options={codes.map(({ code, name }) => [code, name === code ? code : `${name} (${code})`] as const)}
+        onText={setChosen}
+      />
+      {shown === '' ? (
+        <Loading />
+      ) : (
+        <RoleChoice key={shown} email={email} app={shown} draft={draft} onDraft={setDraft} />
+      )}
+      <DraftView draft={draft} />
+    </Dialog>
+  );
+}
+
+/** What the draft says, by application. */
+export function DraftView({ draft }: { draft: RoleDraft }) {
+  const { people: words } = useWords();
+  if (draft.size === 0) return <p className={css.soft}>{words.noChanges}</p>;
+  return (
+    <ul className={css.draft} aria-label={words.draft}>
+      {[...draft].map(([app, { add, remove }]) => (
+        <li key={app}>
+          <code>{app}</code>{' '}
+          {add.map((role) => (
+            <Badge key={role} tone="good">
+              {words.gives(role)}
+            </Badge>
+          ))}{' '}
+          {remove.map((role) => (
+            <Badge key={role} tone="bad">
+              {words.takes(role)}
+            </Badge>
+          ))}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface RoleChoiceProps {
+  readonly email: string;
+  readonly app: string;
+  readonly draft: RoleDraft;
+  readonly onDraft: (draft: RoleDraft) => void;
+}
+
+/** More roles than these get a filter. */
+const MANY = 12;
+
+function RoleChoice({ email, app, draft, onDraft }: RoleChoiceProps) {
+  const { people: words, common } = useWords();
+  const [filter, setFilter] = useState('');
+  const roles = useRead('GET /api/applications/{appCode}/roles', { path: { appCode: app } });
+  const held = useRead('GET /api/users/{email}/apps/{appCode}/roles', { path: { email, appCode: app } });
+  const failed = roles.error ?? held.error;
+  if (failed !== null) return <Problem error={asError(failed)} />;
+  if (roles.data === undefined || held.data === undefined) return <Loading />;
+  const codes = held.data.data.map(({ code }) => code);
+  const wanted = filter.toLowerCase();
+  const shown = roles.data.data.filter(({ code, description }) => {
+    return `${code}\n${description ?? ''}`.toLowerCase().includes(wanted);
+  });
+  if (roles.data.data.length === 0) return <p className={css.soft}>{words.noRoles}</p>;
+  return (
+    <>
+      {roles.data.data.length > MANY && (
+        <TextField
+          bare
+          type="search"
+          label={common.filter}
+          placeholder={common.filter}
+          value={filter}
+          onText={setFilter}
+        />
+      )}
+      <fieldset className={css.choices}>
+        <legend className="visually-hidden">{words.rolesIn(app)}</legend>
+        {shown.map(({ code, description }) => (
+          <Switch
+            key={code}
+            label={<code>{code}</code>}
+            hint={description}
+            checked={isHeld(draft, app, code, codes)}
+            onChecked={() => onDraft(turned(draft, app, code, codes))}
+          />
+        ))}
+      </fieldset>
+    </>
+  );
+}

@@ -1,0 +1,119 @@
+import { call } from '../../api/call.ts';
+import { ImpactReview } from '../../parts/impact.tsx';
+import { useWords } from '../../words/words.ts';
+import { ChangeRoles } from './change-roles.tsx';
+import { EditOverride } from './edit-override.tsx';
+import type { User } from './person.tsx';
+
+/** What can be changed about a person, each by a dialog that says first what follows. */
+export type Changing =
+  | { readonly kind: 'roles'; readonly app?: string }
+  | { readonly kind: 'override'; readonly app?: string; readonly resourceType?: string; readonly resourceId?: string }
+  | { readonly kind: 'seat'; readonly app: string; readonly add: boolean }
+  | { readonly kind: 'active'; readonly active: boolean }
+  | { readonly kind: 'superadmin'; readonly add: boolean };
+
+interface ChangeDialogProps {
+  readonly email: string;
+  /** Undefined for an address that nobody knows yet. */
+  readonly user: User | undefined;
+  readonly change: Changing;
+  readonly onClose: () => void;
+}
+
+export function ChangeDialog({ email, change, onClose }: ChangeDialogProps) {
+  switch (change.kind) {
+    case 'roles':
+      return <ChangeRoles email={email} app={change.app} onClose={onClose} />;
+    case 'override':
+      return <EditOverride email={email} start={change} onClose={onClose} />;
+    case 'seat':
+      return <ChangeSeat email={email} {...change} onClose={onClose} />;
+    case 'superadmin':
+      return <ChangeSuperAdmin email={email} add={change.add} onClose={onClose} />;
+    case 'active':
+      return <ChangeActive email={email} active={change.active} onClose={onClose} />;
+  }
+}
+
+interface Closing {
+  readonly email: string;
+  readonly onClose: () => void;
+}
+
+/** Adds or removes an administrator of an application. */
+export function ChangeSeat({ email, app, add, onClose }: Closing & { app: string; add: boolean }) {
+  const { people: words } = useWords();
+  const adding = { path: { appCode: app }, body: { email } };
+  const removing = { path: { appCode: app, email } };
+  if (add) {
+    return (
+      <ImpactReview
+        title={words.makeAppAdminOf(email, app)}
+        operation="POST /api/users/admins/apps/{appCode}"
+        input={adding}
+        done={words.isAppAdmin(email, app)}
+        undo={() => call('DELETE /api/users/admins/apps/{appCode}/{email}', removing)}
+        onClose={onClose}
+      />
+    );
+  }
+  return (
+    <ImpactReview
+      title={words.removeAppAdminOf(email, app)}
+      operation="DELETE /api/users/admins/apps/{appCode}/{email}"
+      input={removing}
+      danger
+      done={words.isNoAppAdmin(email, app)}
+      undo={() => call('POST /api/users/admins/apps/{appCode}', adding)}
+      onClose={onClose}
+    />
+  );
+}
+
+/** Adds or removes a SuperAdmin. The service refuses to lose the last one, and the dialog says so. */
+export function ChangeSuperAdmin({ email, add, onClose }: Closing & { add: boolean }) {
+  const { people: words } = useWords();
+  if (add) {
+    return (
+      <ImpactReview
+        title={words.makeSuperAdminOf(email)}
+        operation="POST /api/users/admins/super"
+        input={{ body: { email } }}
+        danger
+        summary={<p>{words.superAdminWhy}</p>}
+        done={words.isSuperAdmin(email)}
+        undo={() => call('DELETE /api/users/admins/super/{email}', { path: { email } })}
+        onClose={onClose}
+      />
+    );
+  }
+  return (
+    <ImpactReview
+      title={words.removeSuperAdminOf(email)}
+      operation="DELETE /api/users/admins/super/{email}"
+      input={{ path: { email } }}
+      danger
+      done={words.isNoSuperAdmin(email)}
+      undo={() => call('POST /api/users/admins/super', { body: { email } })}
+      onClose={onClose}
+    />
+  );
+}
+
+function ChangeActive({ email, active, onClose }: Closing & { active: boolean }) {
+  const { people: words } = useWords();
+  return (
+    <ImpactReview
+      title={active ? words.unblockOf(email) : words.blockOf(email)}
+      operation="PUT /api/users/{email}/active"
+      input={{ path: { email }, body: { active } }}
+      danger={!active}
+      summary={<p>{active ? words.unblockWhy : words.blockWhy}</p>}
+      confirm={active ? words.unblock : words.block}
+      done={active ? words.isUnblocked(email) : words.isBlocked(email)}
+      undo={() => call('PUT /api/users/{email}/active', { path: { email }, body: { active: !active } })}
+      onClose={onClose}
+    />
+  );
+}

@@ -1,0 +1,127 @@
+import { useQuery } from '@tanstack/react-query';
+import { useId, useRef, useState } from 'react';
+import { call, type Impact, rehearse } from '../../api/call.ts';
+import { ApiError, asError } from '../../api/error.ts';
+import { useWrite } from '../../api/writes.ts';
+import { Button } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { ImpactView } from '../../parts/impact.tsx';
+import { Loading, Problem } from '../../parts/problem.tsx';
+import { useWords } from '../../words/words.ts';
+import { DraftView } from './change-roles.tsx';
+import css from './dialogs.module.css';
+import { type RoleDraft, rolesAfter } from './role-draft.ts';
+
+/** The set of roles to write in one application, the one that it replaces, and what follows. */
+interface Step {
+  readonly app: string;
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+  readonly impact: Impact;
+}
+
+interface ReviewRolesProps {
+  readonly email: string;
+  readonly draft: RoleDraft;
+  /** Back to the draft; `made` names the applications that are already written. */
+  readonly onBack: (made: readonly string[]) => void;
+  readonly onClose: () => void;
+}
+
+const SET_ROLES = 'PUT /api/users/{email}/apps/{appCode}/roles';
+
+/**
+ * Who gains and who loses, by application; then one write for each, bound to the revision of its rehearsal. Applications do not
+ * concern each other, so one that fails leaves the others as they are, and the dialog names it.
+ */
+export function ReviewRoles({ email, draft, onBack, onClose }: ReviewRolesProps) {
+  const { people: words, impact, common } = useWords();
+  const id = useId();
+  const [stale, setStale] = useState(false);
+  const made = useRef<Step[]>([]);
+  const rehearsed = useQuery({
+    queryKey: ['rehearse roles', id],
+    queryFn: ({ signal }) => rehearsal(email, draft, made.current, signal),
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+    retry: false,
+  });
+  const writing = useWrite(() => ({
+    done: words.rolesChanged(email),
+    undo: () => writeAll(email, made.current, 'before'),
+  }));
+  const apply = async (): Promise<void> => {
+    const done = await writing.run(async () => {
+      for (const step of rehearsed.data ?? []) {
+        if (made.current.some(({ app }) => app === step.app)) continue;
+        try {
+          await write(email, step.app, step.after, step.impact.revision);
+        } catch (error) {
+          if (error instanceof ApiError && error.code === 'STALE') {
+            setStale(true);
+            await rehearsed.refetch();
+          }
+          throw error;
+        }
+        made.current.push(step);
+      }
+    });
+    if (done) onClose();
+  };
+  return (
+    <Dialog
+      title={words.changeRolesOf(email)}
+      wide
+      dismissible={!writing.busy}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={() => onBack(made.current.map(({ app }) => app))}>{words.back}</Button>
+          <Button kind="primary" busy={writing.busy} disabled={!rehearsed.isSuccess} onClick={() => void apply()}>
+            {impact.confirm}
+          </Button>
+        </>
+      }
+    >
+      <DraftView draft={draft} />
+      {writing.error !== null && made.current.length > 0 && (
+        <p role="status">{words.madeIn(made.current.map(({ app }) => app).join(', '))}</p>
+      )}
+      {stale ? <p role="status">{impact.stale}</p> : <Problem error={writing.error} />}
+      <h3>{impact.title}</h3>
+      {rehearsed.isPending && <Loading />}
+      {rehearsed.isError && <Problem error={asError(rehearsed.error)} onRetry={() => void rehearsed.refetch()} />}
+      {rehearsed.data?.map((step) => (
+        <section key={step.app} aria-label={step.app}>
+          <h4 className={css.app}>
+            {common.application} <code>{step.app}</code>
+          </h4>
+          <ImpactView impact={step.impact} />
+        </section>
+      ))}
+    </Dialog>
+  );
+}
+
+/** Rehearses what is not written yet, upon what the person holds now. */
+function rehearsal(email: string, draft: RoleDraft, made: readonly Step[], signal: AbortSignal): Promise<Step[]> {
+  const open = [...draft].filter(([app]) => !made.some((step) => step.app === app));
+  return Promise.all(
+    open.map(async ([appCode, changes]): Promise<Step> => {
+      const path = { email, appCode };
+      const held = await call('GET /api/users/{email}/apps/{appCode}/roles', { path }, { signal });
+      const before = held.data.map(({ code }) => code);
+      const after = rolesAfter(before, changes);
+      const { impact } = await rehearse(SET_ROLES, { path, body: { roles: [...after] } }, { signal });
+      return { app: appCode, before, after, impact };
+    }),
+  );
+}
+
+function write(email: string, appCode: string, roles: readonly string[], ifRevision?: string): Promise<unknown> {
+  return call(SET_ROLES, { path: { email, appCode }, body: { roles: [...roles] } }, { ifRevision });
+}
+
+async function writeAll(email: string, steps: readonly Step[], which: 'before' | 'after'): Promise<void> {
+  for (const step of steps) await write(email, step.app, step[which]);
+}

@@ -1,0 +1,205 @@
+import { describe, expect, test } from '@jest/globals';
+import { isOpen, levelOf, narrowed, tableOf } from '../../panel/src/places/people/access.ts';
+import { askPath, emailOfPath, mayAssign, personPath } from '../../panel/src/places/people/address.ts';
+import { filtersOf, LIST_FILTERS, queryOf, VIEWS, viewOf } from '../../panel/src/places/people/list-query.ts';
+import {
+  bodyOf,
+  choicesOf,
+  isChanged,
+  type OverrideDraft,
+  rowsOf,
+} from '../../panel/src/places/people/override-draft.ts';
+import { isHeld, type RoleDraft, rolesAfter, turned, without } from '../../panel/src/places/people/role-draft.ts';
+import { actorOf, differences } from '../../panel/src/places/people/timeline.ts';
+
+describe('the address of a person', () => {
+  test.each(['ada@example.com', "o'neil+x@example.com", '100%25@example.com', 'a/b@example.com', 'é&?#@example.com'])(
+    'leads back to %s',
+    (email) => {
+      expect(emailOfPath(`/panel${personPath(email)}`)).toBe(email);
+      expect(emailOfPath(`/panel${personPath(email, 'messages')}`)).toBe(email);
+    },
+  );
+
+  test('is none on the list, and what was typed where it cannot be decoded', () => {
+    expect(emailOfPath('/panel/people')).toBeNull();
+    expect(emailOfPath('/panel/people/100%@example.com')).toBe('100%@example.com');
+  });
+
+  test('of a question names its record only when it has one', () => {
+    const question = { app: 'shop', email: 'ada@example.com', permission: 'pages.edit' };
+    expect(askPath(question)).toBe('/ask?app=shop&email=ada%40example.com&permission=pages.edit');
+    expect(askPath({ ...question, resourceType: 'page', resourceId: '7' })).toContain(
+      '&resourceType=page&resourceId=7',
+    );
+    expect(askPath({ ...question, resourceType: 'page', resourceId: '' })).not.toContain('resource');
+  });
+
+  test('roles of the panel itself are for SuperAdmins to change', () => {
+    const mayEdit = () => true;
+    expect(mayAssign({ isSuperAdmin: false, mayEdit }, 'auth')).toBe(false);
+    expect(mayAssign({ isSuperAdmin: false, mayEdit }, 'shop')).toBe(true);
+    expect(mayAssign({ isSuperAdmin: true, mayEdit }, 'auth')).toBe(true);
+  });
+});
+
+describe('filters of the list of people', () => {
+  test.each(VIEWS)('the view "%s" is told by its own filters', (view) => {
+    expect(viewOf(filtersOf(view))).toBe(view);
+  });
+
+  test('leave out what the service would refuse', () => {
+    const query = queryOf({
+      ...LIST_FILTERS,
+      active: 'maybe',
+      orphan: 'false',
+      role: 'author',
+      sort: 'age',
+      q: 'x'.repeat(80),
+    });
+    expect(query).toEqual({
+      q: 'x'.repeat(64),
+      active: null,
+      orphan: null,
+      appCode: '',
+      role: null,
+      permission: null,
+      sort: null,
+    });
+    expect(queryOf({ ...LIST_FILTERS, app: 'shop', role: 'author' })).toMatchObject({
+      appCode: 'shop',
+      role: 'author',
+    });
+  });
+});
+
+const SHOP = {
+  code: 'shop',
+  name: 'Shop',
+  level: 'app_admin' as const,
+  roles: ['author', '=cmd()'],
+  permissions: [{ code: 'pages.edit', accessLevel: 'edit' as const, source: 'role' as const }],
+  overrides: [
+    { resourceType: 'page', resourceId: '42', permission: 'pages.edit', granted: false, accessLevel: null },
+    { resourceType: 'page', resourceId: '43', permission: 'pages.read', granted: true, accessLevel: 'view' as const },
+  ],
+  moreOverrides: 0,
+  lastLoginAt: null,
+};
+
+describe('the access of a person', () => {
+  test('is narrowed to what holds the text, and whole where the application does', () => {
+    expect(narrowed([SHOP], '')).toEqual([SHOP]);
+    expect(narrowed([SHOP], 'SHOP')).toEqual([SHOP]);
+    const [found] = narrowed([SHOP], 'page:43');
+    expect([found?.roles, found?.permissions, found?.overrides.length]).toEqual([[], [], 1]);
+    expect(narrowed([SHOP], 'nothing')).toEqual([]);
+  });
+
+  test('has a row for each thing in a table', () => {
+    const rows = tableOf([SHOP], ['header']);
+    expect(rows).toHaveLength(7);
+    expect(rows.at(-2)).toEqual(['shop', 'override', 'pages.edit', 'denied', 'override', 'page:42']);
+  });
+
+  test('shows a denial as denied, and a grant by its level', () => {
+    expect(SHOP.overrides.map(levelOf)).toEqual(['denied', 'view']);
+    expect(levelOf({ granted: true, accessLevel: null })).toBe('allowed');
+  });
+
+  test('is open where there are few applications, else where it is asked for', () => {
+    expect(isOpen('shop', { asked: '', count: 3, searching: false })).toBe(true);
+    expect(isOpen('shop', { asked: '', count: 500, searching: false })).toBe(false);
+    expect(isOpen('shop', { asked: 'shop', count: 500, searching: false })).toBe(true);
+    expect(isOpen('shop', { asked: '', count: 500, searching: true })).toBe(true);
+  });
+});
+
+describe('the draft of roles', () => {
+  const held = ['author', 'reader'];
+  const empty: RoleDraft = new Map();
+
+  test('names what is given and taken, by application', () => {
+    let draft = turned(empty, 'shop', 'editor', held);
+    draft = turned(draft, 'shop', 'reader', held);
+    draft = turned(draft, 'crm', 'sales', []);
+    expect([...draft]).toEqual([
+      ['shop', { add: ['editor'], remove: ['reader'] }],
+      ['crm', { add: ['sales'], remove: [] }],
+    ]);
+    expect(['editor', 'reader', 'author'].map((role) => isHeld(draft, 'shop', role, held))).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    expect([...without(draft, ['shop']).keys()]).toEqual(['crm']);
+  });
+
+  test('is empty again when everything is turned back', () => {
+    let draft = empty;
+    for (const role of ['editor', 'reader', 'reader', 'editor']) draft = turned(draft, 'shop', role, held);
+    expect(draft.size).toBe(0);
+  });
+
+  test('keeps a role that somebody else gave meanwhile', () => {
+    expect(rolesAfter(['author', 'reader', 'new'], { add: ['editor'], remove: ['reader'] })).toEqual([
+      'author',
+      'editor',
+      'new',
+    ]);
+  });
+});
+
+describe('the draft of overrides', () => {
+  const stored = [
+    { permissionId: 1, code: 'pages.read', granted: true, accessLevel: 'view' as const },
+    { permissionId: 2, code: 'pages.edit', granted: false, accessLevel: null },
+  ];
+
+  test('is written whole: what was there, with what is chosen', () => {
+    const draft: OverrideDraft = { 'pages.read': 'edit', 'pages.edit': 'roles', 'pages.drop': 'allowed' };
+    expect(bodyOf(rowsOf(stored, draft))).toEqual([
+      { permission: 'pages.drop', granted: true, accessLevel: 'allowed' },
+      { permission: 'pages.read', granted: true, accessLevel: 'edit' },
+    ]);
+    expect(bodyOf(rowsOf(stored, {}))).toContainEqual({ permission: 'pages.edit', granted: false });
+  });
+
+  test('is no change when it says what is there', () => {
+    expect(isChanged(stored, { 'pages.read': 'view', 'pages.edit': 'denied', 'pages.drop': 'roles' })).toBe(false);
+    expect(isChanged(stored, { 'pages.read': 'edit' })).toBe(true);
+  });
+
+  test('offers the levels of the type of a permission', () => {
+    expect(choicesOf('binary')).not.toContain('view');
+    expect(choicesOf('tiered')).not.toContain('allowed');
+  });
+});
+
+describe('what happened to a person', () => {
+  test('of a list only what came and went is shown', () => {
+    expect(differences({ before: { roles: ['a', 'b'] }, after: { roles: ['b', 'c', 'd'] } })).toEqual([
+      { name: 'roles', before: 'a', after: 'c, d' },
+    ]);
+  });
+
+  test('what is the same, or nothing before and after, is left out', () => {
+    const before = { blocked: false, note: null, app: 'shop' };
+    expect(differences({ before, after: { blocked: true, app: 'shop' } })).toEqual([
+      { name: 'blocked', before: 'false', after: 'true' },
+    ]);
+    expect(differences({ before: null, after: 'text' })).toEqual([{ name: 'value', before: null, after: 'text' }]);
+  });
+
+  test('long texts and many members are cut', () => {
+    const after = Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`member${n}`, 'x'.repeat(500)]));
+    const found = differences({ before: null, after });
+    expect(found).toHaveLength(4);
+    expect(found[0]?.after?.length).toBe(121);
+  });
+
+  test('a person who did it has a page, a key has none', () => {
+    expect(actorOf('user:ada@example.com')).toEqual({ name: 'ada@example.com', email: 'ada@example.com' });
+    expect(actorOf('key:billing')).toEqual({ name: 'key:billing', email: null });
+  });
+});
