@@ -5,6 +5,7 @@ import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
 import { Page, Tabs } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
+import { useRecent } from '../../shell/recents.ts';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
 
@@ -35,6 +36,8 @@ export default function Application({ appCode }: { appCode: string }) {
   const rights = useRights();
   const application = useRead('GET /api/applications/{appCode}', { path: { appCode } });
   const base = `/applications/${encodeURIComponent(appCode)}`;
+  const opened = application.data?.data;
+  useRecent(opened === undefined ? null : { kind: 'applications', href: base, label: opened.name || appCode });
   if (application.data === undefined) {
     return (
       <Page title={appCode} trail={[['/applications', words.title]]}>

@@ -1,5 +1,50 @@
+import { plural } from '../../words/plural.ts';
 import type { home as en } from './en.ts';
+
+const count = plural('cs');
 
 export const home: typeof en = {
   title: 'Přehled',
+  needs: 'Co teď někoho potřebuje',
+  need: {
+    failing: 'selhalo za 24 hodin',
+    waiting: 'čeká na odeslání',
+    brands: 'značky, které neodesílají',
+    provider: 'Poskytovatel identity není dostupný',
+    orphans: 'neaktivní, ale s právy',
+  },
+  needWhy: {
+    failing: () => 'Oznámení, která nedošla, nebo jen jedním kanálem.',
+    waiting: (ago) => `Nejstarší bylo přijato ${ago ?? ''}.`,
+    brands: () => '',
+    provider: (ago) => (ago === null ? 'Nelze se k němu připojit.' : `Jeho poslední událost přišla ${ago}.`),
+    orphans: () => 'Lidé, kteří by práva po odblokování měli znovu.',
+  },
+  quiet: 'Všude klid.',
+  askSomething: 'Na něco se zeptejte.',
+  questions: [
+    'Proč Clara nesmí otevřít projekt 1042?',
+    'Smí Ben uzavřít projekt 1042?',
+    'Proč Dan nesmí schvalovat faktury?',
+  ],
+  anyQuestion: 'Smí někdo něco, a proč?',
+  counts: 'Co tu je',
+  count: {
+    applications: (n) => count(n, { one: 'aplikace', few: 'aplikace', other: 'aplikací' }),
+    people: (n) => count(n, { one: 'osoba', few: 'osoby', other: 'osob' }),
+    roles: (n) => count(n, { one: 'role', few: 'role', other: 'rolí' }),
+    permissions: (n) => count(n, { one: 'oprávnění', other: 'oprávnění' }),
+    appAdmins: (n) => count(n, { one: 'správce aplikace', few: 'správci aplikací', other: 'správců aplikací' }),
+    sent: (n) => count(n, { one: 'odesláno za 24 hodin', other: 'odesláno za 24 hodin' }),
+  },
+  changes: 'Poslední změny',
+  changesOf: (app) => `Poslední změny v aplikaci ${app}`,
+  all: 'Vše',
+  noChanges: 'Zatím se nic nezměnilo.',
+  recents: 'Naposledy otevřené',
+  noRecents: 'Zde budou aplikace a lidé, které otevřete, jen pro tento prohlížeč.',
+  showTour: 'Znovu zobrazit prohlídku',
+  own: 'Co smíte',
+  nothingOwn: 'Žádná aplikace vám zatím nic neudělila.',
+  andMore: (n) => count(n, { one: `a ještě ${n}`, few: `a ještě ${n}`, other: `a dalších ${n}` }),
 };

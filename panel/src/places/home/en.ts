@@ -1,3 +1,49 @@
+import { plural } from '../../words/plural.ts';
+
+const count = plural('en');
+
 export const home = {
   title: 'Home',
+  needs: 'What needs somebody now',
+  need: {
+    failing: 'failed in 24 hours',
+    waiting: 'waiting to be sent',
+    brands: 'brands that cannot send',
+    provider: 'Identity provider away',
+    orphans: 'inactive, still with grants',
+  },
+  needWhy: {
+    failing: () => 'Notifications that did not arrive, or only by one channel.',
+    waiting: (ago: string | null) => `The oldest was accepted ${ago ?? ''}.`,
+    brands: () => '',
+    provider: (ago: string | null) => (ago === null ? 'It cannot be reached.' : `Its last event came ${ago}.`),
+    orphans: () => 'People who would have it again when they are unblocked.',
+  } satisfies Record<string, (ago: string | null) => string>,
+  quiet: 'All quiet.',
+  askSomething: 'Ask something.',
+  questions: [
+    'Why can Clara not open project 1042?',
+    'May Ben close project 1042?',
+    'Why can Dan not approve invoices?',
+  ],
+  anyQuestion: 'May somebody do something, and why?',
+  counts: 'What there is',
+  count: {
+    applications: (n: number) => count(n, { one: 'application', other: 'applications' }),
+    people: (n: number) => count(n, { one: 'person', other: 'people' }),
+    roles: (n: number) => count(n, { one: 'role', other: 'roles' }),
+    permissions: (n: number) => count(n, { one: 'permission', other: 'permissions' }),
+    appAdmins: (n: number) => count(n, { one: 'application admin', other: 'application admins' }),
+    sent: (n: number) => count(n, { one: 'sent in 24 hours', other: 'sent in 24 hours' }),
+  },
+  changes: 'Last changes',
+  changesOf: (app: string) => `Last changes in ${app}`,
+  all: 'All',
+  noChanges: 'Nothing was changed yet.',
+  recents: 'Opened last',
+  noRecents: 'Applications and people that you open are listed here, for this browser alone.',
+  showTour: 'Show the tour again',
+  own: 'What you may do',
+  nothingOwn: 'No application has given you anything yet.',
+  andMore: (n: number) => count(n, { one: `and ${n} more`, other: `and ${n} more` }),
 };

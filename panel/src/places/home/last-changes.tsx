@@ -1,0 +1,72 @@
+import { Link } from 'wouter';
+import type { Item } from '../../api/call.ts';
+import { asError } from '../../api/error.ts';
+import { useRead } from '../../api/queries.ts';
+import { Badge, Time } from '../../parts/badge.tsx';
+import { Card } from '../../parts/page.tsx';
+import { Loading, Problem } from '../../parts/problem.tsx';
+import { useRights } from '../../shell/rights.ts';
+import { useWords } from '../../words/words.ts';
+import { personPath } from '../people/address.ts';
+import css from './home.module.css';
+import { applicationOf } from './tour.ts';
+
+const SHOWN = 8;
+
+/** The last records of the audit: of everything for SuperAdmins, of the first application for others. */
+export function LastChanges() {
+  const { home: words } = useWords();
+  const rights = useRights();
+  const app = rights.isSuperAdmin ? null : applicationOf(rights);
+  const everything = useRead('GET /api/admin/audit', { query: { limit: SHOWN } }, { enabled: rights.isSuperAdmin });
+  const ofOne = useRead(
+    'GET /api/applications/{appCode}/audit',
+    { path: { appCode: app ?? '' }, query: { limit: SHOWN } },
+    { enabled: app !== null },
+  );
+  const read = rights.isSuperAdmin ? everything : ofOne;
+  if (!rights.isSuperAdmin && app === null) return null;
+  return (
+    <Card
+      title={app === null ? words.changes : words.changesOf(app)}
+      actions={<Link href={app === null ? '/activity' : `/activity?app=${encodeURIComponent(app)}`}>{words.all}</Link>}
+    >
+      {read.isPending && <Loading rows={4} />}
+      {read.isError && <Problem error={asError(read.error)} onRetry={() => void read.refetch()} />}
+      {read.data?.data.length === 0 && <p className={css.soft}>{words.noChanges}</p>}
+      <ol className={css.changes}>
+        {read.data?.data.map((record) => (
+          <Change key={record.id} record={record} />
+        ))}
+      </ol>
+    </Card>
+  );
+}
+
+function Change({ record }: { record: Item<'GET /api/admin/audit'> }) {
+  const { people } = useWords();
+  const { at, actor, action, appCode, subject } = record;
+  const done = action.replace(/\.refused$/, '');
+  const known = people.happened[done as keyof typeof people.happened];
+  return (
+    <li>
+      <span className={css.what}>
+        {known ?? <code>{done}</code>} {done !== action && <Badge tone="bad">{people.refused}</Badge>}
+        {subject !== null && <Subject subject={subject} />} {appCode !== null && <Badge>{appCode}</Badge>}
+      </span>
+      <span className={css.who}>
+        {actor.replace(/^user:/, '')} · <Time iso={at} />
+      </span>
+    </li>
+  );
+}
+
+/** A person has a page; other things are named. */
+function Subject({ subject }: { subject: string }) {
+  if (!/^[^\s:]+@[^\s:]+$/.test(subject)) return <span className={css.subject}>{subject}</span>;
+  return (
+    <Link href={personPath(subject)} className={css.subject}>
+      {subject}
+    </Link>
+  );
+}
