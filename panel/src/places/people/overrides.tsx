@@ -42,7 +42,7 @@ export function Overrides({ email, appCode, onChange }: PersonProps & { appCode:
     },
     {
       title: common.actions,
-      width: 'max-content',
+      width: '10rem',
       wide: true,
       cell: ({ resourceType, resourceId, code }) => {
         const about = `${code} ${resourceType}:${resourceId}`;
