@@ -31,13 +31,17 @@ export class SendLog {
     );
   }
 
+  /** One of them. NOT_FOUND for an unknown application, and for what another one sent. */
+  read(app: string, id: number): Promise<LogRow> {
+    return this.#database.read(async (tx) => sentBy(await findLogged(tx, await knownApplication(tx, app), id)));
+  }
+
   /** Queues its failed deliveries again; has no effect without any. UNKNOWN_REFERENCE for a notification of `auth_idp`. */
   async retry(app: string, id: number, by: By): Promise<LogRow> {
     const about = { app, action: 'notification.retried', guard: editorOf(app) };
     const { result } = await administer(this.#database, by, about, async ({ tx, audit }) => {
       const appId = await applicationOf(tx, app);
-      const before = await findLogged(tx, appId, id);
-      if (before === undefined) throw new UsherError('NOT_FOUND', 'The application did not send this notification.');
+      const before = sentBy(await findLogged(tx, appId, id));
       // A former version accepted such sends: a caller may have chosen the text of a mail with the look of a password mail.
       if (before.type === AUTH_TYPE)
         throw unknownReference('id', `id names a notification of ${AUTH_TYPE}, which no send makes`);
@@ -49,4 +53,9 @@ export class SendLog {
     this.#ring();
     return result;
   }
+}
+
+function sentBy(found: LogRow | undefined): LogRow {
+  if (found === undefined) throw new UsherError('NOT_FOUND', 'The application did not send this notification.');
+  return found;
 }

@@ -95,6 +95,27 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       }
     });
 
+    test('a draft is shown with the fields sent, and is not stored', async () => {
+      const draft = {
+        name: 'Draft',
+        primaryColor: '#123456',
+        backgroundColor: null,
+        footerText: 'Nowhere',
+        iconUrl: null,
+      };
+      const { html } = (await preview({ kind: 'mail', ...draft })).body.data;
+      for (const part of ['Mail from Draft', '#123456', 'Nowhere', LOOK.logoUrl]) expect(html).toContain(part);
+      for (const part of ['#aa3311', '#fff0f0']) expect(html).not.toContain(part);
+      expect((await preview({ kind: 'push', ...draft })).body.data).toMatchObject({ title: 'Draft', icon: null });
+      expect((await root.get(`/api/admin/brands/${brand}`)).body.data).toMatchObject({
+        ...LOOK,
+        footerText: 'Atelier, Brno',
+      });
+      for (const wrong of [{ primaryColor: 'red' }, { logoUrl: 'javascript:alert(1)' }, { name: '' }, { smtp: null }]) {
+        expect(outcome(await preview({ kind: 'mail', ...wrong }))).toEqual([400, 'VALIDATION_FAILED']);
+      }
+    });
+
     test('only SuperAdmins preview, and unknown kinds and brands are refused', async () => {
       for (const name of ['nora', 'petra']) {
         expect(outcome(await preview({ kind: 'mail' }, brand, registry.as(name)))).toEqual([403, 'FORBIDDEN']);

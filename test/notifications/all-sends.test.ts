@@ -104,6 +104,9 @@ for (const kind of ['postgresql', 'pglite'] as const) {
       const { body } = await root.get(`${SENDS}?appCode=billing`);
       const log = await root.get('/api/applications/billing/notifications');
       expect(body.data.map(({ appCode: _appCode, ...item }: { appCode: string }) => item)).toEqual(log.body.data);
+      const [newest] = log.body.data;
+      const one = await root.get(`/api/applications/billing/notifications/${newest.id}`);
+      expect([one.status, one.body.data]).toEqual([200, newest]);
     });
 
     test('pages hold every send once', async () => {

@@ -6,10 +6,11 @@ import type { BrandRow } from '../../brands/brands.ts';
 import { previewMail } from '../../brands/preview.ts';
 import { unsubscribePage } from '../pages/unsubscribe.ts';
 import { successData } from '../route/envelopes.ts';
-import { idParam } from '../route/fields.ts';
+import { idParam, name, storableUrl, text } from '../route/fields.ts';
 import { anyAdministrator, superAdmin } from '../route/guards.ts';
 import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
+import { brandColor } from './brands.ts';
 
 const Look = record('BrandLook', {
   slug: z.string(),
@@ -88,6 +89,24 @@ const PREVIEWS: { readonly [K in Kind]: (brand: BrandRow) => Extract<z.output<ty
   }),
 };
 
+// Nothing is stored or fetched here, so production takes http, too.
+const url = storableUrl(true).nullable().optional();
+const Draft = z.strictObject({
+  kind: z.enum(['mail', 'unsubscribe', 'push']),
+  name: name.optional(),
+  primaryColor: brandColor.optional(),
+  backgroundColor: brandColor.optional(),
+  logoUrl: url,
+  iconUrl: url,
+  footerText: text(2000).nullable().optional(),
+});
+
+/** The brand with the fields of a draft in place of its own. */
+function drafted(brand: BrandRow, { kind: _, ...draft }: z.output<typeof Draft>): BrandRow {
+  const sent = Object.entries(draft).filter(([, value]) => value !== undefined);
+  return { ...brand, ...Object.fromEntries(sent) };
+}
+
 const previewBrand = defineRoute({
   method: 'post',
   path: '/api/admin/brands/:id/preview',
@@ -95,17 +114,18 @@ const previewBrand = defineRoute({
   summary: 'Preview the look of a brand',
   description: [
     'Sample words in the look of the brand: a mail, the page behind its unsubscribe link, or a push. Nothing is sent or stored,',
-    'and links and buttons lead nowhere. A real push has the icon of its send.',
+    'and links and buttons lead nowhere. Fields of a look that are sent take the place of the stored ones: a draft can be seen',
+    'before it is saved. A real push has the icon of its send.',
   ].join(' '),
   guard: superAdmin,
   params: z.strictObject({ id: idParam }),
-  body: z.strictObject({ kind: z.enum(['mail', 'unsubscribe', 'push']) }),
+  body: Draft,
   envelope: successData,
   status: 200,
   response: Preview,
   errors: ['NOT_FOUND'],
-  example: { body: { kind: 'mail' } },
-  handle: async ({ brands }, { params, body }) => PREVIEWS[body.kind](await brands.get(params.id)),
+  example: { body: { kind: 'mail', primaryColor: '#aa3311' } },
+  handle: async ({ brands }, { params, body }) => PREVIEWS[body.kind](drafted(await brands.get(params.id), body)),
 });
 
 export const brandLookRoutes: readonly Route[] = [listLooks, previewBrand];

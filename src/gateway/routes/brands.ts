@@ -38,7 +38,8 @@ const Brand = record('Brand', {
 
 const Params = z.strictObject({ id: idParam });
 
-const color = z
+/** A color of a brand; null: the default one. */
+export const brandColor = z
   .string()
   .regex(/^#[0-9a-fA-F]{6}$/, 'must be a color such as #1a2b3c')
   .nullable();
@@ -78,8 +79,8 @@ function fields(allowHttp: boolean) {
       .boolean()
       .optional()
       .meta({ description: 'True makes it the default instead of the current one; there is always exactly one.' }),
-    primaryColor: color.optional(),
-    backgroundColor: color.optional(),
+    primaryColor: brandColor.optional(),
+    backgroundColor: brandColor.optional(),
     logoUrl: url,
     iconUrl: url,
     footerText: text(2000).nullable().optional(),

@@ -202,6 +202,20 @@ const listSends = defineRoute({
   },
 });
 
+const readSend = defineRoute({
+  method: 'get',
+  path: '/api/applications/:appCode/notifications/:id',
+  tag: 'Notifications',
+  summary: 'One notification of an application',
+  guard: applicationLevel('view'),
+  params: z.strictObject({ ...AppParams.shape, id: idParam }),
+  envelope: successData,
+  status: 200,
+  response: Logged,
+  errors: ['NOT_FOUND'],
+  handle: async ({ sendLog }, { params }) => shownSend(await sendLog.read(params.appCode, params.id)),
+});
+
 const retrySend = defineRoute({
   method: 'post',
   path: '/api/applications/:appCode/notifications/:id/retry',
@@ -218,4 +232,4 @@ const retrySend = defineRoute({
   handle: async ({ sendLog }, input) => shownSend(await sendLog.retry(input.params.appCode, input.params.id, input)),
 });
 
-export const notificationRoutes: readonly Route[] = [sendBySystem, sendByAdministrator, listSends, retrySend];
+export const notificationRoutes: readonly Route[] = [sendBySystem, sendByAdministrator, listSends, readSend, retrySend];
