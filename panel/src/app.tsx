@@ -92,7 +92,9 @@ function Places({ config }: { config: PanelConfig }) {
       <Route path="/people/*?" component={People} />
       <Route path="/ask/*?" component={Ask} />
       <Route path="/activity" component={Activity} />
-      <Route path="/notifications/*?" component={Notifications} />
+      <Route path="/notifications/*?">
+        <Notifications config={config} />
+      </Route>
       <Route path="/brands/*?" component={Brands} />
       <Route path="/sign-in/*?" component={SignInPlace} />
       <Route path="/settings/*?">

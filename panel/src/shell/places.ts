@@ -21,7 +21,8 @@ export const PLACES: readonly Place[] = [
   { id: 'people', href: '/people', key: 'p', visible: everybody },
   { id: 'ask', href: '/ask', key: 'q', visible: () => true },
   { id: 'activity', href: '/activity', key: 't', visible: everybody },
-  { id: 'notifications', href: '/notifications', key: 'n', visible: everybody },
+  // Everybody has an inbox.
+  { id: 'notifications', href: '/notifications', key: 'n', visible: () => true },
   { id: 'brands', href: '/brands', key: 'b', visible: everybody },
   { id: 'signIn', href: '/sign-in', key: 'i', visible: superAdmins },
   { id: 'settings', href: '/settings', key: 's', visible: () => true },

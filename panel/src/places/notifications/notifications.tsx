@@ -1,7 +1,28 @@
-import { Page } from '../../parts/page.tsx';
-import { useWords } from '../../words/words.ts';
+import { lazy } from 'react';
+import { Redirect, Route, Switch } from 'wouter';
+import type { PanelConfig } from '../../session/config.ts';
+import { useRights } from '../../shell/rights.ts';
+import Log from './log.tsx';
 
-export default function Notifications() {
-  const { notifications: words } = useWords();
-  return <Page title={words.title}>{null}</Page>;
+const Send = lazy(() => import('./send.tsx'));
+const Inbox = lazy(() => import('./inbox.tsx'));
+const Preferences = lazy(() => import('./preferences.tsx'));
+const Notification = lazy(() => import('./notification.tsx'));
+
+/** The log of what was sent, and what the reader was sent. Whoever administers nothing has the latter only. */
+export default function Notifications({ config }: { config: PanelConfig }) {
+  const { any } = useRights();
+  return (
+    <Switch>
+      <Route path="/notifications">
+        {any ? <Log mailbox={config.mailbox} /> : <Redirect to="/notifications/inbox" replace />}
+      </Route>
+      <Route path="/notifications/inbox" component={Inbox} />
+      <Route path="/notifications/preferences" component={Preferences} />
+      <Route path="/notifications/send" component={Send} />
+      <Route path="/notifications/:appCode/:id">
+        {({ appCode, id }) => <Notification key={`${appCode}/${id}`} appCode={decodeURIComponent(appCode)} id={id} />}
+      </Route>
+    </Switch>
+  );
 }

@@ -1,0 +1,88 @@
+/** Notifications as they were sent, and what may be done with them. */
+
+import type { Out } from '../../api/call.ts';
+import type { Rights } from '../../shell/rights.ts';
+
+export type Sent = Out<'GET /api/admin/notifications'>[number];
+export type Delivery = Sent['deliveries'][number];
+
+export const STATUSES = ['queued', 'sent', 'partial', 'failed', 'suppressed'] as const;
+export type Status = (typeof STATUSES)[number];
+
+/** Mails of the identity provider: nobody sends or retries them here. */
+export const AUTH_TYPE = 'auth_idp';
+const PANEL_APP = 'auth';
+
+export const TONES = { queued: 'accent', sent: 'good', partial: 'warn', failed: 'bad', suppressed: 'neutral' } as const;
+
+export function toneOf(status: string): (typeof TONES)[Status] {
+  return TONES[status as Status] ?? 'neutral';
+}
+
+/** Whether the service takes sends and retries of this person in the application. */
+export function maySend(rights: Rights, appCode: string): boolean {
+  return rights.mayEdit(appCode) && (appCode !== PANEL_APP || rights.isSuperAdmin);
+}
+
+/** Whether a retry of it would be taken, and has something to do. */
+export function mayRetry(
+  rights: Rights,
+  { appCode, status, type }: Pick<Sent, 'appCode' | 'status' | 'type'>,
+): boolean {
+  return (status === 'failed' || status === 'partial') && type !== AUTH_TYPE && maySend(rights, appCode);
+}
+
+/** The reason that says most: of a delivery that did not arrive, else of the notification itself. */
+export function reasonOf({ statusReason, deliveries }: Pick<Sent, 'statusReason' | 'deliveries'>): string | null {
+  return deliveries.find(({ error }) => error !== null)?.error ?? statusReason;
+}
+
+/** A payload as it is typed: an object of JSON, or why it is none. An empty text is an empty object. */
+export function payloadOf(text: string): { readonly payload: Record<string, unknown> } | { readonly fault: string } {
+  if (text.trim() === '') return { payload: {} };
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      return { payload: value as Record<string, unknown> };
+    }
+    return { fault: '' };
+  } catch (error) {
+    return { fault: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+export interface Draft {
+  readonly app: string;
+  readonly type: string;
+  readonly recipients: string;
+  readonly subject: string;
+  readonly body: string;
+  readonly url: string;
+  readonly locale: string;
+  readonly templateKey: string;
+  readonly payload: string;
+}
+
+export const EMPTY: Draft = {
+  app: '',
+  type: 'generic',
+  recipients: '',
+  subject: '',
+  body: '',
+  url: '',
+  locale: '',
+  templateKey: '',
+  payload: '',
+};
+
+/** What a send asks for: fields left empty are left out, so that the service's own values hold. */
+export function orderOf(draft: Draft, recipients: readonly string[], payload: Record<string, unknown>) {
+  const { type, subject, body, url, locale, templateKey } = draft;
+  const given = Object.entries({ subject, body, url, locale, templateKey }).filter(([, value]) => value.trim() !== '');
+  return { type, recipients: [...recipients], payload, ...(Object.fromEntries(given) as Record<string, string>) };
+}
+
+/** A link of a notification that a browser may follow: a path belongs to the application, whose address is unknown here. */
+export function linkOf(url: string | null): string | null {
+  return url !== null && /^https?:\/\//i.test(url) ? url : null;
+}
