@@ -8,6 +8,7 @@ import { describe, expect, test } from '@jest/globals';
  * room knows.
  */
 const SRC = resolve(import.meta.dirname, '../src');
+const PANEL = resolve(import.meta.dirname, '../panel/src');
 
 /** Stores of persistence that every feature may use. */
 const SHARED_STORES = ['database', 'people', 'audit', 'settings', 'seen-events'].map((store) => `persistence/${store}`);
@@ -93,6 +94,26 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
     imports: ['base', 'config', 'identity', 'persistence', 'delivery/p256', 'policy-tests', 'catalog/manifest/parse'],
   },
   app: { imports: ['*'] },
+  // Its playground decides in the browser, by the service's own reader and rules.
+  panel: {
+    imports: [
+      'base',
+      'engine/evaluate',
+      'engine/explanation',
+      'engine/policy',
+      'engine/question',
+      'engine/types',
+      'catalog/manifest/examine',
+      'catalog/manifest/faults',
+      'catalog/manifest/format',
+      'catalog/manifest/places',
+      'catalog/manifest/source',
+      'catalog/manifest/standalone',
+      'policy-tests/cases',
+      'policy-tests/run',
+      'policy-tests/world',
+    ],
+  },
 };
 
 /** Packages that only these rooms may name. */
@@ -120,7 +141,7 @@ const PACKAGES: Record<string, readonly string[]> = {
 function filesBelow(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
-    return entry.isDirectory() ? filesBelow(path) : path.endsWith('.ts') ? [path] : [];
+    return entry.isDirectory() ? filesBelow(path) : /\.tsx?$/.test(path) ? [path] : [];
   });
 }
 
@@ -129,8 +150,10 @@ function roomOf(file: string): string {
   return path === 'main.ts' ? 'app' : (path.split('/')[0] ?? '');
 }
 
-function importsOf(file: string): string[] {
-  const text = readFileSync(file, 'utf8');
+/** `values`: without those that only name types, which are gone when the code runs. */
+function importsOf(file: string, { values = false } = {}): string[] {
+  const source = readFileSync(file, 'utf8');
+  const text = values ? source.replace(/^\s*(?:import|export) type [^;]*;/gm, '') : source;
   const found = text.matchAll(
     /^\s*(?:import|export)\b[^'";]*?from\s*'([^']+)'|^\s*import\s*'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm,
   );
@@ -168,6 +191,25 @@ describe('the direction of imports', () => {
       .filter(({ file, target }) => !mayImport(roomOf(file), target) || !existsSync(target))
       .map(({ file, target }) => `${relative(SRC, file)} -> ${relative(SRC, target)}`);
     expect(wrong).toEqual([]);
+  });
+
+  test('the panel imports of the service what its row allows, and nothing that needs Node.js', () => {
+    const own = filesBelow(PANEL).flatMap((file) =>
+      importsOf(file).map((specifier) => ({ file, target: resolve(dirname(file), specifier) })),
+    );
+    const outside = own.filter(({ target }) => target.startsWith(`${SRC}/`));
+    const wrong = outside.filter(({ target }) => !mayImport('panel', target));
+    expect(wrong.map(({ file, target }) => `${relative(PANEL, file)} -> ${relative(SRC, target)}`)).toEqual([]);
+    expect(outside.length).toBeGreaterThan(0);
+    const reached = new Set(outside.map(({ target }) => target));
+    const packages = new Set<string>();
+    for (const file of reached) {
+      for (const specifier of importsOf(file, { values: true })) {
+        if (specifier.startsWith('.')) reached.add(resolve(dirname(file), specifier));
+        else packages.add(specifier);
+      }
+    }
+    expect([...packages].sort()).toEqual(['js-yaml', 'leven', 'zod']);
   });
 
   test('packages are imported only by the folders that own them', () => {

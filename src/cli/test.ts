@@ -61,7 +61,7 @@ export function defineTest(program: Command, context: Context): void {
 type File = Awaited<ReturnType<typeof readFiles>>[number];
 
 async function readFiles(io: Io, names: readonly string[]) {
-  const { readTests, UnreadableTests } = await import('../policy-tests/cases.ts');
+  const { readTests, UnreadableTests } = await import('../policy-tests/files.ts');
   const reading = {
     read: (name: string) => readText(io, name, (reason) => new Error(reason)),
     relative: (from: string, to: string) => resolve(io.cwd, dirname(from), to),

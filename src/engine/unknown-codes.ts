@@ -6,11 +6,9 @@
  * ends the policy's lease with every decision derived from it, so a cached answer needs no second check.
  */
 
-import type { Clock } from '../base/clock.ts';
 import { UsherError } from '../base/errors.ts';
 import { nearest } from '../base/nearest.ts';
 import type { PolicyPermission } from './evaluate.ts';
-import type { EngineLog } from './follower.ts';
 import type { Policy } from './policy.ts';
 
 type UnknownKind = 'permission' | 'resource_type';
@@ -61,21 +59,29 @@ export const OTHER_APPS = '*';
 const MAX_LOGGED = 1000;
 const HOUR_MS = 3_600_000;
 
+/** What this needs of a clock and of a log: the panel, which has neither, decides by the same code. */
+interface Monotonic {
+  monotonic(): number;
+}
+interface WarnLog {
+  warn(fields: object, message: string): void;
+}
+
 interface Counts {
   permission: number;
   resource_type: number;
 }
 
 export class UnknownCodes {
-  readonly #clock: Clock;
-  readonly #log: EngineLog;
+  readonly #clock: Monotonic;
+  readonly #log: WarnLog;
   /** Only existing applications get in here, so that callers cannot invent labels. */
   readonly #counts = new Map<string, Counts>();
   /** When each code was last logged, oldest first. */
   readonly #logged = new Map<string, number>();
   #silentUntil = Number.NEGATIVE_INFINITY;
 
-  constructor(clock: Clock, log: EngineLog) {
+  constructor(clock: Monotonic, log: WarnLog) {
     this.#clock = clock;
     this.#log = log;
   }

@@ -1,13 +1,9 @@
-/** Files of policy tests (docs/reference/command-line.md#policy-tests): cases, and the manifest that they are run against. */
+/** Cases of policy tests (docs/reference/command-line.md#policy-tests) as a file or a manifest lists them. Pure: the panel reads them too. */
 
-import { z } from 'zod';
-import { Faults, isMap, type Plain } from '../catalog/manifest/faults.ts';
+import type { Faults, Plain } from '../catalog/manifest/faults.ts';
 import type { Manifest } from '../catalog/manifest/format.ts';
-import { parseManifest } from '../catalog/manifest/parse.ts';
-import { type ManifestIssue, placed } from '../catalog/manifest/places.ts';
 import { fits } from '../catalog/manifest/read.ts';
 import { PolicyTest } from '../catalog/manifest/schema.ts';
-import { readSource } from '../catalog/manifest/source.ts';
 
 export type { PolicyTest } from '../catalog/manifest/schema.ts';
 
@@ -18,50 +14,8 @@ export interface TestFile {
   readonly cases: readonly PolicyTest[];
 }
 
-/** A file, or the manifest that it names, could not be read: `issues` list its faults. */
-export class UnreadableTests extends Error {
-  readonly file: string;
-  readonly issues: readonly ManifestIssue[];
-  constructor(file: string, message: string, issues: readonly ManifestIssue[] = []) {
-    super(message);
-    this.name = 'UnreadableTests';
-    this.file = file;
-    this.issues = issues;
-  }
-}
-
-/** Access to files. `read` rejects with an error whose message states the reason. */
-export interface Files {
-  read(name: string): Promise<string>;
-  /** The name of a file that another one names. */
-  relative(from: string, to: string): string;
-}
-
-const Frame = z.strictObject({ manifest: z.string().min(1), tests: z.unknown().optional() });
-
-/** Reads a file of tests, or a manifest with tests of its own. Rejects with UnreadableTests. */
-export async function readTests(name: string, files: Files): Promise<TestFile> {
-  const text = await contentOf(name, files);
-  const source = readSource(text);
-  const faults = new Faults();
-  const { value } = source;
-  const refuse = (message: string): never => {
-    const issues = placed(text, source.places, [...source.faults, ...faults.list]);
-    throw new UnreadableTests(name, message, issues);
-  };
-  if (source.faults.length > 0 || value === undefined) return refuse('is not valid YAML or JSON');
-  if (!isMap(value)) return refuse('must be a map with manifest and tests, or a manifest with tests');
-  const isManifest = value.application !== undefined;
-  const frame = isManifest ? null : fits(Frame, value, [], faults);
-  const cases = readCases(value.tests, faults);
-  if (faults.list.length > 0) return refuse('has faults');
-  if (frame === null) return { name, manifest: await manifestOf(name, text), cases };
-  if (!('record' in frame)) return refuse('has faults');
-  const manifestName = files.relative(name, frame.record.manifest);
-  return { name, manifest: await manifestOf(manifestName, await contentOf(manifestName, files)), cases };
-}
-
-function readCases(items: Plain | undefined, faults: Faults): PolicyTest[] {
+/** The valid cases of a list; the rest are faults. */
+export function readCases(items: Plain | undefined, faults: Faults): PolicyTest[] {
   if (!Array.isArray(items)) {
     faults.add(items === undefined ? [] : ['tests'], 'tests must be a list of cases');
     return [];
@@ -70,18 +24,4 @@ function readCases(items: Plain | undefined, faults: Faults): PolicyTest[] {
     const read = fits(PolicyTest, item, ['tests', at], faults);
     return 'record' in read ? [read.record] : [];
   });
-}
-
-async function manifestOf(name: string, text: string): Promise<Manifest> {
-  const { manifest, issues } = await parseManifest(text);
-  if (manifest === null || issues.length > 0) throw new UnreadableTests(name, 'has faults', issues);
-  return manifest;
-}
-
-async function contentOf(name: string, files: Files): Promise<string> {
-  try {
-    return await files.read(name);
-  } catch (error) {
-    throw new UnreadableTests(name, error instanceof Error ? error.message : String(error));
-  }
 }

@@ -1,10 +1,9 @@
 /** A manifest as the engine's facts: the content of an empty database after applying it. */
 
-import { systemClock } from '../base/clock.ts';
 import { LEVELS } from '../base/level-names.ts';
 import { type Manifest, present } from '../catalog/manifest/format.ts';
 import { DENIED, evaluate } from '../engine/evaluate.ts';
-import { type Explanation, explainMalformed, explainRows } from '../engine/explain.ts';
+import { type Explanation, explainMalformed, explainRows } from '../engine/explanation.ts';
 import { compilePolicy, type Policy } from '../engine/policy.ts';
 import { readQuestion } from '../engine/question.ts';
 import { type Decision, type GroundRows, Level, type PolicyRows, type Question } from '../engine/types.ts';
@@ -27,7 +26,8 @@ interface Person {
 
 const NOBODY: Person = { admin: false, roleIds: [], overrides: new Map() };
 const APP_ID = 1;
-const SILENT = { debug: () => undefined, info: () => undefined, warn: () => undefined };
+const CLOCK = { monotonic: () => performance.now() };
+const SILENT = { warn: () => undefined };
 
 /** Decides by the engine's rules. Nobody is a SuperAdmin or inactive, because a manifest cannot state either. */
 export class World {
@@ -36,7 +36,7 @@ export class World {
   readonly #policy: Policy;
   readonly #roleCodes: readonly string[];
   readonly #people: ReadonlyMap<string, Person>;
-  readonly #unknownCodes = new UnknownCodes(systemClock, SILENT);
+  readonly #unknownCodes = new UnknownCodes(CLOCK, SILENT);
 
   constructor(manifest: Manifest) {
     this.app = manifest.application.code;

@@ -1,7 +1,8 @@
 /** Explain: one question with the result of each of the six rules (docs/reference/decisions.md#explain). */
 
 import { validationFailed } from '../base/errors.ts';
-import { type ExplainedAt, explainMalformed } from '../engine/explain.ts';
+import type { ExplainedAt } from '../engine/explain.ts';
+import { explainMalformed } from '../engine/explanation.ts';
 import { fieldsIn, isAllowed, nameable, readQuestion } from '../engine/question.ts';
 import { type ExplainResponseSchema, Rule } from '../gen/usher/permission/v1/permission_pb.ts';
 import {

@@ -10,7 +10,7 @@ function parts() {
   const lines: object[] = [];
   const warn = (fields: object, message: string) => void lines.push({ ...fields, message });
   const clock = new FakeClock();
-  const codes = new UnknownCodes(clock, { debug: () => undefined, info: () => undefined, warn });
+  const codes = new UnknownCodes(clock, { warn });
   return { clock, codes, lines };
 }
 

@@ -1,8 +1,7 @@
 /** A manifest as its schema reads it (schema.ts), and its records by name. */
 
 import type { z } from 'zod';
-import type { NotificationTypeRow } from '../../persistence/catalog/notification-types.ts';
-import type { TemplateContent } from '../../persistence/catalog/templates.ts';
+import type { NotificationTypeRow, TemplateContent } from '../../persistence/catalog/manifest-records.ts';
 import type * as schema from './schema.ts';
 
 export type { AccessLevel, Section } from './schema.ts';

@@ -5,20 +5,10 @@
 
 import { byCodeUnit } from '../../base/order.ts';
 import { PAGE, turn } from '../../persistence/catalog/manifest-read.ts';
-import { type CatalogPlan, type Given, levelsOf, noteUnknown } from './catalog.ts';
+import { type CatalogPlan, type Given, noteUnknown } from './catalog.ts';
 import type { Faults } from './faults.ts';
-import type { Manifest, ManifestOverride } from './format.ts';
-import {
-  type Assignment,
-  assignmentKey,
-  type Catalog,
-  highestLevel,
-  levelFits,
-  type Override,
-  overrideKey,
-  type People,
-  type Usage,
-} from './state.ts';
+import { resolveOverride } from './resolve-override.ts';
+import { type Assignment, assignmentKey, type Override, overrideKey, type People, type Usage } from './state.ts';
 import { Steps } from './steps.ts';
 
 export interface PeoplePlan {
@@ -110,7 +100,7 @@ async function planOverrides(
     const key = overrideKey(override);
     named.add(key);
     const before = current.overrides.get(key) ?? null;
-    const after = resolve(override, before, at, target, manifest, faults);
+    const after = resolveOverride(override, before, at, target, manifest, faults);
     if (after !== null) steps.want(key, before, after);
   });
   const pruned = prune && manifest.overrides !== null;
@@ -126,49 +116,6 @@ function removeRest<K extends 'assignment' | 'override', T extends Assignment | 
 ): void {
   const rest = [...current].filter(([key, record]) => !named.has(key) && goes(record));
   for (const [key, record] of rest.sort(([a], [b]) => byCodeUnit(a, b))) steps.remove(key, record);
-}
-
-/** The override with its level, or null with the fault noted. An override that is stored unchanged is never refused. */
-function resolve(
-  override: ManifestOverride,
-  before: Override | null,
-  at: number,
-  target: Catalog,
-  manifest: Manifest,
-  faults: Faults,
-): Override | null {
-  const path = ['overrides', at];
-  const permission = target.permissions.get(override.permission);
-  if (!permission) {
-    noteUnknown(manifest, 'permissions', override.permission, [...path, 'permission'], target.permissions, faults);
-    return null;
-  }
-  const level = override.granted ? (override.accessLevel ?? highestLevel(permission.type)) : null;
-  const after: Override = { ...override, accessLevel: level };
-  if (before !== null && before.granted === after.granted && before.accessLevel === level) return after;
-  const known = faults.list.length;
-  if (level !== null && !levelFits(permission.type, level)) {
-    faults.add(
-      [...path, 'accessLevel'],
-      `${permission.code} is ${permission.type}: ${levelsOf(permission)}, not ${level}`,
-      {
-        code: 'INVALID_ACCESS_LEVEL',
-      },
-    );
-  }
-  if (permission.global) {
-    faults.add([...path, 'permission'], `${permission.code} is global: an override of it would never count`, {
-      code: 'GLOBAL_PERMISSION',
-    });
-  }
-  const { resourceType } = override;
-  const listed = target.entities.size === 0 || target.entities.has(resourceType);
-  if (!listed && !manifest.spoiled.has(`entities:${resourceType}`)) {
-    faults.add([...path, 'resourceType'], `${resourceType} is not an entity of ${manifest.application.code}`, {
-      code: 'UNKNOWN_RESOURCE_TYPE',
-    });
-  }
-  return faults.list.length === known ? after : null;
 }
 
 /** A permission or entity with references before and after must keep its type and stay (docs/reference/errors.md#reasons: TYPE_IN_USE, ENTITY_IN_USE). */

@@ -1,6 +1,5 @@
 /** The steps of a plan: creations, changes and removals, and the number of records that are kept. */
 
-import { types } from 'node:util';
 import type {
   ManifestApplication,
   ManifestEntity,
@@ -98,7 +97,7 @@ export function show(step: Step): Change {
 function showRecord(record: object): Record<string, unknown> {
   const shown: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(record)) {
-    shown[name] = types.isMap(value) ? Object.fromEntries(value) : value;
+    shown[name] = isMap(value) ? Object.fromEntries(value) : value;
   }
   return shown;
 }
@@ -111,8 +110,13 @@ function same(a: object, b: object): boolean {
 
 function sameValue(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, at) => item === b[at]);
-  if (types.isMap(a) && types.isMap(b)) {
+  if (isMap(a) && isMap(b)) {
     return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
   }
   return a === b;
+}
+
+/** Not `instanceof`: the thread's maps may be of another realm, and the panel, which reads manifests too, has no node:util. */
+function isMap(value: unknown): value is ReadonlyMap<unknown, unknown> {
+  return Object.prototype.toString.call(value) === '[object Map]';
 }

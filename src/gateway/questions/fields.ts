@@ -11,7 +11,7 @@ import {
   SOURCE_NAMES,
   type SourceName,
 } from '../../base/level-names.ts';
-import type { RuleOutcome } from '../../engine/explain.ts';
+import type { RuleOutcome } from '../../engine/explanation.ts';
 import type { RawQuestion } from '../../engine/question.ts';
 import { type Decision, type EffectiveItem, Level, type Source } from '../../engine/types.ts';
 import type { CheckFields } from '../../rpc/call.ts';

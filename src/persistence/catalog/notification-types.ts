@@ -1,20 +1,12 @@
 import { sql } from 'kysely';
-import { FIXED_SWITCHES, TYPE_SWITCHES, type TypeSwitch } from '../../base/channels.ts';
+import { FIXED_SWITCHES, TYPE_SWITCHES } from '../../base/channels.ts';
 import type { Tx } from '../database.ts';
 import { type Column, columnOf, listed, replaced } from './columns.ts';
+import type { NotificationTypeRow } from './manifest-records.ts';
 import { expectRows } from './touched.ts';
 
 /** The type of every application (docs/reference/notifications.md#types) for notifications without a type of their own. */
 const GENERIC = { code: 'generic', name: 'Generic' } as const;
-
-/** A type as a manifest describes it. */
-export interface NotificationTypeRow extends Record<TypeSwitch, boolean> {
-  code: string;
-  name: string;
-  description: string | null;
-  system: boolean;
-  emailFromName: string | null;
-}
 
 /** A type as the API returns it. */
 export interface TypeRow extends NotificationTypeRow {

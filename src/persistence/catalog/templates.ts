@@ -2,16 +2,8 @@ import { sql } from 'kysely';
 import { OPTIONAL_PARTS, TEMPLATE_PART_NAMES, type TemplateWords } from '../../base/channels.ts';
 import type { Tx } from '../database.ts';
 import { type Column, columnOf, listed, replaced } from './columns.ts';
+import type { TemplateContent } from './manifest-records.ts';
 import { expectRows } from './touched.ts';
-
-/** A template by its place and its parts, without ids. */
-export interface TemplateContent extends TemplateWords {
-  /** The type's code. */
-  type: string;
-  key: string;
-  locale: string;
-  requiredVariables: string[];
-}
 
 /** A template as the API returns it. */
 export interface TemplateRow extends TemplateContent {
