@@ -40,7 +40,10 @@ export default function Ask() {
         ) : rights.any ? (
           <Bench />
         ) : (
-          <AskOwn />
+          <>
+            <Views question={null} />
+            <AskOwn />
+          </>
         )}
       </Suspense>
     </Page>

@@ -10,6 +10,9 @@ import type { Question } from './question.ts';
 interface SentenceProps {
   readonly question: Question;
   readonly change: (changes: Partial<Question>) => void;
+  /** Known without asking: of a manifest. */
+  readonly people?: readonly Choice[];
+  readonly records?: readonly Choice[];
   readonly permissions: readonly Choice[];
   readonly types: readonly Choice[];
   /** The catalog of an application that the person may look into; null asks for no suggestions. */
@@ -85,12 +88,15 @@ export function Sentence(props: SentenceProps) {
 }
 
 /** People are asked for only once the field is used. */
-function PersonPart({ question, change, suggest }: SentenceProps) {
+function PersonPart({ question, change, suggest, people }: SentenceProps) {
   const { ask } = useWords();
   const [wanted, setWanted] = useState(false);
   const query = { q: question.email.trim().slice(0, 64), limit: 12, appCode: suggest === null ? '' : question.app };
-  const found = useRead('GET /api/users', { query }, { enabled: wanted, keep: true });
-  const people = (found.data?.data ?? []).map(({ email, displayName }) => ({ value: email, note: displayName }));
+  const found = useRead('GET /api/users', { query }, { enabled: wanted && people === undefined, keep: true });
+  const choices =
+    people === undefined
+      ? (found.data?.data ?? []).map(({ email, displayName }) => ({ value: email, note: displayName }))
+      : matching(people, question.email);
   return (
     <Part size="wide" onFocus={() => setWanted(true)}>
       <ComboField
@@ -98,17 +104,17 @@ function PersonPart({ question, change, suggest }: SentenceProps) {
         label={ask.sentence.person}
         placeholder="name@example.com"
         value={question.email}
-        choices={people}
+        choices={choices}
         onText={(email) => change({ email })}
       />
     </Part>
   );
 }
 
-function RecordPart({ question, change, suggest }: SentenceProps) {
+function RecordPart({ question, change, suggest, records }: SentenceProps) {
   const { ask } = useWords();
   const [wanted, setWanted] = useState(false);
-  const records = useRecords(question, suggest, wanted);
+  const found = useRecords(question, suggest, wanted);
   return (
     <Part size="narrow" onFocus={() => setWanted(true)}>
       <ComboField
@@ -116,7 +122,7 @@ function RecordPart({ question, change, suggest }: SentenceProps) {
         label={ask.sentence.id}
         placeholder={ask.sentence.idHint}
         value={question.resourceId}
-        choices={matching(records, question.resourceId)}
+        choices={matching(records ?? found, question.resourceId)}
         onText={(resourceId) => change({ resourceId })}
       />
     </Part>

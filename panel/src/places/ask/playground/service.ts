@@ -3,10 +3,7 @@
  * what the panel may import of the service, and holds it to modules that need no Node.js.
  */
 
-import { z } from 'zod';
-
-// The policy of the panel allows no code made from text, which zod otherwise tries for speed.
-z.config({ jitless: true });
+import './without-eval.ts';
 
 export { UsherError } from '../../../../../src/base/errors.ts';
 export { LEVEL_NAMES, LEVELS, type LevelName, RULE_NAMES, SOURCE_NAMES } from '../../../../../src/base/level-names.ts';
