@@ -66,8 +66,9 @@ function manifestOf(rows: Rows): string {
       email,
       roles: rows.assignments.filter((held) => held.email === email).map(({ role }) => role),
     })),
-    overrides: rows.overrides.map(({ app: _, accessLevel, ...override }) => ({
+    overrides: rows.overrides.map(({ accessLevel, ...override }) => ({
       ...override,
+      app: undefined,
       ...(accessLevel === null ? {} : { accessLevel }),
     })),
   });

@@ -78,7 +78,7 @@ function detailsOf({ before, after }: AuditRecord): string {
 function flat(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (Array.isArray(value)) return value.map(flat).join('; ');
-  if (typeof value !== 'object') return String(value);
+  if (typeof value !== 'object') return typeof value === 'string' ? value : JSON.stringify(value);
   return Object.entries(value)
     .filter(([, part]) => part !== null)
     .map(([name, part]) => `${name} ${flat(part)}`)

@@ -9,14 +9,15 @@ export interface Asking {
   readonly question: Question;
   /** The same when typing pauses: for everything beside the answer. */
   readonly settled: Question;
-  change(changes: Partial<Question>): void;
+  readonly change: (changes: Partial<Question>) => void;
 }
 
 /** A browser lets the address be replaced some hundred times a minute, which typing exceeds. */
 const PAUSE_MS = 250;
 
 export function useQuestion(): Asking {
-  const { values, set } = useFilters(NO_QUESTION as Readonly<Record<keyof Question, string>>);
+  const filters = useFilters(NO_QUESTION as Readonly<Record<keyof Question, string>>);
+  const { values } = filters;
   const [question, setQuestion] = useState<Question>(values);
   const inAddress = useRef(queryOf(values));
   // A link or the browser's history led to another question.
@@ -26,14 +27,14 @@ export function useQuestion(): Asking {
     inAddress.current = now;
     setQuestion(values);
   }, [values]);
-  const latest = useRef(set);
-  latest.current = set;
+  const latest = useRef(filters);
+  latest.current = filters;
   useEffect(() => {
     const now = queryOf(question);
     if (now === inAddress.current) return undefined;
     const timer = setTimeout(() => {
       inAddress.current = now;
-      latest.current({ ...question });
+      latest.current.set({ ...question });
     }, PAUSE_MS);
     return () => clearTimeout(timer);
   }, [question]);

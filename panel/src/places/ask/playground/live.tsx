@@ -30,7 +30,8 @@ function OpenSignedIn({ onOpen }: { onOpen: (text: string) => void }) {
     try {
       const headers = { accept: 'application/yaml' };
       const { data } = await call('GET /api/applications/{appCode}/manifest', { path: { appCode } }, { headers });
-      onOpen(String(data));
+      // Asked for as YAML, it is a text, whatever the type of the JSON says.
+      onOpen(data as unknown as string);
     } catch (thrown) {
       setError(asError(thrown));
     }

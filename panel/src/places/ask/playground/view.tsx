@@ -68,7 +68,7 @@ export default function PlaygroundView() {
         />
         <Faults reading={reading} goTo={(line, column) => faults.current?.goTo(line, column)} />
       </section>
-      <section className={look.side} aria-label={words.question}>
+      <section className={look.side} aria-label={ask.answer.label}>
         <Decided
           reading={reading}
           question={question}
