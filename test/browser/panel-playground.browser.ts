@@ -67,7 +67,7 @@ describe('the playground', () => {
     await page.locator('.cm-content').waitFor();
     await write(page, SMALL.replace('roles: [clerk]', 'roles: [clark]'));
     await page.getByText('clark is not a role of shop; did you mean clerk?').waitFor();
-    await page.getByRole('button', { name: 'Line 4, column 50' }).click();
+    await page.getByRole('button', { name: 'Line 4, column 49' }).click();
     await page.keyboard.insertText('x');
     await page.getByText('xclark is not a role of shop').waitFor();
     await write(page, 'application: [');
