@@ -47,6 +47,8 @@ export interface CallOptions {
   readonly ifRevision?: string | undefined;
   /** Headers of one operation, such as `accept`. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Given each line before the last of an answer in lines (`accept: application/x-ndjson`), as it comes. */
+  readonly onLine?: (value: unknown) => void;
   /** Milliseconds, 20,000 by default. */
   readonly timeoutMs?: number;
 }
@@ -150,7 +152,7 @@ async function fetchOnce(
 ): Promise<Answer<unknown>> {
   const method = operation.slice(0, operation.indexOf(' '));
   const url = urlOf(operation, input);
-  const body = input.body === undefined ? null : JSON.stringify(input.body);
+  const body = textOf(input.body);
   const headers: Record<string, string> = {
     ...(body === null ? {} : { 'content-type': 'application/json' }),
     ...(options.ifMatch === undefined ? {} : { 'if-match': options.ifMatch }),
@@ -173,7 +175,7 @@ async function fetchOnce(
   try {
     const authorization = `Bearer ${token}`;
     response = await fetch(url, { method, headers: { ...headers, authorization }, body, signal, credentials: 'omit' });
-    text = await response.text();
+    text = options.onLine === undefined ? await response.text() : await lastLine(response, options.onLine);
   } catch (error) {
     if (options.signal?.aborted === true) throw error;
     note(null);
@@ -183,16 +185,42 @@ async function fetchOnce(
   return answerOf(response, text);
 }
 
+/** A body as it is sent. A text, such as a manifest in YAML, is sent as it is; its operation says so in `content-type`. */
+function textOf(body: unknown): string | null {
+  if (body === undefined) return null;
+  return typeof body === 'string' ? body : JSON.stringify(body);
+}
+
+/** Reads an answer line by line. The last line is the answer itself. */
+async function lastLine(response: Response, onLine: (value: unknown) => void): Promise<string> {
+  if (response.body === null || response.headers.get('content-type')?.startsWith(LINES_TYPE) !== true) {
+    return await response.text();
+  }
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const bytes of response.body) {
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split(/\n(?=.)/s);
+    rest = lines.pop() ?? '';
+    for (const line of lines) onLine(JSON.parse(line));
+  }
+  return rest;
+}
+
+const LINES_TYPE = 'application/x-ndjson';
+
 function answerOf(response: Response, text: string): Answer<unknown> {
   const body = bodyOf(response, text);
-  if (!response.ok) throw ApiError.of(response, body as ErrorDetails | undefined);
+  // The status of an answer in lines was sent before it was known.
+  const failed = (body as (ErrorDetails & { success?: boolean }) | undefined)?.success === false;
+  if (!response.ok || failed) throw ApiError.of(response, body as ErrorDetails | undefined);
   const { data, next } = unwrapped(body);
   return { data, next, etag: response.headers.get('etag'), revision: response.headers.get('usher-revision') };
 }
 
 function bodyOf(response: Response, text: string): unknown {
   if (text === '') return undefined;
-  if (response.headers.get('content-type')?.startsWith('application/json') !== true) return text;
+  const type = response.headers.get('content-type') ?? '';
+  if (!type.startsWith('application/json') && !type.startsWith(LINES_TYPE)) return text;
   try {
     return JSON.parse(text);
   } catch {
