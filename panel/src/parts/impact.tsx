@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { type ReactNode, useId, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { type Answer, call, type Impact, type Input, type Operation, type Out, rehearse } from '../api/call.ts';
 import { ApiError, asError } from '../api/error.ts';
 import { useWrite } from '../api/writes.ts';
@@ -26,6 +26,8 @@ interface ImpactReviewProps<K extends Operation> {
   readonly refreshes?: readonly string[];
   readonly onClose: () => void;
   readonly onDone?: (answer: Answer<Out<K>>) => void;
+  /** With `ifMatch`: what the draft was made on has changed. The page shows what is there now. */
+  readonly onStale?: () => void;
 }
 
 /**
@@ -33,7 +35,7 @@ interface ImpactReviewProps<K extends Operation> {
  * something concerned has changed meanwhile, it says so and asks again.
  */
 export function ImpactReview<K extends Operation>(props: ImpactReviewProps<K>) {
-  const { title, operation, input, ifMatch, summary, danger = false, onClose, onDone } = props;
+  const { title, operation, input, ifMatch, summary, danger = false, onClose, onDone, onStale } = props;
   const words = useWords();
   const id = useId();
   const [stale, setStale] = useState(false);
@@ -54,6 +56,11 @@ export function ImpactReview<K extends Operation>(props: ImpactReviewProps<K>) {
       ...(undo === undefined || answer === null ? {} : { undo: () => undo(answer) }),
     };
   });
+  const outdated = ifMatch !== undefined && (isStale(rehearsal.error) || isStale(writing.error));
+  // biome-ignore lint/correctness/useExhaustiveDependencies: told once, when it is seen
+  useEffect(() => {
+    if (outdated) onStale?.();
+  }, [outdated]);
   const apply = async (): Promise<void> => {
     const made = await writing.run(async () => {
       try {
@@ -61,7 +68,7 @@ export function ImpactReview<K extends Operation>(props: ImpactReviewProps<K>) {
         answered.current = await call(operation, input, { ifMatch, ifRevision, timeoutMs: 120_000 });
       } catch (error) {
         // With an ETag the draft itself may be of an older state: that is for the page to say.
-        if (error instanceof ApiError && error.code === 'STALE' && ifMatch === undefined) {
+        if (isStale(error) && ifMatch === undefined) {
           setStale(true);
           await rehearsal.refetch();
         }
@@ -99,6 +106,10 @@ export function ImpactReview<K extends Operation>(props: ImpactReviewProps<K>) {
       {rehearsal.isSuccess && <ImpactView impact={rehearsal.data.impact} />}
     </Dialog>
   );
+}
+
+function isStale(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'STALE';
 }
 
 /** Counts, and the changes that are listed. */

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type ReactNode, useEffect, useRef } from 'react';
+import { Fragment, type KeyboardEvent, memo, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react';
 import { Link } from 'wouter';
 import { type Cell, saveCsv } from '../api/csv.ts';
 import { asError } from '../api/error.ts';
@@ -29,6 +29,8 @@ interface ListProps<T> {
   /** Where a row leads. */
   readonly href?: (item: T) => string | null;
   readonly empty?: ReactNode;
+  /** Items are listed by groups: the heading above the first item of each. */
+  readonly groupOf?: (item: T) => string;
   /** Rows that are chosen, by key, for a command on many. */
   readonly chosen?: ReadonlySet<string | number>;
   readonly onChoose?: (key: string | number, chosen: boolean) => void;
@@ -38,10 +40,11 @@ interface ListProps<T> {
  * A list of any length: a page at a time as it is scrolled, rows out of sight cost no layout. `j` and `k` or the arrows move,
  * Enter opens.
  */
-export function List<T>({ label, listed, columns, keyOf, href, empty, chosen, onChoose }: ListProps<T>) {
+export function List<T>({ label, listed, columns, keyOf, href, empty, groupOf, chosen, onChoose }: ListProps<T>) {
   const { common } = useWords();
   const { items, query } = listed;
   const body = useRef<HTMLDivElement>(null);
+  const { shown, end } = useGrowing<HTMLDivElement>(items.length);
   const choosing = chosen !== undefined && onChoose !== undefined;
   const tracks = [...(choosing ? ['2rem'] : []), ...columns.map(({ width }) => width ?? 'minmax(0, 1fr)')].join(' ');
   const narrow = [
@@ -88,41 +91,96 @@ export function List<T>({ label, listed, columns, keyOf, href, empty, chosen, on
           </div>
         </div>
         <div role="rowgroup" ref={body} onKeyDown={onKeyDown}>
-          {items.map((item) => (
-            <Row key={keyOf(item)} item={item} columns={columns} href={href?.(item) ?? null}>
-              {choosing && (
-                <span role="cell" className={css.choose}>
-                  <input
-                    type="checkbox"
-                    aria-label={String(keyOf(item))}
-                    checked={chosen.has(keyOf(item))}
-                    onChange={(event) => onChoose(keyOf(item), event.target.checked)}
-                  />
-                </span>
-              )}
-            </Row>
+          {items.slice(0, shown).map((item, at) => (
+            <Fragment key={keyOf(item)}>
+              <Heading group={groupOf?.(item)} before={at === 0 ? undefined : groupOf?.(items[at - 1] as T)} />
+              <Row item={item} at={at} columns={columns} href={href?.(item) ?? null}>
+                {choosing && (
+                  <span role="cell" className={css.choose}>
+                    <input
+                      type="checkbox"
+                      aria-label={String(keyOf(item))}
+                      checked={chosen.has(keyOf(item))}
+                      onChange={(event) => onChoose(keyOf(item), event.target.checked)}
+                    />
+                  </span>
+                )}
+              </Row>
+            </Fragment>
           ))}
         </div>
       </div>
-      <More listed={listed} />
+      {shown < items.length ? (
+        <div ref={end} className={css.more}>
+          {common.rows(items.length)}
+        </div>
+      ) : (
+        <More listed={listed} />
+      )}
+    </div>
+  );
+}
+
+/** Of many items so many are drawn at first, and again whenever the end of what is drawn comes near. */
+const SLICE = 150;
+
+/** How many of `total` items to draw. `end` is for an element after the last of them. */
+export function useGrowing<E extends HTMLElement>(total: number): { shown: number; end: RefObject<E | null> } {
+  const [limit, setLimit] = useState(SLICE);
+  const end = useRef<E>(null);
+  const shown = Math.min(limit, total);
+  useEffect(() => {
+    if (shown >= total || end.current === null) return undefined;
+    const near = new IntersectionObserver(([entry]) => entry?.isIntersecting && setLimit(shown + SLICE), {
+      rootMargin: '2000px',
+    });
+    near.observe(end.current);
+    return () => near.disconnect();
+  }, [shown, total]);
+  return { shown, end };
+}
+
+/** Items of a list element, drawn as they are scrolled to. `draw` gives each an `li` with a key. */
+export function Growing<T>({ items, draw }: { items: readonly T[]; draw: (item: T) => ReactNode }) {
+  const { shown, end } = useGrowing<HTMLLIElement>(items.length);
+  return (
+    <>
+      {items.slice(0, shown).map(draw)}
+      {shown < items.length && <li ref={end} aria-hidden className={css.end} />}
+    </>
+  );
+}
+
+function Heading({ group, before }: { group: string | undefined; before: string | undefined }) {
+  if (group === undefined || group === before) return null;
+  return (
+    <div role="row" className={`${css.row} ${css.group}`}>
+      <span role="rowheader" className={css.groupName}>
+        {group}
+      </span>
     </div>
   );
 }
 
 interface RowProps<T> {
   readonly item: T;
+  /** From 0. */
+  readonly at: number;
   readonly columns: readonly Column<T>[];
   readonly href: string | null;
   readonly children: ReactNode;
 }
 
-function Row<T>({ item, columns, href, children }: RowProps<T>) {
+/** Drawn anew only when it changes: a list that grows keeps its rows. */
+const Row = memo(PlainRow) as typeof PlainRow;
+
+function PlainRow<T>({ item, at, columns, href, children }: RowProps<T>) {
   return (
-    <div role="row" className={`${css.row} ${href === null ? '' : css.linked}`}>
+    <div role="row" aria-rowindex={at + 2} className={`${css.row} ${href === null ? '' : css.linked}`}>
       {children}
-      {columns.map(({ title, cell, wide }, at) => (
+      {columns.map(({ title, cell, wide }, column) => (
         <span key={title} role="cell" className={`${css.cell} ${wide ? css.wide : ''}`}>
-          {at === 0 && href !== null ? (
+          {column === 0 && href !== null ? (
             <Link href={href} className={css.link}>
               {cell(item)}
             </Link>

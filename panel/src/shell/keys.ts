@@ -29,6 +29,12 @@ export function useKey(keys: string, act: () => void, enabled = true): void {
   }, [keys, enabled]);
 }
 
+/** Whether the key before this one may begin a pair: a view with keys of its own leaves this one to the pair. */
+export function isSecondOfPair(event: { readonly key: string; readonly timeStamp: number }): boolean {
+  if (first === null || event.timeStamp - first.at >= PAIR_MS) return false;
+  return bindingOf(`${first.key} ${event.key}`) !== null;
+}
+
 /** Listens for as long as the page lives. */
 export function listenForKeys(): void {
   document.addEventListener('keydown', (event) => {

@@ -1,11 +1,34 @@
-import { useWords } from '../../../words/words.ts';
+import { lazy, Suspense } from 'react';
+import { Route, Switch } from 'wouter';
+import { asError } from '../../../api/error.ts';
+import { useRead } from '../../../api/queries.ts';
+import { Loading, Problem } from '../../../parts/problem.tsx';
 import type { ViewProps } from '../application.tsx';
+import { MatrixView } from './matrix-view.tsx';
 
-export default function Matrix({ appCode }: ViewProps) {
-  const { matrix: words } = useWords().applications;
+const RolePage = lazy(() => import('./role-page.tsx'));
+
+/** What roles grant, and each of the roles. */
+export default function Matrix(props: ViewProps) {
+  const { appCode } = props;
+  const matrix = useRead('GET /api/applications/{appCode}/matrix', { path: { appCode } });
+  if (matrix.data === undefined) {
+    if (matrix.isPending) return <Loading rows={8} />;
+    return <Problem error={asError(matrix.error)} onRetry={() => void matrix.refetch()} />;
+  }
+  const answer = matrix.data;
   return (
-    <p>
-      {words.title} {appCode}
-    </p>
+    <Switch>
+      <Route path="/applications/:appCode/matrix/:roleCode">
+        {({ roleCode }) => (
+          <Suspense fallback={<Loading />}>
+            <RolePage key={roleCode} {...props} roleCode={decodeURIComponent(roleCode)} matrix={answer.data} />
+          </Suspense>
+        )}
+      </Route>
+      <Route>
+        <MatrixView {...props} matrix={answer.data} etag={answer.etag} onLookAgain={() => void matrix.refetch()} />
+      </Route>
+    </Switch>
   );
 }

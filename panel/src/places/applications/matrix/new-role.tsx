@@ -1,0 +1,70 @@
+import { useState } from 'react';
+import { useLocation } from 'wouter';
+import { call } from '../../../api/call.ts';
+import { useWrite } from '../../../api/writes.ts';
+import { Button } from '../../../parts/button.tsx';
+import { Dialog } from '../../../parts/dialog.tsx';
+import { faultOf, TextArea, TextField } from '../../../parts/field.tsx';
+import { Problem } from '../../../parts/problem.tsx';
+import { useWords } from '../../../words/words.ts';
+import css from '../applications.module.css';
+
+export function NewRole({ appCode, onClose }: { appCode: string; onClose: () => void }) {
+  const { common, applications } = useWords();
+  const words = applications.matrix;
+  const [code, setCode] = useState('');
+  const [description, setDescription] = useState('');
+  const [, navigate] = useLocation();
+  const writing = useWrite({ done: words.roleMade(code), refreshes: [`/api/applications/${appCode}`] });
+  const create = async (): Promise<void> => {
+    const body = { code, description: description.trim() === '' ? null : description };
+    const made = await writing.run(() => call('POST /api/applications/{appCode}/roles', { path: { appCode }, body }));
+    if (!made) return;
+    onClose();
+    navigate(`/applications/${encodeURIComponent(appCode)}/matrix?role=${encodeURIComponent(code)}`);
+  };
+  const faults = ['code', 'description'].map((path) => faultOf(writing.error, path));
+  return (
+    <Dialog
+      title={words.newRole}
+      onClose={onClose}
+      dismissible={code === '' && description === ''}
+      actions={
+        <>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button kind="primary" type="submit" form="new-role" busy={writing.busy} disabled={code === ''}>
+            {common.create}
+          </Button>
+        </>
+      }
+    >
+      <form
+        id="new-role"
+        className={css.form}
+        onSubmit={(event) => {
+          event.preventDefault();
+          void create();
+        }}
+      >
+        <TextField
+          label={common.code}
+          hint={words.roleCode}
+          fault={faults[0]}
+          value={code}
+          onText={setCode}
+          maxLength={64}
+          autoFocus
+          required
+        />
+        <TextArea
+          label={common.description}
+          fault={faults[1]}
+          value={description}
+          onText={setDescription}
+          maxLength={2000}
+        />
+      </form>
+      {faults.every((fault) => fault === null) && <Problem error={writing.error} />}
+    </Dialog>
+  );
+}

@@ -1,0 +1,170 @@
+import { useState } from 'react';
+import { useLocation } from 'wouter';
+import { call } from '../../../api/call.ts';
+import { useWrite } from '../../../api/writes.ts';
+import { Button } from '../../../parts/button.tsx';
+import { Dialog } from '../../../parts/dialog.tsx';
+import { faultOf, TextArea } from '../../../parts/field.tsx';
+import { ImpactReview } from '../../../parts/impact.tsx';
+import { Problem } from '../../../parts/problem.tsx';
+import { useWords } from '../../../words/words.ts';
+import { addressesOf, MAX_ADDRESSES } from '../addresses.ts';
+import css from '../applications.module.css';
+import type { RoleRecord } from './table.ts';
+
+interface RoleDialogProps {
+  readonly appCode: string;
+  readonly role: RoleRecord;
+  readonly onClose: () => void;
+}
+
+/** Gives a role to many people: their addresses first, then what it changes. */
+export function AddPeople({ appCode, role, onClose }: RoleDialogProps) {
+  const { common, applications } = useWords();
+  const words = applications.matrix;
+  const [text, setText] = useState('');
+  const [reviewing, setReviewing] = useState(false);
+  const { addresses, wrong } = addressesOf(text);
+  const path = { appCode, roleId: String(role.id) };
+  const fault =
+    wrong.length > 0
+      ? words.notAddresses(wrong.slice(0, 5).join(', '))
+      : addresses.length > MAX_ADDRESSES
+        ? words.tooManyAddresses
+        : null;
+  if (reviewing) {
+    return (
+      <ImpactReview
+        title={words.addTitle(role.code)}
+        operation="POST /api/applications/{appCode}/roles/{roleId}/users"
+        input={{ path, body: { add: [...addresses] } }}
+        summary={<p>{words.addresses(addresses.length)}</p>}
+        done={words.added(addresses.length)}
+        refreshes={[`/api/applications/${appCode}`, '/api/users']}
+        onClose={() => setReviewing(false)}
+        onDone={onClose}
+      />
+    );
+  }
+  return (
+    <Dialog
+      title={words.addTitle(role.code)}
+      onClose={onClose}
+      dismissible={text === ''}
+      actions={
+        <>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button kind="primary" disabled={addresses.length === 0 || fault !== null} onClick={() => setReviewing(true)}>
+            {common.review}
+          </Button>
+        </>
+      }
+    >
+      <TextArea
+        label={common.email}
+        hint={words.addHint}
+        fault={fault}
+        value={text}
+        onText={setText}
+        rows={6}
+        autoFocus
+        spellCheck={false}
+      />
+      <p className={css.soft} role="status">
+        {words.addresses(addresses.length)}
+      </p>
+    </Dialog>
+  );
+}
+
+export function RemovePeople({
+  appCode,
+  role,
+  emails,
+  onClose,
+  onDone,
+}: RoleDialogProps & { emails: readonly string[]; onDone: () => void }) {
+  const { matrix: words } = useWords().applications;
+  const path = { appCode, roleId: String(role.id) };
+  const operation = 'POST /api/applications/{appCode}/roles/{roleId}/users';
+  return (
+    <ImpactReview
+      title={words.removeTitle(role.code)}
+      operation={operation}
+      input={{ path, body: { remove: [...emails] } }}
+      summary={<p>{emails.length > 5 ? words.addresses(emails.length) : emails.join(', ')}</p>}
+      confirm={words.removePeople(emails.length)}
+      danger
+      done={words.removed(emails.length)}
+      undo={() => call(operation, { path, body: { add: [...emails] } })}
+      refreshes={[`/api/applications/${appCode}`, '/api/users']}
+      onClose={onClose}
+      onDone={onDone}
+    />
+  );
+}
+
+export function EditRole({ appCode, role, onClose }: RoleDialogProps) {
+  const { common, applications } = useWords();
+  const words = applications.matrix;
+  const [description, setDescription] = useState(role.description ?? '');
+  const path = { appCode, roleId: String(role.id) };
+  const operation = 'PUT /api/applications/{appCode}/roles/{roleId}';
+  const before = role.description;
+  const writing = useWrite({
+    done: common.saved,
+    refreshes: [`/api/applications/${appCode}`],
+    undo: () => call(operation, { path, body: { description: before } }),
+  });
+  const save = async (): Promise<void> => {
+    const body = { description: description.trim() === '' ? null : description };
+    if (await writing.run(() => call(operation, { path, body }))) onClose();
+  };
+  const fault = faultOf(writing.error, 'description');
+  return (
+    <Dialog
+      title={words.editRole}
+      onClose={onClose}
+      dismissible={description === (role.description ?? '')}
+      actions={
+        <>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button kind="primary" busy={writing.busy} onClick={() => void save()}>
+            {common.save}
+          </Button>
+        </>
+      }
+    >
+      <p className={css.soft}>{words.editRoleHint}</p>
+      <TextArea
+        label={common.description}
+        fault={fault}
+        value={description}
+        onText={setDescription}
+        maxLength={2_000}
+        rows={4}
+        autoFocus
+      />
+      {fault === null && <Problem error={writing.error} />}
+    </Dialog>
+  );
+}
+
+export function DeleteRole({ appCode, role, onClose }: RoleDialogProps) {
+  const { matrix: words } = useWords().applications;
+  const [, navigate] = useLocation();
+  return (
+    <ImpactReview
+      title={words.deleteRoleTitle(role.code)}
+      operation="DELETE /api/applications/{appCode}/roles/{roleId}"
+      input={{ path: { appCode, roleId: String(role.id) } }}
+      summary={<p>{words.deleteRoleHint(role.holders)}</p>}
+      confirm={words.deleteRole}
+      danger
+      done={words.roleDeleted(role.code)}
+      refreshes={['/api/applications', '/api/users']}
+      onClose={onClose}
+      onDone={() => navigate(`/applications/${encodeURIComponent(appCode)}/matrix`)}
+    />
+  );
+}

@@ -1,0 +1,17 @@
+/** Records that Usher seeds for itself: they cannot be deleted (docs/reference/administration.md#the-systems-own-records). */
+
+const SYSTEM = 'auth';
+const ROLES = ['application_manager', 'panel_admin'];
+const PERMISSIONS = ['panel.access', 'applications.manage'];
+
+export function isSystemApplication(appCode: string): boolean {
+  return appCode === SYSTEM;
+}
+
+export function isSystemRole(appCode: string, code: string): boolean {
+  return appCode === SYSTEM && ROLES.includes(code);
+}
+
+export function isSystemPermission(appCode: string, code: string): boolean {
+  return appCode === SYSTEM && PERMISSIONS.includes(code);
+}
