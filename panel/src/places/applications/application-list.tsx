@@ -1,44 +1,118 @@
-import type { Item } from '../../api/call.ts';
+import { lazy, Suspense, useMemo, useState } from 'react';
 import { useList } from '../../api/queries.ts';
+import { Button } from '../../parts/button.tsx';
+import { SelectField } from '../../parts/field.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { type Column, ExportButton, List } from '../../parts/list.tsx';
-import { Page } from '../../parts/page.tsx';
+import { Empty, Page } from '../../parts/page.tsx';
 import { SearchField } from '../../parts/search-field.tsx';
 import { Toolbar } from '../../parts/toolbar.tsx';
-import { useWords } from '../../words/words.ts';
+import { useAction } from '../../shell/actions.ts';
+import { useRights } from '../../shell/rights.ts';
+import { useFormats, useWords } from '../../words/words.ts';
+import css from './applications.module.css';
+import { type Counted, narrowed, SORTS, type Sort } from './registry.ts';
 
-type Application = Item<'GET /api/applications'>;
+const NewApplication = lazy(async () => ({ default: (await import('./new-application.tsx')).NewApplication }));
+const FromManifest = lazy(async () => ({ default: (await import('./from-manifest.tsx')).FromManifest }));
 
+const COUNTS = ['people', 'roles', 'permissions', 'admins'] as const;
+
+/** Every application that the person may see. The list comes whole, so filters and sorting ask nothing. */
 export default function ApplicationList() {
   const { applications: words, common } = useWords();
-  const filters = useFilters({ q: '' });
+  const { isSuperAdmin } = useRights();
+  const filters = useFilters({ q: '', sort: 'name', new: '' });
+  const { q, sort } = filters.values;
   const all = useList('GET /api/applications', {});
-  const wanted = filters.values.q.toLowerCase();
-  const items = all.items.filter(({ code, name }) => `${code}\n${name}`.toLowerCase().includes(wanted));
-  const listed = { ...all, items };
-  const columns: readonly Column<Application>[] = [
-    { title: common.name, cell: ({ name }) => name, csv: ({ name }) => name },
-    { title: common.code, cell: ({ code }) => <code>{code}</code>, csv: ({ code }) => code },
-    {
-      title: common.description,
-      cell: ({ description }) => description,
-      csv: ({ description }) => description,
-      wide: true,
-    },
-  ];
+  const items = useMemo(() => narrowed(all.items, q, sort as Sort), [all.items, q, sort]);
+  const columns = useColumns();
+  const [open, setOpen] = useState<'new' | 'manifest' | 'demo' | null>(filters.values.new === '' ? null : 'new');
+  const close = () => {
+    setOpen(null);
+    filters.set({ new: '' });
+  };
+  useAction(isSuperAdmin ? words.new : null, () => setOpen('new'));
+  const commands = isSuperAdmin && (
+    <span className={css.buttons}>
+      <Button onClick={() => setOpen('manifest')}>{words.pasteManifest}</Button>
+      <Button kind="primary" onClick={() => setOpen('new')}>
+        {words.new}
+      </Button>
+    </span>
+  );
   return (
-    <Page title={words.title}>
+    <Page title={words.title} actions={commands}>
       <Toolbar>
-        <SearchField label={common.search} value={filters.values.q} onText={(q) => filters.set({ q })} />
-        <ExportButton name="applications" items={listed.items} columns={columns} />
+        <SearchField label={common.search} value={q} onText={(text) => filters.set({ q: text })} />
+        <SelectField
+          bare
+          label={words.sort}
+          value={sort}
+          options={SORTS.map((one) => [one, words.sorts[one]] as const)}
+          onText={(text) => filters.set({ sort: text })}
+        />
+        <ExportButton name="applications" items={items} columns={columns} />
       </Toolbar>
       <List
         label={words.title}
-        listed={listed}
+        listed={{ ...all, items }}
         columns={columns}
         keyOf={({ code }) => code}
         href={({ code }) => `/applications/${encodeURIComponent(code)}`}
+        empty={
+          <Empty title={all.items.length > 0 ? common.noMatch : words.empty}>
+            {isSuperAdmin && all.items.length === 0 && (
+              <span className={css.buttons}>
+                <Button onClick={() => setOpen('manifest')}>{words.pasteManifest}</Button>
+                <Button onClick={() => setOpen('demo')}>{words.startDemo}</Button>
+              </span>
+            )}
+          </Empty>
+        }
       />
+      <Suspense fallback={null}>
+        {open === 'new' && <NewApplication onClose={close} />}
+        {(open === 'manifest' || open === 'demo') && <FromManifest demo={open === 'demo'} onClose={close} />}
+      </Suspense>
     </Page>
+  );
+}
+
+function useColumns(): readonly Column<Counted>[] {
+  const { applications: words, common } = useWords();
+  const formats = useFormats();
+  return useMemo(
+    () => [
+      {
+        title: common.name,
+        width: 'minmax(0, 2fr)',
+        cell: ({ name, code }) => name || code,
+        csv: ({ name }) => name,
+      },
+      {
+        title: common.code,
+        width: 'minmax(0, 1.2fr)',
+        cell: ({ code }) => <code>{code}</code>,
+        csv: ({ code }) => code,
+      },
+      {
+        title: common.description,
+        width: 'minmax(0, 2.5fr)',
+        cell: ({ description }) => <span className={css.soft}>{description}</span>,
+        csv: ({ description }) => description,
+        wide: true,
+      },
+      ...COUNTS.map(
+        (count): Column<Counted> => ({
+          title: words.counts[count],
+          width: '5.6rem',
+          cell: ({ counts }) => (counts === undefined ? '–' : formats.number(counts[count])),
+          csv: ({ counts }) => counts?.[count],
+          wide: true,
+        }),
+      ),
+    ],
+    [words, common, formats],
   );
 }

@@ -1,11 +1,162 @@
-import { useWords } from '../../../words/words.ts';
+import { lazy, Suspense, useState } from 'react';
+import { Link } from 'wouter';
+import { asError } from '../../../api/error.ts';
+import { useRead } from '../../../api/queries.ts';
+import { Badge, Time } from '../../../parts/badge.tsx';
+import { Button, ButtonLink } from '../../../parts/button.tsx';
+import { Card, Facts } from '../../../parts/page.tsx';
+import { Loading, Problem } from '../../../parts/problem.tsx';
+import { useAction } from '../../../shell/actions.ts';
+import { useRights } from '../../../shell/rights.ts';
+import { useFormats, useWords } from '../../../words/words.ts';
 import type { ViewProps } from '../application.tsx';
+import css from '../applications.module.css';
+import { isSystemApplication } from '../system-records.ts';
+import { Admins } from './admins.tsx';
 
-export default function Overview({ appCode }: ViewProps) {
-  const { overview: words } = useWords().applications;
+const EditApplication = lazy(async () => ({ default: (await import('./edit-application.tsx')).EditApplication }));
+const DeleteApplication = lazy(async () => ({ default: (await import('./delete-application.tsx')).DeleteApplication }));
+
+/** What an application is, who administers it, and what happened last. */
+export default function Overview({ appCode, application, mayEdit }: ViewProps) {
+  const words = useWords().applications.overview;
+  const rights = useRights();
+  const [open, setOpen] = useState<'edit' | 'delete' | null>(null);
+  const mayDelete = rights.isSuperAdmin && !isSystemApplication(appCode);
+  useAction(mayEdit ? words.edit : null, () => setOpen('edit'));
+  const close = () => setOpen(null);
   return (
-    <p>
-      {words.title} {appCode}
-    </p>
+    <div className={css.column}>
+      <Numbers appCode={appCode} />
+      <div className={css.columns}>
+        <div className={css.column}>
+          <About
+            application={application}
+            onEdit={mayEdit ? () => setOpen('edit') : null}
+            onDelete={mayDelete ? () => setOpen('delete') : null}
+          />
+          <LastChanges appCode={appCode} />
+        </div>
+        <div className={css.column}>
+          <Card title={words.askMe}>
+            <span className={css.buttons}>
+              <ButtonLink kind="primary" href={`/ask?app=${encodeURIComponent(appCode)}`}>
+                {words.ask}
+              </ButtonLink>
+            </span>
+          </Card>
+          <Admins appCode={appCode} mayEdit={mayEdit} />
+        </div>
+      </div>
+      <Suspense fallback={null}>
+        {open === 'edit' && <EditApplication appCode={appCode} onClose={close} />}
+        {open === 'delete' && <DeleteApplication application={application} onClose={close} />}
+      </Suspense>
+    </div>
+  );
+}
+
+interface AboutProps {
+  readonly application: ViewProps['application'];
+  /** Null where it is not the person's to do. */
+  readonly onEdit: (() => void) | null;
+  readonly onDelete: (() => void) | null;
+}
+
+function About({ application, onEdit, onDelete }: AboutProps) {
+  const { applications, common } = useWords();
+  const words = applications.overview;
+  const { code, name, description, supportedLanguages, strictCodes, createdAt, updatedAt } = application;
+  return (
+    <Card
+      title={words.facts}
+      actions={
+        <span className={css.buttons}>
+          {onEdit !== null && <Button onClick={onEdit}>{common.edit}</Button>}
+          {onDelete !== null && (
+            <Button kind="danger" onClick={onDelete}>
+              {common.delete}
+            </Button>
+          )}
+        </span>
+      }
+    >
+      <Facts
+        facts={[
+          [common.name, name],
+          [common.code, <code key="code">{code}</code>],
+          ...(description ? [[common.description, description] as const] : []),
+          [
+            words.languages,
+            supportedLanguages.length === 0 ? (
+              <span key="languages" className={css.soft}>
+                {words.anyLanguage}
+              </span>
+            ) : (
+              <span key="languages" className={css.buttons}>
+                {supportedLanguages.map((language) => (
+                  <Badge key={language}>{language}</Badge>
+                ))}
+              </span>
+            ),
+          ],
+          [words.strict, strictCodes ? words.strictOn : words.strictOff],
+          [words.created, <Time key="created" iso={createdAt} />],
+          [words.changed, <Time key="changed" iso={updatedAt} />],
+        ]}
+      />
+    </Card>
+  );
+}
+
+/** How much there is, as links to it. */
+function Numbers({ appCode }: { appCode: string }) {
+  const words = useWords().applications.overview;
+  const formats = useFormats();
+  const roles = useRead('GET /api/applications/{appCode}/roles', { path: { appCode } });
+  const permissions = useRead('GET /api/applications/{appCode}/permissions', { path: { appCode } });
+  const base = `/applications/${encodeURIComponent(appCode)}`;
+  const numbers = [
+    [`${base}/matrix`, words.roles, roles.data?.data.length],
+    [`${base}/permissions`, words.permissions, permissions.data?.data.length],
+  ] as const;
+  return (
+    <div className={css.numbers}>
+      {numbers.map(([href, label, number]) => (
+        <Link key={label} href={href} className={css.number}>
+          <strong>{number === undefined ? '–' : formats.number(number)}</strong>
+          {label}
+        </Link>
+      ))}
+    </div>
+  );
+}
+
+const SHOWN = 8;
+
+function LastChanges({ appCode }: { appCode: string }) {
+  const words = useWords().applications.overview;
+  const audit = useRead('GET /api/applications/{appCode}/audit', { path: { appCode }, query: { limit: SHOWN } });
+  return (
+    <Card
+      title={words.last}
+      actions={<Link href={`/applications/${encodeURIComponent(appCode)}/history`}>{words.all}</Link>}
+    >
+      {audit.isPending && <Loading />}
+      {audit.isError && <Problem error={asError(audit.error)} onRetry={() => void audit.refetch()} />}
+      {audit.data?.data.length === 0 && <p className={css.soft}>{words.noChanges}</p>}
+      <ul className={css.plain}>
+        {audit.data?.data.map(({ id, at, actor, action, subject }) => (
+          <li key={id}>
+            <span>
+              <code>{action}</code> {subject !== null && subject}
+            </span>
+            <span className={css.soft}>
+              {actor.replace(/^user:/, '')} · <Time iso={at} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Card>
   );
 }

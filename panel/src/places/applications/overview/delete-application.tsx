@@ -1,0 +1,65 @@
+import { useState } from 'react';
+import { useLocation } from 'wouter';
+import { Button } from '../../../parts/button.tsx';
+import { Dialog } from '../../../parts/dialog.tsx';
+import { TextField } from '../../../parts/field.tsx';
+import { ImpactReview } from '../../../parts/impact.tsx';
+import { useWords } from '../../../words/words.ts';
+import type { ViewProps } from '../application.tsx';
+import css from '../applications.module.css';
+
+interface DeleteApplicationProps {
+  readonly application: ViewProps['application'];
+  readonly onClose: () => void;
+}
+
+/** Asks for the code first, then shows who loses what. */
+export function DeleteApplication({ application: { code, name }, onClose }: DeleteApplicationProps) {
+  const { applications, common } = useWords();
+  const words = applications.overview;
+  const [typed, setTyped] = useState('');
+  const [reviewing, setReviewing] = useState(false);
+  const [, navigate] = useLocation();
+  if (reviewing) {
+    return (
+      <ImpactReview
+        title={words.deleteTitle(name)}
+        operation="DELETE /api/applications/{appCode}"
+        input={{ path: { appCode: code } }}
+        summary={<p>{words.deleteHint}</p>}
+        confirm={words.delete}
+        danger
+        done={words.deleted(name)}
+        refreshes={['/api']}
+        onClose={onClose}
+        onDone={() => navigate('/applications')}
+      />
+    );
+  }
+  return (
+    <Dialog
+      title={words.deleteTitle(name)}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button kind="danger" type="submit" form="delete-application" disabled={typed !== code}>
+            {words.deleteNext}
+          </Button>
+        </>
+      }
+    >
+      <p>{words.deleteHint}</p>
+      <form
+        id="delete-application"
+        className={css.form}
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (typed === code) setReviewing(true);
+        }}
+      >
+        <TextField label={words.deleteConfirm(code)} value={typed} onText={setTyped} autoFocus />
+      </form>
+    </Dialog>
+  );
+}
