@@ -8,14 +8,23 @@ export interface Addresses {
   readonly wrong: readonly string[];
 }
 
-/** Separated by white space, commas or semicolons; `Ada <ada@example.com>` is read, too. Each address is listed once. */
+/** Separated by white space, commas or semicolons; `"Lovelace, Ada" <ada@example.com>` is read, too. Each is listed once. */
 export function addressesOf(text: string): Addresses {
-  const named = text.replaceAll(/"[^"\n]*"\s*(?=<)/g, ' ').replaceAll(/[^,;\n<>]*<([^<>\n]*)>/g, ' $1 ');
-  const parts = named
-    .split(/[\s,;]+/)
-    .filter(Boolean)
-    .map((part) => part.toLowerCase());
-  const distinct = [...new Set(parts)];
-  const right = (part: string) => /^[^\s@]+@[^\s@]+$/.test(part);
+  // Every second part stands between quotation marks: a name, which may hold commas.
+  const unquoted = text.split('"').filter((_, at) => at % 2 === 0);
+  const parts = unquoted
+    .join(' ')
+    .split(/[,;\n]/)
+    .flatMap(addressesIn);
+  const distinct = [...new Set(parts.map((part) => part.toLowerCase()))];
+  const right = (part: string) => /^[^@]+@[^@]+$/.test(part);
   return { addresses: distinct.filter(right), wrong: distinct.filter((part) => !right(part)) };
+}
+
+/** What stands in angle brackets, after a name; otherwise each word. */
+function addressesIn(entry: string): string[] {
+  const open = entry.indexOf('<');
+  const close = entry.indexOf('>', open);
+  const plain = open >= 0 && close > open ? entry.slice(open + 1, close) : entry;
+  return plain.split(/\s+/).filter(Boolean);
 }

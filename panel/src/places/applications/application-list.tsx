@@ -99,7 +99,7 @@ function useColumns(): readonly Column<Counted>[] {
       {
         title: common.description,
         width: 'minmax(0, 2.5fr)',
-        cell: ({ description }) => <span className={css.soft}>{description}</span>,
+        cell: ({ description }) => <span className={css.line}>{description}</span>,
         csv: ({ description }) => description,
         wide: true,
       },
@@ -107,8 +107,8 @@ function useColumns(): readonly Column<Counted>[] {
         (count): Column<Counted> => ({
           title: words.counts[count],
           width: '5.6rem',
-          cell: ({ counts }) => (counts === undefined ? '–' : formats.number(counts[count])),
-          csv: ({ counts }) => counts?.[count],
+          cell: ({ counts }) => <span className={css.digits}>{formats.number(counts[count])}</span>,
+          csv: ({ counts }) => counts[count],
           wide: true,
         }),
       ),

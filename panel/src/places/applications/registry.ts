@@ -2,14 +2,7 @@
 
 import type { Item } from '../../api/call.ts';
 
-export interface Counts {
-  readonly people: number;
-  readonly roles: number;
-  readonly permissions: number;
-  readonly admins: number;
-}
-
-export type Counted = Item<'GET /api/applications'> & { readonly counts?: Counts };
+export type Counted = Item<'GET /api/applications'>;
 
 export const SORTS = ['name', 'code', 'people', 'roles', 'permissions', 'changed'] as const;
 export type Sort = (typeof SORTS)[number];
@@ -30,5 +23,5 @@ export function narrowed(applications: readonly Counted[], q: string, sort: Sort
   if (sort === 'code') return left.toSorted((a, b) => (a.code < b.code ? -1 : 1));
   if (sort === 'changed') return left.toSorted((a, b) => Date.parse(b.updatedAt) - Date.parse(a.updatedAt));
   if (sort !== 'people' && sort !== 'roles' && sort !== 'permissions') return left;
-  return left.toSorted((a, b) => (b.counts?.[sort] ?? 0) - (a.counts?.[sort] ?? 0) || byName(a, b));
+  return left.toSorted((a, b) => b.counts[sort] - a.counts[sort] || byName(a, b));
 }

@@ -1,7 +1,7 @@
 import { lazy, Suspense, useState } from 'react';
 import { Link } from 'wouter';
 import { asError } from '../../../api/error.ts';
-import { useRead } from '../../../api/queries.ts';
+import { useList, useRead } from '../../../api/queries.ts';
 import { Badge, Time } from '../../../parts/badge.tsx';
 import { Button, ButtonLink } from '../../../parts/button.tsx';
 import { Card, Facts } from '../../../parts/page.tsx';
@@ -115,8 +115,12 @@ function Numbers({ appCode }: { appCode: string }) {
   const formats = useFormats();
   const roles = useRead('GET /api/applications/{appCode}/roles', { path: { appCode } });
   const permissions = useRead('GET /api/applications/{appCode}/permissions', { path: { appCode } });
+  const admins = useRead('GET /api/users/admins/apps/{appCode}', { path: { appCode } });
+  // The number of people is known where the list of applications has been read; it is not worth reading that for it.
+  const listed = useList('GET /api/applications', {}, false).items.find(({ code }) => code === appCode);
   const base = `/applications/${encodeURIComponent(appCode)}`;
   const numbers = [
+    ...(listed === undefined ? [] : [[`${base}/people`, words.people, listed.counts.people] as const]),
     [`${base}/matrix`, words.roles, roles.data?.data.length],
     [`${base}/permissions`, words.permissions, permissions.data?.data.length],
   ] as const;
@@ -128,6 +132,10 @@ function Numbers({ appCode }: { appCode: string }) {
           {label}
         </Link>
       ))}
+      <div className={css.number}>
+        <strong>{admins.data === undefined ? '–' : formats.number(admins.data.data.length)}</strong>
+        {words.admins}
+      </div>
     </div>
   );
 }
