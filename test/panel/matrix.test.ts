@@ -104,7 +104,7 @@ describe('rows of the matrix', () => {
   test('can be narrowed both ways, to what is changed, and to where two roles differ', () => {
     const at = (roleId: number, id: number) => drafted(TABLE, new Map(), roleId, id);
     const all = { permissions: '', roles: '', compare: null, changed: false };
-    const codes = (wanted: Partial<typeof all> & { compare?: [string, string] | null }, changes = new Map()) => {
+    const codes = (wanted: Partial<Parameters<typeof narrowed>[1]>, changes = new Map()) => {
       const left = narrowed(TABLE, { ...all, ...wanted }, at, changes.values());
       return [left.permissions.map(({ code }) => code), left.roles.map(({ code }) => code)];
     };
