@@ -34,7 +34,7 @@ export function Page({ title, lead, trail = [], actions, readOnly = false, child
       <header className={css.header}>
         <div className={css.titles}>
           {trail.length > 0 && (
-            <nav aria-label={title} className={css.trail}>
+            <nav aria-label={trail.map(([, label]) => label).join(' / ')} className={css.trail}>
               {trail.map(([href, label]) => (
                 <Link key={href} href={href}>
                   {label}
