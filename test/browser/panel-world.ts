@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
 import type { RunningUsher } from '../support/usher.ts';
 
 /** A request of an administrator, outside of the panel. Throws unless it succeeds; answers the payload. */
@@ -17,6 +19,12 @@ export async function administer(
   const text = await response.text();
   if (!response.ok) throw new Error(`${operation}: ${response.status} ${text.slice(0, 500)}`);
   return text === '' ? undefined : (JSON.parse(text) as { data?: unknown }).data;
+}
+
+/** The application `atelier` of the demonstration. */
+export async function makeDemo(usher: RunningUsher): Promise<void> {
+  const manifest = readFileSync(new URL('../../examples/demo.yaml', import.meta.url), 'utf8');
+  await administer(usher, 'POST /api/manifests/apply', parse(manifest));
 }
 
 /** Lets somebody read every application in the panel, and change none. */

@@ -38,6 +38,7 @@ export async function openPanel(
   const context = await browser.newContext({ viewport, locale, colorScheme: dark ? 'dark' : 'light' });
   await context.addInitScript(VIOLATIONS);
   const page = await context.newPage();
+  page.setDefaultTimeout(8_000);
   const complaints: string[] = [];
   const complain = (text: string): void => {
     if (expected?.test(text) !== true) complaints.push(text);
