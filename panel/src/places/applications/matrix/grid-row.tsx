@@ -155,7 +155,8 @@ function Cell({ permission, role, at, column, left, table, changes, active, sele
         <LevelMark level={level} words={words} />
       ) : (
         <>
-          <del>{shortText(conflict ? now : change.from, words)}</del>
+          {/* Written by the style sheet: the cell's name says it in words. */}
+          <span className={css.was} data-was={shortText(conflict ? now : change.from, words)} />
           <ins>
             <LevelMark level={level} words={words} />
           </ins>
