@@ -1,11 +1,22 @@
-import { useWords } from '../../../words/words.ts';
+import { Route, Switch } from 'wouter';
 import type { ViewProps } from '../application.tsx';
+import { TemplatePage } from './template-page.tsx';
+import { Types } from './types.tsx';
 
-export default function Messages({ appCode }: ViewProps) {
-  const { messages: words } = useWords().applications;
+/** What an application tells people: types, and the templates of each. */
+export default function Messages(props: ViewProps) {
   return (
-    <p>
-      {words.title} {appCode}
-    </p>
+    <Switch>
+      <Route path="/applications/:appCode/messages/:type/:key/:locale">
+        {({ type, key, locale }) => {
+          const [of = '', variant = '', language = ''] = [type, key, locale].map(decodeURIComponent);
+          const place = { type: of, variant, locale: language };
+          return <TemplatePage key={`${type}/${key}/${locale}`} {...props} {...place} />;
+        }}
+      </Route>
+      <Route>
+        <Types {...props} />
+      </Route>
+    </Switch>
   );
 }

@@ -1,0 +1,158 @@
+import { keepPreviousData, type UseQueryResult, useQuery } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
+import { call, type Out } from '../../../api/call.ts';
+import { ApiError } from '../../../api/error.ts';
+import { useRead } from '../../../api/queries.ts';
+import { SelectField } from '../../../parts/field.tsx';
+import { useFilters } from '../../../parts/filters.ts';
+import { Loading, Problem } from '../../../parts/problem.tsx';
+import { useWords } from '../../../words/words.ts';
+import type { contentOf } from './draft.ts';
+import css from './messages.module.css';
+
+const PREVIEW = 'POST /api/applications/{appCode}/templates/preview';
+type Rendered = Out<typeof PREVIEW>;
+
+interface Drafted extends ReturnType<typeof contentOf> {
+  readonly locale: string;
+  readonly payload: Record<string, unknown>;
+}
+
+/** Typing pauses this long before the service renders. */
+const PAUSE_MS = 300;
+/** The filters of a preview in the address. */
+const CHOICES = { brand: '', width: '600', look: 'light' };
+
+/** A draft as the service renders it; nothing is stored. */
+export function usePreview(appCode: string, drafted: Drafted): UseQueryResult<Rendered> {
+  const { values } = useFilters(CHOICES);
+  const wanted = JSON.stringify({ ...drafted, ...(values.brand === '' ? {} : { brand: values.brand }) });
+  const [paused, setPaused] = useState(wanted);
+  useEffect(() => {
+    const timer = setTimeout(() => setPaused(wanted), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [wanted]);
+  return useQuery({
+    queryKey: [PREVIEW, { path: { appCode } }, paused],
+    queryFn: async ({ signal }) => {
+      const body = JSON.parse(paused) as Drafted & { requiredVariables: string[] };
+      return (await call(PREVIEW, { path: { appCode }, body }, { signal })).data;
+    },
+    placeholderData: keepPreviousData,
+    retry: (failures, error) => failures < 3 && error instanceof ApiError && error.isTransient,
+    // The variables of a draft are about the reader; nothing else changes it.
+    staleTime: 60_000,
+    gcTime: 10_000,
+  });
+}
+
+/** The mail, the text part and the push, as people get them. */
+export function Preview({ preview }: { preview: UseQueryResult<Rendered> }) {
+  const { messages: words } = useWords().applications;
+  const { values, set } = useFilters(CHOICES);
+  const brands = useRead('GET /api/brands', {}, { staleTime: 300_000 });
+  const { error } = preview;
+  // A draft that does not parse leaves what was seen last.
+  const last = useRef<Rendered | undefined>(undefined);
+  last.current = preview.data ?? last.current;
+  const data = last.current;
+  // Faults of parts stand at their fields.
+  const elsewhere = error instanceof ApiError && error.issues.length > 0;
+  return (
+    <>
+      <div className={css.choices}>
+        <SelectField
+          bare
+          label={words.brand}
+          value={values.brand}
+          options={[
+            ['', words.myBrand],
+            ...(brands.data?.data ?? []).map(({ slug, name }) => [slug, name || slug] as const),
+          ]}
+          onText={(brand) => set({ brand })}
+        />
+        <SelectField
+          bare
+          label={words.width}
+          value={values.width}
+          options={[
+            ['600', words.wide],
+            ['390', words.narrow],
+          ]}
+          onText={(width) => set({ width })}
+        />
+        <SelectField
+          bare
+          label={words.look}
+          value={values.look}
+          options={[
+            ['light', words.light],
+            ['dark', words.dark],
+          ]}
+          onText={(look) => set({ look })}
+        />
+      </div>
+      {error !== null && !elsewhere && <Problem error={error} onRetry={() => void preview.refetch()} />}
+      {data === undefined && error === null && <Loading rows={4} />}
+      {data !== undefined && (
+        <>
+          <p className={css.subject}>{data.subject}</p>
+          <MailFrame html={data.html} width={values.width === '390' ? 390 : 600} dark={values.look === 'dark'} />
+          <div className={css.pushCard}>
+            <small>
+              {words.push} · {words.now}
+            </small>
+            <strong>{data.push.title}</strong>
+            <span>{data.push.body}</span>
+          </div>
+          <section aria-label={words.text}>
+            <span className={css.label}>{words.text}</span>
+            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reached by keyboard */}
+            <pre className={css.text} tabIndex={0}>
+              {data.text}
+            </pre>
+          </section>
+        </>
+      )}
+    </>
+  );
+}
+
+const LOWEST = 120;
+const HIGHEST = 4_000;
+
+/** A mail in the sandboxed page, which has a policy of its own: its styles apply, its scripts do not run. */
+function MailFrame({ html, width, dark }: { html: string; width: number; dark: boolean }) {
+  const { messages: words } = useWords().applications;
+  const frame = useRef<HTMLIFrameElement>(null);
+  const [height, setHeight] = useState(LOWEST);
+  const latest = useRef(html);
+  latest.current = html;
+  useEffect(() => {
+    const heard = (event: MessageEvent): void => {
+      const inner = frame.current?.contentWindow;
+      if (!inner || event.source !== inner) return;
+      const { ready, height: wanted } = (event.data ?? {}) as { ready?: boolean; height?: number };
+      if (ready === true) inner.postMessage({ html: latest.current }, '*');
+      if (typeof wanted === 'number') setHeight(Math.max(LOWEST, Math.min(HIGHEST, Math.ceil(wanted))));
+    };
+    addEventListener('message', heard);
+    return () => removeEventListener('message', heard);
+  }, []);
+  // The sandboxed page has no origin to name.
+  useEffect(() => frame.current?.contentWindow?.postMessage({ html }, '*'), [html]);
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reached by keyboard
+    <section className={css.frame} tabIndex={0} aria-label={words.preview}>
+      <iframe
+        ref={frame}
+        title={words.frame}
+        src="/panel/preview.html"
+        sandbox="allow-scripts"
+        width={width}
+        height={height}
+        className={(dark ? css.dark : css.light) ?? ''}
+      />
+    </section>
+  );
+}
