@@ -23,8 +23,7 @@ async function begin(config: PanelConfig): Promise<void> {
   session.begin(way, token, problem ?? undefined);
   if (token !== null || problem !== null || readKept('session', ASKED) !== null) return;
   // The playground is for everybody: nobody is sent away from it.
-  const isFirst = readKept('session', FIRST) === null && location.pathname !== '/panel/playground';
-  if (token !== null || problem !== null || !isFirst) return;
+  if (location.pathname === '/panel/playground') return;
   // The provider's own session answers without a question where there is one.
   await leaveForProvider(provider);
 }

@@ -83,7 +83,10 @@ describe('signing in at an OpenID provider', () => {
   });
 
   test('a provider that does not answer is named, with what it must allow', async () => {
-    const panel = await openPanel(browser, usher, { besides: [oidc.issuer], expected: /Failed to load resource|blocked by CORS policy/ });
+    const panel = await openPanel(browser, usher, {
+      besides: [oidc.issuer],
+      expected: /Failed to load resource|blocked by CORS policy/,
+    });
     oidc.faults.set('/.well-known/openid-configuration', { status: 503, body: '{}' });
     try {
       await panel.go('/');

@@ -8,8 +8,8 @@ export interface PanelPage {
   /** Console errors, exceptions, violations of the policy, requests to other origins. A test expects none. */
   readonly complaints: string[];
   /** Goes to a path of the panel, such as `/applications`, and waits until its first list or record is there. */
-  go(path: string): Promise<void>;
-  close(): Promise<void>;
+  readonly go: (path: string) => Promise<void>;
+  readonly close: () => Promise<void>;
 }
 
 interface PanelOptions {

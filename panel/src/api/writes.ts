@@ -10,8 +10,8 @@ export interface Writing {
   /** Why the last try failed; null after a success. */
   readonly error: Error | null;
   /** Runs a write; true when it was made. A second press while the first is under way does nothing. */
-  run(write: () => Promise<unknown>): Promise<boolean>;
-  reset(): void;
+  readonly run: (write: () => Promise<unknown>) => Promise<boolean>;
+  readonly reset: () => void;
 }
 
 interface WriteOptions {

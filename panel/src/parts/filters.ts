@@ -6,7 +6,7 @@ import { useSearchParams } from 'wouter';
 export interface Filters<N extends string> {
   readonly values: Readonly<Record<N, string>>;
   /** An empty text takes a filter away. The step is not one of the browser's history. */
-  set(changes: Partial<Record<N, string>>): void;
+  readonly set: (changes: Partial<Record<N, string>>) => void;
 }
 
 /** `defaults` names the filters, with the value that each has when the address does not say. */

@@ -29,7 +29,6 @@ export function useLive(): LiveState {
   return useSyncExternalStore(subscribe, () => state);
 }
 
-/** Follows for as long as the component is shown. There is nothing to follow for somebody who administers nothing. */
 /** Follows for as long as the component is shown. `enabled`: whether the person administers anything; nobody else is heard. */
 export function useLiveChanges(enabled: boolean): void {
   useEffect(() => {

@@ -13,8 +13,8 @@ export interface Rights {
   /** Whether the person may see what is not of one application: the audit of everything, brands. */
   readonly status: AdminStatus;
   /** Null: the application is not theirs to see. */
-  level(appCode: string): 'view' | 'edit' | null;
-  mayEdit(appCode: string): boolean;
+  readonly level: (appCode: string) => 'view' | 'edit' | null;
+  readonly mayEdit: (appCode: string) => boolean;
 }
 
 export const RightsContext = createContext<Rights | null>(null);

@@ -1,13 +1,13 @@
 /** Numbers and times as the reader's language writes them. */
 
 export interface Formats {
-  number(value: number): string;
+  readonly number: (value: number) => string;
   /** Day and time. */
-  moment(iso: string): string;
-  day(iso: string): string;
-  time(iso: string): string;
+  readonly moment: (iso: string) => string;
+  readonly day: (iso: string) => string;
+  readonly time: (iso: string) => string;
   /** "3 minutes ago" */
-  ago(iso: string, now?: number): string;
+  readonly ago: (iso: string, now?: number) => string;
 }
 
 const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [

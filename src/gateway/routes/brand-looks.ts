@@ -102,7 +102,7 @@ const Draft = z.strictObject({
 });
 
 /** The brand with the fields of a draft in place of its own. */
-function drafted(brand: BrandRow, { kind: _, ...draft }: z.output<typeof Draft>): BrandRow {
+function drafted(brand: BrandRow, { kind: _kind, ...draft }: z.output<typeof Draft>): BrandRow {
   const sent = Object.entries(draft).filter(([, value]) => value !== undefined);
   return { ...brand, ...Object.fromEntries(sent) };
 }
