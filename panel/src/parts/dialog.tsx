@@ -15,6 +15,9 @@ interface DialogProps {
   readonly dismissible?: boolean;
 }
 
+/** Where somebody begins to type. */
+const FIELD = 'input:not([type=checkbox], [type=radio]), textarea, select';
+
 /** A modal dialog of the platform: it keeps the focus, gives it back, and Escape closes it. */
 export function Dialog({
   title,
@@ -31,7 +34,11 @@ export function Dialog({
   useEffect(() => {
     const dialog = ref.current;
     const before = document.activeElement;
-    if (dialog?.open === false) dialog.showModal();
+    if (dialog?.open === false) {
+      dialog.showModal();
+      // The platform would begin at the button that closes it.
+      dialog.querySelector<HTMLElement>(FIELD)?.focus();
+    }
     return () => {
       dialog?.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus();

@@ -94,8 +94,11 @@ function Languages({ chosen, fault, onChosen }: LanguagesProps) {
   const others = chosen.filter((code) => !known.some((language) => language.code === code));
   const listed = [...known, ...others.map((code) => ({ code, name: code }))];
   return (
-    <div className={css.form}>
-      <fieldset className={css.languages} aria-describedby={`${id}-hint`} aria-label={words.languages}>
+    <div className={css.group}>
+      <span id={id} className={css.label}>
+        {words.languages}
+      </span>
+      <fieldset className={css.languages} aria-describedby={`${id}-hint`} aria-labelledby={id}>
         {listed.map(({ code, name }) => (
           <label key={code}>
             <input
@@ -109,10 +112,10 @@ function Languages({ chosen, fault, onChosen }: LanguagesProps) {
           </label>
         ))}
       </fieldset>
-      <div id={`${id}-hint`} className={css.soft}>
-        {words.languages}: {words.languagesHint}
-        {fault && <p role="alert">{fault}</p>}
+      <div id={`${id}-hint`} className={css.hint}>
+        {words.languagesHint}
       </div>
+      {fault && <p className={css.fault}>{fault}</p>}
     </div>
   );
 }
