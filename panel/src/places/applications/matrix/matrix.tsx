@@ -3,7 +3,9 @@ import { Route, Switch } from 'wouter';
 import { asError } from '../../../api/error.ts';
 import { useRead } from '../../../api/queries.ts';
 import { Loading, Problem } from '../../../parts/problem.tsx';
+import { useRights } from '../../../shell/rights.ts';
 import type { ViewProps } from '../application.tsx';
+import { mayDefine } from '../system-records.ts';
 import { MatrixView } from './matrix-view.tsx';
 
 const RolePage = lazy(() => import('./role-page.tsx'));
@@ -11,6 +13,7 @@ const RolePage = lazy(() => import('./role-page.tsx'));
 /** What roles grant, and each of the roles. */
 export default function Matrix(props: ViewProps) {
   const { appCode } = props;
+  const defines = mayDefine(appCode, props.mayEdit, useRights().isSuperAdmin);
   const matrix = useRead('GET /api/applications/{appCode}/matrix', { path: { appCode } });
   if (matrix.data === undefined) {
     if (matrix.isPending) return <Loading rows={8} />;
@@ -22,12 +25,24 @@ export default function Matrix(props: ViewProps) {
       <Route path="/applications/:appCode/matrix/:roleCode">
         {({ roleCode }) => (
           <Suspense fallback={<Loading />}>
-            <RolePage key={roleCode} {...props} roleCode={decodeURIComponent(roleCode)} matrix={answer.data} />
+            <RolePage
+              key={roleCode}
+              {...props}
+              roleCode={decodeURIComponent(roleCode)}
+              matrix={answer.data}
+              defines={defines}
+            />
           </Suspense>
         )}
       </Route>
       <Route>
-        <MatrixView {...props} matrix={answer.data} etag={answer.etag} onLookAgain={() => void matrix.refetch()} />
+        <MatrixView
+          {...props}
+          mayEdit={defines}
+          matrix={answer.data}
+          etag={answer.etag}
+          onLookAgain={() => void matrix.refetch()}
+        />
       </Route>
     </Switch>
   );

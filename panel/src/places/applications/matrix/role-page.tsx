@@ -19,12 +19,14 @@ import { levelAt, type MatrixAnswer, type RoleRecord, tableOf } from './table.ts
 interface RolePageProps extends ViewProps {
   readonly roleCode: string;
   readonly matrix: MatrixAnswer;
+  /** Whether the person may change the role itself, beside who holds it. */
+  readonly defines: boolean;
 }
 
 type Open = 'add' | 'remove' | 'edit' | 'delete' | null;
 
 /** One role: what it gives, and who holds it. */
-export default function RolePage({ appCode, mayEdit, roleCode, matrix }: RolePageProps) {
+export default function RolePage({ appCode, mayEdit, roleCode, matrix, defines }: RolePageProps) {
   const { applications, common } = useWords();
   const words = applications.matrix;
   const [open, setOpen] = useState<Open>(null);
@@ -49,7 +51,7 @@ export default function RolePage({ appCode, mayEdit, roleCode, matrix }: RolePag
       <Card
         title={<code>{role.code}</code>}
         actions={
-          mayEdit && (
+          defines && (
             <span className={css.buttons}>
               <Button onClick={() => setOpen('edit')}>{common.edit}</Button>
               {!isSystemRole(appCode, role.code) && (
@@ -74,7 +76,7 @@ export default function RolePage({ appCode, mayEdit, roleCode, matrix }: RolePag
           onAdd={() => setOpen('add')}
           onRemove={() => setOpen('remove')}
         />
-        <Grants role={role} matrix={matrix} base={base} mayEdit={mayEdit} />
+        <Grants role={role} matrix={matrix} base={base} mayEdit={defines} />
       </div>
       {open === 'add' && <AddPeople {...dialog} />}
       {open === 'remove' && <RemovePeople {...dialog} emails={[...chosen]} onDone={() => setChosen(new Set())} />}

@@ -7,10 +7,10 @@ const kept = new Map<string, Draft>();
 
 export interface Drafting {
   readonly draft: Draft;
-  set(cells: readonly WantedCell[]): void;
-  undo(): void;
-  discard(): void;
-  replace(draft: Draft): void;
+  readonly set: (cells: readonly WantedCell[]) => void;
+  readonly undo: () => void;
+  readonly discard: () => void;
+  readonly replace: (draft: Draft) => void;
 }
 
 /** The draft of an application on what is there now. */

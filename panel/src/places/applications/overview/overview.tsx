@@ -11,16 +11,17 @@ import { useRights } from '../../../shell/rights.ts';
 import { useFormats, useWords } from '../../../words/words.ts';
 import type { ViewProps } from '../application.tsx';
 import css from '../applications.module.css';
-import { isSystemApplication } from '../system-records.ts';
+import { isSystemApplication, mayDefine } from '../system-records.ts';
 import { Admins } from './admins.tsx';
 
 const EditApplication = lazy(async () => ({ default: (await import('./edit-application.tsx')).EditApplication }));
 const DeleteApplication = lazy(async () => ({ default: (await import('./delete-application.tsx')).DeleteApplication }));
 
 /** What an application is, who administers it, and what happened last. */
-export default function Overview({ appCode, application, mayEdit }: ViewProps) {
+export default function Overview({ appCode, application, mayEdit: edits }: ViewProps) {
   const words = useWords().applications.overview;
   const rights = useRights();
+  const mayEdit = mayDefine(appCode, edits, rights.isSuperAdmin);
   const [open, setOpen] = useState<'edit' | 'delete' | null>(null);
   const mayDelete = rights.isSuperAdmin && !isSystemApplication(appCode);
   useAction(mayEdit ? words.edit : null, () => setOpen('edit'));

@@ -11,17 +11,21 @@ import { Loading } from '../../../parts/problem.tsx';
 import { SearchField } from '../../../parts/search-field.tsx';
 import { Toolbar } from '../../../parts/toolbar.tsx';
 import { useAction } from '../../../shell/actions.ts';
+import { useRights } from '../../../shell/rights.ts';
 import { useWords } from '../../../words/words.ts';
 import type { ViewProps } from '../application.tsx';
 import css from '../applications.module.css';
 import { rowsOf } from '../matrix/table.ts';
+import { mayDefine } from '../system-records.ts';
 import own from './permissions.module.css';
 
 const PermissionPage = lazy(() => import('./permission-page.tsx'));
 const NewPermission = lazy(async () => ({ default: (await import('./permission-form.tsx')).NewPermission }));
 
 /** What can be allowed in an application, and each of it. */
-export default function Permissions(props: ViewProps) {
+export default function Permissions(view: ViewProps) {
+  const mayEdit = mayDefine(view.appCode, view.mayEdit, useRights().isSuperAdmin);
+  const props = { ...view, mayEdit };
   return (
     <Switch>
       <Route path="/applications/:appCode/permissions/:code">
