@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Browser } from 'playwright-core';
+import { createStorage, type TestStorage } from '../support/databases.ts';
+import { type RunningUsher, startUsher } from '../support/usher.ts';
+import { launchChromium } from './chromium.ts';
+import { axeFaults, openPanel, overflow, settled } from './panel.ts';
+
+const ADMIN = 'admin@example.com';
+
+let storage: TestStorage;
+let usher: RunningUsher;
+let browser: Browser;
+
+beforeAll(async () => {
+  [storage, browser] = await Promise.all([createStorage('pglite'), launchChromium()]);
+  usher = await startUsher(storage);
+  const demo = readFileSync(new URL('../../examples/demo.yaml', import.meta.url), 'utf8');
+  await write('POST', '/api/manifests/apply', demo, 'application/yaml');
+  await write(
+    'PUT',
+    '/api/applications/atelier/matrix',
+    JSON.stringify({ changes: [{ role: 'designer', permission: 'document.access', accessLevel: 'view' }] }),
+  );
+  const gone = { email: 'ben@example.com', resourceType: 'project', resourceId: '1042', permission: 'project.archive' };
+  await write('POST', '/api/applications/atelier/overrides/delete', JSON.stringify({ overrides: [gone] }));
+}, 90_000);
+afterAll(async () => {
+  await browser?.close();
+  await usher?.close();
+  await storage?.remove();
+});
+
+async function write(method: string, path: string, body: string, type = 'application/json'): Promise<void> {
+  const headers = { authorization: `Bearer ${await usher.token(ADMIN)}`, 'content-type': type };
+  const response = await fetch(usher.rest + path, { method, headers, body });
+  expect([path, response.status]).toEqual([path, 200]);
+}
+
+test('is without faults of accessibility, reflows, and asks little', async () => {
+  for (const dark of [false, true]) {
+    const panel = await openPanel(browser, usher, { as: ADMIN, dark, width: 320 });
+    let asked = 0;
+    panel.page.on('request', (request) => {
+      if (request.url().includes('/api/')) asked += 1;
+    });
+    await panel.go('/activity');
+    expect(asked).toBeLessThanOrEqual(6);
+    await panel.page.getByRole('button', { name: /^Details: Levels of a role/ }).click();
+    expect(await axeFaults(panel.page)).toEqual([]);
+    expect(await overflow(panel.page)).toBe(0);
+    expect(panel.complaints).toEqual([]);
+    await panel.close();
+  }
+});
+
+test('is filtered by person, kind and time, and each view is a link', async () => {
+  const panel = await openPanel(browser, usher, { as: ADMIN });
+  const { page } = panel;
+  await panel.go('/activity?person=ben@example.com');
+  await page.getByText('Override deleted').waitFor();
+  expect(await page.getByText('Levels of a role changed').count()).toBe(0);
+  await page.getByLabel('What').selectOption('role');
+  await page.getByText('Nothing matches the filter.').waitFor();
+  await page.getByLabel(/^Person/).fill('');
+  await page.getByText('Levels of a role changed').waitFor();
+  const { searchParams } = new URL(page.url());
+  expect(Object.fromEntries(searchParams)).toEqual({ area: 'role' });
+  await panel.go('/activity?from=2020-01-01&to=2020-01-31');
+  await page.getByText('Nothing matches the filter.').waitFor();
+  expect(panel.complaints).toEqual([]);
+  await panel.close();
+});
+
+test('shows before and after, and gives a role its levels back with the impact', async () => {
+  const panel = await openPanel(browser, usher, { as: ADMIN });
+  const { page } = panel;
+  await panel.go('/activity?area=role');
+  await page
+    .getByRole('button', { name: /^Details: Levels of a role/ })
+    .first()
+    .click();
+  await page.getByRole('row', { name: 'document.access edit view' }).waitFor();
+  await page.getByRole('button', { name: 'Restore' }).click();
+  await page.getByText('2 decisions gained').waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
+  await page.getByText('It is as it was.').waitFor();
+  await settled(page);
+  expect(await page.getByText('Levels of a role changed').count()).toBe(2);
+  expect(panel.complaints).toEqual([]);
+  await panel.close();
+});
+
+test('opens the draft of an override that was deleted', async () => {
+  const panel = await openPanel(browser, usher, { as: ADMIN });
+  const { page } = panel;
+  await panel.go('/applications/atelier/history?area=override.');
+  await page.getByRole('button', { name: /^Details: Override deleted/ }).click();
+  await page.getByRole('link', { name: 'Restore' }).click();
+  expect(await page.getByLabel('project.archive', { exact: true }).inputValue()).toBe('allowed');
+  await page.getByRole('button', { name: 'Review' }).click();
+  await page.getByText('1 decision gained').waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
+  await page.getByText('The overrides are saved.').waitFor();
+  expect(panel.complaints).toEqual([]);
+  await panel.close();
+});
+
+test('is of their own application for an application admin, by the keyboard', async () => {
+  const panel = await openPanel(browser, usher, { as: 'nora@example.com' });
+  const { page } = panel;
+  await panel.go('/');
+  await page.keyboard.press('g');
+  await page.keyboard.press('t');
+  await page.getByText('Override deleted').first().waitFor();
+  expect(await page.getByLabel('Application').inputValue()).toBe('atelier');
+  expect(panel.complaints).toEqual([]);
+  await panel.close();
+});

@@ -1,0 +1,286 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Browser, Page } from 'playwright-core';
+import { createStorage, type TestStorage } from '../support/databases.ts';
+import { type RunningUsher, startUsher } from '../support/usher.ts';
+import { launchChromium } from './chromium.ts';
+import { axeFaults, openPanel, overflow, type PanelPage, settled } from './panel.ts';
+
+const ADMIN = 'admin@example.com';
+const NORA = 'nora@example.com';
+const VIEWS = ['people', 'records', 'records/entities', 'records/of/project/1042', 'messages', 'history'];
+
+let storage: TestStorage;
+let usher: RunningUsher;
+let browser: Browser;
+
+beforeAll(async () => {
+  [storage, browser] = await Promise.all([createStorage('pglite'), launchChromium()]);
+  usher = await startUsher(storage);
+  await applyDemo();
+}, 90_000);
+afterAll(async () => {
+  await browser?.close();
+  await usher?.close();
+  await storage?.remove();
+});
+
+async function applyDemo(): Promise<void> {
+  const body = readFileSync(new URL('../../examples/demo.yaml', import.meta.url), 'utf8');
+  const response = await ask('/api/manifests/apply', { method: 'POST', body, type: 'application/yaml' });
+  expect(response.status).toBe(200);
+}
+
+async function ask(path: string, { method = 'GET', body, type = 'application/json', as = ADMIN }: AskOptions = {}) {
+  const headers = { authorization: `Bearer ${await usher.token(as)}`, 'content-type': type };
+  return await fetch(usher.rest + path, { method, headers, ...(body === undefined ? {} : { body }) });
+}
+interface AskOptions {
+  readonly method?: string;
+  readonly body?: string;
+  readonly type?: string;
+  readonly as?: string;
+}
+
+async function dataOf(path: string): Promise<unknown> {
+  return ((await (await ask(path)).json()) as { data: unknown }).data;
+}
+
+/** A view of the demonstration, opened by somebody, and closed after `act`. Nothing may complain. */
+async function inView(
+  view: string,
+  act: (page: Page, panel: PanelPage) => Promise<void>,
+  options: Parameters<typeof openPanel>[2] = {},
+): Promise<void> {
+  const panel = await openPanel(browser, usher, { as: NORA, ...options });
+  await panel.go(`/applications/atelier/${view}`);
+  await act(panel.page, panel);
+  expect(panel.complaints).toEqual([]);
+  await panel.close();
+}
+
+const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name });
+const review = async (page: Page): Promise<void> => {
+  await button(page, 'Review').click();
+  await page
+    .getByText(/gained|lost|Nobody gains/)
+    .first()
+    .waitFor();
+};
+const apply = async (page: Page): Promise<void> => {
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: /^(Apply|Delete)$/ })
+    .click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await settled(page);
+};
+const undo = async (page: Page): Promise<void> => {
+  await button(page, 'Undo').first().click();
+  await settled(page);
+};
+
+describe('every view', () => {
+  test.each([false, true])(
+    'is without faults of accessibility, dark: %s',
+    async (dark) => {
+      const panel = await openPanel(browser, usher, { as: ADMIN, dark, width: 320 });
+      // In the dark, only views with colors of their own.
+    for (const view of dark ? ['records', 'messages'] : VIEWS) {
+        await panel.go(`/applications/atelier/${view}`);
+        expect([view, await axeFaults(panel.page)]).toEqual([view, []]);
+        expect([view, await overflow(panel.page)]).toEqual([view, 0]);
+      }
+      expect(panel.complaints).toEqual([]);
+      await panel.close();
+    },
+    60_000,
+  );
+
+  test.each(['people', 'records', 'messages', 'history'])(
+    '%s asks at most six things before its first list',
+    async (view) => {
+      const panel = await openPanel(browser, usher, { as: ADMIN });
+      const asked: string[] = [];
+      panel.page.on('request', (request) => {
+        if (request.url().includes('/api/')) asked.push(new URL(request.url()).pathname);
+      });
+      await panel.go(`/applications/atelier/${view}`);
+      expect(asked.length).toBeLessThanOrEqual(6);
+      await panel.close();
+    },
+  );
+});
+
+describe('people of an application', () => {
+  test('are added many at once from a paste, and taken back by undo', async () => {
+    await inView('people', async (page) => {
+      await button(page, 'Add people').click();
+      const pasted = page.getByLabel('E-mail addresses');
+      await pasted.fill('Xaver <x@example.com>; yan@example.com\nzoe@example');
+      await page.getByText('Not an address: zoe@example').waitFor();
+      await pasted.fill('Xaver <x@example.com>; yan@example.com\nx@example.com');
+      await page.getByText('2 addresses').waitFor();
+      await page.getByLabel(/^guest/).check();
+      await page.getByLabel(/^designer/).check();
+      await review(page);
+      await apply(page);
+      await page.getByRole('link', { name: 'yan@example.com' }).waitFor();
+      expect(codesOf(await dataOf('/api/users/x@example.com/apps/atelier/roles'))).toEqual(['designer', 'guest']);
+      await undo(page);
+      await page.getByText(/given/).waitFor({ state: 'detached' });
+      expect(codesOf(await dataOf('/api/users/x@example.com/apps/atelier/roles'))).toEqual([]);
+    });
+  });
+
+  test('have their roles changed by keyboard, and a choice survives a change by somebody else', async () => {
+    await inView(
+      'people?edit=dan@example.com',
+      async (page) => {
+        const guest = page.getByLabel(/^guest/);
+        await guest.focus();
+        await page.keyboard.press('Space');
+        const body = JSON.stringify({ roles: ['designer', 'accountant', 'director'] });
+        await ask('/api/users/dan@example.com/apps/atelier/roles', { method: 'PUT', body });
+        await review(page).catch(() => undefined);
+        await button(page, 'Cancel').click();
+        await page.getByText('has it now').waitFor();
+        expect(await guest.isChecked()).toBe(true);
+        await page.getByLabel(/^director/).uncheck();
+        await review(page);
+        await apply(page);
+        const roles = codesOf(await dataOf('/api/users/dan@example.com/apps/atelier/roles'));
+        expect(roles).toEqual(['accountant', 'designer', 'guest']);
+        expect(page.url()).not.toContain('edit=');
+      },
+      { expected: /412/ },
+    );
+  });
+
+  test('are found by role, and the view is a link', async () => {
+    await inView('people?role=director', async (page) => {
+      await page.getByRole('link', { name: 'ada@example.com' }).waitFor();
+      expect(await page.getByRole('link', { name: 'ben@example.com' }).count()).toBe(0);
+      await page.getByLabel('Role', { exact: true }).selectOption('guest');
+      await page.getByRole('link', { name: 'eva@client.example' }).waitFor();
+      expect(page.url()).toContain('role=guest');
+    });
+  });
+});
+
+describe('records of an application', () => {
+  test('get an override, which undo takes away', async () => {
+    await inView('records', async (page) => {
+      await button(page, 'New override').click();
+      await page.getByRole('combobox', { name: 'Person' }).fill('ada@exa');
+      await page.getByRole('option', { name: 'ada@example.com' }).click();
+      await page.getByRole('dialog').getByLabel('Type').selectOption('project');
+      await page.getByLabel('Project number').fill('7/8 "é"');
+      await page.getByLabel('project.access', { exact: true }).selectOption('denied');
+      await review(page);
+      await apply(page);
+      await page.getByRole('link', { name: 'project:7/8 "é"' }).click();
+      await page.getByRole('heading', { name: 'Project 7/8 "é"' }).waitFor();
+      await page.getByRole('link', { name: 'ada@example.com' }).waitFor();
+      await undo(page);
+      await page.getByRole('link', { name: 'ada@example.com' }).waitFor({ state: 'detached' });
+    });
+  });
+
+  test('lose many overrides at once, and undo gives them back as they were', async () => {
+    await inView('records', async (page) => {
+      const before = await dataOf('/api/applications/atelier/overrides');
+      for (const box of await page.getByRole('checkbox').all()) await box.check();
+      await button(page, 'Delete').click();
+      await page
+        .getByText(/gained|lost/)
+        .first()
+        .waitFor();
+      await apply(page);
+      expect(await dataOf('/api/applications/atelier/overrides')).toEqual([]);
+      await undo(page);
+      await page.getByRole('link', { name: 'project:1042' }).first().waitFor();
+      expect(withoutTimes(await dataOf('/api/applications/atelier/overrides'))).toEqual(withoutTimes(before));
+    });
+  });
+
+  test('are of entities, whose faults stand at the fields', async () => {
+    await inView(
+      'records/entities',
+      async (page) => {
+        await button(page, 'New entity').click();
+        await page.getByLabel('Code').fill('Not a code');
+        await page.getByLabel('Name').fill('<script>alert(1)</script> مرحبا 🎉');
+        await button(page, 'Save').click();
+        await page.locator('[aria-invalid=true]').waitFor();
+        await page.getByLabel('Code').fill('invoice');
+        await button(page, 'Save').click();
+        await page.getByText('<script>alert(1)</script>').waitFor();
+        await button(page, 'Delete the entity invoice').click();
+        await page.getByText('Nobody gains').waitFor();
+        await apply(page);
+        expect(await page.getByText('<script>').count()).toBe(0);
+      },
+      { expected: /400/ },
+    );
+  });
+});
+
+describe('types and templates', () => {
+  test('are written with a preview of the draft that no script of it can leave', async () => {
+    await inView(
+      'messages',
+      async (page) => {
+        await button(page, 'New template: invoice-due').click();
+        await button(page, 'Begin').click();
+        await page.getByLabel('Subject').fill('Invoice {{ number }}');
+        await page
+          .locator('.cm-content')
+          .fill('<p style="font-size:31px">Due: {{ amount }}</p><script>parent.document.title = "hit"</script>');
+        const mail = page.frameLocator('iframe[title="The mail"]');
+        await mail.getByText('Due: amount').waitFor();
+        expect((await mail.locator('p').boundingBox())?.height).toBeGreaterThan(30);
+        await page.getByLabel('Payload for the preview').fill('{"number": "2026-17", "amount": "300 CZK"}');
+        await mail.getByText('Due: 300 CZK').waitFor();
+        expect(await page.title()).not.toBe('hit');
+        await button(page, 'Save').click();
+        await page.getByText('The template is saved.').waitFor();
+        await button(page, 'Send to me').click();
+        await page.getByText(`Sent to ${NORA}.`).waitFor();
+        await page.getByRole('link', { name: 'All types' }).click();
+        await page.getByText('→ en').waitFor();
+      },
+      { expected: /Content Security Policy|violates script-src|script-src/ },
+    );
+  });
+});
+
+test('a reader is offered nothing that changes', async () => {
+  const reader = '/api/users/clara@example.com/apps/auth';
+  await ask(`${reader}/roles`, { method: 'PUT', body: JSON.stringify({ roles: ['application_manager'] }) });
+  const body = JSON.stringify({
+    permissions: [{ permission: 'applications.manage', granted: true, accessLevel: 'view' }],
+  });
+  await ask(`${reader}/resources/application/atelier/permissions`, { method: 'PUT', body });
+  for (const view of ['people', 'records', 'records/entities', 'messages', 'manifest']) {
+    await inView(
+      view,
+      async (page) => {
+        const names = (await page.locator('main').getByRole('button').allTextContents()).sort();
+        expect([view, names.filter((name) => !/^(Export CSV|Download)$/.test(name))]).toEqual([view, []]);
+        expect(await page.locator('main').getByRole('checkbox').count()).toBe(0);
+      },
+      { as: 'clara@example.com' },
+    );
+  }
+});
+
+function codesOf(roles: unknown): string[] {
+  return (roles as { code: string }[]).map(({ code }) => code).sort();
+}
+
+function withoutTimes(overrides: unknown): unknown[] {
+  return (overrides as { createdAt: string; email: string }[])
+    .map(({ createdAt: _, ...rest }) => rest)
+    .sort((a, b) => a.email.localeCompare(b.email));
+}
