@@ -14,7 +14,7 @@ import {
 } from '@codemirror/language';
 import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint';
 import { unifiedMergeView } from '@codemirror/merge';
-import { Compartment, EditorState, type Extension } from '@codemirror/state';
+import { Annotation, Compartment, EditorState, type Extension } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 
@@ -57,7 +57,8 @@ export function mountEditor(host: HTMLElement, options: EditorOptions): Editor {
   return {
     setText: (text) => {
       if (text === view.state.doc.toString()) return;
-      view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
+      const changes = { from: 0, to: view.state.doc.length, insert: text };
+      view.dispatch({ changes, annotations: given.of(true) });
     },
     setFaults: (faults) => {
       const diagnostics = faults.map(({ line, column, message }): Diagnostic => {
@@ -78,6 +79,9 @@ export function mountEditor(host: HTMLElement, options: EditorOptions): Editor {
   };
 }
 
+/** Marks a text that was given, not typed: nobody is told of it. */
+const given = Annotation.define<boolean>();
+
 function stateOf({ label, text, language, readOnly, onText }: EditorOptions, merge: Compartment): EditorState {
   const extensions: Extension[] = [
     lineNumbers(),
@@ -92,7 +96,9 @@ function stateOf({ label, text, language, readOnly, onText }: EditorOptions, mer
     keymap.of([...defaultKeymap, ...historyKeymap]),
     EditorView.lineWrapping,
     EditorView.contentAttributes.of({ 'aria-label': label, spellcheck: 'false' }),
-    EditorView.updateListener.of((update) => update.docChanged && onText(update.state.doc.toString())),
+    EditorView.updateListener.of(({ docChanged, transactions, state }) => {
+      if (docChanged && !transactions.some((change) => change.annotation(given))) onText(state.doc.toString());
+    }),
     EditorView.domEventHandlers({ beforeinput: replaceSelection }),
     theme,
     merge.of([]),

@@ -38,6 +38,8 @@ export function usePreview(appCode: string, drafted: Drafted): UseQueryResult<Re
       const body = JSON.parse(paused) as Drafted & { requiredVariables: string[] };
       return (await call(PREVIEW, { path: { appCode }, body }, { signal })).data;
     },
+    // A mail without a subject is refused.
+    enabled: (JSON.parse(paused) as Drafted).subject.trim() !== '',
     placeholderData: keepPreviousData,
     retry: (failures, error) => failures < 3 && error instanceof ApiError && error.isTransient,
     // The variables of a draft are about the reader; nothing else changes it.
@@ -93,7 +95,7 @@ export function Preview({ preview }: { preview: UseQueryResult<Rendered> }) {
         />
       </div>
       {error !== null && !elsewhere && <Problem error={error} onRetry={() => void preview.refetch()} />}
-      {data === undefined && error === null && <Loading rows={4} />}
+      {data === undefined && error === null && preview.isFetching && <Loading rows={4} />}
       {data !== undefined && (
         <>
           <p className={css.subject}>{data.subject}</p>

@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { call } from '../../../api/call.ts';
 import { ApiError } from '../../../api/error.ts';
@@ -65,7 +65,12 @@ export function TemplateEditor({ appCode, place, stored, instead, mayEdit }: Tem
     drafts.delete(name);
     setKept(null);
   };
-  const dirty = JSON.stringify(draft) !== JSON.stringify(original) || stored === null;
+  const same = JSON.stringify(contentOf(draft)) === JSON.stringify(contentOf(original));
+  const dirty = !same || stored === null;
+  // What was saved is a draft no more, once it is read back.
+  useEffect(() => {
+    if (kept !== null && same && stored !== null) setKept(null);
+  }, [kept, same, stored]);
   const save = async (): Promise<void> => {
     const body = contentOf(draft);
     const made = await saving.run(() =>
@@ -73,7 +78,7 @@ export function TemplateEditor({ appCode, place, stored, instead, mayEdit }: Tem
         ? call('POST /api/applications/{appCode}/templates', { path, body: { ...body, ...place } })
         : change(stored.id, body),
     );
-    if (made) forget();
+    if (made) drafts.delete(name);
   };
   const test = async (): Promise<void> => {
     if (stored === null) return;
