@@ -281,7 +281,7 @@ function codesOf(roles: unknown): string[] {
 }
 
 function withoutTimes(overrides: unknown): unknown[] {
-  return (overrides as { createdAt: string; email: string }[])
-    .map(({ createdAt: _, ...rest }) => rest)
+  return (overrides as { createdAt?: string; email: string }[])
+    .map((override) => ({ ...override, createdAt: undefined }))
     .sort((a, b) => a.email.localeCompare(b.email));
 }

@@ -30,7 +30,7 @@ export function differencesOf({ before, after }: Pick<AuditRecord, 'before' | 'a
 function overrideIn(side: unknown): { name: string; choice: string } | null {
   if (!isFields(side) || typeof side.permission !== 'string' || typeof side.resourceId !== 'string') return null;
   const name = `${side.permission} · ${String(side.resourceType)}:${side.resourceId}`;
-  return { name, choice: side.granted === true ? String(side.accessLevel ?? 'allowed') : 'denied' };
+  return { name, choice: side.granted === true ? (shown(side.accessLevel) ?? 'allowed') : 'denied' };
 }
 
 function differing(name: string, before: unknown, after: unknown): Difference[] {

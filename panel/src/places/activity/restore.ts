@@ -111,7 +111,7 @@ function templateOf(before: Fields | null): StoredTemplate | null {
   const part = (name: string) => (typeof before[name] === 'string' ? before[name] : null);
   return {
     type: String(type),
-    key: String(key ?? 'default'),
+    key: typeof key === 'string' ? key : 'default',
     locale: String(locale),
     subject: String(subject),
     html: String(html),

@@ -22,7 +22,7 @@ interface Planning {
   readonly plan: Planned | null;
   readonly busy: boolean;
   readonly error: Error | null;
-  again(): void;
+  readonly again: () => void;
 }
 
 /** Typing pauses this long before the service is asked. */
