@@ -23,7 +23,11 @@ export function Since({ question }: { question: Question }) {
     <>
       <Records title={ask.since.title(question.email.trim())} listed={person} name={question.email} />
       {others.length > 0 && (
-        <Records title={ask.since.permissionToo} listed={{ ...permission, items: others }} name={question.permission} />
+        <Records
+          title={ask.since.permissionToo(question.permission)}
+          listed={{ ...permission, items: others }}
+          name={question.permission}
+        />
       )}
     </>
   );

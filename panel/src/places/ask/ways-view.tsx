@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { useRead } from '../../api/queries.ts';
 import { Button } from '../../parts/button.tsx';
 import { type Rights, useRights } from '../../shell/rights.ts';
@@ -31,8 +31,9 @@ export function WaysView({ question, settled, catalog, explained, matrix }: Ways
   const person = useRead('GET /api/users/{email}', { path: { email: settled.email.trim() } }, { enabled: inactive });
   const blocked = inactive && person.data?.data.blocked === true;
   const recordKnown = isKnownType(catalog, question.resourceType);
-  const ways = waysOf({ question, explained, matrix, blocked, recordKnown }).filter((way) =>
-    isConceivable(way, rights),
+  const ways = useMemo(
+    () => waysOf({ question, explained, matrix, blocked, recordKnown }).filter((way) => isConceivable(way, rights)),
+    [question, explained, matrix, blocked, recordKnown, rights],
   );
   const { allowed } = explained;
   const mayEdit = rights.mayEdit(question.app);

@@ -74,6 +74,8 @@ interface Facts extends Known {
   /** Of the permission, by role. */
   readonly given: ReadonlyMap<string, Level>;
   readonly held: ReadonlySet<string>;
+  /** What each role gives: a matrix may have 500 roles, so it is walked once. */
+  readonly byRole: ReadonlyMap<string, Matrix['levels']>;
 }
 
 function factsOf(known: Known): Facts | null {
@@ -82,8 +84,10 @@ function factsOf(known: Known): Facts | null {
   if (permission === undefined) return null;
   const levels = matrix.levels.filter(({ permissionId }) => permissionId === permission.id);
   const byId = new Map(levels.map(({ roleId, accessLevel }) => [roleId, accessLevel]));
+  const codes = new Map(matrix.roles.map(({ id, code }) => [id, code]));
   return {
     ...known,
+    byRole: Map.groupBy(matrix.levels, ({ roleId }) => codes.get(roleId) ?? ''),
     permission,
     needed: permission.type === 'binary' ? 'allowed' : question.level === 'edit' ? 'edit' : 'view',
     onRecord: question.resourceType !== '' && question.resourceId !== '',
@@ -139,29 +143,24 @@ function givingByRoles(facts: Facts): Way[] {
 }
 
 /** The other permissions of which the person would hold more by the role. */
-function gainedBy({ matrix, permission, held }: Facts, role: string): number {
-  const heldIds = new Set(matrix.roles.filter(({ code }) => held.has(code)).map(({ id }) => id));
-  return countAbove(matrix, idOf(matrix, role), heldIds, permission.id);
+function gainedBy(facts: Facts, role: string): number {
+  return countAbove(facts, role, [...facts.held]);
 }
 
 /** The other permissions of which the person would hold less without the role. */
-function lostBy({ matrix, permission, held }: Facts, role: string): number {
-  const others = new Set(matrix.roles.filter(({ code }) => held.has(code) && code !== role).map(({ id }) => id));
-  return countAbove(matrix, idOf(matrix, role), others, permission.id);
+function lostBy(facts: Facts, role: string): number {
+  const others = [...facts.held].filter((code) => code !== role);
+  return countAbove(facts, role, others);
 }
 
-function idOf({ roles }: Matrix, role: string): number | undefined {
-  return roles.find(({ code }) => code === role)?.id;
-}
-
-/** Permissions but one of which a role gives more than others together. */
-function countAbove({ levels }: Matrix, role: number | undefined, others: ReadonlySet<number>, but: number): number {
+/** Permissions but the one in question of which a role gives more than others together. */
+function countAbove({ byRole, permission }: Facts, role: string, others: readonly string[]): number {
   const best = new Map<number, number>();
-  for (const { roleId, permissionId, accessLevel } of levels) {
-    if (others.has(roleId)) best.set(permissionId, Math.max(best.get(permissionId) ?? 0, rank(accessLevel)));
+  for (const { permissionId, accessLevel } of others.flatMap((code) => byRole.get(code) ?? [])) {
+    best.set(permissionId, Math.max(best.get(permissionId) ?? 0, rank(accessLevel)));
   }
-  return levels.filter(({ roleId, permissionId, accessLevel }) => {
-    return roleId === role && permissionId !== but && rank(accessLevel) > (best.get(permissionId) ?? 0);
+  return (byRole.get(role) ?? []).filter(({ permissionId, accessLevel }) => {
+    return permissionId !== permission.id && rank(accessLevel) > (best.get(permissionId) ?? 0);
   }).length;
 }
 

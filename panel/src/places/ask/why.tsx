@@ -2,7 +2,7 @@ import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
 import { Button } from '../../parts/button.tsx';
 import { CopyButton } from '../../parts/copy.tsx';
-import { Problem } from '../../parts/problem.tsx';
+import { Loading, Problem } from '../../parts/problem.tsx';
 import { useAction } from '../../shell/actions.ts';
 import { tell } from '../../shell/toasts.ts';
 import { useWords } from '../../words/words.ts';
@@ -52,7 +52,7 @@ export function Why(props: BenchProps) {
         <Take question={question} explained={explained} revision={answer.data.revision} />
       </section>
       <RulesView question={question} explained={explained} settled={props.settled} global={isGlobal(props)} />
-      {catalog.matrix !== null && <WaysView {...props} explained={explained} matrix={catalog.matrix} />}
+      {catalog.matrix === null ? <Loading /> : <WaysView {...props} explained={explained} matrix={catalog.matrix} />}
     </div>
   );
 }
