@@ -1,0 +1,285 @@
+import { useEffect, useState } from 'react';
+import { useLocation } from 'wouter';
+import { call } from '../../api/call.ts';
+import { useWrite } from '../../api/writes.ts';
+import { Badge } from '../../parts/badge.tsx';
+import { Button } from '../../parts/button.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { faultOf, Switch, TextArea, TextField } from '../../parts/field.tsx';
+import { Card, Page } from '../../parts/page.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { useAction } from '../../shell/actions.ts';
+import { useKey } from '../../shell/keys.ts';
+import { useWords } from '../../words/words.ts';
+import css from './brands.module.css';
+import { warningsOf } from './contrast.ts';
+import { type Brand, type BrandDraft, changesOf, draftOf, inverseOf, isColor } from './draft.ts';
+import { PreviewPane } from './preview-pane.tsx';
+import { SmtpFields } from './smtp-fields.tsx';
+import { TestMail } from './test-mail.tsx';
+
+const REFRESHED = ['/api/admin/brands', '/api/brands', '/api/admin/overview'];
+
+/** One brand as a form, with its look as one types. */
+export function BrandForm({ brand }: { brand: Brand }) {
+  const { brands: words, common } = useWords();
+  // The state that was edited: what others change meanwhile is no change of the draft.
+  const [base, setBase] = useState(brand);
+  const [draft, setDraft] = useState(() => draftOf(brand));
+  const begin = (from: Brand): void => {
+    setBase(from);
+    setDraft(draftOf(from));
+  };
+  const [open, setOpen] = useState<'test' | 'delete' | null>(null);
+  const set = (changes: Partial<BrandDraft>) => setDraft((before) => ({ ...before, ...changes }));
+  const change = changesOf(base, draft);
+  const changed = Object.keys(change).length;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a newer state is taken over only where nothing was typed
+  useEffect(() => {
+    if (changed === 0) begin(brand);
+  }, [brand]);
+  const path = { id: brand.id };
+  const inverse = inverseOf(base, change);
+  const writing = useWrite(() => ({
+    done: words.saved(draft.name),
+    refreshes: REFRESHED,
+    ...(inverse === null
+      ? {}
+      : {
+          undo: async () => {
+            const { data } = await call('PUT /api/admin/brands/{id}', { path, body: inverse });
+            begin(data);
+          },
+        }),
+  }));
+  const save = () =>
+    writing.run(async () => {
+      const { data } = await call('PUT /api/admin/brands/{id}', { path, body: change });
+      begin(data);
+    });
+  useKey('mod+s', () => changed > 0 && void save());
+  useAction(words.test, () => setOpen('test'));
+  const { error } = writing;
+  return (
+    <Page
+      title={brand.name}
+      trail={[['/brands', words.title]]}
+      lead={
+        <>
+          <code>{brand.slug}</code> {brand.isDefault && <Badge tone="accent">{words.defaultBadge}</Badge>}
+        </>
+      }
+      actions={<Button onClick={() => setOpen('test')}>{words.test}</Button>}
+    >
+      <div className={css.editor}>
+        <form
+          className={css.form}
+          onSubmit={(event) => {
+            event.preventDefault();
+            if (changed > 0) void save();
+          }}
+        >
+          <Problem error={error} />
+          <LookFields draft={draft} set={set} error={error} />
+          <Card title={words.sender}>
+            <TextField
+              label={words.emailFrom}
+              type="email"
+              value={draft.emailFrom}
+              hint={words.senderDefault}
+              fault={faultOf(error, 'emailFrom')}
+              onText={(emailFrom) => set({ emailFrom })}
+            />
+            <TextField
+              label={words.emailFromName}
+              value={draft.emailFromName}
+              maxLength={200}
+              hint={words.nameDefault}
+              fault={faultOf(error, 'emailFromName')}
+              onText={(emailFromName) => set({ emailFromName })}
+            />
+            <TextField
+              label={words.organization}
+              value={draft.idpOrgId}
+              maxLength={200}
+              hint={words.organizationHint}
+              fault={faultOf(error, 'idpOrgId')}
+              onText={(idpOrgId) => set({ idpOrgId })}
+            />
+          </Card>
+          <SmtpFields brand={brand} smtp={draft.smtp} error={error} set={(smtp) => set({ smtp })} />
+          <Card title={words.defaultBadge}>
+            <p className={css.soft}>{words.defaultWhy}</p>
+            {brand.isDefault ? (
+              <p>{words.isDefault}</p>
+            ) : (
+              <Switch
+                label={words.makeDefault}
+                checked={draft.isDefault}
+                onChecked={(isDefault) => set({ isDefault })}
+              />
+            )}
+            {!brand.isDefault && (
+              <div>
+                <Button kind="danger" onClick={() => setOpen('delete')}>
+                  {words.remove}
+                </Button>
+              </div>
+            )}
+          </Card>
+          {changed > 0 && (
+            <div className={css.save}>
+              <span role="status">{words.changed(changed)}</span>
+              <Button onClick={() => begin(brand)}>{words.discard}</Button>
+              <Button kind="primary" type="submit" busy={writing.busy}>
+                {common.save}
+              </Button>
+            </div>
+          )}
+        </form>
+        <PreviewPane brand={brand} draft={draft} />
+      </div>
+      {open === 'test' && <TestMail brand={brand} onClose={() => setOpen(null)} />}
+      {open === 'delete' && <DeleteBrand brand={brand} onClose={() => setOpen(null)} />}
+    </Page>
+  );
+}
+
+interface FieldsProps {
+  readonly draft: BrandDraft;
+  readonly set: (changes: Partial<BrandDraft>) => void;
+  readonly error: Error | null;
+}
+
+function LookFields({ draft, set, error }: FieldsProps) {
+  const { brands: words, common } = useWords();
+  const look = {
+    primaryColor: draft.primaryColor || null,
+    backgroundColor: draft.backgroundColor || null,
+    logoUrl: draft.logoUrl || null,
+  };
+  const whole = [draft.primaryColor, draft.backgroundColor].every((one) => one === '' || isColor(one));
+  const warnings = whole ? warningsOf(look) : [];
+  return (
+    <Card title={words.look}>
+      <TextField
+        label={common.name}
+        value={draft.name}
+        maxLength={255}
+        fault={faultOf(error, 'name')}
+        onText={(name) => set({ name })}
+      />
+      <div className={css.colors}>
+        <ColorField
+          label={words.primaryColor}
+          hint={words.primaryHint}
+          value={draft.primaryColor}
+          otherwise="#3451b2"
+          fault={faultOf(error, 'primaryColor')}
+          onText={(primaryColor) => set({ primaryColor })}
+        />
+        <ColorField
+          label={words.backgroundColor}
+          hint={words.backgroundHint}
+          value={draft.backgroundColor}
+          otherwise="#f4f5f7"
+          fault={faultOf(error, 'backgroundColor')}
+          onText={(backgroundColor) => set({ backgroundColor })}
+        />
+      </div>
+      <div aria-live="polite">
+        {warnings.map(({ what, ratio, needed, used }) => (
+          <p key={what} className={css.warning}>
+            {words.contrast[what](`${ratio.toFixed(1)} : 1`, `${needed} : 1`, used)}
+          </p>
+        ))}
+      </div>
+      <TextField
+        label={words.logoUrl}
+        type="url"
+        value={draft.logoUrl}
+        hint={words.logoHint}
+        fault={faultOf(error, 'logoUrl')}
+        onText={(logoUrl) => set({ logoUrl })}
+      />
+      <TextField
+        label={words.iconUrl}
+        type="url"
+        value={draft.iconUrl}
+        hint={words.iconHint}
+        fault={faultOf(error, 'iconUrl')}
+        onText={(iconUrl) => set({ iconUrl })}
+      />
+      <TextArea
+        label={words.footerText}
+        value={draft.footerText}
+        maxLength={2000}
+        hint={words.footerHint}
+        fault={faultOf(error, 'footerText')}
+        onText={(footerText) => set({ footerText })}
+      />
+    </Card>
+  );
+}
+
+interface ColorFieldProps {
+  readonly label: string;
+  readonly hint: string;
+  readonly value: string;
+  /** The color without one. */
+  readonly otherwise: string;
+  readonly fault: string | null;
+  readonly onText: (value: string) => void;
+}
+
+function ColorField({ label, hint, value, otherwise, fault, onText }: ColorFieldProps) {
+  const { brands: words } = useWords();
+  const half = value !== '' && !isColor(value);
+  return (
+    <div className={css.color}>
+      <input
+        type="color"
+        aria-label={words.pick(label)}
+        value={isColor(value) ? value : otherwise}
+        onChange={(event) => onText(event.target.value)}
+      />
+      <TextField
+        label={label}
+        hint={hint}
+        value={value}
+        placeholder={otherwise}
+        maxLength={7}
+        fault={half ? words.colorFault : fault}
+        onText={onText}
+      />
+    </div>
+  );
+}
+
+function DeleteBrand({ brand, onClose }: { brand: Brand; onClose: () => void }) {
+  const { brands: words, common } = useWords();
+  const [, go] = useLocation();
+  const writing = useWrite({ done: words.removed(brand.name), refreshes: REFRESHED });
+  const remove = async (): Promise<void> => {
+    if (!(await writing.run(() => call('DELETE /api/admin/brands/{id}', { path: { id: brand.id } })))) return;
+    onClose();
+    go('/brands');
+  };
+  return (
+    <Dialog
+      title={words.removeTitle(brand.name)}
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>{common.cancel}</Button>
+          <Button kind="danger" busy={writing.busy} onClick={() => void remove()}>
+            {common.delete}
+          </Button>
+        </>
+      }
+    >
+      <p>{words.removeLead}</p>
+      <Problem error={writing.error} />
+    </Dialog>
+  );
+}
