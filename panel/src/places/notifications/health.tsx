@@ -26,40 +26,38 @@ export function Health({ values, set }: HealthProps) {
   const formats = useFormats();
   return (
     <div className={css.health}>
-      {overview && (
-        <section className={css.strip} aria-label={words.last24}>
-          {STATUSES.map((status) => (
-            <button
-              key={status}
-              type="button"
-              className={css.figure}
-              aria-pressed={values.status === status}
-              onClick={() => set({ status: values.status === status ? '' : status })}
-            >
-              <strong>{formats.number(overview.sends[status])}</strong>
-              <span>{words.statuses[status]}</span>
-            </button>
-          ))}
+      <section className={css.strip} aria-label={words.last24}>
+        {STATUSES.map((status) => (
+          <button
+            key={status}
+            type="button"
+            className={css.figure}
+            aria-pressed={values.status === status}
+            onClick={() => set({ status: values.status === status ? '' : status })}
+          >
+            <strong>{overview === undefined ? '–' : formats.number(overview.sends[status])}</strong>
+            <span>{words.statuses[status]}</span>
+          </button>
+        ))}
+        <div className={css.waiting}>
+          <span className={css.soft}>{words.oldest}</span>
+          {overview?.oldestWaiting ? <Time iso={overview.oldestWaiting} /> : overview ? words.nothingWaits : '–'}
+        </div>
+        {overview !== undefined && overview.failingBrands.length > 0 && (
           <div className={css.waiting}>
-            <span className={css.soft}>{words.oldest}</span>
-            {overview.oldestWaiting === null ? words.nothingWaits : <Time iso={overview.oldestWaiting} />}
+            <span className={css.soft}>{words.failingBrands}</span>
+            <span className={css.badges}>
+              {overview.failingBrands.map(({ slug, failures, reason }) => (
+                <Link key={slug} href={`/brands/${encodeURIComponent(slug)}`}>
+                  <Badge tone="bad" title={words.reasons[reason]?.[0] ?? reason}>
+                    {slug} · {formats.number(failures)}
+                  </Badge>
+                </Link>
+              ))}
+            </span>
           </div>
-          {overview.failingBrands.length > 0 && (
-            <div className={css.waiting}>
-              <span className={css.soft}>{words.failingBrands}</span>
-              <span className={css.badges}>
-                {overview.failingBrands.map(({ slug, failures, reason }) => (
-                  <Link key={slug} href={`/brands/${encodeURIComponent(slug)}`}>
-                    <Badge tone="bad" title={words.reasons[reason]?.[0] ?? reason}>
-                      {slug} · {formats.number(failures)}
-                    </Badge>
-                  </Link>
-                ))}
-              </span>
-            </div>
-          )}
-        </section>
-      )}
+        )}
+      </section>
       <Deliveries values={values} set={set} />
     </div>
   );
@@ -117,36 +115,38 @@ function Deliveries({ values, set }: HealthProps) {
         </div>
       }
     >
-      {stats.isPending && <Loading rows={3} />}
-      {stats.isError && <Problem error={asError(stats.error)} onRetry={() => void stats.refetch()} />}
-      {answer !== undefined && totals.sent + totals.failed === 0 && <p className={css.soft}>{words.noDeliveries}</p>}
-      {answer !== undefined && totals.sent + totals.failed > 0 && (
-        <div className={css.split}>
-          <div>
-            <p className={css.legend}>
-              <span className={css.keySent}>{words.arrived(totals.sent)}</span>
-              <span className={css.keyFailed}>{words.missed(totals.failed)}</span>
-            </p>
-            <Bars bars={bars} />
-            {cut && <p className={css.soft}>{words.incomplete(formats.moment(answer.since))}</p>}
+      <div className={css.chart}>
+        {stats.isPending && <Loading rows={3} />}
+        {stats.isError && <Problem error={asError(stats.error)} onRetry={() => void stats.refetch()} />}
+        {answer !== undefined && totals.sent + totals.failed === 0 && <p className={css.soft}>{words.noDeliveries}</p>}
+        {answer !== undefined && totals.sent + totals.failed > 0 && (
+          <div className={css.split}>
+            <div>
+              <p className={css.legend}>
+                <span className={css.keySent}>{words.arrived(totals.sent)}</span>
+                <span className={css.keyFailed}>{words.missed(totals.failed)}</span>
+              </p>
+              <Bars bars={bars} />
+              {cut && <p className={css.soft}>{words.incomplete(formats.moment(answer.since))}</p>}
+            </div>
+            <div className={css.reasons}>
+              <h3>{words.whyNot}</h3>
+              {reasons.length === 0 && <p className={css.soft}>{words.allArrived}</p>}
+              <ul>
+                {reasons.map(({ reason, count, brands: of }) => (
+                  <li key={reason}>
+                    <span className={css.count}>{formats.number(count)}</span>
+                    <span>
+                      <Reason code={reason} help />
+                      <span className={css.soft}>{words.ofBrands(of.join(', '))}</span>
+                    </span>
+                  </li>
+                ))}
+              </ul>
+            </div>
           </div>
-          <div className={css.reasons}>
-            <h3>{words.whyNot}</h3>
-            {reasons.length === 0 && <p className={css.soft}>{words.allArrived}</p>}
-            <ul>
-              {reasons.map(({ reason, count, brands: of }) => (
-                <li key={reason}>
-                  <span className={css.count}>{formats.number(count)}</span>
-                  <span>
-                    <Reason code={reason} help />
-                    <span className={css.soft}>{words.ofBrands(of.join(', '))}</span>
-                  </span>
-                </li>
-              ))}
-            </ul>
-          </div>
-        </div>
-      )}
+        )}
+      </div>
     </Card>
   );
 }

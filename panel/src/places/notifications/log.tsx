@@ -67,7 +67,7 @@ export default function Log({ mailbox }: { mailbox: boolean }) {
         </>
       }
     >
-      <NotificationTabs />
+      <NotificationTabs ready={!listed.query.isPending} />
       <Health values={values} set={set} />
       <Toolbar>
         <SearchField

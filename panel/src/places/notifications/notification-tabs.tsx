@@ -4,10 +4,11 @@ import { Tabs } from '../../parts/page.tsx';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
 
-export function NotificationTabs() {
+/** `ready` is false while the page asks for what matters more than the number of unread ones. */
+export function NotificationTabs({ ready = true }: { ready?: boolean }) {
   const { notifications: words } = useWords();
   const { any } = useRights();
-  const unread = useRead('GET /api/profile/me/notifications/inbox/unread-count', {});
+  const unread = useRead('GET /api/profile/me/notifications/inbox/unread-count', {}, { enabled: ready });
   const count = unread.data?.data.count ?? 0;
   const inbox = (
     <>
