@@ -165,7 +165,7 @@ function LookFields({ draft, set, error }: FieldsProps) {
       <TextField
         label={common.name}
         value={draft.name}
-        maxLength={255}
+        maxLength={200}
         fault={faultOf(error, 'name')}
         onText={(name) => set({ name })}
       />

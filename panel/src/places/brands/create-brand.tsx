@@ -54,7 +54,7 @@ export function CreateBrand({ onClose }: { onClose: () => void }) {
           label={common.name}
           value={name}
           autoFocus
-          maxLength={255}
+          maxLength={200}
           fault={faultOf(writing.error, 'name')}
           onText={setName}
         />

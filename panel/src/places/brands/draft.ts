@@ -104,7 +104,7 @@ export function previewOf(draft: BrandDraft, kind: Preview['kind']): Preview {
   const fields = [...colors, ...urls].map((field) => [field, draft[field] === '' ? null : draft[field]]);
   return {
     kind,
-    ...(name.trim() === '' || name.length > 255 ? {} : { name }),
+    ...(name.trim() === '' || name.length > 200 ? {} : { name }),
     ...(footerText.length > 2000 ? {} : { footerText: footerText.trim() === '' ? null : footerText }),
     ...(Object.fromEntries(fields) as { primaryColor?: string | null }),
   };
