@@ -59,6 +59,8 @@ export interface Answer<T> {
   readonly revision: string | null;
   /** The cursor of the next page; null where there is none. */
   readonly next: string | null;
+  /** From when on counted rows are complete; null for everything else. */
+  readonly since: string | null;
 }
 
 /** A request as the Inspect drawer shows it. */
@@ -213,8 +215,8 @@ function answerOf(response: Response, text: string): Answer<unknown> {
   // The status of an answer in lines was sent before it was known.
   const failed = (body as (ErrorDetails & { success?: boolean }) | undefined)?.success === false;
   if (!response.ok || failed) throw ApiError.of(response, body as ErrorDetails | undefined);
-  const { data, next } = unwrapped(body);
-  return { data, next, etag: response.headers.get('etag'), revision: response.headers.get('usher-revision') };
+  const { data, next, since } = unwrapped(body);
+  return { data, next, since, etag: response.headers.get('etag'), revision: response.headers.get('usher-revision') };
 }
 
 function bodyOf(response: Response, text: string): unknown {
@@ -230,9 +232,9 @@ function bodyOf(response: Response, text: string): unknown {
 }
 
 /** The payload without its envelope (docs/reference/http.md#envelopes). */
-function unwrapped(body: unknown): { data: unknown; next: string | null } {
-  const { success, code, data, response, page } = (body ?? {}) as Record<string, unknown>;
+function unwrapped(body: unknown): Pick<Answer<unknown>, 'data' | 'next' | 'since'> {
+  const { success, code, data, response, page, since } = (body ?? {}) as Record<string, unknown>;
   const next = (page as { nextCursor?: string | null } | undefined)?.nextCursor ?? null;
-  if (success === true) return { data, next };
-  return code === 'OK' ? { data: response, next } : { data: body, next };
+  if (success === true) return { data, next, since: typeof since === 'string' ? since : null };
+  return { data: code === 'OK' ? response : body, next, since: null };
 }

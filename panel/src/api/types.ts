@@ -66,7 +66,7 @@ export type RoleHolder = { "id": number; "email": string; "displayName": string 
 export type RolePermission = { "permissions": ({ "permissionId": number; "code": string; "accessLevel": "allowed" | "view" | "edit" })[] };
 export type RuleResult = { "rule": number; "name": "inactive" | "superadmin" | "app_admin" | "override" | "roles" | "default"; "applies": boolean; "decides": boolean; "accessLevel": "allowed" | "view" | "edit" | null; "override"?: { "granted": boolean; "accessLevel": "allowed" | "view" | "edit" | null } | null; "roles"?: ({ "code": string; "accessLevel": "allowed" | "view" | "edit" | null })[] };
 export type SearchAnswer = { "people": (FoundUser)[]; "applications": (FoundApplication)[]; "roles": (FoundRole)[]; "permissions": (FoundPermission)[] };
-export type SendStatistics = { "since": string; "rows": ({ "hour": string; "channel": "email" | "push"; "brand": string; "reason": string | null; "count": number })[] };
+export type SendCount = { "hour": string; "channel": "email" | "push"; "brand": string; "reason": string | null; "count": number };
 export type SentNotifications = { "notifications": ({ "id": number; "email": string; "status": string; "statusReason": string | null })[] };
 export type SuperAdmin = { "email": string; "active": boolean; "createdAt": string };
 export type Template = { "id": number; "notificationTypeId": number; "type": string; "key": string; "locale": string; "subject": string; "html": string; "text": string | null; "pushTitle": string | null; "pushBody": string | null; "url": string | null; "requiredVariables": (string)[]; "createdAt": string; "updatedAt": string };
@@ -96,7 +96,7 @@ export interface Api {
   'GET /api/admin/config': { path: {  }; query: {  }; body: undefined; out: (ConfigurationValue)[]; paged: false };
   'GET /api/admin/keys': { path: {  }; query: {  }; body: undefined; out: (InternalKey)[]; paged: false };
   'GET /api/admin/notifications': { path: {  }; query: { "limit"?: string; "cursor"?: string; "status"?: "queued" | "sent" | "partial" | "failed" | "suppressed"; "type"?: string; "email"?: string; "appCode"?: string }; body: undefined; out: (NotificationRecordOfApplication)[]; paged: true };
-  'GET /api/admin/notifications/stats': { path: {  }; query: { "hours"?: string; "appCode"?: string }; body: undefined; out: SendStatistics; paged: false };
+  'GET /api/admin/notifications/stats': { path: {  }; query: { "hours"?: string; "appCode"?: string }; body: undefined; out: (SendCount)[]; paged: false };
   'GET /api/admin/overview': { path: {  }; query: {  }; body: undefined; out: Overview; paged: false };
   'GET /api/admin/stream': { path: {  }; query: {  }; body: undefined; out: undefined; paged: false };
   'GET /api/applications': { path: {  }; query: {  }; body: undefined; out: (ListedApplication)[]; paged: false };

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { tagOf } from '../../administration/records.ts';
 import { CHANNEL_NAMES } from '../../base/channels.ts';
 import type { LogRowEverywhere, SendStatistics } from '../../notifications/all-sends.ts';
-import { successData } from '../route/envelopes.ts';
+import { type JsonSchema, objectSchema, successData, valueEnvelope } from '../route/envelopes.ts';
 import { applicationCode, slug, timestamp } from '../route/fields.ts';
 import { anyAdministrator } from '../route/guards.ts';
 import { paged, pagedData, pageOf, pageParams, pageSchema } from '../route/paging.ts';
@@ -39,18 +39,31 @@ const listAllSends = defineRoute({
 const DEFAULT_HOURS = 24;
 const MAX_HOURS = 168;
 
-const Statistics = record('SendStatistics', {
-  since: timestamp.meta({ description: 'The rows are complete from then on.' }),
-  rows: z.array(
-    z.strictObject({
-      hour: timestamp.meta({ description: 'When its notifications were accepted.' }),
-      channel: z.enum(CHANNEL_NAMES),
-      brand: z.string().meta({ description: 'The slug of the brand that sends.' }),
-      reason: z.string().nullable().meta({ description: 'Why it failed, or is tried again; null: sent.' }),
-      count: z.int().positive(),
-    }),
-  ),
+const SendCount = record('SendCount', {
+  hour: timestamp.meta({ description: 'When its notifications were accepted.' }),
+  channel: z.enum(CHANNEL_NAMES),
+  brand: z.string().meta({ description: 'The slug of the brand that sends.' }),
+  reason: z.string().nullable().meta({ description: 'Why it failed, or is tried again; null: sent.' }),
+  count: z.int().positive(),
 });
+
+const Statistics = z.strictObject({
+  since: timestamp.meta({ description: 'The rows are complete from then on.' }),
+  rows: z.array(SendCount),
+});
+
+/** `{success: true, data: <rows>, since}` */
+const rowsSince = valueEnvelope(
+  'rowsSince',
+  (payload) => {
+    const { rows, since } = payload as z.output<typeof Statistics>;
+    return { success: true, data: rows, since };
+  },
+  (payload) => {
+    const { rows = {}, since = {} } = payload.properties as Record<string, JsonSchema>;
+    return objectSchema({ success: { const: true }, data: rows, since });
+  },
+);
 
 function shownStatistics({ since, rows }: SendStatistics): z.output<typeof Statistics> {
   return { since: since.toISOString(), rows: rows.map(({ hour, ...row }) => ({ ...row, hour: hour.toISOString() })) };
@@ -75,7 +88,7 @@ const readStatistics = defineRoute({
     appCode: ofApplication,
   }),
   headers: ['if-none-match'],
-  envelope: successData,
+  envelope: rowsSince,
   status: 200,
   response: Statistics,
   handle: async ({ allSends }, { caller, query }) => {

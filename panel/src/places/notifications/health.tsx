@@ -74,18 +74,20 @@ function Deliveries({ values, set }: HealthProps) {
     { query: { hours: String(hours), appCode: values.app } },
     { keep: true },
   );
-  const answer = stats.data?.data;
-  const brands = [...new Set([...(answer?.rows.map(({ brand }) => brand) ?? []), values.brand].filter(Boolean))].sort();
+  const counted = stats.data?.data;
+  const since = stats.data?.since ?? null;
+  const brands = [...new Set([...(counted?.map(({ brand }) => brand) ?? []), values.brand].filter(Boolean))].sort();
   const shown = useMemo(() => {
-    const rows = (answer?.rows ?? []).filter(
+    const rows = (counted ?? []).filter(
       ({ brand, channel }) =>
         (values.brand === '' || brand === values.brand) && (values.channel === '' || channel === values.channel),
     );
     const bars = barsOf(rows, hours, stats.dataUpdatedAt || Date.now());
     return { bars, totals: totalsOf(bars), reasons: reasonsOf(rows) };
-  }, [answer, values.brand, values.channel, hours, stats.dataUpdatedAt]);
+  }, [counted, values.brand, values.channel, hours, stats.dataUpdatedAt]);
   const { bars, totals, reasons } = shown;
-  const cut = answer !== undefined && Date.parse(answer.since) - (stats.dataUpdatedAt - hours * 3_600_000) > 3_600_000;
+  const begin = stats.dataUpdatedAt - hours * 3_600_000;
+  const isCut = since !== null && Date.parse(since) - begin > 3_600_000;
   return (
     <Card
       title={words.byHour}
@@ -118,8 +120,8 @@ function Deliveries({ values, set }: HealthProps) {
       <div className={css.chart}>
         {stats.isPending && <Loading rows={3} />}
         {stats.isError && <Problem error={asError(stats.error)} onRetry={() => void stats.refetch()} />}
-        {answer !== undefined && totals.sent + totals.failed === 0 && <p className={css.soft}>{words.noDeliveries}</p>}
-        {answer !== undefined && totals.sent + totals.failed > 0 && (
+        {counted !== undefined && totals.sent + totals.failed === 0 && <p className={css.soft}>{words.noDeliveries}</p>}
+        {counted !== undefined && totals.sent + totals.failed > 0 && (
           <div className={css.split}>
             <div>
               <p className={css.legend}>
@@ -127,7 +129,7 @@ function Deliveries({ values, set }: HealthProps) {
                 <span className={css.keyFailed}>{words.missed(totals.failed)}</span>
               </p>
               <Bars bars={bars} />
-              {cut && <p className={css.soft}>{words.incomplete(formats.moment(answer.since))}</p>}
+              {isCut && <p className={css.soft}>{words.incomplete(formats.moment(since))}</p>}
             </div>
             <div className={css.reasons}>
               <h3>{words.whyNot}</h3>

@@ -2,7 +2,7 @@
 
 import type { Out } from '../../api/call.ts';
 
-export type StatRow = Out<'GET /api/admin/notifications/stats'>['rows'][number];
+export type StatRow = Out<'GET /api/admin/notifications/stats'>[number];
 
 export interface Bar {
   /** ISO time of the beginning of its hour. */
