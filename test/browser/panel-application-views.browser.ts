@@ -97,19 +97,19 @@ describe('every view', () => {
     60_000,
   );
 
-  test.each(['people', 'records', 'messages', 'history'])(
-    '%s asks at most six things before its first list',
-    async (view) => {
-      const panel = await openPanel(browser, usher, { as: ADMIN });
-      const asked: string[] = [];
-      panel.page.on('request', (request) => {
-        if (request.url().includes('/api/')) asked.push(new URL(request.url()).pathname);
-      });
+  test('asks at most six things before its first list', async () => {
+    const panel = await openPanel(browser, usher, { as: ADMIN });
+    let asked = 0;
+    panel.page.on('request', (request) => {
+      if (request.url().includes('/api/')) asked += 1;
+    });
+    for (const view of ['people', 'records', 'messages', 'history']) {
+      asked = 0;
       await panel.go(`/applications/atelier/${view}`);
-      expect(asked.length).toBeLessThanOrEqual(6);
-      await panel.close();
-    },
-  );
+      expect([view, asked <= 6]).toEqual([view, true]);
+    }
+    await panel.close();
+  });
 });
 
 describe('people of an application', () => {
@@ -263,17 +263,16 @@ test('a reader is offered nothing that changes', async () => {
     permissions: [{ permission: 'applications.manage', granted: true, accessLevel: 'view' }],
   });
   await ask(`${reader}/resources/application/atelier/permissions`, { method: 'PUT', body });
+  const panel = await openPanel(browser, usher, { as: 'clara@example.com' });
   for (const view of ['people', 'records', 'records/entities', 'messages', 'manifest']) {
-    await inView(
-      view,
-      async (page) => {
-        const names = (await page.locator('main').getByRole('button').allTextContents()).sort();
-        expect([view, names.filter((name) => !/^(Export CSV|Download)$/.test(name))]).toEqual([view, []]);
-        expect(await page.locator('main').getByRole('checkbox').count()).toBe(0);
-      },
-      { as: 'clara@example.com' },
-    );
+    await panel.go(`/applications/atelier/${view}`);
+    const main = panel.page.locator('main');
+    const names = await main.getByRole('button').allTextContents();
+    expect([view, names.filter((name) => !/^(Export CSV|Download)$/.test(name))]).toEqual([view, []]);
+    expect(await main.getByRole('checkbox').count()).toBe(0);
   }
+  expect(panel.complaints).toEqual([]);
+  await panel.close();
 });
 
 function codesOf(roles: unknown): string[] {

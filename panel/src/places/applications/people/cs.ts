@@ -44,7 +44,7 @@ export const people: typeof en = {
   adding: (people, roles) => `${people}: ${roles}`,
   edit: 'Role',
   editOf: (email) => `Role osoby ${email}`,
-  editLead: 'Bez role osoba z aplikace odejde. Výjimky zůstanou.',
+  editLead: 'Bez role zůstanou osobě jen její výjimky.',
   changed: (email) => `Role osoby ${email} jsou změněny.`,
   nothing: 'Zatím se nic nemění.',
   gets: 'Získá',

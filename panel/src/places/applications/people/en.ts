@@ -38,7 +38,7 @@ export const people = {
   adding: (people: string, roles: string) => `${people}: ${roles}`,
   edit: 'Roles',
   editOf: (email: string) => `Roles of ${email}`,
-  editLead: 'Without a role a person leaves the application. Overrides stay.',
+  editLead: 'Without a role a person keeps only their overrides.',
   changed: (email: string) => `The roles of ${email} are changed.`,
   nothing: 'Nothing is changed yet.',
   gets: 'Gets',
