@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { examine } from '../../panel/src/places/applications/manifest/own-reader.ts';
 import { contentOf, draftOf, placesOf } from '../../panel/src/places/applications/messages/draft.ts';
 import {
   missingIn,
@@ -20,6 +19,7 @@ import {
   permissionsOf,
   wishesOf,
 } from '../../panel/src/places/applications/records/choices.ts';
+import { examine } from '../../panel/src/places/ask/playground/service.ts';
 
 describe('pasted addresses', () => {
   test('are read out of a mail, a table and a list, each once and in lower case', () => {

@@ -27,6 +27,8 @@ interface Planning {
 
 /** Typing pauses this long before the service is asked. */
 const PAUSE_MS = 400;
+/** A longer text is read here when typing pauses, too: it takes longer than a frame. */
+const QUICK = 20_000;
 
 /** The body is the text itself: faults have the lines of what is on the screen. */
 export function inputOf(appCode: string, text: string, prune: boolean): Input<typeof APPLY> {
@@ -40,10 +42,12 @@ export function usePlan(appCode: string, text: string | null, prune: boolean, li
   useEffect(() => {
     if (text === null) return undefined;
     let current = true;
-    void readHere(text).then((found) => current && setReading({ ...found, text }));
+    const read = () => void readHere(text).then((found) => current && setReading({ ...found, text }));
+    const reading = setTimeout(read, text.length > QUICK ? PAUSE_MS : 0);
     const timer = setTimeout(() => setPaused(text), PAUSE_MS);
     return () => {
       current = false;
+      clearTimeout(reading);
       clearTimeout(timer);
     };
   }, [text]);

@@ -14,7 +14,7 @@ export interface Reading {
 /** Loads the reader with the first manifest. */
 export async function readHere(text: string): Promise<Reading> {
   if (text.length > LONGEST) return { faults: [], read: false };
-  const { examine } = await import('./own-reader.ts');
+  const { examine } = await import('../../ask/playground/service.ts');
   return { faults: examine(text).issues, read: true };
 }
 
