@@ -1,4 +1,3 @@
-import { useId } from 'react';
 import { Link } from 'wouter';
 import { saveCsv } from '../../api/csv.ts';
 import { asError } from '../../api/error.ts';
@@ -78,15 +77,14 @@ function ApplicationCard({ application, isOpen: open, onOpen, ...person }: Appli
   const { email, onChange } = person;
   const { code, name, level, roles, permissions, overrides, moreOverrides, lastLoginAt } = application;
   const mayChange = mayAssign(useRights(), code);
-  const title = useId();
   return (
     <details
       className={css.card}
       open={open}
       onToggle={(event) => event.currentTarget.open !== open && onOpen(event.currentTarget.open)}
     >
-      <summary aria-labelledby={title}>
-        <h2 id={title}>{name || code}</h2>
+      <summary>
+        <h2>{name || code}</h2>
         <code className={css.soft}>{code}</code>
         <span className={css.roles}>
           {level === 'app_admin' && <Badge tone="accent">{common.sources.app_admin}</Badge>}

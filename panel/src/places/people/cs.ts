@@ -43,6 +43,7 @@ export const people: typeof en = {
   unknown: (email) => `${email} tu nikdo nezná.`,
   unknownWhy: 'Dejte adrese roli: osoba ji bude mít od prvního přihlášení.',
 
+  viewsOf: (email) => `Pohledy: ${email}`,
   access: 'Přístup',
   logins: 'Přihlášení',
   sent: 'Zprávy',

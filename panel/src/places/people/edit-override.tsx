@@ -1,4 +1,4 @@
-import { lazy, Suspense, useDeferredValue, useState } from 'react';
+import { useDeferredValue, useState } from 'react';
 import { call } from '../../api/call.ts';
 import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
@@ -20,8 +20,6 @@ import {
   rowsOf,
   type StoredOverride,
 } from './override-draft.ts';
-
-const ComboField = lazy(async () => ({ default: (await import('../../parts/combo-field.tsx')).ComboField }));
 
 const PERMISSIONS = '/api/users/{email}/apps/{appCode}/resources/{resourceType}/{resourceId}/permissions';
 
@@ -144,25 +142,16 @@ interface ChoicesProps {
   readonly onDraft: (draft: OverrideDraft) => void;
 }
 
-/** Suggested at once; typing finds the others. */
-const SUGGESTED = 50;
-
 function Choices({ app, stored, draft, onDraft }: ChoicesProps) {
   const { people: words, common } = useWords();
-  const [typed, setTyped] = useState('');
   const permissions = useRead('GET /api/applications/{appCode}/permissions', { path: { appCode: app } });
   if (permissions.data === undefined) return <Loading rows={2} />;
   const rows = rowsOf(stored, draft);
+  // A global permission takes no overrides.
   const all = permissions.data.data.filter(({ global }) => !global);
-  const offered = all.filter(({ code }) => code.includes(typed.toLowerCase()) && !rows.some(([row]) => row === code));
+  const offered = all.filter(({ code }) => !rows.some(([row]) => row === code));
+  const typeOf = (code: string) => all.find((one) => one.code === code)?.type ?? 'tiered';
   const label = (choice: Choice) => (choice === 'roles' ? words.asRoles : common.levels[choice]);
-  const add = (code: string): void => {
-    setTyped(code);
-    const found = all.find((one) => one.code === code);
-    if (found === undefined) return;
-    onDraft({ ...draft, [code]: found.type === 'tiered' ? 'view' : 'allowed' });
-    setTyped('');
-  };
   return (
     <>
       {rows.map(([code, choice]) => (
@@ -170,20 +159,18 @@ function Choices({ app, stored, draft, onDraft }: ChoicesProps) {
           key={code}
           label={code}
           value={choice}
-          options={choicesOf(all.find((one) => one.code === code)?.type ?? 'tiered').map(
-            (one) => [one, label(one)] as const,
-          )}
+          options={choicesOf(typeOf(code)).map((one) => [one, label(one)] as const)}
           onText={(value) => onDraft({ ...draft, [code]: value as Choice })}
         />
       ))}
-      <Suspense fallback={<Loading rows={1} />}>
-        <ComboField
+      {offered.length > 0 && (
+        <SelectField
           label={words.addPermission}
-          value={typed}
-          choices={offered.slice(0, SUGGESTED).map(({ code, description }) => ({ value: code, note: description }))}
-          onText={add}
+          value=""
+          options={[['', words.choose], ...offered.map(({ code }) => [code, code] as const)]}
+          onText={(code) => onDraft({ ...draft, [code]: typeOf(code) === 'tiered' ? 'view' : 'allowed' })}
         />
-      </Suspense>
+      )}
     </>
   );
 }

@@ -37,6 +37,7 @@ export const people = {
   unknown: (email: string) => `Nobody here knows ${email}.`,
   unknownWhy: 'Give the address a role: the person has it at the first sign-in.',
 
+  viewsOf: (email: string) => `Views of ${email}`,
   access: 'Access',
   logins: 'Logins',
   sent: 'Messages',

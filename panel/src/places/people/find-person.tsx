@@ -3,6 +3,7 @@ import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { Loading } from '../../parts/problem.tsx';
 import { useWords } from '../../words/words.ts';
+import css from './dialogs.module.css';
 
 const PersonField = lazy(async () => ({ default: (await import('../../parts/person-field.tsx')).PersonField }));
 
@@ -35,7 +36,7 @@ export function FindPerson({ onClose, onFound }: FindPersonProps) {
       }
     >
       <p>{words.addWhy}</p>
-      <form id={form} onSubmit={submit}>
+      <form id={form} className={css.room} onSubmit={submit}>
         <Suspense fallback={<Loading rows={1} />}>
           <PersonField value={email} onText={setEmail} autoFocus />
         </Suspense>

@@ -111,7 +111,7 @@ function Views(props: PersonProps) {
   const titles = { '': words.access, logins: words.logins, messages: words.sent, profile: words.profile };
   return (
     <>
-      <Tabs label={email} tabs={VIEWS.map((view) => [personPath(email, view), titles[view]] as const)} />
+      <Tabs label={words.viewsOf(email)} tabs={VIEWS.map((view) => [personPath(email, view), titles[view]] as const)} />
       <Suspense fallback={<Loading rows={6} />}>
         <Switch>
           <Route path="/people/:email">

@@ -99,7 +99,7 @@ function AskWhom({ onClose, onEmail }: { onClose: () => void; onEmail: (email: s
         </>
       }
     >
-      <form id={form} onSubmit={submit}>
+      <form id={form} className={css.room} onSubmit={submit}>
         <Suspense fallback={<Loading rows={1} />}>
           <PersonField value={email} onText={setEmail} autoFocus />
         </Suspense>
