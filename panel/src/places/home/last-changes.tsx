@@ -44,10 +44,10 @@ export function LastChanges() {
 }
 
 function Change({ record }: { record: Item<'GET /api/admin/audit'> }) {
-  const { people } = useWords();
+  const { people, activity } = useWords();
   const { at, actor, action, appCode, subject } = record;
   const done = action.replace(/\.refused$/, '');
-  const known = people.happened[done as keyof typeof people.happened];
+  const known = activity.actions[done];
   return (
     <li>
       <span className={css.what}>

@@ -70,11 +70,11 @@ function Records({ listed: { items, query }, email }: { listed: Listed<AuditReco
 }
 
 function Happened({ record, email }: { record: AuditRecord; email: string }) {
-  const { people: words } = useWords();
+  const { people: words, activity } = useWords();
   const formats = useFormats();
   const actor = actorOf(record.actor);
   const action = record.action.replace(/\.refused$/, '');
-  const known = words.happened[action as keyof typeof words.happened];
+  const known = activity.actions[action];
   return (
     <article className={css.record}>
       <p className={css.what}>
