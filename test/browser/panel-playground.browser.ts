@@ -38,7 +38,8 @@ tests: [{ email: kim@example.com, permission: order.read, expect: edit }]
 
 describe('the playground', () => {
   test('works signed out and offline: it asks the service for nothing but its files', async () => {
-    const panel = await openPanel(browser, usher);
+    // Whether the panel was upgraded is asked for in vain.
+    const panel = await openPanel(browser, usher, { expected: /ERR_INTERNET_DISCONNECTED/ });
     const { page } = panel;
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));

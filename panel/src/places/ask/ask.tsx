@@ -19,7 +19,10 @@ import { Who } from './who.tsx';
 import { Why } from './why.tsx';
 
 const AskOwn = lazy(() => import('./own.tsx'));
-const PlaygroundView = lazy(() => import('./playground/view.tsx'));
+const PlaygroundView = lazy(async () => {
+  await import('../../parts/without-eval.ts');
+  return await import('./playground/view.tsx');
+});
 
 const VIEWS = ['why', 'who', 'what', 'since', 'assertions', 'playground'] as const;
 

@@ -7,7 +7,10 @@ import { Toaster } from '../../shell/toaster.tsx';
 import { useWords } from '../../words/words.ts';
 import look from './playground/playground.module.css';
 
-const PlaygroundView = lazy(() => import('./playground/view.tsx'));
+const PlaygroundView = lazy(async () => {
+  await import('../../parts/without-eval.ts');
+  return await import('./playground/view.tsx');
+});
 
 /** The playground as a page of its own, for everybody: it needs neither a sign-in nor a service. */
 export default function Playground() {

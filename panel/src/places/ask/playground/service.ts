@@ -3,8 +3,6 @@
  * what the panel may import of the service, and holds it to modules that need no Node.js.
  */
 
-import './without-eval.ts';
-
 export { UsherError } from '../../../../../src/base/errors.ts';
 export { LEVEL_NAMES, LEVELS, type LevelName, RULE_NAMES, SOURCE_NAMES } from '../../../../../src/base/level-names.ts';
 export { nearest } from '../../../../../src/base/nearest.ts';
