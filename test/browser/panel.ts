@@ -55,7 +55,8 @@ export async function openPanel(
     const code = JSON.stringify(usher.app.developmentSignIn?.code ?? '');
     const email = JSON.stringify(as);
     await context.addInitScript(
-      `sessionStorage.setItem('usher.code', ${code}); sessionStorage.setItem('usher.email', ${email})`,
+      // A sandboxed frame, such as the preview of a mail, has no storage.
+      `if (self === top) { sessionStorage.setItem('usher.code', ${code}); sessionStorage.setItem('usher.email', ${email}) }`,
     );
   }
   return {
