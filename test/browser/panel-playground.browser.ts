@@ -38,7 +38,7 @@ tests: [{ email: kim@example.com, permission: order.read, expect: edit }]
 
 describe('the playground', () => {
   test('works signed out and offline: it asks the service for nothing but its files', async () => {
-    // Whether the panel was upgraded is asked for in vain.
+    // The browser asks for the page's icon again when the address changes, and gets none offline.
     const panel = await openPanel(browser, usher, { expected: /ERR_INTERNET_DISCONNECTED/ });
     const { page } = panel;
     const asked: string[] = [];
