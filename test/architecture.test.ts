@@ -109,6 +109,8 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
       'catalog/manifest/places',
       'catalog/manifest/source',
       'catalog/manifest/standalone',
+      // Whether the colors of a brand are legible in a mail.
+      'delivery/colors',
       'policy-tests/cases',
       'policy-tests/run',
       'policy-tests/world',
