@@ -14,6 +14,7 @@ import { inbox } from './scenarios/inbox.ts';
 import { isolation } from './scenarios/isolation.ts';
 import { lists } from './scenarios/lists.ts';
 import { manifest } from './scenarios/manifest.ts';
+import { panel } from './scenarios/panel.ts';
 import { policyWrites } from './scenarios/policy-writes.ts';
 import { profile } from './scenarios/profile.ts';
 import { propagation } from './scenarios/propagation.ts';
@@ -46,6 +47,7 @@ const SCENARIOS = new Map<string, Scenario>([
   ['administration', administration],
   ['policy-writes', policyWrites],
   ['profile', profile],
+  ['panel', panel],
   ['scale', scale],
   // In these PostgreSQL gives way, and in all that come after them.
   ['application-delete', applicationDelete],

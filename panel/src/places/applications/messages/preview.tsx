@@ -5,6 +5,7 @@ import { ApiError } from '../../../api/error.ts';
 import { useRead } from '../../../api/queries.ts';
 import { SelectField } from '../../../parts/field.tsx';
 import { useFilters } from '../../../parts/filters.ts';
+import { MailPreview } from '../../../parts/mail-preview.tsx';
 import { Loading, Problem } from '../../../parts/problem.tsx';
 import { useWords } from '../../../words/words.ts';
 import type { contentOf } from './draft.ts';
@@ -99,7 +100,15 @@ export function Preview({ preview }: { preview: UseQueryResult<Rendered> }) {
       {data !== undefined && (
         <>
           <p className={css.subject}>{data.subject}</p>
-          <MailFrame html={data.html} width={values.width === '390' ? 390 : 600} dark={values.look === 'dark'} />
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reached by keyboard */}
+          <section className={css.frame} tabIndex={0} aria-label={words.preview}>
+            <MailPreview
+              html={data.html}
+              width={values.width === '390' ? 390 : 600}
+              dark={values.look === 'dark'}
+              label={words.frame}
+            />
+          </section>
           <div className={css.pushCard}>
             <small>
               {words.push} · {words.now}
@@ -117,44 +126,5 @@ export function Preview({ preview }: { preview: UseQueryResult<Rendered> }) {
         </>
       )}
     </>
-  );
-}
-
-const LOWEST = 120;
-const HIGHEST = 4_000;
-
-/** A mail in the sandboxed page, which has a policy of its own: its styles apply, its scripts do not run. */
-function MailFrame({ html, width, dark }: { html: string; width: number; dark: boolean }) {
-  const { messages: words } = useWords().applications;
-  const frame = useRef<HTMLIFrameElement>(null);
-  const [height, setHeight] = useState(LOWEST);
-  const latest = useRef(html);
-  latest.current = html;
-  useEffect(() => {
-    const heard = (event: MessageEvent): void => {
-      const inner = frame.current?.contentWindow;
-      if (!inner || event.source !== inner) return;
-      const { ready, height: wanted } = (event.data ?? {}) as { ready?: boolean; height?: number };
-      if (ready === true) inner.postMessage({ html: latest.current }, '*');
-      if (typeof wanted === 'number') setHeight(Math.max(LOWEST, Math.min(HIGHEST, Math.ceil(wanted))));
-    };
-    addEventListener('message', heard);
-    return () => removeEventListener('message', heard);
-  }, []);
-  // The sandboxed page has no origin to name.
-  useEffect(() => frame.current?.contentWindow?.postMessage({ html }, '*'), [html]);
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reached by keyboard
-    <section className={css.frame} tabIndex={0} aria-label={words.preview}>
-      <iframe
-        ref={frame}
-        title={words.frame}
-        src="/panel/preview.html"
-        sandbox="allow-scripts"
-        width={width}
-        height={height}
-        className={(dark ? css.dark : css.light) ?? ''}
-      />
-    </section>
   );
 }
