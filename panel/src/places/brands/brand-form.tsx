@@ -4,7 +4,7 @@ import { call } from '../../api/call.ts';
 import { useWrite } from '../../api/writes.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
 import { faultOf, Switch, TextArea, TextField } from '../../parts/field.tsx';
 import { Card, Page } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
@@ -257,7 +257,7 @@ function ColorField({ label, hint, value, otherwise, fault, onText }: ColorField
 }
 
 function DeleteBrand({ brand, onClose }: { brand: Brand; onClose: () => void }) {
-  const { brands: words, common } = useWords();
+  const { brands: words } = useWords();
   const [, go] = useLocation();
   const writing = useWrite({ done: words.removed(brand.name), refreshes: REFRESHED });
   const remove = async (): Promise<void> => {
@@ -266,20 +266,8 @@ function DeleteBrand({ brand, onClose }: { brand: Brand; onClose: () => void }) 
     go('/brands');
   };
   return (
-    <Dialog
-      title={words.removeTitle(brand.name)}
-      onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="danger" busy={writing.busy} onClick={() => void remove()}>
-            {common.delete}
-          </Button>
-        </>
-      }
-    >
-      <p>{words.removeLead}</p>
-      <Problem error={writing.error} />
-    </Dialog>
+    <Confirm title={words.removeTitle(brand.name)} writing={writing} onConfirm={remove} onClose={onClose}>
+      {words.removeLead}
+    </Confirm>
   );
 }

@@ -5,7 +5,7 @@ import { useRead } from '../../api/queries.ts';
 import { useWrite } from '../../api/writes.ts';
 import { Time } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
 import { SelectField, Switch } from '../../parts/field.tsx';
 import { Card, Facts } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
@@ -170,26 +170,14 @@ function Administration({ email, user, onChange }: PersonProps) {
 }
 
 function Forget({ email, onClose }: { email: string; onClose: () => void }) {
-  const { people: words, common } = useWords();
+  const { people: words } = useWords();
   const writing = useWrite({ done: words.forgotten(email) });
   const forget = async (): Promise<void> => {
     if (await writing.run(() => call('DELETE /api/users/{email}/subject', { path: { email } }))) onClose();
   };
   return (
-    <Dialog
-      title={words.forgetOf(email)}
-      onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="danger" busy={writing.busy} onClick={() => void forget()}>
-            {words.forget}
-          </Button>
-        </>
-      }
-    >
-      <p>{words.forgetWhy}</p>
-      <Problem error={writing.error} />
-    </Dialog>
+    <Confirm title={words.forgetOf(email)} action={words.forget} writing={writing} onConfirm={forget} onClose={onClose}>
+      {words.forgetWhy}
+    </Confirm>
   );
 }

@@ -4,6 +4,7 @@ import { useList } from '../../api/queries.ts';
 import { useWrite } from '../../api/writes.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { faultOf, SelectField, TextField } from '../../parts/field.tsx';
 import { type Column, ExportButton, List } from '../../parts/list.tsx';
@@ -168,7 +169,7 @@ function LanguageDialog({ language, all, onClose }: LanguageDialogProps) {
 }
 
 function DeleteDialog({ language, onClose }: { language: LanguageRecord; onClose: () => void }) {
-  const { settings, common } = useWords();
+  const { settings } = useWords();
   const words = settings.languages;
   const { code } = language;
   const writing = useWrite({
@@ -180,20 +181,8 @@ function DeleteDialog({ language, onClose }: { language: LanguageRecord; onClose
     if (await writing.run(() => call('DELETE /api/languages/{code}', { path: { code } }))) onClose();
   };
   return (
-    <Dialog
-      title={words.deleteOf(code)}
-      onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="danger" busy={writing.busy} onClick={() => void remove()}>
-            {common.delete}
-          </Button>
-        </>
-      }
-    >
-      <p>{words.deleteWhy}</p>
-      <Problem error={writing.error} />
-    </Dialog>
+    <Confirm title={words.deleteOf(code)} writing={writing} onConfirm={remove} onClose={onClose}>
+      {words.deleteWhy}
+    </Confirm>
   );
 }

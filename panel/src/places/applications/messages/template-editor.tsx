@@ -5,7 +5,7 @@ import { ApiError } from '../../../api/error.ts';
 import { useWrite } from '../../../api/writes.ts';
 import { Button } from '../../../parts/button.tsx';
 import { CodeField } from '../../../parts/code-field.tsx';
-import { Dialog } from '../../../parts/dialog.tsx';
+import { Confirm } from '../../../parts/confirm.tsx';
 import { faultOf, TextArea, TextField } from '../../../parts/field.tsx';
 import { Problem } from '../../../parts/problem.tsx';
 import { useAction } from '../../../shell/actions.ts';
@@ -196,7 +196,7 @@ interface DeleteTemplateProps {
 }
 
 function DeleteTemplate({ appCode, template, onClose, onDone }: DeleteTemplateProps) {
-  const { applications, common } = useWords();
+  const { applications } = useWords();
   const words = applications.messages;
   const path = { appCode };
   const { type, key, locale } = template;
@@ -211,20 +211,8 @@ function DeleteTemplate({ appCode, template, onClose, onDone }: DeleteTemplatePr
     if (await writing.run(() => call('DELETE /api/applications/{appCode}/templates/{id}', input))) onDone();
   };
   return (
-    <Dialog
-      title={words.deleteTemplate}
-      onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="danger" busy={writing.busy} onClick={() => void remove()}>
-            {common.delete}
-          </Button>
-        </>
-      }
-    >
-      <p>{words.deleteTemplateWhy}</p>
-      <Problem error={writing.error} />
-    </Dialog>
+    <Confirm title={words.deleteTemplate} writing={writing} onConfirm={remove} onClose={onClose}>
+      {words.deleteTemplateWhy}
+    </Confirm>
   );
 }

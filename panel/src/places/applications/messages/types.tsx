@@ -6,7 +6,7 @@ import { useRead } from '../../../api/queries.ts';
 import { useWrite } from '../../../api/writes.ts';
 import { Badge } from '../../../parts/badge.tsx';
 import { Button } from '../../../parts/button.tsx';
-import { Dialog } from '../../../parts/dialog.tsx';
+import { Confirm } from '../../../parts/confirm.tsx';
 import { Card, Empty } from '../../../parts/page.tsx';
 import { Loading, Problem } from '../../../parts/problem.tsx';
 import { useAction } from '../../../shell/actions.ts';
@@ -204,7 +204,7 @@ function cut(text: string): string {
 }
 
 function DeleteType({ appCode, type, onClose }: { appCode: string; type: NotificationType; onClose: () => void }) {
-  const { applications, common } = useWords();
+  const { applications } = useWords();
   const words = applications.messages;
   const writing = useWrite({ done: words.typeDeleted(type.code), refreshes: [`/api/applications/${appCode}`] });
   const remove = async (): Promise<void> => {
@@ -213,20 +213,8 @@ function DeleteType({ appCode, type, onClose }: { appCode: string; type: Notific
       onClose();
   };
   return (
-    <Dialog
-      title={words.deleteType(type.code)}
-      onClose={onClose}
-      actions={
-        <>
-          <Button onClick={onClose}>{common.cancel}</Button>
-          <Button kind="danger" busy={writing.busy} onClick={() => void remove()}>
-            {common.delete}
-          </Button>
-        </>
-      }
-    >
-      <p>{words.deleteTypeWhy}</p>
-      <Problem error={writing.error} />
-    </Dialog>
+    <Confirm title={words.deleteType(type.code)} writing={writing} onConfirm={remove} onClose={onClose}>
+      {words.deleteTypeWhy}
+    </Confirm>
   );
 }
