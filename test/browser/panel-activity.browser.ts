@@ -1,20 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Browser } from 'playwright-core';
-import { createStorage, type TestStorage } from '../support/databases.ts';
-import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { launchChromium } from './chromium.ts';
-import { axeFaults, openPanel, overflow, settled } from './panel.ts';
+import { expect, test } from '@jest/globals';
+import { axeFaults, overflow, settled } from './panel.ts';
+import { usePanel } from './panel-fixture.ts';
 
 const ADMIN = 'admin@example.com';
 
-let storage: TestStorage;
-let usher: RunningUsher;
-let browser: Browser;
-
-beforeAll(async () => {
-  [storage, browser] = await Promise.all([createStorage('pglite'), launchChromium()]);
-  usher = await startUsher(storage);
+const panels = usePanel('pglite', async () => {
   const demo = readFileSync(new URL('../../examples/demo.yaml', import.meta.url), 'utf8');
   await write('POST', '/api/manifests/apply', demo, 'application/yaml');
   await write(
@@ -24,22 +15,17 @@ beforeAll(async () => {
   );
   const gone = { email: 'ben@example.com', resourceType: 'project', resourceId: '1042', permission: 'project.archive' };
   await write('POST', '/api/applications/atelier/overrides/delete', JSON.stringify({ overrides: [gone] }));
-}, 90_000);
-afterAll(async () => {
-  await browser?.close();
-  await usher?.close();
-  await storage?.remove();
 });
 
 async function write(method: string, path: string, body: string, type = 'application/json'): Promise<void> {
-  const headers = { authorization: `Bearer ${await usher.token(ADMIN)}`, 'content-type': type };
-  const response = await fetch(usher.rest + path, { method, headers, body });
+  const headers = { authorization: `Bearer ${await panels.usher.token(ADMIN)}`, 'content-type': type };
+  const response = await fetch(panels.usher.rest + path, { method, headers, body });
   expect([path, response.status]).toEqual([path, 200]);
 }
 
 test('is without faults of accessibility, reflows, and asks little', async () => {
   for (const dark of [false, true]) {
-    const panel = await openPanel(browser, usher, { as: ADMIN, dark, width: 320 });
+    const panel = await panels.open({ as: ADMIN, dark, width: 320 });
     let asked = 0;
     panel.page.on('request', (request) => {
       if (request.url().includes('/api/')) asked += 1;
@@ -55,7 +41,7 @@ test('is without faults of accessibility, reflows, and asks little', async () =>
 });
 
 test('is filtered by person, kind and time, and each view is a link', async () => {
-  const panel = await openPanel(browser, usher, { as: ADMIN });
+  const panel = await panels.open({ as: ADMIN });
   const { page } = panel;
   await panel.go('/activity?person=ben@example.com');
   await page.getByText('Override deleted').waitFor();
@@ -73,7 +59,7 @@ test('is filtered by person, kind and time, and each view is a link', async () =
 });
 
 test('shows before and after, and gives a role its levels back with the impact', async () => {
-  const panel = await openPanel(browser, usher, { as: ADMIN });
+  const panel = await panels.open({ as: ADMIN });
   const { page } = panel;
   await panel.go('/activity?area=role');
   await page
@@ -92,7 +78,7 @@ test('shows before and after, and gives a role its levels back with the impact',
 });
 
 test('opens the draft of an override that was deleted', async () => {
-  const panel = await openPanel(browser, usher, { as: ADMIN });
+  const panel = await panels.open({ as: ADMIN });
   const { page } = panel;
   await panel.go('/applications/atelier/history?area=override.');
   await page.getByRole('button', { name: /^Details: Override deleted/ }).click();
@@ -107,7 +93,7 @@ test('opens the draft of an override that was deleted', async () => {
 });
 
 test('is of their own application for an application admin, by the keyboard', async () => {
-  const panel = await openPanel(browser, usher, { as: 'nora@example.com' });
+  const panel = await panels.open({ as: 'nora@example.com' });
   const { page } = panel;
   await panel.go('/');
   await page.keyboard.press('g');

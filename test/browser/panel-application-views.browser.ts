@@ -1,28 +1,15 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Browser, Page } from 'playwright-core';
-import { createStorage, type TestStorage } from '../support/databases.ts';
-import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { launchChromium } from './chromium.ts';
-import { axeFaults, openPanel, overflow, type PanelPage, settled } from './panel.ts';
+import { describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { axeFaults, type openPanel, overflow, type PanelPage, settled } from './panel.ts';
+import { usePanel } from './panel-fixture.ts';
 
 const ADMIN = 'admin@example.com';
 const NORA = 'nora@example.com';
 const VIEWS = ['people', 'records', 'records/entities', 'records/of/project/1042', 'messages', 'history'];
 
-let storage: TestStorage;
-let usher: RunningUsher;
-let browser: Browser;
-
-beforeAll(async () => {
-  [storage, browser] = await Promise.all([createStorage('pglite'), launchChromium()]);
-  usher = await startUsher(storage);
+const panels = usePanel('postgresql', async () => {
   await applyDemo();
-}, 90_000);
-afterAll(async () => {
-  await browser?.close();
-  await usher?.close();
-  await storage?.remove();
 });
 
 async function applyDemo(): Promise<void> {
@@ -32,8 +19,8 @@ async function applyDemo(): Promise<void> {
 }
 
 async function ask(path: string, { method = 'GET', body, type = 'application/json', as = ADMIN }: AskOptions = {}) {
-  const headers = { authorization: `Bearer ${await usher.token(as)}`, 'content-type': type };
-  return await fetch(usher.rest + path, { method, headers, ...(body === undefined ? {} : { body }) });
+  const headers = { authorization: `Bearer ${await panels.usher.token(as)}`, 'content-type': type };
+  return await fetch(panels.usher.rest + path, { method, headers, ...(body === undefined ? {} : { body }) });
 }
 interface AskOptions {
   readonly method?: string;
@@ -52,7 +39,7 @@ async function inView(
   act: (page: Page, panel: PanelPage) => Promise<void>,
   options: Parameters<typeof openPanel>[2] = {},
 ): Promise<void> {
-  const panel = await openPanel(browser, usher, { as: NORA, ...options });
+  const panel = await panels.open({ as: NORA, ...options });
   await panel.go(`/applications/atelier/${view}`);
   await act(panel.page, panel);
   expect(panel.complaints).toEqual([]);
@@ -84,7 +71,7 @@ describe('every view', () => {
   test.each([false, true])(
     'is without faults of accessibility, dark: %s',
     async (dark) => {
-      const panel = await openPanel(browser, usher, { as: ADMIN, dark, width: 320 });
+      const panel = await panels.open({ as: ADMIN, dark, width: 320 });
       // In the dark, only views with colors of their own.
       for (const view of dark ? ['records', 'messages'] : VIEWS) {
         await panel.go(`/applications/atelier/${view}`);
@@ -98,7 +85,7 @@ describe('every view', () => {
   );
 
   test('asks at most six things before its first list', async () => {
-    const panel = await openPanel(browser, usher, { as: ADMIN });
+    const panel = await panels.open({ as: ADMIN });
     let asked = 0;
     panel.page.on('request', (request) => {
       if (request.url().includes('/api/')) asked += 1;
@@ -263,7 +250,7 @@ test('a reader is offered nothing that changes', async () => {
     permissions: [{ permission: 'applications.manage', granted: true, accessLevel: 'view' }],
   });
   await ask(`${reader}/resources/application/atelier/permissions`, { method: 'PUT', body });
-  const panel = await openPanel(browser, usher, { as: 'clara@example.com' });
+  const panel = await panels.open({ as: 'clara@example.com' });
   for (const view of ['people', 'records', 'records/entities', 'messages', 'manifest']) {
     await panel.go(`/applications/atelier/${view}`);
     const main = panel.page.locator('main');

@@ -1,34 +1,20 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Browser } from 'playwright-core';
-import { createStorage, type TestStorage } from '../support/databases.ts';
-import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { launchChromium } from './chromium.ts';
-import { axeFaults, openPanel, overflow, settled } from './panel.ts';
+import { describe, expect, test } from '@jest/globals';
+import { axeFaults, overflow, settled } from './panel.ts';
+import { usePanel } from './panel-fixture.ts';
 import { administer, makeDemo, makeReader } from './panel-world.ts';
 
 const ADMIN = 'admin@example.com';
 const READER = 'reader@example.com';
 const NORA = 'nora@example.com';
 
-let storage: TestStorage;
-let usher: RunningUsher;
-let browser: Browser;
-
-beforeAll(async () => {
-  [storage, browser] = await Promise.all([createStorage('pglite'), launchChromium()]);
-  usher = await startUsher(storage);
+const panels = usePanel('pglite', async (usher) => {
   await makeDemo(usher);
   await makeReader(usher, READER);
-}, 120_000);
-afterAll(async () => {
-  await browser?.close();
-  await usher?.close();
-  await storage?.remove();
 });
 
 describe('the list of applications', () => {
   test('shows 10,000 as they are scrolled, and filters them without asking', async () => {
-    const { page, complaints, go, close } = await openPanel(browser, usher, { as: ADMIN });
+    const { page, complaints, go, close } = await panels.open({ as: ADMIN });
     const data = Array.from({ length: 10_000 }, (_, at) => ({
       id: at,
       code: `app-${at}`,
@@ -69,7 +55,7 @@ describe('the list of applications', () => {
       [false, 1280],
       [true, 320],
     ] as const) {
-      const { page, complaints, go, close } = await openPanel(browser, usher, { as: ADMIN, dark, width });
+      const { page, complaints, go, close } = await panels.open({ as: ADMIN, dark, width });
       let requests = 0;
       page.on('request', (request) => {
         if (request.url().includes('/api/')) requests += 1;
@@ -89,7 +75,7 @@ describe('the list of applications', () => {
 
 describe('an application', () => {
   test('is made by keyboard, changed, and deleted by typing its code', async () => {
-    const { page, complaints, go, close } = await openPanel(browser, usher, { as: ADMIN, expected: /status of 400/ });
+    const { page, complaints, go, close } = await panels.open({ as: ADMIN, expected: /status of 400/ });
     await go('/applications');
     await page.getByRole('button', { name: 'New application' }).press('Enter');
     await page.getByLabel('Code', { exact: true }).fill('Not A Code');
@@ -117,24 +103,24 @@ describe('an application', () => {
   }, 40_000);
 
   test('shows what somebody else has saved, and keeps what is typed', async () => {
-    const { page, complaints, go, close } = await openPanel(browser, usher, { as: ADMIN, expected: /status of 412/ });
+    const { page, complaints, go, close } = await panels.open({ as: ADMIN, expected: /status of 412/ });
     await go('/applications/atelier');
     await page.getByRole('button', { name: 'Edit' }).click();
     await page.getByLabel('Description').fill('Mine');
-    await administer(usher, 'PUT /api/applications/atelier', { description: 'Theirs' });
+    await administer(panels.usher, 'PUT /api/applications/atelier', { description: 'Theirs' });
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('alert').getByText('Theirs').waitFor();
     expect(await page.getByLabel('Description').inputValue()).toBe('Mine');
     await page.getByRole('button', { name: 'Save mine over it' }).click();
     await page.getByText('Saved.').waitFor();
-    const saved = (await administer(usher, 'GET /api/applications/atelier')) as { description: string };
+    const saved = (await administer(panels.usher, 'GET /api/applications/atelier')) as { description: string };
     expect(saved.description).toBe('Mine');
     expect(complaints).toEqual([]);
     await close();
   }, 40_000);
 
   test('gets and loses an administrator, with what that changes', async () => {
-    const { page, complaints, go, close } = await openPanel(browser, usher, { as: NORA });
+    const { page, complaints, go, close } = await panels.open({ as: NORA });
     await go('/applications/atelier');
     expect(await page.getByRole('button', { name: 'Delete' }).count()).toBe(0);
     await page.getByRole('button', { name: 'Add' }).click();
@@ -152,7 +138,7 @@ describe('an application', () => {
   }, 40_000);
 
   test('comes of a pasted manifest', async () => {
-    const { page, complaints, go, close } = await openPanel(browser, usher, { as: ADMIN });
+    const { page, complaints, go, close } = await panels.open({ as: ADMIN });
     await go('/applications');
     await page.getByRole('button', { name: 'Paste a manifest' }).click();
     await page.getByRole('textbox', { name: 'Manifest' }).fill('application: {code: pasted, name: [');
@@ -167,7 +153,7 @@ describe('an application', () => {
   }, 40_000);
 
   test('offers a reader nothing to change', async () => {
-    const { page, complaints, go, close } = await openPanel(browser, usher, { as: READER });
+    const { page, complaints, go, close } = await panels.open({ as: READER });
     for (const path of ['', '/matrix/designer', '/permissions', '/permissions/project.access']) {
       await go(`/applications/atelier${path}`);
       for (const name of ['Edit', 'Delete', 'Add', 'Remove', 'New permission', 'Add people']) {
@@ -181,7 +167,7 @@ describe('an application', () => {
 
 describe('a permission', () => {
   test('is made, shown with who holds it, changed and deleted', async () => {
-    const { page, complaints, go, close } = await openPanel(browser, usher, { as: ADMIN });
+    const { page, complaints, go, close } = await panels.open({ as: ADMIN });
     await go('/applications/atelier/permissions');
     await page.getByRole('button', { name: 'New permission' }).click();
     await page.getByLabel('Code', { exact: true }).fill('project.rename');

@@ -1,44 +1,31 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Browser, Page } from 'playwright-core';
-import { createStorage, type TestStorage } from '../support/databases.ts';
-import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { launchChromium } from './chromium.ts';
-import { axeFaults, openPanel, overflow, type PanelPage } from './panel.ts';
-
-let storage: TestStorage;
-let usher: RunningUsher;
-let browser: Browser;
+import { describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { axeFaults, overflow, type PanelPage } from './panel.ts';
+import { usePanel } from './panel-fixture.ts';
 
 /** Whom the tests are; the demonstration names Nora as administrator of atelier and Eva as a guest. */
 const ADMIN = 'admin@example.com';
 const READER = 'reader@example.com';
 const QUESTION = '?app=atelier&email=clara@example.com&permission=project.access&resourceType=project&resourceId=1042';
 
-beforeAll(async () => {
-  [storage, browser] = await Promise.all([createStorage('pglite'), launchChromium()]);
-  usher = await startUsher(storage);
+const panels = usePanel('postgresql', async (usher) => {
   const demo = await readFile(new URL('../../examples/demo.yaml', import.meta.url), 'utf8');
   await usher.app.manifests.apply(demo, { actor: 'system' });
   await put(`/api/users/${READER}/apps/auth/roles`, { roles: ['application_manager'] });
   await put(`/api/users/${READER}/apps/auth/resources/application/atelier/permissions`, {
     permissions: [{ permission: 'applications.manage', granted: true, accessLevel: 'view' }],
   });
-}, 90_000);
-afterAll(async () => {
-  await browser?.close();
-  await usher?.close();
-  await storage?.remove();
 });
 
 async function put(path: string, body: unknown): Promise<void> {
-  const headers = { authorization: `Bearer ${await usher.token(ADMIN)}`, 'content-type': 'application/json' };
-  const response = await fetch(`${usher.rest}${path}`, { method: 'PUT', headers, body: JSON.stringify(body) });
+  const headers = { authorization: `Bearer ${await panels.usher.token(ADMIN)}`, 'content-type': 'application/json' };
+  const response = await fetch(`${panels.usher.rest}${path}`, { method: 'PUT', headers, body: JSON.stringify(body) });
   if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
 }
 
 async function opened(as: string, path: string, options: { dark?: boolean; width?: number } = {}): Promise<PanelPage> {
-  const panel = await openPanel(browser, usher, { as, ...options });
+  const panel = await panels.open({ as, ...options });
   await panel.go(path);
   return panel;
 }
@@ -52,7 +39,7 @@ async function answerTo(page: Page, part: string): Promise<string> {
 
 describe('the bench', () => {
   test('says why Clara cannot open project 1042, and mends it with two presses', async () => {
-    const panel = await openPanel(browser, usher, { as: ADMIN });
+    const panel = await panels.open({ as: ADMIN });
     const { page } = panel;
     const asked: string[] = [];
     page.on('request', (request) => request.url().includes('/api/') && asked.push(request.url()));
@@ -158,7 +145,7 @@ describe('the bench', () => {
 
   test('is without faults of accessibility in light and dark, and as wide as a narrow window', async () => {
     for (const dark of [false, true]) {
-      const panel = await openPanel(browser, usher, { as: ADMIN, dark, width: 320 });
+      const panel = await panels.open({ as: ADMIN, dark, width: 320 });
       // What is dark is the same in every view but for the answer.
       for (const view of dark ? ['', '/what'] : ['', '/who', '/what', '/since', '/playground']) {
         await panel.go(`/ask${view}${QUESTION}`);

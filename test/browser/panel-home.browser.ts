@@ -1,32 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Browser } from 'playwright-core';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { describe, expect, test } from '@jest/globals';
 import { Rest } from '../support/rest.ts';
-import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { launchChromium } from './chromium.ts';
 import { countRequests, KINDS, makeKinds, REFUSED_STREAM } from './kinds.ts';
-import { axeFaults, openPanel, overflow } from './panel.ts';
+import { axeFaults, overflow } from './panel.ts';
+import { usePanel } from './panel-fixture.ts';
 
-let storage: TestStorage;
-let usher: RunningUsher;
-let browser: Browser;
-
-beforeAll(async () => {
-  [storage, browser] = await Promise.all([createStorage('pglite'), launchChromium()]);
-  usher = await startUsher(storage);
+const panels = usePanel('pglite', async (usher) => {
   await makeKinds(usher);
-}, 90_000);
-afterAll(async () => {
-  await browser?.close();
-  await usher?.close();
-  await storage?.remove();
 });
 
 describe('home', () => {
   test.each(['superadmin', 'appAdmin', 'edit', 'view'] as const)(
     'shows %s that all is quiet, the demonstration and what happened',
     async (kind) => {
-      const { page, go, complaints, close } = await openPanel(browser, usher, { as: KINDS[kind] });
+      const { page, go, complaints, close } = await panels.open({ as: KINDS[kind] });
       const requests = countRequests(page);
       await go('/');
       expect(requests()).toBeLessThanOrEqual(6);
@@ -43,7 +29,7 @@ describe('home', () => {
 
   test('tells somebody without any right what they may do themselves', async () => {
     const options = { as: KINDS.nobody, expected: REFUSED_STREAM };
-    const { page, go, complaints, close } = await openPanel(browser, usher, options);
+    const { page, go, complaints, close } = await panels.open(options);
     await go('/');
     await page.getByText('neither a SuperAdmin').waitFor();
     await page.getByText('invoice.access').waitFor();
@@ -54,9 +40,9 @@ describe('home', () => {
   });
 
   test('counts inactive people who still hold something, and leads to them', async () => {
-    const root = await Rest.as(usher, KINDS.superadmin);
+    const root = await Rest.as(panels.usher, KINDS.superadmin);
     await root.put('/api/users/ben@example.com/active', { active: false });
-    const { page, go, complaints, close } = await openPanel(browser, usher, { as: KINDS.superadmin });
+    const { page, go, complaints, close } = await panels.open({ as: KINDS.superadmin });
     await go('/');
     await page.getByRole('link', { name: /inactive, still with grants/ }).click();
     await page.getByText('1 row').waitFor();
@@ -67,7 +53,7 @@ describe('home', () => {
   });
 
   test('remembers the tour and what was opened, and the tour can be dismissed', async () => {
-    const { page, go, complaints, close } = await openPanel(browser, usher, { as: KINDS.superadmin });
+    const { page, go, complaints, close } = await panels.open({ as: KINDS.superadmin });
     await go('/');
     await page.getByRole('link', { name: /See who gains before you save/ }).press('Enter');
     await page.getByRole('heading', { name: 'clara@example.com' }).waitFor();
@@ -85,7 +71,7 @@ describe('home', () => {
   test('has no faults of accessibility, and fits a narrow window, in light, dark and Czech', async () => {
     for (const dark of [false, true]) {
       const locale = dark ? 'cs-CZ' : 'en-US';
-      const panel = await openPanel(browser, usher, { as: KINDS.superadmin, dark, locale, width: 320 });
+      const panel = await panels.open({ as: KINDS.superadmin, dark, locale, width: 320 });
       await panel.go('/');
       expect(await axeFaults(panel.page)).toEqual([]);
       expect(await overflow(panel.page)).toBe(0);

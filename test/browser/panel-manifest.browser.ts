@@ -1,37 +1,28 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Browser, Page } from 'playwright-core';
-import { createStorage, type TestStorage } from '../support/databases.ts';
-import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { launchChromium } from './chromium.ts';
-import { axeFaults, openPanel, overflow, settled } from './panel.ts';
+import { expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { axeFaults, overflow, settled } from './panel.ts';
+import { usePanel } from './panel-fixture.ts';
 
 const NORA = 'nora@example.com';
 const VIEW = '/applications/atelier/manifest';
 const DEMO = readFileSync(new URL('../../examples/demo.yaml', import.meta.url), 'utf8');
 
-let storage: TestStorage;
-let usher: RunningUsher;
-let browser: Browser;
-
-beforeAll(async () => {
-  [storage, browser] = await Promise.all([createStorage('pglite'), launchChromium()]);
-  usher = await startUsher(storage);
+const panels = usePanel('pglite', async () => {
   await applyDemo();
-}, 90_000);
-afterAll(async () => {
-  await browser?.close();
-  await usher?.close();
-  await storage?.remove();
 });
 
 /** What is live, as a SuperAdmin sets it, beside the panel. */
 async function applyDemo(text = DEMO): Promise<void> {
   const headers = {
-    authorization: `Bearer ${await usher.token('admin@example.com')}`,
+    authorization: `Bearer ${await panels.usher.token('admin@example.com')}`,
     'content-type': 'application/yaml',
   };
-  const response = await fetch(`${usher.rest}/api/manifests/apply?prune=true`, { method: 'POST', headers, body: text });
+  const response = await fetch(`${panels.usher.rest}/api/manifests/apply?prune=true`, {
+    method: 'POST',
+    headers,
+    body: text,
+  });
   expect(response.status).toBe(200);
 }
 
@@ -47,7 +38,7 @@ async function write(page: Page, text: string): Promise<void> {
 
 test('has no faults of accessibility, and reflows', async () => {
   for (const dark of [false, true]) {
-    const panel = await openPanel(browser, usher, { as: NORA, dark, width: 320 });
+    const panel = await panels.open({ as: NORA, dark, width: 320 });
     await panel.go(`${VIEW}?prune=1`);
     await editor(panel.page).waitFor();
     expect(await axeFaults(panel.page)).toEqual([]);
@@ -58,7 +49,7 @@ test('has no faults of accessibility, and reflows', async () => {
 });
 
 test('names faults at their lines before the service is asked, and those that only the service knows', async () => {
-  const panel = await openPanel(browser, usher, { as: NORA, expected: /400/ });
+  const panel = await panels.open({ as: NORA, expected: /400/ });
   const { page } = panel;
   await panel.go(VIEW);
   await editor(page).waitFor();
@@ -82,7 +73,7 @@ test('names faults at their lines before the service is asked, and those that on
 });
 
 test('plans what is drafted, and applies exactly that', async () => {
-  const panel = await openPanel(browser, usher, { as: NORA });
+  const panel = await panels.open({ as: NORA });
   const { page } = panel;
   await panel.go(`${VIEW}?compare=1`);
   await editor(page).waitFor();
@@ -100,7 +91,7 @@ test('plans what is drafted, and applies exactly that', async () => {
 });
 
 test('says how many roles end by pruning', async () => {
-  const panel = await openPanel(browser, usher, { as: NORA });
+  const panel = await panels.open({ as: NORA });
   const { page } = panel;
   await panel.go(`${VIEW}?prune=1`);
   await editor(page).waitFor();
@@ -112,7 +103,7 @@ test('says how many roles end by pruning', async () => {
 });
 
 test('keeps the draft and plans anew when something changed since the plan', async () => {
-  const panel = await openPanel(browser, usher, { as: NORA, expected: /412/ });
+  const panel = await panels.open({ as: NORA, expected: /412/ });
   const { page } = panel;
   // The other change is not heard of before applying.
   await page.route('**/api/admin/stream', (route) => route.abort());
@@ -134,7 +125,7 @@ test('keeps the draft and plans anew when something changed since the plan', asy
 });
 
 test('keeps the draft of a view that is left, and offers the way back to what is live', async () => {
-  const panel = await openPanel(browser, usher, { as: NORA });
+  const panel = await panels.open({ as: NORA });
   const { page } = panel;
   await panel.go(VIEW);
   await editor(page).waitFor();

@@ -1,30 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Browser, Page } from 'playwright-core';
-import { createStorage, type TestStorage } from '../support/databases.ts';
-import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { launchChromium } from './chromium.ts';
-import { axeFaults, openPanel, overflow, settled } from './panel.ts';
+import { describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { axeFaults, overflow, settled } from './panel.ts';
+import { usePanel } from './panel-fixture.ts';
 import { administer, makeDemo, makeReader, makeWide } from './panel-world.ts';
 
 const ADMIN = 'admin@example.com';
 const READER = 'reader@example.com';
 const MATRIX = '/applications/atelier/matrix';
 
-let storage: TestStorage;
-let usher: RunningUsher;
-let browser: Browser;
-
-beforeAll(async () => {
-  [storage, browser] = await Promise.all([createStorage('pglite'), launchChromium()]);
-  usher = await startUsher(storage);
+const panels = usePanel('postgresql', async (usher) => {
   await makeDemo(usher);
   await makeReader(usher, READER);
   await makeWide(usher, 'wide', 500, 100);
-}, 120_000);
-afterAll(async () => {
-  await browser?.close();
-  await usher?.close();
-  await storage?.remove();
 });
 
 interface MatrixAnswer {
@@ -35,7 +22,7 @@ interface MatrixAnswer {
 
 /** What the service holds in a cell. */
 async function held(role: string, permission: string): Promise<string | null> {
-  const matrix = (await administer(usher, 'GET /api/applications/atelier/matrix')) as MatrixAnswer;
+  const matrix = (await administer(panels.usher, 'GET /api/applications/atelier/matrix')) as MatrixAnswer;
   const roleId = matrix.roles.find(({ code }) => code === role)?.id;
   const permissionId = matrix.permissions.find(({ code }) => code === permission)?.id;
   const found = matrix.levels.find((level) => level.roleId === roleId && level.permissionId === permissionId);
@@ -53,7 +40,7 @@ async function focused(page: Page): Promise<string | null> {
 
 describe('the matrix', () => {
   test('is changed, reviewed, saved and undone by keyboard alone', async () => {
-    const { page, complaints, go, close } = await openPanel(browser, usher, { as: ADMIN });
+    const { page, complaints, go, close } = await panels.open({ as: ADMIN });
     await go(MATRIX);
     await page.locator('[role=gridcell][tabindex="0"]').focus();
     await page.keyboard.press('Control+End');
@@ -94,8 +81,8 @@ describe('the matrix', () => {
   }, 40_000);
 
   test('keeps the draft when another window has saved first, and shows theirs beside it', async () => {
-    const first = await openPanel(browser, usher, { as: ADMIN });
-    const second = await openPanel(browser, usher, { as: ADMIN, expected: /status of 412/ });
+    const first = await panels.open({ as: ADMIN });
+    const second = await panels.open({ as: ADMIN, expected: /status of 412/ });
     // The second window hears of nothing, so that only its own write finds out.
     await second.page.route('**/api/admin/stream', () => undefined);
     await Promise.all([first.go(MATRIX), second.go(MATRIX)]);
@@ -131,7 +118,7 @@ describe('the matrix', () => {
   }, 40_000);
 
   test('lets a reader draft, and hand the draft on as a manifest', async () => {
-    const { page, complaints, go, close } = await openPanel(browser, usher, { as: READER });
+    const { page, complaints, go, close } = await panels.open({ as: READER });
     await go(MATRIX);
     expect(await page.getByRole('button', { name: 'New role' }).count()).toBe(0);
     await cell(page, 'report.export', 'guest').click();
@@ -147,7 +134,7 @@ describe('the matrix', () => {
   }, 30_000);
 
   test('draws 50,000 cells by what is in sight, and moves in them', async () => {
-    const { page, complaints, go, close } = await openPanel(browser, usher, { as: ADMIN });
+    const { page, complaints, go, close } = await panels.open({ as: ADMIN });
     await go('/applications/wide/matrix');
     expect(await page.locator('[role=gridcell]').count()).toBeLessThan(1_000);
     await page.locator('[role=gridcell][tabindex="0"]').focus();
@@ -170,7 +157,7 @@ describe('the matrix', () => {
   }, 40_000);
 
   test('compares two roles, and copies and pastes ranges', async () => {
-    const { page, complaints, go, close } = await openPanel(browser, usher, { as: ADMIN });
+    const { page, complaints, go, close } = await panels.open({ as: ADMIN });
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await go(`${MATRIX}?compare=designer,accountant`);
     const codes = await page.locator('[role=rowheader] a').allInnerTexts();
@@ -192,7 +179,7 @@ describe('the matrix', () => {
 
   test('is without faults of accessibility in light and dark, with a draft', async () => {
     for (const dark of [false, true]) {
-      const { page, complaints, go, close } = await openPanel(browser, usher, { as: ADMIN, dark });
+      const { page, complaints, go, close } = await panels.open({ as: ADMIN, dark });
       await go(MATRIX);
       await cell(page, 'document.access', 'guest').click();
       await page.keyboard.press('e');
@@ -203,7 +190,7 @@ describe('the matrix', () => {
   }, 40_000);
 
   test('is a list of one role in a narrow window', async () => {
-    const { page, complaints, go, close } = await openPanel(browser, usher, { as: ADMIN, width: 320 });
+    const { page, complaints, go, close } = await panels.open({ as: ADMIN, width: 320 });
     await go(`${MATRIX}?role=guest`);
     await page.getByLabel('workspace.settings, guest').selectOption('view');
     await page.getByText('changed from no access').waitFor();
@@ -219,7 +206,7 @@ describe('the matrix', () => {
 
 describe('a role', () => {
   test('is made, given to many people, taken away and deleted', async () => {
-    const { page, complaints, go, close } = await openPanel(browser, usher, { as: ADMIN });
+    const { page, complaints, go, close } = await panels.open({ as: ADMIN });
     await go(MATRIX);
     await page.getByRole('button', { name: 'New role' }).click();
     await page.getByLabel('Code').fill('helper');

@@ -1,30 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Browser } from 'playwright-core';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { describe, expect, test } from '@jest/globals';
 import { Rest } from '../support/rest.ts';
-import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { launchChromium } from './chromium.ts';
 import { buttonsOf, countRequests, KINDS, type Kind, makeKinds } from './kinds.ts';
-import { axeFaults, openPanel, overflow, settled } from './panel.ts';
+import { axeFaults, overflow, settled } from './panel.ts';
+import { usePanel } from './panel-fixture.ts';
 
-let storage: TestStorage;
-let usher: RunningUsher;
-let browser: Browser;
 let root: Rest;
 
 const LONG = 'مرحبا 🦄 <script>alert(1)</script> '.repeat(3).trim();
 const MANY = 10_000;
 
-beforeAll(async () => {
-  [storage, browser] = await Promise.all([createStorage('pglite'), launchChromium()]);
-  usher = await startUsher(storage);
+const panels = usePanel('postgresql', async (usher) => {
   await makeKinds(usher);
   root = await Rest.as(usher, KINDS.superadmin);
-}, 90_000);
-afterAll(async () => {
-  await browser?.close();
-  await usher?.close();
-  await storage?.remove();
 });
 
 const DAN = '/people/dan%40example.com';
@@ -33,7 +20,7 @@ const rolesOf = async (email: string) =>
 
 describe('the list of people', () => {
   test('is filtered in the address, and found again by it', async () => {
-    const { page, go, complaints, close } = await openPanel(browser, usher, { as: KINDS.superadmin });
+    const { page, go, complaints, close } = await panels.open({ as: KINDS.superadmin });
     const requests = countRequests(page);
     await go('/people');
     expect(requests()).toBeLessThanOrEqual(6);
@@ -55,7 +42,7 @@ describe('the list of people', () => {
   test('has no faults of accessibility, and fits a narrow window, in light, dark and Czech', async () => {
     for (const dark of [false, true]) {
       const locale = dark ? 'cs-CZ' : 'en-US';
-      const panel = await openPanel(browser, usher, { as: KINDS.superadmin, dark, locale, width: 320 });
+      const panel = await panels.open({ as: KINDS.superadmin, dark, locale, width: 320 });
       for (const path of ['/people', DAN, `${DAN}/profile`]) {
         await panel.go(path);
         expect(await axeFaults(panel.page)).toEqual([]);
@@ -77,7 +64,7 @@ describe('the page of a person', () => {
   const acts = ['Block', 'Add override', 'Change roles', 'Make application admin', 'Edit'];
 
   test.each(Object.entries(offered))('offers %s what they may do, and nothing else', async (kind, expected) => {
-    const { page, go, complaints, close } = await openPanel(browser, usher, { as: KINDS[kind as Kind] });
+    const { page, go, complaints, close } = await panels.open({ as: KINDS[kind as Kind] });
     const requests = countRequests(page);
     await go('/people/clara%40example.com');
     expect(requests()).toBeLessThanOrEqual(6);
@@ -93,7 +80,7 @@ describe('the page of a person', () => {
   });
 
   test('says why a decision is as it is, and leads to the question', async () => {
-    const { page, go, complaints, close } = await openPanel(browser, usher, { as: KINDS.view });
+    const { page, go, complaints, close } = await panels.open({ as: KINDS.view });
     await go('/people/clara%40example.com');
     await page.getByRole('button', { name: 'Why invoice.access: role' }).press('Enter');
     await page.getByText('decides').waitFor();
@@ -106,7 +93,7 @@ describe('the page of a person', () => {
   });
 
   test('changes roles after the impact was shown, by keyboard, and takes it back', async () => {
-    const { page, go, complaints, close } = await openPanel(browser, usher, { as: KINDS.appAdmin });
+    const { page, go, complaints, close } = await panels.open({ as: KINDS.appAdmin });
     await go(DAN);
     await page.getByRole('button', { name: 'Change roles' }).first().press('Enter');
     const dialog = page.getByRole('dialog');
@@ -129,7 +116,7 @@ describe('the page of a person', () => {
 
   test('says so when somebody changed the roles meanwhile, and asks again', async () => {
     const options = { as: KINDS.superadmin, expected: /status of 412/ };
-    const { page, go, complaints, close } = await openPanel(browser, usher, options);
+    const { page, go, complaints, close } = await panels.open(options);
     await go(DAN);
     await page.getByRole('button', { name: 'Change roles' }).first().click();
     const dialog = page.getByRole('dialog');
@@ -148,7 +135,7 @@ describe('the page of a person', () => {
   });
 
   test('adds an override for a record', async () => {
-    const { page, go, complaints, close } = await openPanel(browser, usher, { as: KINDS.edit });
+    const { page, go, complaints, close } = await panels.open({ as: KINDS.edit });
     await go(DAN);
     await page.getByRole('button', { name: 'Add override' }).first().click();
     const dialog = page.getByRole('dialog');
@@ -168,7 +155,7 @@ describe('the page of a person', () => {
   });
 
   test('blocks and unblocks with what follows, for SuperAdmins', async () => {
-    const { page, go, complaints, close } = await openPanel(browser, usher, { as: KINDS.superadmin });
+    const { page, go, complaints, close } = await panels.open({ as: KINDS.superadmin });
     await go('/people/eva%40client.example');
     await page.getByRole('button', { name: 'Block' }).click();
     const dialog = page.getByRole('dialog');
@@ -184,7 +171,7 @@ describe('the page of a person', () => {
 
   test('of an address that nobody knows offers to give it a role', async () => {
     const options = { as: KINDS.appAdmin, expected: /status of (?:403|404)/ };
-    const { page, go, complaints, close } = await openPanel(browser, usher, options);
+    const { page, go, complaints, close } = await panels.open(options);
     await go('/people/new%40example.com');
     await page.getByText('Nobody here knows new@example.com.').waitFor();
     await page.getByRole('button', { name: 'Change roles' }).click();
@@ -208,8 +195,8 @@ describe('a person with very much', () => {
     const permissions =
       'permissions: [{ code: p.read, type: binary }]\nroles: [{ code: r, permissions: { p.read: allowed } }]';
     const text = `application: { code: much, name: ${name} }\n${permissions}\noverrides:\n${overrides.join('\n')}\n`;
-    await usher.app.manifests.apply(text, { actor: 'system' });
-    const { page, go, complaints, close } = await openPanel(browser, usher, { as: KINDS.superadmin, width: 320 });
+    await panels.usher.app.manifests.apply(text, { actor: 'system' });
+    const { page, go, complaints, close } = await panels.open({ as: KINDS.superadmin, width: 320 });
     await go('/people/many%40example.com');
     await page.getByRole('link', { name: `All ${MANY} overrides` }).click();
     await page.locator('[role=row]').nth(150).waitFor();

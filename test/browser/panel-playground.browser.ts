@@ -1,25 +1,12 @@
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Browser, Page } from 'playwright-core';
-import { createStorage, type TestStorage } from '../support/databases.ts';
-import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { launchChromium } from './chromium.ts';
-import { axeFaults, openPanel, overflow } from './panel.ts';
+import { describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { axeFaults, overflow } from './panel.ts';
+import { usePanel } from './panel-fixture.ts';
 
-let storage: TestStorage;
-let usher: RunningUsher;
-let browser: Browser;
-
-beforeAll(async () => {
-  [storage, browser] = await Promise.all([createStorage('pglite'), launchChromium()]);
-  usher = await startUsher(storage);
+const panels = usePanel('pglite', async (usher) => {
   const demo = await readFile(new URL('../../examples/demo.yaml', import.meta.url), 'utf8');
   await usher.app.manifests.apply(demo, { actor: 'system' });
-}, 90_000);
-afterAll(async () => {
-  await browser?.close();
-  await usher?.close();
-  await storage?.remove();
 });
 
 /** Replaces the text of the editor, which stands in a shadow root. */
@@ -39,7 +26,7 @@ tests: [{ email: kim@example.com, permission: order.read, expect: edit }]
 describe('the playground', () => {
   test('works signed out and offline: it asks the service for nothing but its files', async () => {
     // The browser asks for the page's icon again when the address changes, and gets none offline.
-    const panel = await openPanel(browser, usher, { expected: /ERR_INTERNET_DISCONNECTED/ });
+    const panel = await panels.open({ expected: /ERR_INTERNET_DISCONNECTED/ });
     const { page } = panel;
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
@@ -62,7 +49,7 @@ describe('the playground', () => {
   });
 
   test('says each fault with its line, and leads there', async () => {
-    const panel = await openPanel(browser, usher);
+    const panel = await panels.open();
     const { page } = panel;
     await panel.go('/playground');
     await page.locator('.cm-content').waitFor();
@@ -78,14 +65,14 @@ describe('the playground', () => {
   });
 
   test('is shared by its address', async () => {
-    const panel = await openPanel(browser, usher);
+    const panel = await panels.open();
     await panel.go('/playground');
     await panel.page.locator('.cm-content').waitFor();
     await write(panel.page, SMALL);
     await panel.page.waitForURL('**/playground#1.*');
     await panel.page.getByRole('button', { name: 'kim@example.com, order.read: view' }).click();
     await panel.page.waitForTimeout(800);
-    const other = await openPanel(browser, usher);
+    const other = await panels.open();
     await other.go(`/playground${new URL(panel.page.url()).hash}`);
     await other.page.getByText('Yes, view').waitFor();
     expect(await other.page.locator('.cm-content').textContent()).toContain('code: shop');
@@ -95,7 +82,7 @@ describe('the playground', () => {
   });
 
   test('stands beside the live answer when somebody is signed in, and opens an application', async () => {
-    const panel = await openPanel(browser, usher, { as: 'admin@example.com' });
+    const panel = await panels.open({ as: 'admin@example.com' });
     const { page } = panel;
     await panel.go('/ask/playground');
     await page.getByText('The service says: The same.').waitFor();
@@ -108,7 +95,7 @@ describe('the playground', () => {
 
   test('is without faults of accessibility in light and dark, and as wide as a narrow window', async () => {
     for (const dark of [false, true]) {
-      const panel = await openPanel(browser, usher, { dark, width: 320, locale: dark ? 'cs-CZ' : 'en-US' });
+      const panel = await panels.open({ dark, width: 320, locale: dark ? 'cs-CZ' : 'en-US' });
       await panel.go('/playground');
       await panel.page.locator('.cm-content').waitFor();
       expect(await axeFaults(panel.page)).toEqual([]);

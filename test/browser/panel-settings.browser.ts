@@ -1,27 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Browser } from 'playwright-core';
-import { createStorage, type TestStorage } from '../support/databases.ts';
+import { describe, expect, test } from '@jest/globals';
 import { Rest } from '../support/rest.ts';
-import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { launchChromium } from './chromium.ts';
 import { countRequests, KINDS, type Kind, makeKinds, REFUSED_STREAM } from './kinds.ts';
-import { axeFaults, openPanel, overflow } from './panel.ts';
+import { axeFaults, overflow } from './panel.ts';
+import { usePanel } from './panel-fixture.ts';
 
-let storage: TestStorage;
-let usher: RunningUsher;
-let browser: Browser;
 let root: Rest;
 
-beforeAll(async () => {
-  [storage, browser] = await Promise.all([createStorage('pglite'), launchChromium()]);
-  usher = await startUsher(storage);
+const panels = usePanel('pglite', async (usher) => {
   await makeKinds(usher);
   root = await Rest.as(usher, KINDS.superadmin);
-}, 90_000);
-afterAll(async () => {
-  await browser?.close();
-  await usher?.close();
-  await storage?.remove();
 });
 
 const OF_SUPERADMINS = ['/settings/languages', '/settings/superadmins', '/settings/keys', '/settings/configuration'];
@@ -32,7 +19,7 @@ describe('settings', () => {
     'lets %s choose for themselves, and shows the rest to SuperAdmins',
     async (kind) => {
       const options = { as: KINDS[kind], ...(kind === 'nobody' ? { expected: REFUSED_STREAM } : {}) };
-      const { page, go, complaints, close } = await openPanel(browser, usher, options);
+      const { page, go, complaints, close } = await panels.open(options);
       const requests = countRequests(page);
       await go('/settings');
       expect(requests()).toBeLessThanOrEqual(6);
@@ -40,7 +27,7 @@ describe('settings', () => {
       await page.getByLabel('First name').fill(`Name of ${kind}`);
       await page.getByRole('button', { name: 'Save' }).click();
       await page.getByText('Saved.').waitFor();
-      const own = await Rest.as(usher, KINDS[kind]);
+      const own = await Rest.as(panels.usher, KINDS[kind]);
       expect((await own.get('/api/profile/me')).body.data.firstName).toBe(`Name of ${kind}`);
       // An address written by hand shows what one has.
       await go('/settings/keys');
@@ -52,7 +39,7 @@ describe('settings', () => {
 
   test('says what is wrong at the field, and keeps what was typed', async () => {
     const options = { as: KINDS.superadmin, expected: /status of 400/ };
-    const { page, go, complaints, close } = await openPanel(browser, usher, options);
+    const { page, go, complaints, close } = await panels.open(options);
     await go('/settings');
     await page.getByLabel('Time zone').fill('Mars/Olympus');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -63,7 +50,7 @@ describe('settings', () => {
   });
 
   test('language, theme and density hold at once and after a reload', async () => {
-    const { page, go, complaints, close } = await openPanel(browser, usher, { as: KINDS.view });
+    const { page, go, complaints, close } = await panels.open({ as: KINDS.view });
     await go('/settings');
     await page.getByLabel('Theme').selectOption('dark');
     await page.getByLabel('Density').selectOption('compact');
@@ -80,7 +67,7 @@ describe('settings', () => {
   });
 
   test('SuperAdmins add and delete a language, and never the last SuperAdmin', async () => {
-    const { page, go, complaints, close } = await openPanel(browser, usher, { as: KINDS.superadmin });
+    const { page, go, complaints, close } = await panels.open({ as: KINDS.superadmin });
     await go('/settings/languages');
     await page.getByRole('button', { name: 'Add language' }).click();
     const dialog = page.getByRole('dialog');
@@ -110,7 +97,7 @@ describe('settings', () => {
 
 describe('the views of SuperAdmins', () => {
   test('have no faults of accessibility, and fit a narrow window', async () => {
-    const panel = await openPanel(browser, usher, { as: KINDS.superadmin, width: 320 });
+    const panel = await panels.open({ as: KINDS.superadmin, width: 320 });
     for (const path of ['/settings', ...OF_SUPERADMINS, ...SIGN_IN]) {
       await panel.go(path);
       expect([path, await axeFaults(panel.page)]).toEqual([path, []]);
@@ -121,7 +108,7 @@ describe('the views of SuperAdmins', () => {
   }, 90_000);
 
   test('fit in the dark and in Czech', async () => {
-    const panel = await openPanel(browser, usher, { as: KINDS.superadmin, width: 320, dark: true, locale: 'cs-CZ' });
+    const panel = await panels.open({ as: KINDS.superadmin, width: 320, dark: true, locale: 'cs-CZ' });
     for (const path of ['/settings', '/settings/configuration', '/sign-in', '/sign-in/mails']) {
       await panel.go(path);
       expect([path, await axeFaults(panel.page)]).toEqual([path, []]);
@@ -132,13 +119,13 @@ describe('the views of SuperAdmins', () => {
   }, 90_000);
 
   test('of sign-in name the keys to set, and are not there for others', async () => {
-    const { page, go, complaints, close } = await openPanel(browser, usher, { as: KINDS.superadmin });
+    const { page, go, complaints, close } = await panels.open({ as: KINDS.superadmin });
     await go('/sign-in');
     await page.getByText('IDP_SERVICE_ACCOUNT_TOKEN').waitFor();
     expect(await page.getByRole('button', { name: 'Set up' }).count()).toBe(0);
     expect(complaints).toEqual([]);
     await close();
-    const other = await openPanel(browser, usher, { as: KINDS.appAdmin });
+    const other = await panels.open({ as: KINDS.appAdmin });
     await other.go('/sign-in');
     await other.page.getByText('This does not exist, or you may not see it.').waitFor();
     expect(other.complaints).toEqual([]);

@@ -12,7 +12,7 @@ export interface PanelPage {
   readonly close: () => Promise<void>;
 }
 
-interface PanelOptions {
+export interface PanelOptions {
   /** Whom to be; the panel is opened signed out without. */
   readonly as?: string;
   readonly width?: number;
