@@ -42,8 +42,11 @@ export type ChangeEvent =
 
 /** The most streams of one user at this instance; one more ends the oldest. */
 const MAX_STREAMS = 10;
-/** The most revisions that a stream reports one by one; for more, and for those no longer kept, it says that anything may have changed. */
-const MAX_CHANGES = 1000;
+/**
+ * The most revisions that a stream reports one by one; for more, and for those no longer kept, it says that anything may have
+ * changed. Less than the unread events that end a stream: they are queued at once.
+ */
+const MAX_CHANGES = 300;
 /** Milliseconds between looks at the follower. */
 const WATCH_MS = 200;
 /** A loss of rights makes a new revision, except by hand in the database: all readers are judged again at this interval. */

@@ -81,7 +81,7 @@ const filters: fc.Arbitrary<AuditFilter> = fc.record(
       'contract-77',
       '"quoted" \\',
       'line\nof',
-      'žofie',
+      'Žofie',
       'Šár',
       '%',
       'ole',

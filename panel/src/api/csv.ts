@@ -1,7 +1,10 @@
 /** Tables as files for spreadsheets (RFC 4180). */
 
-/** What a spreadsheet takes for a formula: such a cell is text with an apostrophe before it. */
-const FORMULA = /^[\t\r\n ]*[=+\-@]/;
+/**
+ * Where a spreadsheet may see a formula: at the beginning of a cell, and behind what separates cells where the list separator is
+ * a semicolon, as in Czech. An apostrophe before it makes it a text.
+ */
+const FORMULAS = /(^|[;\t\r\n])([\t\r\n ]*[=+\-@])/g;
 
 export type Cell = string | number | boolean | null | undefined;
 
@@ -12,7 +15,7 @@ export function csvOf(rows: readonly (readonly Cell[])[]): string {
 function cellOf(value: Cell): string {
   const plain = value === null || value === undefined ? '' : String(value);
   // A number cannot be a formula.
-  const text = typeof value !== 'number' && FORMULA.test(plain) ? `'${plain}` : plain;
+  const text = typeof value === 'number' ? plain : plain.replaceAll(FORMULAS, "$1'$2");
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
