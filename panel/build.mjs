@@ -1,10 +1,10 @@
-// Builds the panel into dist/panel, with a `.br` beside each file that compresses. `npm ci` runs it (`prepare`) and `npm run panel`;
+// Builds the panel into dist/panel, with a `.br` and a `.gz` beside each file that compresses. `npm ci` runs it (`prepare`) and `npm run panel`;
 // a start never does. It does nothing when the sources and the lock file are those of the last build.
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { brotliCompress, constants } from 'node:zlib';
+import { brotliCompress, constants, gzip } from 'node:zlib';
 
 const root = resolve(import.meta.dirname, '..');
 const out = join(root, 'dist/panel');
@@ -58,10 +58,12 @@ async function make(hash) {
 
 async function compress(file) {
   const content = readFileSync(file);
+  // As for answers of the API: less is not worth a header.
+  if (content.length <= 1024) return;
   // 11 takes twice as long for one hundredth less.
   const params = { [constants.BROTLI_PARAM_QUALITY]: 10, [constants.BROTLI_PARAM_SIZE_HINT]: content.length };
-  const packed = await promisify(brotliCompress)(content, { params });
-  if (packed.length < content.length) writeFileSync(`${file}.br`, packed);
+  writeFileSync(`${file}.br`, await promisify(brotliCompress)(content, { params }));
+  writeFileSync(`${file}.gz`, await promisify(gzip)(content, { level: 9 }));
 }
 
 /** The licenses of the packages whose code is in the built files, as they ask to be passed on. */

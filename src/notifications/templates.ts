@@ -13,8 +13,8 @@ import { OPTIONAL_PARTS, recordOf } from '../base/channels.ts';
 import { UsherError, validationFailed } from '../base/errors.ts';
 import { SYSTEM_LANGUAGE } from '../base/grammar.ts';
 import { type ApplicationRecord, readApplication } from '../persistence/catalog/applications.ts';
-import { holdLanguage } from '../persistence/catalog/languages.ts';
-import { findType, lockType } from '../persistence/catalog/notification-types.ts';
+import { holdLanguage, listLanguages } from '../persistence/catalog/languages.ts';
+import { findType, listTypes, lockType } from '../persistence/catalog/notification-types.ts';
 import {
   deleteTemplate,
   findTemplate,
@@ -53,7 +53,7 @@ export interface PreviewRequest {
 type NamedSource = TemplateSource & { type: string; key: string; locale: string };
 
 /** A template that is not stored. */
-export type Draft = Pick<TemplateFields, 'subject' | 'html'> & Sent<NamedSource>;
+export type Draft = Pick<TemplateFields, 'subject' | 'html'> & Sent<NamedSource & { notificationTypeId: number }>;
 
 export interface TemplatesOptions {
   readonly database: Database;
@@ -180,19 +180,24 @@ export class Templates {
     return await this.#render(found, request, email, signal);
   }
 
-  /** The same for a template that is not stored. VALIDATION_FAILED with line and column when a part does not parse. */
+  /**
+   * The same for a template that is not stored. VALIDATION_FAILED with line and column when a part does not parse, UNKNOWN_REFERENCE
+   * and UNKNOWN_LANGUAGES as `create`.
+   */
   async previewDraft(
     app: string,
-    { type = GENERIC_TYPE, key = 'default', locale = SYSTEM_LANGUAGE, ...sent }: Draft,
+    { type, notificationTypeId, key = 'default', locale = SYSTEM_LANGUAGE, ...sent }: Draft,
     request: PreviewRequest,
     email: string,
     signal?: AbortSignal,
   ): Promise<Rendered> {
     const parts = recordOf(OPTIONAL_PARTS, (part) => sent[part] ?? null);
-    const template = { type, key, locale, subject: sent.subject, html: sent.html, ...parts };
+    const template = { type: type ?? GENERIC_TYPE, key, locale, subject: sent.subject, html: sent.html, ...parts };
     await this.#refuseUnfit(template, app);
     const found = await this.#database.read(async (tx) => {
-      return { application: await existing(tx, app), ...(await readerIn(tx, email, request.brand)) };
+      const application = await existing(tx, app);
+      await refuseUnknownNames(tx, application.id, { type, notificationTypeId, locale });
+      return { application, ...(await readerIn(tx, email, request.brand)) };
     });
     return await this.#render({ ...found, template }, request, email, signal);
   }
@@ -325,18 +330,35 @@ async function typeAfter(
   return await typeIdOf(tx, app, { type: code, notificationTypeId: moved ? id : undefined });
 }
 
+/** The names of a draft, without a lock: nothing is written. */
+async function refuseUnknownNames(
+  tx: Tx,
+  app: number,
+  { type, notificationTypeId: id, locale }: Sent<{ type: string; notificationTypeId: number }> & { locale: string },
+): Promise<void> {
+  if (type !== undefined) await typeIdOf(tx, app, { type, notificationTypeId: id });
+  else if (id !== undefined && !(await listTypes(tx, app)).some((one) => one.id === id)) throw unknownType();
+  if (!(await listLanguages(tx)).some(({ code }) => code === locale)) throw unknownLanguage(locale);
+}
+
+function unknownType(): UsherError {
+  return new UsherError('UNKNOWN_REFERENCE', 'notificationTypeId: unknown notification type of the application.', {
+    details: { path: 'notificationTypeId' },
+  });
+}
+
+function unknownLanguage(locale: string): UsherError {
+  return new UsherError('UNKNOWN_LANGUAGES', `locale: unknown language ${locale}.`, {
+    details: { languages: [locale], path: 'locale' },
+  });
+}
+
 /** Returns the type's code. Locks the type: until the commit it is not deleted, and no other template takes its key. */
 async function refuseUnknown(tx: Tx, app: number, { notificationTypeId, locale }: TemplateFields): Promise<string> {
   const type = await lockType(tx, app, notificationTypeId);
-  if (type === undefined) {
-    throw new UsherError('UNKNOWN_REFERENCE', 'notificationTypeId: unknown notification type of the application.', {
-      details: { path: 'notificationTypeId' },
-    });
-  }
+  if (type === undefined) throw unknownType();
   if (await holdLanguage(tx, locale)) return type.code;
-  throw new UsherError('UNKNOWN_LANGUAGES', `locale: unknown language ${locale}.`, {
-    details: { languages: [locale], path: 'locale' },
-  });
+  throw unknownLanguage(locale);
 }
 
 /** The template as audit records hold it: long parts are cut. */

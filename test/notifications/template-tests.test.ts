@@ -98,10 +98,13 @@ for (const kind of ['postgresql', 'pglite'] as const) {
         expect(answer.body.details.issues.map(({ path }: { path: string }) => path)).toEqual([field]);
       });
 
-      test('an unknown brand is 400, an endless template 422, an unknown application 404', async () => {
+      test('an unknown brand, type or language is 400, an endless template 422, an unknown application 404', async () => {
         const post = (more: object, rest = nora, app = 'billing') =>
           rest.post(`/api/applications/${app}/templates/preview`, draft(more));
-        expect(outcome(await post({ brand: 'no-such' }))).toEqual([400, 'UNKNOWN_REFERENCE']);
+        for (const unknown of [{ brand: 'no-such' }, { type: 'no-such' }, { notificationTypeId: 999_999 }]) {
+          expect(outcome(await post(unknown))).toEqual([400, 'UNKNOWN_REFERENCE']);
+        }
+        expect(outcome(await post({ locale: 'zz' }))).toEqual([400, 'UNKNOWN_LANGUAGES']);
         const html = '{% for i in (1..99999) %}{% for j in (1..99999) %}{{ i }}{% endfor %}{% endfor %}';
         expect(outcome(await post({ html }))).toEqual([422, 'UNPROCESSABLE']);
         expect(outcome(await post({}, root, 'nowhere'))).toEqual([404, 'NOT_FOUND']);

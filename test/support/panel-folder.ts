@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import { brotliCompressSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 
 export interface BuiltPanel {
   readonly path: string;
@@ -12,7 +12,7 @@ const ROOT = resolve(import.meta.dirname, '../..');
 /** Types that the panel's build compresses. */
 const COMPRESSED = /\.(?:html|js|css|svg|txt|json)$/;
 
-/** A folder as the panel's build writes it: each file, a `.br` beside what shrinks, and a hidden file of its own. */
+/** A folder as the panel's build writes it: each file, a `.br` and a `.gz` beside what shrinks, and a hidden file of its own. */
 export async function buildPanel(files: Readonly<Record<string, string | Buffer>>): Promise<BuiltPanel> {
   const path = await mkdtemp(join(tmpdir(), 'usher-panel-'));
   await writePanel(path, files);
@@ -25,7 +25,9 @@ export async function writePanel(path: string, files: Readonly<Record<string, st
     const file = join(path, name);
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, content);
-    if (COMPRESSED.test(name)) await writeFile(`${file}.br`, brotliCompressSync(content));
+    if (!COMPRESSED.test(name)) continue;
+    await writeFile(`${file}.br`, brotliCompressSync(content));
+    await writeFile(`${file}.gz`, gzipSync(content));
   }
 }
 

@@ -7,6 +7,7 @@ import { extname } from 'node:path';
 import type { Request, RequestHandler, Response } from 'express';
 import { UsherError } from '../../base/errors.ts';
 import { isLoopbackHost } from '../../base/ip-address.ts';
+import { codingFor } from '../middleware/compress.ts';
 import { answerOptions, type Site } from '../middleware/cors.ts';
 import { refuseMethod } from '../middleware/errors.ts';
 import { notBuilt } from '../pages/not-built.ts';
@@ -106,8 +107,9 @@ function holdsFiles(files: PanelFiles, folder: string): boolean {
 }
 
 function send(req: Request, res: Response, { path, file }: Found): void {
-  const brotli = req.acceptsEncodings('br', 'identity') === 'br' ? file.brotli : null;
-  const { bytes, etag } = brotli ?? file.plain;
+  const coding = codingFor(req);
+  const packed = coding === null ? undefined : file.packed[coding];
+  const { bytes, etag } = packed ?? file.plain;
   res.vary('accept-encoding');
   res.set({
     etag: `"${etag}"`,
@@ -118,7 +120,7 @@ function send(req: Request, res: Response, { path, file }: Found): void {
     return;
   }
   res.type(extname(path));
-  if (brotli !== null) res.set('content-encoding', 'br');
+  if (coding !== null && packed !== undefined) res.set('content-encoding', coding);
   res.set('content-length', String(bytes.length));
   res.end(req.method === 'HEAD' ? undefined : bytes);
 }

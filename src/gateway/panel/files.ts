@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
+import type { Coding } from '../middleware/compress.ts';
 
 /** One form in which a file is sent. */
 export interface Representation {
@@ -16,16 +17,18 @@ export interface Representation {
 
 export interface PanelFile {
   readonly plain: Representation;
-  /** From the `.br` file that the build wrote beside it; null without one. */
-  readonly brotli: Representation | null;
+  /** By coding, from the files that the build wrote beside it. */
+  readonly packed: Readonly<Partial<Record<Coding, Representation>>>;
 }
+
+/** How the build names them. Browsers take brotli by TLS and from loopback, gzip everywhere. */
+const ENDINGS: Readonly<Record<Coding, string>> = { br: '.br', gzip: '.gz' };
 
 /** By path below `/panel/`, such as `assets/index-Bx1.js`. */
 export type PanelFiles = ReadonlyMap<string, PanelFile>;
 
 /** A folder without this file is not a build. */
 const ENTRY = 'index.html';
-const BROTLI = '.br';
 
 /** The folder of the built panel. */
 export class PanelFolder {
@@ -57,9 +60,13 @@ async function readFolder(folder: string): Promise<PanelFiles | null> {
   if (!bytes.has(ENTRY)) return null;
   const files = new Map<string, PanelFile>();
   for (const [path, plain] of bytes) {
-    if (path.endsWith(BROTLI)) continue;
-    const brotli = bytes.get(path + BROTLI);
-    files.set(path, { plain: represent(plain), brotli: brotli === undefined ? null : represent(brotli) });
+    if (Object.values(ENDINGS).some((ending) => path.endsWith(ending))) continue;
+    const packed: Partial<Record<Coding, Representation>> = {};
+    for (const [coding, ending] of Object.entries(ENDINGS) as [Coding, string][]) {
+      const beside = bytes.get(path + ending);
+      if (beside !== undefined) packed[coding] = represent(beside);
+    }
+    files.set(path, { plain: represent(plain), packed });
   }
   return files;
 }

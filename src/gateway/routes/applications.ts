@@ -1,6 +1,7 @@
 /** The registry of applications (docs/reference/administration.md#applications). */
 
 import { z } from 'zod';
+import { tagOf } from '../../administration/records.ts';
 import type { ApplicationRecord } from '../../catalog/applications.ts';
 import { codeResponse, noContent, successData } from '../route/envelopes.ts';
 import { AppParams, applicationCode, description, id, name, readOnly, text, timestamp } from '../route/fields.ts';
@@ -53,12 +54,14 @@ const listApplications = defineRoute({
   summary: 'List the applications that the caller may view',
   description: 'Empty for a panel user without a level on any.',
   guard: anyAdministrator,
+  headers: ['if-none-match'],
   envelope: successData,
   status: 200,
   response: z.array(ListedApplication),
   handle: async ({ applications }, { caller }) => {
     const listed = await applications.list(caller.email);
-    return listed.map(({ counts, ...application }) => ({ ...toJson(application), counts }));
+    const shown = listed.map(({ counts, ...application }) => ({ ...toJson(application), counts }));
+    return answer(shown, { etag: tagOf(shown) });
   },
 });
 

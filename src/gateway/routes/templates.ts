@@ -179,7 +179,7 @@ const previewDraft = defineRoute({
   summary: 'Preview a template that is not stored',
   description: [
     'As the preview of a stored template. The body may hold every field of a template beside the payload, so that an editor',
-    'sends what it edits; type, key and `requiredVariables` change nothing. A part that does not parse is refused with its line and column.',
+    'sends what it edits; type, key and `requiredVariables` change nothing, but a type or language that does not exist is refused. A part that does not parse is refused with its line and column.',
   ].join(' '),
   guard: applicationLevel('view'),
   params: AppParams,
@@ -200,7 +200,7 @@ const previewDraft = defineRoute({
   envelope: successData,
   status: 200,
   response: Preview,
-  errors: ['NOT_FOUND', 'UNKNOWN_REFERENCE', 'UNPROCESSABLE'],
+  errors: ['NOT_FOUND', 'UNKNOWN_REFERENCE', 'UNKNOWN_LANGUAGES', 'UNPROCESSABLE'],
   example: {
     body: { locale: 'en', subject: 'Invoice {{ number }}', html: '<p>It is due.</p>', payload: { number: '2026-17' } },
   },
