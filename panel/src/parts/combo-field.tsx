@@ -36,7 +36,6 @@ export function ComboField({ label, bare = false, value, choices, onText, placeh
       items={choices}
       allowsCustomValue
       allowsEmptyCollection={false}
-      menuTrigger="focus"
       onSelectionChange={(key) => key !== null && onText(String(key))}
     >
       <Label className={bare ? 'visually-hidden' : (css.label ?? '')}>{label}</Label>
