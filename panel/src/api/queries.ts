@@ -8,6 +8,7 @@ import {
   useInfiniteQuery,
   useQuery,
 } from '@tanstack/react-query';
+import { onPersonChanged } from '../session/person.ts';
 import { type Answer, call, type Input, type Item, type Operation, type Out } from './call.ts';
 import { ApiError } from './error.ts';
 
@@ -21,6 +22,8 @@ export const queryClient = new QueryClient({
     },
   },
 });
+
+onPersonChanged(() => queryClient.clear());
 
 interface ReadOptions {
   /** False while what the question needs is missing. */

@@ -16,6 +16,12 @@ export interface Person {
 /** A refusal with the service's words. */
 export class SignInRefused extends Error {
   override readonly name = 'SignInRefused';
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
 }
 
 /** Takes the code out of the address bar, where it would be copied along with links. */
@@ -54,7 +60,14 @@ export function developmentWay(code: string): SignInWay {
   };
   return {
     kind: 'development',
-    renew: again,
+    renew: async () => {
+      try {
+        return await again();
+      } catch (error) {
+        if (error instanceof SignInRefused && error.status < 500 && error.status !== 429) return null;
+        throw error;
+      }
+    },
     again,
     signOut: async () => keep('session', 'email', null),
   };
@@ -66,6 +79,8 @@ async function ask<T>(code: string, init: RequestInit): Promise<T> {
     signal: AbortSignal.timeout(15_000),
   });
   const body = (await response.json()) as { data?: T; message?: string };
-  if (!response.ok || body.data === undefined) throw new SignInRefused(body.message ?? `HTTP ${response.status}`);
+  if (!response.ok || body.data === undefined) {
+    throw new SignInRefused(body.message ?? `HTTP ${response.status}`, response.status);
+  }
   return body.data;
 }

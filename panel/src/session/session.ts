@@ -4,23 +4,36 @@
  */
 
 import { useSyncExternalStore } from 'react';
+import { ApiError } from '../api/error.ts';
+import { forgetPerson } from './person.ts';
 
 export interface Token {
   readonly value: string;
   /** Milliseconds since 1970. */
   readonly expiresAt: number;
-  /** The address, as the token says it. */
+  /** The address, as the token says it; else its subject, else empty. */
   readonly email: string;
 }
 
 /** How somebody signs in: development or an identity provider. */
 export interface SignInWay {
   readonly kind: 'development' | 'oidc';
-  /** A new token for who was signed in, without asking them; null when they must be asked. */
+  /**
+   * A new token for who was signed in, without asking them; null when that was refused and they must be asked. Rejects when
+   * nobody answered, so that it may be tried again.
+   */
   renew(): Promise<Token | null>;
-  /** Signs in again in the middle of work, without leaving the page; resolves with the token. */
+  /**
+   * Signs in again in the middle of work, without leaving the page; null when another press has taken its place. Rejects with
+   * PopupBlocked where the browser opens no tab.
+   */
   again(): Promise<Token | null>;
   signOut(): Promise<void>;
+}
+
+/** The browser opened no tab to sign in. */
+export class PopupBlocked extends Error {
+  override readonly name = 'PopupBlocked';
 }
 
 export type SessionState =
@@ -30,22 +43,33 @@ export type SessionState =
 
 /** A token is renewed this long before it ends. */
 const RENEW_BEFORE_MS = 60_000;
+/** Pauses between tries when a renewal is not answered. */
+const PAUSES_MS = [500, 2_000];
+/** A renewal by the timer that nobody answered is tried again this much later, while the token is valid. */
+const RENEW_AGAIN_MS = 10_000;
 
-class Session {
+interface Waiter {
+  readonly resolve: () => void;
+  readonly reject: (reason: Error) => void;
+}
+
+export class Session {
   #state: SessionState = { kind: 'starting' };
   #token: Token | null = null;
   #way: SignInWay | null = null;
   #renewing: Promise<boolean> | null = null;
+  /** Grows whenever somebody signs in or out: what was asked for before counts no more. */
+  #generation = 0;
+  /** Who was signed in last. */
+  #person: string | null = null;
+  /** The tokens of this person: a request with another's is not repeated with theirs. */
+  readonly #own = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #listeners = new Set<() => void>();
-  readonly #waiting = new Set<() => void>();
+  readonly #waiting = new Set<Waiter>();
 
   get state(): SessionState {
     return this.#state;
-  }
-
-  get way(): SignInWay | null {
-    return this.#way;
   }
 
   subscribe = (listener: () => void): (() => void) => {
@@ -53,63 +77,133 @@ class Session {
     return () => this.#listeners.delete(listener);
   };
 
-  begin(way: SignInWay, token: Token | null, problem?: string): void {
+  /** `way` null: there is none, since signing in is not configured or its provider is away. */
+  begin(way: SignInWay | null, token: Token | null, problem?: string): void {
     this.#way = way;
-    if (token === null) this.#set({ kind: 'out', ...(problem === undefined ? {} : { problem }) });
-    else this.#take(token);
+    if (token !== null) {
+      this.#take(token);
+      return;
+    }
+    this.#anew();
+    this.#set({ kind: 'out', ...(problem === undefined ? {} : { problem }) });
   }
 
-  /** The bearer token of the next request; waits while somebody has to sign in again. */
+  /**
+   * The bearer token of the next request; waits while somebody has to sign in again. Rejects with the ApiError `UNREACHABLE`
+   * when it has to be renewed and nobody answers.
+   */
   async token(): Promise<string> {
     if (this.#token !== null && this.#token.expiresAt - Date.now() < 5_000) await this.renewed(this.#token.value);
     if (this.#token === null) throw new Error('nobody is signed in');
     return this.#token.value;
   }
 
-  /** Resolves when a token other than the refused one is here: at once, by renewal, or when somebody has signed in again. */
+  /**
+   * Resolves when a token other than the refused one is here: at once, by renewal, or when the same person has signed in again.
+   * Rejects when somebody else has, when they signed out, and with the ApiError `UNREACHABLE` when nobody renews it.
+   */
   async renewed(refused: string): Promise<void> {
-    if (this.#token !== null && this.#token.value !== refused) return;
-    this.#renewing ??= this.#renew().finally(() => {
-      this.#renewing = null;
-    });
-    if (await this.#renewing) return;
-    if (this.#state.kind === 'in') this.#set({ ...this.#state, expired: true });
-    await new Promise<void>((resolve) => this.#waiting.add(resolve));
+    if (this.#isReplaced(refused)) return;
+    const isAsking = this.#state.kind === 'in' && this.#state.expired;
+    if (!isAsking && (await this.#renew())) return;
+    if (this.#isReplaced(refused)) return;
+    if (this.#state.kind === 'in' && !isAsking) this.#set({ ...this.#state, expired: true });
+    await new Promise<void>((resolve, reject) => this.#waiting.add({ resolve, reject }));
   }
 
   /** Somebody pressed "sign in again". */
   async signInAgain(): Promise<void> {
-    const token = (await this.#way?.again()) ?? null;
-    if (token !== null) this.#take(token);
-  }
-
-  take(token: Token): void {
-    this.#take(token);
+    const way = this.#way;
+    const token = (await way?.again()) ?? null;
+    // Who signed out meanwhile stays signed out.
+    if (token !== null && this.#way === way && this.#state.kind === 'in') this.#take(token);
   }
 
   async signOut(): Promise<void> {
     const way = this.#way;
     this.#token = null;
-    clearTimeout(this.#timer);
+    this.#leave('signed out');
     this.#set({ kind: 'out' });
     await way?.signOut();
   }
 
-  async #renew(): Promise<boolean> {
-    const token = await this.#way?.renew().catch(() => null);
-    if (token === null || token === undefined) return false;
-    this.#take(token);
+  /** Throws when the refused token was another person's, or nobody is signed in. */
+  #isReplaced(refused: string): boolean {
+    if (this.#token === null) throw new Error('nobody is signed in');
+    if (!this.#own.has(refused)) throw new Error('somebody else has signed in');
+    return this.#token.value !== refused;
+  }
+
+  /** One renewal at a time, for a refresh token may be used once. False: somebody must sign in. */
+  #renew(): Promise<boolean> {
+    if (this.#renewing !== null) return this.#renewing;
+    const renewing = this.#askForToken(this.#generation).finally(() => {
+      if (this.#renewing === renewing) this.#renewing = null;
+    });
+    this.#renewing = renewing;
+    return renewing;
+  }
+
+  async #askForToken(generation: number): Promise<boolean> {
+    const token = await this.#answered(generation);
+    if (token === null || generation !== this.#generation) return false;
+    // A renewed token need not say again whose it is.
+    this.#take(token.email === '' ? { ...token, email: this.#person ?? '' } : token);
     return true;
   }
 
+  /** Tries a few times where nobody answers, then throws the ApiError `UNREACHABLE`. */
+  async #answered(generation: number): Promise<Token | null> {
+    for (const pause of [...PAUSES_MS, null]) {
+      try {
+        return (await this.#way?.renew()) ?? null;
+      } catch {
+        // The way rejects only when nobody answered; what that means is said below.
+        if (pause === null) break;
+        await new Promise((resolve) => setTimeout(resolve, pause));
+        if (generation !== this.#generation) return null;
+      }
+    }
+    throw ApiError.unreachable(false);
+  }
+
   #take(token: Token): void {
+    if (this.#person !== null && this.#person !== token.email) this.#leave('somebody else has signed in');
+    this.#anew();
     this.#token = token;
-    clearTimeout(this.#timer);
-    const left = token.expiresAt - Date.now() - RENEW_BEFORE_MS;
-    this.#timer = setTimeout(() => void this.#renew(), Math.min(Math.max(left, 1_000), 2 ** 31 - 1));
+    this.#person = token.email;
+    this.#own.add(token.value);
+    this.#renewIn(token.expiresAt - Date.now() - RENEW_BEFORE_MS);
     this.#set({ kind: 'in', email: token.email, expired: false });
-    for (const resolve of this.#waiting) resolve();
+    for (const { resolve } of this.#waiting) resolve();
     this.#waiting.clear();
+  }
+
+  #renewIn(milliseconds: number): void {
+    clearTimeout(this.#timer);
+    const renew = (): void => {
+      this.#renew().catch(() => {
+        // Nobody answered. Once the token has ended, the next request tries.
+        if (this.#token !== null && this.#token.expiresAt > Date.now()) this.#renewIn(RENEW_AGAIN_MS);
+      });
+    };
+    this.#timer = setTimeout(renew, Math.min(Math.max(milliseconds, 1_000), 2 ** 31 - 1));
+  }
+
+  /** Nothing of who was signed in stays, and none of their requests goes on. */
+  #leave(why: string): void {
+    this.#anew();
+    this.#person = null;
+    this.#own.clear();
+    for (const { reject } of this.#waiting) reject(new Error(why));
+    this.#waiting.clear();
+    forgetPerson();
+  }
+
+  #anew(): void {
+    this.#generation += 1;
+    this.#renewing = null;
+    clearTimeout(this.#timer);
   }
 
   #set(state: SessionState): void {

@@ -1,6 +1,7 @@
 /** Short messages that leave by themselves; one may offer to undo what it tells of. */
 
 import { useSyncExternalStore } from 'react';
+import { onPersonChanged } from '../session/person.ts';
 
 export interface Toast {
   readonly id: number;
@@ -25,6 +26,8 @@ export function tell(text: string, { kind = 'done', undo = null }: Partial<Pick<
   // A failure stays until it is dismissed.
   if (kind === 'done') setTimeout(() => dismiss(toast.id), undo === null ? SHOWN_MS : UNDO_MS);
 }
+
+onPersonChanged(() => set([]));
 
 export function dismiss(id: number): void {
   set(toasts.filter((toast) => toast.id !== id));

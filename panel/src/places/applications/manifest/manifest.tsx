@@ -9,6 +9,7 @@ import { CodeField } from '../../../parts/code-field.tsx';
 import { Switch } from '../../../parts/field.tsx';
 import { useFilters } from '../../../parts/filters.ts';
 import { Loading, Problem } from '../../../parts/problem.tsx';
+import { onPersonChanged } from '../../../session/person.ts';
 import { useAction } from '../../../shell/actions.ts';
 import { useWords } from '../../../words/words.ts';
 import type { ViewProps } from '../application.tsx';
@@ -26,6 +27,7 @@ interface Draft {
 
 /** Drafts by application: they outlive the view, not the tab. */
 const drafts = new Map<string, Draft>();
+onPersonChanged(() => drafts.clear());
 
 /** The application as one text: read, drafted, planned and applied. */
 export default function Manifest({ appCode, mayEdit }: ViewProps) {

@@ -1,9 +1,11 @@
 import { useCallback, useEffect, useMemo, useState } from 'react';
+import { onPersonChanged } from '../../../session/person.ts';
 import { type Draft, discarded, EMPTY, rebased, undone, type WantedCell, withCells } from './draft.ts';
 import type { MatrixTable } from './table.ts';
 
 /** Drafts by application: going to another view and back loses nothing. */
 const kept = new Map<string, Draft>();
+onPersonChanged(() => kept.clear());
 
 export interface Drafting {
   readonly draft: Draft;

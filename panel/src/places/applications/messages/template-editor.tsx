@@ -8,6 +8,7 @@ import { CodeField } from '../../../parts/code-field.tsx';
 import { Confirm } from '../../../parts/confirm.tsx';
 import { faultOf, TextArea, TextField } from '../../../parts/field.tsx';
 import { Problem } from '../../../parts/problem.tsx';
+import { onPersonChanged } from '../../../session/person.ts';
 import { useAction } from '../../../shell/actions.ts';
 import { tell } from '../../../shell/toasts.ts';
 import { useWords } from '../../../words/words.ts';
@@ -29,6 +30,7 @@ interface TemplateEditorProps {
 
 /** Drafts by place: they outlive the view, not the tab. */
 const drafts = new Map<string, Draft>();
+onPersonChanged(() => drafts.clear());
 
 /** Writing on the left, what people get on the right. */
 export function TemplateEditor({ appCode, place, stored, instead, mayEdit }: TemplateEditorProps) {
