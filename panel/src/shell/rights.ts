@@ -10,7 +10,7 @@ export interface Rights {
   readonly isSuperAdmin: boolean;
   /** Whether there is anything to administer. */
   readonly any: boolean;
-  /** Whether the person may see what is not of one application: the audit of everything, brands. */
+  /** As the service tells it, for what the members around do not say. */
   readonly status: AdminStatus;
   /** Null: the application is not theirs to see. */
   readonly level: (appCode: string) => 'view' | 'edit' | null;
