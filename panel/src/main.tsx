@@ -16,7 +16,7 @@ import { loadWords } from './words/words.ts';
 
 async function begin(config: PanelConfig): Promise<void> {
   if (config.signIn === 'development') return await beginForDevelopment();
-  if (config.signIn !== 'oidc') return session.begin(developmentWay(''), null);
+  if (config.signIn !== 'oidc') return session.begin(null, null);
   const { openOidc, leaveForProvider } = await import('./session/oidc.ts');
   const provider = { ...config, issuer: config.issuer ?? '', clientId: config.clientId ?? '' };
   const { way, token, problem } = await openOidc(provider);
@@ -25,13 +25,13 @@ async function begin(config: PanelConfig): Promise<void> {
   // The playground is for everybody: nobody is sent away from it.
   if (location.pathname === '/panel/playground') return;
   // The provider's own session answers without a question where there is one.
-  await leaveForProvider(provider);
+  await leaveForProvider(provider, false);
 }
 
 /** The link of the banner signs in at once: as who the tab was before, else as the first SuperAdmin. */
 async function beginForDevelopment(): Promise<void> {
   const code = takeCode();
-  if (code === null) return session.begin(developmentWay(''), null);
+  if (code === null) return session.begin(null, null);
   const way = developmentWay(code);
   try {
     const email =
@@ -55,7 +55,7 @@ async function start(): Promise<void> {
   try {
     await begin(config);
   } catch (error) {
-    session.begin(developmentWay(''), null, error instanceof Error ? error.message : String(error));
+    session.begin(null, null, error instanceof Error ? error.message : String(error));
   }
 }
 

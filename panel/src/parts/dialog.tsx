@@ -4,7 +4,8 @@ import css from './dialog.module.css';
 
 interface DialogProps {
   readonly title: string;
-  readonly onClose: () => void;
+  /** Null: it stays until what it asks for is done, and has no button that closes it. */
+  readonly onClose: (() => void) | null;
   readonly children: ReactNode;
   /** Buttons, the one that does it last. */
   readonly actions?: ReactNode;
@@ -51,19 +52,21 @@ export function Dialog({
       className={`${css.dialog} ${drawer ? css.drawer : ''} ${wide ? css.wide : ''}`}
       onCancel={(event) => {
         event.preventDefault();
-        if (dismissible) onClose();
+        if (dismissible) onClose?.();
       }}
       onClick={(event) => {
-        if (dismissible && event.target === ref.current) onClose();
+        if (dismissible && event.target === ref.current) onClose?.();
       }}
       onKeyDown={(event) => event.stopPropagation()}
     >
       <div className={css.inner}>
         <header className={css.header}>
           <h2 id={id}>{title}</h2>
-          <button type="button" className={css.close} aria-label={common.close} onClick={onClose}>
-            ×
-          </button>
+          {onClose !== null && (
+            <button type="button" className={css.close} aria-label={common.close} onClick={onClose}>
+              ×
+            </button>
+          )}
         </header>
         <div className={css.body}>{children}</div>
         {actions && <footer className={css.actions}>{actions}</footer>}

@@ -26,6 +26,9 @@ export const session: typeof en = {
   expired: 'Vaše přihlášení skončilo',
   expiredWhy: 'Přihlaste se znovu a pokračujte. Co jste napsali, zůstává.',
   again: 'Přihlásit se znovu',
+  againWaiting: 'Pokračujte na druhé kartě. Pokud jste ji zavřeli, stiskněte tlačítko znovu.',
+  popupBlocked:
+    'Prohlížeč zablokoval kartu pro přihlášení. Povolte této stránce vyskakovací okna a stiskněte tlačítko znovu.',
   roles: {
     superadmin: 'SuperAdmin',
     app_admin: 'Správce aplikace',

@@ -4,6 +4,7 @@
  */
 
 import * as oauth from 'oauth4webapi';
+import { AnotherTab, handOver } from './another-tab.ts';
 import type { PanelConfig } from './config.ts';
 import { ASKED, keep, readKept } from './kept.ts';
 import type { SignInWay, Token } from './session.ts';
@@ -15,6 +16,13 @@ interface Pending {
   readonly returnTo: string;
   /** The channel on which another tab of the panel waits for the token. */
   readonly channel: string | null;
+}
+
+/** What a tab that signed in again hands over: all that the provider gave it. */
+interface Handed {
+  readonly token: Token;
+  readonly refresh: string | null;
+  readonly idToken: string | null;
 }
 
 interface Provider {
@@ -40,26 +48,32 @@ export async function openOidc(config: Provider['config']): Promise<Opened> {
   const provider = await discover(config);
   let refresh: string | null = null;
   let idToken: string | null = null;
-  const keepTokens = (tokens: oauth.TokenEndpointResponse): Token => {
-    refresh = tokens.refresh_token ?? refresh;
-    idToken = tokens.id_token ?? idToken;
-    return tokenOf(tokens);
+  const tab = new AnotherTab<Handed>();
+  const keepTokens = (handed: Handed): Token => {
+    ({ refresh, idToken } = handed);
+    return handed.token;
   };
   const way: SignInWay = {
     kind: 'oidc',
     renew: async () => {
-      if (refresh === null) return null;
-      const response = await oauth.refreshTokenGrantRequest(
-        provider.server,
-        provider.client,
-        oauth.None(),
-        refresh,
-        options(provider),
-      );
-      return keepTokens(await oauth.processRefreshTokenResponse(provider.server, provider.client, response));
+      const used = refresh;
+      if (used === null) return null;
+      const tokens = await renewedBy(provider, used);
+      if (tokens === null) return null;
+      const handed = {
+        token: tokenOf(tokens),
+        refresh: tokens.refresh_token ?? used,
+        idToken: tokens.id_token ?? idToken,
+      };
+      // Another tab may have handed over newer ones meanwhile.
+      return refresh === used ? keepTokens(handed) : handed.token;
     },
-    again: () => inAnotherTab(),
+    again: async () => {
+      const handed = await tab.ask((name) => window.open(`${REDIRECT_PATH}?${AGAIN}=${name}`, '_blank') !== null);
+      return handed === null ? null : keepTokens(handed);
+    },
     signOut: async () => {
+      tab.stop();
       keep('session', ASKED, 'signed out');
       endSession(provider, idToken);
     },
@@ -67,10 +81,17 @@ export async function openOidc(config: Provider['config']): Promise<Opened> {
   try {
     const finished = await finish(provider);
     if (finished === null) return { way, token: null, problem: null };
-    const token = keepTokens(finished.tokens);
+    const { tokens, pending } = finished;
+    const handed = { token: tokenOf(tokens), refresh: tokens.refresh_token ?? null, idToken: tokens.id_token ?? null };
     keep('session', ASKED, null);
-    if (finished.pending.channel !== null) hand(finished.pending.channel, token);
-    history.replaceState(null, '', finished.pending.returnTo);
+    const { channel } = pending;
+    // A refresh token is of one tab: two that use the same look like a thief to the provider.
+    const token = keepTokens(channel === null ? handed : { ...handed, refresh: null });
+    if (channel !== null) {
+      handOver(channel, handed);
+      window.close();
+    }
+    history.replaceState(null, '', pending.returnTo);
     return { way, token, problem: null };
   } catch (error) {
     history.replaceState(null, '', REDIRECT_PATH);
@@ -78,8 +99,11 @@ export async function openOidc(config: Provider['config']): Promise<Opened> {
   }
 }
 
-/** Sends the browser to the provider. Never returns to this page: the provider sends it to `/panel/`. */
-export async function leaveForProvider(config: Provider['config']): Promise<void> {
+/**
+ * Sends the browser to the provider. Never returns to this page: the provider sends it to `/panel/`. `pressed`: somebody pressed
+ * the button, and may be asked for consent.
+ */
+export async function leaveForProvider(config: Provider['config'], pressed: boolean): Promise<void> {
   const { server, client } = await discover(config);
   if (server.authorization_endpoint === undefined) throw new Error('the provider names no authorization_endpoint');
   const verifier = oauth.generateRandomCodeVerifier();
@@ -95,9 +119,7 @@ export async function leaveForProvider(config: Provider['config']): Promise<void
   keep('session', ASKED, 'asked');
   const url = new URL(server.authorization_endpoint);
   const parameters = {
-    // Without it most providers give no refresh token to a browser.
-    ...(config.scope.split(' ').includes('offline_access') ? { prompt: 'consent' } : {}),
-    ...config.authorizeParams,
+    ...furtherParameters(config, pressed),
     response_type: 'code',
     client_id: client.client_id,
     redirect_uri: redirectUri(),
@@ -109,6 +131,38 @@ export async function leaveForProvider(config: Provider['config']): Promise<void
   };
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
   location.assign(url);
+}
+
+/**
+ * What the service is configured to add, and `prompt`. Without consent many providers give no refresh token to a browser; a
+ * reload has to be answered by the provider's own session, without a question. An empty value leaves its parameter out.
+ */
+export function furtherParameters(
+  { scope, authorizeParams }: Pick<PanelConfig, 'scope' | 'authorizeParams'>,
+  pressed: boolean,
+): Record<string, string> {
+  const isOffline = scope.split(' ').includes('offline_access');
+  const parameters = { ...(pressed && isOffline ? { prompt: 'consent' } : {}), ...authorizeParams };
+  return Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== ''));
+}
+
+/** Null: the provider refused the refresh token. Rejects when it did not answer. */
+async function renewedBy(provider: Provider, refresh: string): Promise<oauth.TokenEndpointResponse | null> {
+  const { server, client } = provider;
+  const response = await oauth.refreshTokenGrantRequest(server, client, oauth.None(), refresh, options(provider));
+  if (response.status >= 500 || response.status === 429) throw new Error(`token endpoint: HTTP ${response.status}`);
+  try {
+    return await oauth.processRefreshTokenResponse(server, client, response);
+  } catch (error) {
+    if (isRefusal(error)) return null;
+    throw error;
+  }
+}
+
+/** An answer that gives no token, such as `invalid_grant`, or none that can be used: asking again would not help. */
+function isRefusal(error: unknown): boolean {
+  const refusals = [oauth.ResponseBodyError, oauth.WWWAuthenticateChallengeError, oauth.OperationProcessingError];
+  return refusals.some((refusal) => error instanceof refusal);
 }
 
 async function finish(provider: Provider): Promise<{ tokens: oauth.TokenEndpointResponse; pending: Pending } | null> {
@@ -169,7 +223,7 @@ function redirectUri(): string {
 
 function tokenOf(tokens: oauth.TokenEndpointResponse): Token {
   const claims = oauth.getValidatedIdTokenClaims(tokens);
-  const email = typeof claims?.email === 'string' ? claims.email : emailOf(tokens.access_token);
+  const email = typeof claims?.email === 'string' ? claims.email : emailOf(tokens.access_token) || (claims?.sub ?? '');
   const seconds = tokens.expires_in ?? 300;
   return { value: tokens.access_token, expiresAt: Date.now() + seconds * 1000, email };
 }
@@ -184,28 +238,6 @@ function emailOf(token: string): string {
   } catch {
     return ''; // An opaque token.
   }
-}
-
-/** Opens a tab that signs in and hands its token over, so that the page and what is typed in it stay. */
-async function inAnotherTab(): Promise<Token | null> {
-  const name = crypto.randomUUID();
-  const channel = new BroadcastChannel(`usher-${name}`);
-  const opened = window.open(`${REDIRECT_PATH}?${AGAIN}=${name}`, '_blank');
-  if (opened === null) return null;
-  try {
-    return await new Promise<Token>((resolve) => {
-      channel.onmessage = ({ data }) => resolve(data as Token);
-    });
-  } finally {
-    channel.close();
-  }
-}
-
-function hand(name: string, token: Token): void {
-  const channel = new BroadcastChannel(`usher-${name}`);
-  channel.postMessage(token);
-  channel.close();
-  window.close();
 }
 
 function endSession({ server, client }: Provider, idToken: string | null): void {

@@ -4,36 +4,35 @@ import { Button } from '../parts/button.tsx';
 import { Dialog } from '../parts/dialog.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { useWords } from '../words/words.ts';
-import { session } from './session.ts';
+import { PopupBlocked, session } from './session.ts';
 
 /** Over the page, whose drafts stay: requests that were refused go on when somebody has signed in again. */
 export function SignInAgain() {
   const { session: words } = useWords();
   const [error, setError] = useState<Error | null>(null);
-  const [busy, setBusy] = useState(false);
+  const [waiting, setWaiting] = useState(false);
   const again = async (): Promise<void> => {
-    setBusy(true);
+    setWaiting(true);
     setError(null);
     try {
       await session.signInAgain();
     } catch (thrown) {
-      setError(asError(thrown));
-    } finally {
-      setBusy(false);
+      setWaiting(false);
+      setError(thrown instanceof PopupBlocked ? new Error(words.popupBlocked) : asError(thrown));
     }
   };
   return (
     <Dialog
       title={words.expired}
-      dismissible={false}
-      onClose={() => undefined}
+      onClose={null}
       actions={
-        <Button kind="primary" busy={busy} onClick={() => void again()}>
+        <Button kind="primary" onClick={() => void again()}>
           {words.again}
         </Button>
       }
     >
       <p>{words.expiredWhy}</p>
+      <p role="status">{waiting && words.againWaiting}</p>
       <Problem error={error} />
     </Dialog>
   );

@@ -129,7 +129,7 @@ function SignInAtProvider({ config, problem }: { config: PanelConfig; problem: s
     setError(null);
     try {
       const { leaveForProvider } = await import('./oidc.ts');
-      await leaveForProvider({ ...config, issuer, clientId: config.clientId ?? '' });
+      await leaveForProvider({ ...config, issuer, clientId: config.clientId ?? '' }, true);
     } catch {
       setBusy(false);
       setError(new Error(words.providerAway(issuer)));
