@@ -1,4 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { isConcerned } from '../../panel/src/api/queries.ts';
+import { concernedBy } from '../../panel/src/shell/concerned.ts';
 import { eventsOf } from '../../panel/src/shell/live.ts';
 import { rightsOf } from '../../panel/src/shell/rights.ts';
 import { cs } from '../../panel/src/words/cs.ts';
@@ -57,8 +59,61 @@ describe('a stream of events', () => {
     expect(await Array.fromAsync(eventsOf(single))).toEqual(expected);
   });
 
+  test('gives the id that it begins with, which comes without data', async () => {
+    expect(await read('id: 41.7\n\n: heartbeat\n\n')).toEqual([{ name: 'message', id: '41.7', data: '' }]);
+  });
+
   test('gives no event that has not ended', async () => {
     expect(await read('data: half')).toEqual([]);
+  });
+});
+
+describe('a change by somebody', () => {
+  const ofShop = { path: { appCode: 'shop' } };
+  const KEYS = {
+    roles: ['GET /api/applications/{appCode}/roles', ofShop],
+    explained: ['POST /api/applications/{appCode}/explain', ofShop],
+    people: ['POST /api/applications/{appCode}/subjects', ofShop, 'pages'],
+    preview: ['POST /api/applications/{appCode}/templates/preview', ofShop, '{}'],
+    plan: ['POST /api/applications/{appCode}/manifest', ofShop, ''],
+    other: ['GET /api/applications/{appCode}', { path: { appCode: 'shop2' } }],
+    applications: ['GET /api/applications', {}],
+    overview: ['GET /api/admin/overview', {}],
+    audit: ['GET /api/admin/audit', {}, 'pages'],
+    brands: ['GET /api/admin/brands', {}],
+    brandPreview: ['POST /api/admin/brands/{id}/preview', { path: { id: 1 } }],
+    users: ['GET /api/users', {}, 'pages'],
+    ann: ['GET /api/users/{email}', { path: { email: 'ann@example.com' } }],
+    access: ['GET /api/users/{email}/access', { path: { email: 'ann@example.com' } }],
+    languages: ['GET /api/languages', {}],
+    rehearsal: ['rehearse', 'r1', 'PUT /api/users/{email}', {}],
+  };
+  const askedAgain = (scopes: Parameters<typeof concernedBy>[0], own = 'me@example.com') => {
+    const concerned = concernedBy(scopes, own);
+    return Object.entries(KEYS).flatMap(([name, key]) => (concerned.some((one) => isConcerned(key, one)) ? name : []));
+  };
+  const READS = Object.keys(KEYS).filter((name) => !/preview|plan|rehears/i.test(name));
+
+  test('of an application asks again for what is of it, and not of one whose code begins alike', () => {
+    expect(askedAgain([{ application: 'shop' }])).toEqual([
+      'roles',
+      'explained',
+      'people',
+      'applications',
+      'overview',
+      'audit',
+      'access',
+    ]);
+  });
+
+  test('of a person asks again for them and for the lists of people', () => {
+    expect(askedAgain([{ email: 'ann@example.com' }])).toEqual(['overview', 'audit', 'users', 'ann', 'access']);
+    expect(askedAgain([{ email: 'ann@example.co' }])).toEqual(['overview', 'audit', 'users']);
+  });
+
+  test('of anything, or of one’s own rights, asks again for all but previews and rehearsals', () => {
+    expect(askedAgain([{ application: 'crm' }, {}])).toEqual(READS);
+    expect(askedAgain([{ email: 'me@example.com' }])).toEqual(READS);
   });
 });
 

@@ -68,13 +68,25 @@ export function useList<K extends Operation>(operation: K, input: Input<K>, enab
   return { items, query };
 }
 
-/** Asks again for everything read by operations whose path begins like this, such as `/api/applications/atelier`. */
-export function refresh(...paths: string[]): void {
+/**
+ * Asks again for what was read of these. A path, such as `/api/applications/shop`, stands for itself and all below it; an
+ * operation, such as `GET /api/applications`, for itself alone.
+ */
+export function refresh(...concerned: string[]): void {
   void queryClient.invalidateQueries({
-    predicate: ({ queryKey }) => {
-      const [operation, input] = queryKey as [string, { path?: Record<string, string> } | undefined];
-      const filled = operation.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(input?.path?.[name]));
-      return paths.some((path) => filled.slice(filled.indexOf(' ') + 1).startsWith(path));
-    },
+    predicate: ({ queryKey }) => concerned.some((one) => isConcerned(queryKey, one)),
   });
 }
+
+/** Whether the query of this key reads what `refresh` names. */
+export function isConcerned(queryKey: readonly unknown[], concerned: string): boolean {
+  const [operation, input] = queryKey as [string, { path?: Record<string, string | number> } | undefined];
+  const [method, path] = operation.split(' ', 2);
+  if (path === undefined || (method !== 'GET' && !ASKED_BY_POST.test(path))) return false;
+  if (concerned.includes(' ')) return operation === concerned;
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(input?.path?.[name]));
+  return filled === concerned || filled.startsWith(`${concerned}/`);
+}
+
+/** Questions whose answer others may change. Every other POST shows a draft: a preview, or a write that is rehearsed. */
+const ASKED_BY_POST = /\/(explain|resources|subjects)$/;

@@ -72,6 +72,11 @@ export class Session {
     return this.#state;
   }
 
+  /** The address of who is signed in. */
+  get person(): string | null {
+    return this.#state.kind === 'in' ? this.#state.email : null;
+  }
+
   subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -5,11 +5,13 @@
 
 import { useEffect, useSyncExternalStore } from 'react';
 import { refresh } from '../api/queries.ts';
+import { onPersonChanged } from '../session/person.ts';
 import { session } from '../session/session.ts';
+import { concernedBy, type Scope } from './concerned.ts';
 
 export interface Change {
   readonly revision: string;
-  readonly scopes: readonly { readonly application?: string; readonly email?: string }[];
+  readonly scopes: readonly Scope[];
   readonly actor: string | null;
   /** When it was heard of. */
   readonly at: string;
@@ -24,6 +26,10 @@ interface LiveState {
 let state: LiveState = { connected: true, last: null };
 const listeners = new Set<() => void>();
 const RETRY_MS = 3_000;
+/** Changes that come together are asked for together. */
+const TOGETHER_MS = 500;
+
+onPersonChanged(() => set({ connected: true, last: null }));
 
 export function useLive(): LiveState {
   return useSyncExternalStore(subscribe, () => state);
@@ -41,6 +47,7 @@ export function useLiveChanges(enabled: boolean): void {
 
 async function follow(signal: AbortSignal): Promise<void> {
   let lastId: string | null = null;
+  let isFirst = true;
   while (!signal.aborted) {
     try {
       const token = await session.token();
@@ -51,11 +58,15 @@ async function follow(signal: AbortSignal): Promise<void> {
       const response: Response = await fetch('/api/admin/stream', { headers, signal, cache: 'no-store' });
       if (response.status === 401) await session.renewed(token);
       // The right was taken away meanwhile.
-      if (response.status === 403 || response.status === 404) return;
+      if (response.status === 403 || response.status === 404) {
+        set({ connected: true });
+        return;
+      }
       if (response.ok && response.body !== null) {
         set({ connected: true });
-        // What changed while the stream was interrupted was not heard.
-        if (lastId !== null) refresh('/api');
+        // From the last id on the service tells what changed meanwhile. Without one, nobody does.
+        if (!isFirst && lastId === null) refresh('/api');
+        isFirst = false;
         for await (const event of eventsOf(response.body)) {
           lastId = event.id ?? lastId;
           if (event.name === 'change') heard(JSON.parse(event.data) as Omit<Change, 'at'>);
@@ -70,14 +81,17 @@ async function follow(signal: AbortSignal): Promise<void> {
   }
 }
 
+const waiting = new Set<string>();
+
 function heard(change: Omit<Change, 'at'>): void {
   set({ last: { ...change, at: new Date().toISOString() } });
-  const paths = change.scopes.flatMap(({ application, email }) => [
-    ...(application === undefined ? [] : [`/api/applications/${application}`]),
-    ...(email === undefined ? [] : [`/api/users/${email}`]),
-  ]);
-  // A change of everything names nothing.
-  refresh(...(paths.length === 0 ? ['/api'] : [...paths, '/api/applications', '/api/users', '/api/admin']));
+  if (waiting.size === 0) setTimeout(ask, TOGETHER_MS);
+  for (const one of concernedBy(change.scopes, session.person)) waiting.add(one);
+}
+
+function ask(): void {
+  refresh(...waiting);
+  waiting.clear();
 }
 
 interface StreamEvent {
@@ -111,7 +125,8 @@ function eventOf(block: string): StreamEvent | null {
     if (field === 'id') id = value;
     if (field === 'data') data.push(value);
   }
-  return data.length === 0 ? null : { name, id, data: data.join('\n') };
+  // An id alone says where the stream begins.
+  return data.length === 0 && id === null ? null : { name, id, data: data.join('\n') };
 }
 
 function set(change: Partial<LiveState>): void {
