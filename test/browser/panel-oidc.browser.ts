@@ -68,6 +68,33 @@ describe('signing in at an OpenID provider', () => {
     await panel.close();
   });
 
+  test('a session that ended goes on where it was, after a sign-in in another tab', async () => {
+    const panel = await openPanel(browser, usher, { besides: [oidc.issuer], expected: /Failed to load resource/ });
+    const { page } = panel;
+    await panel.go('/');
+    await page.getByText('ada@example.com').first().waitFor();
+    let ended: string | undefined;
+    await page.route('**/api/applications*', async (route) => {
+      const { authorization } = route.request().headers();
+      ended ??= authorization;
+      if (authorization !== ended) return await route.continue();
+      return await route.fulfill({ status: 401, json: { success: false, code: 'UNAUTHENTICATED', message: 'ended' } });
+    });
+    await page.getByRole('link', { name: 'Applications', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+    await dialog.waitFor();
+    expect(await dialog.getByRole('button').allTextContents()).toEqual(['Sign in again']);
+    // A tab that is closed leaves the button as it was.
+    await page.context().route('**/panel/?again=*', (route) => route.fulfill({ body: 'closed' }), { times: 1 });
+    const [closed] = await Promise.all([page.waitForEvent('popup'), dialog.getByRole('button').click()]);
+    await closed.close();
+    await dialog.getByRole('button').click();
+    await dialog.waitFor({ state: 'hidden' });
+    await page.getByRole('heading', { name: 'Applications' }).waitFor();
+    expect(panel.complaints).toEqual([]);
+    await panel.close();
+  });
+
   test('an answer of the provider for another request is refused, and says so', async () => {
     const panel = await openPanel(browser, usher, { besides: [oidc.issuer] });
     await panel.page.route('**/oauth/v2/authorize*', (route) => {

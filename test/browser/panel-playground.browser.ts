@@ -64,14 +64,19 @@ describe('the playground', () => {
     await panel.close();
   });
 
-  test('is shared by its address', async () => {
+  test('is shared by its address, once somebody asks for the link', async () => {
     const panel = await panels.open();
     await panel.go('/playground');
     await panel.page.locator('.cm-content').waitFor();
     await write(panel.page, SMALL);
-    await panel.page.waitForURL('**/playground#1.*');
     await panel.page.getByRole('button', { name: 'kim@example.com, order.read: view' }).click();
+    await panel.page.getByText('Yes, view').waitFor();
     await panel.page.waitForTimeout(800);
+    expect(new URL(panel.page.url()).hash).toBe('');
+    // Where the browser forbids the clipboard, the link is shown.
+    panel.page.on('dialog', (dialog) => void dialog.dismiss());
+    await panel.page.getByRole('button', { name: 'Copy link with the manifest' }).click();
+    await panel.page.waitForURL('**/playground#1.*');
     const other = await panels.open();
     await other.go(`/playground${new URL(panel.page.url()).hash}`);
     await other.page.getByText('Yes, view').waitFor();
@@ -89,6 +94,10 @@ describe('the playground', () => {
     await page.getByLabel('Open an application').selectOption('atelier');
     await page.locator('.cm-content').getByText('code: atelier').first().waitFor();
     await page.getByText('No faults').waitFor();
+    await page.waitForTimeout(800);
+    // Who holds which role there stays in the service.
+    expect(new URL(page.url()).hash).toBe('');
+    expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).not.toContain('atelier');
     expect(panel.complaints).toEqual([]);
     await panel.close();
   });

@@ -1,12 +1,12 @@
-/** What modules keep in memory of the signed-in person: it goes when another person signs in, or somebody signs out. */
+/** What modules keep of the signed-in person: it goes when another person signs in, or somebody signs out. */
 
-const forgetting = new Set<() => void>();
+const forgetting = new Set<(before: string) => void>();
 
-/** Registers what forgets, once for each module. */
-export function onPersonChanged(forget: () => void): void {
+/** Registers what forgets, once for each module. `before`: whose it was. */
+export function onPersonChanged(forget: (before: string) => void): void {
   forgetting.add(forget);
 }
 
-export function forgetPerson(): void {
-  for (const forget of forgetting) forget();
+export function forgetPerson(before: string): void {
+  for (const forget of forgetting) forget(before);
 }

@@ -198,11 +198,12 @@ export class Session {
   /** Nothing of who was signed in stays, and none of their requests goes on. */
   #leave(why: string): void {
     this.#anew();
+    const before = this.#person;
     this.#person = null;
     this.#own.clear();
     for (const { reject } of this.#waiting) reject(new Error(why));
     this.#waiting.clear();
-    forgetPerson();
+    if (before !== null) forgetPerson(before);
   }
 
   #anew(): void {

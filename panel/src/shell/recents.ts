@@ -1,7 +1,12 @@
-/** What was opened last in this browser: applications and people. Kept by the browser alone. */
+/**
+ * What somebody opened last in this browser: applications and people. Kept by the browser alone, for them alone, until they sign
+ * out.
+ */
 
 import { useEffect, useSyncExternalStore } from 'react';
 import { keep, readKept } from '../session/kept.ts';
+import { onPersonChanged } from '../session/person.ts';
+import { session } from '../session/session.ts';
 
 export interface Recent {
   readonly kind: 'applications' | 'people';
@@ -9,10 +14,9 @@ export interface Recent {
   readonly label: string;
 }
 
-const NAME = 'recents';
 const KEPT = 8;
 
-let recents: readonly Recent[] | null = null;
+let read: { readonly of: string; readonly recents: readonly Recent[] } | null = null;
 const listeners = new Set<() => void>();
 
 /** Remembers what is shown; null remembers nothing. */
@@ -20,15 +24,28 @@ export function useRecent(recent: Recent | null): void {
   const { kind, href, label } = recent ?? { kind: null, href: '', label: '' };
   useEffect(() => {
     if (kind === null) return;
-    recents = withRecent(all(), { kind, href, label });
-    keep('local', NAME, JSON.stringify(recents));
-    for (const listener of listeners) listener();
+    remember({ kind, href, label });
   }, [kind, href, label]);
+}
+
+export function remember(recent: Recent): void {
+  read = { of: session.person ?? '', recents: withRecent(recents(), recent) };
+  keep('local', nameOf(read.of), JSON.stringify(read.recents));
+  for (const listener of listeners) listener();
+}
+
+onPersonChanged((before) => {
+  keep('local', nameOf(before), null);
+  read = null;
+});
+
+function nameOf(person: string): string {
+  return `recents.${person}`;
 }
 
 /** The last one first. */
 export function useRecents(): readonly Recent[] {
-  return useSyncExternalStore(subscribe, all);
+  return useSyncExternalStore(subscribe, recents);
 }
 
 export function withRecent(before: readonly Recent[], recent: Recent): readonly Recent[] {
@@ -52,9 +69,11 @@ function isRecent(value: unknown): value is Recent {
   return isKnown && typeof label === 'string' && typeof href === 'string' && href.startsWith(`/${kind}/`);
 }
 
-function all(): readonly Recent[] {
-  recents ??= recentsOf(readKept('local', NAME));
-  return recents;
+/** Of the signed-in person. */
+export function recents(): readonly Recent[] {
+  const of = session.person ?? '';
+  if (read?.of !== of) read = { of, recents: recentsOf(readKept('local', nameOf(of))) };
+  return read.recents;
 }
 
 function subscribe(listener: () => void): () => void {

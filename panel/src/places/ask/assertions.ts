@@ -1,9 +1,11 @@
-/** Questions with expected answers, kept in the browser for each application, in the form of policy tests. */
+/** Questions with expected answers, kept in the browser for each person and application, in the form of policy tests. */
 
 import { keep, readKept } from '../../session/kept.ts';
+import { session } from '../../session/session.ts';
 import type { TestCase, Verdict } from './question.ts';
 
-const nameOf = (app: string): string => `assertions.${app}`;
+/** They name people, whom the next one at this browser may not see. */
+const nameOf = (app: string): string => `assertions.${session.person ?? ''}.${app}`;
 /** More would be a file, not a list to look at. */
 const MAX = 500;
 

@@ -4,7 +4,6 @@ import { Button } from '../../../parts/button.tsx';
 import type { Editor } from '../../../parts/code-editor.ts';
 import { CodeField } from '../../../parts/code-field.tsx';
 import { CopyButton } from '../../../parts/copy.tsx';
-import { keep, readKept } from '../../../session/kept.ts';
 import { useWords } from '../../../words/words.ts';
 import css from '../ask.module.css';
 import { NO_QUESTION, type Question, recordOf } from '../question.ts';
@@ -19,9 +18,8 @@ import look from './playground.module.css';
 import { present } from './service.ts';
 import { packed, type Shared, unpacked } from './share.ts';
 import { TestOutcomes } from './test-outcomes.tsx';
+import { keepTyped, readTyped } from './typed.ts';
 
-/** In the tab's storage: what was typed here. */
-const KEPT = 'playground';
 const PAUSE_MS = 400;
 
 const START: Shared = {
@@ -39,21 +37,20 @@ const START: Shared = {
 export default function PlaygroundView() {
   const { ask } = useWords();
   const words = ask.playground;
-  const [{ text, question }, set] = useShared();
+  const { text, question, set, open, share } = useShared();
   const read = useDeferredValue(text);
   const reading = useMemo(() => readPlayground(read), [read]);
   const faults = useRef<Pick<Editor, 'goTo'> | null>(null);
-  const share = () => `${location.origin}${location.pathname}${location.hash}`;
   return (
     <div className={look.sides}>
       <section className={look.side} aria-label={words.editor}>
         <div className={css.buttons}>
-          <Live.Open onOpen={(opened) => set({ text: opened })} />
+          <Live.Open onOpen={(opened) => open({ text: opened, question }, true)} />
           <CopyButton text={share} label={words.share} />
           <Button kind="quiet" onClick={() => saveFile('manifest.yaml', text, 'application/yaml')}>
             {words.download}
           </Button>
-          <Button kind="quiet" onClick={() => set(START)}>
+          <Button kind="quiet" onClick={() => open(START, false)}>
             {words.reset}
           </Button>
         </div>
@@ -79,45 +76,68 @@ export default function PlaygroundView() {
   );
 }
 
-/** Text and question; the address keeps up with them, so that it can be shared at any time. */
-function useShared(): [Shared, (changes: Partial<Shared>) => void] {
-  const [shared, setShared] = useState(() => keptBefore() ?? START);
-  const written = useRef('');
+interface Opened extends Shared {
+  /** Whether the text was opened from the service. */
+  readonly isOfService: boolean;
+}
+
+interface Sharing extends Shared {
+  readonly set: (changes: Partial<Shared>) => void;
+  readonly open: (shared: Shared, isOfService: boolean) => void;
+  /** Writes all into the address, and gives the link. */
+  readonly share: () => Promise<string>;
+}
+
+/** Text and question. They stand in the address from when they are shared until they are changed. */
+function useShared(): Sharing {
+  const [opened, setOpened] = useState<Opened>(() => ({ ...firstShown(), isOfService: false }));
+  // What the address and the tab's storage hold is not written there again.
+  const stored = useRef(opened);
   useEffect(() => {
-    const take = () => {
-      const { hash } = location;
-      if (hash === written.current) return;
-      void unpacked(hash).then((found) => found !== null && setShared(found));
-    };
+    const take = () =>
+      void unpacked(location.hash).then((found) => {
+        if (found === null) return;
+        stored.current = { ...found, isOfService: false };
+        setOpened(stored.current);
+      });
     take();
     addEventListener('hashchange', take);
     return () => removeEventListener('hashchange', take);
   }, []);
-  const isStart = shared === START;
   useEffect(() => {
-    if (isStart) return undefined;
+    if (opened === stored.current) return undefined;
     const timer = setTimeout(() => {
-      keep('session', KEPT, JSON.stringify(shared));
-      void packed(shared).then((hash) => {
-        written.current = hash;
-        history.replaceState(history.state, '', `${location.pathname}${location.search}${hash}`);
-      });
+      // Shared meanwhile.
+      if (opened === stored.current) return;
+      stored.current = opened;
+      keepTyped({ text: opened.text, question: opened.question }, opened.isOfService);
+      if (location.hash !== '') show('');
     }, PAUSE_MS);
     return () => clearTimeout(timer);
-  }, [shared, isStart]);
-  return [shared, (changes) => setShared((before) => ({ ...before, ...changes }))];
+  }, [opened]);
+  const { text, question } = opened;
+  return {
+    text,
+    question,
+    set: (changes) => setOpened((before) => ({ ...before, ...changes })),
+    open: (shared, isOfService) => setOpened({ ...shared, isOfService }),
+    share: async () => {
+      const hash = await packed({ text, question });
+      stored.current = opened;
+      keepTyped({ text, question }, opened.isOfService);
+      show(hash);
+      return location.href;
+    },
+  };
 }
 
-function keptBefore(): Shared | null {
-  const kept = readKept('session', KEPT);
-  if (kept === null || location.hash.startsWith('#1.')) return null;
-  try {
-    const { text, question } = JSON.parse(kept) as Shared;
-    return typeof text === 'string' ? { text, question: { ...NO_QUESTION, ...question } } : null;
-  } catch {
-    // Written by another version.
-    return null;
-  }
+function firstShown(): Shared {
+  return (location.hash.startsWith('#1.') ? null : readTyped()) ?? START;
+}
+
+/** Without an event of the address, and without a step back. */
+function show(hash: string): void {
+  history.replaceState(history.state, '', `${location.pathname}${location.search}${hash}`);
 }
 
 function Faults({ reading, goTo }: { reading: Reading; goTo: (line: number, column: number) => void }) {
