@@ -134,6 +134,40 @@ describe('the page of a person', () => {
     await close();
   });
 
+  test('an undo leaves alone what somebody else has changed meanwhile', async () => {
+    // A person without a role is nobody's to see for a while: 403.
+    const options = { as: KINDS.appAdmin, expected: /status of (?:403|412)/ };
+    const { page, go, complaints, close } = await panels.open(options);
+    await go(DAN);
+    await page.getByRole('button', { name: 'Change roles' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('checkbox', { name: 'director' }).check();
+    await dialog.getByRole('button', { name: 'Review' }).click();
+    await dialog.getByText('invoice.approve').waitFor();
+    await dialog.getByRole('button', { name: 'Apply' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await root.put('/api/users/dan@example.com/apps/atelier/roles', { roles: [] });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('Somebody has changed this meanwhile in atelier. Nothing was undone there.').waitFor();
+    expect(await rolesOf('dan@example.com')).toEqual([]);
+    await root.put('/api/users/dan@example.com/apps/atelier/roles', { roles: ['accountant', 'designer'] });
+    await page.getByRole('button', { name: 'Close' }).click();
+
+    await go(`${DAN}/profile`);
+    await page.getByRole('button', { name: 'Make application admin' }).click();
+    await dialog.getByRole('button', { name: 'Apply' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await root.post('/api/users/dan@example.com/apps/atelier/roles', { role: 'director' });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByText('Somebody has changed this meanwhile. Nothing was undone.').waitFor();
+    const seats = async () => (await root.get('/api/users/dan@example.com')).body.data.appAdminFor;
+    expect(await seats()).toEqual(['atelier']);
+    await root.delete('/api/users/admins/apps/atelier/dan@example.com');
+    await root.put('/api/users/dan@example.com/apps/atelier/roles', { roles: ['accountant', 'designer'] });
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   test('adds an override for a record', async () => {
     const { page, go, complaints, close } = await panels.open({ as: KINDS.edit });
     await go(DAN);

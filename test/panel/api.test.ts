@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { apiTypes } from '../../panel/generate.ts';
+import { undoBound } from '../../panel/src/api/bound.ts';
 import { urlOf } from '../../panel/src/api/call.ts';
 import { csvOf } from '../../panel/src/api/csv.ts';
 import { curlOf } from '../../panel/src/api/curl.ts';
@@ -24,6 +25,18 @@ describe('the address of a request', () => {
     expect(urlOf('GET /api/users/{email}', input)).toBe(
       '/api/users/a%2F..%2Fb%3Fc%23d%40example.com?q=x%26y%3Dz&limit=5',
     );
+  });
+});
+
+describe('an undo', () => {
+  const answer = { data: null, etag: '"e"', next: null, since: null };
+
+  test('is bound to the revision of its write', () => {
+    expect(undoBound({ ...answer, revision: 'a.1.7' })).toEqual({ ifRevision: 'a.1.7' });
+  });
+
+  test.each([{ ...answer, revision: null }, undefined, null, 'text'])('is bound to nothing by %j', (written) => {
+    expect(undoBound(written)).toEqual({});
   });
 });
 

@@ -59,6 +59,11 @@ export class ApiError extends Error {
   }
 }
 
+/** Whether somebody else has changed what a write was made for. */
+export function isStale(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'STALE';
+}
+
 /** What was thrown as an Error, so that it can be shown. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));

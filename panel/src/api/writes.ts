@@ -1,8 +1,12 @@
 /** Writes: what a page does when somebody saves, with their state while they are under way. */
 
 import { useCallback, useRef, useState } from 'react';
+import { wordsOf } from '../parts/problem.tsx';
 import { tell } from '../shell/toasts.ts';
-import { asError } from './error.ts';
+import { useWords } from '../words/words.ts';
+import { undoBound } from './bound.ts';
+import type { CallOptions } from './call.ts';
+import { asError, isStale } from './error.ts';
 import { refresh } from './queries.ts';
 
 export interface Writing {
@@ -19,8 +23,11 @@ interface WriteOptions {
   readonly done?: string;
   /** What to ask for again, by the beginnings of paths; everything when left out. */
   readonly refreshes?: readonly string[];
-  /** The inverse write: offered for ten seconds. */
-  readonly undo?: () => Promise<unknown>;
+  /**
+   * The inverse write: offered for ten seconds. It is given what binds it to the state that the write left, if `run` was given a
+   * write that resolves to its answer: what somebody else has changed meanwhile is not overwritten.
+   */
+  readonly undo?: (bound: CallOptions) => Promise<unknown>;
 }
 
 /** `options` may be a function, for what is known only when the write is made. */
@@ -30,20 +37,25 @@ export function useWrite(options: WriteOptions | (() => WriteOptions) = {}): Wri
   const under = useRef(false);
   const latest = useRef(options);
   latest.current = options;
+  const spoken = useWords();
+  const words = useRef(spoken);
+  words.current = spoken;
   const run = useCallback(async (write: () => Promise<unknown>): Promise<boolean> => {
     if (under.current) return false;
     under.current = true;
     setBusy(true);
     setError(null);
     try {
-      await write();
+      const bound = undoBound(await write());
       const {
         done,
         refreshes = ['/api'],
         undo,
       } = typeof latest.current === 'function' ? latest.current() : latest.current;
       refresh(...refreshes);
-      const inverse = undo === undefined ? null : () => undone(undo, refreshes);
+      const said = (thrown: Error) =>
+        isStale(thrown) ? words.current.problem.undoStale : wordsOf(thrown, words.current);
+      const inverse = undo === undefined ? null : () => undone(() => undo(bound), refreshes, said);
       if (done !== undefined) tell(done, { undo: inverse });
       return true;
     } catch (thrown) {
@@ -58,11 +70,15 @@ export function useWrite(options: WriteOptions | (() => WriteOptions) = {}): Wri
   return { busy, error, run, reset };
 }
 
-async function undone(undo: () => Promise<unknown>, refreshes: readonly string[]): Promise<void> {
+async function undone(
+  undo: () => Promise<unknown>,
+  refreshes: readonly string[],
+  said: (thrown: Error) => string,
+): Promise<void> {
   try {
     await undo();
   } catch (thrown) {
-    tell(asError(thrown).message, { kind: 'failed' });
+    tell(said(asError(thrown)), { kind: 'failed' });
   }
   refresh(...refreshes);
 }

@@ -1,7 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useEffect, useId, useRef, useState } from 'react';
-import { type Answer, call, type Impact, type Input, type Operation, type Out, rehearse } from '../api/call.ts';
-import { ApiError, asError } from '../api/error.ts';
+import {
+  type Answer,
+  type CallOptions,
+  call,
+  type Impact,
+  type Input,
+  type Operation,
+  type Out,
+  rehearse,
+} from '../api/call.ts';
+import { asError, isStale } from '../api/error.ts';
 import { useWrite } from '../api/writes.ts';
 import { useWords } from '../words/words.ts';
 import { Badge, Level } from './badge.tsx';
@@ -22,7 +31,8 @@ interface ImpactReviewProps<K extends Operation> {
   readonly danger?: boolean;
   /** Said when it was made. */
   readonly done: string;
-  readonly undo?: (answer: Answer<Out<K>>) => Promise<unknown>;
+  /** The inverse. `bound` goes with each of its writes: nothing is undone when somebody has changed it meanwhile. */
+  readonly undo?: (bound: CallOptions, answer: Answer<Out<K>>) => Promise<unknown>;
   readonly refreshes?: readonly string[];
   readonly onClose: () => void;
   readonly onDone?: (answer: Answer<Out<K>>) => void;
@@ -53,7 +63,7 @@ export function ImpactReview<K extends Operation>(props: ImpactReviewProps<K>) {
     return {
       done,
       ...(refreshes === undefined ? {} : { refreshes }),
-      ...(undo === undefined || answer === null ? {} : { undo: () => undo(answer) }),
+      ...(undo === undefined || answer === null ? {} : { undo: (bound: CallOptions) => undo(bound, answer) }),
     };
   });
   const outdated = ifMatch !== undefined && (isStale(rehearsal.error) || isStale(writing.error));
@@ -62,10 +72,12 @@ export function ImpactReview<K extends Operation>(props: ImpactReviewProps<K>) {
     if (outdated) onStale?.();
   }, [outdated]);
   const apply = async (): Promise<void> => {
+    setStale(false);
     const made = await writing.run(async () => {
       try {
         const ifRevision = rehearsal.data?.impact.revision;
         answered.current = await call(operation, input, { ifMatch, ifRevision, timeoutMs: 120_000 });
+        return answered.current;
       } catch (error) {
         // With an ETag the draft itself may be of an older state: that is for the page to say.
         if (isStale(error) && ifMatch === undefined) {
@@ -106,10 +118,6 @@ export function ImpactReview<K extends Operation>(props: ImpactReviewProps<K>) {
       {rehearsal.isSuccess && <ImpactView impact={rehearsal.data.impact} />}
     </Dialog>
   );
-}
-
-function isStale(error: unknown): boolean {
-  return error instanceof ApiError && error.code === 'STALE';
 }
 
 /** Counts, and the changes that are listed. */

@@ -1,3 +1,4 @@
+import { useState } from 'react';
 import { call } from '../../api/call.ts';
 import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
@@ -52,7 +53,8 @@ function OverrideDraft({
   title,
   onClose,
 }: DraftProps<Of<'set-override' | 'deny-override' | 'remove-override'>>) {
-  const { ask } = useWords();
+  const { ask, impact } = useWords();
+  const [changed, setChanged] = useState(false);
   const { app: appCode, permission, resourceType, resourceId } = question;
   const path = { email: question.email.trim(), appCode, resourceType, resourceId };
   const current = useRead(
@@ -81,12 +83,19 @@ function OverrideDraft({
         : [...others, { permission, granted: true, accessLevel: way.level }];
   return (
     <ImpactReview
+      key={current.data.etag}
       title={title}
       operation={SET}
       input={{ path, body: { permissions: wanted } }}
+      ifMatch={current.data.etag ?? undefined}
+      onStale={() => {
+        setChanged(true);
+        void current.refetch();
+      }}
+      summary={changed && <p role="status">{impact.stale}</p>}
       danger={way.kind === 'deny-override'}
       done={ask.ways.done}
-      undo={() => call(SET, { path, body: { permissions: now } })}
+      undo={(bound) => call(SET, { path, body: { permissions: now } }, bound)}
       onClose={onClose}
     />
   );
@@ -102,9 +111,9 @@ function RoleDraft({ way, question, title, onClose }: DraftProps<Of<'give-role' 
   const taken = { path: { ...path, roleCode: way.role } };
   const common = { title, done: ask.ways.done, onClose };
   return way.kind === 'give-role' ? (
-    <ImpactReview {...common} operation={GIVE} input={given} undo={() => call(TAKE, taken)} />
+    <ImpactReview {...common} operation={GIVE} input={given} undo={(bound) => call(TAKE, taken, bound)} />
   ) : (
-    <ImpactReview {...common} danger operation={TAKE} input={taken} undo={() => call(GIVE, given)} />
+    <ImpactReview {...common} danger operation={TAKE} input={taken} undo={(bound) => call(GIVE, given, bound)} />
   );
 }
 
@@ -122,7 +131,7 @@ function LevelDraft({ way, question, title, before, onClose }: DraftProps<Of<'se
       input={input(way.level)}
       danger={way.level === null}
       done={ask.ways.done}
-      undo={() => call(operation, input(before))}
+      undo={(bound) => call(operation, input(before), bound)}
       onClose={onClose}
     />
   );
@@ -138,9 +147,9 @@ function AdminDraft({ way, question, title, onClose }: DraftProps<Of<'make-admin
   const ended = { path: { appCode: question.app, email } };
   const common = { title, danger: true, done: ask.ways.done, onClose };
   return way.kind === 'make-admin' ? (
-    <ImpactReview {...common} operation={ADD_ADMIN} input={added} undo={() => call(END_ADMIN, ended)} />
+    <ImpactReview {...common} operation={ADD_ADMIN} input={added} undo={(bound) => call(END_ADMIN, ended, bound)} />
   ) : (
-    <ImpactReview {...common} operation={END_ADMIN} input={ended} undo={() => call(ADD_ADMIN, added)} />
+    <ImpactReview {...common} operation={END_ADMIN} input={ended} undo={(bound) => call(ADD_ADMIN, added, bound)} />
   );
 }
 
@@ -154,9 +163,19 @@ function SuperAdminDraft({ way, question, title, onClose }: DraftProps<Of<'make-
   const ended = { path: { email } };
   const common = { title, danger: true, done: ask.ways.done, onClose };
   return way.kind === 'make-superadmin' ? (
-    <ImpactReview {...common} operation={ADD_SUPERADMIN} input={added} undo={() => call(END_SUPERADMIN, ended)} />
+    <ImpactReview
+      {...common}
+      operation={ADD_SUPERADMIN}
+      input={added}
+      undo={(bound) => call(END_SUPERADMIN, ended, bound)}
+    />
   ) : (
-    <ImpactReview {...common} operation={END_SUPERADMIN} input={ended} undo={() => call(ADD_SUPERADMIN, added)} />
+    <ImpactReview
+      {...common}
+      operation={END_SUPERADMIN}
+      input={ended}
+      undo={(bound) => call(ADD_SUPERADMIN, added, bound)}
+    />
   );
 }
 
@@ -172,7 +191,7 @@ function ActiveDraft({ way, question, title, onClose }: DraftProps<Of<'block' | 
       input={input(active)}
       danger={!active}
       done={ask.ways.done}
-      undo={() => call(operation, input(!active))}
+      undo={(bound) => call(operation, input(!active), bound)}
       onClose={onClose}
     />
   );

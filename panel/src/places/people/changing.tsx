@@ -53,7 +53,7 @@ export function ChangeSeat({ email, app, add, onClose }: Closing & { app: string
         operation="POST /api/users/admins/apps/{appCode}"
         input={adding}
         done={words.isAppAdmin(email, app)}
-        undo={() => call('DELETE /api/users/admins/apps/{appCode}/{email}', removing)}
+        undo={(bound) => call('DELETE /api/users/admins/apps/{appCode}/{email}', removing, bound)}
         onClose={onClose}
       />
     );
@@ -65,7 +65,7 @@ export function ChangeSeat({ email, app, add, onClose }: Closing & { app: string
       input={removing}
       danger
       done={words.isNoAppAdmin(email, app)}
-      undo={() => call('POST /api/users/admins/apps/{appCode}', adding)}
+      undo={(bound) => call('POST /api/users/admins/apps/{appCode}', adding, bound)}
       onClose={onClose}
     />
   );
@@ -83,7 +83,7 @@ export function ChangeSuperAdmin({ email, add, onClose }: Closing & { add: boole
         danger
         summary={<p>{words.superAdminWhy}</p>}
         done={words.isSuperAdmin(email)}
-        undo={() => call('DELETE /api/users/admins/super/{email}', { path: { email } })}
+        undo={(bound) => call('DELETE /api/users/admins/super/{email}', { path: { email } }, bound)}
         onClose={onClose}
       />
     );
@@ -95,7 +95,7 @@ export function ChangeSuperAdmin({ email, add, onClose }: Closing & { add: boole
       input={{ path: { email } }}
       danger
       done={words.isNoSuperAdmin(email)}
-      undo={() => call('POST /api/users/admins/super', { body: { email } })}
+      undo={(bound) => call('POST /api/users/admins/super', { body: { email } }, bound)}
       onClose={onClose}
     />
   );
@@ -112,7 +112,7 @@ function ChangeActive({ email, active, onClose }: Closing & { active: boolean })
       summary={<p>{active ? words.unblockWhy : words.blockWhy}</p>}
       confirm={active ? words.unblock : words.block}
       done={active ? words.isUnblocked(email) : words.isBlocked(email)}
-      undo={() => call('PUT /api/users/{email}/active', { path: { email }, body: { active: !active } })}
+      undo={(bound) => call('PUT /api/users/{email}/active', { path: { email }, body: { active: !active } }, bound)}
       onClose={onClose}
     />
   );

@@ -48,21 +48,29 @@ export function EditOverride({ email, start, onClose }: EditOverrideProps) {
   const overrides = stored.data?.data.permissions ?? [];
   const rows = rowsOf(overrides, draft);
   if (reviewing) {
-    const put = (permissions: ReturnType<typeof bodyOf>) => call(`PUT ${PERMISSIONS}`, { path, body: { permissions } });
     return (
       <ImpactReview
         title={words.overrideOf(email, `${asked.resourceType}:${asked.resourceId}`)}
         operation={`PUT ${PERMISSIONS}`}
         input={{ path, body: { permissions: bodyOf(rows) } }}
+        ifMatch={stored.data?.etag ?? undefined}
         done={words.overrideChanged}
-        undo={() => put(bodyOf(rowsOf(overrides, {})))}
-        onClose={() => setReviewing(false)}
+        undo={(bound) =>
+          call(`PUT ${PERMISSIONS}`, { path, body: { permissions: bodyOf(rowsOf(overrides, {})) } }, bound)
+        }
+        onClose={() => {
+          setReviewing(false);
+          void stored.refetch();
+        }}
         onDone={onClose}
       />
     );
   }
   const choose = (change: Partial<{ app: string; type: string; id: string }>): void => {
-    if (change.app !== undefined) setApp(change.app);
+    if (change.app !== undefined) {
+      setApp(change.app);
+      setDraft({});
+    }
     if (change.type !== undefined || change.app !== undefined) setType(change.type ?? '');
     if (change.id !== undefined) setId(change.id);
   };

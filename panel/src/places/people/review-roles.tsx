@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { useId, useRef, useState } from 'react';
-import { call, type Impact, rehearse } from '../../api/call.ts';
-import { ApiError, asError } from '../../api/error.ts';
+import { undoBound } from '../../api/bound.ts';
+import { type CallOptions, call, type Impact, rehearse } from '../../api/call.ts';
+import { asError, isStale } from '../../api/error.ts';
 import { useWrite } from '../../api/writes.ts';
 import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
@@ -17,7 +18,13 @@ interface Step {
   readonly app: string;
   readonly before: readonly string[];
   readonly after: readonly string[];
+  /** Of the roles that it replaces. */
+  readonly etag: string | null;
   readonly impact: Impact;
+}
+/** A step that is written, and what binds its undo to the state that it left. */
+interface Made extends Step {
+  readonly bound: CallOptions;
 }
 
 interface ReviewRolesProps {
@@ -35,10 +42,10 @@ const SET_ROLES = 'PUT /api/users/{email}/apps/{appCode}/roles';
  * concern each other, so one that fails leaves the others as they are, and the dialog names it.
  */
 export function ReviewRoles({ email, draft, onBack, onClose }: ReviewRolesProps) {
-  const { people: words, impact, common } = useWords();
+  const { people: words, impact, common, problem } = useWords();
   const id = useId();
   const [stale, setStale] = useState(false);
-  const made = useRef<Step[]>([]);
+  const made = useRef<Made[]>([]);
   const rehearsed = useQuery({
     queryKey: ['rehearse roles', id],
     queryFn: ({ signal }) => rehearsal(email, draft, made.current, signal),
@@ -48,22 +55,24 @@ export function ReviewRoles({ email, draft, onBack, onClose }: ReviewRolesProps)
   });
   const writing = useWrite(() => ({
     done: words.rolesChanged(email),
-    undo: () => writeAll(email, made.current, 'before'),
+    undo: () => undoAll(email, made.current, problem.undoStaleIn),
   }));
   const apply = async (): Promise<void> => {
+    setStale(false);
     const done = await writing.run(async () => {
       for (const step of rehearsed.data ?? []) {
         if (made.current.some(({ app }) => app === step.app)) continue;
+        const { app, after, etag, impact: shown } = step;
         try {
-          await write(email, step.app, step.after, step.impact.revision);
+          const bound = { ifMatch: etag ?? undefined, ifRevision: shown.revision };
+          made.current.push({ ...step, bound: undoBound(await write(email, app, after, bound)) });
         } catch (error) {
-          if (error instanceof ApiError && error.code === 'STALE') {
+          if (isStale(error)) {
             setStale(true);
             await rehearsed.refetch();
           }
           throw error;
         }
-        made.current.push(step);
       }
     });
     if (done) onClose();
@@ -112,16 +121,28 @@ function rehearsal(email: string, draft: RoleDraft, made: readonly Step[], signa
       const held = await call('GET /api/users/{email}/apps/{appCode}/roles', { path }, { signal });
       const before = held.data.map(({ code }) => code);
       const after = rolesAfter(before, changes);
-      const { impact } = await rehearse(SET_ROLES, { path, body: { roles: [...after] } }, { signal });
-      return { app: appCode, before, after, impact };
+      const { etag } = held;
+      const options = { signal, ifMatch: etag ?? undefined };
+      const { impact } = await rehearse(SET_ROLES, { path, body: { roles: [...after] } }, options);
+      return { app: appCode, before, after, etag, impact };
     }),
   );
 }
 
-function write(email: string, appCode: string, roles: readonly string[], ifRevision?: string): Promise<unknown> {
-  return call(SET_ROLES, { path: { email, appCode }, body: { roles: [...roles] } }, { ifRevision });
+function write(email: string, appCode: string, roles: readonly string[], options: CallOptions): Promise<unknown> {
+  return call(SET_ROLES, { path: { email, appCode }, body: { roles: [...roles] } }, options);
 }
 
-async function writeAll(email: string, steps: readonly Step[], which: 'before' | 'after'): Promise<void> {
-  for (const step of steps) await write(email, step.app, step[which]);
+/** Takes back what nobody else has changed meanwhile, and throws an Error that names the rest. */
+async function undoAll(email: string, made: readonly Made[], saying: (apps: string) => string): Promise<void> {
+  const stale: string[] = [];
+  for (const { app, before, bound } of made) {
+    try {
+      await write(email, app, before, bound);
+    } catch (error) {
+      if (!isStale(error)) throw error;
+      stale.push(app);
+    }
+  }
+  if (stale.length > 0) throw new Error(saying(stale.join(', ')));
 }

@@ -46,7 +46,7 @@ export function Review({ appCode, table, changes, inverse, etag, onClose, onDone
         </div>
       }
       done={matrix.reviewDone(changes.size)}
-      undo={({ etag: ifMatch }) =>
+      undo={(_, { etag: ifMatch }) =>
         call(
           'PUT /api/applications/{appCode}/matrix',
           { path, body: { changes: inverse } },

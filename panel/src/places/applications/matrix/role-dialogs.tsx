@@ -96,7 +96,7 @@ export function RemovePeople({
       confirm={words.removePeople(emails.length)}
       danger
       done={words.removed(emails.length)}
-      undo={() => call(operation, { path, body: { add: [...emails] } })}
+      undo={(bound) => call(operation, { path, body: { add: [...emails] } }, bound)}
       refreshes={[`/api/applications/${appCode}`, '/api/users']}
       onClose={onClose}
       onDone={onDone}
@@ -114,7 +114,7 @@ export function EditRole({ appCode, role, onClose }: RoleDialogProps) {
   const writing = useWrite({
     done: common.saved,
     refreshes: [`/api/applications/${appCode}`],
-    undo: () => call(operation, { path, body: { description: before } }),
+    undo: (bound) => call(operation, { path, body: { description: before } }, bound),
   });
   const save = async (): Promise<void> => {
     const body = { description: description.trim() === '' ? null : description };

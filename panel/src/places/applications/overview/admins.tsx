@@ -73,7 +73,7 @@ function AddAdmin({ appCode, onClose }: { appCode: string; onClose: () => void }
         input={{ path: { appCode }, body: { email: address } }}
         summary={<p>{address}</p>}
         done={words.adminAdded(address)}
-        undo={() => call(REMOVE, { path: { appCode, email: address } })}
+        undo={(bound) => call(REMOVE, { path: { appCode, email: address } }, bound)}
         refreshes={REFRESHED}
         onClose={() => setReviewing(false)}
         onDone={onClose}
@@ -129,7 +129,7 @@ function RemoveAdmin({ appCode, email, onClose }: { appCode: string; email: stri
       confirm={words.removeAdmin(email)}
       danger
       done={words.adminRemoved(email)}
-      {...(own ? {} : { undo: () => call(ADD, { path: { appCode }, body: { email } }) })}
+      {...(own ? {} : { undo: (bound) => call(ADD, { path: { appCode }, body: { email } }, bound) })}
       refreshes={REFRESHED}
       onClose={onClose}
     />

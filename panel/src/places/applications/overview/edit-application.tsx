@@ -1,6 +1,6 @@
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { type Answer, call, type Out } from '../../../api/call.ts';
-import { ApiError, asError } from '../../../api/error.ts';
+import { asError, isStale } from '../../../api/error.ts';
 import { useRead } from '../../../api/queries.ts';
 import { useWrite } from '../../../api/writes.ts';
 import { Button } from '../../../parts/button.tsx';
@@ -37,14 +37,18 @@ function EditForm({ answer, onClose }: { answer: Answer<Application>; onClose: (
   const [theirs, setTheirs] = useState<Answer<Application> | null>(null);
   const path = { appCode: before.data.code };
   const operation = 'PUT /api/applications/{appCode}';
-  const undo = () => call(operation, { path, body: bodyOf(formOf(before.data)) });
+  const written = useRef<string | null>(null);
+  // By ETag: a change of words only makes no revision.
+  const undo = () =>
+    call(operation, { path, body: bodyOf(formOf(before.data)) }, { ifMatch: written.current ?? undefined });
   const writing = useWrite({ done: common.saved, refreshes: ['/api/applications'], undo });
   const save = async (over: Answer<Application>): Promise<void> => {
     const saved = await writing.run(async () => {
       try {
-        await call(operation, { path, body: bodyOf(form) }, { ifMatch: over.etag ?? undefined });
+        const { etag } = await call(operation, { path, body: bodyOf(form) }, { ifMatch: over.etag ?? undefined });
+        written.current = etag;
       } catch (error) {
-        if (error instanceof ApiError && error.code === 'STALE') {
+        if (isStale(error)) {
           setTheirs(await call('GET /api/applications/{appCode}', { path }));
         }
         throw error;

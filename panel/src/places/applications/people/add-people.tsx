@@ -1,5 +1,6 @@
 import { useMemo, useState } from 'react';
-import { type Answer, call, type Out } from '../../../api/call.ts';
+import { undoBound } from '../../../api/bound.ts';
+import { type Answer, type CallOptions, call, type Out, rehearse } from '../../../api/call.ts';
 import { Button } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { TextArea } from '../../../parts/field.tsx';
@@ -23,6 +24,8 @@ interface AddPeopleProps {
 
 /** The service takes so many at once. */
 const LIMIT = 1000;
+const APPLY = 'POST /api/applications/{appCode}/manifest';
+const CHANGE_HOLDERS = 'POST /api/applications/{appCode}/roles/{roleId}/users';
 
 /** Gives roles to many people at once. What is typed stays until it is done or closed. */
 export function AddPeople({ application, roles, emails: first, onClose, onDone }: AddPeopleProps) {
@@ -118,24 +121,26 @@ function ReviewAdding({ application, roles, emails, one, onClose, onDone }: Revi
     return (
       <ImpactReview
         {...shared}
-        operation="POST /api/applications/{appCode}/roles/{roleId}/users"
+        operation={CHANGE_HOLDERS}
         input={{ path: { appCode, roleId }, body: { add: [...emails] } }}
         done={words.added(emails.length)}
       />
     );
   }
-  const undo = async (answer: Answer<Out<'POST /api/applications/{appCode}/manifest'>>): Promise<void> => {
-    for (const [code, added] of givenIn(answer.data.changes)) {
+  const undo = async (bound: CallOptions, answer: Answer<Out<typeof APPLY>>): Promise<void> => {
+    const inputs = [...givenIn(answer.data.changes)].flatMap(([code, added]) => {
       const roleId = roles.find((of) => of.code === code)?.id;
-      if (roleId === undefined) continue;
-      const input = { path: { appCode, roleId }, body: { remove: added } };
-      await call('POST /api/applications/{appCode}/roles/{roleId}/users', input);
-    }
+      return roleId === undefined ? [] : [{ path: { appCode, roleId }, body: { remove: added } }];
+    });
+    // All are asked about before the first is made: either everything is taken back, or nothing.
+    for (const input of inputs) await rehearse(CHANGE_HOLDERS, input, bound);
+    let last = bound;
+    for (const input of inputs) last = { ...last, ...undoBound(await call(CHANGE_HOLDERS, input, last)) };
   };
   return (
     <ImpactReview
       {...shared}
-      operation="POST /api/applications/{appCode}/manifest"
+      operation={APPLY}
       input={{ path, body: manifestOf(application, roles, emails) }}
       done={words.added(emails.length * roles.length)}
       undo={undo}

@@ -49,7 +49,9 @@ export function PersonRoles({ appCode, email, roles, onClose }: PersonRolesProps
         ifMatch={held.data?.etag ?? undefined}
         summary={<Moves added={added} removed={removed} />}
         done={words.changed(email)}
-        undo={() => call('PUT /api/users/{email}/apps/{appCode}/roles', { path, body: { roles: [...now] } })}
+        undo={(bound) =>
+          call('PUT /api/users/{email}/apps/{appCode}/roles', { path, body: { roles: [...now] } }, bound)
+        }
         onClose={() => {
           setReviewing(false);
           void held.refetch();

@@ -25,7 +25,9 @@ export function TakeRole({ appCode, role, emails, onClose, onDone }: TakeRolePro
       summary={<p className={css.summary}>{emails.join(', ')}</p>}
       danger
       done={words.taken(emails.length, role.code)}
-      undo={() => call('POST /api/applications/{appCode}/roles/{roleId}/users', { path, body: { add: [...emails] } })}
+      undo={(bound) =>
+        call('POST /api/applications/{appCode}/roles/{roleId}/users', { path, body: { add: [...emails] } }, bound)
+      }
       onClose={onClose}
       onDone={onDone}
     />

@@ -1,6 +1,5 @@
 import { useId, useState } from 'react';
-import type { Item } from '../../../api/call.ts';
-import { call } from '../../../api/call.ts';
+import { type CallOptions, call, type Item } from '../../../api/call.ts';
 import { useWrite } from '../../../api/writes.ts';
 import { Button } from '../../../parts/button.tsx';
 import { ComboField } from '../../../parts/combo-field.tsx';
@@ -72,7 +71,7 @@ export function EditPermission({ appCode, permission, permissions, onClose }: Fo
   const operation = 'PUT /api/applications/{appCode}/permissions/{permissionId}';
   const refreshes = [`/api/applications/${appCode}`];
   const body = bodyOf(fields);
-  const undo = () => call(operation, { path, body: bodyOf(before) });
+  const undo = (bound: CallOptions) => call(operation, { path, body: bodyOf(before) }, bound);
   const writing = useWrite({ done: common.saved, refreshes, undo });
   const save = async (): Promise<void> => {
     if (await writing.run(() => call(operation, { path, body }))) onClose();

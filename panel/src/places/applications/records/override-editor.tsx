@@ -81,7 +81,7 @@ export function OverrideEditor({ appCode, entities, permissions, at, wish, onAt,
         ifMatch={held.data?.etag ?? undefined}
         summary={moves}
         done={words.saved}
-        undo={() => call(WRITE, { path, body: { permissions: permissionsOf(now) } })}
+        undo={(bound) => call(WRITE, { path, body: { permissions: permissionsOf(now) } }, bound)}
         onClose={() => {
           setReviewing(false);
           void held.refetch();

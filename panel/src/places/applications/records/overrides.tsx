@@ -1,6 +1,8 @@
 import { useState } from 'react';
 import { Link } from 'wouter';
-import { call, type Item } from '../../../api/call.ts';
+import { undoBound } from '../../../api/bound.ts';
+import { type CallOptions, call, type Item } from '../../../api/call.ts';
+import { isStale } from '../../../api/error.ts';
 import { useList, useRead } from '../../../api/queries.ts';
 import { Badge, Level, Time } from '../../../parts/badge.tsx';
 import { Button } from '../../../parts/button.tsx';
@@ -33,7 +35,7 @@ interface OverridesProps extends ViewProps {
 
 /** The overrides of everybody, to filter, make, change and delete. */
 export function Overrides({ appCode, mayEdit, record }: OverridesProps) {
-  const { applications, common } = useWords();
+  const { applications, common, problem } = useWords();
   const words = applications.records;
   const { values, set } = useFilters(FILTERS);
   const path = { appCode };
@@ -119,7 +121,7 @@ export function Overrides({ appCode, mayEdit, record }: OverridesProps) {
           danger
           confirm={common.delete}
           done={words.deleted(picked.length)}
-          undo={() => restore(appCode, picked)}
+          undo={(bound) => restore(appCode, picked, bound, problem.undoStalePartly)}
           onClose={() => setDeleting(false)}
           onDone={() => setChosen(new Set())}
         />
@@ -218,7 +220,16 @@ function typesOf(
 }
 
 /** Gives deleted overrides back, record by record. */
-async function restore(appCode: string, deleted: readonly Override[]): Promise<void> {
+async function restore(
+  appCode: string,
+  deleted: readonly Override[],
+  bound: CallOptions,
+  partly: string,
+): Promise<void> {
+  // Of one person the next is bound to what the one before left; people do not concern each other.
+  const bounds = new Map<string, CallOptions>();
+  const stale: unknown[] = [];
+
   const places = Map.groupBy(deleted, ({ email, resourceType, resourceId }) =>
     JSON.stringify([email, resourceType, resourceId]),
   );
@@ -230,6 +241,14 @@ async function restore(appCode: string, deleted: readonly Override[]): Promise<v
     const kept = Object.fromEntries(data.permissions.map((override) => [override.code, choiceOf(override)]));
     const back = Object.fromEntries(overrides.map((override) => [override.permission, choiceOf(override)]));
     const body = { permissions: permissionsOf({ ...back, ...kept }) };
-    await call(`PUT ${operation}`, { path, body }, { ifMatch: etag ?? undefined });
+    const options = bounds.get(email) ?? bound;
+    try {
+      const answer = await call(`PUT ${operation}`, { path, body }, { ...options, ifMatch: etag ?? undefined });
+      bounds.set(email, { ...options, ...undoBound(answer) });
+    } catch (error) {
+      if (!isStale(error)) throw error;
+      stale.push(error);
+    }
   }
+  if (stale.length > 0) throw stale.length === places.size ? stale[0] : new Error(partly);
 }
