@@ -33,16 +33,6 @@ export function About(props: PersonProps) {
             [words.language, user.locale ?? words.byApplication],
             [words.timezone, user.timezone ?? words.byBrowser],
             [words.since, <Time key="since" iso={user.createdAt} />],
-            ...(user.identityProfileUrl === null
-              ? []
-              : ([
-                  [
-                    words.atProvider,
-                    <a key="provider" href={user.identityProfileUrl}>
-                      {words.openAccount}
-                    </a>,
-                  ],
-                ] as const)),
           ]}
         />
       </Card>

@@ -143,8 +143,6 @@ export const people: typeof en = {
   byApplication: 'podle aplikace',
   timezone: 'Časové pásmo',
   byBrowser: 'podle prohlížeče',
-  atProvider: 'Poskytovatel identity',
-  openAccount: 'Otevřít účet',
   preferences: 'Předvolby',
   notificationsEnabled: 'Oznámení aplikace',
   showHelp: 'Nápověda v aplikaci',

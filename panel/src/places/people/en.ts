@@ -140,8 +140,6 @@ export const people = {
   byApplication: 'that of the application',
   timezone: 'Time zone',
   byBrowser: 'that of the browser',
-  atProvider: 'Identity provider',
-  openAccount: 'Open the account',
   preferences: 'Preferences',
   notificationsEnabled: 'Notifications of the application',
   showHelp: 'Help in the application',

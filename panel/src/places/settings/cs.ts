@@ -8,6 +8,8 @@ export const settings: typeof en = {
   profile: 'Váš profil',
   firstName: 'Jméno',
   lastName: 'Příjmení',
+  atProvider: 'Poskytovatel identity',
+  openAccount: 'Otevřít účet',
   avatarUrl: 'Obrázek (URL)',
   mailLanguage: 'Jazyk zpráv',
   mailLanguageWhy: 'V něm vám píší aplikace. Panel má vlastní jazyk.',

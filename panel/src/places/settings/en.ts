@@ -6,6 +6,8 @@ export const settings = {
   profile: 'Your profile',
   firstName: 'First name',
   lastName: 'Last name',
+  atProvider: 'Identity provider',
+  openAccount: 'Open the account',
   avatarUrl: 'Picture (URL)',
   mailLanguage: 'Language of messages',
   mailLanguageWhy: 'In which applications write to you. The panel has a language of its own.',

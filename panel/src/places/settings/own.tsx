@@ -87,7 +87,22 @@ function ProfileForm({ profile }: { profile: Profile }) {
         void save();
       }}
     >
-      <Facts facts={[[common.email, profile.email]]} />
+      <Facts
+        facts={[
+          [common.email, profile.email],
+          // Of the signed-in person only: the provider knows no address of somebody else's page.
+          ...(profile.identityProfileUrl === null
+            ? []
+            : ([
+                [
+                  words.atProvider,
+                  <a key="provider" href={profile.identityProfileUrl}>
+                    {words.openAccount}
+                  </a>,
+                ],
+              ] as const)),
+        ]}
+      />
       <div className={css.pair}>
         <TextField label={words.firstName} autoComplete="given-name" {...field('firstName')} />
         <TextField label={words.lastName} autoComplete="family-name" {...field('lastName')} />
