@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { addressesOf } from '../../panel/src/places/applications/addresses.ts';
 import { type Counted, narrowed } from '../../panel/src/places/applications/registry.ts';
-import { isSystemPermission, isSystemRole, mayDefine } from '../../panel/src/places/applications/system-records.ts';
+import { isSystemPermission, isSystemRole } from '../../panel/src/places/applications/system-records.ts';
 
 describe('addresses that are pasted', () => {
   test('are read from lines, lists and address books, once each', () => {
@@ -55,9 +55,4 @@ describe('the list of applications', () => {
 test('records of the service itself are those of its own application', () => {
   expect([isSystemRole('auth', 'panel_admin'), isSystemRole('shop', 'panel_admin')]).toEqual([true, false]);
   expect([isSystemPermission('auth', 'panel.access'), isSystemPermission('auth', 'other')]).toEqual([true, false]);
-});
-
-test('what the service itself is ruled by is offered to SuperAdmins alone', () => {
-  expect([mayDefine('auth', true, false), mayDefine('auth', true, true)]).toEqual([false, true]);
-  expect([mayDefine('shop', true, false), mayDefine('shop', false, false)]).toEqual([true, false]);
 });

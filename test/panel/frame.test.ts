@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { isConcerned } from '../../panel/src/api/queries.ts';
 import { concernedBy } from '../../panel/src/shell/concerned.ts';
 import { eventsOf } from '../../panel/src/shell/live.ts';
+import { mayWriteIn } from '../../panel/src/shell/panel-app.ts';
 import { rightsOf } from '../../panel/src/shell/rights.ts';
 import { cs } from '../../panel/src/words/cs.ts';
 import { en } from '../../panel/src/words/en.ts';
@@ -146,4 +147,10 @@ describe('words', () => {
     const english = new Set(texts(en).filter((text) => text.split(' ').length > 3));
     expect(texts(cs).filter((text) => english.has(text))).toEqual([]);
   });
+});
+
+test('what the service itself is ruled by is offered to SuperAdmins alone', () => {
+  const editor = { isSuperAdmin: false, mayEdit: (appCode: string) => appCode !== 'other' };
+  expect(['auth', 'shop', 'other'].map((appCode) => mayWriteIn(editor, appCode))).toEqual([false, true, false]);
+  expect(mayWriteIn({ isSuperAdmin: true, mayEdit: () => true }, 'auth')).toBe(true);
 });

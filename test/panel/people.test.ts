@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { isOpen, levelOf, narrowed, tableOf } from '../../panel/src/places/people/access.ts';
-import { askPath, emailOfPath, mayAssign, personPath } from '../../panel/src/places/people/address.ts';
+import { askPath, emailOfPath, personPath } from '../../panel/src/places/people/address.ts';
 import { filtersOf, LIST_FILTERS, queryOf, VIEWS, viewOf } from '../../panel/src/places/people/list-query.ts';
 import {
   bodyOf,
@@ -33,13 +33,6 @@ describe('the address of a person', () => {
       '&resourceType=page&resourceId=7',
     );
     expect(askPath({ ...question, resourceType: 'page', resourceId: '' })).not.toContain('resource');
-  });
-
-  test('roles of the panel itself are for SuperAdmins to change', () => {
-    const mayEdit = () => true;
-    expect(mayAssign({ isSuperAdmin: false, mayEdit }, 'auth')).toBe(false);
-    expect(mayAssign({ isSuperAdmin: false, mayEdit }, 'shop')).toBe(true);
-    expect(mayAssign({ isSuperAdmin: true, mayEdit }, 'auth')).toBe(true);
   });
 });
 

@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'react';
 import { useRead } from '../../api/queries.ts';
 import { Button } from '../../parts/button.tsx';
+import { mayWriteIn } from '../../shell/panel-app.ts';
 import { type Rights, useRights } from '../../shell/rights.ts';
 import type { Text } from '../../words/en.ts';
 import { useWords } from '../../words/words.ts';
@@ -14,7 +15,6 @@ import { type Matrix, type Way, waysOf } from './ways.ts';
 /** Shown at first; with hundreds of roles there are hundreds of ways. */
 const FIRST = 6;
 /** The panel's own application, whose people only SuperAdmins change. */
-const PANEL_APP = 'auth';
 
 interface WaysProps extends BenchProps {
   readonly explained: Explained;
@@ -90,8 +90,7 @@ function isConceivable({ kind }: Way, { isSuperAdmin }: Rights): boolean {
 }
 
 function mayDo({ kind }: Way, { app }: Question, rights: Rights): boolean {
-  if (EVERYWHERE.includes(kind) || app === PANEL_APP) return rights.isSuperAdmin;
-  return rights.mayEdit(app);
+  return EVERYWHERE.includes(kind) ? rights.isSuperAdmin : mayWriteIn(rights, app);
 }
 
 function sentenceOf(way: Way, question: Question, { ask, common }: Text): string {

@@ -1,5 +1,6 @@
 /** The tour of the first minute: where each step leads. Whether it was dismissed is kept by the browser. */
 
+import { PANEL_APP } from '../../shell/panel-app.ts';
 import type { Rights } from '../../shell/rights.ts';
 
 /** The application of the demonstration (examples/demo.yaml). */
@@ -35,7 +36,7 @@ export function stepsOf(app: string | null): readonly string[] {
 /** The application that the tour goes to. */
 export function applicationOf({ status }: Pick<Rights, 'status'>): string | null {
   const codes = status.applications.map(({ appCode }) => appCode);
-  return codes.includes(DEMONSTRATION) ? DEMONSTRATION : (codes.find((code) => code !== 'auth') ?? codes[0] ?? null);
+  return codes.includes(DEMONSTRATION) ? DEMONSTRATION : (codes.find((code) => code !== PANEL_APP) ?? codes[0] ?? null);
 }
 
 /** The steps that were opened, as kept: numbers, or `dismissed`. */

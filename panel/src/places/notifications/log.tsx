@@ -11,6 +11,7 @@ import { Empty, Page } from '../../parts/page.tsx';
 import { SearchField } from '../../parts/search-field.tsx';
 import { Toolbar } from '../../parts/toolbar.tsx';
 import { useAction } from '../../shell/actions.ts';
+import { mayWriteIn } from '../../shell/panel-app.ts';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
 import { Health } from './health.tsx';
@@ -18,9 +19,9 @@ import { NotificationTabs } from './notification-tabs.tsx';
 import css from './notifications.module.css';
 import { Reason, StatusBadge } from './reason.tsx';
 import { RetryDialog } from './retry-dialog.tsx';
-import { maySend, reasonOf, type Sent, STATUSES, type Status } from './sends.ts';
+import { reasonOf, type Sent, STATUSES, type Status } from './sends.ts';
 
-export const LOG_FILTERS = { status: '', type: '', app: '', email: '', hours: '24', brand: '', channel: '' };
+const LOG_FILTERS = { status: '', type: '', app: '', email: '', hours: '24', brand: '', channel: '' };
 export type LogFilters = Readonly<Record<keyof typeof LOG_FILTERS, string>>;
 
 /** What was sent in the applications that the reader may see, and how it went. */
@@ -37,7 +38,7 @@ export default function Log({ mailbox }: { mailbox: boolean }) {
   const query = { status, type: values.type, email, appCode: values.app };
   const listed = useList('GET /api/admin/notifications', { query });
   const applications = useRead('GET /api/applications', {}).data?.data ?? [];
-  const mayWrite = applications.some(({ code }) => maySend(rights, code));
+  const mayWrite = applications.some(({ code }) => mayWriteIn(rights, code));
   useAction(mayWrite ? words.sendTitle : null, () => go('/notifications/send'));
   useAction(mayWrite ? words.retryMany : null, () => setRetrying(true));
   const columns = useColumns();

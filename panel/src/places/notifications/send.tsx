@@ -8,12 +8,13 @@ import { faultOf, SelectField, TextArea, TextField } from '../../parts/field.tsx
 import { useFilters } from '../../parts/filters.ts';
 import { Card, Empty, Page } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
+import { mayWriteIn, PROVIDER_TYPE } from '../../shell/panel-app.ts';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
 import { addressesIn } from '../applications/people/addresses.ts';
 import css from './notifications.module.css';
 import { Reason, StatusBadge } from './reason.tsx';
-import { AUTH_TYPE, type Draft, EMPTY, maySend, orderOf, payloadOf } from './sends.ts';
+import { type Draft, EMPTY, orderOf, payloadOf } from './sends.ts';
 
 type Outcome = Out<'POST /api/applications/{appCode}/notifications'>['notifications'];
 
@@ -28,7 +29,7 @@ export default function Send() {
   const rights = useRights();
   const { values, set } = useFilters({ app: '', type: 'generic' });
   const applications = useRead('GET /api/applications', {});
-  const known = (applications.data?.data ?? []).filter(({ code }) => maySend(rights, code));
+  const known = (applications.data?.data ?? []).filter(({ code }) => mayWriteIn(rights, code));
   const [outcome, setOutcome] = useState<Outcome | null>(null);
   const app = known.some(({ code }) => code === values.app) ? values.app : (known[0]?.code ?? '');
   return (
@@ -66,7 +67,7 @@ function Form({ app, type, known, set, onSent }: FormProps) {
   const types = useRead('GET /api/applications/{appCode}/notification-types', { path });
   const templates = useRead('GET /api/applications/{appCode}/templates', { path });
   const languages = useRead('GET /api/languages', {});
-  const kinds = (types.data?.data ?? []).filter(({ code }) => code !== AUTH_TYPE);
+  const kinds = (types.data?.data ?? []).filter(({ code }) => code !== PROVIDER_TYPE);
   const variants = (templates.data?.data ?? []).filter((one) => one.type === type);
   const keys = [...new Set(variants.map((one) => one.key))].sort();
   const needs = new Set(

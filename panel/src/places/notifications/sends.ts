@@ -1,6 +1,7 @@
 /** Notifications as they were sent, and what may be done with them. */
 
 import type { Out } from '../../api/call.ts';
+import { mayWriteIn, PROVIDER_TYPE } from '../../shell/panel-app.ts';
 import type { Rights } from '../../shell/rights.ts';
 
 export type Sent = Out<'GET /api/admin/notifications'>[number];
@@ -9,19 +10,10 @@ export type Delivery = Sent['deliveries'][number];
 export const STATUSES = ['queued', 'sent', 'partial', 'failed', 'suppressed'] as const;
 export type Status = (typeof STATUSES)[number];
 
-/** Mails of the identity provider: nobody sends or retries them here. */
-export const AUTH_TYPE = 'auth_idp';
-const PANEL_APP = 'auth';
-
 export const TONES = { queued: 'accent', sent: 'good', partial: 'warn', failed: 'bad', suppressed: 'neutral' } as const;
 
 export function toneOf(status: string): (typeof TONES)[Status] {
   return TONES[status as Status] ?? 'neutral';
-}
-
-/** Whether the service takes sends and retries of this person in the application. */
-export function maySend(rights: Rights, appCode: string): boolean {
-  return rights.mayEdit(appCode) && (appCode !== PANEL_APP || rights.isSuperAdmin);
 }
 
 /** Whether a retry of it would be taken, and has something to do. */
@@ -29,7 +21,7 @@ export function mayRetry(
   rights: Rights,
   { appCode, status, type }: Pick<Sent, 'appCode' | 'status' | 'type'>,
 ): boolean {
-  return (status === 'failed' || status === 'partial') && type !== AUTH_TYPE && maySend(rights, appCode);
+  return (status === 'failed' || status === 'partial') && type !== PROVIDER_TYPE && mayWriteIn(rights, appCode);
 }
 
 /** The reason that says most: of a delivery that did not arrive, else of the notification itself. */

@@ -9,9 +9,9 @@ import { Confirm } from '../../parts/confirm.tsx';
 import { SelectField, Switch } from '../../parts/field.tsx';
 import { Card, Facts } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
+import { mayWriteIn } from '../../shell/panel-app.ts';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
-import { mayAssign } from './address.ts';
 import css from './people.module.css';
 import type { PersonProps } from './person.tsx';
 
@@ -51,7 +51,7 @@ function Preferences({ email, apps }: { email: string; apps: readonly string[] }
   const read = useRead('GET /api/users/{email}/apps/{appCode}/preferences', { path });
   const writing = useWrite({ done: common.saved, refreshes: [`/api/users/${email}`] });
   // In the panel's own application these are SuperAdmins', as everything else of it.
-  const mayChange = mayAssign(rights, app);
+  const mayChange = mayWriteIn(rights, app);
   const preferences = read.data?.data;
   const change = (body: { showHelp?: boolean; notificationsEnabled?: boolean }) =>
     void writing.run(() => call('PUT /api/users/{email}/apps/{appCode}/preferences', { path, body }));
@@ -97,7 +97,7 @@ function Seats({ user, onChange }: PersonProps) {
   const rights = useRights();
   const applications = useRead('GET /api/applications', {}, { enabled: rights.any });
   const free = (applications.data?.data ?? []).filter(
-    ({ code }) => mayAssign(rights, code) && !user.appAdminFor.includes(code),
+    ({ code }) => mayWriteIn(rights, code) && !user.appAdminFor.includes(code),
   );
   const [chosen, setChosen] = useState('');
   const app = chosen || (free[0]?.code ?? '');
@@ -108,7 +108,7 @@ function Seats({ user, onChange }: PersonProps) {
         {user.appAdminFor.map((code) => (
           <li key={code}>
             <code>{code}</code>
-            {mayAssign(rights, code) && (
+            {mayWriteIn(rights, code) && (
               <Button
                 kind="quiet"
                 aria-label={`${common.remove}: ${code}`}

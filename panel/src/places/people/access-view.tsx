@@ -9,11 +9,12 @@ import { Empty } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
 import { SearchField } from '../../parts/search-field.tsx';
 import { Toolbar } from '../../parts/toolbar.tsx';
+import { mayWriteIn } from '../../shell/panel-app.ts';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
 import css from './access.module.css';
 import { type ApplicationAccess, isOpen, narrowed, tableOf } from './access.ts';
-import { mayAssign, personPath } from './address.ts';
+import { personPath } from './address.ts';
 import { HeldOverrides, HeldPermissions } from './held.tsx';
 import type { PersonProps } from './person.tsx';
 import { Timeline } from './timeline-view.tsx';
@@ -76,7 +77,7 @@ function ApplicationCard({ application, isOpen: open, onOpen, ...person }: Appli
   const { people: words, common } = useWords();
   const { email, onChange } = person;
   const { code, name, level, roles, permissions, overrides, moreOverrides, lastLoginAt } = application;
-  const mayChange = mayAssign(useRights(), code);
+  const mayChange = mayWriteIn(useRights(), code);
   return (
     <details
       className={css.card}

@@ -1,7 +1,5 @@
 /** Where a person is in the panel. An address of an e-mail may hold any visible ASCII character. */
 
-import type { Rights } from '../../shell/rights.ts';
-
 export function personPath(email: string, view = ''): string {
   return `/people/${encodeURIComponent(email)}${view === '' ? '' : `/${view}`}`;
 }
@@ -36,9 +34,4 @@ export function askPath({ app, email, permission, resourceType, resourceId }: Qu
     query.set('resourceId', resourceId);
   }
   return `/ask?${query}`;
-}
-
-/** Whether roles, overrides and administrators of an application are this person's to change. Those of the panel itself are SuperAdmins'. */
-export function mayAssign(rights: Pick<Rights, 'isSuperAdmin' | 'mayEdit'>, appCode: string): boolean {
-  return appCode === 'auth' ? rights.isSuperAdmin : rights.mayEdit(appCode);
 }

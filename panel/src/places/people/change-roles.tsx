@@ -6,9 +6,9 @@ import { Button } from '../../parts/button.tsx';
 import { Dialog } from '../../parts/dialog.tsx';
 import { SelectField, Switch, TextField } from '../../parts/field.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
+import { mayWriteIn } from '../../shell/panel-app.ts';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
-import { mayAssign } from './address.ts';
 import css from './dialogs.module.css';
 import { ReviewRoles } from './review-roles.tsx';
 import { isHeld, type RoleDraft, turned, without } from './role-draft.ts';
@@ -27,7 +27,7 @@ export function ChangeRoles({ email, app, onClose }: ChangeRolesProps) {
   const [draft, setDraft] = useState<RoleDraft>(new Map());
   const [reviewing, setReviewing] = useState(false);
   const applications = useRead('GET /api/applications', {});
-  const codes = (applications.data?.data ?? []).filter(({ code }) => mayAssign(rights, code));
+  const codes = (applications.data?.data ?? []).filter(({ code }) => mayWriteIn(rights, code));
   const [chosen, setChosen] = useState(app ?? '');
   const shown = chosen || (codes[0]?.code ?? '');
   if (reviewing) {

@@ -7,9 +7,9 @@ import { Dialog } from '../../parts/dialog.tsx';
 import { SelectField, TextField } from '../../parts/field.tsx';
 import { ImpactReview } from '../../parts/impact.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
+import { mayWriteIn } from '../../shell/panel-app.ts';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
-import { mayAssign } from './address.ts';
 import css from './dialogs.module.css';
 import {
   bodyOf,
@@ -39,7 +39,7 @@ export function EditOverride({ email, start, onClose }: EditOverrideProps) {
   const [draft, setDraft] = useState<OverrideDraft>({});
   const [reviewing, setReviewing] = useState(false);
   const applications = useRead('GET /api/applications', {});
-  const codes = (applications.data?.data ?? []).filter(({ code }) => mayAssign(rights, code));
+  const codes = (applications.data?.data ?? []).filter(({ code }) => mayWriteIn(rights, code));
   const appCode = app || (codes[0]?.code ?? '');
   const asked = useDeferredValue({ appCode, resourceType: resourceType.trim(), resourceId: resourceId.trim() });
   const isComplete = appCode !== '' && asked.resourceType !== '' && asked.resourceId !== '';

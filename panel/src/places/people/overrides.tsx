@@ -8,10 +8,11 @@ import { type Column, ExportButton, List } from '../../parts/list.tsx';
 import { Empty } from '../../parts/page.tsx';
 import { SearchField } from '../../parts/search-field.tsx';
 import { Toolbar } from '../../parts/toolbar.tsx';
+import { mayWriteIn } from '../../shell/panel-app.ts';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
 import { levelOf } from './access.ts';
-import { askPath, mayAssign, personPath } from './address.ts';
+import { askPath, personPath } from './address.ts';
 import type { PersonProps } from './person.tsx';
 
 type Row = Item<'GET /api/users/{email}/apps/{appCode}/resources'>;
@@ -19,7 +20,7 @@ type Row = Item<'GET /api/users/{email}/apps/{appCode}/resources'>;
 /** All overrides of a person in one application, a page at a time. */
 export function Overrides({ email, appCode, onChange }: PersonProps & { appCode: string }) {
   const { people: words, common } = useWords();
-  const mayChange = mayAssign(useRights(), appCode);
+  const mayChange = mayWriteIn(useRights(), appCode);
   const filters = useFilters({ q: '' });
   const listed = useList('GET /api/users/{email}/apps/{appCode}/resources', {
     path: { email, appCode },

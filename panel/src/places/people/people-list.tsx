@@ -11,9 +11,10 @@ import { Empty, Page } from '../../parts/page.tsx';
 import { SearchField } from '../../parts/search-field.tsx';
 import { Toolbar } from '../../parts/toolbar.tsx';
 import { useAction } from '../../shell/actions.ts';
+import { mayWriteIn } from '../../shell/panel-app.ts';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
-import { mayAssign, personPath } from './address.ts';
+import { personPath } from './address.ts';
 import { FindPerson } from './find-person.tsx';
 import { filtersOf, LIST_FILTERS, ofApplication, queryOf, SORTS, VIEWS, viewOf } from './list-query.ts';
 import css from './people.module.css';
@@ -28,7 +29,7 @@ export default function PeopleList() {
   const listed = useList('GET /api/users', { query: queryOf(filters.values) });
   const [adding, setAdding] = useState(false);
   const isAssigner =
-    rights.isSuperAdmin || rights.status.applications.some(({ appCode }) => mayAssign(rights, appCode));
+    rights.isSuperAdmin || rights.status.applications.some(({ appCode }) => mayWriteIn(rights, appCode));
   useAction(isAssigner ? words.add : null, () => setAdding(true));
   const columns = useColumns();
   const filtered = Object.values(filters.values).some((value) => value !== '');

@@ -7,10 +7,11 @@ import { Button } from '../../parts/button.tsx';
 import { Empty, Page, Tabs } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
 import { useAction } from '../../shell/actions.ts';
+import { mayWriteIn } from '../../shell/panel-app.ts';
 import { useRecent } from '../../shell/recents.ts';
 import { type Rights, useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
-import { mayAssign, personPath } from './address.ts';
+import { personPath } from './address.ts';
 import type { Changing } from './changing.tsx';
 import { StateBadges } from './people-list.tsx';
 
@@ -39,7 +40,7 @@ export default function Person({ email }: { email: string }) {
   const rights = useRights();
   const user = useRead('GET /api/users/{email}', { path: { email } });
   const [change, setChange] = useState<Changing | null>(null);
-  const assigns = rights.isSuperAdmin || rights.status.applications.some(({ appCode }) => mayAssign(rights, appCode));
+  const assigns = rights.isSuperAdmin || rights.status.applications.some(({ appCode }) => mayWriteIn(rights, appCode));
   useAction(assigns ? words.changeRoles : null, () => setChange({ kind: 'roles' }));
   useAction(assigns ? words.addOverride : null, () => setChange({ kind: 'override' }));
   useRecent(user.data === undefined ? null : { kind: 'people', href: personPath(email), label: email });

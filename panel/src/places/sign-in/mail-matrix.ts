@@ -1,5 +1,7 @@
 /** The provider's mails: which template writes which, in which language, and what is sent where there is none (docs/guides/auth-emails.md). */
 
+import { PROVIDER_TYPE } from '../../shell/panel-app.ts';
+
 /** Keys of templates, with the events of the provider that they write for. */
 export const MAILS = [
   ['account_activation', ['user.human.initialization.code.added']],
@@ -11,9 +13,6 @@ export const MAILS = [
   ['password_changed', ['user.human.password.changed']],
   ['domain_claimed', ['user.domain.claimed']],
 ] as const satisfies readonly (readonly [string, readonly string[]])[];
-export type MailKey = (typeof MAILS)[number][0];
-
-export const AUTH_TYPE = 'auth_idp';
 
 interface Template {
   readonly type: string;
@@ -26,7 +25,7 @@ interface Language {
 }
 
 /** `own`: a template in that language; else the language that is sent instead, null for the provider's own words. */
-export interface MailCell {
+interface MailCell {
   readonly locale: string;
   readonly own: boolean;
   readonly sent: string | null;
@@ -34,7 +33,7 @@ export interface MailCell {
 
 /** Languages that some template is in, `en` always among them. */
 export function localesOf(templates: readonly Template[]): readonly string[] {
-  const found = templates.filter(({ type }) => type === AUTH_TYPE).map(({ locale }) => locale);
+  const found = templates.filter(({ type }) => type === PROVIDER_TYPE).map(({ locale }) => locale);
   return [...new Set(['en', ...found])].sort();
 }
 
@@ -42,7 +41,7 @@ export function cellsOf(
   key: string,
   { templates, languages }: { templates: readonly Template[]; languages: readonly Language[] },
 ): readonly MailCell[] {
-  const variants = templates.filter((one) => one.type === AUTH_TYPE && one.key === key).map(({ locale }) => locale);
+  const variants = templates.filter((one) => one.type === PROVIDER_TYPE && one.key === key).map(({ locale }) => locale);
   return localesOf(templates).map((locale) => {
     const own = variants.includes(locale);
     return { locale, own, sent: own ? locale : insteadOf(locale, variants, languages) };

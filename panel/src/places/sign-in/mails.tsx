@@ -4,20 +4,19 @@ import { useRead } from '../../api/queries.ts';
 import { Badge } from '../../parts/badge.tsx';
 import { Card } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
+import { PANEL_APP } from '../../shell/panel-app.ts';
 import { useWords } from '../../words/words.ts';
 import { Table } from './events.tsx';
 import { cellsOf, localesOf, MAILS } from './mail-matrix.ts';
 import css from './sign-in.module.css';
-
-/** The application that holds the templates unless the configuration names another. */
-const USUAL = 'auth';
 
 /** Which mail of the provider is written by which template, by language; and which brand sends it. */
 export function Mails() {
   const { signIn: words } = useWords();
   const config = useRead('GET /api/admin/config', {});
   const named = config.data?.data.find(({ key }) => key === 'idp.notificationAppCode')?.value;
-  const app = typeof named === 'string' ? named : USUAL;
+  // The application that holds the templates unless the configuration names another.
+  const app = typeof named === 'string' ? named : PANEL_APP;
   const templates = useRead(
     'GET /api/applications/{appCode}/templates',
     { path: { appCode: app } },

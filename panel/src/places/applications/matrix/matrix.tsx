@@ -3,9 +3,9 @@ import { Route, Switch } from 'wouter';
 import { asError } from '../../../api/error.ts';
 import { useRead } from '../../../api/queries.ts';
 import { Loading, Problem } from '../../../parts/problem.tsx';
+import { mayWriteIn } from '../../../shell/panel-app.ts';
 import { useRights } from '../../../shell/rights.ts';
 import type { ViewProps } from '../application.tsx';
-import { mayDefine } from '../system-records.ts';
 import { MatrixView } from './matrix-view.tsx';
 
 const RolePage = lazy(() => import('./role-page.tsx'));
@@ -13,7 +13,7 @@ const RolePage = lazy(() => import('./role-page.tsx'));
 /** What roles grant, and each of the roles. */
 export default function Matrix(props: ViewProps) {
   const { appCode } = props;
-  const defines = mayDefine(appCode, props.mayEdit, useRights().isSuperAdmin);
+  const defines = mayWriteIn(useRights(), appCode);
   const matrix = useRead('GET /api/applications/{appCode}/matrix', { path: { appCode } });
   if (matrix.data === undefined) {
     if (matrix.isPending) return <Loading rows={8} />;

@@ -3,6 +3,7 @@ import { useRead } from '../../../api/queries.ts';
 import { ButtonLink } from '../../../parts/button.tsx';
 import { Empty } from '../../../parts/page.tsx';
 import { Loading, Problem } from '../../../parts/problem.tsx';
+import { PROVIDER_TYPE } from '../../../shell/panel-app.ts';
 import { useRights } from '../../../shell/rights.ts';
 import { useWords } from '../../../words/words.ts';
 import type { ViewProps } from '../application.tsx';
@@ -45,7 +46,7 @@ export function TemplatePage({ appCode, mayEdit, type, locale, variant }: Templa
       place={{ type, key: variant, locale }}
       stored={variants.get(locale) ?? null}
       instead={instead === null ? null : (variants.get(instead) ?? null)}
-      mayEdit={mayEdit && (type !== 'auth_idp' || isSuperAdmin)}
+      mayEdit={mayEdit && (type !== PROVIDER_TYPE || isSuperAdmin)}
     />
   );
 }

@@ -10,6 +10,7 @@ import { Confirm } from '../../../parts/confirm.tsx';
 import { Card, Empty } from '../../../parts/page.tsx';
 import { Loading, Problem } from '../../../parts/problem.tsx';
 import { useAction } from '../../../shell/actions.ts';
+import { PROVIDER_TYPE } from '../../../shell/panel-app.ts';
 import { useRights } from '../../../shell/rights.ts';
 import { useWords } from '../../../words/words.ts';
 import type { ViewProps } from '../application.tsx';
@@ -65,7 +66,7 @@ export function Types({ appCode, application, mayEdit }: ViewProps) {
           languages={known}
           supported={application.supportedLanguages}
           // Mails of signing in are those of the whole service.
-          mayEdit={mayEdit && (type.code !== 'auth_idp' || isSuperAdmin)}
+          mayEdit={mayEdit && (type.code !== PROVIDER_TYPE || isSuperAdmin)}
           onEdit={() => setEditing(type)}
           onDelete={() => setDeleting(type)}
           onAdd={() => setAdding(type)}

@@ -7,23 +7,23 @@ import { Button, ButtonLink } from '../../../parts/button.tsx';
 import { Card, Facts } from '../../../parts/page.tsx';
 import { Loading, Problem } from '../../../parts/problem.tsx';
 import { useAction } from '../../../shell/actions.ts';
+import { mayWriteIn, PANEL_APP } from '../../../shell/panel-app.ts';
 import { useRights } from '../../../shell/rights.ts';
 import { useFormats, useWords } from '../../../words/words.ts';
 import type { ViewProps } from '../application.tsx';
 import css from '../applications.module.css';
-import { isSystemApplication, mayDefine } from '../system-records.ts';
 import { Admins } from './admins.tsx';
 
 const EditApplication = lazy(async () => ({ default: (await import('./edit-application.tsx')).EditApplication }));
 const DeleteApplication = lazy(async () => ({ default: (await import('./delete-application.tsx')).DeleteApplication }));
 
 /** What an application is, who administers it, and what happened last. */
-export default function Overview({ appCode, application, mayEdit: edits }: ViewProps) {
+export default function Overview({ appCode, application }: ViewProps) {
   const words = useWords().applications.overview;
   const rights = useRights();
-  const mayEdit = mayDefine(appCode, edits, rights.isSuperAdmin);
+  const mayEdit = mayWriteIn(rights, appCode);
   const [open, setOpen] = useState<'edit' | 'delete' | null>(null);
-  const mayDelete = rights.isSuperAdmin && !isSystemApplication(appCode);
+  const mayDelete = rights.isSuperAdmin && appCode !== PANEL_APP;
   useAction(mayEdit ? words.edit : null, () => setOpen('edit'));
   const close = () => setOpen(null);
   return (

@@ -5,6 +5,7 @@ import { Button } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
 import { TextArea } from '../../../parts/field.tsx';
 import { ImpactReview } from '../../../parts/impact.tsx';
+import { PANEL_APP } from '../../../shell/panel-app.ts';
 import { useRights } from '../../../shell/rights.ts';
 import { useWords } from '../../../words/words.ts';
 import type { ViewProps } from '../application.tsx';
@@ -37,7 +38,7 @@ export function AddPeople({ application, roles, emails: first, onClose, onDone }
   const [reviewing, setReviewing] = useState(false);
   const { emails, repeated, unread } = useMemo(() => addressesIn(text), [text]);
   // A manifest of `auth` is for SuperAdmins.
-  const one = application.code === 'auth' && !isSuperAdmin;
+  const one = application.code === PANEL_APP && !isSuperAdmin;
   const faults = [
     ...(unread.length > 0 ? [words.unread(unread.slice(0, 5).join(', '))] : []),
     ...(emails.length > LIMIT ? [words.tooMany(LIMIT)] : []),

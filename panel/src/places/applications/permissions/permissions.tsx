@@ -11,12 +11,12 @@ import { Loading } from '../../../parts/problem.tsx';
 import { SearchField } from '../../../parts/search-field.tsx';
 import { Toolbar } from '../../../parts/toolbar.tsx';
 import { useAction } from '../../../shell/actions.ts';
+import { mayWriteIn } from '../../../shell/panel-app.ts';
 import { useRights } from '../../../shell/rights.ts';
 import { useWords } from '../../../words/words.ts';
 import type { ViewProps } from '../application.tsx';
 import css from '../applications.module.css';
 import { rowsOf } from '../matrix/table.ts';
-import { mayDefine } from '../system-records.ts';
 import own from './permissions.module.css';
 
 const PermissionPage = lazy(() => import('./permission-page.tsx'));
@@ -24,7 +24,7 @@ const NewPermission = lazy(async () => ({ default: (await import('./permission-f
 
 /** What can be allowed in an application, and each of it. */
 export default function Permissions(view: ViewProps) {
-  const mayEdit = mayDefine(view.appCode, view.mayEdit, useRights().isSuperAdmin);
+  const mayEdit = mayWriteIn(useRights(), view.appCode);
   const props = { ...view, mayEdit };
   return (
     <Switch>
