@@ -29,7 +29,7 @@ export interface Impact {
   readonly truncated: boolean;
   readonly everywhere?: 'gains' | 'loses' | null;
 }
-export interface ImpactChange {
+interface ImpactChange {
   readonly email: string;
   readonly app: string;
   readonly permission: string;
@@ -79,7 +79,7 @@ export interface RequestRecord {
 }
 
 /** What requests need of the page: who asks, and who wants to know of each request. */
-export interface Caller {
+interface Caller {
   /** The bearer token; rejects when nobody is signed in. */
   token(): Promise<string>;
   /** After a 401: resolves when somebody has signed in again, so that the request is repeated once. */

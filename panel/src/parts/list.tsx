@@ -125,7 +125,7 @@ export function List<T>({ label, listed, columns, keyOf, href, empty, groupOf, c
 const SLICE = 150;
 
 /** How many of `total` items to draw. `end` is for an element after the last of them. */
-export function useGrowing<E extends HTMLElement>(total: number): { shown: number; end: RefObject<E | null> } {
+function useGrowing<E extends HTMLElement>(total: number): { shown: number; end: RefObject<E | null> } {
   const [limit, setLimit] = useState(SLICE);
   const end = useRef<E>(null);
   const shown = Math.min(limit, total);

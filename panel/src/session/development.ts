@@ -14,7 +14,7 @@ export interface Person {
 }
 
 /** A refusal with the service's words. */
-export class SignInRefused extends Error {
+class SignInRefused extends Error {
   override readonly name = 'SignInRefused';
   readonly status: number;
 

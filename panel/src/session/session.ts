@@ -37,6 +37,7 @@ export class PopupBlocked extends Error {
 }
 
 export type SessionState =
+type SessionState =
   | { readonly kind: 'starting' }
   | { readonly kind: 'out'; readonly problem?: string }
   | { readonly kind: 'in'; readonly email: string; readonly expired: boolean };

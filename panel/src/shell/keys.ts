@@ -57,7 +57,7 @@ function bindingOf(keys: string | null): Binding | null {
   return keys === null ? null : ([...bindings].findLast((binding) => binding.keys === keys) ?? null);
 }
 
-export function isTyping(target: EventTarget | null): boolean {
+function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   if (target.isContentEditable || target.shadowRoot !== null) return true;
   if (target instanceof HTMLInputElement) return !['checkbox', 'radio', 'button'].includes(target.type);

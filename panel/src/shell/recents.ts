@@ -8,7 +8,7 @@ import { keep, readKept } from '../session/kept.ts';
 import { onPersonChanged } from '../session/person.ts';
 import { session } from '../session/session.ts';
 
-export interface Recent {
+interface Recent {
   readonly kind: 'applications' | 'people';
   readonly href: string;
   readonly label: string;

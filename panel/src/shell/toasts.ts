@@ -3,7 +3,7 @@
 import { useSyncExternalStore } from 'react';
 import { onPersonChanged } from '../session/person.ts';
 
-export interface Toast {
+interface Toast {
   readonly id: number;
   readonly text: string;
   readonly kind: 'done' | 'failed';
@@ -12,7 +12,7 @@ export interface Toast {
 }
 
 /** An undo is offered this long. */
-export const UNDO_MS = 10_000;
+const UNDO_MS = 10_000;
 const SHOWN_MS = 5_000;
 
 let toasts: readonly Toast[] = [];

@@ -9,7 +9,7 @@ import css from './timeline.module.css';
 const NAMES = { app: '', person: '', area: '', q: '', from: '', to: '' };
 type Name = keyof typeof NAMES;
 
-export interface AuditQuery {
+interface AuditQuery {
   readonly person: string;
   readonly actionPrefix: string;
   readonly q: string;

@@ -134,7 +134,7 @@ function Entry({ record, first, ofApplication, mayEdit }: Shared & { record: Aud
   );
 }
 
-export function Actor({ actor }: { actor: string }) {
+function Actor({ actor }: { actor: string }) {
   const { activity: words } = useWords();
   const { kind, name } = actorOf(actor);
   if (kind === 'user') return <Link href={`/people/${encodeURIComponent(name)}`}>{name}</Link>;

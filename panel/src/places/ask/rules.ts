@@ -3,7 +3,7 @@
 import type { Verdict } from './question.ts';
 
 export type Level = 'allowed' | 'view' | 'edit' | null;
-export type RuleName = 'inactive' | 'superadmin' | 'app_admin' | 'override' | 'roles' | 'default';
+type RuleName = 'inactive' | 'superadmin' | 'app_admin' | 'override' | 'roles' | 'default';
 
 /** As `POST /api/applications/:appCode/explain` answers it (docs/reference/decisions.md#explain). */
 export interface Explained extends Verdict {

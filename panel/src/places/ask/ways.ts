@@ -18,7 +18,7 @@ export type Way =
   | { readonly kind: 'unblock' | 'block'; readonly else: Else };
 
 /** What a change gives or takes besides the answer. */
-export interface Else {
+interface Else {
   /** Other permissions of the person, in the application. Infinity: everything. */
   readonly permissions: number;
   /** Other people, for this permission. */

@@ -2,7 +2,7 @@
 
 import { BACKGROUND, CARD, color, contrastOf, inkOn, PRIMARY, readableOn } from '../../../../src/delivery/colors.ts';
 
-export interface ContrastWarning {
+interface ContrastWarning {
   /** Links in the text of a mail, or the name of a brand without a logo above it. */
   readonly what: 'links' | 'name';
   readonly ratio: number;

@@ -3,8 +3,8 @@
 import type { Out } from '../../api/call.ts';
 
 export type Overview = Out<'GET /api/admin/overview'>;
-export const NEEDS = ['failing', 'waiting', 'brands', 'provider', 'orphans'] as const;
-export type NeedKind = (typeof NEEDS)[number];
+const NEEDS = ['failing', 'waiting', 'brands', 'provider', 'orphans'] as const;
+type NeedKind = (typeof NEEDS)[number];
 
 export interface Need {
   readonly kind: NeedKind;

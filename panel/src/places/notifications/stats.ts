@@ -11,7 +11,7 @@ export interface Bar {
   readonly failed: number;
 }
 
-export interface ReasonCount {
+interface ReasonCount {
   readonly reason: string;
   readonly count: number;
   /** The slugs of the brands concerned. */
@@ -56,7 +56,7 @@ export function ceilingOf(bars: readonly Bar[]): number {
   return ([1, 2, 5, 10].find((step) => step * power >= highest) ?? 10) * power;
 }
 
-export interface Totals {
+interface Totals {
   readonly sent: number;
   readonly failed: number;
 }

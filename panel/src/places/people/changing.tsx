@@ -42,7 +42,7 @@ interface Closing {
 }
 
 /** Adds or removes an administrator of an application. */
-export function ChangeSeat({ email, app, add, onClose }: Closing & { app: string; add: boolean }) {
+function ChangeSeat({ email, app, add, onClose }: Closing & { app: string; add: boolean }) {
   const { people: words } = useWords();
   const adding = { path: { appCode: app }, body: { email } };
   const removing = { path: { appCode: app, email } };

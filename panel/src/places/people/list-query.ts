@@ -11,8 +11,8 @@ export const LIST_FILTERS = {
   permission: '',
   sort: '',
 };
-export type ListFilter = keyof typeof LIST_FILTERS;
-export type ListFilters = Readonly<Record<ListFilter, string>>;
+type ListFilter = keyof typeof LIST_FILTERS;
+type ListFilters = Readonly<Record<ListFilter, string>>;
 
 export const SORTS = ['email', 'lastLoginAt', 'createdAt'] as const;
 /** Views of one press: each is a set of filters. */

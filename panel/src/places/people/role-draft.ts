@@ -1,6 +1,6 @@
 /** Roles to give and to take in several applications: a draft over what the person holds, whatever that is by then. */
 
-export interface RoleChanges {
+interface RoleChanges {
   readonly add: readonly string[];
   readonly remove: readonly string[];
 }

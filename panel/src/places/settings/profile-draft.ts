@@ -5,15 +5,7 @@ import type { Input, Out } from '../../api/call.ts';
 export type Profile = Out<'GET /api/profile/me'>;
 type Body = Input<'PUT /api/profile/me'>['body'];
 
-export const PROFILE_FIELDS = [
-  'firstName',
-  'lastName',
-  'displayName',
-  'avatarUrl',
-  'locale',
-  'timezone',
-  'brand',
-] as const;
+const PROFILE_FIELDS = ['firstName', 'lastName', 'displayName', 'avatarUrl', 'locale', 'timezone', 'brand'] as const;
 export type ProfileField = (typeof PROFILE_FIELDS)[number];
 /** What was typed, over what is stored. */
 export type ProfileDraft = Partial<Record<ProfileField, string>>;

@@ -2,16 +2,16 @@
 
 import type { Out } from '../../api/call.ts';
 
-export type ConfigValues = Out<'GET /api/admin/config'>;
+type ConfigValues = Out<'GET /api/admin/config'>;
 export type Health = Out<'GET /api/idp/health'>;
 export type NotificationProvider = Out<'GET /api/idp/admin/notification-provider'>;
 export type ProviderEvents = Out<'GET /api/idp/admin/events'>;
 
 export const STEPS = ['tokens', 'panel', 'api', 'links', 'webhook', 'mails', 'brands'] as const;
-export type StepName = (typeof STEPS)[number];
+type StepName = (typeof STEPS)[number];
 
 /** `wrong`: it is configured and does not work. */
-export type StepState = 'done' | 'open' | 'wrong';
+type StepState = 'done' | 'open' | 'wrong';
 
 export interface Step {
   readonly name: StepName;

@@ -277,7 +277,7 @@ function useHandlers(
   };
 }
 
-export interface PlacedCell {
+interface PlacedCell {
   readonly permission: PermissionRecord;
   readonly role: RoleRecord;
 }

@@ -10,7 +10,7 @@ interface SentenceWords {
   readonly takes: (permission: string, from: string) => string;
 }
 
-export interface RoleSentences {
+interface RoleSentences {
   readonly role: string;
   readonly holders: number;
   readonly sentences: readonly string[];

@@ -107,7 +107,7 @@ function explainedOf({ decision, rule, rules, override, roles, known }: Explanat
 }
 
 /** Every decision about the people whom a manifest names, for one record or none. */
-export interface Decisions {
+interface Decisions {
   readonly people: readonly string[];
   readonly permissions: readonly string[];
   /** Whether there are more people or permissions than are listed. */
