@@ -89,4 +89,4 @@ export function isConcerned(queryKey: readonly unknown[], concerned: string): bo
 }
 
 /** Questions whose answer others may change. Every other POST shows a draft: a preview, or a write that is rehearsed. */
-const ASKED_BY_POST = /\/(explain|resources|subjects)$/;
+const ASKED_BY_POST = /\/(effective|explain|resources|subjects)$/;

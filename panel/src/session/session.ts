@@ -36,7 +36,6 @@ export class PopupBlocked extends Error {
   override readonly name = 'PopupBlocked';
 }
 
-export type SessionState =
 type SessionState =
   | { readonly kind: 'starting' }
   | { readonly kind: 'out'; readonly problem?: string }

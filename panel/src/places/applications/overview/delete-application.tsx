@@ -30,7 +30,8 @@ export function DeleteApplication({ application: { code, name }, onClose }: Dele
         confirm={words.delete}
         danger
         done={words.deleted(name)}
-        refreshes={['/api']}
+        // What is on the screen is gone: asked for again it would be a 404.
+        refreshes={['GET /api/applications', 'GET /api/admin/overview']}
         onClose={onClose}
         onDone={() => navigate('/applications')}
       />
