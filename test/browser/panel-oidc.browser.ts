@@ -73,14 +73,17 @@ describe('signing in at an OpenID provider', () => {
     const { page } = panel;
     await panel.go('/');
     await page.getByText('ada@example.com').first().waitFor();
+    await page.route('**/oauth/v2/token', (route) =>
+      route.fulfill({ status: 400, json: { error: 'invalid_grant' }, headers: { 'access-control-allow-origin': '*' } }),
+    );
     let ended: string | undefined;
-    await page.route('**/api/applications*', async (route) => {
+    await page.route('**/api/users*', async (route) => {
       const { authorization } = route.request().headers();
       ended ??= authorization;
       if (authorization !== ended) return await route.continue();
       return await route.fulfill({ status: 401, json: { success: false, code: 'UNAUTHENTICATED', message: 'ended' } });
     });
-    await page.getByRole('link', { name: 'Applications', exact: true }).click();
+    await page.getByRole('link', { name: 'People', exact: true }).click();
     const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
     await dialog.waitFor();
     expect(await dialog.getByRole('button').allTextContents()).toEqual(['Sign in again']);
@@ -90,7 +93,7 @@ describe('signing in at an OpenID provider', () => {
     await closed.close();
     await dialog.getByRole('button').click();
     await dialog.waitFor({ state: 'hidden' });
-    await page.getByRole('heading', { name: 'Applications' }).waitFor();
+    await page.getByRole('heading', { name: 'People' }).waitFor();
     expect(panel.complaints).toEqual([]);
     await panel.close();
   });
