@@ -32,7 +32,12 @@ const TOGETHER_MS = 500;
 onPersonChanged(() => set({ connected: true, last: null }));
 
 export function useLive(): LiveState {
-  return useSyncExternalStore(subscribe, () => state);
+  return useSyncExternalStore(subscribe, live);
+}
+
+/** The same, outside of a component. */
+export function live(): LiveState {
+  return state;
 }
 
 /** Follows for as long as the component is shown. `enabled`: whether the person administers anything; nobody else is heard. */
@@ -45,7 +50,8 @@ export function useLiveChanges(enabled: boolean): void {
   }, [enabled]);
 }
 
-async function follow(signal: AbortSignal): Promise<void> {
+/** Reads the stream, again and again, until `signal` ends it or the person may hear nothing. */
+export async function follow(signal: AbortSignal): Promise<void> {
   let lastId: string | null = null;
   let isFirst = true;
   while (!signal.aborted) {
