@@ -173,13 +173,13 @@ describe('the page of a person', () => {
     await go(DAN);
     await page.getByRole('button', { name: 'Add override' }).first().click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Type of record').selectOption('project');
+    await dialog.getByLabel('Type').selectOption('project');
     await dialog.getByLabel('Project number').fill('77');
-    await dialog.getByLabel('Add a permission').selectOption('project.archive');
+    await dialog.getByLabel('project.archive').selectOption('allowed');
     await dialog.getByRole('button', { name: 'Review' }).click();
     await dialog.getByText('1 decision gained').waitFor();
     await dialog.getByRole('button', { name: 'Apply' }).click();
-    await page.getByText('The overrides of the record are changed.').waitFor();
+    await page.getByText('The overrides are saved.').waitFor();
     await settled(page);
     expect(await page.getByText('project:77').count()).toBeGreaterThan(0);
     const { body } = await root.get('/api/users/dan@example.com/apps/atelier/resources/project/77/permissions');

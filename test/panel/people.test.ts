@@ -2,13 +2,6 @@ import { describe, expect, test } from '@jest/globals';
 import { isOpen, levelOf, narrowed, tableOf } from '../../panel/src/places/people/access.ts';
 import { askPath, emailOfPath, personPath } from '../../panel/src/places/people/address.ts';
 import { filtersOf, LIST_FILTERS, queryOf, VIEWS, viewOf } from '../../panel/src/places/people/list-query.ts';
-import {
-  bodyOf,
-  choicesOf,
-  isChanged,
-  type OverrideDraft,
-  rowsOf,
-} from '../../panel/src/places/people/override-draft.ts';
 import { isHeld, type RoleDraft, rolesAfter, turned, without } from '../../panel/src/places/people/role-draft.ts';
 import { actorOf, differences } from '../../panel/src/places/people/timeline.ts';
 
@@ -140,32 +133,6 @@ describe('the draft of roles', () => {
       'editor',
       'new',
     ]);
-  });
-});
-
-describe('the draft of overrides', () => {
-  const stored = [
-    { permissionId: 1, code: 'pages.read', granted: true, accessLevel: 'view' as const },
-    { permissionId: 2, code: 'pages.edit', granted: false, accessLevel: null },
-  ];
-
-  test('is written whole: what was there, with what is chosen', () => {
-    const draft: OverrideDraft = { 'pages.read': 'edit', 'pages.edit': 'roles', 'pages.drop': 'allowed' };
-    expect(bodyOf(rowsOf(stored, draft))).toEqual([
-      { permission: 'pages.drop', granted: true, accessLevel: 'allowed' },
-      { permission: 'pages.read', granted: true, accessLevel: 'edit' },
-    ]);
-    expect(bodyOf(rowsOf(stored, {}))).toContainEqual({ permission: 'pages.edit', granted: false });
-  });
-
-  test('is no change when it says what is there', () => {
-    expect(isChanged(stored, { 'pages.read': 'view', 'pages.edit': 'denied', 'pages.drop': 'roles' })).toBe(false);
-    expect(isChanged(stored, { 'pages.read': 'edit' })).toBe(true);
-  });
-
-  test('offers the levels of the type of a permission', () => {
-    expect(choicesOf('binary')).not.toContain('view');
-    expect(choicesOf('tiered')).not.toContain('allowed');
   });
 });
 

@@ -1,9 +1,12 @@
+import { lazy } from 'react';
 import { call } from '../../api/call.ts';
 import { ImpactReview } from '../../parts/impact.tsx';
 import { useWords } from '../../words/words.ts';
 import { ChangeRoles } from './change-roles.tsx';
-import { EditOverride } from './edit-override.tsx';
 import type { User } from './person.tsx';
+
+// Its fields to choose a record are heavy.
+const EditOverride = lazy(async () => ({ default: (await import('./edit-override.tsx')).EditOverride }));
 
 /** What can be changed about a person, each by a dialog that says first what follows. */
 export type Changing =

@@ -94,16 +94,8 @@ export const people: typeof en = {
   madeIn: (apps) => `Již změněno: ${apps}. Ostatní nikoli.`,
 
   addOverride: 'Přidat výjimku',
-  overrideTitleOf: (email) => `Výjimka pro ${email}`,
-  overrideOf: (email, record) => `${email}, záznam ${record}`,
   overrideWhy: 'Výjimka rozhoduje o jednom záznamu, ať role říkají cokoli.',
   changeOverrideOf: (permission, record) => `Změnit ${permission} na ${record}`,
-  overrideChanged: 'Výjimky záznamu jsou změněny.',
-  recordType: 'Typ záznamu',
-  recordId: 'ID záznamu',
-  choose: 'Vyberte…',
-  asRoles: 'podle rolí',
-  addPermission: 'Přidat oprávnění',
 
   block: 'Zablokovat',
   unblock: 'Odblokovat',

@@ -89,16 +89,8 @@ export const people = {
   madeIn: (apps: string) => `Already changed: ${apps}. The rest was not.`,
 
   addOverride: 'Add override',
-  overrideTitleOf: (email: string) => `Override for ${email}`,
-  overrideOf: (email: string, record: string) => `${email} on ${record}`,
   overrideWhy: 'An override decides about one record, whatever the roles say.',
   changeOverrideOf: (permission: string, record: string) => `Change ${permission} on ${record}`,
-  overrideChanged: 'The overrides of the record are changed.',
-  recordType: 'Type of record',
-  recordId: 'Id of the record',
-  choose: 'Choose…',
-  asRoles: 'as the roles say',
-  addPermission: 'Add a permission',
 
   block: 'Block',
   unblock: 'Unblock',

@@ -24,6 +24,7 @@ export const records: typeof en = {
   editLead: 'Zvolte osobu a záznam a potom, co je pro ně jinak.',
   noOverride: 'podle rolí',
   nothing: 'Nejdřív zvolte osobu a záznam.',
+  nothingOfRecord: 'Nejdříve vyberte záznam.',
   permissionsEmpty: 'Tato aplikace nemá oprávnění, pro která lze udělit výjimku.',
   replaces: (from, to) => `${from} → ${to}`,
   saved: 'Výjimky jsou uloženy.',

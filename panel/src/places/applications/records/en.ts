@@ -23,6 +23,7 @@ export const records = {
   editLead: 'Choose the person and the record; then what is different for them.',
   noOverride: 'as roles say',
   nothing: 'Choose a person and a record first.',
+  nothingOfRecord: 'Choose a record first.',
   permissionsEmpty: 'This application has no permissions that can be overridden.',
   replaces: (from: string, to: string) => `${from} → ${to}`,
   saved: 'The overrides are saved.',

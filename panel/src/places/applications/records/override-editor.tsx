@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { call, type Item } from '../../../api/call.ts';
 import { asError } from '../../../api/error.ts';
 import { useRead } from '../../../api/queries.ts';
@@ -36,31 +36,43 @@ interface OverrideEditorProps {
   readonly entities: readonly Item<'GET /api/applications/{appCode}/entities'>[];
   readonly permissions: readonly Item<'GET /api/applications/{appCode}/permissions'>[];
   readonly at: Place;
+  /** What stands first where the person is already known, instead of the field for the person. */
+  readonly lead?: ReactNode;
+  readonly loading?: boolean;
   /** The first changes of the draft, as `permission:choice` with commas between. */
-  readonly wish: string;
-  readonly onAt: (at: Place) => void;
+  readonly wish?: string;
+  readonly onAt?: (at: Place) => void;
   readonly onClose: () => void;
 }
 
 /** One person, one record, and what is different for them. */
-export function OverrideEditor({ appCode, entities, permissions, at, wish, onAt, onClose }: OverrideEditorProps) {
+export function OverrideEditor(props: OverrideEditorProps) {
+  const { appCode, entities, permissions, at, lead, loading = false, wish = '', onAt, onClose } = props;
   const { applications, common } = useWords();
   const words = applications.records;
+  const [place, setPlace] = useState<Place>(at);
+  const { email, id } = place;
   // The type of the only entity need not be chosen.
-  const [place, setPlace] = useState<Place>({ ...at, type: at.type || (entities[0]?.code ?? '') });
-  const { email, type, id } = place;
-  const whole = isAddress(email) && type !== '' && id.trim() !== '';
+  const type = place.type || (entities[0]?.code ?? '');
+  const whole = !loading && isAddress(email) && type !== '' && id.trim() !== '';
   const path = { email: email.trim().toLowerCase(), appCode, resourceType: type, resourceId: id.trim() };
   const held = useRead(READ, { path }, { enabled: whole });
   const [draft, setDraft] = useState<Choices>(() => wishesOf(wish));
   const [reviewing, setReviewing] = useState(false);
+  // Another application has other records and permissions: nothing of the draft is about it.
+  const [of, setOf] = useState(appCode);
+  if (of !== appCode) {
+    setOf(appCode);
+    setPlace({ email, type: '', id: '' });
+    setDraft({});
+  }
   const now = choicesOf(held.data?.data.permissions ?? []);
   const after = { ...now, ...draft };
   const changes = changesOf(now, after);
   const move = (to: Partial<Place>): void => {
-    const next = { ...place, ...to };
+    const next = { ...place, type, ...to };
     setPlace(next);
-    onAt(next);
+    onAt?.(next);
   };
   const shown = (choice: Choice) => (choice === '' ? words.noOverride : common.levels[choice]);
   const moves = (
@@ -94,7 +106,7 @@ export function OverrideEditor({ appCode, entities, permissions, at, wish, onAt,
   const choices = permissions.filter((of) => !of.global);
   return (
     <Dialog
-      title={words.add}
+      title={lead === undefined ? words.add : words.editOf(email)}
       wide
       dismissible={changes.length === 0}
       onClose={onClose}
@@ -111,8 +123,10 @@ export function OverrideEditor({ appCode, entities, permissions, at, wish, onAt,
         </>
       }
     >
-      <p className={css.soft}>{words.editLead}</p>
-      <PersonField label={words.person} value={email} appCode={appCode} onText={(text) => move({ email: text })} />
+      {lead === undefined && <p className={css.soft}>{words.editLead}</p>}
+      {lead ?? (
+        <PersonField label={words.person} value={email} appCode={appCode} onText={(text) => move({ email: text })} />
+      )}
       <div className={css.pair}>
         {entities.length > 0 ? (
           <SelectField
@@ -132,7 +146,8 @@ export function OverrideEditor({ appCode, entities, permissions, at, wish, onAt,
           onText={(text) => move({ id: text })}
         />
       </div>
-      {!whole && <p className={css.soft}>{words.nothing}</p>}
+      {loading && <Loading />}
+      {!whole && !loading && <p className={css.soft}>{lead === undefined ? words.nothing : words.nothingOfRecord}</p>}
       {whole && held.isPending && <Loading />}
       {whole && held.isError && <Problem error={asError(held.error)} onRetry={() => void held.refetch()} />}
       {whole && held.isSuccess && choices.length === 0 && <p className={css.soft}>{words.permissionsEmpty}</p>}
