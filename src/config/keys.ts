@@ -268,7 +268,7 @@ export const KEYS = keys({
     default: {},
     otherwise: '`{}`',
     about:
-      'Further parameters of the authorization request, such as `audience` or `resource`; JSON in the environment.',
+      'Further parameters of the authorization request, such as `audience` or `resource`; an empty value leaves one out. JSON in the environment.',
   }),
   'notifications.settingsUrl': key(kind.url, {
     example: 'https://app.example.com/settings/notifications',
