@@ -50,7 +50,10 @@ export class Overviews {
     this.#options = options;
   }
 
-  /** Of the applications that the reader may see. Its cost depends on the sends of a day, not on what is stored. */
+  /**
+   * Of the applications that the reader may see. Its cost depends on the sends of a day; a SuperAdmin's on the number of people, too,
+   * who are counted.
+   */
   async of(reader: string): Promise<Overview> {
     const { database, isReachable } = this.#options;
     const { lastEventAt, ...seen } = await database.read(async (tx) => {

@@ -132,7 +132,7 @@ export interface AuditFilter {
   to?: Date | undefined;
 }
 
-/** Records that one page of a search examines: some milliseconds of the server. */
+/** Records that one page of a search examines: some milliseconds of the server, more where they hold long texts. */
 const EXAMINED = 4000;
 
 /** A page of records, which is short where a search had to stop. */
