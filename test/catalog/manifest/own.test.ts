@@ -1,49 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { OwnApplies } from '../../../src/catalog/manifest/own.ts';
 import { tryClaim } from '../../../src/persistence/catalog/manifest-read.ts';
 import { outcome, useRegistry } from '../../support/registry.ts';
 import type { Rest } from '../../support/rest.ts';
-
-const TEMPLATE = '{ type: generic, locale: en, subject: Hello, html: <p>Hello</p> }';
-const BILLING = `
-application: { code: billing, name: Billing }
-entities: [{ code: invoice, name: Invoice }]
-permissions: [{ code: invoice.read, type: tiered }]
-roles: [{ code: reader, permissions: { invoice.read: view } }]
-templates: [${TEMPLATE}]
-admins: [nora@example.com, idle@example.com]
-assignments: [{ email: ben@example.com, roles: [reader] }]
-`;
-const SHOP = `
-application: { code: shop, name: Shop }
-roles: [{ code: clerk }]
-admins: [olga@example.com]
-`;
-const AUTH_MAIL = '{ type: auth_idp, key: password_reset, locale: en, subject: Code, html: "<p>{{ code }}</p>" }';
-/** An application that has the type of auth mails, because a SuperAdmin gave it one. */
-const PORTAL = `
-application: { code: portal, name: Portal }
-notificationTypes: [{ code: auth_idp, name: Codes }]
-templates: [${AUTH_MAIL}, ${TEMPLATE}]
-admins: [nora@example.com]
-`;
-const AUTH = `
-application: { code: auth, name: Administration }
-admins: [aada@example.com]
-assignments:
-  - { email: view@example.com, roles: [application_manager] }
-  - { email: edit@example.com, roles: [application_manager] }
-  - { email: pat@example.com, roles: [panel_admin] }
-  - { email: shut@example.com, roles: [panel_admin] }
-overrides:
-  - { email: view@example.com, resourceType: application, resourceId: billing, permission: applications.manage, granted: true, accessLevel: view }
-  - { email: edit@example.com, resourceType: application, resourceId: billing, permission: applications.manage, granted: true, accessLevel: edit }
-  - { email: shut@example.com, resourceType: application, resourceId: billing, permission: applications.manage, granted: false }
-`;
-const pathOf = (app: string) => `/api/applications/${app}/manifest`;
-const PATH = pathOf('billing');
-/** JSON is YAML, too: manifests of these tests are objects. */
-const manifest = (sections: object = {}, code = 'billing') => ({ application: { code, name: 'Billing' }, ...sections });
+import { AUTH, BILLING, manifest, PATH, PORTAL, pathOf, SHOP } from './own-world.ts';
 
 for (const kind of ['postgresql', 'pglite'] as const) {
   describe(`a manifest by the application's own administrators (${kind})`, () => {
@@ -435,24 +394,3 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     }
   });
 }
-
-describe('manifests by administrators at once', () => {
-  test('a person has two under way and all have four, and each that ends makes room', async () => {
-    const applies = new OwnApplies();
-    const begin = (email: string) => {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      return { end: resolve, done: applies.run(email, () => promise) };
-    };
-    const [first, second] = [begin('a'), begin('a')];
-    await expect(begin('a').done).rejects.toMatchObject({ code: 'RATE_LIMITED' });
-    const others = [begin('b'), begin('c')];
-    await expect(begin('d').done).rejects.toMatchObject({ code: 'UNAVAILABLE' });
-    first.end();
-    await first.done;
-    const third = begin('a');
-    for (const one of [second, third, ...others]) one.end();
-    await Promise.all([second, third, ...others].map(({ done }) => done));
-    await expect(applies.run('a', () => Promise.reject(new Error('x')))).rejects.toThrow('x');
-    await applies.run('a', () => applies.run('a', async () => 1));
-  });
-});
