@@ -164,7 +164,8 @@ describe('notifications in the panel', () => {
     await page.waitForURL('**/notifications/inbox');
     await page.getByRole('link', { name: 'My preferences' }).click();
     await page.getByLabel('Notifications of billing').waitFor();
-    await page.getByLabel('Generic: E-mail').uncheck();
+    // It changes when the service has answered.
+    await page.getByLabel('Generic: E-mail').click();
     await settled(page);
     const { body } = await ben.get('/api/profile/me/notifications/billing');
     expect(body.response[0]).toMatchObject({ code: 'generic', email: false });

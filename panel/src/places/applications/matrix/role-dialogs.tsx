@@ -162,7 +162,8 @@ export function DeleteRole({ appCode, role, onClose }: RoleDialogProps) {
       confirm={words.deleteRole}
       danger
       done={words.roleDeleted(role.code)}
-      refreshes={['/api/applications', '/api/users']}
+      // Not what is below the role: asked for again it would be a 404.
+      refreshes={['GET /api/applications/{appCode}/matrix', 'GET /api/applications', '/api/users']}
       onClose={onClose}
       onDone={() => navigate(`/applications/${encodeURIComponent(appCode)}/matrix`)}
     />

@@ -265,7 +265,12 @@ function DeletePermission({
       confirm={words.delete}
       danger
       done={words.deleted(code)}
-      refreshes={['/api/applications', '/api/users']}
+      refreshes={[
+        'GET /api/applications/{appCode}/permissions',
+        'GET /api/applications/{appCode}/matrix',
+        'GET /api/applications',
+        '/api/users',
+      ]}
       onClose={onClose}
       onDone={() => navigate(`/applications/${encodeURIComponent(appCode)}/permissions`)}
     />

@@ -128,7 +128,7 @@ export function OverrideEditor(props: OverrideEditorProps) {
         <PersonField label={words.person} value={email} appCode={appCode} onText={(text) => move({ email: text })} />
       )}
       <div className={css.pair}>
-        {entities.length > 0 ? (
+        {entities.length > 0 || loading ? (
           <SelectField
             label={words.type}
             value={type}
