@@ -2,7 +2,7 @@
  * The panel as built, in a Chromium that is installed, on a service with an embedded database in this process. Nothing is pinned:
  * browser and service share the cores, as they do on a desk.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -160,12 +160,12 @@ async function loadOf(browser: Browser, usher: RunningUsher, path: string, first
   return { ...seen, usable, requests: counted, gzip: gzipOf(loaded) };
 }
 
-/** What the files of the build would weigh by gzip. */
+/** What the files of the build would weigh by gzip. Every other path is a view, whose file is the page itself. */
 function gzipOf(paths: readonly string[]): number {
   const files = paths
-    .map((path) => (path.includes('.') ? path : '/panel/index.html'))
-    .filter((path) => path !== '/panel/config.json');
-  return files.reduce((sum, path) => sum + gzipSync(readFileSync(join(BUILT, path)), { level: 9 }).length, 0);
+    .filter((path) => path !== '/panel/config.json')
+    .map((path) => join(BUILT, existsSync(join(BUILT, path)) ? path : '/panel/index.html'));
+  return files.reduce((sum, file) => sum + gzipSync(readFileSync(file), { level: 9 }).length, 0);
 }
 
 async function matrixKeys(browser: Browser, usher: RunningUsher): Promise<{ keys: number[]; heap: number }> {
