@@ -159,7 +159,7 @@ describe('records of an application', () => {
   test('get an override, which undo takes away', async () => {
     await inView('records', async (page) => {
       await button(page, 'New override').click();
-      await page.getByRole('combobox', { name: 'Person' }).fill('ada@exa');
+      await page.getByRole('combobox', { name: 'Person' }).pressSequentially('ada@exa', { delay: 60 });
       await page.getByRole('option', { name: 'ada@example.com' }).click();
       await page.getByRole('dialog').getByLabel('Type').selectOption('project');
       await page.getByLabel('Project number').fill('7/8 "é"');
