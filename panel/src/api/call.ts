@@ -57,7 +57,7 @@ export interface Answer<T> {
   readonly data: T;
   readonly etag: string | null;
   readonly revision: string | null;
-  /** The cursor of the next page; null where there is none. */
+  /** The cursor of the next page; null on the last page. */
   readonly next: string | null;
   /** From when on counted rows are complete; null for everything else. */
   readonly since: string | null;

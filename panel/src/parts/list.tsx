@@ -121,7 +121,7 @@ export function List<T>({ label, listed, columns, keyOf, href, empty, groupOf, c
   );
 }
 
-/** Of many items so many are drawn at first, and again whenever the end of what is drawn comes near. */
+/** Rows drawn at first, and added each time the end of the drawn ones comes near. */
 const SLICE = 150;
 
 /** How many of `total` items to draw. `end` is for an element after the last of them. */

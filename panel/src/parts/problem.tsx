@@ -35,7 +35,7 @@ export function Problem({ error, onRetry }: { error: Error | null; onRetry?: () 
   );
 }
 
-/** Bars in the place of what is still being read. They appear only when it takes longer than a glance. */
+/** Placeholder bars while something loads. They appear after 150 ms. */
 export function Loading({ rows = 3 }: { rows?: number }) {
   const { common } = useWords();
   return (

@@ -4,7 +4,7 @@ export const MAX_ADDRESSES = 1_000;
 
 export interface Addresses {
   readonly addresses: readonly string[];
-  /** What is no address. The service decides; this finds what was mistyped before it is sent. */
+  /** Entries that are not addresses. The service decides; this finds mistypings before they are sent. */
   readonly wrong: readonly string[];
 }
 

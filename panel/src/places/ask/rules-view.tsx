@@ -95,7 +95,7 @@ function RuleText({ rule, question, explained, global, given }: TextProps): Reac
 interface Cause {
   readonly explained: Explained;
   readonly given: readonly AuditRecord[] | null;
-  /** The application's address; null where there is none to lead to. */
+  /** The panel's address of the application; null in the playground, where nothing is linked. */
   readonly base: string | null;
 }
 

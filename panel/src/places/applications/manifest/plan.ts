@@ -30,12 +30,12 @@ const PAUSE_MS = 400;
 /** A longer text is read here when typing pauses, too: it takes longer than a frame. */
 const QUICK = 20_000;
 
-/** The body is the text itself: faults have the lines of what is on the screen. */
+/** Sends the text as it is typed, so that faults name the lines on the screen. */
 export function inputOf(appCode: string, text: string, prune: boolean): Input<typeof APPLY> {
   return { path: { appCode }, query: { prune }, body: text } as unknown as Input<typeof APPLY>;
 }
 
-/** `live` is the version of what is live: a plan is of one. */
+/** `live` is the version of the stored manifest; a plan holds for that version only. */
 export function usePlan(appCode: string, text: string | null, prune: boolean, live: string): Planning {
   const [reading, setReading] = useState<(Reading & { text: string }) | null>(null);
   const [paused, setPaused] = useState<string | null>(null);

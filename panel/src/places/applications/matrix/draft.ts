@@ -93,7 +93,7 @@ export function conflictsOf(changes: Changes, table: MatrixTable): Conflict[] {
   return conflicts;
 }
 
-/** Settles conflicts: the draft's cells stay, as changes of what is there now, or theirs do. */
+/** Settles conflicts: keeps the draft's cells, based on the stored state of now, or drops them for the stored ones. */
 export function settled(draft: Draft, conflicts: readonly Conflict[], keep: 'mine' | 'theirs'): Draft {
   const changes = new Map(draft.changes);
   for (const { roleId, permissionId, to, theirs } of conflicts) {

@@ -47,7 +47,7 @@ export function moved({ row, column }: Place, { key, control }: Key, size: Size)
   }
 }
 
-/** The nearest row in a direction where somebody may stop; where there is none, the other direction, else where they are. */
+/** The nearest selectable row in a direction, else in the other direction, else the current row. */
 function stop(wanted: number, step: 1 | -1, from: number, { rows, skips }: Size): number {
   for (const by of [step, -step]) {
     for (let row = wanted; row >= 0 && row < rows; row += by) {

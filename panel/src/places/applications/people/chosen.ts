@@ -1,4 +1,4 @@
-/** Sets of what is ticked. */
+/** The rows that are ticked, as a set of keys. */
 
 export function withKey<T>(keys: ReadonlySet<T>, key: T, on: boolean): ReadonlySet<T> {
   const after = new Set(keys);

@@ -11,7 +11,7 @@ import { isComplete, type Question } from '../question.ts';
 import type { Explained } from '../rules.ts';
 import look from './playground.module.css';
 
-/** What the playground has of a service. Signed out there is none, and nothing is asked. */
+/** The playground beside a running service. Signed out, it sends no request. */
 export const Live = { Open, Beside };
 
 /** Opens an application of the service as a manifest. */
