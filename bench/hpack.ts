@@ -1,8 +1,9 @@
 /** HPACK (RFC 7541), the receiving side: a load generator must follow the server's dynamic table to read a grpc-status. */
 
-type Header = readonly [name: string, value: string];
+export type Header = readonly [name: string, value: string];
 
-const STATIC: readonly Header[] = [
+/** The entries of index 1 to 61. */
+export const STATIC: readonly Header[] = [
   [':authority', ''],
   [':method', 'GET'],
   [':method', 'POST'],
@@ -33,7 +34,7 @@ const STATIC: readonly Header[] = [
  * The Huffman code is canonical: symbols by length, then by value. Those longer than 15 bits (`\`, control characters,
  * bytes above 127) do not occur in the headers of a gRPC answer and end the run.
  */
-const SYMBOLS_BY_LENGTH: readonly (readonly [bits: number, symbols: string])[] = [
+export const SYMBOLS_BY_LENGTH: readonly (readonly [bits: number, symbols: string])[] = [
   [5, '012aceiost'],
   [6, ' %-./3456789=A_bdfghlmnpru'],
   [7, ':BCDEFGHIJKLMNOPQRSTUVWYjkqvwxyz'],
