@@ -90,6 +90,9 @@ export function request(random: Random, names: Names, method: string): Buffer {
   return encode(CheckRequestSchema, { ...subject, permission, accessLevel, ...wrong });
 }
 
+/** grpc-js refuses these in a later turn: which of two faults it sees first is a matter of timing. */
+const RACES: ReadonlySet<string> = new Set(['malformed deadline']);
+
 /** `odds`: one in so many calls is odd. */
 export function randomCall(random: Random, names: Names, odds = 2): WireCall {
   const method = pick(random, METHODS);
@@ -118,7 +121,7 @@ export function randomCall(random: Random, names: Names, odds = 2): WireCall {
   change(call, random, names);
   call.odd.push(name);
   // Two oddities at once show which of them is seen first. Faults of the stream stay alone: an answer may come before them.
-  if (name in HEADS && random(4) === 0) {
+  if (name in HEADS && !RACES.has(name) && random(4) === 0) {
     const [second, also] = pick(random, Object.entries(BODIES));
     also(call, random, names);
     call.odd.push(second);
