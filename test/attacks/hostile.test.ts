@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client, credentials } from '@grpc/grpc-js';
@@ -16,6 +17,10 @@ const LONG = process.env.USHER_LONG !== undefined;
 const ATTACK_MS = Number(process.env.USHER_ATTACK_MS ?? (LONG ? 20_000 : 600));
 const KEY = 'the-internal-key-of-a-backend';
 const LANES = 4;
+/** Of the attack that only connects. */
+const CONNECTIONS = LONG ? 10_000 : 500;
+/** What the service may hold more than before, when an attack is over and its answers were collected. */
+const MOST_GROWTH_MB = 200;
 /** A later answer is useless to a good client. */
 const PATIENCE_MS = 5000;
 
@@ -35,6 +40,7 @@ beforeAll(async () => {
     INTERNAL_API_KEY: KEY,
     SUPERADMINS: 'root@example.com',
     LOG_LEVEL: 'info',
+    ...(process.env.GRPC_FRONT === undefined ? {} : { GRPC_FRONT: process.env.GRPC_FRONT }),
   });
   void service.exited.then((code) => {
     over = code;
@@ -94,6 +100,13 @@ async function askOn(asked: Asked, isOver: () => boolean, lane: number): Promise
 const { stdout } = await run(process.execPath, [attacker]);
 const ATTACKS = JSON.parse(stdout) as string[];
 
+/** Resident memory of the service in MB; null where the system has no /proc. */
+function memory(): number | null {
+  const path = `/proc/${service.pid}/status`;
+  if (!existsSync(path)) return null;
+  return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(path, 'utf8'))?.[1]) / 1024;
+}
+
 /** What one attack leaves behind is not the next one's. */
 async function settled(): Promise<void> {
   for (let quick = 0; quick < 3; ) {
@@ -108,11 +121,19 @@ describe('a good client beside hostile ones', () => {
     'a good client stays served beside hostile ones: %s',
     async (attack) => {
       await settled();
+      const before = memory();
       const asked: Asked = { answered: 0, failed: [], times: [] };
       let ended = false;
       const good = Promise.all(Array.from({ length: LANES }, (_, lane) => askOn(asked, () => ended, lane)));
       const ports = [new URL(service.url).port, service.grpc.split(':').at(-1) ?? ''];
-      const { stdout: told } = await run(process.execPath, [attacker, attack, ...ports, String(ATTACK_MS)]);
+      const { stdout: told } = await run(process.execPath, [
+        attacker,
+        attack,
+        ...ports,
+        String(ATTACK_MS),
+        KEY,
+        String(CONNECTIONS),
+      ]);
       ended = true;
       await good;
       const sorted = asked.times.toSorted((a, b) => a - b);
@@ -121,13 +142,14 @@ describe('a good client beside hostile ones', () => {
         const { done } = JSON.parse(told) as { done: number };
         const figures = `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, longest ${Math.round(sorted.at(-1) ?? 0)} ms`;
         process.stderr.write(
-          `${attack} (${done}): ${asked.answered} answered, ${asked.failed.length} not (${[...new Set(asked.failed)].slice(0, 3).join('; ')}), ${figures}\n`,
+          `${attack} (${done}): ${Math.round(before ?? 0)} MB, then ${Math.round(memory() ?? 0)}; ${asked.answered} answered, ${asked.failed.length} not (${[...new Set(asked.failed)].slice(0, 3).join('; ')}), ${figures}\n`,
         );
       }
       expect(asked.failed.filter((why) => why.includes('wrong:'))).toEqual([]);
       if (LONG) expect(asked.failed.length / (asked.answered + asked.failed.length)).toBeLessThanOrEqual(0.001);
       expect(over).toBeNull();
       await settled();
+      expect((memory() ?? 0) - (before ?? 0)).toBeLessThan(MOST_GROWTH_MB);
     },
     ATTACK_MS + 60_000,
   );

