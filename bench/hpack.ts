@@ -30,10 +30,9 @@ export const STATIC: readonly Header[] = [
     .map((name): Header => [name, name === 'accept-encoding' ? 'gzip, deflate' : '']),
 ];
 
-/**
- * The Huffman code is canonical: symbols by length, then by value. Those longer than 15 bits (`\`, control characters,
- * bytes above 127) do not occur in the headers of a gRPC answer and end the run.
- */
+const bytes = (...codes: number[]): string => String.fromCharCode(...codes);
+
+/** The Huffman code is canonical: symbols by length, then by value. Without the end of the string, which is never sent. */
 export const SYMBOLS_BY_LENGTH: readonly (readonly [bits: number, symbols: string])[] = [
   [5, '012aceiost'],
   [6, ' %-./3456789=A_bdfghlmnpru'],
@@ -45,7 +44,118 @@ export const SYMBOLS_BY_LENGTH: readonly (readonly [bits: number, symbols: strin
   [13, '\0$@[]~'],
   [14, '^}'],
   [15, '<`{'],
+  [19, bytes(92, 195, 208)],
+  [20, bytes(128, 130, 131, 162, 184, 194, 224, 226)],
+  [21, bytes(153, 161, 167, 172, 176, 177, 179, 209, 216, 217, 227, 229, 230)],
+  [
+    22,
+    bytes(
+      129,
+      132,
+      133,
+      134,
+      136,
+      146,
+      154,
+      156,
+      160,
+      163,
+      164,
+      169,
+      170,
+      173,
+      178,
+      181,
+      185,
+      186,
+      187,
+      189,
+      190,
+      196,
+      198,
+      228,
+      232,
+      233,
+    ),
+  ],
+  [
+    23,
+    bytes(
+      1,
+      135,
+      137,
+      138,
+      139,
+      140,
+      141,
+      143,
+      147,
+      149,
+      150,
+      151,
+      152,
+      155,
+      157,
+      158,
+      165,
+      166,
+      168,
+      174,
+      175,
+      180,
+      182,
+      183,
+      188,
+      191,
+      197,
+      231,
+      239,
+    ),
+  ],
+  [24, bytes(9, 142, 144, 145, 148, 159, 171, 206, 215, 225, 236, 237)],
+  [25, bytes(199, 207, 234, 235)],
+  [26, bytes(192, 193, 200, 201, 202, 205, 210, 213, 218, 219, 238, 240, 242, 243, 255)],
+  [27, bytes(203, 204, 211, 212, 214, 221, 222, 223, 241, 244, 245, 246, 247, 248, 250, 251, 252, 253, 254)],
+  [
+    28,
+    bytes(
+      2,
+      3,
+      4,
+      5,
+      6,
+      7,
+      8,
+      11,
+      12,
+      14,
+      15,
+      16,
+      17,
+      18,
+      19,
+      20,
+      21,
+      23,
+      24,
+      25,
+      26,
+      27,
+      28,
+      29,
+      30,
+      31,
+      127,
+      220,
+      249,
+    ),
+  ],
+  [30, bytes(10, 13, 22)],
 ];
+
+const LONGEST = 30;
+/** A code by its length and bits. */
+const codeKey = (bits: number, code: number): number => bits * 2 ** LONGEST + code;
 
 const CODES = new Map<number, string>();
 {
@@ -54,7 +164,7 @@ const CODES = new Map<number, string>();
   for (const [bits, symbols] of SYMBOLS_BY_LENGTH) {
     code <<= bits - previous;
     previous = bits;
-    for (const symbol of symbols) CODES.set((bits << 16) | code++, symbol);
+    for (const symbol of symbols) CODES.set(codeKey(bits, code++), symbol);
   }
 }
 
@@ -66,8 +176,8 @@ function decodeHuffman(block: Buffer, start: number, end: number): string {
     const byte = block[at] as number;
     for (let bit = 7; bit >= 0; bit--) {
       code = (code << 1) | ((byte >> bit) & 1);
-      if (++bits > 15) throw new Error('a header with characters that the generator cannot read');
-      const symbol = CODES.get((bits << 16) | code);
+      if (++bits > LONGEST) throw new Error('a header with a Huffman code that there is not');
+      const symbol = CODES.get(codeKey(bits, code));
       if (symbol === undefined) continue;
       out += symbol;
       code = 0;

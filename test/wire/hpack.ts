@@ -22,12 +22,11 @@ const CODES = new Map<string, { code: number; bits: number }>();
   }
 }
 
-/** Null for a character whose code is longer than 15 bits. */
-function huffmanOf(text: string): Buffer | null {
+function huffmanOf(text: string): Buffer {
   let bits = '';
   for (const character of text) {
     const symbol = CODES.get(character);
-    if (symbol === undefined) return null;
+    if (symbol === undefined) throw new RangeError('header text is Latin-1');
     bits += symbol.code.toString(2).padStart(symbol.bits, '0');
   }
   bits = bits.padEnd(Math.ceil(bits.length / 8) * 8, '1');
@@ -44,9 +43,8 @@ export function integer(prefix: number, first: number, value: number): Buffer {
 }
 
 function text(value: string, huffman: boolean): Buffer {
-  const short = huffman ? huffmanOf(value) : null;
-  const bytes = short ?? Buffer.from(value, 'latin1');
-  return Buffer.concat([integer(7, short === null ? 0 : 0x80, bytes.length), bytes]);
+  const bytes = huffman ? huffmanOf(value) : Buffer.from(value, 'latin1');
+  return Buffer.concat([integer(7, huffman ? 0x80 : 0, bytes.length), bytes]);
 }
 
 const FIRST_BITS = { incremental: [6, 0x40], plain: [4, 0], never: [4, 0x10] } as const;

@@ -74,7 +74,7 @@ const LONG = [
   '30SS',
 ];
 const PAST = ['0H', '0M', '0S', '0m', '0u', '0n', '1n', '1u'];
-const MALFORMED = ['', 'soon', '1', '1x', 'S', '1s', '1h', '0x1f', '１S', 'NaN'];
+const MALFORMED = ['', 'soon', '1', '1x', 'S', '1s', '1h', '0x1f', '²S', 'NaN'];
 const REQUEST_IDS = ['', 'short', 'a'.repeat(300), 'a b c d e f', 'caf\u00e9-1234', 'x'.repeat(128), 'a,b', '../../x'];
 const ODD_VALUES = ['caf\u00e9', 'a\u0001b', 'a\tb', ' a', 'a ', '', '\u007f', 'x'.repeat(2000), 'null', '%00'];
 

@@ -1,5 +1,6 @@
 /** A client that writes bytes of its own making to a gRPC port and writes down what comes back, stream by stream. */
 import net from 'node:net';
+import { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import tls from 'node:tls';
 import { HpackDecoder } from '../../bench/hpack.ts';
@@ -55,15 +56,15 @@ const WIDE = 2 ** 30;
 const FIRST_WINDOW = 5;
 
 export class Peer {
-  readonly socket: net.Socket;
+  readonly socket: Duplex;
   readonly streams = new Map<number, StreamEnd>();
   readonly connection: ConnectionEnd = { goaway: undefined, closed: false };
   readonly #reader = new FrameReader();
   readonly #hpack = new HpackDecoder();
   readonly #windows: Windows;
   readonly #send = { connection: INITIAL, initial: INITIAL, streams: new Map<number, number>() };
-  /** Called after each read; replaced by who waits. */
-  #changed: () => void = () => undefined;
+  /** Called after each read. */
+  readonly #waiting = new Set<() => void>();
   #block: Block | undefined;
   #pongs = 0;
   /** Frames that wait while others are written in segments. */
@@ -71,9 +72,10 @@ export class Peer {
   /** What could not be read: a fault of the server. */
   unreadable: string | undefined;
 
-  constructor(address: Address, windows: Windows = 'wide') {
+  /** `to`: a port, or a connection to one. */
+  constructor(to: Address | Duplex, windows: Windows = 'wide') {
     this.#windows = windows;
-    this.socket = open(address);
+    this.socket = to instanceof Duplex ? to : open(to);
     this.socket.on('data', (chunk: Buffer) => this.#read(chunk));
     this.socket.on('error', () => undefined);
     this.socket.on('end', () => this.#close());
@@ -81,10 +83,14 @@ export class Peer {
   }
 
   /** Preface and SETTINGS as this client's windows need them. */
-  hello(...entries: readonly (readonly [id: number, value: number])[]): Buffer {
-    const initial = this.#windows === 'wide' ? WIDE : this.#windows === 'initial' ? INITIAL : this.#windows;
-    const wide = this.#windows === 'initial' ? [] : [windowUpdate(0, WIDE - INITIAL)];
-    return Buffer.concat([PREFACE, settings([0x2, 0], [0x4, initial], ...entries), ...wide]);
+  hello(): Buffer {
+    return Peer.helloFor(this.#windows);
+  }
+
+  static helloFor(windows: Windows): Buffer {
+    const initial = windows === 'wide' ? WIDE : windows === 'initial' ? INITIAL : windows;
+    const wide = windows === 'initial' ? [] : [windowUpdate(0, WIDE - INITIAL)];
+    return Buffer.concat([PREFACE, settings([0x2, 0], [0x4, initial]), ...wide]);
   }
 
   write(bytes: Buffer): void {
@@ -119,25 +125,37 @@ export class Peer {
     return true;
   }
 
+  /** Resolves when the stream is over, or the connection, or after the time. */
+  async ended(stream: number, mostMs: number): Promise<void> {
+    await this.until(() => this.end(stream) !== undefined || this.connection.closed, mostMs);
+  }
+
   /** Resolves once `holds`, or after the time; says which. */
   async until(holds: () => boolean, mostMs: number): Promise<boolean> {
     if (holds()) return true;
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const timer = setTimeout(() => resolve(holds()), mostMs);
-    this.#changed = () => {
+    const look = (): void => {
       if (holds()) resolve(true);
     };
+    this.#waiting.add(look);
     const held = await promise;
     clearTimeout(timer);
-    this.#changed = () => undefined;
+    this.#waiting.delete(look);
     return held;
   }
 
   /** Resolves when all that was written before has been read by the other side, or when the connection is over. */
   async roundTrip(mostMs: number): Promise<boolean> {
+    const isOver = this.ping();
+    return await this.until(isOver, mostMs);
+  }
+
+  /** Asks for a sign of life; says whether it was given, or never will be. */
+  ping(): () => boolean {
     const before = this.#pongs;
     this.write(ping(Buffer.from('answered')));
-    return await this.until(() => this.#pongs > before || this.connection.closed, mostMs);
+    return () => this.#pongs > before || this.connection.closed;
   }
 
   end(stream: number): string | undefined {
@@ -155,7 +173,7 @@ export class Peer {
 
   #close(): void {
     this.connection.closed = true;
-    this.#changed();
+    for (const look of this.#waiting) look();
   }
 
   #read(chunk: Buffer): void {
@@ -165,7 +183,7 @@ export class Peer {
       this.unreadable ??= String(error);
       this.socket.destroy();
     }
-    this.#changed();
+    for (const look of this.#waiting) look();
   }
 
   #frame({ type, flags, stream, payload }: ReadFrame): void {

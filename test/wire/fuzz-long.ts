@@ -1,0 +1,34 @@
+/**
+ * Throws many mutated connections at a port in this process:
+ *
+ *   bin/node test/wire/fuzz-long.ts --inputs 10000000 --seed 1       GRPC_FRONT=true for a port with the front
+ *
+ * Ends with 1 for anything thrown, any wrong answer and memory that is kept.
+ */
+import { inspect, parseArgs } from 'node:util';
+import { fuzzDoor } from './fuzz-door.ts';
+
+const { values } = parseArgs({
+  options: { inputs: { type: 'string', default: '100000' }, seed: { type: 'string', default: '1' } },
+});
+const PROGRESS_MS = 30_000;
+const MOST_KEPT = 50 * 1024 * 1024;
+
+const begun = performance.now();
+let told = begun;
+const { thrown, wrong, kept, ...counts } = await fuzzDoor({
+  seed: Number(values.seed),
+  inputs: Number(values.inputs),
+  progress: (so) => {
+    if (performance.now() - told < PROGRESS_MS) return;
+    told = performance.now();
+    process.stderr.write(`${so.inputs} inputs in ${Math.round((told - begun) / 1000)} s\n`);
+  },
+});
+for (const error of thrown.slice(0, 5)) process.stdout.write(`thrown: ${inspect(error)}\n`);
+for (const one of wrong) process.stdout.write(`wrong: ${one}\n`);
+const seconds = Math.round((performance.now() - begun) / 1000);
+process.stdout.write(
+  `${JSON.stringify(counts)}, ${Math.round(kept / 1024)} KB kept, ${thrown.length} thrown, in ${seconds} s\n`,
+);
+process.exit(thrown.length + wrong.length > 0 || kept > MOST_KEPT ? 1 : 0);
