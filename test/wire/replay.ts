@@ -72,6 +72,9 @@ function describe(end: StreamEnd | undefined, certain: boolean): string {
   const status = fields.find(([name]) => name === 'grpc-status')?.[1];
   // Answered, too late or cancelled before: all are right.
   if (!certain && (status === undefined || status === '0' || status === '1' || status === '4')) return 'uncertain';
+  // To a request that is not gRPC no client of gRPC reads more than the status.
+  const http = fields.find(([name]) => name === ':status')?.[1];
+  if (http === '415') return `:status: 415 / ${end.end || 'open'}`;
   // No client may see a difference in the order of fields; node:http2 adds a date to some blocks.
   const blocks = end.blocks.map((block) =>
     block
@@ -83,5 +86,16 @@ function describe(end: StreamEnd | undefined, certain: boolean): string {
 }
 
 function shown([name, value]: Field): string {
-  return `${name}: ${name === 'x-request-id' && UUID.test(value) ? 'a UUID' : value}`;
+  if (name === 'x-request-id' && UUID.test(value)) return `${name}: a UUID`;
+  return `${name}: ${name === 'grpc-message' ? decoded(value) : value}`;
+}
+
+/** As clients read it, twice: grpc-js does not encode a message that repeats a path, so that `%2f` arrives as `/`. */
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(decodeURIComponent(value));
+  } catch {
+    // A path with a percent sign, repeated as it came.
+    return value;
+  }
 }
