@@ -19,7 +19,8 @@ import type { Gateway, GatewayOptions } from '../gateway/app.ts';
 import type { Services } from '../gateway/services.ts';
 import { GrpcMetrics } from '../grpc/metrics.ts';
 import { createMemo, type Memo } from '../grpc/request-cache.ts';
-import { checkTls, createGrpcServer, type GrpcServer, type GrpcTls } from '../grpc/server.ts';
+import { createGrpcServer, type GrpcServer } from '../grpc/server.ts';
+import { checkTls, type GrpcTls } from '../grpc/tls.ts';
 import { createApiKeys, keepLocalKey } from '../identity/api-keys.ts';
 import { createDevelopmentSignIn, type DevelopmentSignIn } from '../identity/development-sign-in.ts';
 import { type LocalIssuer, openLocalIssuer } from '../identity/local-issuer.ts';
@@ -273,6 +274,7 @@ function buildGrpc({ grpc }: Config, { keys, ...parts }: GrpcParts): GrpcServer 
     host: grpc.host,
     port: grpc.port,
     reflection: grpc.reflection,
+    front: grpc.front,
   });
 }
 

@@ -47,6 +47,11 @@ export const KEYS = keys({
     default: null,
     about: 'A PEM file; with it clients must show a certificate of that authority (mutual TLS).',
   }),
+  'grpc.front': key(kind.flag, {
+    default: false,
+    about:
+      'New: the service reads HTTP/2 itself and answers Check, BulkCheck, BatchCheck and Effective at once; other calls pass through.',
+  }),
   'grpc.reflection': key(kind.flag, {
     default: ({ production }) => !production,
     otherwise: 'true outside production',

@@ -6,6 +6,7 @@
 import type { QuestionKey } from '../engine/decisions.ts';
 import type { KeptQuestion } from '../engine/grounds.ts';
 import type { Level } from '../engine/types.ts';
+import { readLatin1 } from './latin1.ts';
 
 /** Everything that a cached answer needs of a CheckRequest. A function of the bytes alone: no change of data invalidates it. */
 export interface Remembered {
@@ -23,9 +24,6 @@ export interface ParsedCheck {
 /** Longer requests are parsed each time. */
 const MAX_BYTES = 1024;
 
-/** `toString('latin1')` calls `latin1Slice` after reading its argument. */
-type Sliceable = Buffer & { latin1Slice(start: number, end: number): string };
-
 /** The cache key of a request: its bytes as Latin-1. '' for a request that is too long to be kept. */
 export function requestText(request: Buffer): string {
   return textBetween(request, 0, request.length);
@@ -33,7 +31,7 @@ export function requestText(request: Buffer): string {
 
 /** The same of a request that is a part of the bytes. */
 export function textBetween(bytes: Buffer, start: number, end: number): string {
-  return end - start > MAX_BYTES ? '' : (bytes as Sliceable).latin1Slice(start, end);
+  return end - start > MAX_BYTES ? '' : readLatin1(bytes, start, end);
 }
 
 /**

@@ -1,38 +1,36 @@
 /** The gRPC listener: one server with the permission service, health and, where configured, reflection. */
 
-import { X509Certificate } from 'node:crypto';
-import { createSecureContext } from 'node:tls';
-import { logVerbosity, Server, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
+import {
+  logVerbosity,
+  Server,
+  type ServiceDefinition,
+  setLogVerbosity,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { UsherError } from '../base/errors.ts';
 import type { Logger } from '../base/telemetry.ts';
 import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
 import type { PermissionEngine } from '../rpc/call.ts';
 import { createHandles } from './answering.ts';
-import { type BridgeOptions, type Handle, MAX_MESSAGE, unary } from './bridge.ts';
-import { GrpcConnections } from './connections.ts';
+import { type Authorize, type Handle, unary } from './bridge.ts';
 import { Health } from './health.ts';
-import { freeClosedStreams, listenersOf } from './http2-streams.ts';
+import { listenBehindFront, listenDirectly } from './listening.ts';
 import { GrpcMetrics } from './metrics.ts';
 import { addReflection } from './reflection.ts';
 import { createMemo, type Memo } from './request-cache.ts';
-
-/** PEM text of the files in grpc.tls.*. With `clientCa`, clients must present a certificate of that authority. */
-export interface GrpcTls {
-  cert: string;
-  key: string;
-  clientCa?: string | undefined;
-}
+import type { GrpcTls } from './tls.ts';
+import { MAX_MESSAGE, WaitingCalls } from './waiting.ts';
 
 export interface GrpcServerOptions {
   engine: PermissionEngine;
-  /** Throws UsherError UNAUTHENTICATED or KEY_SCOPE. Receives undefined for a call without a key. */
-  authorize: (key: string | undefined) => void;
+  authorize: Authorize;
   host: string;
   /** 0 picks a free port. */
   port: number;
   tls?: GrpcTls | undefined;
   reflection: boolean;
+  /** Whether the front of front/ answers the calls that it can, before grpc-js. */
+  front?: boolean;
   log: Logger;
   metrics?: GrpcMetrics;
   memo?: Memo;
@@ -69,41 +67,59 @@ const TIMES = {
   arrivalMs: 10_000,
 };
 
+const LIMITS_OF_CONNECTIONS = {
+  'grpc.max_receive_message_length': MAX_MESSAGE,
+  'grpc.max_send_message_length': MAX_MESSAGE,
+  'grpc.max_concurrent_streams': 256,
+  'grpc-node.max_session_memory': 16,
+};
+
+/** A server that knows the paths of its methods. */
+class ListedServer extends Server {
+  readonly served = new Set<string>();
+
+  override addService(service: ServiceDefinition, implementation: UntypedServiceImplementation): void {
+    for (const { path } of Object.values(service)) this.served.add(path);
+    super.addService(service, implementation);
+  }
+}
+
+/** Where the front keeps the connections, grpc-js must not end those behind it. */
+function lifeOfConnections(times: typeof TIMES) {
+  return {
+    'grpc.max_connection_age_ms': times.connectionAgeMs,
+    'grpc.max_connection_age_grace_ms': times.connectionGraceMs,
+    'grpc.max_connection_idle_ms': times.connectionIdleMs,
+    'grpc.keepalive_time_ms': times.keepaliveMs,
+  };
+}
+
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   // grpc-js logs metadata to stderr when it is invalid: an API key with an odd character, for example.
   setLogVerbosity(logVerbosity.NONE);
   const times = { ...TIMES, ...options.times };
   const clock = options.clock ?? systemClock;
-  const server = new Server({
-    'grpc.max_receive_message_length': MAX_MESSAGE,
-    'grpc.max_send_message_length': MAX_MESSAGE,
-    'grpc.max_concurrent_streams': 256,
-    'grpc-node.max_session_memory': 16,
-    'grpc.max_connection_age_ms': times.connectionAgeMs,
-    'grpc.max_connection_age_grace_ms': times.connectionGraceMs,
-    'grpc.max_connection_idle_ms': times.connectionIdleMs,
-    'grpc.keepalive_time_ms': times.keepaliveMs,
-  });
   const { authorize, log, engine } = options;
-  const handles = createHandles(engine, options.memo ?? createMemo());
-  addPermissionService(server, handles, {
-    authorize,
+  const calls = new WaitingCalls({
     log,
     clock,
     metrics: options.metrics ?? new GrpcMetrics(),
     deadlineMs: times.deadlineMs,
   });
+  const handles = createHandles(engine, options.memo ?? createMemo());
+  const server = new ListedServer({ ...LIMITS_OF_CONNECTIONS, ...(options.front ? {} : lifeOfConnections(times)) });
+  addPermissionService(server, handles, authorize, calls);
   const health = new Health([PermissionService.typeName]);
   health.addTo(server);
   const endReflection = options.reflection ? addReflection(server) : () => {};
 
-  const connections = new GrpcConnections(clock, times);
+  const listener = options.front
+    ? listenBehindFront(server, { handles, served: server.served, authorize, calls, times, clock, tls: options.tls })
+    : listenDirectly(server, { times, clock, tls: options.tls });
   let draining: Promise<void> | undefined;
   return {
     async start() {
-      const port = await listen(server, options);
-      for (const listening of listenersOf(server)) connections.watch(listening);
-      return { port };
+      return { port: await listener.listen(options.host, options.port) };
     },
     setServing: (ok) => health.set(ok && draining === undefined),
     drain() {
@@ -112,7 +128,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
         if (times.noticeMs > 0) await pause(clock, times.noticeMs);
         health.end();
         endReflection();
-        await shutDown(server, connections, clock, times.drainMs);
+        await listener.end(times.drainMs);
       })();
       return draining;
     },
@@ -120,7 +136,12 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
 }
 
 /** grpc-js passes the bytes through; the codec reads and writes them. */
-function addPermissionService(server: Server, handles: ReadonlyMap<string, Handle>, bridge: BridgeOptions): void {
+function addPermissionService(
+  server: Server,
+  handles: ReadonlyMap<string, Handle>,
+  authorize: Authorize,
+  calls: WaitingCalls,
+): void {
   const bytes = (message: Buffer) => message;
   const methods = [...handles].map(([method, handle]) => {
     const definition = {
@@ -132,79 +153,12 @@ function addPermissionService(server: Server, handles: ReadonlyMap<string, Handl
       responseSerialize: bytes,
       responseDeserialize: bytes,
     };
-    return { method, definition, handler: unary(method, handle, bridge) };
+    return { method, definition, handler: unary(method, handle, authorize, calls) };
   });
   server.addService(
     Object.fromEntries(methods.map(({ method, definition }) => [method, definition])),
     Object.fromEntries(methods.map(({ method, handler }) => [method, handler])),
   );
-}
-
-function listen(server: Server, { host, port, tls }: GrpcServerOptions): Promise<number> {
-  const credentials = tls === undefined ? ServerCredentials.createInsecure() : secure(tls);
-  const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-  return new Promise((resolve, reject) => {
-    server.bindAsync(address, credentials, (error, bound) => {
-      if (error === null) {
-        freeClosedStreams(server);
-        resolve(bound);
-      } else
-        reject(new UsherError('UNAVAILABLE', `gRPC: ${listenProblem(error.message, host, port)}`, { cause: error }));
-    });
-  });
-}
-
-/** Why a server could not listen, with the configuration key to change. */
-function listenProblem(message: string, host: string, port: number): string {
-  if (message.includes('EADDRINUSE')) {
-    return `port ${port} on ${host} is taken by another process; free it or set grpc.port (GRPC_PORT).`;
-  }
-  if (message.includes('EACCES'))
-    return `port ${port} on ${host} needs more rights than this user has; set grpc.port (GRPC_PORT).`;
-  return `${host} is not an address of this machine; set grpc.host (GRPC_HOST).`;
-}
-
-/** Throws where the texts are not certificates, or the key does not belong to the certificate. */
-export function checkTls({ cert, key, clientCa }: GrpcTls): void {
-  try {
-    createSecureContext({ cert, key });
-    // OpenSSL ignores an authority that it cannot read, and would then refuse every client.
-    if (clientCa !== undefined) for (const one of certificatesOf(clientCa)) new X509Certificate(one);
-  } catch (error) {
-    throw new UsherError(
-      'UNAVAILABLE',
-      'gRPC: grpc.tls.cert, grpc.tls.key and grpc.tls.clientCa must be PEM, and the key must belong to the certificate.',
-      { cause: error },
-    );
-  }
-}
-
-function secure(tls: GrpcTls): ServerCredentials {
-  checkTls(tls);
-  const { cert, key, clientCa } = tls;
-  const authority = clientCa === undefined ? null : Buffer.from(clientCa);
-  const pair = { cert_chain: Buffer.from(cert), private_key: Buffer.from(key) };
-  return ServerCredentials.createSsl(authority, [pair], clientCa !== undefined);
-}
-
-/** The certificates of a bundle; throws for an empty one. */
-function certificatesOf(pem: string): string[] {
-  const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g);
-  if (found === null) throw new Error('no certificate');
-  return found;
-}
-
-/** Waits for calls in flight, at most `boundMs`. Leaves no socket open. */
-async function shutDown(server: Server, connections: GrpcConnections, clock: Clock, boundMs: number): Promise<void> {
-  let cancel = () => {};
-  const ended = new Promise<boolean>((resolve) => {
-    server.tryShutdown(() => resolve(true));
-    cancel = clock.after(boundMs, () => resolve(false));
-  });
-  connections.endArriving();
-  if (!(await ended)) server.forceShutdown();
-  cancel();
-  connections.destroy();
 }
 
 function pause(clock: Clock, ms: number): Promise<void> {

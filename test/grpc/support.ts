@@ -51,6 +51,9 @@ export type MethodName = keyof typeof METHOD;
 export const QUESTION = { email: 'kim@example.com', app: 'billing', permission: 'edit' };
 export const SUBJECT = { email: 'kim@example.com', app: 'billing' };
 
+/** `GRPC_FRONT=true` runs the tests of the port with the front. */
+export const FRONT = process.env.GRPC_FRONT === 'true';
+
 export interface Door {
   engine: ScriptedEngine;
   server: GrpcServer;
@@ -78,6 +81,7 @@ export async function openDoor(options: Partial<GrpcServerOptions> = {}): Promis
     host: '127.0.0.1',
     port: 0,
     reflection: false,
+    front: FRONT,
     log,
     metrics,
     ...options,

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { buildApp } from '../../src/app/app.ts';
 import { UsherError } from '../../src/base/errors.ts';
 import { toConfig } from '../../src/config/config.ts';
-import type { GrpcTls } from '../../src/grpc/server.ts';
+import type { GrpcTls } from '../../src/grpc/tls.ts';
 import { createAuthority } from './certificates.ts';
 import { call, closeDoors, failureOf, openClient, openDoor, QUESTION } from './support.ts';
 

@@ -1,6 +1,7 @@
 import { CREDENTIALS, DOORS } from './doors.ts';
 import { DRY_RUNS } from './dry-runs.ts';
 import { OUTSIDE, SENDING } from './effects.ts';
+import { FRONT } from './front.ts';
 import { GUARDS, PEOPLE } from './guards.ts';
 import { LISTS } from './lists.ts';
 import type { Mutant } from './mutant.ts';
@@ -19,5 +20,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...PEOPLE,
   ...SENDING,
   ...OUTSIDE,
+  ...FRONT,
   ...PANEL,
 ];

@@ -24,6 +24,8 @@ export async function startUsher(
     env: {
       HTTP_PORT: '0',
       GRPC_PORT: '0',
+      // `GRPC_FRONT=true npm test` runs every test of a service with the front.
+      GRPC_FRONT: process.env.GRPC_FRONT ?? 'false',
       DATA_DIR: storage.dataDir,
       ...(storage.url === null ? { DATABASE_EMBEDDED: 'true' } : { DATABASE_URL: storage.url }),
       ...env,

@@ -16,6 +16,7 @@ import type { BatchCheckFields } from '../../rpc/batch-check.ts';
 import type { CheckFields } from '../../rpc/call.ts';
 import type { BulkCheckFields } from '../../rpc/methods.ts';
 import { decodeStrictly } from '../../rpc/strict.ts';
+import { readLatin1 } from '../latin1.ts';
 import { readBulkStrictly, readCheckStrictly } from './read-strict.ts';
 
 /**
@@ -55,13 +56,10 @@ const CHECK = 0x0a;
  */
 const WINDOW = 1024;
 
-/** `toString('latin1')` calls `latin1Slice` after reading its argument; on ASCII both are exact. */
-type Sliceable = Buffer & { latin1Slice(start: number, end: number): string };
-
 function readWhole(bytes: Buffer, latin1: string): CheckFields | null {
   const end = bytes.length;
   if (end > WINDOW || !isAscii(bytes)) return null;
-  const text = latin1.length === end ? latin1 : (bytes as Sliceable).latin1Slice(0, end);
+  const text = latin1.length === end ? latin1 : readLatin1(bytes, 0, end);
   return readShort(bytes, 0, end, text, 0);
 }
 
@@ -136,7 +134,7 @@ export function splitBatch(bytes: Buffer): SplitBatch | null {
     if (!(stop <= end) || length > WINDOW) return null;
     if (tag === CHECK) bounds.push(at, stop);
     else if (tag !== MIN_REVISION || !isAscii(bytes.subarray(at, stop))) return null;
-    else minRevision = (bytes as Sliceable).latin1Slice(at, stop);
+    else minRevision = readLatin1(bytes, at, stop);
     at = stop;
   }
   return bounds.length > 2 * LIMITS.batchChecks ? null : { bounds, minRevision };
@@ -162,7 +160,7 @@ function readBatchShort(bytes: Buffer): BatchCheckFields | null {
     if (!ascii && !isAscii(bytes.subarray(start, stop))) return null;
     if (stop > base + text.length) {
       base = start;
-      text = (bytes as Sliceable).latin1Slice(start, Math.min(start + WINDOW, bytes.length));
+      text = readLatin1(bytes, start, Math.min(start + WINDOW, bytes.length));
     }
     const check = readShort(bytes, start, stop, text, base);
     if (check === null) return null;
@@ -197,7 +195,7 @@ function readBulkShort(bytes: Buffer): BulkCheckFields | null {
     if (!(stop <= end)) return null;
     if (stop > base + text.length) {
       base = at;
-      text = (bytes as Sliceable).latin1Slice(at, Math.min(at + WINDOW, end));
+      text = readLatin1(bytes, at, Math.min(at + WINDOW, end));
     }
     const piece = text.substring(at - base, stop - base);
     at = stop;

@@ -1,0 +1,399 @@
+/** One client's connection (RFC 9113, the server's side): its frames, windows and end. The streams are in streams.ts. */
+
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../../base/clock.ts';
+import { type Addresses, Behind } from './behind.ts';
+import { type ControlHost, checkLength, checkStream, DRAINING, KEEPALIVE, readControlFrame } from './control-frames.ts';
+import { DeadlineTimer } from './deadline-timer.ts';
+import { FrameReader } from './frame-reader.ts';
+import {
+  ConnectionFault,
+  ErrorCode,
+  Flag,
+  Frame,
+  goawayFrame,
+  MAX_STREAM_ID,
+  MAX_WINDOW,
+  Setting,
+  settingsFrame,
+} from './frames.ts';
+import { HeadReader } from './head-reader.ts';
+import { type HeaderBlock, HeaderBlocks } from './header-blocks.ts';
+import { MAX_HEADER_LIST } from './hpack.ts';
+import { Verdict } from './other-calls.ts';
+import { Outbound } from './outbound.ts';
+import { Patience } from './patience.ts';
+import { Preface } from './preface.ts';
+import type { FrontService } from './service.ts';
+import { Phase } from './stream.ts';
+import { StreamIds } from './stream-ids.ts';
+import { type Host, MAX_STREAMS, Streams } from './streams.ts';
+
+const OUR_SETTINGS = settingsFrame([
+  [Setting.MAX_CONCURRENT_STREAMS, MAX_STREAMS],
+  [Setting.MAX_HEADER_LIST_SIZE, MAX_HEADER_LIST],
+]);
+/** A socket of node:net or node:tls, or one in memory. */
+export type ClientSocket = Duplex & Addresses;
+
+export interface ConnectionParts {
+  readonly socket: ClientSocket;
+  readonly service: FrontService;
+  readonly clock: Clock;
+  /** Told once, when the socket is closed. */
+  readonly closed: () => void;
+}
+
+export class Connection implements Host {
+  readonly service: FrontService;
+  readonly outbound: Outbound;
+  readonly #socket: ClientSocket;
+  readonly #clock: Clock;
+  readonly #reader: FrameReader;
+  readonly #heads: HeadReader;
+  readonly #blocks = new HeaderBlocks();
+  readonly #streams: Streams;
+  readonly #patience: Patience;
+  readonly #control: ControlHost = {
+    send: (bytes) => this.outbound.frames(bytes),
+    onSettings: (initialWindow) => {
+      this.arrived = true;
+      if (initialWindow !== null) this.#setInitialWindow(initialWindow);
+    },
+    onDrained: () => this.refuseNew(),
+    onGoaway: () => {
+      // The client's open calls go on; the connection ends with them.
+      if (this.#streams.size === 0) this.#end();
+      else this.#lastAccepted = this.#ids.last;
+    },
+    onStreamFault: (id, errorCode) => this.#streamFault(id, errorCode),
+  };
+  #behind: Behind | null = null;
+  readonly #preface = new Preface();
+  readonly #ids = new StreamIds();
+  /** Streams above this one are ignored: the client was told so. */
+  #lastAccepted = MAX_STREAM_ID;
+  readonly #deadlines: DeadlineTimer;
+  #ended = false;
+  /** Whether the client's SETTINGS have arrived: it speaks HTTP/2. */
+  arrived = false;
+  /** Whether the client has answered since the last ping. */
+  heard = true;
+  /** Monotonic milliseconds since which no stream is open. */
+  idleSince: number;
+
+  constructor({ socket, service, clock, closed }: ConnectionParts) {
+    this.service = service;
+    this.#socket = socket;
+    this.#clock = clock;
+    this.idleSince = clock.monotonic();
+    this.#patience = new Patience(this.idleSince);
+    this.#heads = new HeadReader({
+      isAnswered: (path) => service.methods.has(path),
+      isServed: (path) => service.served.has(path),
+    });
+    this.#deadlines = new DeadlineTimer(clock, (now) => this.#streams.endLate(now));
+    this.outbound = new Outbound(
+      socket,
+      (stream) => this.#streams.sent(stream),
+      (stream, bytes) => {
+        if (stream.phase === Phase.PASSED) this.#behind?.credit(bytes);
+      },
+    );
+    this.#streams = new Streams(this);
+    this.#reader = new FrameReader((type, flags, id, bytes, start, end) => {
+      this.#onFrame(type, flags, id, bytes, start, end);
+    });
+    socket.on('data', (chunk: Buffer) => this.#receive(chunk));
+    socket.on('drain', () => this.#resume());
+    // Like node:http2, which ends the session with the client's side of the socket.
+    socket.once('end', () => this.#end());
+    // A reset by the peer; the close follows.
+    socket.on('error', () => {});
+    socket.once('close', () => {
+      this.#close();
+      closed();
+    });
+    this.outbound.frames(OUR_SETTINGS);
+  }
+
+  get isEnded(): boolean {
+    return this.#ended;
+  }
+
+  /** Whether a call is open. */
+  get isBusy(): boolean {
+    return this.#streams.size > 0;
+  }
+
+  behind(): Behind {
+    const { passing } = this.#streams;
+    this.#behind ??= new Behind(this.service.inject, this.#socket, this.outbound.initialWindow, {
+      onHeaders: (id, block, endStream) => this.guard(() => passing.onHeaders(id, block, endStream)),
+      onData: (id, bytes, endStream) => this.guard(() => passing.onData(id, bytes, endStream)),
+      onReset: (id, errorCode) => this.guard(() => passing.onReset(id, errorCode)),
+      onWindowUpdate: (id, increment) => passing.onWindowUpdate(id, increment),
+      onGoaway: (errorCode) => {
+        if (errorCode !== ErrorCode.NO_ERROR) this.#fail(errorCode);
+      },
+      onClose: () => {
+        if (!this.#ended) this.#socket.destroy();
+      },
+      isFull: () => this.outbound.isFull,
+    });
+    return this.#behind;
+  }
+
+  guard(work: () => void): void {
+    if (this.#ended) return;
+    try {
+      work();
+    } catch (error) {
+      this.#faulted(error);
+    }
+  }
+
+  now(): number {
+    return this.#clock.monotonic();
+  }
+
+  countReset(): void {
+    this.#patience.reset(this.now());
+  }
+
+  idle(): void {
+    this.idleSince = this.now();
+    if (this.#lastAccepted !== MAX_STREAM_ID) this.#end();
+  }
+
+  watchDeadline(deadline: number): void {
+    this.#deadlines.watch(deadline);
+  }
+
+  /** Asks the client for a sign of life. */
+  ping(): void {
+    this.heard = false;
+    this.outbound.frames(KEEPALIVE);
+  }
+
+  /**
+   * Announces the end, and takes new calls until the client must have heard of it (RFC 9113 section 6.8): until it answers the
+   * ping behind the announcement, or `refuseNew` is called.
+   */
+  announceEnd(): void {
+    if (this.#ended) return;
+    this.outbound.frames(goawayFrame(MAX_STREAM_ID, ErrorCode.NO_ERROR));
+    this.outbound.frames(DRAINING);
+  }
+
+  /** Takes no further calls, and ends with the last one. */
+  refuseNew(): void {
+    if (this.#ended || this.#lastAccepted !== MAX_STREAM_ID) return;
+    this.#lastAccepted = this.#ids.last;
+    this.outbound.frames(goawayFrame(this.#ids.last, ErrorCode.NO_ERROR));
+    if (this.#streams.size === 0) this.#end();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  #receive(chunk: Buffer): void {
+    this.heard = true;
+    if (this.#ended) return;
+    try {
+      this.#reader.read(this.#preface.isRead ? chunk : this.#preface.read(chunk));
+    } catch (error) {
+      this.#faulted(error);
+    }
+    this.outbound.flush();
+    if (this.outbound.isFull) this.#socket.pause();
+  }
+
+  #resume(): void {
+    this.#behind?.resume();
+    if (!this.outbound.isFull) this.#socket.resume();
+  }
+
+  #onFrame(type: number, flags: number, id: number, bytes: Buffer, start: number, end: number): void {
+    if (!this.arrived && (type !== Frame.SETTINGS || (flags & Flag.ACK) !== 0)) {
+      throw new ConnectionFault(ErrorCode.PROTOCOL_ERROR, 'the first frame must be SETTINGS');
+    }
+    if (this.#blocks.expects !== 0 && type !== Frame.CONTINUATION) {
+      throw new ConnectionFault(ErrorCode.PROTOCOL_ERROR, 'a frame within a header block');
+    }
+    switch (type) {
+      case Frame.DATA:
+        this.#onData(flags, id, bytes, start, end);
+        return;
+      case Frame.HEADERS: {
+        checkStream(id);
+        const block = this.#blocks.headers(flags, id, bytes, start, end);
+        if (block !== null) this.#onBlock(block);
+        return;
+      }
+      case Frame.CONTINUATION: {
+        const block = this.#blocks.continuation(flags, id, bytes.subarray(start, end));
+        if (block !== null) this.#onBlock(block);
+        return;
+      }
+      case Frame.WINDOW_UPDATE:
+        this.#onWindowUpdate(id, bytes, start, end);
+        return;
+      case Frame.RST_STREAM:
+        this.#onReset(id, bytes, start, end);
+        return;
+      default:
+        this.#patience.idleFrame(this.now());
+        readControlFrame(this.#control, type, flags, id, bytes.subarray(start, end));
+    }
+  }
+
+  #onBlock(block: HeaderBlock): void {
+    const { streamId, endStream } = block;
+    const read = this.#heads.read(block);
+    const { list } = read;
+    const stream = this.#streams.get(streamId);
+    if (stream !== undefined) {
+      if (stream.clientEnded) throw new ConnectionFault(ErrorCode.STREAM_CLOSED, 'HEADERS on a stream that has ended');
+      if (endStream) this.#streams.trailers(stream, list);
+      else this.#streams.reset(stream, ErrorCode.PROTOCOL_ERROR);
+      return;
+    }
+    if (streamId <= this.#ids.last && (streamId > this.#lastAccepted || this.#streams.wasReset(streamId))) return;
+    this.#ids.open(streamId);
+    if (streamId > this.#lastAccepted) return;
+    if (block.dependsOnItself || read.verdict === Verdict.MALFORMED) {
+      this.#streams.refuse(streamId, ErrorCode.PROTOCOL_ERROR);
+    } else if (list.tooLong) this.#streams.refuse(streamId, ErrorCode.ENHANCE_YOUR_CALM);
+    else if (this.#streams.size >= MAX_STREAMS) this.#streams.refuse(streamId, ErrorCode.REFUSED_STREAM);
+    else this.#streams.open(streamId, read, endStream);
+  }
+
+  #onData(flags: number, id: number, bytes: Buffer, first: number, last: number): void {
+    checkStream(id);
+    const length = last - first;
+    this.outbound.receiveWindow -= length;
+    if (this.outbound.receiveWindow < 0) {
+      throw new ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, 'more data than the connection was granted');
+    }
+    let [start, end] = [first, last];
+    if ((flags & Flag.PADDED) !== 0) {
+      end -= start < end ? (bytes[start] as number) : 0;
+      start++;
+      if (start > end) throw new ConnectionFault(ErrorCode.PROTOCOL_ERROR, 'DATA that ends within its padding');
+    }
+    const stream = this.#streams.get(id);
+    const endStream = (flags & Flag.END_STREAM) !== 0;
+    if (stream === undefined) this.#dataOfClosed(id, length);
+    else if (stream.clientEnded) throw new ConnectionFault(ErrorCode.STREAM_CLOSED, 'DATA on a stream that has ended');
+    else {
+      if (start === end && !endStream) this.#patience.idleFrame(this.now());
+      this.#streams.data(stream, bytes, start, end, length, endStream);
+    }
+  }
+
+  #dataOfClosed(id: number, length: number): void {
+    if (id > this.#ids.last) throw new ConnectionFault(ErrorCode.PROTOCOL_ERROR, 'DATA on a stream not opened');
+    if (!this.#streams.wasReset(id) && id <= this.#lastAccepted) {
+      throw new ConnectionFault(ErrorCode.STREAM_CLOSED, 'DATA on a stream that is closed');
+    }
+    this.outbound.credit(length);
+  }
+
+  #onWindowUpdate(id: number, bytes: Buffer, start: number, end: number): void {
+    checkLength(end - start, 4);
+    const increment = bytes.readUInt32BE(start) & 0x7fffffff;
+    if (id === 0) {
+      if (increment === 0) throw new ConnectionFault(ErrorCode.PROTOCOL_ERROR, 'WINDOW_UPDATE of nothing');
+      this.outbound.window += increment;
+      if (this.outbound.window > MAX_WINDOW) {
+        throw new ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, 'a window above 2^31 - 1');
+      }
+      this.outbound.pumpAll();
+      return;
+    }
+    const stream = this.#streams.get(id);
+    if (stream === undefined) this.#checkNotIdle(id);
+    else if (stream.phase === Phase.PASSED) this.#streams.passing.grant(stream, increment);
+    else if (increment === 0) this.#streams.reset(stream, ErrorCode.PROTOCOL_ERROR);
+    else {
+      this.#streams.grant(stream, increment);
+      this.outbound.pumpAll();
+    }
+  }
+
+  #onReset(id: number, bytes: Buffer, start: number, end: number): void {
+    checkStream(id);
+    checkLength(end - start, 4);
+    const stream = this.#streams.get(id);
+    if (stream === undefined) {
+      this.#checkNotIdle(id);
+      this.#patience.idleFrame(this.now());
+      return;
+    }
+    const now = this.now();
+    this.#streams.resetByClient(stream, bytes.readUInt32BE(start), now);
+    this.#patience.reset(now);
+  }
+
+  #checkNotIdle(id: number): void {
+    if (id > this.#ids.last) throw new ConnectionFault(ErrorCode.PROTOCOL_ERROR, 'a frame of a stream not opened');
+  }
+
+  #setInitialWindow(size: number): void {
+    if (size === this.outbound.initialWindow) return;
+    if (!this.#streams.allowInitialWindow(size)) {
+      throw new ConnectionFault(ErrorCode.FLOW_CONTROL_ERROR, 'a window above 2^31 - 1');
+    }
+    this.outbound.initialWindow = size;
+    this.#behind?.setInitialWindow(size);
+    this.outbound.pumpAll();
+  }
+
+  /** An error of one stream, which may not even be open. */
+  #streamFault(id: number, errorCode: number): void {
+    const stream = this.#streams.get(id);
+    if (stream === undefined) this.#streams.refuse(id, errorCode);
+    else this.#streams.reset(stream, errorCode);
+  }
+
+  #faulted(error: unknown): void {
+    const isFault = error instanceof ConnectionFault;
+    if (!isFault) this.service.calls.options.log.error({ err: error }, 'gRPC connection failed');
+    else this.service.calls.options.log.debug({ reason: error.message }, 'gRPC connection ended');
+    this.#fail(isFault ? error.errorCode : ErrorCode.INTERNAL_ERROR);
+  }
+
+  #fail(errorCode: number): void {
+    if (this.#ended) return;
+    this.outbound.frames(goawayFrame(this.#ids.last, errorCode));
+    this.#end();
+  }
+
+  /** Sends what is left, then the end; the socket is closed when the client has read it, or by the next look at its age. */
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#reader.stop();
+    this.outbound.flush();
+    this.#streams.endAll();
+    this.#endBehind();
+    // What the client still sends is read and dropped: unread bytes would turn the end into a reset, which may overtake GOAWAY.
+    this.#socket.resume();
+    this.#socket.end();
+  }
+
+  #endBehind(): void {
+    this.#behind?.end();
+    this.#behind = null;
+  }
+
+  #close(): void {
+    this.#ended = true;
+    this.#deadlines.cancel();
+    this.#reader.stop();
+    this.#streams.endAll();
+    this.#endBehind();
+  }
+}

@@ -1,0 +1,210 @@
+/** The listening socket of the front, and the life of its connections: arrival, age, keepalive, idleness, drain. */
+
+import { createServer, type Server as NetServer, type Socket } from 'node:net';
+import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from 'node:tls';
+import type { Clock } from '../../base/clock.ts';
+import { Connection } from './connection.ts';
+import type { FrontService } from './service.ts';
+
+/** Milliseconds. */
+export interface FrontTimes {
+  /** From a connection's first byte to the client's SETTINGS. */
+  readonly arrivalMs: number;
+  /** A connection's age, ± 10 %, then the grace period for its last calls. */
+  readonly connectionAgeMs: number;
+  readonly connectionGraceMs: number;
+  /** Without a call. */
+  readonly connectionIdleMs: number;
+  /** Between pings, if nothing else was received. */
+  readonly keepaliveMs: number;
+}
+
+/** For the answer to a ping, as grpc-js has it. */
+const KEEPALIVE_TIMEOUT_MS = 20_000;
+/** How long new calls are taken after the announcement of the end, where the client does not answer. */
+const ANNOUNCED_MS = 1000;
+/** How long a client may take to close its side. */
+const LINGER_MS = 1000;
+const MAX_LOOK_MS = 1000;
+
+/** One connection and its times, in monotonic milliseconds. */
+interface Lived {
+  readonly connection: Connection;
+  readonly since: number;
+  /** When its end is announced. */
+  readonly oldAt: number;
+  pingedAt: number;
+  announcedAt: number;
+  endedAt: number;
+}
+
+export class FrontListener {
+  /** One an address. */
+  readonly #servers: NetServer[] = [];
+  readonly #tls: TlsOptions | undefined;
+  readonly #service: FrontService;
+  readonly #clock: Clock;
+  readonly #times: FrontTimes;
+  readonly #lives = new Set<Lived>();
+  /** Sockets whose TLS handshake is not finished, by their client: node:tls ends a handshake that takes too long, not its socket. */
+  readonly #shaking = new Map<string, { socket: Socket; since: number }>();
+  readonly #lookMs: number;
+  #cancelLook: (() => void) | undefined;
+  #draining = false;
+  #emptied: (() => void) | undefined;
+
+  constructor(service: FrontService, times: FrontTimes, clock: Clock, tls: TlsOptions | undefined) {
+    this.#service = service;
+    this.#times = times;
+    this.#clock = clock;
+    const { arrivalMs, connectionAgeMs, connectionGraceMs, connectionIdleMs, keepaliveMs } = times;
+    const shortest = Math.min(arrivalMs, connectionAgeMs, connectionGraceMs, connectionIdleMs, keepaliveMs);
+    this.#lookMs = Math.max(10, Math.min(MAX_LOOK_MS, shortest / 4));
+    this.#tls = tls;
+  }
+
+  /** Listens at each address, at the same port. Returns it. Rejects with the error of the system. */
+  async listen(addresses: readonly string[], port: number): Promise<number> {
+    let bound = port;
+    for (const address of addresses) {
+      const server = this.#createServer();
+      this.#servers.push(server);
+      bound = await listenAt(server, address, bound);
+    }
+    this.#look();
+    return bound;
+  }
+
+  #createServer(): NetServer {
+    // A client may end its side and wait for answers.
+    const shared = { allowHalfOpen: true, noDelay: true };
+    if (this.#tls === undefined) return createServer(shared, (socket) => this.#accept(socket));
+    const options = {
+      ...shared,
+      ...this.#tls,
+      ALPNProtocols: ['h2'],
+      minVersion: 'TLSv1.2' as const,
+    };
+    const server = createTlsServer(options, (socket) => this.#acceptTls(socket));
+    server.on('connection', (socket: Socket) => {
+      const client = clientOf(socket);
+      this.#shaking.set(client, { socket, since: this.#clock.monotonic() });
+      socket.once('close', () => {
+        if (this.#shaking.get(client)?.socket === socket) this.#shaking.delete(client);
+      });
+    });
+    return server;
+  }
+
+  /** Takes no new connection, and ends each with its last call. Resolves when the last one is closed. */
+  drain(): Promise<void> {
+    this.#draining = true;
+    for (const server of this.#servers) if (server.listening) server.close();
+    const now = this.#clock.monotonic();
+    for (const life of this.#lives) {
+      if (!life.connection.arrived) life.connection.destroy();
+      else this.#announce(life, now);
+    }
+    for (const { socket } of this.#shaking.values()) socket.destroy();
+    if (this.#lives.size === 0) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#emptied = resolve;
+    });
+  }
+
+  /** Cuts all remaining connections. */
+  destroy(): void {
+    this.#cancelLook?.();
+    for (const { connection } of this.#lives) connection.destroy();
+    for (const { socket } of this.#shaking.values()) socket.destroy();
+  }
+
+  #acceptTls(socket: TLSSocket): void {
+    this.#shaking.delete(clientOf(socket));
+    if (socket.alpnProtocol === 'h2') this.#accept(socket);
+    else socket.destroy();
+  }
+
+  #accept(socket: Socket): void {
+    if (this.#draining) {
+      socket.destroy();
+      return;
+    }
+    const now = this.#clock.monotonic();
+    const life: Lived = {
+      connection: new Connection({
+        socket,
+        service: this.#service,
+        clock: this.#clock,
+        closed: () => this.#closed(life),
+      }),
+      since: now,
+      oldAt: now + this.#times.connectionAgeMs * (0.9 + 0.2 * this.#clock.random()),
+      pingedAt: now,
+      announcedAt: Number.POSITIVE_INFINITY,
+      endedAt: Number.POSITIVE_INFINITY,
+    };
+    this.#lives.add(life);
+  }
+
+  #closed(life: Lived): void {
+    this.#lives.delete(life);
+    if (this.#lives.size === 0) this.#emptied?.();
+  }
+
+  #look(): void {
+    const now = this.#clock.monotonic();
+    for (const life of this.#lives) this.#lookAt(life, now);
+    for (const { socket, since } of this.#shaking.values()) {
+      if (now - since > this.#times.arrivalMs) socket.destroy();
+    }
+    this.#cancelLook = this.#clock.after(this.#lookMs, () => this.#look());
+  }
+
+  #lookAt(life: Lived, now: number): void {
+    const { connection } = life;
+    const { arrivalMs, connectionGraceMs, connectionIdleMs, keepaliveMs } = this.#times;
+    if (connection.isEnded) {
+      if (life.endedAt === Number.POSITIVE_INFINITY) life.endedAt = now;
+      else if (now - life.endedAt > LINGER_MS) connection.destroy();
+      return;
+    }
+    if (!connection.arrived) {
+      if (now - life.since > arrivalMs) connection.destroy();
+      return;
+    }
+    if (now >= life.announcedAt) {
+      const announced = now - life.announcedAt;
+      if (announced > connectionGraceMs && !this.#draining) connection.destroy();
+      else if (announced > ANNOUNCED_MS) connection.refuseNew();
+    } else if (now >= life.oldAt || (!connection.isBusy && now - connection.idleSince > connectionIdleMs)) {
+      this.#announce(life, now);
+    }
+    if (now - life.pingedAt < (connection.heard ? keepaliveMs : Math.min(keepaliveMs, KEEPALIVE_TIMEOUT_MS))) return;
+    if (!connection.heard) connection.destroy();
+    else {
+      connection.ping();
+      life.pingedAt = now;
+    }
+  }
+
+  #announce(life: Lived, now: number): void {
+    life.announcedAt = Math.min(life.announcedAt, now);
+    life.connection.announceEnd();
+  }
+}
+
+function clientOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+function listenAt(server: NetServer, address: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, address, () => {
+      server.off('error', reject);
+      const at = server.address();
+      resolve(typeof at === 'object' && at !== null ? at.port : port);
+    });
+  });
+}

@@ -1,0 +1,112 @@
+/** Streams that grpc-js answers: what the client sends of them goes there, and what it sends back goes to the client. */
+
+import type { Behind } from './behind.ts';
+import { Flag, Frame, frame, MAX_PAYLOAD, rstStreamFrame, windowUpdateFrame } from './frames.ts';
+import { encodeHeaders, type HeaderList } from './hpack.ts';
+import { headersFrames, type Outbound } from './outbound.ts';
+import { Phase, type Stream } from './stream.ts';
+
+/** The connection, as its passed streams need it. */
+export interface PassingHost {
+  readonly outbound: Outbound;
+  /** Made when it is first needed. */
+  behind(): Behind;
+  /** The server has ended the stream. */
+  finish(stream: Stream): void;
+  /** grpc-js has reset the stream. Throws ConnectionFault when that happens too often. */
+  resetBehind(stream: Stream, errorCode: number): void;
+}
+
+export class Passing {
+  readonly #host: PassingHost;
+  /** By their number behind the front. */
+  readonly #passed = new Map<number, Stream>();
+
+  constructor(host: PassingHost) {
+    this.#host = host;
+  }
+
+  /** By its number there; undefined when the client has left. */
+  get(behindId: number): Stream | undefined {
+    return this.#passed.get(behindId);
+  }
+
+  /** Passes a stream on, with what was received of it. */
+  pass(stream: Stream): void {
+    const behind = this.#host.behind();
+    const { list, body, bodyLength, clientEnded } = stream;
+    const id = behind.open();
+    stream.phase = Phase.PASSED;
+    stream.behindId = id;
+    this.#passed.set(id, stream);
+    const ends = clientEnded && body === null;
+    behind.write(headersFrames(id, encodeHeaders(list.names, list.values), ends ? Flag.END_STREAM : Flag.NONE));
+    if (stream.extraWindow > 0) behind.write(windowUpdateFrame(id, stream.extraWindow));
+    // From here on grpc-js keeps the window of the stream.
+    stream.extraWindow = Number.POSITIVE_INFINITY;
+    if (body === null) return;
+    stream.body = null;
+    stream.bodyLength = 0;
+    for (let at = 0; at < bodyLength || at === 0; at += MAX_PAYLOAD) {
+      const end = Math.min(bodyLength, at + MAX_PAYLOAD);
+      this.data(stream, body, at, end, clientEnded && end === bodyLength);
+    }
+  }
+
+  data(stream: Stream, bytes: Buffer, start: number, end: number, endStream: boolean): void {
+    const flags = endStream ? Flag.END_STREAM : Flag.NONE;
+    this.#host.behind().write(frame(Frame.DATA, flags, stream.behindId, bytes.subarray(start, end)));
+  }
+
+  trailers(stream: Stream, { names, values }: HeaderList): void {
+    this.#host.behind().write(headersFrames(stream.behindId, encodeHeaders(names, values), Flag.END_STREAM));
+  }
+
+  /** The stream is reset, by the client or from here. */
+  reset(stream: Stream, errorCode: number): void {
+    this.#host.behind().write(rstStreamFrame(stream.behindId, errorCode));
+  }
+
+  grant(stream: Stream, increment: number): void {
+    this.#host.behind().write(windowUpdateFrame(stream.behindId, increment));
+  }
+
+  /** The stream is closed; `dropped` bytes of its answer were never sent. */
+  close(stream: Stream, dropped: number): void {
+    this.#passed.delete(stream.behindId);
+    if (dropped > 0) this.#host.behind().credit(dropped);
+  }
+
+  onHeaders(behindId: number, block: Buffer, endStream: boolean): void {
+    const stream = this.#passed.get(behindId);
+    if (stream === undefined) return;
+    const flags = endStream ? Flag.END_STREAM : Flag.NONE;
+    this.#host.outbound.inOrder(stream, headersFrames(stream.id, block, flags));
+    if (endStream) this.#ends(stream);
+  }
+
+  onData(behindId: number, bytes: Buffer, endStream: boolean): void {
+    const stream = this.#passed.get(behindId);
+    if (stream === undefined) this.#host.behind().credit(bytes.length);
+    else {
+      this.#host.outbound.data(stream, bytes, endStream);
+      if (endStream) this.#ends(stream);
+    }
+  }
+
+  onReset(behindId: number, errorCode: number): void {
+    const stream = this.#passed.get(behindId);
+    if (stream !== undefined) this.#host.resetBehind(stream, errorCode);
+  }
+
+  onWindowUpdate(behindId: number, increment: number): void {
+    const stream = this.#passed.get(behindId);
+    if (behindId === 0) this.#host.outbound.grant(increment);
+    else if (stream !== undefined) this.#host.outbound.frames(windowUpdateFrame(stream.id, increment));
+  }
+
+  #ends(stream: Stream): void {
+    stream.serverEnded = true;
+    this.#host.finish(stream);
+  }
+}

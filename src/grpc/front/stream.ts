@@ -1,0 +1,60 @@
+/** A stream of a client that is not finished. */
+
+import type { WaitingCall } from '../waiting.ts';
+import type { Head } from './head.ts';
+import type { HeaderList } from './hpack.ts';
+
+export const Phase = {
+  /** Its message has not arrived whole. */
+  COLLECTING: 0,
+  /** The front answers it, and waits for the answer or for room to send it. */
+  ANSWERING: 1,
+  /** grpc-js answers it. */
+  PASSED: 2,
+  /** It has its whole answer; what the client still sends of it is dropped. */
+  ANSWERED: 3,
+  /** It is refused at its end, if its body is as long as it said. */
+  COUNTING: 4,
+} as const;
+
+/** A piece of an answer that waits for room: the bytes of a DATA frame's payload, or whole frames that need no window. */
+export interface Pending {
+  bytes: Buffer;
+  isData: boolean;
+  /** Only of data. */
+  endStream: boolean;
+}
+
+export class Stream {
+  readonly id: number;
+  /** Null for a call that the front does not answer. */
+  readonly head: Head | null;
+  readonly list: HeaderList;
+  /** Its number on the connection to grpc-js, once it is passed on. */
+  behindId = 0;
+  phase: (typeof Phase)[keyof typeof Phase] = Phase.COLLECTING;
+  /** Whether that side has sent its last frame. */
+  clientEnded = false;
+  serverEnded = false;
+  /** The message so far, while it arrives in several frames. */
+  body: Buffer | null = null;
+  bodyLength = 0;
+  /** What the client may send on this stream before it must be granted more. Not kept for passed ones. */
+  receiveWindow: number;
+  /** Bytes of the body that are still to come, where the client declared a length and the call is refused. */
+  expected = -1;
+  /** What the client granted beyond its initial window, less what was sent. */
+  extraWindow = 0;
+  /** Monotonic milliseconds of the caller's deadline. */
+  readonly deadline: number;
+  waiting: WaitingCall | null = null;
+  outbox: Pending[] | null = null;
+
+  constructor(id: number, head: Head | null, list: HeaderList, receiveWindow: number, deadline: number) {
+    this.id = id;
+    this.head = head;
+    this.list = list;
+    this.receiveWindow = receiveWindow;
+    this.deadline = deadline;
+  }
+}

@@ -1,0 +1,390 @@
+/**
+ * The streams of a connection. The front answers a stream when everything about it is usual: known headers, one whole message,
+ * nothing compressed. Every other one is passed on to grpc-js, with all that was received of it.
+ */
+
+import { Metadata } from '@grpc/grpc-js';
+import { GrpcStatus } from '../../base/errors.ts';
+import type { FailedStatus } from '../status.ts';
+import { CANCELLED, failure, OK, type Reply } from '../waiting.ts';
+import type { Behind } from './behind.ts';
+import { ErrorCode, Flag, INITIAL_WINDOW, MAX_WINDOW, rstStreamFrame } from './frames.ts';
+import type { Head } from './head.ts';
+import type { ReadBlock } from './head-reader.ts';
+import { encodeHeaders, type HeaderList } from './hpack.ts';
+import { isMessage, mayBecomeMessage, PREFIX } from './message.ts';
+import { contentLengthOf, pathOf, Verdict } from './other-calls.ts';
+import { headersFrames, type Outbound } from './outbound.ts';
+import { Passing } from './passing.ts';
+import type { FrontMethod, FrontService } from './service.ts';
+import { Phase, Stream } from './stream.ts';
+
+/** Open streams of a connection, as grpc-js has them. */
+export const MAX_STREAMS = 256;
+/** Bytes of incomplete messages, for a connection; half of its window, so that a client can always complete one. */
+const MAX_HELD = 32_768;
+/** Streams that were reset from here, whose frames may still be on their way. */
+const REMEMBERED_RESETS = 256;
+const NO_METADATA = new Metadata();
+/** For people who ask the port with a browser or curl. */
+const NOT_GRPC_TEXT = Buffer.from('This port speaks gRPC: send application/grpc. REST is at the port of http.port.\n');
+const NOT_GRPC_HEADERS = encodeHeaders([':status', 'content-type'], ['415', 'text/plain; charset=utf-8']);
+
+/** The connection, as its streams need it. */
+export interface Host {
+  readonly service: FrontService;
+  readonly outbound: Outbound;
+  /** Made when it is first needed. */
+  behind(): Behind;
+  /** Runs what happens outside of a read; a fault of it ends the connection. */
+  guard(work: () => void): void;
+  /** Monotonic milliseconds. */
+  now(): number;
+  /** A stream was reset from here. Throws ConnectionFault when that happens too often. */
+  countReset(): void;
+  /** The last stream has ended. */
+  idle(): void;
+  /** A stream with a deadline waits. */
+  watchDeadline(deadline: number): void;
+}
+
+export class Streams {
+  readonly #host: Host;
+  readonly #open = new Map<number, Stream>();
+  readonly passing: Passing;
+  readonly #reset = new Set<number>();
+  /** Bytes of incomplete messages, for which the client gets no credit yet. */
+  #held = 0;
+
+  constructor(host: Host) {
+    this.#host = host;
+    this.passing = new Passing({
+      outbound: host.outbound,
+      behind: () => host.behind(),
+      finish: (stream) => this.#finish(stream),
+      resetBehind: (stream, errorCode) => this.#resetBehind(stream, errorCode),
+    });
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  get(id: number): Stream | undefined {
+    return this.#open.get(id);
+  }
+
+  /** Whether frames of this closed stream may still be on their way. */
+  wasReset(id: number): boolean {
+    return this.#reset.has(id);
+  }
+
+  open(id: number, { head, verdict, list }: ReadBlock, endStream: boolean): void {
+    const timeoutMs = head === null ? Number.POSITIVE_INFINITY : head.timeoutMs;
+    // The clock is read only where a deadline counts from it.
+    const deadline = timeoutMs === Number.POSITIVE_INFINITY ? timeoutMs : this.#host.now() + timeoutMs;
+    const stream = new Stream(id, head, list, INITIAL_WINDOW, deadline);
+    this.#open.set(id, stream);
+    stream.clientEnded = endStream;
+    if (verdict === Verdict.NOT_GRPC) this.#openOther(stream);
+    else if (verdict === Verdict.UNIMPLEMENTED) this.#failUnimplemented(stream);
+    // A call without a message is for grpc-js to refuse.
+    else if (head === null || endStream) this.#pass(stream);
+  }
+
+  #openOther(stream: Stream): void {
+    stream.expected = contentLengthOf(stream.list);
+    const cannotCount = stream.expected < 0 || stream.expected > INITIAL_WINDOW || stream.clientEnded;
+    if (cannotCount) this.#answerOther(stream);
+    else stream.phase = Phase.COUNTING;
+  }
+
+  /** A body must be as long as its call declared (RFC 9113 section 8.1.1). */
+  #count(stream: Stream, length: number): void {
+    stream.expected -= length;
+    if (stream.expected < 0 || (stream.clientEnded && stream.expected > 0)) {
+      this.reset(stream, ErrorCode.PROTOCOL_ERROR);
+    } else if (stream.clientEnded) this.#answerOther(stream);
+  }
+
+  #answerOther(stream: Stream): void {
+    const { outbound } = this.#host;
+    outbound.frames(headersFrames(stream.id, NOT_GRPC_HEADERS, Flag.NONE));
+    outbound.data(stream, NOT_GRPC_TEXT, true);
+    this.#answered(stream);
+  }
+
+  #failUnimplemented(stream: Stream): void {
+    const details = `The server does not implement the method ${pathOf(stream.list)}`;
+    const status = { code: GrpcStatus.UNIMPLEMENTED, details, metadata: NO_METADATA };
+    this.#host.outbound.fail(stream.id, status);
+    this.#answered(stream);
+  }
+
+  /** Every frame of the answer is sent, or waits for room. */
+  #answered(stream: Stream): void {
+    stream.phase = Phase.ANSWERED;
+    stream.serverEnded = true;
+    this.#finish(stream);
+  }
+
+  /** Trailers of the client, which no client of a unary method sends. */
+  trailers(stream: Stream, list: HeaderList): void {
+    if (stream.phase === Phase.COLLECTING) this.#pass(stream);
+    stream.clientEnded = true;
+    if (stream.phase !== Phase.PASSED) {
+      if (stream.phase === Phase.COUNTING) this.#count(stream, 0);
+      else this.#finish(stream);
+      return;
+    }
+    this.passing.trailers(stream, list);
+    this.#finish(stream);
+  }
+
+  /** Data of an open stream that the client has not ended; `length` is that of the whole payload, with padding. */
+  data(stream: Stream, bytes: Buffer, start: number, end: number, length: number, endStream: boolean): void {
+    stream.clientEnded = endStream;
+    if (stream.phase === Phase.PASSED) {
+      this.passing.data(stream, bytes, start, end, endStream);
+      // Padding is not passed on, so grpc-js never grants it again.
+      this.#host.outbound.credit(length - (end - start));
+      this.#finish(stream);
+      return;
+    }
+    stream.receiveWindow -= length;
+    if (stream.receiveWindow < 0 || stream.phase !== Phase.COLLECTING) {
+      this.#host.outbound.credit(length);
+      if (stream.receiveWindow < 0) this.reset(stream, ErrorCode.FLOW_CONTROL_ERROR);
+      else if (stream.phase === Phase.COUNTING) this.#count(stream, end - start);
+      else this.#finish(stream);
+      return;
+    }
+    if (endStream && stream.body === null) {
+      // The usual case: the message lies whole in the chunk that was read.
+      if (isMessage(bytes, start, end)) {
+        this.#host.outbound.credit(length);
+        this.#answer(stream, bytes.subarray(start + PREFIX, end));
+        return;
+      }
+    }
+    this.#host.outbound.credit(length - (end - start));
+    this.#collect(stream, bytes, start, end);
+    if (endStream) this.#complete(stream);
+    else if (!mayBecomeMessage(stream)) this.#pass(stream);
+    else if (this.#held > MAX_HELD) this.#passLargest();
+    else if (stream.deadline !== Number.POSITIVE_INFINITY) this.#host.watchDeadline(stream.deadline);
+  }
+
+  #collect(stream: Stream, bytes: Buffer, start: number, end: number): void {
+    const length = end - start;
+    const body = stream.body ?? Buffer.allocUnsafe(Math.max(length, PREFIX));
+    const needed = stream.bodyLength + length;
+    if (needed > body.length) {
+      stream.body = Buffer.allocUnsafe(Math.max(needed, 2 * body.length));
+      body.copy(stream.body, 0, 0, stream.bodyLength);
+    } else stream.body = body;
+    bytes.copy(stream.body, stream.bodyLength, start, end);
+    stream.bodyLength = needed;
+    this.#held += length;
+  }
+
+  #complete(stream: Stream): void {
+    const body = (stream.body as Buffer).subarray(0, stream.bodyLength);
+    if (!isMessage(body, 0, body.length)) {
+      this.#pass(stream);
+      return;
+    }
+    this.#release(stream);
+    this.#answer(stream, body.subarray(PREFIX));
+  }
+
+  /** The client gets credit for a message that is read, or dropped. */
+  #release(stream: Stream): void {
+    this.#held -= stream.bodyLength;
+    this.#host.outbound.credit(stream.bodyLength);
+    stream.body = null;
+    stream.bodyLength = 0;
+  }
+
+  #answer(stream: Stream, message: Buffer): void {
+    const { service, outbound } = this.#host;
+    const head = stream.head as Head;
+    const { index, handle } = service.methods.get(head.path) as FrontMethod;
+    const { metrics, log } = service.calls.options;
+    let answer: Buffer | Promise<Buffer>;
+    try {
+      service.authorize(head.key);
+      answer = handle(message);
+    } catch (error) {
+      const status = failure(error, index, head.requestId, log);
+      metrics.answered(index, status.code);
+      outbound.fail(stream.id, status);
+      this.#close(stream);
+      return;
+    }
+    stream.phase = Phase.ANSWERING;
+    if (answer instanceof Promise) {
+      stream.waiting = service.calls.wait(index, new StreamReply(this, stream), answer);
+      if (stream.deadline !== Number.POSITIVE_INFINITY) this.#host.watchDeadline(stream.deadline);
+      return;
+    }
+    metrics.answered(index, OK);
+    if (outbound.answer(stream, answer)) this.#close(stream);
+  }
+
+  /** The answer of a call that waited. */
+  answerLate(stream: Stream, message: Buffer): void {
+    stream.waiting = null;
+    this.#host.guard(() => {
+      if (this.#host.outbound.answer(stream, message)) this.#close(stream);
+    });
+  }
+
+  failLate(stream: Stream, status: FailedStatus): void {
+    stream.waiting = null;
+    this.#host.guard(() => {
+      this.#host.outbound.fail(stream.id, status);
+      this.#close(stream);
+    });
+  }
+
+  /** The last frame of an answer that had to wait for room was sent. */
+  sent(stream: Stream): void {
+    if (stream.phase === Phase.ANSWERING) this.#close(stream);
+    else this.#finish(stream);
+  }
+
+  /** Ends calls whose deadline has passed. Returns the next deadline. */
+  endLate(now: number): number {
+    let next = Number.POSITIVE_INFINITY;
+    for (const stream of this.#open.values()) {
+      if (stream.phase >= Phase.PASSED || stream.outbox !== null) continue;
+      if (stream.deadline > now) next = Math.min(next, stream.deadline);
+      else this.#endAtDeadline(stream);
+    }
+    return next;
+  }
+
+  #endAtDeadline(stream: Stream): void {
+    const { service, outbound } = this.#host;
+    const { index } = service.methods.get((stream.head as Head).path) as FrontMethod;
+    if (stream.waiting === null) service.calls.options.metrics.answered(index, GrpcStatus.DEADLINE_EXCEEDED);
+    else stream.waiting.leave(GrpcStatus.DEADLINE_EXCEEDED);
+    stream.waiting = null;
+    outbound.fail(stream.id, {
+      code: GrpcStatus.DEADLINE_EXCEEDED,
+      details: 'Deadline exceeded',
+      metadata: NO_METADATA,
+    });
+    this.#answered(stream);
+  }
+
+  /** The client grants more on a stream that is answered here. */
+  grant(stream: Stream, increment: number): void {
+    stream.extraWindow += increment;
+    if (stream.extraWindow + this.#host.outbound.initialWindow > MAX_WINDOW) {
+      this.reset(stream, ErrorCode.FLOW_CONTROL_ERROR);
+    }
+  }
+
+  /** Whether a new initial window keeps the windows of all streams within the limit of the protocol. */
+  allowInitialWindow(size: number): boolean {
+    for (const { phase, extraWindow } of this.#open.values()) {
+      if (phase !== Phase.PASSED && extraWindow + size > MAX_WINDOW) return false;
+    }
+    return true;
+  }
+
+  /** The client has reset the stream. */
+  resetByClient(stream: Stream, errorCode: number, now: number): void {
+    if (stream.phase === Phase.PASSED) this.passing.reset(stream, errorCode);
+    stream.waiting?.leave(stream.deadline <= now ? GrpcStatus.DEADLINE_EXCEEDED : CANCELLED);
+    this.#close(stream);
+  }
+
+  /** Resets a stream from here. */
+  reset(stream: Stream, errorCode: number): void {
+    if (stream.phase === Phase.PASSED) this.passing.reset(stream, errorCode);
+    stream.waiting?.leave(CANCELLED);
+    this.#sendReset(stream.id, errorCode);
+    this.#close(stream);
+    if (errorCode !== ErrorCode.NO_ERROR) this.#host.countReset();
+  }
+
+  /** Refuses a stream that was never opened here. */
+  refuse(id: number, errorCode: number): void {
+    this.#sendReset(id, errorCode);
+    this.#host.countReset();
+  }
+
+  #sendReset(id: number, errorCode: number): void {
+    this.#host.outbound.frames(rstStreamFrame(id, errorCode));
+    if (this.#reset.size === REMEMBERED_RESETS) {
+      for (const oldest of this.#reset) {
+        this.#reset.delete(oldest);
+        break;
+      }
+    }
+    this.#reset.add(id);
+  }
+
+  /** The connection has ended. */
+  endAll(): void {
+    for (const stream of this.#open.values()) stream.waiting?.leave(CANCELLED);
+    this.#open.clear();
+  }
+
+  #passLargest(): void {
+    let largest: Stream | undefined;
+    for (const stream of this.#open.values()) {
+      if (stream.body !== null && stream.bodyLength > (largest?.bodyLength ?? 0)) largest = stream;
+    }
+    if (largest !== undefined) this.#pass(largest);
+  }
+
+  /** It was received within the client's window and not granted again: grpc-js does that now. */
+  #pass(stream: Stream): void {
+    this.#held -= stream.bodyLength;
+    this.passing.pass(stream);
+  }
+
+  #resetBehind(stream: Stream, errorCode: number): void {
+    this.#sendReset(stream.id, errorCode);
+    this.#close(stream);
+    if (errorCode !== ErrorCode.NO_ERROR) this.#host.countReset();
+  }
+
+  #finish(stream: Stream): void {
+    if (stream.clientEnded && stream.serverEnded && stream.outbox === null) this.#close(stream);
+  }
+
+  #close(stream: Stream): void {
+    if (!this.#open.delete(stream.id)) return;
+    if (stream.bodyLength > 0) this.#release(stream);
+    const dropped = stream.outbox === null ? 0 : this.#host.outbound.drop(stream);
+    if (stream.phase === Phase.PASSED) this.passing.close(stream, dropped);
+    if (this.#open.size === 0) this.#host.idle();
+  }
+}
+
+class StreamReply implements Reply {
+  readonly #streams: Streams;
+  readonly #stream: Stream;
+
+  constructor(streams: Streams, stream: Stream) {
+    this.#streams = streams;
+    this.#stream = stream;
+  }
+
+  get requestId(): string | undefined {
+    return this.#stream.head?.requestId;
+  }
+
+  answer(message: Buffer): void {
+    this.#streams.answerLate(this.#stream, message);
+  }
+
+  fail(status: FailedStatus): void {
+    this.#streams.failLate(this.#stream, status);
+  }
+}

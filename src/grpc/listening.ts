@@ -1,0 +1,154 @@
+/** The two ways in which the gRPC port is kept: by grpc-js itself, or by the front with grpc-js behind it. */
+
+import { lookup } from 'node:dns/promises';
+import type { TlsOptions } from 'node:tls';
+import { type Server, ServerCredentials } from '@grpc/grpc-js';
+import type { Clock } from '../base/clock.ts';
+import { UsherError } from '../base/errors.ts';
+import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
+import type { Authorize, Handle } from './bridge.ts';
+import { GrpcConnections } from './connections.ts';
+import { FrontListener, type FrontTimes } from './front/listener.ts';
+import type { FrontMethod } from './front/service.ts';
+import { freeClosedStreams, listenersOf } from './http2-streams.ts';
+import { METHODS } from './metrics.ts';
+import { checkTls, type GrpcTls } from './tls.ts';
+import type { WaitingCalls } from './waiting.ts';
+
+export interface GrpcListener {
+  /** Returns the port. Rejects with UsherError UNAVAILABLE. */
+  listen(host: string, port: number): Promise<number>;
+  /** Waits for calls in flight, at most `boundMs`. Leaves no socket open. */
+  end(boundMs: number): Promise<void>;
+}
+
+interface DirectParts {
+  readonly times: FrontTimes;
+  readonly clock: Clock;
+  readonly tls: GrpcTls | undefined;
+}
+
+export function listenDirectly(server: Server, { times, clock, tls }: DirectParts): GrpcListener {
+  const connections = new GrpcConnections(clock, times);
+  return {
+    async listen(host, port) {
+      const bound = await bind(server, host, port, tls);
+      for (const listening of listenersOf(server)) connections.watch(listening);
+      return bound;
+    },
+    async end(boundMs) {
+      const ended = within(boundMs, clock, shutDown(server));
+      connections.endArriving();
+      if (!(await ended)) server.forceShutdown();
+      connections.destroy();
+    },
+  };
+}
+
+/**
+ * The methods whose callers wait for microseconds. The others are questions of administrators, and pages of lists: grpc-js
+ * answers them.
+ */
+const ANSWERED = ['Check', 'BulkCheck', 'BatchCheck', 'Effective'] as const;
+
+interface FrontParts extends DirectParts {
+  readonly handles: ReadonlyMap<string, Handle>;
+  /** The paths of all methods. */
+  readonly served: ReadonlySet<string>;
+  readonly authorize: Authorize;
+  readonly calls: WaitingCalls;
+}
+
+export function listenBehindFront(server: Server, parts: FrontParts): GrpcListener {
+  const { handles, served, authorize, calls, times, clock, tls } = parts;
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+  freeClosedStreams(server);
+  const methods = new Map<string, FrontMethod>(
+    ANSWERED.map((name) => {
+      const handle = handles.get(name) as Handle;
+      return [`/${PermissionService.typeName}/${name}`, { index: METHODS.indexOf(name), handle }];
+    }),
+  );
+  const inject = injector.injectConnection.bind(injector);
+  const front = new FrontListener({ methods, served, authorize, calls, inject }, times, clock, tls && tlsOptions(tls));
+  return {
+    async listen(host, port) {
+      try {
+        return await front.listen(await addressesOf(host), port);
+      } catch (error) {
+        throw cannotListen(error as Error, host, port);
+      }
+    },
+    async end(boundMs) {
+      await within(boundMs, clock, front.drain());
+      front.destroy();
+      // Nothing is left behind the front but what it was cut off from.
+      server.forceShutdown();
+    },
+  };
+}
+
+function tlsOptions(tls: GrpcTls): TlsOptions {
+  checkTls(tls);
+  const { cert, key, clientCa } = tls;
+  if (clientCa === undefined) return { cert, key };
+  return { cert, key, ca: clientCa, requestCert: true, rejectUnauthorized: true };
+}
+
+/** All addresses of a name, as grpc-js listens to them. */
+async function addressesOf(host: string): Promise<string[]> {
+  const found = await lookup(host, { all: true });
+  return found.map(({ address }) => address);
+}
+
+function bind(server: Server, host: string, port: number, tls: GrpcTls | undefined): Promise<number> {
+  const credentials = tls === undefined ? ServerCredentials.createInsecure() : secure(tls);
+  const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  return new Promise((resolve, reject) => {
+    server.bindAsync(address, credentials, (error, bound) => {
+      if (error === null) {
+        freeClosedStreams(server);
+        resolve(bound);
+      } else reject(cannotListen(error, host, port));
+    });
+  });
+}
+
+function secure(tls: GrpcTls): ServerCredentials {
+  checkTls(tls);
+  const { cert, key, clientCa } = tls;
+  const authority = clientCa === undefined ? null : Buffer.from(clientCa);
+  const pair = { cert_chain: Buffer.from(cert), private_key: Buffer.from(key) };
+  return ServerCredentials.createSsl(authority, [pair], clientCa !== undefined);
+}
+
+function cannotListen(error: Error, host: string, port: number): UsherError {
+  return new UsherError('UNAVAILABLE', `gRPC: ${listenProblem(error.message, host, port)}`, { cause: error });
+}
+
+/** Why a server could not listen, with the configuration key to change. */
+function listenProblem(message: string, host: string, port: number): string {
+  if (message.includes('EADDRINUSE')) {
+    return `port ${port} on ${host} is taken by another process; free it or set grpc.port (GRPC_PORT).`;
+  }
+  if (message.includes('EACCES'))
+    return `port ${port} on ${host} needs more rights than this user has; set grpc.port (GRPC_PORT).`;
+  return `${host} is not an address of this machine; set grpc.host (GRPC_HOST).`;
+}
+
+function shutDown(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.tryShutdown(() => resolve());
+  });
+}
+
+/** Whether the work was done in time. */
+async function within(ms: number, clock: Clock, work: Promise<void>): Promise<boolean> {
+  let cancel = () => {};
+  const late = new Promise<boolean>((resolve) => {
+    cancel = clock.after(ms, () => resolve(false));
+  });
+  const done = await Promise.race([work.then(() => true), late]);
+  cancel();
+  return done;
+}

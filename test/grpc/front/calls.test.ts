@@ -1,0 +1,131 @@
+import { describe, expect, test } from '@jest/globals';
+import { readHead } from '../../../src/grpc/front/head.ts';
+import { judge, Verdict } from '../../../src/grpc/front/other-calls.ts';
+import type { Field } from '../../wire/hpack.ts';
+
+const PATH = '/usher.permission.v1.PermissionService/Check';
+const OTHER = '/grpc.health.v1.Health/Watch';
+const USUAL: readonly Field[] = [
+  [':method', 'POST'],
+  [':scheme', 'http'],
+  [':path', PATH],
+  [':authority', 'usher.test:50051'],
+  ['te', 'trailers'],
+  ['content-type', 'application/grpc'],
+];
+
+const listOf = (fields: readonly Field[]) => ({
+  names: fields.map(([name]) => name),
+  values: fields.map(([, value]) => value),
+  tooLong: false,
+});
+const head = (fields: readonly Field[]) => readHead(listOf(fields), (path) => path === PATH);
+const verdict = (fields: readonly Field[]) => judge(listOf(fields), (path) => path === PATH || path === OTHER);
+/** The usual fields with one changed, or without it. */
+const but = (name: string, value: string | null): Field[] =>
+  value === null
+    ? USUAL.filter(([other]) => other !== name)
+    : USUAL.map(([other, usual]): Field => [other, other === name ? value : usual]);
+const and = (...fields: Field[]): Field[] => [...USUAL, ...fields];
+
+describe('calls that the front answers', () => {
+  test('a usual call is answered, with its key, deadline and request id', () => {
+    expect(head(USUAL)).toEqual({
+      path: PATH,
+      key: undefined,
+      timeoutMs: Number.POSITIVE_INFINITY,
+      requestId: undefined,
+    });
+    const fields: Field[] = [
+      ['x-internal-api-key', 'secret'],
+      ['grpc-timeout', '500m'],
+      ['x-request-id', 'abcdefgh'],
+      ['user-agent', 'grpc-node/1'],
+      ['grpc-accept-encoding', 'identity,gzip'],
+      ['trace-bin', 'AAEC'],
+    ];
+    expect(head(and(...fields))).toEqual({ path: PATH, key: 'secret', timeoutMs: 500, requestId: 'abcdefgh' });
+  });
+
+  test.each([
+    ['2H', 7_200_000],
+    ['3M', 180_000],
+    ['4S', 4000],
+    ['99999999u', 99_999],
+    ['5000000n', 5],
+  ])('grpc-timeout %s is %i ms', (text, ms) => {
+    expect(head(and(['grpc-timeout', text]))?.timeoutMs).toBe(ms);
+  });
+
+  test.each<[string, Field[]]>([
+    ['another method', but(':method', 'GET')],
+    ['no method', but(':method', null)],
+    ['no scheme', but(':scheme', null)],
+    ['another path', but(':path', OTHER)],
+    ['a path with a query', but(':path', `${PATH}?a=1`)],
+    ['no authority', but(':authority', null)],
+    ['an odd authority', but(':authority', 'a b')],
+    ['another type', but('content-type', 'application/grpc+json')],
+    ['no type', but('content-type', null)],
+    ['another te', but('te', 'gzip')],
+    ['a compressed message', and(['grpc-encoding', 'gzip'])],
+    ['a malformed deadline', and(['grpc-timeout', '5'])],
+    ['a deadline that has passed', and(['grpc-timeout', '0n'])],
+    ['a deadline within less than a millisecond', and(['grpc-timeout', '999u'])],
+    ['two deadlines', and(['grpc-timeout', '1S'], ['grpc-timeout', '1S'])],
+    ['two keys', and(['x-internal-api-key', 'a'], ['x-internal-api-key', 'b'])],
+    ['two keys in one header', and(['x-internal-api-key', 'a,b'])],
+    ['a key with a control character', and(['x-internal-api-key', 'a\u0001'])],
+    ['two request ids', and(['x-request-id', 'abcdefgh'], ['x-request-id', 'abcdefgh'])],
+    ['a name in upper case', and(['User-agent', 'x'])],
+    ['an empty name', and(['', 'x'])],
+    ['an unknown pseudo-header', and([':status', '200'])],
+    ['a pseudo-header after another', [...but(':path', null), ['a', 'b'], [':path', PATH]]],
+    ['a pseudo-header twice', and([':path', PATH])],
+    ['a value with a line break', and(['a', 'b\r\nc'])],
+    ['a value that ends with a space', and(['a', 'b '])],
+    ['a value outside ASCII', and(['a', '\u00e9'])],
+    ['a connection', and(['connection', 'close'])],
+    ['a length', and(['content-length', '5'])],
+    ['cookies', and(['cookie', 'a=b'])],
+    ['a host', and(['host', 'a'])],
+  ])('a call with %s is not answered here', (_, fields) => {
+    expect(head(fields)).toBeNull();
+  });
+
+  test('a list that was too long is not answered here', () => {
+    expect(readHead({ ...listOf(USUAL), tooLong: true }, () => true)).toBeNull();
+  });
+});
+
+describe('calls that the front does not answer', () => {
+  test.each<[string, string, Field[]]>([
+    ['of another method of the port', Verdict.PASS, but(':path', OTHER)],
+    ['with a header that only grpc-js may judge', Verdict.PASS, and(['grpc-encoding', 'gzip'])],
+    ['of a service that is not there', Verdict.UNIMPLEMENTED, but(':path', '/a/b')],
+    ['of another type', Verdict.NOT_GRPC, but('content-type', 'application/json')],
+    ['without a type', Verdict.NOT_GRPC, but('content-type', null)],
+    [
+      'of another type and path',
+      Verdict.NOT_GRPC,
+      but('content-type', 'text/html').map((f): Field => (f[0] === ':path' ? [':path', '/'] : f)),
+    ],
+    [
+      'without a method',
+      Verdict.MALFORMED,
+      [
+        [':path', '/'],
+        [':scheme', 'http'],
+        [':authority', 'a'],
+      ],
+    ],
+    ['with a relative path', Verdict.MALFORMED, but(':path', 'a')],
+    ['with a space in its path', Verdict.MALFORMED, but(':path', '/a b')],
+    ['with a path twice', Verdict.MALFORMED, [...but(':path', '/a/b'), [':path', '/a/c']]],
+    ['with a name in upper case', Verdict.MALFORMED, [...but(':path', '/a/b'), ['A', 'b']]],
+    ['with a header of connections', Verdict.MALFORMED, [...but(':path', '/a/b'), ['connection', 'close']]],
+    ['with a length that is no number', Verdict.MALFORMED, [...but(':path', '/a/b'), ['content-length', 'x']]],
+  ])('a call %s', (_, expected, fields) => {
+    expect(verdict(fields)).toBe(expected);
+  });
+});

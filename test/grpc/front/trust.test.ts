@@ -1,0 +1,128 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { UsherError } from '../../../src/base/errors.ts';
+import { Flag, Frame, frame, reset } from '../../wire/frames.ts';
+import { type Field, HpackEncoder } from '../../wire/hpack.ts';
+import { closeDoors, SERVICE } from '../support.ts';
+import { at, CHECK, connect, data, ended, headers, MOST_MS, QUESTION_BYTES, statusOf } from './support.ts';
+
+afterEach(closeDoors);
+
+const KEY = 'the-key-of-a-backend';
+const keyed = (value: string): Field[] => at(`/${SERVICE}/Check`, ['x-internal-api-key', value]);
+
+function authorize(key: string | undefined): void {
+  if (key !== KEY) throw new UsherError('UNAUTHENTICATED', 'Unknown internal API key.');
+}
+
+describe('keys of calls', () => {
+  test('each call of a connection needs the key itself', async () => {
+    const { door, peer } = await connect({ authorize });
+    const keys = [KEY, 'another', KEY, '', `${KEY} `, KEY.toUpperCase()];
+    const streams = keys.map((_, index) => 2 * index + 1);
+    peer.write(
+      Buffer.concat(
+        streams.flatMap((id, index) => [headers(id, keyed(keys[index] as string)), data(id, QUESTION_BYTES)]),
+      ),
+    );
+    peer.write(Buffer.concat([headers(101, CHECK), data(101, QUESTION_BYTES)]));
+    await peer.until(() => [...streams, 101].every((id) => peer.end(id) !== undefined), MOST_MS);
+    expect(streams.map((id) => statusOf(peer, id))).toEqual(['0', '16', '0', '16', '16', '16']);
+    expect(statusOf(peer, 101)).toBe('16');
+    expect(door.engine.asked).toHaveLength(2);
+  });
+
+  test('the same bytes mean another key when the table has changed', async () => {
+    const { door, peer } = await connect({ authorize });
+    const encoder = new HpackEncoder();
+    const write = (id: number, fields: Field[]) => {
+      const block = encoder.encode(fields, () => ({ form: 'indexed', huffman: false }));
+      peer.write(Buffer.concat([frame(Frame.HEADERS, Flag.END_HEADERS, id, block), data(id, QUESTION_BYTES)]));
+      return block.toString('hex');
+    };
+    write(1, keyed(KEY));
+    const repeated = write(3, keyed(KEY));
+    // One more field in the table: every index means its neighbor now.
+    const shifted = encoder.encode([['x-other', 'a']], () => ({ form: 'incremental', huffman: false }));
+    peer.write(Buffer.concat([frame(Frame.HEADERS, Flag.END_HEADERS, 5, shifted), reset(5)]));
+    peer.write(
+      Buffer.concat([frame(Frame.HEADERS, Flag.END_HEADERS, 7, Buffer.from(repeated, 'hex')), data(7, QUESTION_BYTES)]),
+    );
+    write(9, keyed(KEY));
+    await ended(peer, 9);
+    expect([1, 3, 7, 9].map((id) => statusOf(peer, id))).toEqual(['0', '0', 'reset 1', '0']);
+    expect(door.engine.asked).toHaveLength(3);
+  });
+
+  test('a key that is sent twice is refused, whichever comes first', async () => {
+    const { peer } = await connect({ authorize });
+    for (const [id, ...keys] of [
+      [1, KEY, 'x'],
+      [3, 'x', KEY],
+      [5, KEY, KEY],
+    ] as const) {
+      const fields = at(`/${SERVICE}/Check`, ...keys.map((key): Field => ['x-internal-api-key', key]));
+      peer.write(Buffer.concat([headers(id, fields), data(id, QUESTION_BYTES)]));
+    }
+    await ended(peer, 5);
+    expect([1, 3, 5].map((id) => statusOf(peer, id))).toEqual(['16', '16', '16']);
+  });
+});
+
+describe('messages that are not plain', () => {
+  test('a message that is marked as compressed is not read as it is', async () => {
+    const { door, peer } = await connect();
+    const gzip = at(`/${SERVICE}/Check`, ['grpc-encoding', 'gzip']);
+    const marked = Buffer.from(QUESTION_BYTES);
+    marked[0] = 1;
+    peer.write(Buffer.concat([headers(1, gzip), data(1, marked)]));
+    await ended(peer, 1);
+    expect(statusOf(peer, 1)).toBe('13');
+    expect(door.engine.asked).toHaveLength(0);
+  });
+
+  test.each([
+    ['two messages', Buffer.concat([QUESTION_BYTES, QUESTION_BYTES]), '12'],
+    ['half a message', QUESTION_BYTES.subarray(0, QUESTION_BYTES.length - 1), '12'],
+    ['no message', Buffer.alloc(0), '12'],
+    ['a message beyond the limit', Buffer.from([0, 0, 0x20, 0, 0]), '8'],
+  ])('%s is no question', async (_, body, status) => {
+    const { door, peer } = await connect();
+    peer.write(Buffer.concat([headers(1, CHECK), data(1, body)]));
+    await ended(peer, 1);
+    expect(statusOf(peer, 1)).toBe(status);
+    expect(door.engine.asked).toHaveLength(0);
+  });
+});
+
+describe('what a client may do', () => {
+  test('more data than the connection was granted ends it', async () => {
+    const { peer } = await connect();
+    const streams = [1, 3, 5, 7, 9];
+    peer.write(Buffer.concat(streams.map((id) => headers(id, at(`/${SERVICE}/Explain`)))));
+    // Long messages go to grpc-js, which grants more as it reads; written at once they come before that.
+    const part = Buffer.alloc(16_000);
+    part.writeUInt32BE(1_000_000, 1);
+    peer.write(Buffer.concat(streams.map((id) => data(id, part, 0))));
+    await peer.until(() => peer.connection.closed, MOST_MS);
+    expect(peer.connection).toEqual({ goaway: 3, closed: true });
+  });
+
+  test('a client that only resets its calls is sent away', async () => {
+    const { peer } = await connect();
+    const calls = Array.from({ length: 1500 }, (_, index) => [headers(2 * index + 1, CHECK), reset(2 * index + 1)]);
+    peer.write(Buffer.concat(calls.flat()));
+    await peer.until(() => peer.connection.closed, MOST_MS);
+    expect(peer.connection).toEqual({ goaway: 11, closed: true });
+  });
+
+  test('a client that makes the server reset its calls is sent away', async () => {
+    const { peer } = await connect();
+    const calls = Array.from({ length: 1500 }, (_, index) => [
+      headers(2 * index + 1, CHECK),
+      headers(2 * index + 1, CHECK),
+    ]);
+    peer.write(Buffer.concat(calls.flat()));
+    await peer.until(() => peer.connection.closed, MOST_MS);
+    expect(peer.connection).toEqual({ goaway: 11, closed: true });
+  });
+});

@@ -1,0 +1,97 @@
+import { type Mutant, mutant } from './mutant.ts';
+
+/** The front of the gRPC port: what it must not mix up, keep, or pass on. */
+export const FRONT: readonly Mutant[] = [
+  mutant('the front requires no key', 'grpc/front/streams.ts', 'service.authorize(head.key);', '', 'grpc/front/trust'),
+  mutant(
+    'the front answers a call with two keys by the second',
+    'grpc/front/head.ts',
+    'if ((seen & mark) !== 0 ||',
+    'if (',
+    'grpc/front/calls',
+  ),
+  mutant(
+    'the front reads compressed messages as they are',
+    'grpc/front/message.ts',
+    'end - start >= PREFIX && bytes[start] === 0 &&',
+    'end - start >= PREFIX &&',
+    'grpc/front/trust',
+  ),
+  mutant(
+    'the front finds header blocks of an older table',
+    'grpc/front/head-reader.ts',
+    'this.#known.clear();',
+    '',
+    'grpc/front/trust',
+  ),
+  mutant(
+    'the front passes on what grpc-js refuses by its headers',
+    'grpc/front/other-calls.ts',
+    'if (isGrpc && isServed(path)) return Verdict.PASS;',
+    'if (path !== null) return Verdict.PASS;',
+    'grpc/front/connection',
+  ),
+  mutant(
+    'streams keep their numbers behind the front',
+    'grpc/front/passing.ts',
+    'const id = behind.open();',
+    'const { id } = stream;',
+    'grpc/front/connection',
+  ),
+  mutant(
+    'a client may send more than it was granted',
+    'grpc/front/connection.ts',
+    'if (this.outbound.receiveWindow < 0) {',
+    'if (this.outbound.receiveWindow < -1e9) {',
+    'grpc/front/trust',
+  ),
+  mutant(
+    'an answer ignores the window of the connection',
+    'grpc/front/outbound.ts',
+    'if (size > this.window || size >',
+    'if (size >',
+    'grpc/front/connection',
+  ),
+  mutant(
+    'an answer ignores the window of its stream',
+    'grpc/front/outbound.ts',
+    'if (size > this.window || size > this.initialWindow + stream.extraWindow || size > MAX_PAYLOAD) {',
+    'if (size > this.window || size > MAX_PAYLOAD) {',
+    'grpc/front/connection',
+  ),
+  mutant(
+    'a message in pieces loses its bytes',
+    'grpc/front/streams.ts',
+    'this.#answer(stream, body.subarray(PREFIX));',
+    'this.#answer(stream, body.subarray(PREFIX, stream.bodyLength));',
+    'grpc/front/connection',
+  ),
+  mutant(
+    'a call waits beyond its deadline at the front',
+    'grpc/front/streams.ts',
+    'else this.#endAtDeadline(stream);',
+    '',
+    'grpc/front/connection',
+  ),
+  mutant(
+    'a call that was reset is still counted as waiting',
+    'grpc/front/streams.ts',
+    'stream.waiting?.leave(stream.deadline <= now ? GrpcStatus.DEADLINE_EXCEEDED : CANCELLED);',
+    '',
+    'grpc/front/connection',
+  ),
+  mutant(
+    'a drain takes new calls for ever',
+    'grpc/front/connection.ts',
+    'this.#lastAccepted = this.#ids.last;\n    this.outbound',
+    'this.outbound',
+    'grpc/front/connection',
+  ),
+  mutant(
+    'resets of a client are not counted',
+    'grpc/front/patience.ts',
+    'if (!this.#resets.take(now)) throw',
+    'if (this.#resets === undefined) throw',
+    'grpc/front/trust',
+  ),
+];
