@@ -11,11 +11,12 @@ const SEED = Number(process.env.USHER_SEED ?? 20_261);
 const CALLS = 1500;
 const MOST_MS = 8000;
 
+/** grpc-js alone, and the front with grpc-js behind it. */
 async function openPair(): Promise<[Door, Door]> {
   const engine = new HalfWarmEngine();
   return [
-    await openDoor({ engine, authorize: authorizeScripted }),
-    await openDoor({ engine, authorize: authorizeScripted }),
+    await openDoor({ engine, authorize: authorizeScripted, front: false }),
+    await openDoor({ engine, authorize: authorizeScripted, front: true }),
   ];
 }
 

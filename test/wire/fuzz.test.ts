@@ -8,15 +8,18 @@ const MOST_MS = 8000;
 const MOST_KEPT = 20 * 1024 * 1024;
 
 describe('mutated connections at the gRPC port', () => {
-  test('mutated frames end no process, stay unanswered without a key, and leave a good client and memory alone', async () => {
-    const result = await fuzzDoor({ seed: SEED, inputs: INPUTS, mostMs: MOST_MS });
-    expect(result.thrown).toEqual([]);
-    expect(result.wrong).toEqual([]);
-    expect(result.kept).toBeLessThan(MOST_KEPT);
-    // Some of it reached the methods, and some ended its connection.
-    expect(result.inputs).toBeGreaterThan(100);
-    expect(result.answers).toBeGreaterThan(result.inputs / 4);
-    expect(result.goaways).toBeGreaterThan(result.inputs / 20);
-    expect(result.canaries).toBeGreaterThan(2);
-  });
+  test.each([false, true])(
+    'mutated frames end no process, stay unanswered without a key, and leave a good client and memory alone (front: %s)',
+    async (front) => {
+      const result = await fuzzDoor({ seed: SEED, inputs: INPUTS, mostMs: MOST_MS, server: { front } });
+      expect(result.thrown).toEqual([]);
+      expect(result.wrong).toEqual([]);
+      expect(result.kept).toBeLessThan(MOST_KEPT);
+      // Some of it reached the methods, and some ended its connection.
+      expect(result.inputs).toBeGreaterThan(100);
+      expect(result.answers).toBeGreaterThan(result.inputs / 4);
+      expect(result.goaways).toBeGreaterThan(result.inputs / 20);
+      expect(result.canaries).toBeGreaterThan(2);
+    },
+  );
 });
