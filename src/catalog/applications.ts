@@ -11,7 +11,7 @@ import {
 } from '../administration/administer.ts';
 import type { Concern } from '../administration/concerned.ts';
 import { managedResource, PANEL_APP } from '../administration/panel.ts';
-import { reachIn } from '../administration/reach.ts';
+import { reachIn, sightIn } from '../administration/reach.ts';
 import {
   isSame,
   refuseImmutable,
@@ -22,6 +22,15 @@ import {
 } from '../administration/records.ts';
 import type { Clock } from '../base/clock.ts';
 import { UsherError } from '../base/errors.ts';
+import { byCodeUnit } from '../base/order.ts';
+import type { Page } from '../base/page.ts';
+import {
+  type ApplicationFilter,
+  type ApplicationPlace,
+  findApplicationIds,
+  findApplicationsInOrder,
+  type StoredOrder,
+} from '../persistence/catalog/application-pages.ts';
 import {
   type ApplicationRecord,
   deleteApplication,
@@ -30,6 +39,7 @@ import {
   insertApplication,
   listApplications,
   readApplication,
+  readApplications,
   replaceLanguages,
   updateApplication,
 } from '../persistence/catalog/applications.ts';
@@ -39,6 +49,7 @@ import type { Committed, Database, Scope, Tx } from '../persistence/database.ts'
 
 import { type ApplicationCounts, Counts } from './application-counts.ts';
 
+export type { ApplicationPlace } from '../persistence/catalog/application-pages.ts';
 export type { ApplicationRecord } from '../persistence/catalog/applications.ts';
 
 interface NewApplication {
@@ -51,6 +62,18 @@ interface NewApplication {
 
 export interface CountedApplication extends ApplicationRecord {
   counts: ApplicationCounts;
+}
+
+/** By a column, or by how much an application holds: the most first. */
+export type ApplicationOrder = StoredOrder | keyof ApplicationCounts;
+
+export interface ApplicationQuery {
+  readonly search: string | null;
+  readonly order: ApplicationOrder;
+  /** Null: all of them. */
+  readonly limit: number | null;
+  /** Null: from the start. */
+  readonly after: ApplicationPlace | null;
 }
 
 const NOTHING: ApplicationCounts = { people: 0, roles: 0, permissions: 0, admins: 0 };
@@ -79,6 +102,45 @@ export class Applications {
     });
     const counts = await this.#counts.of(listed.map(({ id }) => id));
     return listed.map((application) => ({ ...application, counts: counts.get(application.id) ?? NOTHING }));
+  }
+
+  /** The same, narrowed and in another order, page by page. */
+  async page(email: string, query: ApplicationQuery): Promise<Page<CountedApplication, ApplicationPlace>> {
+    const { search, order, after } = query;
+    const limit = query.limit ?? Number.MAX_SAFE_INTEGER;
+    const read = async <T>(find: (tx: Tx, filter: ApplicationFilter) => Promise<T>): Promise<T> =>
+      await this.#database.read(async (tx) => {
+        const { applications } = await sightIn(tx, email, null);
+        return await find(tx, { ids: applications?.map(({ id }) => id) ?? null, search });
+      });
+    const places = isStored(order)
+      ? await read((tx, filter) => findApplicationsInOrder(tx, { ...filter, order, limit: limit + 1, after }))
+      : await this.#byCount(await read(findApplicationIds), order, after);
+    const shown = places.slice(0, limit);
+    const ids = shown.map(({ id }) => id);
+    const records = new Map(
+      (await this.#database.read((tx) => readApplications(tx, ids))).map((record) => [record.id, record]),
+    );
+    const counts = await this.#counts.of(ids);
+    // What was deleted meanwhile is left out.
+    const items = ids.flatMap((id) => {
+      const record = records.get(id);
+      return record === undefined ? [] : [{ ...record, counts: counts.get(id) ?? NOTHING }];
+    });
+    return { items, next: places.length > limit ? (shown.at(-1) ?? null) : null };
+  }
+
+  /** Those behind a place. How many people there are is counted, or kept, for all of them at once. */
+  async #byCount(
+    found: readonly { id: number; code: string }[],
+    order: keyof ApplicationCounts,
+    after: ApplicationPlace | null,
+  ): Promise<readonly (ApplicationPlace & { id: number; key: number })[]> {
+    const counts = await this.#counts.of(found.map(({ id }) => id));
+    const places = found.map(({ id, code }) => ({ id, code, key: counts.get(id)?.[order] ?? 0 }));
+    const isBehind = ({ key, code }: { key: number; code: string }) =>
+      after === null || key < Number(after.key) || (key === after.key && byCodeUnit(code, after.code) > 0);
+    return places.filter(isBehind).sort((a, b) => b.key - a.key || byCodeUnit(a.code, b.code));
   }
 
   /** NOT_FOUND for an unknown one. */
@@ -167,6 +229,10 @@ export class Applications {
       );
     });
   }
+}
+
+function isStored(order: ApplicationOrder): order is StoredOrder {
+  return order === 'code' || order === 'name' || order === 'updatedAt';
 }
 
 /** The panel's levels on the application go with it: those who hold them lose in the panel, for a caller who sees it. */

@@ -9,6 +9,7 @@ import {
   deleteOverridesOfResource,
   listApplications,
   readApplication,
+  readApplications,
 } from '../../src/persistence/catalog/applications.ts';
 import { countHolders, deleteHolders, holdersAmong } from '../../src/persistence/catalog/assignments.ts';
 import { findEntity, isResourceTypeUsed, listEntities } from '../../src/persistence/catalog/entities.ts';
@@ -74,6 +75,7 @@ const STATEMENTS: [name: string, run: (tx: Tx) => Promise<unknown>][] = [
   ['the applications', listApplications],
   ['how much applications hold', (tx) => countContents(tx, [1, 2, 3])],
   ['users of applications', (tx) => countPeople(tx, [1, 2, 3])],
+  ['some applications', (tx) => readApplications(tx, [1, 2, 3])],
   ['one application', (tx) => readApplication(tx, 'app3')],
   ['what somebody administers', (tx) => reachIn(tx, 'user77@example.com')],
   ['whose people somebody sees', (tx) => sightIn(tx, 'user77@example.com', null)],

@@ -99,7 +99,7 @@ export interface Api {
   'GET /api/admin/notifications/stats': { path: {  }; query: { "hours"?: string; "appCode"?: string }; body: undefined; out: (SendCount)[]; paged: false };
   'GET /api/admin/overview': { path: {  }; query: {  }; body: undefined; out: Overview; paged: false };
   'GET /api/admin/stream': { path: {  }; query: {  }; body: undefined; out: undefined; paged: false };
-  'GET /api/applications': { path: {  }; query: {  }; body: undefined; out: (ListedApplication)[]; paged: false };
+  'GET /api/applications': { path: {  }; query: { "limit"?: string; "cursor"?: string; "q"?: string; "sort"?: "code" | "name" | "updatedAt" | "people" | "roles" | "permissions" | "admins" }; body: undefined; out: (ListedApplication)[]; paged: true };
   'GET /api/applications/{appCode}': { path: { "appCode": string }; query: {  }; body: undefined; out: Application; paged: false };
   'GET /api/applications/{appCode}/audit': { path: { "appCode": string }; query: { "limit"?: string; "cursor"?: string; "actor"?: string; "subject"?: string; "action"?: string; "person"?: string; "actionPrefix"?: string; "q"?: string; "from"?: string; "to"?: string }; body: undefined; out: (AuditRecord)[]; paged: true };
   'GET /api/applications/{appCode}/entities': { path: { "appCode": string }; query: {  }; body: undefined; out: (Entity)[]; paged: false };

@@ -71,6 +71,25 @@ export function orderedPageParams<K extends z.ZodType>(list: string, key: K) {
   return paramsOf((text): number | z.output<K> | undefined => readCursor(list, text) ?? readKey(list, text, key));
 }
 
+/** As `keyedPageParams`, for a list that comes whole unless a page is asked for: then both are absent. */
+export function optionalPageParams<K extends z.ZodType>(list: string, key: K) {
+  const { limit, cursor } = keyedPageParams(list, key);
+  return {
+    limit: limit
+      .removeDefault()
+      .optional()
+      .meta({
+        description: `The most entries of a page, 1 to ${MAX_LIMIT}; with a \`cursor\` alone ${DEFAULT_LIMIT}. With neither the list comes whole.`,
+      }),
+    cursor,
+  };
+}
+
+/** The limit of a page asked for by `optionalPageParams`; null: the whole list. */
+export function limitOf({ limit, cursor }: { limit?: number | undefined; cursor?: unknown }): number | null {
+  return limit ?? (cursor === undefined ? null : DEFAULT_LIMIT);
+}
+
 /** As `paged`, for `keyedPageParams`. */
 export function keyedPage<R, K, T>(list: string, page: Page<R, K>, show: (item: R) => T): Paged<T[]> {
   return { data: page.items.map(show), nextCursor: page.next === null ? null : writeKey(list, page.next) };
@@ -147,6 +166,25 @@ function pagedEnvelope(name: string, member: 'data' | 'response', mark: Record<s
     },
   );
 }
+
+/** A payload of `optionallyPaged`: a list without `nextCursor` is whole. */
+export function optionalPageSchema<T extends z.ZodType>(item: T) {
+  return z.strictObject({ data: z.array(item), nextCursor: z.string().nullable().optional() });
+}
+
+/** As `pagedData`; `page` is absent where the list was asked for whole. */
+export const optionallyPaged = valueEnvelope(
+  'optionallyPaged',
+  (payload) => {
+    const { data, nextCursor } = payload as Partial<Paged<unknown>>;
+    return { success: true, data, ...(nextCursor === undefined ? {} : { page: { nextCursor } }) };
+  },
+  (payload) => {
+    const { data } = payload.properties as Record<string, JsonSchema>;
+    const described = objectSchema({ success: { const: true }, data: data ?? {} });
+    return { ...described, properties: { ...(described.properties as object), page: PAGE } };
+  },
+);
 
 /** `{success: true, data: <payload>, page: {nextCursor}}` */
 export const pagedData = pagedEnvelope('pagedData', 'data', { success: true });

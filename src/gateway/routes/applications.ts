@@ -2,10 +2,26 @@
 
 import { z } from 'zod';
 import { tagOf } from '../../administration/records.ts';
-import type { ApplicationRecord } from '../../catalog/applications.ts';
+import type {
+  ApplicationOrder,
+  ApplicationPlace,
+  ApplicationRecord,
+  CountedApplication,
+} from '../../catalog/applications.ts';
 import { codeResponse, noContent, successData } from '../route/envelopes.ts';
-import { AppParams, applicationCode, description, id, name, readOnly, text, timestamp } from '../route/fields.ts';
+import {
+  AppParams,
+  applicationCode,
+  description,
+  id,
+  name,
+  readOnly,
+  search,
+  text,
+  timestamp,
+} from '../route/fields.ts';
 import { anyAdministrator, applicationLevel, managerOfAll, signedIn } from '../route/guards.ts';
+import { keyedPage, limitOf, optionallyPaged, optionalPageParams, optionalPageSchema } from '../route/paging.ts';
 import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
 
@@ -47,21 +63,67 @@ function toJson({ createdAt, updatedAt, ...application }: ApplicationRecord): z.
   return { ...application, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() };
 }
 
+function countedToJson({ counts, ...application }: CountedApplication): z.output<typeof ListedApplication> {
+  return { ...toJson(application), counts };
+}
+
+const LIST = 'applications';
+
+/** The order of the list, the key of a place in it, and the code. */
+const Place = z.union([
+  z.tuple([z.enum(['code', 'name']), z.string(), applicationCode]),
+  z.tuple([z.literal('updatedAt'), timestamp, applicationCode]),
+  z.tuple([z.enum(['people', 'roles', 'permissions', 'admins']), count, applicationCode]),
+]);
+
+const ApplicationsQuery = z
+  .strictObject({
+    ...optionalPageParams(LIST, Place),
+    q: search,
+    sort: z.enum(['code', 'name', 'updatedAt', 'people', 'roles', 'permissions', 'admins']).optional().meta({
+      description:
+        'By code (the default) or name, by the last change, the newest first, or by what is counted, the most first.',
+    }),
+  })
+  .superRefine(({ sort = 'code', cursor }, context) => {
+    if (cursor === undefined || cursor[0] === sort) return;
+    context.addIssue({ code: 'custom', path: ['cursor'], message: 'is not a cursor of this order of the list' });
+  });
+
+function placeOf([order, key, code]: z.output<typeof Place>): ApplicationPlace {
+  return { key: order === 'updatedAt' ? new Date(key) : key, code };
+}
+
+function keyOf(order: ApplicationOrder, { key, code }: ApplicationPlace) {
+  return [order, key instanceof Date ? key.toISOString() : key, code];
+}
+
 const listApplications = defineRoute({
   method: 'get',
   path: '/api/applications',
   tag: 'Applications',
   summary: 'List the applications that the caller may view',
-  description: 'Empty for a panel user without a level on any.',
+  description:
+    'Empty for a panel user without a level on any. Whole, by code, unless `limit` or `cursor` asks for a page of it.',
   guard: anyAdministrator,
+  query: ApplicationsQuery,
   headers: ['if-none-match'],
-  envelope: successData,
+  envelope: optionallyPaged,
   status: 200,
-  response: z.array(ListedApplication),
-  handle: async ({ applications }, { caller }) => {
-    const listed = await applications.list(caller.email);
-    const shown = listed.map(({ counts, ...application }) => ({ ...toJson(application), counts }));
-    return answer(shown, { etag: tagOf(shown) });
+  response: optionalPageSchema(ListedApplication),
+  handle: async ({ applications }, { caller, query }) => {
+    const { q, sort, cursor } = query;
+    const limit = limitOf(query);
+    if (limit === null && q === null && sort === undefined) {
+      const data = (await applications.list(caller.email)).map(countedToJson);
+      return answer({ data }, { etag: tagOf(data) });
+    }
+    const order = sort ?? 'code';
+    const after = cursor === undefined ? null : placeOf(cursor);
+    const page = await applications.page(caller.email, { search: q, order, limit, after });
+    const next = page.next === null ? null : keyOf(order, page.next);
+    const shown = keyedPage(LIST, { ...page, next }, countedToJson);
+    return answer(limit === null ? { data: shown.data } : shown, { etag: tagOf(shown) });
   },
 });
 

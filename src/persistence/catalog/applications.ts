@@ -53,6 +53,11 @@ export async function listApplications({ kysely }: Tx): Promise<ApplicationRecor
   return (await records(sql`order by code`).execute(kysely)).rows;
 }
 
+/** Those of them that exist, in no order. */
+export async function readApplications({ kysely }: Tx, ids: readonly number[]): Promise<ApplicationRecord[]> {
+  return (await records(sql`where id = any(${ids}::bigint[])`).execute(kysely)).rows;
+}
+
 export async function readApplication({ kysely }: Tx, code: string): Promise<ApplicationRecord | undefined> {
   return (await records(sql`where code = ${code}`).execute(kysely)).rows[0];
 }
