@@ -70,7 +70,8 @@ export class Counts {
     const counted = await this.#database.read((tx) => countPeople(tx, missing));
     const end = this.#clock.monotonic();
     const until = end + (end - start) * REUSE;
-    for (const [id, people] of counted) {
+    for (const id of missing) {
+      const people = counted.get(id) ?? 0;
       found.set(id, people);
       if (end - start > QUICK_MS) this.#kept.set(id, { people, until });
     }

@@ -62,31 +62,37 @@ export async function readApplication({ kysely }: Tx, code: string): Promise<App
   return (await records(sql`where code = ${code}`).execute(kysely)).rows[0];
 }
 
-/** Roles, permissions and administrators of each of these applications, in one statement; by id. */
+/** Roles, permissions and administrators of each of these applications that has any, in one statement; by id. */
 export async function countContents(
   tx: Tx,
   ids: readonly number[],
 ): Promise<Map<number, { roles: number; permissions: number; admins: number }>> {
   await planByIndex(tx);
+  const counted = (table: string) => sql`
+    select application_id, ${table}::text as of, count(*) as n from ${sql.table(table)}
+    where application_id = any(${ids}::bigint[]) group by application_id`;
   const { rows } = await sql<{ id: number; roles: number; permissions: number; admins: number }>`
-    select a.id, (select count(*)::int from role where application_id = a.id) as roles,
-      (select count(*)::int from permission where application_id = a.id) as permissions,
-      (select count(*)::int from app_admin where application_id = a.id) as admins
-    from unnest(${ids}::bigint[]) as a (id)`.execute(tx.kysely);
+    select application_id as id, coalesce(sum(n) filter (where of = 'role'), 0)::int as roles,
+      coalesce(sum(n) filter (where of = 'permission'), 0)::int as permissions,
+      coalesce(sum(n) filter (where of = 'app_admin'), 0)::int as admins
+    from (${sql.join(['role', 'permission', 'app_admin'].map(counted), sql` union all `)}) c
+    group by application_id`.execute(tx.kysely);
   return new Map(rows.map(({ id, ...counts }) => [id, counts]));
 }
 
-/** Users of each of these applications (docs/reference/administration.md#users), in one statement; by id. Reads all of their entries in four indexes. */
+/**
+ * Users of each of these applications that has any (docs/reference/administration.md#users), by id. Reads all of their entries in
+ * four indexes, once: a count for each application is planned as if each were the largest.
+ */
 export async function countPeople(tx: Tx, ids: readonly number[]): Promise<Map<number, number>> {
   await planByIndex(tx);
   const members = ['user_role', 'resource_override', 'app_preference', 'app_admin'].map(
-    (table) => sql`select person_id from ${sql.table(table)} where application_id = a.id`,
+    (table) =>
+      sql`select application_id, person_id from ${sql.table(table)} where application_id = any(${ids}::bigint[])`,
   );
   const { rows } = await sql<{ id: number; people: number }>`
-    select a.id, n.people from unnest(${ids}::bigint[]) as a (id)
-    cross join lateral (select count(*)::int as people from (${sql.join(members, sql` union `)}) m) n`.execute(
-    tx.kysely,
-  );
+    select application_id as id, count(distinct person_id)::int as people
+    from (${sql.join(members, sql` union all `)}) m group by application_id`.execute(tx.kysely);
   return new Map(rows.map(({ id, people }) => [id, people]));
 }
 
