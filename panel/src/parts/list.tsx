@@ -121,12 +121,14 @@ export function List<T>({ label, listed, columns, keyOf, href, empty, groupOf, c
   );
 }
 
-/** Rows drawn at first, and added each time the end of the drawn ones comes near. */
+/** Rows drawn at first: more than a window shows. */
+const FIRST_SLICE = 50;
+/** Rows added each time the end of the drawn ones comes near. */
 const SLICE = 150;
 
 /** How many of `total` items to draw. `end` is for an element after the last of them. */
 function useGrowing<E extends HTMLElement>(total: number): { shown: number; end: RefObject<E | null> } {
-  const [limit, setLimit] = useState(SLICE);
+  const [limit, setLimit] = useState(FIRST_SLICE);
   const end = useRef<E>(null);
   const shown = Math.min(limit, total);
   useEffect(() => {

@@ -1,5 +1,5 @@
 import { lazy, Suspense, useMemo, useState } from 'react';
-import { useList } from '../../api/queries.ts';
+import { type Listed, useList } from '../../api/queries.ts';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/field.tsx';
 import { useFilters } from '../../parts/filters.ts';
@@ -11,21 +11,20 @@ import { useAction } from '../../shell/actions.ts';
 import { useRights } from '../../shell/rights.ts';
 import { useFormats, useWords } from '../../words/words.ts';
 import css from './applications.module.css';
-import { type Counted, narrowed, SORTS, type Sort } from './registry.ts';
+import { type Counted, FIRST, isWhole, LIST_FILTERS, narrowed, queryOf, SORTS, type Sort } from './registry.ts';
 
 const NewApplication = lazy(async () => ({ default: (await import('./new-application.tsx')).NewApplication }));
 const FromManifest = lazy(async () => ({ default: (await import('./from-manifest.tsx')).FromManifest }));
 
 const COUNTS = ['people', 'roles', 'permissions', 'admins'] as const;
 
-/** Every application that the person may see. The list comes whole, so filters and sorting ask nothing. */
+/** Every application that the person may see. */
 export default function ApplicationList() {
   const { applications: words, common } = useWords();
   const { isSuperAdmin } = useRights();
-  const filters = useFilters({ q: '', sort: 'name', new: '' });
+  const filters = useFilters(LIST_FILTERS);
   const { q, sort } = filters.values;
-  const all = useList('GET /api/applications', {});
-  const items = useMemo(() => narrowed(all.items, q, sort as Sort), [all.items, q, sort]);
+  const { listed, none } = useApplications(q, sort);
   const columns = useColumns();
   const [open, setOpen] = useState<'new' | 'manifest' | 'demo' | null>(filters.values.new === '' ? null : 'new');
   const close = () => {
@@ -52,17 +51,17 @@ export default function ApplicationList() {
           options={SORTS.map((one) => [one, words.sorts[one]] as const)}
           onText={(text) => filters.set({ sort: text })}
         />
-        <ExportButton name="applications" items={items} columns={columns} />
+        <ExportButton name="applications" items={listed.items} columns={columns} />
       </Toolbar>
       <List
         label={words.title}
-        listed={{ ...all, items }}
+        listed={listed}
         columns={columns}
         keyOf={({ code }) => code}
         href={({ code }) => `/applications/${encodeURIComponent(code)}`}
         empty={
-          <Empty title={all.items.length > 0 ? common.noMatch : words.empty}>
-            {isSuperAdmin && all.items.length === 0 && (
+          <Empty title={none ? words.empty : common.noMatch}>
+            {isSuperAdmin && none && (
               <span className={css.buttons}>
                 <Button onClick={() => setOpen('manifest')}>{words.pasteManifest}</Button>
                 <Button onClick={() => setOpen('demo')}>{words.startDemo}</Button>
@@ -77,6 +76,15 @@ export default function ApplicationList() {
       </Suspense>
     </Page>
   );
+}
+
+/** The list as it is filtered; `none`: whether there is no application at all. */
+function useApplications(q: string, sort: string): { listed: Listed<Counted>; none: boolean } {
+  const first = useList('GET /api/applications', { query: FIRST });
+  const isHere = first.query.isSuccess && isWhole(first.items, first.query.hasNextPage);
+  const long = useList('GET /api/applications', { query: queryOf({ q, sort }) }, !isHere);
+  const few = useMemo(() => (isHere ? narrowed(first.items, q, sort as Sort) : []), [isHere, first.items, q, sort]);
+  return { listed: isHere ? { ...first, items: few } : long, none: isHere && first.items.length === 0 };
 }
 
 function useColumns(): readonly Column<Counted>[] {

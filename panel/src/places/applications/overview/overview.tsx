@@ -12,6 +12,7 @@ import { useRights } from '../../../shell/rights.ts';
 import { useFormats, useWords } from '../../../words/words.ts';
 import type { ViewProps } from '../application.tsx';
 import css from '../applications.module.css';
+import { FIRST } from '../registry.ts';
 import { Admins } from './admins.tsx';
 
 const EditApplication = lazy(async () => ({ default: (await import('./edit-application.tsx')).EditApplication }));
@@ -118,7 +119,7 @@ function Numbers({ appCode }: { appCode: string }) {
   const permissions = useRead('GET /api/applications/{appCode}/permissions', { path: { appCode } });
   const admins = useRead('GET /api/users/admins/apps/{appCode}', { path: { appCode } });
   // The number of people is known where the list of applications has been read; it is not worth reading that for it.
-  const listed = useList('GET /api/applications', {}, false).items.find(({ code }) => code === appCode);
+  const listed = useList('GET /api/applications', { query: FIRST }, false).items.find(({ code }) => code === appCode);
   const base = `/applications/${encodeURIComponent(appCode)}`;
   const numbers = [
     ...(listed === undefined ? [] : [[`${base}/people`, words.people, listed.counts.people] as const]),
