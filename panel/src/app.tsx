@@ -1,32 +1,46 @@
 import { QueryClientProvider } from '@tanstack/react-query';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { Suspense, useEffect, useState } from 'react';
+import { createRoot } from 'react-dom/client';
 import { Route, Router, Switch } from 'wouter';
 import { asError } from './api/error.ts';
 import { queryClient, useRead } from './api/queries.ts';
+import { onDemand } from './parts/on-demand.ts';
 import { Empty } from './parts/page.tsx';
 import { Loading, Problem } from './parts/problem.tsx';
+import { emailOfPath } from './places/people/address.ts';
+import {
+  Activity,
+  Application,
+  ApplicationList,
+  Ask,
+  Brands,
+  Home,
+  Notifications,
+  PeopleList,
+  Person,
+  Playground,
+  Settings,
+  SignInPlace,
+} from './places/views.ts';
 import type { PanelConfig } from './session/config.ts';
 import { useSession } from './session/session.ts';
-import { SignIn } from './session/sign-in.tsx';
 import { Layout } from './shell/layout.tsx';
 import { usePreferences } from './shell/preferences.ts';
 import { RightsContext, rightsOf } from './shell/rights.ts';
-import type { Text } from './words/en.ts';
+import type { Text } from './words/places.ts';
 import { loadWords, useWords, WordsContext } from './words/words.ts';
 
-const Home = lazy(() => import('./places/home/home.tsx'));
-const Applications = lazy(() => import('./places/applications/applications.tsx'));
-const People = lazy(() => import('./places/people/people.tsx'));
-const Ask = lazy(() => import('./places/ask/ask.tsx'));
-const Playground = lazy(() => import('./places/ask/playground.tsx'));
-const Activity = lazy(() => import('./places/activity/activity.tsx'));
-const Notifications = lazy(() => import('./places/notifications/notifications.tsx'));
-const Brands = lazy(() => import('./places/brands/brands.tsx'));
-const SignInPlace = lazy(() => import('./places/sign-in/sign-in.tsx'));
-const Settings = lazy(() => import('./places/settings/settings.tsx'));
+const SignIn = onDemand(async () => ({ default: (await import('./session/sign-in.tsx')).SignIn }));
+
+/** Draws the panel in place of the frame that `index.html` shows until then. */
+export function draw(config: PanelConfig, words: Text): void {
+  const root = document.getElementById('root');
+  if (root === null) throw new Error('the page has no #root');
+  createRoot(root).render(<App config={config} words={words} />);
+}
 
 /** The whole panel. `words` are those of the first language, read before the first paint. */
-export function App({ config, words }: { config: PanelConfig; words: Text }) {
+function App({ config, words }: { config: PanelConfig; words: Text }) {
   const [shown, setShown] = useState(words);
   const { language } = usePreferences();
   useEffect(() => {
@@ -58,17 +72,31 @@ function Gate({ config }: { config: PanelConfig }) {
         </Suspense>
       </Route>
       <Route>
-        {state.kind === 'starting' && <Loading />}
-        {state.kind === 'out' && <SignIn config={config} problem={state.problem} />}
+        {state.kind === 'starting' && <Starting />}
+        {state.kind === 'out' && (
+          <Suspense fallback={<Starting />}>
+            <SignIn config={config} problem={state.problem} />
+          </Suspense>
+        )}
         {state.kind === 'in' && <SignedIn key={state.email} config={config} />}
       </Route>
     </Switch>
   );
 }
 
+/** While nobody knows yet what to show: the frame of `index.html` stays on the screen (styles/starting.css). */
+function Starting() {
+  const { common } = useWords();
+  return (
+    <p role="status" className="visually-hidden" data-starting data-loading>
+      {common.loading}
+    </p>
+  );
+}
+
 function SignedIn({ config }: { config: PanelConfig }) {
   const status = useRead('GET /api/profile/me/admin-status', {});
-  if (status.isPending) return <Loading />;
+  if (status.isPending) return <Starting />;
   if (status.data === undefined) return <Problem error={asError(status.error)} onRetry={() => void status.refetch()} />;
   return (
     <RightsContext value={rightsOf(status.data.data)}>
@@ -88,15 +116,36 @@ function Places({ config }: { config: PanelConfig }) {
       <Route path="/">
         <Home config={config} />
       </Route>
-      <Route path="/applications/*?" component={Applications} />
-      <Route path="/people/*?" component={People} />
-      <Route path="/ask/*?" component={Ask} />
-      <Route path="/activity" component={Activity} />
+      <Route path="/applications">
+        <ApplicationList />
+      </Route>
+      <Route path="/applications/:appCode/*?">
+        {({ appCode }) => <Application key={appCode} appCode={decodeURIComponent(appCode)} />}
+      </Route>
+      <Route path="/people">
+        <PeopleList />
+      </Route>
+      <Route path="/people/:email/*?">
+        {({ email }) => {
+          const address = emailOfPath(location.pathname) ?? email;
+          return <Person key={address} email={address} />;
+        }}
+      </Route>
+      <Route path="/ask/*?">
+        <Ask />
+      </Route>
+      <Route path="/activity">
+        <Activity />
+      </Route>
       <Route path="/notifications/*?">
         <Notifications config={config} />
       </Route>
-      <Route path="/brands/*?" component={Brands} />
-      <Route path="/sign-in/*?" component={SignInPlace} />
+      <Route path="/brands/*?">
+        <Brands />
+      </Route>
+      <Route path="/sign-in/*?">
+        <SignInPlace />
+      </Route>
       <Route path="/settings/*?">
         <Settings config={config} />
       </Route>

@@ -7,6 +7,7 @@ import { rightsOf } from '../../panel/src/shell/rights.ts';
 import { cs } from '../../panel/src/words/cs.ts';
 import { en } from '../../panel/src/words/en.ts';
 import { formatsOf } from '../../panel/src/words/formats.ts';
+import { PLACE_WORDS } from '../../panel/src/words/places.ts';
 
 const STATUS = {
   email: 'ann@example.com',
@@ -119,6 +120,8 @@ describe('a change by somebody', () => {
 });
 
 describe('words', () => {
+  const wordsOf = (language: 'en' | 'cs') => Promise.all(Object.values(PLACE_WORDS[language]).map((load) => load()));
+
   test('times are told in the largest unit that fits, in the reader’s language', () => {
     const now = Date.parse('2026-11-23T12:00:00Z');
     const ago = (seconds: number) => formatsOf('en').ago(new Date(now - seconds * 1000).toISOString(), now);
@@ -136,16 +139,20 @@ describe('words', () => {
     expect([1, 2].map((n) => en.common.rows(n))).toEqual(['1 row', '2 rows']);
   });
 
-  test('no text of one language is left empty, or is that of the other where sentences are', () => {
+  test('no text of one language is left empty, or is that of the other where sentences are', async () => {
+    const [inEnglish, inCzech] = [
+      [en, ...(await wordsOf('en'))],
+      [cs, ...(await wordsOf('cs'))],
+    ];
     const texts = (value: unknown): string[] =>
       typeof value === 'string'
         ? [value]
         : typeof value === 'object' && value !== null
           ? Object.values(value).flatMap(texts)
           : [];
-    expect([...texts(en), ...texts(cs)].filter((text) => text.trim() === '')).toEqual([]);
-    const english = new Set(texts(en).filter((text) => text.split(' ').length > 3));
-    expect(texts(cs).filter((text) => english.has(text))).toEqual([]);
+    expect([...texts(inEnglish), ...texts(inCzech)].filter((text) => text.trim() === '')).toEqual([]);
+    const english = new Set(texts(inEnglish).filter((text) => text.split(' ').length > 3));
+    expect(texts(inCzech).filter((text) => english.has(text))).toEqual([]);
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
+import { applications } from '../../panel/src/places/applications/en.ts';
 import { levelsOfTsv, pasted, tsvOf } from '../../panel/src/places/applications/matrix/clipboard.ts';
 import {
   conflictsOf,
@@ -194,7 +195,7 @@ describe('a draft on a newer state', () => {
 describe('changes as sentences', () => {
   test('name role after role what it gets, changes and loses', () => {
     const draft = set(set(set(EMPTY, 11, 1, 'edit'), 11, 3, 'view'), 10, 2, null);
-    expect(sentencesOf(draft.changes.values(), TABLE, en.applications.matrix, en.common.levels)).toEqual([
+    expect(sentencesOf(draft.changes.values(), TABLE, applications.matrix, en.common.levels)).toEqual([
       { role: 'director', holders: 10, sentences: ['loses invoice.approve (allowed)'] },
       {
         role: 'guest',

@@ -1,8 +1,10 @@
 /** Reads of the API as hooks. The key of a query is its operation and input, so every view of one thing shares it. */
 
 import {
+  infiniteQueryOptions,
   keepPreviousData,
   QueryClient,
+  queryOptions,
   type UseInfiniteQueryResult,
   type UseQueryResult,
   useInfiniteQuery,
@@ -40,8 +42,7 @@ export function useRead<K extends Operation>(
   { enabled = true, keep = false, staleTime }: ReadOptions = {},
 ): UseQueryResult<Answer<Out<K>>> {
   return useQuery({
-    queryKey: [operation, input],
-    queryFn: ({ signal }) => call(operation, input, { signal }),
+    ...readOf(operation, input),
     enabled,
     ...(keep ? { placeholderData: keepPreviousData } : {}),
     ...(staleTime === undefined ? {} : { staleTime }),
@@ -55,17 +56,36 @@ export interface Listed<T> {
 
 /** A list, page after page. */
 export function useList<K extends Operation>(operation: K, input: Input<K>, enabled = true): Listed<Item<K>> {
-  const query = useInfiniteQuery({
+  const query = useInfiniteQuery({ ...listOf(operation, input), placeholderData: keepPreviousData, enabled });
+  const items = (query.data?.pages ?? []).flatMap((page) => page.data as Item<K>[]);
+  return { items, query };
+}
+
+/** Asks before a view does, which then finds the answer or waits for it. A failure is the view's: it asks again. */
+export function readAhead<K extends Operation>(operation: K, input: Input<K>): void {
+  void queryClient.prefetchQuery(readOf(operation, input));
+}
+
+/** The same for the first page of a list. */
+export function listAhead<K extends Operation>(operation: K, input: Input<K>): void {
+  void queryClient.prefetchInfiniteQuery(listOf(operation, input));
+}
+
+function readOf<K extends Operation>(operation: K, input: Input<K>) {
+  return queryOptions({
+    queryKey: [operation, input],
+    queryFn: ({ signal }) => call(operation, input, { signal }),
+  });
+}
+
+function listOf<K extends Operation>(operation: K, input: Input<K>) {
+  return infiniteQueryOptions({
     queryKey: [operation, input, 'pages'],
     queryFn: ({ pageParam, signal }) =>
       call(operation, { ...input, query: { ...input.query, cursor: pageParam } } as unknown as Input<K>, { signal }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
-    placeholderData: keepPreviousData,
-    enabled,
   });
-  const items = (query.data?.pages ?? []).flatMap((page) => page.data as Item<K>[]);
-  return { items, query };
 }
 
 /**

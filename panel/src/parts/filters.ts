@@ -9,16 +9,22 @@ export interface Filters<N extends string> {
   readonly set: (changes: Partial<Record<N, string>>) => void;
 }
 
+/** The filters of an address. */
+export function filtersIn<N extends string>(
+  parameters: URLSearchParams,
+  defaults: Readonly<Record<N, string>>,
+): Readonly<Record<N, string>> {
+  const names = Object.keys(defaults) as N[];
+  return Object.fromEntries(names.map((name) => [name, parameters.get(name) ?? defaults[name]])) as Record<N, string>;
+}
+
 /** `defaults` names the filters, with the value that each has when the address does not say. */
 export function useFilters<N extends string>(defaults: Readonly<Record<N, string>>): Filters<N> {
   const [parameters, setParameters] = useSearchParams();
   const names = Object.keys(defaults) as N[];
   const text = parameters.toString();
   // biome-ignore lint/correctness/useExhaustiveDependencies: the text of the address is what the values depend on
-  const values = useMemo(
-    () => Object.fromEntries(names.map((name) => [name, parameters.get(name) ?? defaults[name]])) as Record<N, string>,
-    [text, names.join()],
-  );
+  const values = useMemo(() => filtersIn(parameters, defaults), [text, names.join()]);
   return {
     values,
     set: (changes) =>

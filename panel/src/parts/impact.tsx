@@ -46,7 +46,7 @@ interface ImpactReviewProps<K extends Operation> {
  */
 export function ImpactReview<K extends Operation>(props: ImpactReviewProps<K>) {
   const { title, operation, input, ifMatch, summary, danger = false, onClose, onDone, onStale } = props;
-  const words = useWords();
+  const { impact, common } = useWords();
   const id = useId();
   const [stale, setStale] = useState(false);
   const rehearsal = useQuery({
@@ -98,21 +98,21 @@ export function ImpactReview<K extends Operation>(props: ImpactReviewProps<K>) {
       onClose={onClose}
       actions={
         <>
-          <Button onClick={onClose}>{words.common.cancel}</Button>
+          <Button onClick={onClose}>{common.cancel}</Button>
           <Button
             kind={danger ? 'danger' : 'primary'}
             busy={writing.busy}
             disabled={!rehearsal.isSuccess}
             onClick={() => void apply()}
           >
-            {props.confirm ?? words.impact.confirm}
+            {props.confirm ?? impact.confirm}
           </Button>
         </>
       }
     >
       {summary}
-      {stale ? <p role="status">{words.impact.stale}</p> : <Problem error={writing.error} />}
-      <h3>{words.impact.title}</h3>
+      {stale ? <p role="status">{impact.stale}</p> : <Problem error={writing.error} />}
+      <h3>{impact.title}</h3>
       {rehearsal.isPending && <Loading />}
       {rehearsal.isError && <Problem error={asError(rehearsal.error)} onRetry={() => void rehearsal.refetch()} />}
       {rehearsal.isSuccess && <ImpactView impact={rehearsal.data.impact} />}

@@ -1,6 +1,6 @@
 import { Component, type ReactNode } from 'react';
 import { ApiError, asError } from '../api/error.ts';
-import type { Text } from '../words/en.ts';
+import type { Text } from '../words/places.ts';
 import { useWords } from '../words/words.ts';
 import { Button } from './button.tsx';
 import css from './problem.module.css';

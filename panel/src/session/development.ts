@@ -36,6 +36,19 @@ export function takeCode(): string | null {
   return code;
 }
 
+/**
+ * Signs in as who this tab was before, without waiting for the configuration; null in a tab that was nobody. Where signing in has
+ * another way by now, nobody uses it. (A code in the address may also be that of a provider.)
+ */
+export function keptSignIn(): Promise<Token> | null {
+  const [code, email] = [readKept('session', 'code'), readKept('session', 'email')];
+  if (code === null || email === null || new URL(location.href).searchParams.has('code')) return null;
+  const signedIn = signInAs(code, email);
+  // Who uses it hears of a failure.
+  signedIn.catch(() => undefined);
+  return signedIn;
+}
+
 export async function peopleToBe(code: string): Promise<readonly Person[]> {
   const { people } = await ask<{ people: readonly Person[] }>(code, { method: 'GET' });
   return people;

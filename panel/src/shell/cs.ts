@@ -3,6 +3,17 @@ import type { shell as en } from './en.ts';
 export const shell: typeof en = {
   skip: 'Přejít k obsahu',
   navigation: 'Místa',
+  places: {
+    home: 'Přehled',
+    applications: 'Aplikace',
+    people: 'Lidé',
+    ask: 'Dotazy',
+    activity: 'Aktivita',
+    notifications: 'Oznámení',
+    brands: 'Značky',
+    signIn: 'Přihlašování',
+    settings: 'Nastavení',
+  },
   menu: 'Nabídka',
   palette: 'Hledat a jednat',
   palettePlaceholder: 'Hledejte lidi, aplikace, role, oprávnění, nebo napište akci…',
@@ -44,20 +55,4 @@ export const shell: typeof en = {
   noRightsWhy: (email) =>
     `${email} není SuperAdmin, nespravuje žádnou aplikaci a nemá oprávnění panelu. Změnit to může někdo, kdo ho má.`,
   unknownPage: 'Taková stránka není.',
-  tour: {
-    title: 'Prohlídka v pěti krocích',
-    dismiss: 'Skrýt',
-    steps: [
-      { title: 'Položte otázku', text: 'Smí Clara vidět faktury? Uvidíte odpověď a pravidlo, které rozhodlo.' },
-      { title: 'Zjistěte, co by ji změnilo', text: 'Odpověď uvádí nejmenší změny, které by z ne udělaly ano.' },
-      {
-        title: 'Podívejte se na roli',
-        text: 'Matice ukazuje, co každá role uděluje. Šipkami se pohybujete, mezerníkem měníte.',
-      },
-      { title: 'Uvidíte, kdo získá, dříve než uložíte', text: 'Každá změna předem říká, kdo získá a kdo ztratí.' },
-      { title: 'Přečtěte si, co se stalo', text: 'Aktivita obsahuje každou změnu i toho, kdo ji udělal.' },
-    ],
-    done: 'Hotovo',
-    open: 'Ukázat',
-  },
 };

@@ -1,6 +1,17 @@
 export const shell = {
   skip: 'Skip to the content',
   navigation: 'Places',
+  places: {
+    home: 'Home',
+    applications: 'Applications',
+    people: 'People',
+    ask: 'Ask',
+    activity: 'Activity',
+    notifications: 'Notifications',
+    brands: 'Brands',
+    signIn: 'Sign-in',
+    settings: 'Settings',
+  },
   menu: 'Menu',
   palette: 'Search and act',
   palettePlaceholder: 'Search people, applications, roles, permissions, or type an action…',
@@ -48,23 +59,4 @@ export const shell = {
   noRightsWhy: (email: string) =>
     `${email} is neither a SuperAdmin, nor the administrator of an application, nor somebody with a panel permission. Somebody who is can change that.`,
   unknownPage: 'There is no such page.',
-  tour: {
-    title: 'A tour in five steps',
-    dismiss: 'Dismiss',
-    steps: [
-      { title: 'Ask a question', text: 'May Clara see the invoices? See the answer and the rule that decides it.' },
-      {
-        title: 'Find what would change it',
-        text: 'The answer names the smallest changes that would turn a no into a yes.',
-      },
-      {
-        title: 'Look at a role',
-        text: 'The matrix shows what every role grants. Arrow keys move, space changes a cell.',
-      },
-      { title: 'See who gains before you save', text: 'Each change says who gains and who loses, before it is made.' },
-      { title: 'Read what happened', text: 'Activity has every change, and who made it.' },
-    ],
-    done: 'Done',
-    open: 'Show me',
-  },
 };

@@ -2,6 +2,7 @@ import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react';
 import { Link, useLocation } from 'wouter';
 import { Button } from '../parts/button.tsx';
 import { Guarded } from '../parts/problem.tsx';
+import { preloadView } from '../places/views.ts';
 import type { PanelConfig } from '../session/config.ts';
 import { session, useSession } from '../session/session.ts';
 import { SignInAgain } from '../session/sign-in-again.tsx';
@@ -108,7 +109,12 @@ function Navigation({ config, onOpen }: { config: PanelConfig; onOpen: (open: Op
         <ul className={css.places}>
           {places.map((place) => (
             <li key={place.id}>
-              <Link href={place.href} aria-current={isWithin(path, place.href) ? 'page' : undefined}>
+              <Link
+                href={place.href}
+                aria-current={isWithin(path, place.href) ? 'page' : undefined}
+                onPointerEnter={() => preloadView(place.href)}
+                onFocus={() => preloadView(place.href)}
+              >
                 <Icon name={place.id} />
                 {titleOf(place, words)}
               </Link>

@@ -1,6 +1,6 @@
 /** The places of the panel: where they are, and who sees them. */
 
-import type { Text } from '../words/en.ts';
+import type { Text } from '../words/places.ts';
 import type { IconName } from './icons.tsx';
 import type { Rights } from './rights.ts';
 
@@ -29,5 +29,5 @@ export const PLACES: readonly Place[] = [
 ];
 
 export function titleOf(place: Place, words: Text): string {
-  return words[place.id].title;
+  return words.shell.places[place.id];
 }

@@ -1,34 +1,16 @@
 /** Panel česky. */
 
-import { activity } from '../places/activity/cs.ts';
-import { applications } from '../places/applications/cs.ts';
-import { ask } from '../places/ask/cs.ts';
-import { brands } from '../places/brands/cs.ts';
-import { home } from '../places/home/cs.ts';
-import { notifications } from '../places/notifications/cs.ts';
-import { people } from '../places/people/cs.ts';
-import { settings } from '../places/settings/cs.ts';
-import { signIn } from '../places/sign-in/cs.ts';
 import { session } from '../session/cs.ts';
 import { shell } from '../shell/cs.ts';
-import type { Text } from './en.ts';
-import { plural } from './plural.ts';
+import type { FrameText } from './en.ts';
+import { plural } from './formats.ts';
 
 const count = plural('cs');
 
-export const cs: Text = {
+export const cs: FrameText = {
   locale: 'cs',
   session,
   shell,
-  home,
-  applications,
-  people,
-  ask,
-  activity,
-  notifications,
-  brands,
-  signIn,
-  settings,
   common: {
     save: 'Uložit',
     cancel: 'Zrušit',

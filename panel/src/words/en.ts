@@ -1,17 +1,8 @@
-/** The panel in English. Each place has its own words beside it; `cs.ts` must have the same members. */
+/** What every view of the panel says in English. Each place has its own words beside it; `cs.ts` must have the same members. */
 
-import { activity } from '../places/activity/en.ts';
-import { applications } from '../places/applications/en.ts';
-import { ask } from '../places/ask/en.ts';
-import { brands } from '../places/brands/en.ts';
-import { home } from '../places/home/en.ts';
-import { notifications } from '../places/notifications/en.ts';
-import { people } from '../places/people/en.ts';
-import { settings } from '../places/settings/en.ts';
-import { signIn } from '../places/sign-in/en.ts';
 import { session } from '../session/en.ts';
 import { shell } from '../shell/en.ts';
-import { plural } from './plural.ts';
+import { plural } from './formats.ts';
 
 const count = plural('en');
 
@@ -19,15 +10,6 @@ export const en = {
   locale: 'en',
   session,
   shell,
-  home,
-  applications,
-  people,
-  ask,
-  activity,
-  notifications,
-  brands,
-  signIn,
-  settings,
   common: {
     save: 'Save',
     cancel: 'Cancel',
@@ -120,5 +102,4 @@ export const en = {
   },
 };
 
-/** What every language has. */
-export type Text = typeof en;
+export type FrameText = typeof en;

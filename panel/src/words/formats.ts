@@ -18,21 +18,44 @@ const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
   ['minute', 60],
 ];
 
+const made = new Map<string, Formats>();
+
+/** The formats of a language. A browser takes some 10 ms to make each, so they are made at their first use and shared. */
 export function formatsOf(locale: string): Formats {
-  const number = new Intl.NumberFormat(locale);
-  const moment = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' });
-  const day = new Intl.DateTimeFormat(locale, { dateStyle: 'full' });
-  const time = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' });
-  const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
-  return {
-    number: (value) => number.format(value),
-    moment: (iso) => moment.format(new Date(iso)),
-    day: (iso) => day.format(new Date(iso)),
-    time: (iso) => time.format(new Date(iso)),
+  const known = made.get(locale);
+  if (known !== undefined) return known;
+  const number = once(() => new Intl.NumberFormat(locale));
+  const moment = once(() => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short' }));
+  const day = once(() => new Intl.DateTimeFormat(locale, { dateStyle: 'full' }));
+  const time = once(() => new Intl.DateTimeFormat(locale, { timeStyle: 'medium' }));
+  const relative = once(() => new Intl.RelativeTimeFormat(locale, { numeric: 'auto' }));
+  const formats: Formats = {
+    number: (value) => number().format(value),
+    moment: (iso) => moment().format(new Date(iso)),
+    day: (iso) => day().format(new Date(iso)),
+    time: (iso) => time().format(new Date(iso)),
     ago: (iso, now = Date.now()) => {
       const seconds = Math.round((Date.parse(iso) - now) / 1000);
       const [unit, length] = STEPS.find(([, step]) => Math.abs(seconds) >= step) ?? ['second', 1];
-      return relative.format(Math.round(seconds / length), unit as Intl.RelativeTimeFormatUnit);
+      return relative().format(Math.round(seconds / length), unit as Intl.RelativeTimeFormatUnit);
     },
   };
+  made.set(locale, formats);
+  return formats;
+}
+
+function once<T>(make: () => T): () => T {
+  let value: T | undefined;
+  return () => {
+    value ??= make();
+    return value;
+  };
+}
+
+/** Forms of a word by number, as Intl.PluralRules names them. */
+type Forms = { readonly other: string } & { readonly [F in Intl.LDMLPluralRule]?: string };
+
+export function plural(locale: string): (n: number, forms: Forms) => string {
+  const rules = new Intl.PluralRules(locale);
+  return (n, forms) => forms[rules.select(n)] ?? forms.other;
 }

@@ -1,16 +1,41 @@
-/** The words and formats of the chosen language. Each language is a chunk of its own. */
+/** The words and formats of the chosen language. Each language is made of chunks: what every view says, and one for each place. */
 
-import { createContext, useContext, useMemo } from 'react';
-import type { Text } from './en.ts';
+import { createContext, useContext } from 'react';
 import { type Formats, formatsOf } from './formats.ts';
+import { PLACE_WORDS, type Text, type WordsOf } from './places.ts';
 
 export const LANGUAGES = { en: 'English', cs: 'Čeština' } as const;
 export type Language = keyof typeof LANGUAGES;
 
 export const WordsContext = createContext<Text | null>(null);
 
+const FRAME = {
+  en: async () => (await import('./en.ts')).en,
+  cs: async () => (await import('./cs.ts')).cs,
+};
+
+/** Each is added to place by place and stays the same object, so that nothing on the screen is drawn anew for it. */
+const texts: Readonly<Record<Language, Partial<Text>>> = { en: {}, cs: {} };
+const inUse = new Set<Language>();
+/** The places that were asked for: another language needs their words too. */
+const asked = new Set<WordsOf>();
+
+/** The words of a language, with those of each place that was asked for. */
 export async function loadWords(language: Language): Promise<Text> {
-  return language === 'cs' ? (await import('./cs.ts')).cs : (await import('./en.ts')).en;
+  inUse.add(language);
+  const frame = FRAME[language]().then((words) => Object.assign(texts[language], words));
+  await Promise.all([frame, ...[...asked].map((place) => load(language, place))]);
+  return texts[language] as Text;
+}
+
+/** Adds the words of these places to each language in use. */
+export async function loadPlaceWords(places: readonly WordsOf[]): Promise<void> {
+  for (const place of places) asked.add(place);
+  await Promise.all([...inUse].flatMap((language) => places.map((place) => load(language, place))));
+}
+
+async function load(language: Language, place: WordsOf): Promise<void> {
+  Object.assign(texts[language], { [place]: await PLACE_WORDS[language][place]() });
 }
 
 /** The first language of the browser that the panel speaks. */
@@ -29,6 +54,5 @@ export function useWords(): Text {
 }
 
 export function useFormats(): Formats {
-  const { locale } = useWords();
-  return useMemo(() => formatsOf(locale), [locale]);
+  return formatsOf(useWords().locale);
 }

@@ -1,4 +1,5 @@
-import { plural } from '../../words/plural.ts';
+import { shell } from '../../shell/cs.ts';
+import { plural } from '../../words/formats.ts';
 import type { activity as en } from './en.ts';
 
 const count = plural('cs');
@@ -78,7 +79,7 @@ const actions: Readonly<Record<string, string>> = {
 };
 
 export const activity: typeof en = {
-  title: 'Aktivita',
+  title: shell.places.activity,
   lead: 'Každá změna a kdo ji udělal. Nic se tu nikdy neupravuje ani nemaže.',
   actions,
   areas: {

@@ -1,4 +1,5 @@
-import { plural } from '../../words/plural.ts';
+import { shell } from '../../shell/en.ts';
+import { plural } from '../../words/formats.ts';
 
 const count = plural('en');
 
@@ -78,7 +79,7 @@ const actions: Readonly<Record<string, string>> = {
 };
 
 export const activity = {
-  title: 'Activity',
+  title: shell.places.activity,
   lead: 'Every change, with who made it. Nothing here is ever edited or deleted.',
   actions,
   areas: {

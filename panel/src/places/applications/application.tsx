@@ -8,6 +8,7 @@ import { Loading, Problem } from '../../parts/problem.tsx';
 import { useRecent } from '../../shell/recents.ts';
 import { useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
+import Overview from './overview/overview.tsx';
 
 /** What every view of an application is given. */
 export interface ViewProps {
@@ -19,7 +20,7 @@ export interface ViewProps {
 
 /** In the order of the tabs. The first has no segment of its own. */
 const VIEWS = {
-  overview: lazy(() => import('./overview/overview.tsx')),
+  overview: Overview,
   matrix: lazy(() => import('./matrix/matrix.tsx')),
   permissions: lazy(() => import('./permissions/permissions.tsx')),
   people: lazy(() => import('./people/people.tsx')),

@@ -1,3 +1,4 @@
+import { shell } from '../../shell/cs.ts';
 import type { applications as en } from './en.ts';
 import { history } from './history/cs.ts';
 import { manifest } from './manifest/cs.ts';
@@ -9,7 +10,7 @@ import { permissions } from './permissions/cs.ts';
 import { records } from './records/cs.ts';
 
 export const applications: typeof en = {
-  title: 'Aplikace',
+  title: shell.places.applications,
   new: 'Nová aplikace',
   made: (name) => `Aplikace ${name} vytvořena.`,
   codeHint: 'Malá písmena a číslice, mezi nimi jednotlivě . _ nebo -. Později jej nelze změnit.',

@@ -1,3 +1,4 @@
+import { shell } from '../../shell/en.ts';
 import { history } from './history/en.ts';
 import { manifest } from './manifest/en.ts';
 import { matrix } from './matrix/en.ts';
@@ -8,7 +9,7 @@ import { permissions } from './permissions/en.ts';
 import { records } from './records/en.ts';
 
 export const applications = {
-  title: 'Applications',
+  title: shell.places.applications,
   new: 'New application',
   made: (name: string) => `${name} created.`,
   codeHint: 'Lower-case letters and digits, with single . _ or - between them. It cannot be changed later.',

@@ -1,10 +1,11 @@
-import { plural } from '../../words/plural.ts';
+import { shell } from '../../shell/cs.ts';
+import { plural } from '../../words/formats.ts';
 import type { ask as en } from './en.ts';
 
 const count = plural('cs');
 
 export const ask: typeof en = {
-  title: 'Dotazy',
+  title: shell.places.ask,
   lead: 'Kdo co smí, proč, a co by to změnilo.',
   tabs: {
     why: 'Proč',

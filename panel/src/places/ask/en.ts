@@ -1,9 +1,10 @@
-import { plural } from '../../words/plural.ts';
+import { shell } from '../../shell/en.ts';
+import { plural } from '../../words/formats.ts';
 
 const count = plural('en');
 
 export const ask = {
-  title: 'Ask',
+  title: shell.places.ask,
   lead: 'Who may do what, why, and what would change it.',
   tabs: {
     why: 'Why',

@@ -3,7 +3,7 @@ import { useRead } from '../../api/queries.ts';
 import { Button } from '../../parts/button.tsx';
 import { mayWriteIn } from '../../shell/panel-app.ts';
 import { type Rights, useRights } from '../../shell/rights.ts';
-import type { Text } from '../../words/en.ts';
+import type { Text } from '../../words/places.ts';
 import { useWords } from '../../words/words.ts';
 import css from './ask.module.css';
 import { type BenchProps, isKnownType } from './asked.ts';
@@ -94,40 +94,40 @@ function mayDo({ kind }: Way, { app }: Question, rights: Rights): boolean {
 }
 
 function sentenceOf(way: Way, question: Question, { ask, common }: Text): string {
-  const words = ask.ways.sentences;
+  const sentences = ask.ways.sentences;
   const record = recordOf(question);
   switch (way.kind) {
     case 'set-override':
-      return words[way.kind](common.levels[way.level], record);
+      return sentences[way.kind](common.levels[way.level], record);
     case 'deny-override':
     case 'remove-override':
-      return words[way.kind](record);
+      return sentences[way.kind](record);
     case 'give-role':
     case 'take-role':
-      return words[way.kind](way.role);
+      return sentences[way.kind](way.role);
     case 'set-level':
       return way.level === null
-        ? words['unset-level'](way.role, question.permission)
-        : words[way.kind](way.role, question.permission, common.levels[way.level]);
+        ? sentences['unset-level'](way.role, question.permission)
+        : sentences[way.kind](way.role, question.permission, common.levels[way.level]);
     case 'make-admin':
     case 'remove-admin':
-      return words[way.kind](question.app);
+      return sentences[way.kind](question.app);
     default:
-      return words[way.kind];
+      return sentences[way.kind];
   }
 }
 
 /** What it gives or takes besides. */
 function elseOf(way: Way, { ask }: Text): string {
-  const words = ask.ways.else;
-  if (EVERYWHERE.includes(way.kind)) return words.everything;
-  if (way.else.permissions === Number.POSITIVE_INFINITY) return words.app;
+  const named = ask.ways.else;
+  if (EVERYWHERE.includes(way.kind)) return named.everything;
+  if (way.else.permissions === Number.POSITIVE_INFINITY) return named.app;
   const parts = [
-    ...(way.else.everyRecord ? [words.everyRecord] : []),
-    ...(way.else.permissions > 0 ? [words.permissions(way.else.permissions)] : []),
-    ...(way.else.people > 0 ? [words.people(way.else.people)] : []),
+    ...(way.else.everyRecord ? [named.everyRecord] : []),
+    ...(way.else.permissions > 0 ? [named.permissions(way.else.permissions)] : []),
+    ...(way.else.people > 0 ? [named.people(way.else.people)] : []),
   ];
-  return parts.length === 0 ? words.nothing : `+ ${parts.join(', ')}`;
+  return parts.length === 0 ? named.nothing : `+ ${parts.join(', ')}`;
 }
 
 /** The level of the permission that a role gives now, for the inverse. */

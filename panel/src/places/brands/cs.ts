@@ -1,10 +1,11 @@
-import { plural } from '../../words/plural.ts';
+import { shell } from '../../shell/cs.ts';
+import { plural } from '../../words/formats.ts';
 import type { brands as en } from './en.ts';
 
 const count = plural('cs');
 
 export const brands: typeof en = {
-  title: 'Značky',
+  title: shell.places.brands,
   lead: 'Jak vypadají e-maily, zprávy push a stránky za jejich odkazy, a kdo je posílá.',
   defaultBadge: 'Výchozí',
   defaultWhy: 'Výchozí značka platí pro každého, kdo nemá vlastní: výchozí je právě jedna a nelze ji smazat.',

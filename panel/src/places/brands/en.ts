@@ -1,5 +1,7 @@
+import { shell } from '../../shell/en.ts';
+
 export const brands = {
-  title: 'Brands',
+  title: shell.places.brands,
   lead: 'How mails, pushes and the pages behind their links look, and who sends them.',
   defaultBadge: 'Default',
   defaultWhy:

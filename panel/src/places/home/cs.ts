@@ -1,10 +1,11 @@
-import { plural } from '../../words/plural.ts';
+import { shell } from '../../shell/cs.ts';
+import { plural } from '../../words/formats.ts';
 import type { home as en } from './en.ts';
 
 const count = plural('cs');
 
 export const home: typeof en = {
-  title: 'Přehled',
+  title: shell.places.home,
   needs: 'Co teď někoho potřebuje',
   need: {
     failing: 'selhalo za 24 hodin',
@@ -47,4 +48,20 @@ export const home: typeof en = {
   own: 'Co smíte',
   nothingOwn: 'Žádná aplikace vám zatím nic neudělila.',
   andMore: (n) => count(n, { one: `a ještě ${n}`, few: `a ještě ${n}`, other: `a dalších ${n}` }),
+  tour: {
+    title: 'Prohlídka v pěti krocích',
+    dismiss: 'Skrýt',
+    steps: [
+      { title: 'Položte otázku', text: 'Smí Clara vidět faktury? Uvidíte odpověď a pravidlo, které rozhodlo.' },
+      { title: 'Zjistěte, co by ji změnilo', text: 'Odpověď uvádí nejmenší změny, které by z ne udělaly ano.' },
+      {
+        title: 'Podívejte se na roli',
+        text: 'Matice ukazuje, co každá role uděluje. Šipkami se pohybujete, mezerníkem měníte.',
+      },
+      { title: 'Uvidíte, kdo získá, dříve než uložíte', text: 'Každá změna předem říká, kdo získá a kdo ztratí.' },
+      { title: 'Přečtěte si, co se stalo', text: 'Aktivita obsahuje každou změnu i toho, kdo ji udělal.' },
+    ],
+    done: 'Hotovo',
+    open: 'Ukázat',
+  },
 };

@@ -1,9 +1,10 @@
-import { plural } from '../../words/plural.ts';
+import { shell } from '../../shell/en.ts';
+import { plural } from '../../words/formats.ts';
 
 const count = plural('en');
 
 export const home = {
-  title: 'Home',
+  title: shell.places.home,
   needs: 'What needs somebody now',
   need: {
     failing: 'failed in 24 hours',
@@ -46,4 +47,23 @@ export const home = {
   own: 'What you may do',
   nothingOwn: 'No application has given you anything yet.',
   andMore: (n: number) => count(n, { one: `and ${n} more`, other: `and ${n} more` }),
+  tour: {
+    title: 'A tour in five steps',
+    dismiss: 'Dismiss',
+    steps: [
+      { title: 'Ask a question', text: 'May Clara see the invoices? See the answer and the rule that decides it.' },
+      {
+        title: 'Find what would change it',
+        text: 'The answer names the smallest changes that would turn a no into a yes.',
+      },
+      {
+        title: 'Look at a role',
+        text: 'The matrix shows what every role grants. Arrow keys move, space changes a cell.',
+      },
+      { title: 'See who gains before you save', text: 'Each change says who gains and who loses, before it is made.' },
+      { title: 'Read what happened', text: 'Activity has every change, and who made it.' },
+    ],
+    done: 'Done',
+    open: 'Show me',
+  },
 };

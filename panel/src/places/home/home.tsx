@@ -1,7 +1,8 @@
-import { lazy, Suspense } from 'react';
+import { Suspense } from 'react';
 import { Link } from 'wouter';
 import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
+import { onDemand } from '../../parts/on-demand.ts';
 import { Card, Page } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
 import type { PanelConfig } from '../../session/config.ts';
@@ -14,7 +15,7 @@ import { type Need, needsOf, type Overview } from './needs.ts';
 import { applicationOf, DEMONSTRATION, QUESTIONS } from './tour.ts';
 import { Tour } from './tour-card.tsx';
 
-const OwnAccess = lazy(async () => ({ default: (await import('./own-access.tsx')).OwnAccess }));
+const OwnAccess = onDemand(async () => ({ default: (await import('./own-access.tsx')).OwnAccess }), 'home', 'people');
 
 /** What needs somebody now; what the panel cannot do for somebody without a right. */
 export default function Home(_props: { config: PanelConfig }) {

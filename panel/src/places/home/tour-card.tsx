@@ -12,10 +12,10 @@ const KEPT = 'tour';
 
 /** Five steps, each opened by a press; dismissed for good. */
 export function Tour() {
-  const { shell, home: words } = useWords();
+  const { home: words } = useWords();
   const rights = useRights();
   const links = stepsOf(applicationOf(rights));
-  const { title, dismiss, steps, open, done } = shell.tour;
+  const { title, dismiss, steps, open, done } = words.tour;
   const [visited, setVisited] = useState(() => visitedOf(readKept('local', KEPT), steps.length));
   const remember = (value: ReadonlySet<number> | 'dismissed'): void => {
     setVisited(value);

@@ -1,10 +1,11 @@
-import { plural } from '../../words/plural.ts';
+import { shell } from '../../shell/cs.ts';
+import { plural } from '../../words/formats.ts';
 import type { notifications as en } from './en.ts';
 
 const count = plural('cs');
 
 export const notifications: typeof en = {
-  title: 'Oznámení',
+  title: shell.places.notifications,
   lead: 'Co komu odešlo, zda to došlo, a pokud ne, proč.',
   log: 'Přehled',
   inbox: 'Moje schránka',

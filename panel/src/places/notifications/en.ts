@@ -1,9 +1,10 @@
-import { plural } from '../../words/plural.ts';
+import { shell } from '../../shell/en.ts';
+import { plural } from '../../words/formats.ts';
 
 const count = plural('en');
 
 export const notifications = {
-  title: 'Notifications',
+  title: shell.places.notifications,
   lead: 'What was sent to whom, whether it arrived, and why not.',
   log: 'Log',
   inbox: 'My inbox',

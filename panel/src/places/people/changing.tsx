@@ -1,12 +1,16 @@
-import { lazy } from 'react';
 import { call } from '../../api/call.ts';
 import { ImpactReview } from '../../parts/impact.tsx';
+import { onDemand } from '../../parts/on-demand.ts';
 import { useWords } from '../../words/words.ts';
 import { ChangeRoles } from './change-roles.tsx';
 import type { User } from './person.tsx';
 
 // Its fields to choose a record are heavy.
-const EditOverride = lazy(async () => ({ default: (await import('./edit-override.tsx')).EditOverride }));
+const EditOverride = onDemand(
+  async () => ({ default: (await import('./edit-override.tsx')).EditOverride }),
+  'people',
+  'applications',
+);
 
 /** What can be changed about a person, each by a dialog that says first what follows. */
 export type Changing =

@@ -1,10 +1,11 @@
-import { plural } from '../../words/plural.ts';
+import { shell } from '../../shell/cs.ts';
+import { plural } from '../../words/formats.ts';
 import type { people as en } from './en.ts';
 
 const count = plural('cs');
 
 export const people: typeof en = {
-  title: 'Lidé',
+  title: shell.places.people,
   lead: 'Všichni, které některá aplikace zná, a co smějí.',
   search: 'Hledat podle adresy nebo jména',
   nobody: 'Zatím nikdo: lidé se objeví s prvním přihlášením nebo přidělením.',

@@ -1,9 +1,10 @@
-import { plural } from '../../words/plural.ts';
+import { shell } from '../../shell/en.ts';
+import { plural } from '../../words/formats.ts';
 
 const count = plural('en');
 
 export const people = {
-  title: 'People',
+  title: shell.places.people,
   lead: 'Everybody whom an application knows, and what they may do.',
   search: 'Search by address or name',
   nobody: 'Nobody yet: people appear with their first sign-in or grant.',

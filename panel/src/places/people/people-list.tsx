@@ -2,7 +2,7 @@ import { useState } from 'react';
 import { useLocation } from 'wouter';
 import type { Item } from '../../api/call.ts';
 import { useList, useRead } from '../../api/queries.ts';
-import { Badge, Time } from '../../parts/badge.tsx';
+import { Time } from '../../parts/badge.tsx';
 import { Button } from '../../parts/button.tsx';
 import { SelectField } from '../../parts/field.tsx';
 import { useFilters } from '../../parts/filters.ts';
@@ -18,6 +18,7 @@ import { personPath } from './address.ts';
 import { FindPerson } from './find-person.tsx';
 import { filtersOf, LIST_FILTERS, ofApplication, queryOf, SORTS, VIEWS, viewOf } from './list-query.ts';
 import css from './people.module.css';
+import { StateBadges } from './state-badges.tsx';
 
 type User = Item<'GET /api/users'>;
 
@@ -107,38 +108,6 @@ function useColumns(): readonly Column<User>[] {
       csv: ({ createdAt }) => createdAt,
     },
   ];
-}
-
-/** What is not the usual case about a person. */
-export function StateBadges({
-  active,
-  blocked,
-  registered,
-  isSuperAdmin,
-}: {
-  active: boolean;
-  blocked: boolean;
-  registered: boolean;
-  isSuperAdmin?: boolean | undefined;
-}) {
-  const { people: words, common } = useWords();
-  return (
-    <span className={css.badges}>
-      {isSuperAdmin && <Badge tone="accent">{common.sources.superadmin}</Badge>}
-      {blocked && (
-        <Badge tone="bad" title={words.states.blockedWhy}>
-          {words.states.blocked}
-        </Badge>
-      )}
-      {!active && !blocked && (
-        <Badge tone="warn" title={words.states.inactiveWhy}>
-          {words.states.inactive}
-        </Badge>
-      )}
-      {!registered && <Badge title={words.states.mentionedWhy}>{words.states.mentioned}</Badge>}
-      {active && registered && !isSuperAdmin && <span className={css.soft}>{words.states.active}</span>}
-    </span>
-  );
 }
 
 function Views({ view, onView }: { view: string; onView: (view: (typeof VIEWS)[number]) => void }) {

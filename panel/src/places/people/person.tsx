@@ -11,11 +11,11 @@ import { mayWriteIn } from '../../shell/panel-app.ts';
 import { useRecent } from '../../shell/recents.ts';
 import { type Rights, useRights } from '../../shell/rights.ts';
 import { useWords } from '../../words/words.ts';
+import { AccessView } from './access-view.tsx';
 import { personPath } from './address.ts';
 import type { Changing } from './changing.tsx';
-import { StateBadges } from './people-list.tsx';
+import { StateBadges } from './state-badges.tsx';
 
-const AccessView = lazy(async () => ({ default: (await import('./access-view.tsx')).AccessView }));
 const Overrides = lazy(async () => ({ default: (await import('./overrides.tsx')).Overrides }));
 const Logins = lazy(async () => ({ default: (await import('./logins.tsx')).Logins }));
 const Sent = lazy(async () => ({ default: (await import('./sent.tsx')).Sent }));

@@ -1,7 +1,8 @@
+import { shell } from '../../shell/cs.ts';
 import type { settings as en } from './en.ts';
 
 export const settings: typeof en = {
-  title: 'Nastavení',
+  title: shell.places.settings,
   own: 'Vy',
   appearance: 'Tento prohlížeč',
   appearanceWhy: 'Uchovává jen tento prohlížeč.',

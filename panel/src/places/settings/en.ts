@@ -1,5 +1,7 @@
+import { shell } from '../../shell/en.ts';
+
 export const settings = {
-  title: 'Settings',
+  title: shell.places.settings,
   own: 'You',
   appearance: 'This browser',
   appearanceWhy: 'Kept by this browser alone.',

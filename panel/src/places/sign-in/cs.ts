@@ -1,7 +1,8 @@
+import { shell } from '../../shell/cs.ts';
 import type { signIn as en } from './en.ts';
 
 export const signIn: typeof en = {
-  title: 'Přihlašování',
+  title: shell.places.signIn,
   lead: 'Poskytovatel identity: zda funguje, co poslal a co nastavit dál.',
   views: { status: 'Stav', events: 'Události', organizations: 'Organizace', mails: 'E-maily' },
   states: { done: 'hotovo', open: 'zbývá', wrong: 'chyba' },

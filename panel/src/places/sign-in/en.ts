@@ -1,5 +1,7 @@
+import { shell } from '../../shell/en.ts';
+
 export const signIn = {
-  title: 'Sign-in',
+  title: shell.places.signIn,
   lead: 'The identity provider: whether it works, what it sent, and what to set up next.',
   views: { status: 'Status', events: 'Events', organizations: 'Organizations', mails: 'Mails' },
   states: { done: 'done', open: 'to do', wrong: 'wrong' },

@@ -1,4 +1,4 @@
-import { plural } from '../../../words/plural.ts';
+import { plural } from '../../../words/formats.ts';
 import type { manifest as en } from './en.ts';
 
 const count = plural('cs');

@@ -1,6 +1,6 @@
 import { memo } from 'react';
 import { Link } from 'wouter';
-import type { Text } from '../../../words/en.ts';
+import type { Text } from '../../../words/places.ts';
 import { type Changes, keyOf } from './draft.ts';
 import css from './grid.module.css';
 import {

@@ -1,4 +1,4 @@
-import { plural } from '../../../words/plural.ts';
+import { plural } from '../../../words/formats.ts';
 
 const count = plural('en');
 
