@@ -60,6 +60,8 @@ export class Service {
   readonly readyCpuMs: number;
   /** Where the service keeps its keys. */
   readonly dataDir: string;
+  /** Of the link by which a development start signs in to the panel. */
+  readonly signInCode: Promise<string>;
   readonly #env: NodeJS.ProcessEnv;
   readonly #deleteOnStop: string | null;
 
@@ -69,6 +71,7 @@ export class Service {
     readyMs: number,
     env: NodeJS.ProcessEnv,
     dir: string | null,
+    signInCode: Promise<string>,
   ) {
     this.child = child;
     this.grpcPort = ports.grpc;
@@ -78,6 +81,7 @@ export class Service {
     this.#env = env;
     this.dataDir = env.DATA_DIR as string;
     this.#deleteOnStop = dir;
+    this.signInCode = signInCode;
   }
 
   /** Starts the service and waits until it answers; rejects with its output when it ends first. */
@@ -86,12 +90,15 @@ export class Service {
     const dir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'usher-bench-'));
     const env = environment(options, dir, ports);
     let output = '';
+    const signInCode = Promise.withResolvers<string>();
     const startedAt = performance.now();
     const child = spawnPinned(options.core, [...START_FLAGS, ...PRELOAD, ...(options.nodeFlags ?? []), MAIN, 'serve'], {
       env,
       cwd: ROOT,
       onOutput: (text) => {
         output = (output + text).slice(-4000);
+        const code = /\/panel\/\?code=(\S+)\s/.exec(output)?.[1];
+        if (code !== undefined) signInCode.resolve(code);
       },
     });
     while (!(await answersCheck(ports.grpc))) {
@@ -104,7 +111,7 @@ export class Service {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
     const readyMs = performance.now() - startedAt;
-    return new Service(child, ports, readyMs, env, options.dataDir === undefined ? dir : null);
+    return new Service(child, ports, readyMs, env, options.dataDir === undefined ? dir : null, signInCode.promise);
   }
 
   get pid(): number {

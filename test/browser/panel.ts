@@ -1,6 +1,5 @@
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, Page } from 'playwright-core';
-import type { RunningUsher } from '../support/usher.ts';
 
 /** A page of the panel, and everything that went wrong in it. */
 export interface PanelPage {
@@ -28,10 +27,16 @@ const VIOLATIONS = `document.addEventListener('securitypolicyviolation', (event)
   console.error('violates ' + event.violatedDirective + ': ' + event.blockedURI + ' ' + event.sample);
 })`;
 
+/** A service whose panel is opened. */
+export interface PanelService {
+  readonly rest: string;
+  readonly app: { readonly developmentSignIn: { readonly code: string } | null };
+}
+
 /** Opens the panel in a context of its own, as somebody of the local issuer. */
 export async function openPanel(
   browser: Browser,
-  usher: RunningUsher,
+  usher: PanelService,
   { as, width = 1280, locale = 'en-US', dark = false, besides = [], expected }: PanelOptions = {},
 ): Promise<PanelPage> {
   const viewport = { width, height: 900 };
@@ -81,7 +86,7 @@ export async function settled(page: Page): Promise<void> {
 }
 
 /** The panel answers at the host of publicUrl. */
-function panelOrigin(usher: RunningUsher): string {
+function panelOrigin(usher: PanelService): string {
   return usher.rest.replace('127.0.0.1', 'localhost');
 }
 
