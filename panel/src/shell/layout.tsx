@@ -10,7 +10,8 @@ import { useFormats, useWords } from '../words/words.ts';
 import { Icon } from './icons.tsx';
 import { useKey } from './keys.ts';
 import { useLive, useLiveChanges } from './live.ts';
-import { PLACES, titleOf } from './places.ts';
+import { OnlyVisible } from './only-visible.tsx';
+import { isWithin, PLACES, titleOf } from './places.ts';
 import { useRights } from './rights.ts';
 import css from './shell.module.css';
 import { Toaster } from './toaster.tsx';
@@ -46,7 +47,7 @@ export function Layout({ config, children }: { config: PanelConfig; children: Re
         <div className={css.column}>
           <Notices />
           <Guarded key={path} words={words}>
-            {children}
+            <OnlyVisible>{children}</OnlyVisible>
           </Guarded>
         </div>
       </main>
@@ -145,10 +146,6 @@ function Navigation({ config, onOpen }: { config: PanelConfig; onOpen: (open: Op
 function PlaceKey({ keys, act }: { keys: string; act: () => void }) {
   useKey(keys, act);
   return null;
-}
-
-function isWithin(path: string, href: string): boolean {
-  return href === '/' ? path === '/' : path === href || path.startsWith(`${href}/`);
 }
 
 function LastChange() {

@@ -28,6 +28,16 @@ export const PLACES: readonly Place[] = [
   { id: 'settings', href: '/settings', key: 's', visible: () => true },
 ];
 
+/** The place that an address lies in. */
+export function placeAt(path: string): Place | undefined {
+  return PLACES.find(({ href }) => isWithin(path, href));
+}
+
+/** Whether an address is that of a place, or lies below it. */
+export function isWithin(path: string, href: string): boolean {
+  return href === '/' ? path === '/' : path === href || path.startsWith(`${href}/`);
+}
+
 export function titleOf(place: Place, words: Text): string {
   return words.shell.places[place.id];
 }

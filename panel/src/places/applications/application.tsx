@@ -3,7 +3,7 @@ import { Route, Switch } from 'wouter';
 import type { Out } from '../../api/call.ts';
 import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
-import { Page, Tabs } from '../../parts/page.tsx';
+import { Empty, Page, Tabs } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
 import { useRecent } from '../../shell/recents.ts';
 import { useRights } from '../../shell/rights.ts';
@@ -33,12 +33,21 @@ type View = keyof typeof VIEWS;
 
 /** One application: each view has an address of its own. */
 export default function Application({ appCode }: { appCode: string }) {
-  const { applications: words } = useWords();
+  const { applications: words, problem } = useWords();
   const rights = useRights();
-  const application = useRead('GET /api/applications/{appCode}', { path: { appCode } });
+  // Of an application that is not theirs to see, the service would say so by 403.
+  const hidden = rights.level(appCode) === null;
+  const application = useRead('GET /api/applications/{appCode}', { path: { appCode } }, { enabled: !hidden });
   const base = `/applications/${encodeURIComponent(appCode)}`;
   const opened = application.data?.data;
   useRecent(opened === undefined ? null : { kind: 'applications', href: base, label: opened.name || appCode });
+  if (hidden) {
+    return (
+      <Page title={appCode} trail={[['/applications', words.title]]}>
+        <Empty title={problem.notFound} />
+      </Page>
+    );
+  }
   if (application.data === undefined) {
     return (
       <Page title={appCode} trail={[['/applications', words.title]]}>
