@@ -15,6 +15,7 @@ import {
   Ask,
   Brands,
   Home,
+  Mailbox,
   Notifications,
   PeopleList,
   Person,
@@ -61,7 +62,7 @@ function App({ config, words }: { config: PanelConfig; words: Text }) {
   );
 }
 
-/** The playground is for everybody; all else for who is signed in. */
+/** The playground and the development mailbox are for everybody; all else for who is signed in. */
 function Gate({ config }: { config: PanelConfig }) {
   const state = useSession();
   return (
@@ -71,6 +72,13 @@ function Gate({ config }: { config: PanelConfig }) {
           <Playground />
         </Suspense>
       </Route>
+      {config.mailbox && state.kind === 'out' && (
+        <Route path="/mailbox/*?">
+          <Suspense fallback={<Loading />}>
+            <Mailbox />
+          </Suspense>
+        </Route>
+      )}
       <Route>
         {state.kind === 'starting' && <Starting />}
         {state.kind === 'out' && (
@@ -140,6 +148,11 @@ function Places({ config }: { config: PanelConfig }) {
       <Route path="/notifications/*?">
         <Notifications config={config} />
       </Route>
+      {config.mailbox && (
+        <Route path="/mailbox/*?">
+          <Mailbox />
+        </Route>
+      )}
       <Route path="/brands/*?">
         <Brands />
       </Route>

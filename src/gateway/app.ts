@@ -15,7 +15,7 @@ import { createObserver, type Observer } from './middleware/observe.ts';
 import { createRateLimit, type RateLimit } from './middleware/rate-limit.ts';
 import { UnprovenBodies, type UnprovenLimits } from './middleware/unproven.ts';
 import { refuseMalformed } from './middleware/well-formed.ts';
-import type { mountPanel } from './panel/router.ts';
+import type { leadToMailbox, mountPanel } from './panel/router.ts';
 import type { PanelConfig } from './panel/settings.ts';
 import { parseQuery } from './route/inputs.ts';
 import { HTTP_LIMITS } from './route/limits.ts';
@@ -58,6 +58,7 @@ interface Surface {
   readonly mountRpcs: typeof mountRpcs | null;
   /** Null where there are no pages. */
   readonly mountPanel: typeof mountPanel | null;
+  readonly leadToMailbox: typeof leadToMailbox | null;
 }
 
 /** The REST, Connect and gRPC-Web door, and the operators' one where it is configured. */
@@ -88,13 +89,14 @@ export function createGateway(options: GatewayOptions): Gateway {
       rateLimit: createRateLimit(config.http.rateLimit),
       mountRpcs: rpcs.mountRpcs,
       mountPanel: panel.mountPanel,
+      leadToMailbox: panel.leadToMailbox,
     });
   };
 
   return {
     async start() {
       const port = options.opsOnly === true ? null : await openGateway();
-      const ops = { routes: opsRoutes, rateLimit: null, mountRpcs: null, mountPanel: null };
+      const ops = { routes: opsRoutes, rateLimit: null, mountRpcs: null, mountPanel: null, leadToMailbox: null };
       return { port, opsPort: config.ops === null ? null : await open(config.ops, ops) };
     },
     get unprovenBytes() {
@@ -128,6 +130,7 @@ function createApp(
   app.use(openExchange({ clock, log, follow: observer.follow })); // request id, log line, metrics
   app.use(secureAnswers(site));
   app.use(refuseMalformed); // headers, Host, Expect
+  surface.leadToMailbox?.(app, { config, services }); // browsers that ask for mail
   mountRoutes(app, { routes, services, site, rateLimit, unproven, checkAnswers }); // REST
   surface.mountRpcs?.(app, { services, site, rateLimit, unproven }); // Connect and gRPC-Web
   surface.mountPanel?.(app, { config, services, site, version, now: () => clock.monotonic() }); // the panel, and the page at /

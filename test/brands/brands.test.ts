@@ -271,7 +271,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
 
     test('mail of a brand without SMTP goes to the inert development mailbox', async () => {
       const list = await fetch(`${usher.rest}/dev/mail`);
-      expect([list.status, list.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+      expect([list.status, list.headers.get('content-type')]).toEqual([200, 'application/json; charset=utf-8']);
       expect(list.headers.get('content-security-policy')).toContain("default-src 'none'");
       expect((await fetch(`${usher.rest}/dev/mail/000000000000001-00000000`)).status).toBe(404);
     });

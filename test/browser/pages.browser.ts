@@ -4,8 +4,6 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { systemClock } from '../../src/base/clock.ts';
-import { Mailbox } from '../../src/delivery/mailbox.ts';
 import { createStorage, type TestStorage } from '../support/databases.ts';
 import { type PushService, startPushService } from '../support/push-service.ts';
 import { Rest } from '../support/rest.ts';
@@ -80,16 +78,15 @@ const SHOWN = `navigator.serviceWorker.ready
   .then((all) => all.map(({ title, body, data }) => ({ title, body, data })))`;
 
 const send = (body: object) => root.post('/api/applications/atelier/notifications', body);
-const mailLink = (page: Page, subject: string) => page.getByRole('link', { name: subject });
-
-/** Looks into the mailbox until the worker has put a mail there. */
-async function mailOf(subject: string): Promise<{ page: Page; complaints: string[] }> {
-  const opened = await open(`${usher.rest}/dev/mail`);
-  while ((await mailLink(opened.page, subject).count()) === 0) {
-    await opened.page.waitForTimeout(200);
-    await opened.page.reload();
+/** The HTML of a mail, once the worker has put it into the mailbox. */
+async function mailOf(subject: string): Promise<string> {
+  for (;;) {
+    const answer = await fetch(`${usher.rest}/dev/mail`);
+    const { data } = (await answer.json()) as { data: { subject: string; html: string }[] };
+    const found = data.find((mail) => mail.subject === subject);
+    if (found !== undefined) return found.html;
+    await new Promise((resolve) => setTimeout(resolve, 200));
   }
-  return opened;
 }
 
 // By hand what a checker of accessibility looks at first.
@@ -119,85 +116,15 @@ async function faultsOn(page: Page): Promise<unknown> {
   return faults;
 }
 
-test('the mailbox page refreshes itself, keeps the focus, and filters by recipient', async () => {
-  await send({ recipients: ['fay@example.com'], subject: 'The first', body: 'One.' });
-  const { page, complaints } = await mailOf('The first');
-  await mailLink(page, 'The first').focus();
-  await send({ recipients: ['gus@example.com'], subject: 'The second', body: 'Two.' });
-  await mailLink(page, 'The second').waitFor();
-  expect(await page.evaluate(FOCUSED)).toContain('The first');
-  expect(await page.getByRole('status').textContent()).toMatch(/^\d+ mails\.$/);
-  expect(await faultsOn(page)).toEqual([]);
-
-  await page.getByRole('searchbox', { name: 'Search' }).fill('GUS@');
-  await page.keyboard.press('Enter');
-  await page.waitForURL('**/dev/mail?q=GUS%40');
-  expect(await page.getByRole('listitem').count()).toBe(1);
-  expect(await page.getByRole('searchbox').inputValue()).toBe('GUS@');
-  await page.keyboard.press('Tab');
-  expect(complaints).toEqual([]);
-  await page.close();
-});
-
-test('a link in a mail opens an isolated tab, and scripts of a mail do not run', async () => {
-  const ran = "document.body.append('RAN'); alert(1)";
-  const id = await new Mailbox(storage.dataDir, systemClock).keep({
-    from: { address: 'a@example.com', name: 'A' },
-    to: 'hal@example.com',
-    subject: 'Hostile',
-    html: `<!doctype html><html><head><title>x</title></head><body onload="${ran}"><script>${ran}</script><img src="/x" onerror="${ran}">
-<a href="${exampleUrl}" rel="opener">out</a> <a href="javascript:${ran}">script</a> <a href="${exampleUrl}" target="_top">top</a>
-<form action="${exampleUrl}"><button>send</button></form></body></html>`,
-    text: '',
-    messageId: '<1@example.com>',
-    headers: {},
-  });
-  const { page } = await open(`${usher.rest}/dev/mail/${id}`);
-  const dialogs: string[] = [];
-  page.on('dialog', (dialog) => {
-    dialogs.push(dialog.message());
-    void dialog.dismiss();
-  });
-  const frame = page.frameLocator('iframe');
-  for (const name of ['script', 'top']) await frame.getByRole('link', { name }).click();
-  await frame.getByRole('button', { name: 'send' }).click();
-  const [tab] = await Promise.all([
-    browser.context.waitForEvent('page', { predicate: (one) => one.url() !== 'about:blank' }),
-    frame.getByRole('link', { name: 'out' }).click(),
-  ]);
-  await tab.waitForLoadState();
-  expect(tab.url()).toBe(`${exampleUrl}/`);
-  expect(await tab.evaluate('window.opener')).toBeNull();
-  // It is a page as any other: the sandbox of the mail is not its own.
-  expect(await tab.evaluate('self.origin')).toBe(exampleUrl);
-  expect(page.url()).toBe(`${usher.rest}/dev/mail/${id}`);
-  expect(await frame.locator('body').innerText()).not.toContain('RAN');
-  expect(dialogs).toEqual([]);
-  expect(await faultsOn(page)).toEqual([]);
-  for (const one of browser.context.pages()) if (one !== browser.context.pages()[0]) await one.close();
-});
-
-test('the mailbox page displays a mail without executing anything in it', async () => {
-  await send({ recipients: ['ann@example.com'], subject: '<Fire> & water', body: 'Look <script>alert(1)</script>' });
-  const { page, complaints } = await mailOf('<Fire> & water');
-  await mailLink(page, '<Fire> & water').click();
-  expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('<Fire> & water');
-  const mail = page.frameLocator('iframe');
-  expect(await mail.locator('.usher-body').textContent()).toContain('Look <script>alert(1)</script>');
-  expect(complaints).toEqual([]);
-  await page.close();
-});
-
 test('the unsubscribe link of a delivered mail opens a page whose button turns the mail off', async () => {
   await send({ recipients: ['ben@example.com'], subject: 'Weekly news', body: 'Nothing.' });
   const ben = await Rest.as(usher, 'ben@example.com');
   const preference = async () => (await ben.get('/api/profile/me/notifications/atelier')).body.response[0];
   expect(await preference()).toMatchObject({ code: 'generic', email: true });
 
-  const { page } = await mailOf('Weekly news');
-  await mailLink(page, 'Weekly news').click();
-  const link = page.frameLocator('iframe').getByRole('link').last();
-  const { page: asked, complaints } = await open((await link.getAttribute('href')) ?? '');
+  const html = await mailOf('Weekly news');
+  const link = /href="([^"]*unsubscribe[^"]*)"/.exec(html)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  const { page: asked, complaints } = await open(link);
   expect(await asked.locator('p').textContent()).toBe('Stop e-mails of the kind “Generic” from Atelier & friends?');
   expect(await preference()).toMatchObject({ email: true });
   await asked.getByRole('button', { name: 'Unsubscribe' }).click();
@@ -217,7 +144,7 @@ test('the unsubscribe link of a delivered mail opens a page whose button turns t
   expect(await asked.getByRole('link', { name: 'Your settings' }).getAttribute('href')).toBe(SETTINGS);
   expect(complaints).toEqual([]);
 
-  const { page: damaged } = await open(`${(await link.getAttribute('href')) ?? ''}x`);
+  const { page: damaged } = await open(`${link}x`);
   expect(await damaged.getByRole('heading').textContent()).toBe('This link does not work');
   expect(await faultsOn(damaged)).toEqual([]);
 });

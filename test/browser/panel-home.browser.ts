@@ -33,7 +33,13 @@ describe('home', () => {
     await go('/');
     await page.getByText('neither a SuperAdmin').waitFor();
     await page.getByText('invoice.access').waitFor();
-    expect(await page.locator('nav a').allInnerTexts()).toEqual(['Home', 'Ask', 'Notifications', 'Settings']);
+    expect(await page.locator('nav a').allInnerTexts()).toEqual([
+      'Home',
+      'Ask',
+      'Notifications',
+      'Settings',
+      'Development mailbox',
+    ]);
     expect(await axeFaults(page)).toEqual([]);
     expect(complaints).toEqual([]);
     await close();

@@ -51,6 +51,8 @@ export interface CallOptions {
   readonly onLine?: (value: unknown) => void;
   /** Milliseconds, 20,000 by default. */
   readonly timeoutMs?: number;
+  /** For an operation that needs no credentials: sent without, so that it works signed out. */
+  readonly anonymous?: boolean;
 }
 
 export interface Answer<T> {
@@ -136,6 +138,7 @@ interface AnyInput {
 
 async function send(operation: string, input: AnyInput, options: CallOptions): Promise<Answer<unknown>> {
   if (caller === null) throw new Error('a request before setCaller');
+  if (options.anonymous === true) return await fetchOnce(operation, input, options, null);
   const token = await caller.token();
   try {
     return await fetchOnce(operation, input, options, token);
@@ -150,7 +153,7 @@ async function fetchOnce(
   operation: string,
   input: AnyInput,
   options: CallOptions,
-  token: string,
+  token: string | null,
 ): Promise<Answer<unknown>> {
   const method = operation.slice(0, operation.indexOf(' '));
   const url = urlOf(operation, input);
@@ -175,8 +178,8 @@ async function fetchOnce(
   let response: Response;
   let text: string;
   try {
-    const authorization = `Bearer ${token}`;
-    response = await fetch(url, { method, headers: { ...headers, authorization }, body, signal, credentials: 'omit' });
+    const credentials = token === null ? {} : { authorization: `Bearer ${token}` };
+    response = await fetch(url, { method, headers: { ...headers, ...credentials }, body, signal, credentials: 'omit' });
     text = options.onLine === undefined ? await response.text() : await lastLine(response, options.onLine);
   } catch (error) {
     if (options.signal?.aborted === true) throw error;

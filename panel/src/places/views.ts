@@ -11,6 +11,7 @@ export const Ask = onDemand(() => import('./ask/ask.tsx'), 'ask');
 export const Playground = onDemand(() => import('./ask/playground.tsx'), 'ask');
 export const Activity = onDemand(() => import('./activity/activity.tsx'), 'activity');
 export const Notifications = onDemand(() => import('./notifications/notifications.tsx'), 'notifications');
+export const Mailbox = onDemand(() => import('./mailbox/mailbox.tsx'), 'mailbox');
 export const Brands = onDemand(() => import('./brands/brands.tsx'), 'brands');
 export const SignInPlace = onDemand(() => import('./sign-in/sign-in.tsx'), 'signIn');
 export const Settings = onDemand(() => import('./settings/settings.tsx'), 'settings', 'people');
@@ -25,6 +26,7 @@ const VIEWS: readonly (readonly [address: RegExp, view: Pick<OnDemand<never>, 'p
   [/^\/playground$/, Playground],
   [/^\/activity$/, Activity],
   [/^\/notifications\b/, Notifications],
+  [/^\/mailbox\b/, Mailbox],
   [/^\/brands\b/, Brands],
   [/^\/sign-in\b/, SignInPlace],
   [/^\/settings\b/, Settings],

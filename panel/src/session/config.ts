@@ -9,7 +9,7 @@ export interface PanelConfig {
   readonly publicUrl: string;
   readonly version: string;
   readonly languages: readonly string[];
-  /** Whether /dev/mail exists. */
+  /** Whether there is a development mailbox. */
   readonly mailbox: boolean;
   readonly production: boolean;
 }

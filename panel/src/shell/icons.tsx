@@ -13,6 +13,7 @@ const PATHS = {
   signIn: 'M6.5 2.5h6v11h-6M2.5 8h7M7 5.5 9.5 8 7 10.5',
   settings:
     'M2 4.5h7M12 4.5h2M2 11.5h2M7 11.5h7M10.5 6a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3zM5.5 13a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3z',
+  mailbox: 'M2 4h12v8.5H2zM2 4.5l6 4.5 6-4.5',
 } as const;
 
 export type IconName = keyof typeof PATHS;

@@ -1,10 +1,11 @@
 import { Dialog } from '../parts/dialog.tsx';
+import type { PanelConfig } from '../session/config.ts';
 import { useWords } from '../words/words.ts';
 import css from './key-list.module.css';
 import { PLACES, titleOf } from './places.ts';
 import { useRights } from './rights.ts';
 
-export function KeyList({ onClose }: { onClose: () => void }) {
+export function KeyList({ config, onClose }: { config: PanelConfig; onClose: () => void }) {
   const words = useWords();
   const rights = useRights();
   const { keys, keyGroups, keyNames } = words.shell;
@@ -20,7 +21,7 @@ export function KeyList({ onClose }: { onClose: () => void }) {
     ],
     [
       keyGroups.place,
-      PLACES.filter((place) => place.visible(rights)).map(
+      PLACES.filter((place) => place.visible(rights, config)).map(
         (place) => [`g ${place.key}`, titleOf(place, words)] as const,
       ),
     ],

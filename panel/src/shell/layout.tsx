@@ -47,15 +47,15 @@ export function Layout({ config, children }: { config: PanelConfig; children: Re
         <div className={css.column}>
           <Notices />
           <Guarded key={path} words={words}>
-            <OnlyVisible>{children}</OnlyVisible>
+            <OnlyVisible config={config}>{children}</OnlyVisible>
           </Guarded>
         </div>
       </main>
       <Toaster />
       <Suspense fallback={null}>
-        {open === 'palette' && <Palette onClose={() => setOpen(null)} />}
+        {open === 'palette' && <Palette config={config} onClose={() => setOpen(null)} />}
         {open === 'inspect' && <Inspect onClose={() => setOpen(null)} />}
-        {open === 'keys' && <KeyList onClose={() => setOpen(null)} />}
+        {open === 'keys' && <KeyList config={config} onClose={() => setOpen(null)} />}
       </Suspense>
       {state.kind === 'in' && state.expired && <SignInAgain />}
     </div>
@@ -85,7 +85,7 @@ function Navigation({ config, onOpen }: { config: PanelConfig; onOpen: (open: Op
   const rights = useRights();
   const [path, navigate] = useLocation();
   const [menu, setMenu] = useState(false);
-  const places = PLACES.filter((place) => place.visible(rights));
+  const places = PLACES.filter((place) => place.visible(rights, config));
   // biome-ignore lint/correctness/useExhaustiveDependencies: going anywhere closes the menu of narrow windows
   useEffect(() => setMenu(false), [path]);
   return (
@@ -109,7 +109,7 @@ function Navigation({ config, onOpen }: { config: PanelConfig; onOpen: (open: Op
       <nav aria-label={shell.navigation} className={css.nav}>
         <ul className={css.places}>
           {places.map((place) => (
-            <li key={place.id}>
+            <li key={place.id} data-place={place.id}>
               <Link
                 href={place.href}
                 aria-current={isWithin(path, place.href) ? 'page' : undefined}
@@ -132,7 +132,6 @@ function Navigation({ config, onOpen }: { config: PanelConfig; onOpen: (open: Op
           {shell.keys} <kbd>?</kbd>
         </button>
         <a href="/api/docs">{shell.docs}</a>
-        {config.mailbox && <a href="/dev/mail">{shell.mailbox}</a>}
         <button type="button" onClick={() => void session.signOut()}>
           {words.session.signOut}
         </button>

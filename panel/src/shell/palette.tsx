@@ -3,6 +3,7 @@ import { type KeyboardEvent, useId, useState } from 'react';
 import { useLocation } from 'wouter';
 import { call } from '../api/call.ts';
 import { Dialog } from '../parts/dialog.tsx';
+import type { PanelConfig } from '../session/config.ts';
 import { useWords } from '../words/words.ts';
 import { useActions } from './actions.ts';
 import css from './palette.module.css';
@@ -17,12 +18,12 @@ interface Entry {
 }
 
 /** Search over everything that one may see, and every action of the page and the places: by keyboard alone. */
-export function Palette({ onClose }: { onClose: () => void }) {
+export function Palette({ config, onClose }: { config: PanelConfig; onClose: () => void }) {
   const { shell } = useWords();
   const [typed, setTyped] = useState('');
   const [at, setAt] = useState(0);
   const list = useId();
-  const entries = useEntries(typed.trim());
+  const entries = useEntries(config, typed.trim());
   const chosen = Math.min(at, entries.length - 1);
   const run = (entry: Entry | undefined): void => {
     if (entry === undefined) return;
@@ -85,7 +86,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   );
 }
 
-function useEntries(typed: string): readonly Entry[] {
+function useEntries(config: PanelConfig, typed: string): readonly Entry[] {
   const { shell } = useWords();
   const words = useWords();
   const [, navigate] = useLocation();
@@ -98,7 +99,7 @@ function useEntries(typed: string): readonly Entry[] {
     staleTime: 10_000,
     placeholderData: (before) => before,
   });
-  const places = PLACES.filter((place) => place.visible(rights)).map((place) => ({
+  const places = PLACES.filter((place) => place.visible(rights, config)).map((place) => ({
     group: shell.go,
     label: shell.goTo(titleOf(place, words)),
     act: () => navigate(place.href),

@@ -1,5 +1,6 @@
 /** The places of the panel: where they are, and who sees them. */
 
+import type { PanelConfig } from '../session/config.ts';
 import type { Text } from '../words/places.ts';
 import type { IconName } from './icons.tsx';
 import type { Rights } from './rights.ts';
@@ -9,7 +10,7 @@ export interface Place {
   readonly href: string;
   /** The second key after `g`. */
   readonly key: string;
-  readonly visible: (rights: Rights) => boolean;
+  readonly visible: (rights: Rights, config: PanelConfig) => boolean;
 }
 
 const everybody = (rights: Rights) => rights.any;
@@ -26,6 +27,8 @@ export const PLACES: readonly Place[] = [
   { id: 'brands', href: '/brands', key: 'b', visible: everybody },
   { id: 'signIn', href: '/sign-in', key: 'i', visible: superAdmins },
   { id: 'settings', href: '/settings', key: 's', visible: () => true },
+  // In development alone.
+  { id: 'mailbox', href: '/mailbox', key: 'm', visible: (_, { mailbox }) => mailbox },
 ];
 
 /** The place that an address lies in. */

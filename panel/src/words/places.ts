@@ -12,6 +12,7 @@ const en = {
   brands: async () => (await import('../places/brands/en.ts')).brands,
   signIn: async () => (await import('../places/sign-in/en.ts')).signIn,
   settings: async () => (await import('../places/settings/en.ts')).settings,
+  mailbox: async () => (await import('../places/mailbox/en.ts')).mailbox,
 };
 
 const cs: typeof en = {
@@ -24,6 +25,7 @@ const cs: typeof en = {
   brands: async () => (await import('../places/brands/cs.ts')).brands,
   signIn: async () => (await import('../places/sign-in/cs.ts')).signIn,
   settings: async () => (await import('../places/settings/cs.ts')).settings,
+  mailbox: async () => (await import('../places/mailbox/cs.ts')).mailbox,
 };
 
 export const PLACE_WORDS = { en, cs };

@@ -16,7 +16,9 @@ export function homePage({ panel, mailbox }: Places): Page {
   const links = [
     ...(panel ? [link('/panel/', 'Panel', 'Who is allowed what, and why')] : []),
     link('/api/docs', 'API documentation', 'Every call, with examples'),
-    ...(mailbox ? [link('/dev/mail', 'Development mailbox', 'Mail that no brand can send')] : []),
+    ...(mailbox
+      ? [link(panel ? '/panel/mailbox' : '/dev/mail', 'Development mailbox', 'Mail that no brand can send')]
+      : []),
   ];
   return plainPage('Usher', html`<h1>Usher</h1><ul>${links}</ul>`);
 }

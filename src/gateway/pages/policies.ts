@@ -4,23 +4,19 @@ import { createHash } from 'node:crypto';
 
 /** The sources that a page needs. */
 export interface PageNeeds {
-  /** The one style sheet in the page; `null` lets in inline styles, for a page that shows a mail. */
-  readonly style: string | null;
-  /** The one script in the page. */
-  readonly script?: string;
+  /** The one style sheet in the page. */
+  readonly style: string;
   /** Sources of pictures, such as `https:`. */
   readonly images?: string;
   /** Whether its forms go to this service. */
   readonly forms?: boolean;
 }
 
-/** The policy that allows exactly these. Styles and scripts are allowed by their hash. */
-export function pagePolicy({ style, script, images, forms = false }: PageNeeds): string {
+/** The policy that allows exactly these. Styles are allowed by their hash. */
+export function pagePolicy({ style, images, forms = false }: PageNeeds): string {
   return [
     "default-src 'none'",
-    `style-src ${style === null ? "'unsafe-inline'" : hashOf(style)}`,
-    // A script may reload the page from this service.
-    ...(script === undefined ? [] : [`script-src ${hashOf(script)}`, "connect-src 'self'"]),
+    `style-src ${hashOf(style)}`,
     ...(images === undefined || !SOURCES.test(images) ? [] : [`img-src ${images}`]),
     `form-action ${forms ? "'self'" : "'none'"}`,
     "base-uri 'none'",

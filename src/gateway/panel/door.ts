@@ -63,7 +63,7 @@ export function createPanel(options: PanelOptions): RequestHandler {
     if (found === null) throw missing();
     res.set(PANEL_HEADERS).set('content-security-policy', policy);
     if (found.path === PREVIEW) {
-      res.set('content-security-policy', previewPolicy(found.file.plain.bytes.toString()));
+      res.set('content-security-policy', previewPolicy(found.file.plain.bytes.toString(), config.production));
       res.set('x-frame-options', 'SAMEORIGIN');
     }
     send(req, res, found);

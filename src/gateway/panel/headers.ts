@@ -36,12 +36,11 @@ export const PANEL_HEADERS = {
  */
 export function panelPolicy({ issuer, production }: { issuer: string | null; production: boolean }): string {
   const provider = issuer === null ? '' : ` ${new URL(issuer).origin}`;
-  const local = production ? '' : ' http://localhost:* http://127.0.0.1:*';
   return [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    `img-src 'self' data: https:${local}`,
+    `img-src 'self' data: https:${localPictures(production)}`,
     "font-src 'self'",
     `connect-src 'self'${provider}`,
     "frame-src 'self'",
@@ -56,18 +55,23 @@ export function panelPolicy({ issuer, production }: { issuer: string | null; pro
  * The policy of the page that shows a mail in the panel, in an origin of its own. The mail brings styles and pictures. The one
  * script is the page's own, which is read from the built page itself; nothing of a mail runs.
  */
-export function previewPolicy(page: string): string {
+export function previewPolicy(page: string, production: boolean): string {
   const scripts = inlineScripts(page).map(hashOf);
   return [
     'sandbox allow-scripts',
     "default-src 'none'",
     `script-src ${scripts.length === 1 ? scripts[0] : "'none'"}`,
     "style-src 'unsafe-inline'",
-    'img-src https: data:',
+    `img-src https: data:${localPictures(production)}`,
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'self'",
   ].join('; ');
+}
+
+/** In development the pictures of a brand may be on this machine. */
+function localPictures(production: boolean): string {
+  return production ? '' : ' http://localhost:* http://127.0.0.1:*';
 }
 
 /** The texts of a page's inline scripts. The page is our own build's: a text that holds a tag of a script counts as another. */

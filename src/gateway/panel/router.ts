@@ -1,6 +1,6 @@
-/** Where the panel and the page at `/` stand beside the routes. */
+/** Where the panel, the page at `/` and the way to the mailbox stand beside the routes. */
 
-import type { Application, RequestHandler } from 'express';
+import type { Application, Request, RequestHandler } from 'express';
 import { lazy } from '../../base/lazy.ts';
 import { HTML_TYPE, JSON_TYPE, negotiate } from '../route/envelopes.ts';
 import type { PanelOptions } from './door.ts';
@@ -20,11 +20,32 @@ export function mountPanel(app: Application, options: PanelOptions): void {
   // To programs it is an unknown path, as every path that is not theirs.
   app.get('/', async (req, res, next) => {
     res.vary('accept');
-    if (negotiate(req.get('accept'), [JSON_TYPE, HTML_TYPE]) !== HTML_TYPE) return next();
+    if (!isPerson(req)) return next();
     const { homePage } = await import('../pages/home.ts');
     const { page, policy } = homePage(links);
     res.set({ 'content-type': HTML_TYPE, 'content-security-policy': policy }).send(page);
   });
+}
+
+/**
+ * Leads browsers from `/dev/mail` to the panel's mailbox, where there is one. Mounted before the routes, which answer programs at
+ * the same paths.
+ */
+export function leadToMailbox(app: Application, { config, services }: Pick<PanelOptions, 'config' | 'services'>): void {
+  if (!config.panel.enabled || services.mailbox === null) return;
+  app.get(`${MAILBOX}{/:id}`, (req, res, next) => {
+    res.vary('accept');
+    if (!isPerson(req)) return next();
+    const location = `/panel/mailbox${req.originalUrl.slice(MAILBOX.length)}`;
+    res.status(302).set({ location, 'cache-control': 'no-store' }).end();
+  });
+}
+
+const MAILBOX = '/dev/mail';
+
+/** Whether a person opened the address in a browser. */
+function isPerson(req: Request): boolean {
+  return negotiate(req.get('accept'), [JSON_TYPE, HTML_TYPE]) === HTML_TYPE;
 }
 
 function isBelowPanel(path: string): boolean {

@@ -19,7 +19,7 @@ export interface PanelSettings {
   readonly version: string;
   /** The codes of the language registry. */
   readonly languages: readonly string[];
-  /** Whether `/dev/mail` exists. */
+  /** Whether there is a development mailbox, `/dev/mail`. */
   readonly mailbox: boolean;
   readonly production: boolean;
 }

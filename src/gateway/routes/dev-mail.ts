@@ -1,11 +1,13 @@
-/** The development mailbox: mail of brands without SMTP, for developers. Not mounted in production. */
+/**
+ * The development mailbox: mail of brands without SMTP, for developers. Not mounted in production. A browser that goes to one of
+ * these paths is led to the panel (panel/router.ts).
+ */
 
 import { z } from 'zod';
 import { UsherError } from '../../base/errors.ts';
 import type { KeptMail } from '../../delivery/mailbox.ts';
 import { isLocalHost } from '../middleware/local-host.ts';
-import { LIST_HEADERS, listPage, MAIL_HEADERS, mailboxProblem, mailPage } from '../pages/mailbox.ts';
-import { HTML_TYPE, JSON_TYPE, pageAndData } from '../route/envelopes.ts';
+import { successData } from '../route/envelopes.ts';
 import { search, timestamp } from '../route/fields.ts';
 import { type Guard, open } from '../route/guards.ts';
 import { record } from '../route/record.ts';
@@ -42,17 +44,16 @@ const listMail = defineRoute({
   path: '/dev/mail',
   tag: 'Operations',
   summary: 'The development mailbox: mail of brands without SMTP',
-  description: 'Outside production only.',
+  description: 'Outside production only. A browser is redirected to the mailbox of the panel.',
   guard: developer,
   holdsSecret: true,
   query: z.strictObject({ q: search.meta({ description: 'Text in the recipient or the subject.' }) }),
-  envelope: pageAndData('mailbox', [HTML_TYPE, JSON_TYPE], { headers: LIST_HEADERS, problem: mailboxProblem }),
+  envelope: successData,
   status: 200,
-  response: z.strictObject({ data: z.array(Mail), page: z.string() }),
+  response: z.array(Mail),
   handle: async ({ mailbox }, { query: { q } }) => {
     const all = (await mailbox?.list()) ?? [];
-    const data = q === null ? all : all.filter((mail) => isFound(mail, q));
-    return { data, page: listPage({ mails: data, total: all.length, query: q, now: mailbox?.now() ?? 0 }) };
+    return q === null ? all : all.filter((mail) => isFound(mail, q));
   },
 });
 
@@ -61,18 +62,18 @@ const readMail = defineRoute({
   path: '/dev/mail/:id',
   tag: 'Operations',
   summary: 'A mail in the development mailbox',
-  description: 'Outside production only.',
+  description: 'Outside production only. A browser is redirected to the mailbox of the panel.',
   guard: developer,
   holdsSecret: true,
   params: z.strictObject({ id: z.string().regex(/^[0-9a-f-]{1,64}$/, 'must be the id of a mail') }),
-  envelope: pageAndData('mail', [HTML_TYPE, JSON_TYPE], { headers: MAIL_HEADERS, problem: mailboxProblem }),
+  envelope: successData,
   status: 200,
-  response: z.strictObject({ data: Mail, page: z.string() }),
+  response: Mail,
   errors: ['NOT_FOUND'],
   handle: async ({ mailbox }, { params }) => {
     const mail = (await mailbox?.get(params.id)) ?? null;
     if (mail === null) throw new UsherError('NOT_FOUND', 'The mail is not in the mailbox.');
-    return { data: mail, page: mailPage(mail, mailbox?.now() ?? 0) };
+    return mail;
   },
 });
 

@@ -186,10 +186,9 @@ describe('the e-mail endpoint after a restart', () => {
         key: string;
         locale: string;
       }[];
-      const list = await (await fetch(`${second.rest}/dev/mail`)).text();
-      const [, path] = /href="(\/dev\/mail\/[^"]+)"/.exec(list) ?? [];
-      const json = await fetch(`${second.rest}/dev/mail`, { headers: { accept: 'application/json' } });
-      const { data } = (await json.json()) as { data: unknown };
+      const list = await fetch(`${second.rest}/dev/mail`);
+      const { data } = (await list.json()) as { data: { id: string }[] };
+      const path = `/dev/mail/${data[0]?.id}`;
       const shown = await fetch(second.rest + path);
       const page = await shown.text();
       const elsewhere = await statusUnder('usher.evil.example.com', second.rest + path);
@@ -198,15 +197,13 @@ describe('the e-mail endpoint after a restart', () => {
       expect(answer.body.data).toEqual({ status: 'sent', templateSource: 'panel' });
       expect(templates.map(({ locale }) => locale)).toEqual(Array.from({ length: 7 }, () => 'cs'));
       expect(templates.map(({ key }) => key)).not.toContain('password_changed');
-      expect(list).toContain('Mine');
       expect(data).toMatchObject([{ to: 'gigi@example.com', subject: 'Mine', text: expect.stringContaining(code) }]);
       const mounted = (production: boolean) =>
         gatewayRoutes({ production }).filter((route) => route.path.startsWith('/dev/'));
       // The list, a mail, and both routes of the sign-in.
       expect([mounted(false).length, mounted(true)]).toEqual([4, []]);
       expect(page).toContain(code);
-      expect(page).toContain('<iframe sandbox="allow-popups allow-popups-to-escape-sandbox"');
-      expect(page).toContain('Default &lt;no-reply@usher.example.com&gt;');
+      expect(data[0]).toMatchObject({ from: { name: 'Default', address: 'no-reply@usher.example.com' } });
       expect(shown.headers.get('content-security-policy')).toContain("default-src 'none'");
       expect([elsewhere, here]).toEqual([403, 200]);
 

@@ -2,10 +2,9 @@ import { lazy, Suspense } from 'react';
 import { Link } from 'wouter';
 import { Page } from '../../parts/page.tsx';
 import { Loading } from '../../parts/problem.tsx';
+import { Standalone } from '../../parts/standalone.tsx';
 import { useSession } from '../../session/session.ts';
-import { Toaster } from '../../shell/toaster.tsx';
 import { useWords } from '../../words/words.ts';
-import look from './playground/playground.module.css';
 
 const PlaygroundView = lazy(async () => {
   await import('../../parts/without-eval.ts');
@@ -16,27 +15,21 @@ const PlaygroundView = lazy(async () => {
 export default function Playground() {
   const { ask: words } = useWords();
   const { kind } = useSession();
+  const aside =
+    kind === 'in' ? (
+      <Link href="/ask/playground">{words.title}</Link>
+    ) : (
+      <span>
+        {words.playground.signedOut} <Link href="/">{words.playground.signIn}</Link>
+      </span>
+    );
   return (
-    <main className={look.frame}>
-      <div className={look.top}>
-        <Link href="/" className={look.brand}>
-          <img src="/panel/icon.svg" alt="" width="22" height="22" />
-          Usher
-        </Link>
-        {kind === 'in' ? (
-          <Link href="/ask/playground">{words.title}</Link>
-        ) : (
-          <span>
-            {words.playground.signedOut} <Link href="/">{words.playground.signIn}</Link>
-          </span>
-        )}
-      </div>
+    <Standalone aside={aside}>
       <Page title={words.playground.title} lead={words.playground.lead}>
         <Suspense fallback={<Loading rows={6} />}>
           <PlaygroundView />
         </Suspense>
       </Page>
-      <Toaster />
-    </main>
+    </Standalone>
   );
 }

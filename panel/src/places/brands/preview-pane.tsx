@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
-import { Button } from '../../parts/button.tsx';
+import { Choice } from '../../parts/choice.tsx';
 import { useFilters } from '../../parts/filters.ts';
 import { MailPreview } from '../../parts/mail-preview.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
@@ -87,24 +87,4 @@ function usePaused(text: string): string {
     return () => clearTimeout(timer);
   }, [text]);
   return paused;
-}
-
-interface ChoiceProps {
-  readonly label: string;
-  readonly value: string;
-  readonly options: readonly (readonly [value: string, label: string])[];
-  readonly onChosen: (value: string) => void;
-}
-
-function Choice({ label, value, options, onChosen }: ChoiceProps) {
-  return (
-    <fieldset className={css.choice}>
-      <legend className="visually-hidden">{label}</legend>
-      {options.map(([of, text]) => (
-        <Button key={of} kind="quiet" aria-pressed={of === value} onClick={() => onChosen(of)}>
-          {text}
-        </Button>
-      ))}
-    </fieldset>
-  );
 }

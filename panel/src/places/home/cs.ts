@@ -6,6 +6,7 @@ const count = plural('cs');
 
 export const home: typeof en = {
   title: shell.places.home,
+  mailbox: 'Vývojová schránka',
   needs: 'Co teď někoho potřebuje',
   need: {
     failing: 'selhalo za 24 hodin',

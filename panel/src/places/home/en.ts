@@ -5,6 +5,7 @@ const count = plural('en');
 
 export const home = {
   title: shell.places.home,
+  mailbox: 'Development mailbox',
   needs: 'What needs somebody now',
   need: {
     failing: 'failed in 24 hours',

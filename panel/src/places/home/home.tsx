@@ -2,6 +2,7 @@ import { Suspense } from 'react';
 import { Link } from 'wouter';
 import { asError } from '../../api/error.ts';
 import { useRead } from '../../api/queries.ts';
+import { ButtonLink } from '../../parts/button.tsx';
 import { onDemand } from '../../parts/on-demand.ts';
 import { Card, Page } from '../../parts/page.tsx';
 import { Loading, Problem } from '../../parts/problem.tsx';
@@ -18,7 +19,7 @@ import { Tour } from './tour-card.tsx';
 const OwnAccess = onDemand(async () => ({ default: (await import('./own-access.tsx')).OwnAccess }), 'home', 'people');
 
 /** What needs somebody now; what the panel cannot do for somebody without a right. */
-export default function Home(_props: { config: PanelConfig }) {
+export default function Home({ config }: { config: PanelConfig }) {
   const { home: words, shell } = useWords();
   const rights = useRights();
   if (!rights.any) {
@@ -32,7 +33,16 @@ export default function Home(_props: { config: PanelConfig }) {
     );
   }
   return (
-    <Page title={words.title}>
+    <Page
+      title={words.title}
+      actions={
+        config.mailbox && (
+          <ButtonLink kind="quiet" href="/mailbox">
+            {words.mailbox}
+          </ButtonLink>
+        )
+      }
+    >
       <Now />
       <Tour />
       <div className={css.columns}>

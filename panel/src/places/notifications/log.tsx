@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { useLocation } from 'wouter';
+import { Link, useLocation } from 'wouter';
 import { useList, useRead } from '../../api/queries.ts';
 import { Time } from '../../parts/badge.tsx';
 import { Button, ButtonLink } from '../../parts/button.tsx';
@@ -52,9 +52,9 @@ export default function Log({ mailbox }: { mailbox: boolean }) {
       actions={
         <>
           {mailbox && (
-            <a className={css.outside} href="/dev/mail" target="_blank" rel="noreferrer">
+            <Link className={css.outside} href="/mailbox">
               {words.mailbox}
-            </a>
+            </Link>
           )}
           {mayWrite && <Button onClick={() => setRetrying(true)}>{words.retryMany}</Button>}
           {mayWrite && (

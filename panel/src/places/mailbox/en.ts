@@ -1,0 +1,35 @@
+import { plural } from '../../words/formats.ts';
+
+const count = plural('en');
+
+export const mailbox = {
+  title: 'Development mailbox',
+  lead: 'Mail that no brand can send is kept here, the newest 200. It does not exist in production.',
+  filter: 'Recipient or subject',
+  mails: (n: number) => count(n, { one: `${n} mail`, other: `${n} mails` }),
+  live: 'New mail appears by itself.',
+  away: 'Usher does not answer; trying again.',
+  empty: 'No mail yet.',
+  emptyWhy: 'Mail of brands without a mail server comes here as soon as it is sent.',
+  send: 'Send one',
+  subject: 'Subject',
+  noSubject: '(no subject)',
+  from: 'From',
+  to: 'To',
+  sent: 'Sent',
+  messageId: 'Message ID',
+  html: 'HTML',
+  text: 'Text',
+  headers: 'Headers',
+  frame: 'The mail as HTML',
+  scheme: 'Light or dark mail program',
+  light: 'Light',
+  dark: 'Dark',
+  width: 'Width',
+  widths: { '600': '600 px', '390': '390 px' },
+  gone: 'This mail is no longer here.',
+  goneWhy: 'Only the newest 200 mails are kept.',
+  all: 'All mail',
+  signedOut: 'You are not signed in.',
+  signIn: 'Sign in',
+};
