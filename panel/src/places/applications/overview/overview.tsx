@@ -145,7 +145,8 @@ function Numbers({ appCode }: { appCode: string }) {
 const SHOWN = 8;
 
 function LastChanges({ appCode }: { appCode: string }) {
-  const words = useWords().applications.overview;
+  const { applications, activity } = useWords();
+  const words = applications.overview;
   const audit = useRead('GET /api/applications/{appCode}/audit', { path: { appCode }, query: { limit: SHOWN } });
   return (
     <Card
@@ -159,7 +160,7 @@ function LastChanges({ appCode }: { appCode: string }) {
         {audit.data?.data.map(({ id, at, actor, action, subject }) => (
           <li key={id}>
             <span>
-              <code>{action}</code> {subject !== null && subject}
+              {activity.actions[action] ?? <code>{action}</code>} {subject !== null && subject}
             </span>
             <span className={css.soft}>
               {actor.replace(/^user:/, '')} · <Time iso={at} />
