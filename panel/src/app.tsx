@@ -1,11 +1,11 @@
 import { QueryClientProvider } from '@tanstack/react-query';
 import { Suspense, useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
-import { Route, Router, Switch } from 'wouter';
+import { Link, Route, Router, Switch } from 'wouter';
 import { asError } from './api/error.ts';
 import { queryClient, useRead } from './api/queries.ts';
 import { onDemand } from './parts/on-demand.ts';
-import { Empty } from './parts/page.tsx';
+import { Page } from './parts/page.tsx';
 import { Loading, Problem } from './parts/problem.tsx';
 import { emailOfPath } from './places/people/address.ts';
 import {
@@ -163,7 +163,11 @@ function Places({ config }: { config: PanelConfig }) {
         <Settings config={config} />
       </Route>
       <Route>
-        <Empty title={shell.unknownPage} />
+        <Page title={shell.unknownPage}>
+          <p>
+            <Link href="/">{shell.home}</Link>
+          </p>
+        </Page>
       </Route>
     </Switch>
   );

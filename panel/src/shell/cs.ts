@@ -54,5 +54,6 @@ export const shell: typeof en = {
   noRights: 'Jste přihlášeni, ale nemáte tu co spravovat.',
   noRightsWhy: (email) =>
     `${email} není SuperAdmin, nespravuje žádnou aplikaci a nemá oprávnění panelu. Změnit to může někdo, kdo ho má.`,
+  home: 'Na první stránku',
   unknownPage: 'Taková stránka není.',
 };

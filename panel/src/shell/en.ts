@@ -58,5 +58,6 @@ export const shell = {
   noRights: 'You are signed in, but have nothing to administer here.',
   noRightsWhy: (email: string) =>
     `${email} is neither a SuperAdmin, nor the administrator of an application, nor somebody with a panel permission. Somebody who is can change that.`,
+  home: 'To the first page',
   unknownPage: 'There is no such page.',
 };
