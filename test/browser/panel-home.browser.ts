@@ -38,7 +38,7 @@ describe('home', () => {
       'Ask',
       'Notifications',
       'Settings',
-      'Development mailbox',
+      'Mailbox',
     ]);
     expect(await axeFaults(page)).toEqual([]);
     expect(complaints).toEqual([]);

@@ -154,11 +154,11 @@ describe('the development mailbox', () => {
     for (const as of [KINDS.superadmin, KINDS.view, KINDS.nobody]) {
       const { page, go, complaints, close } = await panels.open({ as, expected: REFUSED_STREAM });
       await go('/');
-      await page.getByRole('navigation').getByRole('link', { name: 'Development mailbox' }).click();
+      await page.getByRole('navigation').getByRole('link', { name: 'Mailbox' }).click();
       await page.getByRole('heading', { level: 1, name: 'Development mailbox' }).waitFor();
       await page.keyboard.press('Control+k');
-      await page.keyboard.type('development');
-      await page.getByRole('option', { name: /Development mailbox/ }).waitFor();
+      await page.keyboard.type('mailbox');
+      await page.getByRole('option', { name: /Go to Mailbox/ }).waitFor();
       await page.keyboard.press('Escape');
       for (const place of as === KINDS.nobody ? [] : ['/', '/notifications']) {
         await go(place);

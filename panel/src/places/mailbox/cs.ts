@@ -4,7 +4,8 @@ import type { mailbox as en } from './en.ts';
 const count = plural('cs');
 
 export const mailbox: typeof en = {
-  title: 'Vývojová schránka',
+  title: 'Schránka',
+  heading: 'Vývojová schránka',
   lead: 'E-maily, které žádná značka nemůže odeslat, zůstávají zde, nejnovějších 200. V produkci schránka není.',
   filter: 'Příjemce nebo předmět',
   mails: (n) => count(n, { one: `${n} e-mail`, few: `${n} e-maily`, other: `${n} e-mailů` }),

@@ -3,7 +3,8 @@ import { plural } from '../../words/formats.ts';
 const count = plural('en');
 
 export const mailbox = {
-  title: 'Development mailbox',
+  title: 'Mailbox',
+  heading: 'Development mailbox',
   lead: 'Mail that no brand can send is kept here, the newest 200. It does not exist in production.',
   filter: 'Recipient or subject',
   mails: (n: number) => count(n, { one: `${n} mail`, other: `${n} mails` }),

@@ -18,7 +18,7 @@ export function MailList() {
   const listed = useMails(values.q);
   const { isSuccess, isError, isRefetchError } = listed.query;
   return (
-    <Page title={words.title} lead={words.lead}>
+    <Page title={words.heading} lead={words.lead}>
       <Toolbar>
         <SearchField label={words.filter} value={values.q} onText={(q) => set({ q })} />
         {(isSuccess || isError) && (
@@ -28,7 +28,7 @@ export function MailList() {
         )}
       </Toolbar>
       <List
-        label={words.title}
+        label={words.heading}
         listed={listed}
         columns={useColumns()}
         keyOf={({ id }) => id}

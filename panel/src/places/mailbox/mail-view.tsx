@@ -15,7 +15,7 @@ export function MailView({ id }: { id: string }) {
   const { mailbox: words } = useWords();
   const asked = useMail(id);
   const mail = asked.data?.data;
-  const trail = [['/mailbox', words.title] as const];
+  const trail = [['/mailbox', words.heading] as const];
   if (asked.isPending) return <Loading rows={5} />;
   if (mail !== undefined) {
     return (
@@ -25,7 +25,7 @@ export function MailView({ id }: { id: string }) {
     );
   }
   return (
-    <Page title={words.title} trail={trail}>
+    <Page title={words.heading} trail={trail}>
       {isGone(asked.error) ? (
         <Empty title={words.gone}>
           <p>{words.goneWhy}</p>
