@@ -183,7 +183,7 @@ function columnsOf(
       title: words.given,
       cell: ({ createdAt }) => <Time iso={createdAt} />,
       csv: ({ createdAt }) => createdAt,
-      width: '8rem',
+      width: '9.5rem',
       wide: true,
     },
     ...(onEdit === null
@@ -196,7 +196,7 @@ function columnsOf(
                 {common.edit}
               </Button>
             ),
-            width: '4.5rem',
+            width: '5.5rem',
             wide: true,
           },
         ]),
