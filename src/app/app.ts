@@ -268,9 +268,7 @@ interface GrpcParts {
 function buildGrpc({ grpc }: Config, { keys, ...parts }: GrpcParts): GrpcServer {
   return createGrpcServer({
     ...parts,
-    authorize: (value) => {
-      keys.authorize(value, 'check');
-    },
+    authorize: (value) => keys.authorize(value, 'check')?.stillAdmitted,
     host: grpc.host,
     port: grpc.port,
     reflection: grpc.reflection,

@@ -15,8 +15,13 @@ import { CANCELLED, failure, OK, type Reply, type WaitingCalls } from './waiting
  */
 export type Handle = (request: Buffer) => Buffer | Promise<Buffer>;
 
+/**
+ * Whether a caller who was admitted would still be, with the same key: cheaper than comparing it again. Counts as a use of the key.
+ */
+export type Admission = () => boolean;
+
 /** Throws UsherError UNAUTHENTICATED or KEY_SCOPE. Receives undefined for a call without a key. */
-export type Authorize = (key: string | undefined) => void;
+export type Authorize = (key: string | undefined) => Admission | undefined;
 
 /**
  * A handler of grpc-js that checks the key, then calls `handle`. The key is checked here because an interceptor would cost

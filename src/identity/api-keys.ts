@@ -14,10 +14,12 @@ export type KeyScope = (typeof KEY_SCOPES)[number];
 /** The key of a call. Only its name, for audit records; the value is kept nowhere. */
 export interface KeyHolder {
   readonly name: string;
+  /** Whether the key is still accepted, without comparing it again. Counts as a use. */
+  readonly stillAdmitted: () => boolean;
 }
 
 /** A key as operators see it: never its value. */
-export interface KeyRecord extends KeyHolder {
+export interface KeyRecord extends Pick<KeyHolder, 'name'> {
   readonly scopes: readonly KeyScope[];
 }
 
@@ -77,7 +79,7 @@ export function createApiKeys(
   if (problems.length > 0) throw new Error(`internal.apiKeys: ${problems.join('; ')}`);
   const configured = entries.length > 0;
   if (!configured && localKey !== null) {
-    entries.push({ name: LOCAL_NAME, key: localKey, scopes: ALL_SCOPES, used: false });
+    entries.push(createEntry(LOCAL_NAME, localKey, ALL_SCOPES));
   }
   const find = matcher(entries.map((entry) => entry.key));
 
@@ -134,9 +136,24 @@ function parseEntries(raw: readonly string[], production: boolean): { entries: E
     if (entries.some((other) => other.name === name)) wrong.push('repeats the name of an earlier entry');
     if (entries.some((other) => other.key === key)) wrong.push('repeats the key of an earlier entry');
     problems.push(...wrong.map((problem) => `${place} ${problem}`));
-    entries.push({ name, key, scopes: new Set(scopes.filter(isScope)), used: false });
+    entries.push(createEntry(name, key, new Set(scopes.filter(isScope))));
   });
   return { entries, problems };
+}
+
+function createEntry(name: string, key: string, scopes: ReadonlySet<KeyScope>): Entry {
+  const entry: Entry = {
+    name,
+    key,
+    scopes,
+    used: false,
+    // Keys last as long as the process.
+    stillAdmitted: () => {
+      entry.used = true;
+      return true;
+    },
+  };
+  return entry;
 }
 
 function nameProblems(name: string): string[] {

@@ -22,7 +22,7 @@ const TYPE = 'type.googleapis.com/google.rpc.';
 
 describe('API keys', () => {
   const KEY = 'key-of-billing';
-  const authorize = (key: string | undefined) => {
+  const authorize = (key: string | undefined): undefined => {
     if (key === 'key-of-mail') {
       throw new UsherError('KEY_SCOPE', 'The key mail lacks the scope check.', { details: { scope: 'check' } });
     }

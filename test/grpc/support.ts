@@ -77,7 +77,7 @@ export async function openDoor(options: Partial<GrpcServerOptions> = {}): Promis
   });
   const server = createGrpcServer({
     engine,
-    authorize: () => {},
+    authorize: () => undefined,
     host: '127.0.0.1',
     port: 0,
     reflection: false,

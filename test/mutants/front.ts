@@ -2,7 +2,20 @@ import { type Mutant, mutant } from './mutant.ts';
 
 /** The front of the gRPC port: what it must not mix up, keep, or pass on. */
 export const FRONT: readonly Mutant[] = [
-  mutant('the front requires no key', 'grpc/front/streams.ts', 'service.authorize(head.key);', '', 'grpc/front/trust'),
+  mutant(
+    'the front requires no key',
+    'grpc/front/streams.ts',
+    'head.admission = service.authorize(head.key);',
+    'head.admission = () => true;',
+    'grpc/front/trust',
+  ),
+  mutant(
+    'a key that is no longer admitted is admitted by the front',
+    'grpc/front/streams.ts',
+    'if (head.admission?.() !== true)',
+    'if (head.admission === undefined)',
+    'grpc/front/trust',
+  ),
   mutant(
     'the front answers a call with two keys by the second',
     'grpc/front/head.ts',
@@ -48,15 +61,15 @@ export const FRONT: readonly Mutant[] = [
   mutant(
     'an answer ignores the window of the connection',
     'grpc/front/outbound.ts',
-    'if (size > this.window || size >',
-    'if (size >',
+    'const room = Math.min(this.window, ',
+    'const room = Math.min(',
     'grpc/front/connection',
   ),
   mutant(
     'an answer ignores the window of its stream',
     'grpc/front/outbound.ts',
-    'if (size > this.window || size > this.initialWindow + stream.extraWindow || size > MAX_PAYLOAD) {',
-    'if (size > this.window || size > MAX_PAYLOAD) {',
+    'this.initialWindow + stream.extraWindow, MAX_PAYLOAD);',
+    'MAX_PAYLOAD);',
     'grpc/front/connection',
   ),
   mutant(

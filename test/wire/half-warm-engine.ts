@@ -28,6 +28,6 @@ export class HalfWarmEngine extends ScriptedEngine {
   }
 }
 
-export function authorizeScripted(key: string | undefined): void {
+export function authorizeScripted(key: string | undefined): undefined {
   if (key !== SCRIPTED_NAMES.key) throw new UsherError('UNAUTHENTICATED', 'Unknown internal API key.');
 }

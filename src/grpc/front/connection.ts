@@ -19,7 +19,7 @@ import {
 } from './frames.ts';
 import { HeadReader } from './head-reader.ts';
 import { type HeaderBlock, HeaderBlocks } from './header-blocks.ts';
-import { MAX_HEADER_LIST } from './hpack.ts';
+import { MAX_HEADER_LIST, USUAL_TABLE } from './hpack.ts';
 import { Verdict } from './other-calls.ts';
 import { Outbound } from './outbound.ts';
 import { Patience } from './patience.ts';
@@ -56,9 +56,10 @@ export class Connection implements Host {
   readonly #patience: Patience;
   readonly #control: ControlHost = {
     send: (bytes) => this.outbound.frames(bytes),
-    onSettings: (initialWindow) => {
+    onSettings: ({ initialWindow, headerTable }) => {
       this.arrived = true;
-      if (initialWindow !== null) this.#setInitialWindow(initialWindow);
+      if (headerTable !== undefined && headerTable < USUAL_TABLE) this.outbound.forgetTable();
+      if (initialWindow !== undefined) this.#setInitialWindow(initialWindow);
     },
     onDrained: () => this.refuseNew(),
     onGoaway: () => {
@@ -252,11 +253,10 @@ export class Connection implements Host {
   #onBlock(block: HeaderBlock): void {
     const { streamId, endStream } = block;
     const read = this.#heads.read(block);
-    const { list } = read;
     const stream = this.#streams.get(streamId);
     if (stream !== undefined) {
       if (stream.clientEnded) throw new ConnectionFault(ErrorCode.STREAM_CLOSED, 'HEADERS on a stream that has ended');
-      if (endStream) this.#streams.trailers(stream, list);
+      if (endStream) this.#streams.trailers(stream, read.list);
       else this.#streams.reset(stream, ErrorCode.PROTOCOL_ERROR);
       return;
     }
@@ -265,7 +265,7 @@ export class Connection implements Host {
     if (streamId > this.#lastAccepted) return;
     if (block.dependsOnItself || read.verdict === Verdict.MALFORMED) {
       this.#streams.refuse(streamId, ErrorCode.PROTOCOL_ERROR);
-    } else if (list.tooLong) this.#streams.refuse(streamId, ErrorCode.ENHANCE_YOUR_CALM);
+    } else if (read.list.tooLong) this.#streams.refuse(streamId, ErrorCode.ENHANCE_YOUR_CALM);
     else if (this.#streams.size >= MAX_STREAMS) this.#streams.refuse(streamId, ErrorCode.REFUSED_STREAM);
     else this.#streams.open(streamId, read, endStream);
   }

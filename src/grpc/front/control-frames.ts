@@ -1,7 +1,7 @@
 /** Frames of a client that carry no call: SETTINGS, PING, GOAWAY, PRIORITY. */
 
 import { ConnectionFault, ErrorCode, Flag, Frame, frame, SETTINGS_ACK } from './frames.ts';
-import { readSettings } from './settings.ts';
+import { type ClientSettings, readSettings } from './settings.ts';
 
 const KEEPALIVE_BYTES = Buffer.from('alive?\0\0', 'latin1');
 const DRAINING_BYTES = Buffer.from('ending\0\0', 'latin1');
@@ -12,8 +12,7 @@ export const DRAINING: Buffer = frame(Frame.PING, Flag.NONE, 0, DRAINING_BYTES);
 /** The connection, as these frames change it. */
 export interface ControlHost {
   send(frames: Buffer): void;
-  /** `initialWindow` is null where the client did not name it. */
-  onSettings(initialWindow: number | null): void;
+  onSettings(settings: ClientSettings): void;
   /** The client has answered `DRAINING`. */
   onDrained(): void;
   onGoaway(): void;
@@ -28,9 +27,9 @@ export function readControlFrame(host: ControlHost, type: number, flags: number,
       checkConnection(id);
       if ((flags & Flag.ACK) !== 0) checkLength(payload.length, 0);
       else {
-        const initialWindow = readSettings(payload);
+        const settings = readSettings(payload);
         host.send(SETTINGS_ACK);
-        host.onSettings(initialWindow);
+        host.onSettings(settings);
       }
       return;
     case Frame.PING:

@@ -3,6 +3,7 @@
  * behind it, which decides what is wrong with it, if anything (other-calls.ts has the exceptions).
  */
 
+import type { Admission } from '../bridge.ts';
 import type { HeaderList } from './hpack.ts';
 
 /** A call that the front may answer, as its headers describe it. */
@@ -14,6 +15,8 @@ export interface Head {
   /** Of the caller's deadline, in milliseconds; infinite without one. */
   readonly timeoutMs: number;
   readonly requestId: string | undefined;
+  /** Of its key, once it was admitted: repeated headers are read once. */
+  admission: Admission | undefined;
 }
 
 const METHOD = 1;
@@ -117,7 +120,7 @@ export function readHead({ names, values, tooLong }: HeaderList, isAnswered: (pa
     if ((seen & mark) !== 0 || (mark <= AUTHORITY && seen >= CONTENT_TYPE)) return null;
     seen |= mark;
   }
-  return (seen & REQUIRED) === REQUIRED ? { path, key, timeoutMs, requestId } : null;
+  return (seen & REQUIRED) === REQUIRED ? { path, key, timeoutMs, requestId, admission: undefined } : null;
 }
 
 /** Milliseconds; 0 for a timeout that is malformed or already over. */

@@ -17,8 +17,8 @@ export const MAX_HEADER_LIST = 65_535;
 const MAX_FIELDS = 128;
 /** What a field costs in a table or a list, beside its characters. */
 const FIELD_OVERHEAD = 32;
-/** Our SETTINGS_HEADER_TABLE_SIZE, the protocol's initial value. */
-const MAX_TABLE = 4096;
+/** SETTINGS_HEADER_TABLE_SIZE of both sides, unless the client sets its own. */
+export const USUAL_TABLE = 4096;
 
 const STATIC_NAMES: readonly string[] = (
   ',:authority,:method,:method,:path,:path,:scheme,:scheme,:status,:status,:status,:status,:status,:status,:status,' +
@@ -40,7 +40,7 @@ export class HpackDecoder {
   #names: string[] = [];
   #values: string[] = [];
   #tableSize = 0;
-  #tableLimit = MAX_TABLE;
+  #tableLimit = USUAL_TABLE;
   /** Rises with each change of the dynamic table: as long as it stays, the same block means the same fields. */
   generation = 0;
   #bytes: Buffer = EMPTY;
@@ -112,7 +112,7 @@ export class HpackDecoder {
   }
 
   #resize(limit: number): void {
-    if (limit > MAX_TABLE) throw malformed('a table larger than our settings allow');
+    if (limit > USUAL_TABLE) throw malformed('a table larger than our settings allow');
     this.generation++;
     this.#tableLimit = limit;
     this.#evict(limit);
@@ -169,14 +169,26 @@ function malformed(what: string): ConnectionFault {
   return new ConnectionFault(ErrorCode.COMPRESSION_ERROR, `a header block with ${what}`);
 }
 
-/** A block of literal fields that no table remembers. Names must be in lower case; characters are bytes. */
-export function encodeHeaders(names: readonly string[], values: readonly string[]): Buffer {
+/** The announcement that the table is, and stays, empty (RFC 7541 section 6.3). */
+export const EMPTY_TABLE: Buffer = Buffer.from([0x20]);
+
+/** A block of fields by their places in the tables, each below 127. */
+export function encodeIndexed(...places: readonly number[]): Buffer {
+  return Buffer.from(places.map((place) => 0x80 | place));
+}
+
+/**
+ * A block of literal fields. Names must be in lower case; characters are bytes.
+ *
+ * @param remembered whether the client's table is to remember them
+ */
+export function encodeHeaders(names: readonly string[], values: readonly string[], remembered = false): Buffer {
   let size = 0;
   for (let i = 0; i < names.length; i++) size += (names[i] as string).length + (values[i] as string).length + 11;
   const block = Buffer.allocUnsafe(size);
   let at = 0;
   for (let i = 0; i < names.length; i++) {
-    block[at++] = 0;
+    block[at++] = remembered ? 0x40 : 0;
     at = putText(block, at, names[i] as string);
     at = putText(block, at, values[i] as string);
   }

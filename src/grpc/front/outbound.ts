@@ -2,33 +2,23 @@
 
 import type { Duplex } from 'node:stream';
 import type { FailedStatus } from '../status.ts';
+import { type AnswerFrames, FIRST, PLAIN_HEADERS, PLAIN_TRAILERS, REPEATED } from './answer-frames.ts';
 import {
   ConnectionFault,
   ErrorCode,
   Flag,
   FRAME_HEADER,
   Frame,
-  frame,
   INITIAL_WINDOW,
   MAX_PAYLOAD,
   putFrameHeader,
   putStreamId,
   windowUpdateFrame,
 } from './frames.ts';
-import { encodeHeaders } from './hpack.ts';
+import { headersFrames } from './headers-frames.ts';
+import { EMPTY_TABLE, encodeHeaders } from './hpack.ts';
 import { PREFIX } from './message.ts';
 import type { Pending, Stream } from './stream.ts';
-
-/** The headers of every answer, as grpc-js sends them, and the end of one that succeeded. */
-const HEAD = headersFrames(
-  0,
-  encodeHeaders(
-    [':status', 'content-type', 'grpc-accept-encoding', 'grpc-encoding'],
-    ['200', 'application/grpc+proto', 'identity,deflate,gzip', 'identity'],
-  ),
-  Flag.NONE,
-);
-const TAIL = headersFrames(0, encodeHeaders(['grpc-status', 'grpc-message'], ['0', 'OK']), Flag.END_STREAM);
 
 /** What is gathered before it is written, at least; a turn that sends more writes several times. */
 const LEAST = 1024;
@@ -59,6 +49,8 @@ export class Outbound {
   receiveWindow = INITIAL_WINDOW;
   /** Received and read, but not granted again. */
   #uncredited = 0;
+  /** Null for a client whose table is smaller than usual. */
+  #answerFrames: AnswerFrames | null = FIRST;
   /** Streams whose outbox is not empty, in the order in which they get room. */
   readonly #blocked = new Set<Stream>();
   #waitingBytes = 0;
@@ -78,6 +70,11 @@ export class Outbound {
     return this.#socket.writableNeedDrain;
   }
 
+  /** The client has made its table of headers smaller: every block says from now on that the table is empty (RFC 7541 section 4.2). */
+  forgetTable(): void {
+    this.#answerFrames = null;
+  }
+
   /** Whole frames that need no window. */
   frames(bytes: Buffer, start = 0, end: number = bytes.length): void {
     const at = this.#reserve(end - start);
@@ -87,40 +84,41 @@ export class Outbound {
   /** The answer of a call that succeeded. Returns whether it was sent whole; else `finished` is called later. */
   answer(stream: Stream, message: Buffer): boolean {
     const size = PREFIX + message.length;
-    if (size > this.window || size > this.initialWindow + stream.extraWindow || size > MAX_PAYLOAD) {
-      this.#answerLater(stream, message);
+    const frames = this.#answerFrames;
+    const room = Math.min(this.window, this.initialWindow + stream.extraWindow, MAX_PAYLOAD);
+    if (size > room || frames === null) {
+      this.#answerInPieces(stream, message);
       return stream.outbox === null;
     }
     this.window -= size;
     const { id } = stream;
-    const start = this.#reserve(HEAD.length + FRAME_HEADER + size + TAIL.length);
+    const { head, tail } = frames;
+    if (frames === FIRST) this.#answerFrames = REPEATED;
+    const start = this.#reserve(head.length + FRAME_HEADER + size + tail.length);
     const bytes = this.#gathered;
-    bytes.set(HEAD, start);
+    bytes.set(head, start);
     putStreamId(bytes, start, id);
-    let at = start + HEAD.length;
+    let at = start + head.length;
     putFrameHeader(bytes, at, size, Frame.DATA, Flag.NONE, id);
     at = putPrefix(bytes, at + FRAME_HEADER, message.length);
     bytes.set(message, at);
     at += message.length;
-    bytes.set(TAIL, at);
+    bytes.set(tail, at);
     putStreamId(bytes, at, id);
     return true;
   }
 
-  #answerLater(stream: Stream, message: Buffer): void {
+  #answerInPieces(stream: Stream, message: Buffer): void {
     const bytes = Buffer.allocUnsafe(PREFIX + message.length);
     putPrefix(bytes, 0, message.length);
     bytes.set(message, PREFIX);
-    const [head, tail] = [Buffer.from(HEAD), Buffer.from(TAIL)];
-    putStreamId(head, 0, stream.id);
-    putStreamId(tail, 0, stream.id);
-    this.frames(head);
+    this.headers(stream, PLAIN_HEADERS, false);
     this.data(stream, bytes, false);
-    this.inOrder(stream, tail);
+    this.headers(stream, PLAIN_TRAILERS, true);
   }
 
   /** The end of a call that failed, in one block of headers. */
-  fail(streamId: number, { code, details, metadata }: FailedStatus): void {
+  fail(stream: Stream, { code, details, metadata }: FailedStatus): void {
     const names = [':status', 'grpc-status', 'grpc-message', 'content-type'];
     const values = ['200', String(code), encodeURI(details), 'application/grpc+proto'];
     for (const [name, value] of Object.entries(metadata.toHttp2Headers())) {
@@ -129,18 +127,23 @@ export class Outbound {
         values.push(String(one));
       }
     }
-    this.frames(headersFrames(streamId, encodeHeaders(names, values), Flag.END_STREAM));
+    this.headers(stream, encodeHeaders(names, values), true);
+  }
+
+  /** A block of headers that uses no table, behind the data of its stream that still waits. */
+  headers(stream: Stream, block: Buffer, endStream: boolean): void {
+    if (stream.outbox === null) this.#putHeaders(stream.id, block, endStream);
+    else this.#queue(stream, { bytes: block, isData: false, endStream });
+  }
+
+  #putHeaders(streamId: number, block: Buffer, endStream: boolean): void {
+    const whole = this.#answerFrames === null ? Buffer.concat([EMPTY_TABLE, block]) : block;
+    this.frames(headersFrames(streamId, whole, endStream ? Flag.END_STREAM : Flag.NONE));
   }
 
   /** Data of a stream, as far as there is room, the rest when there is. The bytes are kept until then. */
   data(stream: Stream, bytes: Buffer, endStream: boolean): void {
     this.#queue(stream, { bytes, isData: true, endStream });
-  }
-
-  /** Whole frames of a stream, behind its data that still waits. */
-  inOrder(stream: Stream, bytes: Buffer): void {
-    if (stream.outbox === null) this.frames(bytes);
-    else this.#queue(stream, { bytes, isData: false, endStream: false });
   }
 
   #queue(stream: Stream, pending: Pending): void {
@@ -181,7 +184,7 @@ export class Outbound {
     const outbox = stream.outbox as Pending[];
     while (outbox.length > 0) {
       const pending = outbox[0] as Pending;
-      if (!pending.isData) this.frames(pending.bytes);
+      if (!pending.isData) this.#putHeaders(stream.id, pending.bytes, pending.endStream);
       else if (!this.#pumpData(stream, pending)) {
         // Behind the others that wait, so that each gets its turn.
         this.#blocked.delete(stream);
@@ -268,17 +271,4 @@ const NOTHING = Buffer.alloc(0);
 function putPrefix(bytes: Buffer, at: number, length: number): number {
   bytes[at] = 0;
   return bytes.writeUInt32BE(length, at + 1);
-}
-
-/** A header block as HEADERS and, where it is long, CONTINUATION frames. */
-export function headersFrames(streamId: number, block: Buffer, flags: number): Buffer {
-  if (block.length <= MAX_PAYLOAD) return frame(Frame.HEADERS, flags | Flag.END_HEADERS, streamId, block);
-  const frames: Buffer[] = [];
-  for (let at = 0; at < block.length; at += MAX_PAYLOAD) {
-    const isLast = at + MAX_PAYLOAD >= block.length;
-    const type = at === 0 ? Frame.HEADERS : Frame.CONTINUATION;
-    const own = (at === 0 ? flags : 0) | (isLast ? Flag.END_HEADERS : 0);
-    frames.push(frame(type, own, streamId, block.subarray(at, at + MAX_PAYLOAD)));
-  }
-  return Buffer.concat(frames);
 }

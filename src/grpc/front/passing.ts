@@ -2,8 +2,9 @@
 
 import type { Behind } from './behind.ts';
 import { Flag, Frame, frame, MAX_PAYLOAD, rstStreamFrame, windowUpdateFrame } from './frames.ts';
+import { headersFrames } from './headers-frames.ts';
 import { encodeHeaders, type HeaderList } from './hpack.ts';
-import { headersFrames, type Outbound } from './outbound.ts';
+import type { Outbound } from './outbound.ts';
 import { Phase, type Stream } from './stream.ts';
 
 /** The connection, as its passed streams need it. */
@@ -80,8 +81,7 @@ export class Passing {
   onHeaders(behindId: number, block: Buffer, endStream: boolean): void {
     const stream = this.#passed.get(behindId);
     if (stream === undefined) return;
-    const flags = endStream ? Flag.END_STREAM : Flag.NONE;
-    this.#host.outbound.inOrder(stream, headersFrames(stream.id, block, flags));
+    this.#host.outbound.headers(stream, block, endStream);
     if (endStream) this.#ends(stream);
   }
 

@@ -17,12 +17,11 @@ export const Phase = {
   COUNTING: 4,
 } as const;
 
-/** A piece of an answer that waits for room: the bytes of a DATA frame's payload, or whole frames that need no window. */
+/** A piece of an answer that waits for room: the payload of DATA, or a block of headers, which needs no window. */
 export interface Pending {
   bytes: Buffer;
-  isData: boolean;
-  /** Only of data. */
-  endStream: boolean;
+  readonly isData: boolean;
+  readonly endStream: boolean;
 }
 
 export class Stream {

@@ -8,13 +8,13 @@ import { GrpcStatus } from '../../base/errors.ts';
 import type { FailedStatus } from '../status.ts';
 import { CANCELLED, failure, OK, type Reply } from '../waiting.ts';
 import type { Behind } from './behind.ts';
-import { ErrorCode, Flag, INITIAL_WINDOW, MAX_WINDOW, rstStreamFrame } from './frames.ts';
+import { ErrorCode, INITIAL_WINDOW, MAX_WINDOW, rstStreamFrame } from './frames.ts';
 import type { Head } from './head.ts';
 import type { ReadBlock } from './head-reader.ts';
 import { encodeHeaders, type HeaderList } from './hpack.ts';
 import { isMessage, mayBecomeMessage, PREFIX } from './message.ts';
 import { contentLengthOf, pathOf, Verdict } from './other-calls.ts';
-import { headersFrames, type Outbound } from './outbound.ts';
+import type { Outbound } from './outbound.ts';
 import { Passing } from './passing.ts';
 import type { FrontMethod, FrontService } from './service.ts';
 import { Phase, Stream } from './stream.ts';
@@ -109,7 +109,7 @@ export class Streams {
 
   #answerOther(stream: Stream): void {
     const { outbound } = this.#host;
-    outbound.frames(headersFrames(stream.id, NOT_GRPC_HEADERS, Flag.NONE));
+    outbound.headers(stream, NOT_GRPC_HEADERS, false);
     outbound.data(stream, NOT_GRPC_TEXT, true);
     this.#answered(stream);
   }
@@ -117,7 +117,7 @@ export class Streams {
   #failUnimplemented(stream: Stream): void {
     const details = `The server does not implement the method ${pathOf(stream.list)}`;
     const status = { code: GrpcStatus.UNIMPLEMENTED, details, metadata: NO_METADATA };
-    this.#host.outbound.fail(stream.id, status);
+    this.#host.outbound.fail(stream, status);
     this.#answered(stream);
   }
 
@@ -213,12 +213,12 @@ export class Streams {
     const { metrics, log } = service.calls.options;
     let answer: Buffer | Promise<Buffer>;
     try {
-      service.authorize(head.key);
+      if (head.admission?.() !== true) head.admission = service.authorize(head.key);
       answer = handle(message);
     } catch (error) {
       const status = failure(error, index, head.requestId, log);
       metrics.answered(index, status.code);
-      outbound.fail(stream.id, status);
+      outbound.fail(stream, status);
       this.#close(stream);
       return;
     }
@@ -243,7 +243,7 @@ export class Streams {
   failLate(stream: Stream, status: FailedStatus): void {
     stream.waiting = null;
     this.#host.guard(() => {
-      this.#host.outbound.fail(stream.id, status);
+      this.#host.outbound.fail(stream, status);
       this.#close(stream);
     });
   }
@@ -271,7 +271,7 @@ export class Streams {
     if (stream.waiting === null) service.calls.options.metrics.answered(index, GrpcStatus.DEADLINE_EXCEEDED);
     else stream.waiting.leave(GrpcStatus.DEADLINE_EXCEEDED);
     stream.waiting = null;
-    outbound.fail(stream.id, {
+    outbound.fail(stream, {
       code: GrpcStatus.DEADLINE_EXCEEDED,
       details: 'Deadline exceeded',
       metadata: NO_METADATA,

@@ -35,6 +35,7 @@ describe('calls that the front answers', () => {
       key: undefined,
       timeoutMs: Number.POSITIVE_INFINITY,
       requestId: undefined,
+      admission: undefined,
     });
     const fields: Field[] = [
       ['x-internal-api-key', 'secret'],
@@ -44,7 +45,13 @@ describe('calls that the front answers', () => {
       ['grpc-accept-encoding', 'identity,gzip'],
       ['trace-bin', 'AAEC'],
     ];
-    expect(head(and(...fields))).toEqual({ path: PATH, key: 'secret', timeoutMs: 500, requestId: 'abcdefgh' });
+    expect(head(and(...fields))).toEqual({
+      path: PATH,
+      key: 'secret',
+      timeoutMs: 500,
+      requestId: 'abcdefgh',
+      admission: undefined,
+    });
   });
 
   test.each([

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { UsherError } from '../../../src/base/errors.ts';
-import { Flag, Frame, frame, reset } from '../../wire/frames.ts';
+import { Flag, Frame, frame, message, PREFACE, reset, settings } from '../../wire/frames.ts';
 import { type Field, HpackEncoder } from '../../wire/hpack.ts';
-import { closeDoors, SERVICE } from '../support.ts';
+import { Peer } from '../../wire/peer.ts';
+import { closeDoors, closeLater, SERVICE } from '../support.ts';
 import { at, CHECK, connect, data, ended, headers, MOST_MS, QUESTION_BYTES, statusOf } from './support.ts';
 
 afterEach(closeDoors);
@@ -10,8 +11,9 @@ afterEach(closeDoors);
 const KEY = 'the-key-of-a-backend';
 const keyed = (value: string): Field[] => at(`/${SERVICE}/Check`, ['x-internal-api-key', value]);
 
-function authorize(key: string | undefined): void {
+function authorize(key: string | undefined): () => boolean {
   if (key !== KEY) throw new UsherError('UNAUTHENTICATED', 'Unknown internal API key.');
+  return () => true;
 }
 
 describe('keys of calls', () => {
@@ -53,6 +55,23 @@ describe('keys of calls', () => {
     expect(door.engine.asked).toHaveLength(3);
   });
 
+  test('a key that is no longer admitted is compared again', async () => {
+    let admitted = true;
+    const { door, peer } = await connect({
+      authorize: (key) => {
+        if (!admitted || key !== KEY) throw new UsherError('UNAUTHENTICATED', 'Unknown internal API key.');
+        return () => admitted;
+      },
+    });
+    for (const id of [1, 3, 5, 7]) {
+      admitted = id < 5;
+      peer.write(Buffer.concat([headers(id, keyed(KEY)), data(id, QUESTION_BYTES)]));
+      await ended(peer, id);
+    }
+    expect([1, 3, 5, 7].map((id) => statusOf(peer, id))).toEqual(['0', '0', '16', '16']);
+    expect(door.engine.asked).toHaveLength(2);
+  });
+
   test('a key that is sent twice is refused, whichever comes first', async () => {
     const { peer } = await connect({ authorize });
     for (const [id, ...keys] of [
@@ -91,6 +110,35 @@ describe('messages that are not plain', () => {
     await ended(peer, 1);
     expect(statusOf(peer, 1)).toBe(status);
     expect(door.engine.asked).toHaveLength(0);
+  });
+});
+
+describe('tables of headers', () => {
+  test.each<[string, [number, number][]]>([
+    ['none', []],
+    ['the usual table', [[0x1, 4096]]],
+    ['a larger table', [[0x1, 65_536]]],
+    ['no table', [[0x1, 0]]],
+    ['a smaller table', [[0x1, 100]]],
+  ])('answers can be read by a client whose SETTINGS say %s', async (_, entries) => {
+    const { door } = await connect();
+    const peer = new Peer({ host: '127.0.0.1', port: door.port });
+    closeLater({ close: () => peer.destroy() });
+    peer.write(Buffer.concat([PREFACE, settings(...entries)]));
+    const streams = Array.from({ length: 10 }, (_none, index) => 2 * index + 1);
+    for (const id of streams) {
+      // Some are answered by grpc-js.
+      const isHealth = id % 6 === 1;
+      const path = isHealth ? '/grpc.health.v1.Health/Check' : `/${SERVICE}/Check`;
+      peer.write(
+        Buffer.concat([headers(id, at(path)), data(id, isHealth ? message(Buffer.alloc(0)) : QUESTION_BYTES)]),
+      );
+      await ended(peer, id);
+      // The table is made smaller in the middle.
+      if (id === 9) peer.write(settings([0x1, 0]));
+    }
+    expect(peer.unreadable).toBeUndefined();
+    expect(new Set(streams.map((id) => statusOf(peer, id)))).toEqual(new Set(['0']));
   });
 });
 
