@@ -13,7 +13,7 @@ const panels = usePanel('pglite', async (usher) => {
 });
 
 describe('the list of applications', () => {
-  test('shows 10,000 as they are scrolled, and filters them without asking', async () => {
+  test('shows 10,000 page by page as they are scrolled, searched and sorted by the service', async () => {
     const { page, complaints, go, close } = await panels.open({ as: ADMIN });
     const data = Array.from({ length: 10_000 }, (_, at) => ({
       id: at,
@@ -26,10 +26,15 @@ describe('the list of applications', () => {
       updatedAt: '2026-01-05T08:30:00.000Z',
       counts: { people: at, roles: 1, permissions: 2, admins: 3 },
     }));
-    let asked = 0;
-    await page.route('**/api/applications', (route) => {
-      asked += 1;
-      return route.fulfill({ json: { success: true, data } });
+    const asked: string[] = [];
+    await page.route('**/api/applications?*', (route) => {
+      const { searchParams } = new URL(route.request().url());
+      asked.push(searchParams.get('q') ?? '');
+      const all = data.filter(({ code }) => code.includes(searchParams.get('q') ?? ''));
+      if (searchParams.get('sort') === 'people') all.reverse();
+      const [from, limit] = [Number(searchParams.get('cursor') ?? 0), Number(searchParams.get('limit'))];
+      const nextCursor = from + limit < all.length ? String(from + limit) : null;
+      return route.fulfill({ json: { success: true, data: all.slice(from, from + limit), page: { nextCursor } } });
     });
     await go('/applications?sort=people');
     expect(await page.getByRole('row').count()).toBeLessThan(500);
@@ -41,11 +46,11 @@ describe('the list of applications', () => {
     const last = page.getByRole('row').last();
     await last.scrollIntoViewIfNeeded();
     expect(await last.getAttribute('aria-rowindex')).not.toBeNull();
-    expect(await page.getByRole('row').count()).toBeGreaterThan(500);
+    expect(await page.getByRole('row').count()).toBeGreaterThan(300);
     await page.evaluate('scrollTo(0, 0)');
     await page.getByRole('searchbox', { name: 'Search' }).fill('app-77');
     await page.getByText('111 rows').waitFor();
-    expect(asked).toBe(1);
+    expect(asked.at(-1)).toBe('app-77');
     expect(complaints).toEqual([]);
     await close();
   }, 40_000);
