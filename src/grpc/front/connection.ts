@@ -182,7 +182,7 @@ export class Connection implements Host {
    * ping behind the announcement, or `refuseNew` is called.
    */
   announceEnd(): void {
-    if (this.#ended) return;
+    if (this.#ended || this.#lastAccepted !== MAX_STREAM_ID) return;
     this.outbound.frames(goawayFrame(MAX_STREAM_ID, ErrorCode.NO_ERROR));
     this.outbound.frames(DRAINING);
   }

@@ -70,6 +70,10 @@ export class FrontListener {
       const server = this.#createServer();
       this.#servers.push(server);
       bound = await listenAt(server, address, bound);
+      // A connection that could not be accepted, for want of file descriptors: there will be others.
+      server.on('error', (error) =>
+        this.#service.calls.options.log.warn({ err: error }, 'gRPC connection not accepted'),
+      );
     }
     this.#look();
     return bound;

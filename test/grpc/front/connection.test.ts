@@ -285,6 +285,29 @@ describe('life of a connection', () => {
     expect(door.metrics.calls()).toEqual([{ method: 'Check', status: 'CANCELLED', count: 1 }]);
   });
 
+  test('a drain takes nothing back of what the age of a connection has announced', async () => {
+    const door = await openDoor({ front: true, times: { connectionAgeMs: 50, connectionGraceMs: 5000 } });
+    door.engine.warm = false;
+    door.engine.gate = new Promise(() => {});
+    const socket = createConnection(door.port, '127.0.0.1');
+    closeLater({ close: () => socket.destroy() });
+    const last: number[] = [];
+    const reader = new FrameReader();
+    socket.on('data', (chunk: Buffer) =>
+      reader.read(chunk, ({ type, flags, payload }) => {
+        if (type === Frame.GOAWAY) last.push(payload.readUInt32BE(0));
+        if (type === Frame.PING && (flags & Flag.ACK) === 0) socket.write(ping(Buffer.from(payload), Flag.ACK));
+      }),
+    );
+    socket.write(Buffer.concat([PREFACE, settings(), headers(1, CHECK), data(1, QUESTION_BYTES)]));
+    await until(() => last.length === 2);
+    const drained = door.server.drain();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(last).toEqual([2 ** 31 - 1, 1]);
+    socket.destroy();
+    await drained;
+  });
+
   test('a connection without a call ends', async () => {
     const { peer } = await connect({ times: { connectionIdleMs: 100 } });
     await peer.until(() => peer.connection.closed, MOST_MS);
