@@ -25,6 +25,7 @@ export const MAX_STREAMS = 256;
 const MAX_HELD = 32_768;
 /** Streams that were reset from here, whose frames may still be on their way. */
 const REMEMBERED_RESETS = 256;
+const LEEWAY_MS = 100;
 const NO_METADATA = new Metadata();
 /** For people who ask the port with a browser or curl. */
 const NOT_GRPC_TEXT = Buffer.from('This port speaks gRPC: send application/grpc. REST is at the port of http.port.\n');
@@ -298,7 +299,7 @@ export class Streams {
   /** The client has reset the stream. */
   resetByClient(stream: Stream, errorCode: number, now: number): void {
     if (stream.phase === Phase.PASSED) this.passing.reset(stream, errorCode);
-    stream.waiting?.leave(stream.deadline <= now ? GrpcStatus.DEADLINE_EXCEEDED : CANCELLED);
+    stream.waiting?.leave(isLate(stream, now) ? GrpcStatus.DEADLINE_EXCEEDED : CANCELLED);
     this.#close(stream);
   }
 
@@ -365,6 +366,14 @@ export class Streams {
     if (stream.phase === Phase.PASSED) this.passing.close(stream, dropped);
     if (this.#open.size === 0) this.#host.idle();
   }
+}
+
+/**
+ * Whether a client that resets its call does so for its deadline. Its time began before the call was here, so its timer is the
+ * first to end: what is within a tenth of the deadline counts.
+ */
+function isLate({ head, deadline }: Stream, now: number): boolean {
+  return head !== null && deadline - now <= Math.min(LEEWAY_MS, head.timeoutMs / 10);
 }
 
 class StreamReply implements Reply {
