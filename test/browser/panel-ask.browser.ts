@@ -62,30 +62,18 @@ describe('the bench', () => {
     await panel.close();
   });
 
-  test('answers while somebody types, each key within a blink', async () => {
+  // How fast is measured by `npm run bench -- panel`.
+  test('answers each key while somebody types', async () => {
     const panel = await opened(ADMIN, `/ask${QUESTION}`);
     const { page } = panel;
     await answerTo(page, 'clara');
     const field = page.getByRole('combobox', { name: 'Person' });
     await field.fill('');
-    const times: number[] = [];
-    await page.evaluate(`
-      addEventListener('keydown', () => { window.pressed = performance.now(); window.answered = null; }, true);
-      new MutationObserver(() => {
-        const asked = document.querySelector('[data-asked]')?.dataset.asked ?? '';
-        if (asked !== '' && window.answered === null) window.answered = performance.now() - window.pressed;
-      }).observe(document.body, { subtree: true, childList: true, attributes: true, attributeFilter: ['data-asked'] });
-    `);
     const typed = 'ada@example.com';
     for (let length = 1; length <= typed.length; length++) {
       await field.press(typed.charAt(length - 1));
       await answerTo(page, `email=${encodeURIComponent(typed.slice(0, length))}&`);
-      times.push((await page.evaluate('window.answered')) as number);
     }
-    const sorted = times.filter(Number.isFinite).sort((a, b) => a - b);
-    expect(sorted.length).toBeGreaterThan(10);
-    // The machine of the tests is shared: the fastest half says what the panel takes.
-    expect(sorted[Math.floor(sorted.length / 4)]).toBeLessThan(100);
     expect(await answerTo(page, 'ada')).toBe('Yes, edit');
     expect(panel.complaints).toEqual([]);
     await panel.close();
