@@ -33,6 +33,7 @@ const OUR_SETTINGS = settingsFrame([
   [Setting.MAX_CONCURRENT_STREAMS, MAX_STREAMS],
   [Setting.MAX_HEADER_LIST_SIZE, MAX_HEADER_LIST],
 ]);
+
 /** A socket of node:net or node:tls, or one in memory. */
 export type ClientSocket = Duplex & Addresses;
 

@@ -20,16 +20,11 @@ export interface PassingHost {
 
 export class Passing {
   readonly #host: PassingHost;
-  /** By their number behind the front. */
+  /** By their number behind the front, until the client has left. */
   readonly #passed = new Map<number, Stream>();
 
   constructor(host: PassingHost) {
     this.#host = host;
-  }
-
-  /** By its number there; undefined when the client has left. */
-  get(behindId: number): Stream | undefined {
-    return this.#passed.get(behindId);
   }
 
   /** Passes a stream on, with what was received of it. */

@@ -8,7 +8,7 @@ const MAX_SKIPPED = 64;
 export class StreamIds {
   /** The highest one so far. */
   last = 0;
-  /** Lower ones that were never used: a later use is another error than that of a stream which is closed. */
+  /** Lower ones that were never used. Using one later is PROTOCOL_ERROR; using a closed stream again is STREAM_CLOSED. */
   readonly #skipped = new Set<number>();
 
   /** Throws ConnectionFault for a number that is used, or can no longer be used. */

@@ -1,6 +1,7 @@
 /** A stream of a client that is not finished. */
 
 import type { WaitingCall } from '../waiting.ts';
+import { INITIAL_WINDOW } from './frames.ts';
 import type { Head } from './head.ts';
 import type { HeaderList } from './hpack.ts';
 
@@ -39,7 +40,7 @@ export class Stream {
   body: Buffer | null = null;
   bodyLength = 0;
   /** What the client may send on this stream before it must be granted more. Not kept for passed ones. */
-  receiveWindow: number;
+  receiveWindow = INITIAL_WINDOW;
   /** Bytes of the body that are still to come, where the client declared a length and the call is refused. */
   expected = -1;
   /** What the client granted beyond its initial window, less what was sent. */
@@ -49,11 +50,10 @@ export class Stream {
   waiting: WaitingCall | null = null;
   outbox: Pending[] | null = null;
 
-  constructor(id: number, head: Head | null, list: HeaderList, receiveWindow: number, deadline: number) {
+  constructor(id: number, head: Head | null, list: HeaderList, deadline: number) {
     this.id = id;
     this.head = head;
     this.list = list;
-    this.receiveWindow = receiveWindow;
     this.deadline = deadline;
   }
 }

@@ -25,6 +25,7 @@ export const MAX_STREAMS = 256;
 const MAX_HELD = 32_768;
 /** Streams that were reset from here, whose frames may still be on their way. */
 const REMEMBERED_RESETS = 256;
+/** The most by which a deadline at the client may be ahead of the same one here. */
 const LEEWAY_MS = 100;
 const NO_METADATA = new Metadata();
 /** For people who ask the port with a browser or curl. */
@@ -45,7 +46,7 @@ export interface Host {
   countReset(): void;
   /** The last stream has ended. */
   idle(): void;
-  /** A stream with a deadline waits. */
+  /** A stream with a deadline was opened. */
   watchDeadline(deadline: number): void;
 }
 
@@ -63,7 +64,7 @@ export class Streams {
       outbound: host.outbound,
       behind: () => host.behind(),
       finish: (stream) => this.#finish(stream),
-      resetBehind: (stream, errorCode) => this.#resetBehind(stream, errorCode),
+      resetBehind: (stream, errorCode) => this.#endByReset(stream, errorCode),
     });
   }
 
@@ -84,13 +85,15 @@ export class Streams {
     const timeoutMs = head === null ? Number.POSITIVE_INFINITY : head.timeoutMs;
     // The clock is read only where a deadline counts from it.
     const deadline = timeoutMs === Number.POSITIVE_INFINITY ? timeoutMs : this.#host.now() + timeoutMs;
-    const stream = new Stream(id, head, list, INITIAL_WINDOW, deadline);
+    const stream = new Stream(id, head, list, deadline);
     this.#open.set(id, stream);
     stream.clientEnded = endStream;
     if (verdict === Verdict.NOT_GRPC) this.#openOther(stream);
     else if (verdict === Verdict.UNIMPLEMENTED) this.#failUnimplemented(stream);
     // A call without a message is for grpc-js to refuse.
     else if (head === null || endStream) this.#pass(stream);
+    // Also of a call whose message never comes. Nearly always a timer for an earlier deadline is there already.
+    else if (deadline !== Number.POSITIVE_INFINITY) this.#host.watchDeadline(deadline);
   }
 
   #openOther(stream: Stream): void {
@@ -160,20 +163,17 @@ export class Streams {
       else this.#finish(stream);
       return;
     }
-    if (endStream && stream.body === null) {
-      // The usual case: the message lies whole in the chunk that was read.
-      if (isMessage(bytes, start, end)) {
-        this.#host.outbound.credit(length);
-        this.#answer(stream, bytes.subarray(start + PREFIX, end));
-        return;
-      }
+    // The usual case: the message lies whole in the chunk that was read.
+    if (endStream && stream.body === null && isMessage(bytes, start, end)) {
+      this.#host.outbound.credit(length);
+      this.#answer(stream, bytes.subarray(start + PREFIX, end));
+      return;
     }
     this.#host.outbound.credit(length - (end - start));
     this.#collect(stream, bytes, start, end);
     if (endStream) this.#complete(stream);
     else if (!mayBecomeMessage(stream)) this.#pass(stream);
     else if (this.#held > MAX_HELD) this.#passLargest();
-    else if (stream.deadline !== Number.POSITIVE_INFINITY) this.#host.watchDeadline(stream.deadline);
   }
 
   #collect(stream: Stream, bytes: Buffer, start: number, end: number): void {
@@ -226,7 +226,6 @@ export class Streams {
     stream.phase = Phase.ANSWERING;
     if (answer instanceof Promise) {
       stream.waiting = service.calls.wait(index, new StreamReply(this, stream), answer);
-      if (stream.deadline !== Number.POSITIVE_INFINITY) this.#host.watchDeadline(stream.deadline);
       return;
     }
     metrics.answered(index, OK);
@@ -307,9 +306,7 @@ export class Streams {
   reset(stream: Stream, errorCode: number): void {
     if (stream.phase === Phase.PASSED) this.passing.reset(stream, errorCode);
     stream.waiting?.leave(CANCELLED);
-    this.#sendReset(stream.id, errorCode);
-    this.#close(stream);
-    if (errorCode !== ErrorCode.NO_ERROR) this.#host.countReset();
+    this.#endByReset(stream, errorCode);
   }
 
   /** Refuses a stream that was never opened here. */
@@ -349,7 +346,7 @@ export class Streams {
     this.passing.pass(stream);
   }
 
-  #resetBehind(stream: Stream, errorCode: number): void {
+  #endByReset(stream: Stream, errorCode: number): void {
     this.#sendReset(stream.id, errorCode);
     this.#close(stream);
     if (errorCode !== ErrorCode.NO_ERROR) this.#host.countReset();

@@ -186,6 +186,14 @@ describe('ends of calls', () => {
     expect(door.engine.asked).toHaveLength(1);
   });
 
+  test('a call whose message never begins is given up at its deadline', async () => {
+    const { door, peer } = await connect();
+    peer.write(headers(1, at(`/${SERVICE}/Check`, ['grpc-timeout', '60m'])));
+    await ended(peer, 1);
+    expect(statusOf(peer, 1)).toBe('4');
+    expect(door.metrics.calls()).toEqual([{ method: 'Check', status: 'DEADLINE_EXCEEDED', count: 1 }]);
+  });
+
   test('a waiting call ends at its deadline, or when its caller resets it', async () => {
     const { door, peer } = await connect();
     door.engine.warm = false;
