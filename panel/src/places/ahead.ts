@@ -7,8 +7,8 @@ import { emailOfPath } from './people/address.ts';
 import { LIST_FILTERS, queryOf } from './people/list-query.ts';
 
 /**
- * Asks what the view at a path below `/panel` asks first, whoever looks at it, and the rights by which the frame is drawn. What a
- * view asks only of some people, it asks itself.
+ * Asks what the view at a path below `/panel` asks first of everybody, and the rights by which the frame is drawn. What a view
+ * asks only for people with certain rights, it asks itself.
  */
 export function askAhead(path: string, search: string): void {
   const parameters = new URLSearchParams(search);
