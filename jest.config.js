@@ -9,5 +9,6 @@ export default {
   maxWorkers: 2,
   // Modules and embedded databases of files that have ended are not all given back; a big process also takes long to end.
   workerIdleMemoryLimit: '1GB',
-  testTimeout: 30_000,
+  // For tests that hang, not for slow machines.
+  testTimeout: 120_000,
 };

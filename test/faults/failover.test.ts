@@ -130,7 +130,7 @@ describe('after the failover', () => {
     while (answer.status === 503 && performance.now() - began < 5000) answer = await check(far, ADA, revoked);
     expect(answer).toMatchObject({ status: 200, allowed: false });
     expect(performance.now() - began).toBeLessThan(2000);
-  }, 30_000);
+  });
 
   test('lost writes disappear at once from both instances', async () => {
     for (const at of [near, far]) expect(await check(at, BOB)).toMatchObject({ status: 200, allowed: false });

@@ -8,7 +8,7 @@ import { fillShop } from './memory-facts.ts';
  * well-formed question (facts: "wire fuzz", "question hygiene").
  */
 const RUNS = process.env.USHER_LONG === undefined ? 400 : 20_000;
-const TIMEOUT = process.env.USHER_LONG === undefined ? 30_000 : 1_200_000;
+const TIMEOUT = process.env.USHER_LONG === undefined ? 120_000 : 1_200_000;
 
 const world = useWorld({ fill: fillShop, logLevel: 'silent' });
 const question = { email: 'root@example.com', app: 'shop', permission: 'pages' };

@@ -196,7 +196,7 @@ describe('two instances at the provider', () => {
     }
     world.idp.lagMs = () => 0;
     world.idp.state.users = [];
-  }, 30_000);
+  });
 
   test('instances that set up at once create one of each', async () => {
     const roots = [world.root, await Rest.as(other, 'admin@example.com')];

@@ -133,7 +133,7 @@ export function testWords(world: MailWorld): void {
     expect(mail.parsed.subject).toBe('Changed: Atelier, auth, en');
     expect(mail.parsed.html).toContain('<p>Gigi O&#39;Brien gigi@example.com 200</p>');
     expect(mail.parsed.text).toContain("Gigi O'Brien gigi@example.com 200");
-  }, 30_000);
+  });
 
   test('a link to another origin is not put into a mail, anywhere', async () => {
     const evil = 'https://evil.example.com/x?code=1&orgID=100';
