@@ -5,6 +5,7 @@
 
 import type { Clock } from '../base/clock.ts';
 import { EventStream } from '../base/event-stream.ts';
+import { OpenStreams } from '../base/open-streams.ts';
 import type { Logger } from '../base/telemetry.ts';
 import { formatRevision, type RevisionToken } from '../engine/types.ts';
 import {
@@ -40,8 +41,6 @@ export type ChangeEvent =
   /** Where a reader begins: it resumes from there. */
   | { readonly event: 'position'; readonly revision: string };
 
-/** The most streams of one user at this instance; one more ends the oldest. */
-const MAX_STREAMS = 10;
 /**
  * The most revisions that a stream reports one by one; for more, and for those no longer kept, it says that anything may have
  * changed. Less than the unread events that end a stream: they are queued at once.
@@ -51,7 +50,6 @@ const MAX_CHANGES = 300;
 const WATCH_MS = 200;
 /** A loss of rights makes a new revision, except by hand in the database: all readers are judged again at this interval. */
 const RECHECK_MS = 10_000;
-const HEARTBEAT_MS = 15_000;
 const EVERYTHING: readonly ChangedScope[] = [{}];
 
 class ChangeStream extends EventStream<ChangeEvent> {
@@ -59,12 +57,6 @@ class ChangeStream extends EventStream<ChangeEvent> {
   cursor = 0;
   /** When it was opened; judged again from then on. */
   view: View | null = null;
-}
-
-interface Reader {
-  view: View;
-  /** In the order in which they began. A set may lose members while it is walked: a stream can end at any write. */
-  readonly streams: Set<ChangeStream>;
 }
 
 interface ChangeStreamsOptions {
@@ -77,7 +69,9 @@ interface ChangeStreamsOptions {
 
 export class ChangeStreams {
   readonly #options: ChangeStreamsOptions;
-  readonly #readers = new Map<string, Reader>();
+  readonly #open: OpenStreams<ChangeStream>;
+  /** What each reader may see. */
+  readonly #views = new Map<string, View>();
   /** The newest row that was read: another one with its number is of another history. */
   #known: RevisionToken = { number: 0, nonce: null };
   #looking: Promise<void> | undefined;
@@ -87,6 +81,7 @@ export class ChangeStreams {
 
   constructor(options: ChangeStreamsOptions) {
     this.#options = options;
+    this.#open = new OpenStreams(options.clock);
   }
 
   /**
@@ -111,21 +106,21 @@ export class ChangeStreams {
       if (resumes || last === null)
         stream.push({ event: 'position', revision: resumes ? formatRevision(last) : revision });
       else stream.push({ event: 'change', revision, scopes: EVERYTHING, actor: null });
-      if (this.#readers.size === 0) this.#known = here;
+      if (this.#open.isEmpty) this.#known = here;
     });
     return stream;
   }
 
   /** The number of open streams, for tests of the limits. */
   get size(): number {
-    return [...this.#streams()].length;
+    return this.#open.size;
   }
 
   /** Ends every stream. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#cancelWatch();
-    for (const stream of this.#streams()) stream.end();
+    this.#open.end();
     await this.#looking;
   }
 
@@ -136,50 +131,32 @@ export class ChangeStreams {
       stream.end();
       return;
     }
-    if (this.#readers.size === 0) {
+    if (this.#open.isEmpty) {
       this.#judgedAt = clock.monotonic();
       this.#watch();
     }
-    const reader = this.#readers.get(stream.email) ?? { view: stream.view, streams: new Set() };
-    this.#readers.set(stream.email, reader);
-    reader.streams.add(stream);
-    stream.beatAt = clock.monotonic();
-    const [oldest] = reader.streams;
-    if (reader.streams.size > MAX_STREAMS) oldest?.end();
+    if (!this.#views.has(stream.email)) this.#views.set(stream.email, stream.view);
+    this.#open.add(stream);
     // What changed since it was opened is sent at once.
     void this.#lookSoon();
   }
 
   /** Called by the stream when it ends. */
   over(stream: ChangeStream): void {
-    const { email } = stream;
-    const streams = this.#readers.get(email)?.streams;
-    streams?.delete(stream);
-    if (streams?.size === 0) this.#readers.delete(email);
-    if (this.#readers.size === 0) this.#cancelWatch();
-  }
-
-  *#streams(): Generator<ChangeStream> {
-    for (const { streams } of this.#readers.values()) yield* streams;
+    if (this.#open.remove(stream)) this.#views.delete(stream.email);
+    if (this.#open.isEmpty) this.#cancelWatch();
   }
 
   #watch(): void {
     this.#cancelWatch();
     this.#cancelWatch = this.#options.clock.after(WATCH_MS, () => {
       this.#check();
-      if (!this.#closed && this.#readers.size > 0) this.#watch();
+      if (!this.#closed && !this.#open.isEmpty) this.#watch();
     });
   }
 
   #check(): void {
-    const { clock } = this.#options;
-    const [now, time] = [clock.monotonic(), clock.now()];
-    for (const stream of this.#streams()) {
-      if (time >= stream.expiresAt) stream.end();
-      if (now - stream.beatAt < HEARTBEAT_MS) continue;
-      stream.beatAt = now;
-      stream.beat();
-    }
+    this.#open.check();
     void this.#lookSoon();
   }
 
@@ -198,10 +175,10 @@ export class ChangeStreams {
   async #look(): Promise<void> {
     const { clock, database, reached } = this.#options;
     const upTo = reached();
-    const since = Math.min(upTo, ...[...this.#streams()].map(({ cursor }) => cursor));
+    const since = Math.min(upTo, ...[...this.#open.all()].map(({ cursor }) => cursor));
     const now = clock.monotonic();
     const isDue = now - this.#judgedAt >= RECHECK_MS;
-    if (this.#readers.size === 0 || (upTo === since && upTo === this.#known.number && !isDue)) return;
+    if (this.#open.isEmpty || (upTo === since && upTo === this.#known.number && !isDue)) return;
     await database.read(async (tx) => {
       const changes = await this.#read(tx, since, upTo);
       const before = await this.#judge(tx, changes, isDue);
@@ -234,18 +211,18 @@ export class ChangeStreams {
   async #judge(tx: Tx, changes: readonly LoggedChange[] | null, all: boolean): Promise<ReadonlyMap<string, View>> {
     const scopes = changes?.flatMap((change) => change.scopes.map(scopeOf)) ?? EVERYTHING;
     const before = new Map<string, View>();
-    for (const [email, reader] of this.#readers) {
-      if (!all && !scopes.some((scope) => mayAlter(scope, email, reader.view))) continue;
+    for (const [email, old] of this.#views) {
+      if (!all && !scopes.some((scope) => mayAlter(scope, email, old))) continue;
       const view = viewOf(await sightIn(tx, email, null));
-      if (!view.isAdministrator) for (const stream of reader.streams) stream.end();
-      if (!isSameView(view, reader.view)) before.set(email, reader.view);
-      reader.view = view;
+      if (!view.isAdministrator) for (const stream of this.#open.of(email)) stream.end();
+      if (!isSameView(view, old)) before.set(email, old);
+      if (this.#views.has(email)) this.#views.set(email, view);
     }
     return before;
   }
 
   #sendEverything(revision: string, number: number): void {
-    for (const stream of this.#streams()) {
+    for (const stream of this.#open.all()) {
       stream.cursor = number;
       stream.push({ event: 'change', revision, scopes: EVERYTHING, actor: null });
       stream.flush();
@@ -259,14 +236,14 @@ export class ChangeStreams {
     appsOf: ReadonlyMap<string, ReadonlySet<string>>,
   ): void {
     const scopes = change.scopes.map(scopeOf);
-    for (const [email, { view, streams }] of this.#readers) {
+    for (const [email, view] of this.#views) {
       const seen = visibleScopes(scopes, email, view, appsOf);
       const old = before.get(email);
       const isAltered = old !== undefined && scopes.some((scope) => mayAlter(scope, email, old));
       if (isAltered && !seen.some((scope) => scope.email === email)) seen.push({ email });
       const actor = maySeeActor(seen, view) ? change.actor : null;
       const event: ChangeEvent = { event: 'change', revision: formatRevision(change), scopes: seen, actor };
-      for (const stream of streams) {
+      for (const stream of this.#open.of(email)) {
         if (change.number <= stream.cursor) continue;
         stream.cursor = change.number;
         if (seen.length > 0) stream.push(event);
