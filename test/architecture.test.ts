@@ -31,11 +31,12 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
     imports: ['base', 'persistence', 'engine/types', 'engine/evaluate', 'engine/policy', 'engine/question'],
   },
   catalog: { imports: [...FEATURE, 'persistence/catalog'] },
-  // Superadmins are people, and the command line changes them on the database. Who comes to work with all others at once waits
+  // Superadmins are people, and the command line changes them on the database. Users are told of changes by the engine. Who comes to work with all others at once waits
   // in a queue before the database's own. Preferences stand in an application, a locale in the registry.
   directory: {
     imports: [
       ...FEATURE,
+      'engine/watch',
       ...['directory', 'superadmins', 'catalog/applications', 'catalog/languages'].map(
         (store) => `persistence/${store}`,
       ),

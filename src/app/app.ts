@@ -15,19 +15,22 @@ import { type Config, ConfigError, type Fault } from '../config/config.ts';
 import type { DeliveryBell } from '../delivery/queue.ts';
 import type { DeliveryFailpoints } from '../delivery/worker.ts';
 import { Engine } from '../engine/engine.ts';
+import { Watch } from '../engine/watch.ts';
 import type { Gateway, GatewayOptions } from '../gateway/app.ts';
 import type { Services } from '../gateway/services.ts';
+import { watchHandle } from '../grpc/answering.ts';
 import { GrpcMetrics } from '../grpc/metrics.ts';
 import { createMemo, type Memo } from '../grpc/request-cache.ts';
 import { createGrpcServer, type GrpcServer } from '../grpc/server.ts';
 import { checkTls, type GrpcTls } from '../grpc/tls.ts';
-import { createApiKeys, keepLocalKey } from '../identity/api-keys.ts';
+import { createApiKeys, type KeyScope, keepLocalKey } from '../identity/api-keys.ts';
 import { createDevelopmentSignIn, type DevelopmentSignIn } from '../identity/development-sign-in.ts';
 import { type LocalIssuer, openLocalIssuer } from '../identity/local-issuer.ts';
 import { createTokens } from '../identity/tokens.ts';
 import { createOutbound } from '../outbound/outbound.ts';
 import { record } from '../persistence/audit.ts';
 import type { Database } from '../persistence/database.ts';
+import { changeHistory } from '../persistence/facts/history.ts';
 import { listSource } from '../persistence/facts/lists.ts';
 import { type Failpoints, openDatabase, startFailure } from '../persistence/open.ts';
 import { seedSuperadmins } from '../persistence/superadmins.ts';
@@ -65,10 +68,13 @@ export interface App {
   readonly config: Config;
   readonly database: Database;
   readonly engine: Engine;
+  /** For tests of the limits and ends of its streams. */
+  readonly watch: Watch;
   readonly manifests: Manifests;
   /** For tests of the limits and ends of streams. */
   readonly streams: Features['inboxStreams'];
   readonly changeStreams: Features['changeStreams'];
+  readonly permissionStreams: Features['permissionStreams'];
   /** For tests of links in mail that was not sent. */
   readonly unsubscriptions: Features['unsubscriptions'];
   /** Rung after a commit that enqueued deliveries without the features. */
@@ -158,6 +164,8 @@ async function build(config: Config, base: Base): Promise<App> {
   });
   closing.defer(() => engine.close());
   database.follow(engine);
+  const watch = new Watch({ tail: engine.tail, history: changeHistory(database), clock, log });
+  const person = async (email: string) => (await engine.person(email)).person;
   const reached = new Reached(config.publicUrl);
   const built = buildFeatures({
     config,
@@ -170,7 +178,9 @@ async function build(config: Config, base: Base): Promise<App> {
     deliveryFailpoints,
     threads,
     publicUrl: () => reached.url,
-    isActive: async (email) => (await engine.person(email)).person.active,
+    watch,
+    person,
+    isActive: async (email) => (await person(email)).active,
     revision: () => engine.revision,
     reached: () => engine.cursor,
   });
@@ -179,6 +189,7 @@ async function build(config: Config, base: Base): Promise<App> {
 
   const services: Services = {
     engine,
+    watch,
     tokens,
     keys,
     keyUses,
@@ -197,9 +208,9 @@ async function build(config: Config, base: Base): Promise<App> {
   const gateway =
     opsOnly && config.ops === null ? null : await buildGateway({ config, services, clock, log, version, opsOnly });
   const grpc = config.roles.includes('rpc')
-    ? buildGrpc(config, { engine, keys, clock, log, metrics, memo, tls })
+    ? buildGrpc(config, { engine, watch, keys, clock, log, metrics, memo, tls })
     : null;
-  exposeMetrics(registry, engine, metrics, memo);
+  exposeMetrics(registry, { engine, watch, grpc: metrics, memo });
   const listeners = new Listeners({
     config,
     database,
@@ -212,13 +223,16 @@ async function build(config: Config, base: Base): Promise<App> {
   });
   closing.defer(() => listeners.close());
   closing.defer(() => built.endStreams());
+  closing.defer(() => watch.close());
   return {
     config,
     database,
     engine,
+    watch,
     manifests: features.manifests,
     streams: features.inboxStreams,
     changeStreams: features.changeStreams,
+    permissionStreams: features.permissionStreams,
     unsubscriptions: features.unsubscriptions,
     bell: built.bell,
     localIssuer,
@@ -257,6 +271,7 @@ async function buildGateway(options: GatewayOptions): Promise<Gateway> {
 
 interface GrpcParts {
   engine: Engine;
+  watch: Watch;
   keys: Services['keys'];
   clock: Clock;
   log: Logger;
@@ -265,10 +280,12 @@ interface GrpcParts {
   tls: GrpcTls | undefined;
 }
 
-function buildGrpc({ grpc }: Config, { keys, ...parts }: GrpcParts): GrpcServer {
+function buildGrpc({ grpc }: Config, { keys, watch, ...parts }: GrpcParts): GrpcServer {
+  const authorize = (scope: KeyScope) => (value: string | undefined) => keys.authorize(value, scope)?.stillAdmitted;
   return createGrpcServer({
     ...parts,
-    authorize: (value) => keys.authorize(value, 'check')?.stillAdmitted,
+    authorize: authorize('check'),
+    watch: { open: watchHandle(watch), authorize: authorize('watch') },
     host: grpc.host,
     port: grpc.port,
     reflection: grpc.reflection,

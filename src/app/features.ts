@@ -31,6 +31,7 @@ import { AdminStatuses } from '../directory/admin-status.ts';
 import { Administrators } from '../directory/administrators.ts';
 import { AppPreferences } from '../directory/app-preferences.ts';
 import { ApplicationEvents } from '../directory/application-events.ts';
+import { PermissionStreams } from '../directory/permission-streams.ts';
 import { Personas } from '../directory/personas.ts';
 import { Profiles } from '../directory/profiles.ts';
 import { Search } from '../directory/search.ts';
@@ -38,9 +39,12 @@ import { Subjects } from '../directory/subjects.ts';
 import { Superadmins } from '../directory/superadmins.ts';
 import { Users } from '../directory/users.ts';
 import { WorkQueue } from '../directory/work-queue.ts';
+import type { PersonFacts } from '../engine/types.ts';
+import type { Watch } from '../engine/watch.ts';
 import type { Services } from '../gateway/services.ts';
 import type { Tokens } from '../identity/tokens.ts';
 import { type Outbound, prepareOutbound } from '../outbound/outbound.ts';
+import { applicationsOfPeople } from '../persistence/administration/changes.ts';
 import type { Database } from '../persistence/database.ts';
 import type { Health } from '../provider/discovery.ts';
 import { ProviderEvents } from '../provider/events.ts';
@@ -63,6 +67,9 @@ export interface FeatureOptions {
   readonly registry: Registry;
   /** The URL of this service for users, without a trailing slash. Unless configured, it is known once the gateway listens. */
   readonly publicUrl: () => string;
+  readonly watch: Watch;
+  /** A person, according to the engine. */
+  readonly person: (email: string) => Promise<PersonFacts>;
   /** Whether a person is active, according to the engine. */
   readonly isActive: (email: string) => Promise<boolean>;
   /** The engine's current revision. */
@@ -79,6 +86,7 @@ export interface FeatureOptions {
 export type Features = Omit<
   Services,
   | 'engine'
+  | 'watch'
   | 'tokens'
   | 'keys'
   | 'keyUses'
@@ -119,6 +127,10 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
   const sendByBrand = brands.sendBy.bind(brands);
   const { services, renderer, streams } = buildNotifications({ ...options, unsubscriptions, bell, sendByBrand });
   const changeStreams = new ChangeStreams(options);
+  const permissionStreams = new PermissionStreams({
+    ...options,
+    applicationsOf: (emails) => database.read((tx) => applicationsOfPeople(tx, emails)),
+  });
   const provider = buildProvider({ ...options, sealing, secret, turns, events });
   return {
     features: {
@@ -130,6 +142,7 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
       mailbox,
       provider,
       changeStreams,
+      permissionStreams,
       overviews: new Overviews({ database, isReachable: () => isReachable(provider, clock) }),
       pushSubscriptions,
       publicUrl: options.publicUrl,
@@ -146,7 +159,7 @@ export function buildFeatures(options: FeatureOptions): BuiltFeatures {
       });
     },
     endStreams: async () => {
-      await Promise.all([streams.close(), changeStreams.close()]);
+      await Promise.all([streams.close(), changeStreams.close(), permissionStreams.close()]);
     },
     close: async () => {
       renderer.close();

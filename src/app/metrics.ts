@@ -6,14 +6,24 @@ import { exposeHistogram } from '../base/flat-histogram.ts';
 import type { Registry } from '../base/telemetry.ts';
 import { BATCH_BUCKETS } from '../engine/counters.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { Watch } from '../engine/watch.ts';
 import type { GrpcMetrics } from '../grpc/metrics.ts';
 import type { Memo } from '../grpc/request-cache.ts';
 
-export function exposeMetrics(registry: Registry, engine: Engine, grpc: GrpcMetrics, memo: Memo): void {
+/** What is counted. */
+interface Counted {
+  readonly engine: Engine;
+  readonly watch: Watch;
+  readonly grpc: GrpcMetrics;
+  readonly memo: Memo;
+}
+
+export function exposeMetrics(registry: Registry, { engine, watch, grpc, memo }: Counted): void {
   exposeProcess(registry);
   exposeEngine(registry, engine);
   exposeGrpc(registry, grpc);
   exposeMemo(registry, memo);
+  gauge(registry, 'usher_watch_streams', 'Open streams of changes.', () => watch.size);
 }
 
 type Read = () => number;

@@ -29,6 +29,7 @@ import {
 } from './types.ts';
 import { UnknownCodes } from './unknown-codes.ts';
 import { untilAborted } from './waiting.ts';
+import type { ChangeTail } from './watch.ts';
 
 export type { EngineLog } from './follower.ts';
 export type { AskOptions, CacheOptions, EngineOptions, EngineParts } from './options.ts';
@@ -126,6 +127,11 @@ export class Engine {
   /** The number of that revision. */
   get cursor(): Revision {
     return this.#follower.cursor;
+  }
+
+  /** The end of the change log, for those who are told of changes. */
+  get tail(): ChangeTail {
+    return this.#follower;
   }
 
   /** Whether answers given now are at least as fresh as `mark`. False also where that is unknown without a read: `reach` it. */

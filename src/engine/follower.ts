@@ -73,6 +73,7 @@ export class Follower {
   #closed = false;
   #cancelPoll: (() => void) | undefined;
   #unlisten: (() => Promise<void>) | undefined;
+  #onMove: () => void = () => undefined;
 
   constructor(options: FollowerOptions) {
     this.#options = options;
@@ -116,6 +117,22 @@ export class Follower {
   /** The nonce of the log row at the cursor, which identifies the history. Null when it is unknown. */
   get nonce(): string | null {
     return this.#nonceAt(this.#cursor);
+  }
+
+  /** The newest revision that was read. */
+  get head(): RevisionToken {
+    return { number: this.#cursor, nonce: this.nonce };
+  }
+
+  /** The latest changes after `mark`, ascending; null where they are not remembered here, or where `mark` is of another history. */
+  after({ number, nonce }: RevisionToken): readonly Change[] | null {
+    const isOfThisHistory = number === 0 || (nonce !== null && this.#nonceAt(number) === nonce);
+    return isOfThisHistory && number >= this.#floor ? this.#recent.slice(number - this.#floor) : null;
+  }
+
+  /** Calls `moved`, which must not throw, whenever the newest revision is another one. */
+  onMove(moved: () => void): void {
+    this.#onMove = moved;
   }
 
   /** Take it when a statement is sent, in the same turn. */
@@ -207,6 +224,7 @@ export class Follower {
     this.dropAll();
     this.#floorNonce = headNonce;
     this.#text = undefined;
+    this.#onMove();
   }
 
   #advance(window: LogWindow): void {
@@ -225,12 +243,13 @@ export class Follower {
       this.#recent.push(change);
     }
     this.#cursor = head;
-    this.#text = undefined;
     while (this.#recent.length > (this.#options.recent ?? RECENT)) {
       const { revision, nonce } = this.#recent.shift() as Change;
       this.#floor = revision;
       this.#floorNonce = nonce;
     }
+    this.#text = undefined;
+    this.#onMove();
   }
 
   protected kill({ scopes }: Change): void {

@@ -126,6 +126,12 @@ export interface Change {
   scopes: readonly string[];
 }
 
+/**
+ * The log's rows after `mark`, ascending, up to the revision `upTo` and at most `limit` of them. Null where one of them is no longer
+ * kept, or where `mark` is of another history. Rejects with UNAVAILABLE.
+ */
+export type ChangeHistory = (mark: RevisionToken, upTo: Revision, limit: number) => Promise<readonly Change[] | null>;
+
 /** The newest revision of a snapshot, and whether it is of the history that the reader knows. */
 export interface LogHead {
   head: Revision;

@@ -33,6 +33,7 @@ import { operationRoutes } from './routes/operations.ts';
 import { operatorRoutes } from './routes/operators.ts';
 import { overrideRoutes } from './routes/overrides.ts';
 import { overviewRoutes } from './routes/overview.ts';
+import { permissionStreamRoutes } from './routes/permission-stream.ts';
 import { permissionRoutes } from './routes/permissions.ts';
 import { profileRoutes } from './routes/profile.ts';
 import { profileCheckRoutes } from './routes/profile-checks.ts';
@@ -55,6 +56,7 @@ export function gatewayRoutes(
     ...checkRoutes, //        /api/check…
     ...authzenRoutes, //      /authzen/:appCode/access/v1/…, /.well-known/authzen-configuration/authzen/:appCode
     ...profileCheckRoutes, // /api/profile/me/check…
+    ...permissionStreamRoutes, // /api/profile/me/permissions/stream
     ...profileRoutes, //      /api/profile/me, /api/profile/:email
     ...myAppRoutes, //        /api/profile/me/apps…
     ...userAppRoutes, //      /api/users/:email/apps/:appCode/preferences, …/events

@@ -26,6 +26,7 @@ import type { AdminStatuses } from '../directory/admin-status.ts';
 import type { Administrators } from '../directory/administrators.ts';
 import type { AppPreferences } from '../directory/app-preferences.ts';
 import type { ApplicationEvents } from '../directory/application-events.ts';
+import type { PermissionStreams } from '../directory/permission-streams.ts';
 import type { Personas } from '../directory/personas.ts';
 import type { Profiles } from '../directory/profiles.ts';
 import type { Search } from '../directory/search.ts';
@@ -33,6 +34,7 @@ import type { Subjects } from '../directory/subjects.ts';
 import type { Superadmins } from '../directory/superadmins.ts';
 import type { Users } from '../directory/users.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { Watch } from '../engine/watch.ts';
 import type { ApiKeys } from '../identity/api-keys.ts';
 import type { DevelopmentSignIn } from '../identity/development-sign-in.ts';
 import type { Tokens } from '../identity/tokens.ts';
@@ -67,6 +69,7 @@ export interface Refusal {
 export interface Services {
   readonly engine: PermissionEngine &
     Pick<Engine, 'peek' | 'peekMember' | 'peekPerson' | 'person' | 'member' | 'clear' | 'status'>;
+  readonly watch: Watch;
   readonly authMails: Pick<AuthMails, 'signatureHeader' | 'examine' | 'verify' | 'deliver'>;
   readonly brands: Brands;
   readonly inbox: Inbox;
@@ -101,6 +104,7 @@ export interface Services {
   readonly auditLog: AuditLog;
   readonly overviews: Overviews;
   readonly changeStreams: ChangeStreams;
+  readonly permissionStreams: PermissionStreams;
   readonly administrators: Pick<Administrators, 'isAppAdmin'>;
   readonly personas: Pick<Personas, 'list'>;
   readonly profiles: Profiles;

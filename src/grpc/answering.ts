@@ -3,19 +3,23 @@
  * BatchCheck are read and written by hand (docs/adr/0003), everything else by generated code; rpc/methods.ts has the answers.
  */
 
-import { create, type DescMethod, toBinary } from '@bufbuild/protobuf';
+import { create, type DescMessage, type DescMethod, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { isAllowed } from '../engine/question.ts';
 import type { Level } from '../engine/types.ts';
+import type { Watch, WatchBatch } from '../engine/watch.ts';
+import { WatchRequestSchema, WatchResponseSchema } from '../gen/usher/permission/v1/permission_pb.ts';
 import { answerBatch, type BatchCheckAnswer } from '../rpc/batch-check.ts';
 import type { Call, CheckFields, PermissionEngine } from '../rpc/call.ts';
 import { answersOf, type BulkCheckAnswer, type CheckAnswer, RPCS, UNARY } from '../rpc/methods.ts';
 import { PROTO } from '../rpc/naming.ts';
 import { decodeStrictly } from '../rpc/strict.ts';
+import { openWatch, toWatchResponse } from '../rpc/watch.ts';
 import type { Handle } from './bridge.ts';
 import { readBatch, readBulk, readCheck } from './codec/read.ts';
 import { CheckAnswers, writeBatch, writeBulk } from './codec/write.ts';
 import { readKeptBatch } from './kept-batch.ts';
 import { type Memo, requestText } from './request-cache.ts';
+import type { OpenStream } from './streaming.ts';
 
 /** No signal: one per call would cost more than the statement it waits for, and the loaded data serves others. */
 const CALL: Call = { naming: PROTO };
@@ -40,6 +44,26 @@ export function createHandles(engine: PermissionEngine, memo: Known): ReadonlyMa
       byHand[method.name] ?? generated(method, answers[method.localName as keyof typeof answers]),
     ]),
   );
+}
+
+/** Watch. Streams of all applications get the same messages: each is encoded once. */
+export function watchHandle(watch: Watch): OpenStream {
+  const known = new WeakMap<WatchBatch, Buffer>();
+  const encode = (batch: WatchBatch): Buffer => {
+    const bytes = known.get(batch) ?? encoded(WatchResponseSchema, toWatchResponse(batch));
+    known.set(batch, bytes);
+    return bytes;
+  };
+  return (request, admission) => {
+    const stream = openWatch(watch, decodeStrictly(WatchRequestSchema, request), PROTO, admission);
+    return {
+      ended: stream.ended,
+      end: () => stream.end(),
+      async *[Symbol.asyncIterator]() {
+        for await (const batch of stream) yield encode(batch);
+      },
+    };
+  };
 }
 
 function checkByHand(engine: PermissionEngine, memo: Known['requests']): Handle {
@@ -82,9 +106,13 @@ function batchCheckByHand(engine: PermissionEngine, cache: Known['checks']): Han
 
 /** Any other method, by generated code. */
 function generated({ input, output }: DescMethod, answer: ReturnType<typeof answersOf>['check']): Handle {
-  const write = (message: Record<string, unknown>) => Buffer.from(toBinary(output, create(output, message)));
+  const write = (message: Record<string, unknown>) => encoded(output, message);
   return (request) => {
     const answered = answer(decodeStrictly(input, request) as never, CALL);
     return answered instanceof Promise ? answered.then(write) : write(answered);
   };
+}
+
+function encoded<D extends DescMessage>(schema: D, message: MessageInitShape<D>): Buffer {
+  return Buffer.from(toBinary(schema, create(schema, message)));
 }

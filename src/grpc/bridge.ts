@@ -63,7 +63,7 @@ export function unary(
 }
 
 /** The one key of a call, undefined for none. Two are refused: which of them counts must not be ambiguous. */
-function apiKey(metadata: Metadata): string | undefined {
+export function apiKey(metadata: Metadata): string | undefined {
   const values = metadata.get('x-internal-api-key');
   if (values.length === 0) return undefined;
   const value = values[0];
@@ -74,7 +74,7 @@ function apiKey(metadata: Metadata): string | undefined {
   return value;
 }
 
-function requestIdOf(metadata: Metadata): string | undefined {
+export function requestIdOf(metadata: Metadata): string | undefined {
   const given = metadata.get('x-request-id')[0];
   return typeof given === 'string' ? given : undefined;
 }

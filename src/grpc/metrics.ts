@@ -1,7 +1,7 @@
 /** Counts calls of the gRPC listener: numbers in flat arrays on the path of a call, names only when the metrics are read. */
 
 import { FlatHistogram, type Series } from '../base/flat-histogram.ts';
-import { UNARY } from '../rpc/methods.ts';
+import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
 
 /** gRPC's status codes by number, as metrics name them. */
 const STATUS_NAMES = [
@@ -24,8 +24,8 @@ const STATUS_NAMES = [
   'UNAUTHENTICATED',
 ] as const;
 
-/** The unary methods of the service, by their names on the wire. */
-export const METHODS: readonly string[] = UNARY.map(({ name }) => name);
+/** The methods of the service, by their names on the wire. */
+export const METHODS: readonly string[] = PermissionService.methods.map(({ name }) => name);
 export type MethodName = string;
 
 /** Upper bounds of the histogram's buckets, in seconds; one more without a bound follows. */
@@ -53,7 +53,7 @@ export class GrpcMetrics {
     this.waited(method, status, 0);
   }
 
-  /** Counts a call that waited for its answer. */
+  /** Counts a call that waited for its answer, or a stream that was open that long. */
   waited(method: number, status: number, milliseconds: number): void {
     const call = method * STATUS_NAMES.length + status;
     this.#calls[call] = (this.#calls[call] as number) + 1;

@@ -5,6 +5,7 @@ import {
   Server,
   type ServiceDefinition,
   setLogVerbosity,
+  type UntypedHandleCall,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -12,18 +13,21 @@ import type { Logger } from '../base/telemetry.ts';
 import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
 import type { PermissionEngine } from '../rpc/call.ts';
 import { createHandles } from './answering.ts';
-import { type Authorize, type Handle, unary } from './bridge.ts';
+import { type Authorize, unary } from './bridge.ts';
 import { Health } from './health.ts';
 import { listenBehindFront, listenDirectly } from './listening.ts';
 import { GrpcMetrics } from './metrics.ts';
 import { addReflection } from './reflection.ts';
 import { createMemo, type Memo } from './request-cache.ts';
+import { type OpenStream, serverStreaming } from './streaming.ts';
 import type { GrpcTls } from './tls.ts';
 import { MAX_MESSAGE, WaitingCalls } from './waiting.ts';
 
 export interface GrpcServerOptions {
   engine: PermissionEngine;
   authorize: Authorize;
+  /** Without it, Watch is not served. */
+  watch?: { readonly open: OpenStream; readonly authorize: Authorize } | undefined;
   host: string;
   /** 0 picks a free port. */
   port: number;
@@ -108,7 +112,14 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   });
   const handles = createHandles(engine, options.memo ?? createMemo());
   const server = new ListedServer({ ...LIMITS_OF_CONNECTIONS, ...(options.front ? {} : lifeOfConnections(times)) });
-  addPermissionService(server, handles, authorize, calls);
+  addPermissionService(server, [
+    ...[...handles].map(([name, handle]) => ({
+      name,
+      streams: false,
+      handler: unary(name, handle, authorize, calls),
+    })),
+    ...(options.watch === undefined ? [] : [watchMethod(options.watch, calls)]),
+  ]);
   const health = new Health([PermissionService.typeName]);
   health.addTo(server);
   const endReflection = options.reflection ? addReflection(server) : () => {};
@@ -135,29 +146,32 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   };
 }
 
+interface ServedMethod {
+  readonly name: string;
+  readonly streams: boolean;
+  readonly handler: UntypedHandleCall;
+}
+
+function watchMethod({ open, authorize }: NonNullable<GrpcServerOptions['watch']>, calls: WaitingCalls): ServedMethod {
+  const { name } = PermissionService.method.watch;
+  return { name, streams: true, handler: serverStreaming(name, open, authorize, calls.options) };
+}
+
 /** grpc-js passes the bytes through; the codec reads and writes them. */
-function addPermissionService(
-  server: Server,
-  handles: ReadonlyMap<string, Handle>,
-  authorize: Authorize,
-  calls: WaitingCalls,
-): void {
+function addPermissionService(server: Server, methods: readonly ServedMethod[]): void {
   const bytes = (message: Buffer) => message;
-  const methods = [...handles].map(([method, handle]) => {
-    const definition = {
-      path: `/${PermissionService.typeName}/${method}`,
-      requestStream: false,
-      responseStream: false,
-      requestSerialize: bytes,
-      requestDeserialize: bytes,
-      responseSerialize: bytes,
-      responseDeserialize: bytes,
-    };
-    return { method, definition, handler: unary(method, handle, authorize, calls) };
+  const definitionOf = ({ name, streams }: ServedMethod) => ({
+    path: `/${PermissionService.typeName}/${name}`,
+    requestStream: false,
+    responseStream: streams,
+    requestSerialize: bytes,
+    requestDeserialize: bytes,
+    responseSerialize: bytes,
+    responseDeserialize: bytes,
   });
   server.addService(
-    Object.fromEntries(methods.map(({ method, definition }) => [method, definition])),
-    Object.fromEntries(methods.map(({ method, handler }) => [method, handler])),
+    Object.fromEntries(methods.map((method) => [method.name, definitionOf(method)])),
+    Object.fromEntries(methods.map(({ name, handler }) => [name, handler])),
   );
 }
 

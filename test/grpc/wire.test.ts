@@ -49,7 +49,6 @@ describe('unusual bytes on the wire', () => {
   test('an unknown method or service is UNIMPLEMENTED, whatever its name', async () => {
     const raw = openRaw((await openDoor()).port);
     for (const path of [
-      `/${SERVICE}/Watch`,
       `/${SERVICE}/check`,
       `/${SERVICE}/Check/`,
       '/',

@@ -90,7 +90,7 @@ export const DOORS: readonly Mutant[] = [
   mutant(
     'the encoding header of the other protocol bypasses the reader of Connect',
     'gateway/connect/connect.ts',
-    "req.get(RPC_MEDIA[media].framed ? 'grpc-encoding' : 'content-encoding');",
+    'req.get(encodingHeader(media));',
     "req.get('grpc-encoding');",
     'gateway/connect-wire',
   ),

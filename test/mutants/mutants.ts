@@ -7,6 +7,7 @@ import { LISTS } from './lists.ts';
 import type { Mutant } from './mutant.ts';
 import { PANEL } from './panel.ts';
 import { QUESTIONS } from './questions.ts';
+import { WATCH } from './watch.ts';
 
 export type { Mutant } from './mutant.ts';
 
@@ -15,6 +16,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...QUESTIONS,
   ...LISTS,
   ...DRY_RUNS,
+  ...WATCH,
   ...CREDENTIALS,
   ...GUARDS,
   ...PEOPLE,

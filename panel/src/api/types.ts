@@ -138,6 +138,7 @@ export interface Api {
   'GET /api/profile/me/notifications/inbox/unread-count': { path: {  }; query: {  }; body: undefined; out: { "count": number }; paged: false };
   'GET /api/profile/me/notifications/stream': { path: {  }; query: {  }; body: undefined; out: undefined; paged: false };
   'GET /api/profile/me/notifications/{appCode}': { path: { "appCode": string }; query: {  }; body: undefined; out: (NotificationPreference)[]; paged: false };
+  'GET /api/profile/me/permissions/stream': { path: {  }; query: {  }; body: undefined; out: undefined; paged: false };
   'GET /api/profile/me/push/subscriptions': { path: {  }; query: {  }; body: undefined; out: (PushSubscription)[]; paged: false };
   'GET /api/profile/me/push/vapid-key': { path: {  }; query: {  }; body: undefined; out: { "vapidPublicKey": string }; paged: false };
   'GET /api/profile/{email}': { path: { "email": string }; query: {  }; body: undefined; out: Profile; paged: false };

@@ -7,7 +7,7 @@
  * name an unknown field. Connect writes errors found here in the protocol of the call.
  */
 
-import type { DescMessage } from '@bufbuild/protobuf';
+import type { DescMessage, DescMethod } from '@bufbuild/protobuf';
 import {
   type ContextKey,
   type ContextValues,
@@ -19,9 +19,12 @@ import {
 import { expressConnectMiddleware } from '@connectrpc/connect-express';
 import type { Request, RequestHandler } from 'express';
 import { toUsherError, type UsherError, validationFailed } from '../../base/errors.ts';
+import type { Watch, WatchStream } from '../../engine/watch.ts';
 import { PermissionService } from '../../gen/usher/permission/v1/permission_pb.ts';
+import type { KeyHolder, KeyScope } from '../../identity/api-keys.ts';
 import { type Answer, answersOf, UNARY } from '../../rpc/methods.ts';
 import { PROTO } from '../../rpc/naming.ts';
+import { openWatch, toWatchResponse } from '../../rpc/watch.ts';
 import { type Admission, admit, type Entrance } from '../middleware/admit.ts';
 import { readBytes } from '../middleware/body.ts';
 import { logTrouble } from '../middleware/errors.ts';
@@ -38,7 +41,26 @@ export interface ConnectOptions extends Admission {
   readonly unproven: UnprovenBodies;
 }
 
-const ENTRANCE: Entrance = { guard: key('check') as Guard<unknown>, refusal: null, counted: true };
+const entrance = (scope: KeyScope): Entrance => ({ guard: key(scope) as Guard<unknown>, refusal: null, counted: true });
+
+/** What is asked of a call of one method before Connect reads it. */
+interface Door {
+  readonly input: DescMessage;
+  readonly entrance: Entrance;
+  readonly media: readonly string[];
+  /** The longest timeout that Connect is told of. */
+  readonly mostMs: number;
+}
+
+function doorOf({ input, methodKind }: DescMethod): Door {
+  const streams = methodKind !== 'unary';
+  const media = Object.entries(RPC_MEDIA).flatMap(([name, { answers }]) =>
+    answers === (streams ? 'once' : 'streams') ? [] : [name],
+  );
+  return streams
+    ? { input, entrance: entrance('watch'), media, mostMs: Number.POSITIVE_INFINITY }
+    : { input, entrance: entrance('check'), media, mostMs: DEADLINE_MS.call };
+}
 
 declare global {
   namespace Express {
@@ -53,7 +75,9 @@ const EXCHANGE: ContextKey<Exchange | null> = createContextKey<Exchange | null>(
 
 /** Answers the calls of the service's methods. */
 export function createConnect(options: ConnectOptions): RequestHandler {
-  const inputs = new Map(UNARY.map(({ name, input }) => [`/${PermissionService.typeName}/${name}`, input]));
+  const doors = new Map(
+    PermissionService.methods.map((method) => [`/${PermissionService.typeName}/${method.name}`, doorOf(method)]),
+  );
   const call = expressConnectMiddleware({
     grpc: false,
     readMaxBytes: RPC_MESSAGE_BYTES,
@@ -69,13 +93,14 @@ export function createConnect(options: ConnectOptions): RequestHandler {
   return async (req, res, next) => {
     const { exchange } = res.locals;
     exchange.quiet = true;
+    const door = doors.get(exchange.pattern) as Door;
     let message: Buffer = EMPTY;
     try {
-      message = await receive(options, exchange, inputs.get(exchange.pattern) as DescMessage);
+      message = await receive(options, exchange, door);
     } catch (error) {
       if (error instanceof CallerGone) return;
       // The caller's protocol is unknown, so the answer is a plain HTTP error.
-      if (!Object.hasOwn(RPC_MEDIA, req.headers['content-type'] ?? '')) throw error;
+      if (!door.media.includes(req.headers['content-type'] ?? '')) throw error;
       res.locals.fault = toUsherError(error);
     }
     // Connect parses the first as a URL, throws if it cannot, and compares the second. Nothing else reads them after this.
@@ -89,27 +114,33 @@ export function createConnect(options: ConnectOptions): RequestHandler {
 const EMPTY = Buffer.alloc(0);
 
 /** Admits the caller and reads the message: 401, 429, 403, then 415, then faults of the message. */
-async function receive(options: ConnectOptions, exchange: Exchange, input: DescMessage): Promise<Buffer> {
+async function receive(options: ConnectOptions, exchange: Exchange, door: Door): Promise<Buffer> {
   const { req } = exchange;
-  const media = mediaOf(req);
-  exchange.caller = await admit(options, exchange, ENTRANCE);
+  const media = mediaOf(req, door);
+  exchange.caller = await admit(options, exchange, door.entrance);
   if (media instanceof Error) throw media;
-  capTimeout(req, media);
+  checkTimeout(req, media, door.mostMs);
   // Connect refuses every compression by name; a compressed message cannot be read here.
-  const encoding = req.get(RPC_MEDIA[media].framed ? 'grpc-encoding' : 'content-encoding');
+  const encoding = req.get(encodingHeader(media));
   if (encoding !== undefined && encoding !== 'identity') return EMPTY;
   const limit = RPC_MESSAGE_BYTES + (RPC_MEDIA[media].framed ? FRAME_BYTES : 0);
   return readMessage(
     await readBytes(exchange, limit, exchange.caller === null ? options.unproven : null),
     media,
-    input,
+    door.input,
   );
 }
 
+function encodingHeader(media: RpcMedia): string {
+  const { grpc, framed } = RPC_MEDIA[media];
+  if (grpc) return 'grpc-encoding';
+  return framed ? 'connect-content-encoding' : 'content-encoding';
+}
+
 /** The media type of a call, whose header then holds it without parameters; an error of 415 for any other. */
-function mediaOf(req: Request): RpcMedia | UsherError {
+function mediaOf(req: Request, { media: allowed }: Door): RpcMedia | UsherError {
   try {
-    const media = checkMedia(req.get('content-type'), Object.keys(RPC_MEDIA)) as RpcMedia;
+    const media = checkMedia(req.get('content-type'), allowed) as RpcMedia;
     req.headers['content-type'] = media;
     return media;
   } catch (unsupported) {
@@ -123,15 +154,15 @@ const UNIT_MS: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 
  * Caps the timeout that Connect reads: a caller that would wait longer than this service allows is held to the service's
  * deadline. Throws VALIDATION_FAILED for a malformed timeout, which Connect would refuse without a reason.
  */
-function capTimeout(req: Request, media: RpcMedia): void {
-  const [name, form] = RPC_MEDIA[media].framed
+function checkTimeout(req: Request, media: RpcMedia, mostMs: number): void {
+  const [name, form] = RPC_MEDIA[media].grpc
     ? (['grpc-timeout', /^(\d{1,8})([HMSmun])$/] as const)
     : (['connect-timeout-ms', /^(\d{1,10})$/] as const);
   const value = req.get(name);
   if (value === undefined) return;
   const [, amount, unit = 'm'] = form.exec(value) ?? [];
   if (amount === undefined) throw validationFailed([{ path: name, message: 'must be a timeout' }]);
-  if (Number(amount) * (UNIT_MS[unit] ?? 0) > DEADLINE_MS.call) delete req.headers[name];
+  if (Number(amount) * (UNIT_MS[unit] ?? 0) > mostMs) delete req.headers[name];
 }
 
 async function* oneChunk(body: Buffer): AsyncIterable<Uint8Array> {
@@ -141,7 +172,31 @@ async function* oneChunk(body: Buffer): AsyncIterable<Uint8Array> {
 function implementation(services: Services): Partial<ServiceImpl<typeof PermissionService>> {
   const answers = answersOf(services.engine);
   const methods = UNARY.map(({ localName }) => [localName, bridged(answers[localName as keyof typeof answers])]);
-  return Object.fromEntries(methods) as Partial<ServiceImpl<typeof PermissionService>>;
+  return { ...Object.fromEntries(methods), watch: watchBridged(services.watch) } as ServiceImpl<
+    typeof PermissionService
+  >;
+}
+
+/** Messages until the caller leaves, or its deadline passes. Connect takes each once the one before was written. */
+function watchBridged(watch: Watch): ServiceImpl<typeof PermissionService>['watch'] {
+  return async function* (request, { signal, values }) {
+    const exchange = exchangeOf(values);
+    const { stillAdmitted } = (exchange.caller ?? {}) as Partial<KeyHolder>;
+    const leave = (): void => stream?.end();
+    let stream: WatchStream | undefined;
+    try {
+      stream = openWatch(watch, request, PROTO, stillAdmitted);
+      signal.addEventListener('abort', leave, { once: true });
+      for await (const batch of stream) yield toWatchResponse(batch);
+      if (signal.aborted) throw signal.reason;
+    } catch (error) {
+      if (signal.aborted) throw rpcError(signal.reason);
+      throw connectError(exchange, toUsherError(error));
+    } finally {
+      signal.removeEventListener('abort', leave);
+      leave();
+    }
+  };
 }
 
 /** An answer within the deadline; every failure becomes a Connect error. */

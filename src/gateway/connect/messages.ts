@@ -9,17 +9,19 @@ import { decodeStrictly, unreadableItem } from '../../rpc/strict.ts';
 import { parseJson } from '../route/bodies.ts';
 import { KEY_CHALLENGE } from '../route/guards.ts';
 
-/** How each media type of Connect and gRPC-Web carries a message. */
+/** How each media type of Connect and gRPC-Web carries a message, and for which calls. */
 export const RPC_MEDIA = {
-  'application/json': { json: true, framed: false },
-  'application/proto': { json: false, framed: false },
-  'application/grpc-web': { json: false, framed: true },
-  'application/grpc-web+proto': { json: false, framed: true },
-  'application/grpc-web+json': { json: true, framed: true },
+  'application/json': { json: true, framed: false, grpc: false, answers: 'once' },
+  'application/proto': { json: false, framed: false, grpc: false, answers: 'once' },
+  'application/connect+json': { json: true, framed: true, grpc: false, answers: 'streams' },
+  'application/connect+proto': { json: false, framed: true, grpc: false, answers: 'streams' },
+  'application/grpc-web': { json: false, framed: true, grpc: true, answers: 'both' },
+  'application/grpc-web+proto': { json: false, framed: true, grpc: true, answers: 'both' },
+  'application/grpc-web+json': { json: true, framed: true, grpc: true, answers: 'both' },
 } as const;
 export type RpcMedia = keyof typeof RPC_MEDIA;
 
-/** gRPC-Web: a byte of flags and four of length before the message. */
+/** gRPC-Web and streams: a byte of flags and four of length before the message. */
 export const FRAME_BYTES = 5;
 
 /**

@@ -3,7 +3,6 @@
 import type { Application, RequestHandler } from 'express';
 import { lazy } from '../../base/lazy.ts';
 import { PermissionService } from '../../gen/usher/permission/v1/permission_pb.ts';
-import { UNARY } from '../../rpc/methods.ts';
 import { answerOptions } from '../middleware/cors.ts';
 import { refuseMethod } from '../middleware/errors.ts';
 import type { ConnectOptions } from './connect.ts';
@@ -19,7 +18,7 @@ export function mountRpcs(app: Application, options: ConnectOptions): void {
     const connect = await load();
     await connect(req, res, next);
   };
-  for (const { name } of UNARY) {
+  for (const { name } of PermissionService.methods) {
     const place = app.route(`/${PermissionService.typeName}/${name}`);
     place
       .post(call)

@@ -1,6 +1,8 @@
 /** Streams of server-sent events (WHATWG HTML 9.2), read by `fetch`: a token stands in a header, never in a URL. */
 
 import type { Heartbeat } from '../../base/event-stream.ts';
+import { parseRevision } from '../../engine/question.ts';
+import type { RevisionToken } from '../../engine/types.ts';
 import type { StreamEnvelope } from './envelopes.ts';
 
 /** One event as a block of lines. */
@@ -43,4 +45,14 @@ function encodeEvent({ id, event, data }: SentEvent): string {
     ...(data === undefined ? [] : [`data: ${JSON.stringify(data)}`]),
   ];
   return `${lines.join('\n')}\n\n`;
+}
+
+/** The revision after which a reader resumes, by `Last-Event-ID`; null for text that names none: an id of another stream begins anew. */
+export function lastRevision(text: string | undefined): RevisionToken | null {
+  if (text === undefined) return null;
+  try {
+    return parseRevision(text);
+  } catch {
+    return null;
+  }
 }

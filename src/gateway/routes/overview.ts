@@ -3,15 +3,13 @@
 import { z } from 'zod';
 import type { ChangeEvent } from '../../administration/change-streams.ts';
 import type { Overview } from '../../administration/overview.ts';
-import { parseRevision } from '../../engine/question.ts';
-import type { RevisionToken } from '../../engine/types.ts';
 import { STATUSES } from '../../notifications/log.ts';
 import { successData } from '../route/envelopes.ts';
 import { timestamp } from '../route/fields.ts';
 import { anyAdministrator } from '../route/guards.ts';
 import { record } from '../route/record.ts';
 import { answer, defineRoute, type Route } from '../route/route.ts';
-import { serverSentEvents } from '../route/server-sent-events.ts';
+import { lastRevision, serverSentEvents } from '../route/server-sent-events.ts';
 
 const count = z.int().nonnegative();
 
@@ -110,18 +108,7 @@ const stream = defineRoute({
   envelope: changeEvents,
   status: 200,
   response: z.unknown(),
-  handle: ({ changeStreams }, { caller, header }) => changeStreams.open(caller, revisionOf(header('last-event-id'))),
+  handle: ({ changeStreams }, { caller, header }) => changeStreams.open(caller, lastRevision(header('last-event-id'))),
 });
-
-/** The revision that a reader has seen; null for text that names none. */
-function revisionOf(text: string | undefined): RevisionToken | null {
-  if (text === undefined) return null;
-  try {
-    return parseRevision(text);
-  } catch {
-    // As the inbox does: an id of another stream begins anew.
-    return null;
-  }
-}
 
 export const overviewRoutes: readonly Route[] = [readOverview, stream];

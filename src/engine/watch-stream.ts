@@ -1,0 +1,115 @@
+/** One stream of changes, as its reader sees it. */
+
+import type { RevisionToken } from './types.ts';
+
+/** What a reader asks for. */
+export interface WatchRequest {
+  /** The codes of the applications whose changes are told; null for all. */
+  readonly apps: ReadonlySet<string> | null;
+  /** The stream begins with everything after it; null: at the newest revision. */
+  readonly since: RevisionToken | null;
+  /** Whether the reader may still be told. Counts as a use of its key. */
+  readonly admitted?: (() => boolean) | undefined;
+}
+
+/** One message of a stream. */
+export interface WatchBatch {
+  /** Everything up to this revision has been told. */
+  readonly end: RevisionToken;
+  /** What changed since the message before, as scopes of the change log; each once. */
+  readonly scopes: readonly string[];
+  /** What the reader holds may be of another history, or older than what is kept: it forgets all, and goes on from `revision`. */
+  readonly reset: boolean;
+}
+
+/** Gets what the stream needs of its reader's side. */
+interface Host {
+  /** The reader waits. */
+  asked(): void;
+  over(): void;
+}
+
+type Result = IteratorResult<WatchBatch, undefined>;
+const DONE: Result = Object.freeze({ done: true, value: undefined });
+
+/** For a single reader, who asks for one message at a time. */
+export class WatchStream implements AsyncIterableIterator<WatchBatch, undefined> {
+  readonly request: WatchRequest;
+  /** The revision up to which the reader has been told. */
+  cursor: RevisionToken = { number: 0, nonce: null };
+  /** When the reader was last told something, or the stream was opened; monotonic milliseconds. */
+  toldAt = 0;
+  hasBegun = false;
+  /** Whether the reader got a message. */
+  wasTold = false;
+  /** The log is being read for it. */
+  isReading = false;
+  readonly #host: Host;
+  readonly #abort = new AbortController();
+  #waiting: PromiseWithResolvers<Result> | null = null;
+  #failure: unknown;
+
+  constructor(request: WatchRequest, host: Host) {
+    this.request = request;
+    this.#host = host;
+  }
+
+  get isWaiting(): boolean {
+    return this.#waiting !== null;
+  }
+
+  get isOver(): boolean {
+    return this.#abort.signal.aborted;
+  }
+
+  get isAdmitted(): boolean {
+    return this.request.admitted?.() ?? true;
+  }
+
+  /** Aborted when the stream ends, for callers that wait for the reader and not for messages. */
+  get ended(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Hands a message over. Only to a reader that waits. */
+  say(batch: WatchBatch): void {
+    this.wasTold = true;
+    this.#waiting?.resolve({ done: false, value: batch });
+    this.#waiting = null;
+  }
+
+  /** Ends it; with an error the reader gets that. */
+  end(error?: unknown): void {
+    if (this.isOver) return;
+    this.#failure = error;
+    this.#abort.abort();
+    const waiting = this.#waiting;
+    this.#waiting = null;
+    waiting?.resolve(this.#last());
+    this.#host.over();
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  /** The next message. Rejects once with the error that ended the stream. */
+  next(): Promise<Result> {
+    if (this.isOver) return this.#last();
+    this.#waiting ??= Promise.withResolvers();
+    const { promise } = this.#waiting;
+    this.#host.asked();
+    return promise;
+  }
+
+  return(): Promise<Result> {
+    this.end();
+    return Promise.resolve(DONE);
+  }
+
+  #last(): Promise<Result> {
+    const failure = this.#failure;
+    this.#failure = undefined;
+    return failure === undefined ? Promise.resolve(DONE) : Promise.reject(failure);
+  }
+}
