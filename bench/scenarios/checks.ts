@@ -67,9 +67,7 @@ export async function checkAllWarm(lab: Lab): Promise<Row[]> {
     workload: 'all',
     inFlight,
     connections,
-    // 10,000 persons and 50,000 members: sized to hold them. The decision cache keeps its 5,000 entries, and facts their TTL
-    // of 30 s, which a run of the default length stays within.
-    env: { CACHE_PERSONS: '20000', CACHE_MEMBERS: '100000' },
+    // With the default sizes of the caches. Facts keep their TTL of 30 s, which a run of the default length stays within.
     prepare: async (generator, target) => {
       await generator.slice(target, { inFlight, order: 'once', from: 0, to: 50_000 });
     },

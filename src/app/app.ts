@@ -15,12 +15,13 @@ import { type Config, ConfigError, type Fault } from '../config/config.ts';
 import type { DeliveryBell } from '../delivery/queue.ts';
 import type { DeliveryFailpoints } from '../delivery/worker.ts';
 import { Engine } from '../engine/engine.ts';
+import { sharesOf } from '../engine/options.ts';
 import { Watch } from '../engine/watch.ts';
 import type { Gateway, GatewayOptions } from '../gateway/app.ts';
 import type { Services } from '../gateway/services.ts';
 import { watchHandle } from '../grpc/answering.ts';
 import { GrpcMetrics } from '../grpc/metrics.ts';
-import { createMemo, type Memo } from '../grpc/request-cache.ts';
+import { CheckCache } from '../grpc/request-cache.ts';
 import { createGrpcServer, type GrpcServer } from '../grpc/server.ts';
 import { checkTls, type GrpcTls } from '../grpc/tls.ts';
 import { createApiKeys, type KeyScope, keepLocalKey } from '../identity/api-keys.ts';
@@ -203,14 +204,14 @@ async function build(config: Config, base: Base): Promise<App> {
     recordRefusal: (refusal) => recordRefusal(database, refusal),
   };
   const metrics = new GrpcMetrics();
-  const memo = createMemo();
+  const checks = new CheckCache(sharesOf(config.cache).checks);
   const opsOnly = !config.roles.includes('gateway');
   const gateway =
     opsOnly && config.ops === null ? null : await buildGateway({ config, services, clock, log, version, opsOnly });
   const grpc = config.roles.includes('rpc')
-    ? buildGrpc(config, { engine, watch, keys, clock, log, metrics, memo, tls })
+    ? buildGrpc(config, { engine, watch, keys, clock, log, metrics, checks, tls })
     : null;
-  exposeMetrics(registry, { engine, watch, grpc: metrics, memo });
+  exposeMetrics(registry, { engine, watch, grpc: metrics, checks });
   const listeners = new Listeners({
     config,
     database,
@@ -276,7 +277,7 @@ interface GrpcParts {
   clock: Clock;
   log: Logger;
   metrics: GrpcMetrics;
-  memo: Memo;
+  checks: CheckCache;
   tls: GrpcTls | undefined;
 }
 

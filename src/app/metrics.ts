@@ -8,21 +8,21 @@ import { BATCH_BUCKETS } from '../engine/counters.ts';
 import type { Engine } from '../engine/engine.ts';
 import type { Watch } from '../engine/watch.ts';
 import type { GrpcMetrics } from '../grpc/metrics.ts';
-import type { Memo } from '../grpc/request-cache.ts';
+import type { CheckCache } from '../grpc/request-cache.ts';
 
 /** What is counted. */
 interface Counted {
   readonly engine: Engine;
   readonly watch: Watch;
   readonly grpc: GrpcMetrics;
-  readonly memo: Memo;
+  readonly checks: CheckCache;
 }
 
-export function exposeMetrics(registry: Registry, { engine, watch, grpc, memo }: Counted): void {
+export function exposeMetrics(registry: Registry, { engine, watch, grpc, checks }: Counted): void {
   exposeProcess(registry);
   exposeEngine(registry, engine);
   exposeGrpc(registry, grpc);
-  exposeMemo(registry, memo);
+  exposeChecks(registry, checks);
   gauge(registry, 'usher_watch_streams', 'Open streams of changes.', () => watch.size);
 }
 
@@ -162,6 +162,15 @@ function exposeCaches(registry: Registry, engine: Engine): void {
       for (const [kind, entries] of Object.entries(engine.sizes())) this.set({ kind }, entries);
     },
   });
+  new Gauge({
+    name: 'usher_cache_bytes',
+    help: 'Memory of cached facts, about, by kind.',
+    labelNames: ['kind'],
+    registers: [registry],
+    collect() {
+      for (const [kind, bytes] of Object.entries(engine.bytes())) this.set({ kind }, bytes);
+    },
+  });
   new Counter({
     name: 'usher_member_load_batches_total',
     help: 'Statements for people and members, by the largest number of needs that they may have held.',
@@ -194,21 +203,8 @@ function exposeGrpc(registry: Registry, grpc: GrpcMetrics): void {
   exposeHistogram(registry, durations, () => grpc.durations());
 }
 
-function exposeMemo(registry: Registry, memo: Memo): void {
-  const help = 'gRPC Check requests known by their bytes';
-  gauge(registry, 'usher_request_memo_entries', `${help}.`, () => memo.requests.size.entries);
-  gauge(
-    registry,
-    'usher_request_memo_characters',
-    `${help}: characters held of them.`,
-    () => memo.requests.size.characters,
-  );
-  const checks = 'Checks of gRPC batches known by their bytes';
-  gauge(registry, 'usher_check_memo_entries', `${checks}.`, () => memo.checks.size.entries);
-  gauge(
-    registry,
-    'usher_check_memo_characters',
-    `${checks}: characters held of them.`,
-    () => memo.checks.size.characters,
-  );
+function exposeChecks(registry: Registry, checks: CheckCache): void {
+  const help = 'Checks of gRPC calls and batches known by their bytes';
+  gauge(registry, 'usher_check_memo_entries', `${help}.`, () => checks.size.entries);
+  gauge(registry, 'usher_check_memo_bytes', `${help}: memory, about.`, () => checks.size.bytes);
 }

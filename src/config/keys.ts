@@ -324,13 +324,25 @@ export const KEYS = keys({
     default: ['rpc', 'gateway', 'worker'],
     about: 'The roles of this process.',
   }),
+  'cache.megabytes': key(kind.whole(8, 65_536), {
+    default: 64,
+    about:
+      'About how much memory cached policies, people and repeated questions may take in each process. 64 hold some 50,000 questions about 40,000 members.',
+  }),
   'cache.policies': key(kind.count, {
     default: 1000,
     about: 'The maximum number of applications whose policy is cached.',
   }),
-  'cache.persons': key(kind.count, { default: 20_000, about: 'The maximum number of people whose state is cached.' }),
+  'cache.persons': key(kind.count, {
+    example: '20000',
+    default: null,
+    otherwise: 'as many as fit',
+    about: 'The maximum number of people whose state is cached.',
+  }),
   'cache.members': key(kind.count, {
-    default: 20_000,
+    example: '20000',
+    default: null,
+    otherwise: 'as many as fit',
     about: 'The maximum number of members, a person in an application, whose roles and overrides are cached.',
   }),
   'cache.ttlMs': key(kind.whole(1, 86_400_000), { default: 30_000, about: 'How long a decision is cached.' }),

@@ -4,9 +4,9 @@
  */
 
 import type { DecisionFacts } from './decisions.ts';
-import { DENIED, evaluate, type PolicyPermission } from './evaluate.ts';
+import { DENIED, evaluate } from './evaluate.ts';
 import type { Follower } from './follower.ts';
-import type { GroundsFinder, HeldFacts, KeptQuestion } from './grounds.ts';
+import { decidedBy, type GroundsFinder, holdFacts, type KeptQuestion } from './grounds.ts';
 import { type Decision, MAX_NEEDS, type Question, type Revision } from './types.ts';
 import type { UnknownCodes } from './unknown-codes.ts';
 
@@ -39,7 +39,7 @@ export function peekBatch(
     }
     const { question, held } = kept;
     if (held !== null && finder.isValid(held, now)) {
-      decisions.push(decided(held, held.permission));
+      decisions.push(decidedBy(held));
       continue;
     }
     if (grounds === null || before === null || !isSameSubject(question, before)) {
@@ -47,17 +47,10 @@ export function peekBatch(
     }
     if (grounds === null) return null;
     before = question;
-    const hasKnownType = unknownCodes.checkType(grounds.policy.value, question.resourceType);
-    const permission = unknownCodes.permission(grounds.policy.value, question.permission);
-    decisions.push(decided(grounds, permission));
-    // Unknown codes are counted each time.
-    kept.held = permission !== undefined && hasKnownType ? heldFacts(grounds, permission) : null;
+    decisions.push(decide(question, grounds, unknownCodes));
+    kept.held = holdFacts(question, grounds);
   }
   return decisions;
-}
-
-function heldFacts({ policy, person, member, overrides }: DecisionFacts, permission: PolicyPermission): HeldFacts {
-  return { policy: { lease: policy.lease, expires: policy.expires }, permission, person, member, overrides };
 }
 
 /** Whether the same facts decide both: several permissions for one record are often adjacent. */
@@ -67,13 +60,8 @@ function isSameSubject(a: Question, b: Question): boolean {
 
 function decide(question: Question, grounds: DecisionFacts, codes: UnknownCodes): Decision {
   codes.checkType(grounds.policy.value, question.resourceType);
-  return decided(grounds, codes.permission(grounds.policy.value, question.permission));
-}
-
-function decided(
-  { person, member, overrides }: Pick<DecisionFacts, 'person' | 'member' | 'overrides'>,
-  permission: PolicyPermission | undefined,
-): Decision {
+  const permission = codes.permission(grounds.policy.value, question.permission);
+  const { person, member, overrides } = grounds;
   return evaluate(person.value, member.value, permission, overrides === null ? null : overrides.value.levels);
 }
 

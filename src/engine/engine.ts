@@ -12,20 +12,19 @@ import { evaluate } from './evaluate.ts';
 import { type ExplainedAt, Explainer } from './explain.ts';
 import { Facts, usable } from './facts.ts';
 import { Follower } from './follower.ts';
-import { GroundsFinder, type KeptQuestion } from './grounds.ts';
+import { decidedBy, GroundsFinder, holdFacts, type KeptQuestion } from './grounds.ts';
 import { Lists } from './lists.ts';
 import { Loader } from './loader.ts';
-import type { AskOptions, EngineOptions } from './options.ts';
-import {
-  type Decision,
-  type EffectiveItem,
-  MAX_NEEDS,
-  type MemberFacts,
-  type PersonFacts,
-  type Question,
-  type Revision,
-  type RevisionToken,
-  type Subject,
+import { type AskOptions, boundsOf, type EngineOptions } from './options.ts';
+import type {
+  Decision,
+  EffectiveItem,
+  MemberFacts,
+  PersonFacts,
+  Question,
+  Revision,
+  RevisionToken,
+  Subject,
 } from './types.ts';
 import { UnknownCodes } from './unknown-codes.ts';
 import { untilAborted } from './waiting.ts';
@@ -73,9 +72,7 @@ export class Engine {
       clock,
       ttlMs: cache.ttlMs,
       tickMs: this.#tickMs,
-      policies: cache.policies,
-      persons: Math.max(cache.persons, MAX_NEEDS),
-      members: Math.max(cache.members, MAX_NEEDS),
+      ...boundsOf(cache),
     });
     const dropped = () => {
       this.#decisions.clear();
@@ -155,6 +152,23 @@ export class Engine {
     if (decision === undefined) return null;
     this.counters.decisionHits++;
     return decision;
+  }
+
+  /**
+   * As `peek`, of a question that its caller keeps to ask it again: the facts found are held with it. Null also for unknown codes:
+   * `check` counts and refuses them.
+   */
+  peekKept(kept: KeptQuestion): Decision | null {
+    const { question, held } = kept;
+    if (held !== null && this.#grounds.isValid(held, this.#now)) {
+      this.counters.decisionHits++;
+      return decidedBy(held);
+    }
+    const grounds = this.#grounds.find(question, this.#now, Number.POSITIVE_INFINITY);
+    kept.held = grounds === null ? null : holdFacts(question, grounds);
+    return grounds === null || kept.held === null
+      ? null
+      : this.#decide(questionKey(question), question.permission, grounds);
   }
 
   /** The second half, where `recall` returned null. `key` is that of the question. */
@@ -324,6 +338,11 @@ export class Engine {
   /** The sizes of the caches, for metrics. */
   sizes(): { decisions: number; policies: number; persons: number; members: number } {
     return { decisions: this.#decisions.size, ...this.#facts.sizes };
+  }
+
+  /** What the cached facts take of the heap, about. */
+  bytes(): { policies: number; people: number } {
+    return this.#facts.bytes;
   }
 
   #decide(key: QuestionKey, permission: string, grounds: DecisionFacts): Decision {

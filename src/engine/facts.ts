@@ -5,9 +5,18 @@
 
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
-import type { Overrides } from './evaluate.ts';
+import { sizeOfMember, sizeOfOverrides, sizeOfPerson, sizeOfPolicy } from './fact-sizes.ts';
 import { compilePolicy, type Policy } from './policy.ts';
-import type { MemberAnswer, MemberFacts, OverrideFacts, PersonFacts, PolicyRows, Revision } from './types.ts';
+import {
+  type Level,
+  MAX_NEEDS,
+  type MemberAnswer,
+  type MemberFacts,
+  type OverrideFacts,
+  type PersonFacts,
+  type PolicyRows,
+  type Revision,
+} from './types.ts';
 
 /** Shared by a fact and everything derived from it. Once false it stays false. */
 export interface Lease {
@@ -47,7 +56,7 @@ class LeasedFact<T> implements Fact<T>, Lease {
 /** A member's overrides for one resource, and the incarnation of the application that they belong to. */
 export interface ResourceOverrides {
   readonly appId: number | null;
-  readonly levels: Overrides;
+  readonly levels: ReadonlyMap<number, Level>;
 }
 
 export interface Member {
@@ -75,9 +84,15 @@ interface FactsOptions {
   persons: number;
   /** Like `persons`. */
   members: number;
+  /** Of heap (fact-sizes.ts), for all facts. While there are few people in it, it may be twice that. */
+  bytes: number;
+  /** What of it policies may take; one is kept however large it is. */
+  policyBytes: number;
 }
 
 const MAX_RESOURCES = 256;
+/** Most records that are asked about have no override of that person. */
+const NO_LEVELS: ReadonlyMap<number, Level> = new Map();
 
 export class Facts {
   readonly #options: FactsOptions;
@@ -85,15 +100,23 @@ export class Facts {
   readonly #people: LRUCache<string, Entry>;
   readonly #maxMembers: number;
   #members = 0;
+  /** Of people, their members and overrides. */
+  #bytes = 0;
 
   constructor(options: FactsOptions) {
     this.#options = options;
     this.#maxMembers = options.members;
     // `dispose` is called for every entry that leaves, for any reason: deleted, replaced, evicted.
-    this.#policies = new LRUCache({ max: options.policies, dispose: (fact, _app, why) => this.left(fact.lease, why) });
+    this.#policies = new LRUCache({
+      max: options.policies,
+      maxSize: options.policyBytes,
+      sizeCalculation: (fact) => Math.min(options.policyBytes, sizeOfPolicy(fact.value)),
+      dispose: (fact, _app, why) => this.left(fact.lease, why),
+    });
     this.#people = new LRUCache({
       max: options.persons,
-      dispose: ({ person, members }, _email, why) => {
+      dispose: ({ person, members }, email, why) => {
+        this.#bytes -= sizeOfPerson(email);
         if (person !== undefined) this.left(person.lease, why);
         for (const member of members.values()) this.#memberLeft(member, why);
       },
@@ -107,12 +130,23 @@ export class Facts {
 
   #memberLeft({ fact, overrides }: Member, why: LRUCache.DisposeReason): void {
     this.#members--;
+    this.#bytes -= sizeOfMember(fact.value);
     this.left(fact.lease, why);
-    for (const byId of overrides?.values() ?? []) for (const { lease } of byId.values()) this.left(lease, why);
+    for (const byId of overrides?.values() ?? []) {
+      for (const [resourceId, { lease, value }] of byId) {
+        this.#bytes -= sizeOfOverrides(resourceId, value.levels);
+        this.left(lease, why);
+      }
+    }
   }
 
   get sizes(): { policies: number; persons: number; members: number } {
     return { policies: this.#policies.size, persons: this.#people.size, members: this.#members };
+  }
+
+  /** Estimates of the heap that they take. */
+  get bytes(): { policies: number; people: number } {
+    return { policies: this.#policies.calculatedSize, people: this.#bytes };
   }
 
   policy(app: string): Fact<Policy> | undefined {
@@ -160,21 +194,26 @@ export class Facts {
       members.delete(member.app);
       this.#memberLeft(held, 'set');
     }
-    this.#makeRoom(members);
+    this.#makeRoom(members, sizeOfMember(member));
     members.set(member.app, { fact: this.#fact(member, revision, sentAt), overrides: null, resources: 0 });
     this.#members++;
   }
 
   /** Like `putPolicy`, after the member of the same answer: overrides live no longer than their member. */
   putOverrides(overrides: OverrideFacts, { member }: MemberAnswer, revision: Revision, sentAt: number): void {
-    const owner = this.#people.get(overrides.email)?.members.get(overrides.app);
-    if (owner === undefined) return;
+    const members = this.#people.get(overrides.email)?.members;
+    const owner = members?.get(overrides.app);
+    if (members === undefined || owner === undefined) return;
     const { resourceType, resourceId } = overrides;
     const held = owner.overrides?.get(resourceType)?.get(resourceId);
     if (held !== undefined && !isOlder(held, revision, sentAt)) return;
     if (held !== undefined) this.#overridesLeft(owner, resourceType, resourceId, held, 'set');
     else if (owner.resources >= MAX_RESOURCES) this.#evictOverrides(owner);
-    const levels = new Map(overrides.levels.map(({ permissionId, level }) => [permissionId, level]));
+    const levels =
+      overrides.levels.length === 0
+        ? NO_LEVELS
+        : new Map(overrides.levels.map(({ permissionId, level }) => [permissionId, level]));
+    this.#makeRoom(members, sizeOfOverrides(resourceId, levels), owner);
     const fact = this.#fact({ appId: member.appId, levels }, revision, sentAt);
     owner.overrides ??= new Map();
     const byId = owner.overrides.get(resourceType);
@@ -227,22 +266,36 @@ export class Facts {
     if (held !== undefined) return held;
     const entry: Entry = { person: undefined, members: new Map() };
     this.#people.set(email, entry);
+    this.#bytes += sizeOfPerson(email);
     return entry;
   }
 
-  /** Evicts the least recently used person with all memberships; when only one person is left, their oldest membership. */
-  #makeRoom(own: ReadonlyMap<string, Member>): void {
-    while (this.#members >= this.#maxMembers) {
-      if (this.#members > own.size) this.#people.pop();
-      else this.#evictMember(own);
+  /**
+   * Counts what is added to a person, and evicts the least recently used people with all memberships for it; when only this one is
+   * left, their oldest membership but `kept`.
+   */
+  #makeRoom(own: ReadonlyMap<string, Member>, bytes: number, kept?: Member): void {
+    this.#bytes += bytes;
+    const most = kept === undefined ? this.#maxMembers - 1 : this.#maxMembers;
+    while (this.#members > most || this.#isOverfull()) {
+      const hasOthers = this.#members > most ? this.#members > own.size : this.#people.size > 1;
+      if (hasOthers) this.#people.pop();
+      else if (!this.#evictMember(own, kept)) return;
     }
   }
 
-  #evictMember(members: ReadonlyMap<string, Member>): void {
-    const [oldest] = members.values();
-    if (oldest === undefined) return;
+  #isOverfull(): boolean {
+    const { bytes } = this.#options;
+    return this.#bytes + this.#policies.calculatedSize > (this.#people.size > MAX_NEEDS ? bytes : 2 * bytes);
+  }
+
+  /** Returns whether there was one. */
+  #evictMember(members: ReadonlyMap<string, Member>, kept: Member | undefined): boolean {
+    const oldest = members.values().find((member) => member !== kept);
+    if (oldest === undefined) return false;
     const { app, email } = oldest.fact.value;
     this.#dropMember(this.#people.peek(email), app, 'evict');
+    return true;
   }
 
   #dropMember(entry: Entry | undefined, app: string, why: LRUCache.DisposeReason): void {
@@ -265,9 +318,10 @@ export class Facts {
     owner: Member,
     resourceType: string,
     resourceId: string,
-    { lease }: Fact<ResourceOverrides>,
+    { lease, value }: Fact<ResourceOverrides>,
     why: LRUCache.DisposeReason,
   ): void {
+    this.#bytes -= sizeOfOverrides(resourceId, value.levels);
     const byId = owner.overrides?.get(resourceType);
     byId?.delete(resourceId);
     if (byId?.size === 0) owner.overrides?.delete(resourceType);

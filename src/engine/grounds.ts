@@ -1,9 +1,9 @@
 import type { DecisionFacts } from './decisions.ts';
-import type { PolicyPermission } from './evaluate.ts';
+import { evaluate, type PolicyPermission } from './evaluate.ts';
 import { type Fact, type Facts, usable, wasReadBefore } from './facts.ts';
 import type { Loader } from './loader.ts';
 import type { Policy } from './policy.ts';
-import type { Question, Subject } from './types.ts';
+import type { Decision, Question, Subject } from './types.ts';
 
 /**
  * A question that a caller keeps to ask it again. Most of the time of a cached answer goes into walking from map to map in memory
@@ -22,6 +22,21 @@ export interface HeldFacts extends Pick<DecisionFacts, 'person' | 'member' | 'ov
 
 export function keepQuestion(question: Question): KeptQuestion {
   return { question, held: null };
+}
+
+/** The facts to hold with a question; null where the application does not define its codes, which is for the caller to say each time. */
+export function holdFacts(question: Question, { policy, person, member, overrides }: DecisionFacts): HeldFacts | null {
+  const { permissions, resourceTypes } = policy.value;
+  const permission = permissions.get(question.permission);
+  const isKnownType =
+    question.resourceType === '' || resourceTypes === null || resourceTypes.has(question.resourceType);
+  if (permission === undefined || !isKnownType) return null;
+  return { policy: { lease: policy.lease, expires: policy.expires }, permission, person, member, overrides };
+}
+
+/** The decision of the question that holds them. */
+export function decidedBy({ person, member, permission, overrides }: HeldFacts): Decision {
+  return evaluate(person.value, member.value, permission, overrides === null ? null : overrides.value.levels);
 }
 
 /** Finds the facts that decide a question in the caches, or loads them. */

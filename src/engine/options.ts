@@ -3,20 +3,47 @@
 import type { Clock } from '../base/clock.ts';
 import type { Batch } from './batch.ts';
 import type { Decisions } from './decisions.ts';
+import { PERSON } from './fact-sizes.ts';
 import type { Facts } from './facts.ts';
 import type { EngineLog, Follower } from './follower.ts';
 import type { GroundsFinder } from './grounds.ts';
 import type { Loader } from './loader.ts';
-import type { FactsSource, ListSource, RevisionToken } from './types.ts';
+import { type FactsSource, type ListSource, MAX_NEEDS, type RevisionToken } from './types.ts';
 
 export interface CacheOptions {
   /** How long facts, and decisions derived from them, may be used; ms. */
   readonly ttlMs: number;
   /** Decisions. */
   readonly maxEntries: number;
+  /** Of heap, for facts and for the messages of repeated questions; about. */
+  readonly megabytes: number;
   readonly policies: number;
-  readonly persons: number;
-  readonly members: number;
+  /** Upper bounds beside the memory; null for none. */
+  readonly persons: number | null;
+  readonly members: number | null;
+}
+
+const MEGABYTE = 2 ** 20;
+
+/**
+ * How the memory of the caches is shared out, in bytes. A repeated check takes about as much as the facts that it holds. Policies are
+ * few, and many decisions need each: people make room for them.
+ */
+export function sharesOf({ megabytes }: Pick<CacheOptions, 'megabytes'>) {
+  const bytes = megabytes * MEGABYTE;
+  return { checks: (bytes * 7) / 16, facts: (bytes * 9) / 16, policies: bytes / 4 };
+}
+
+/** The bounds of facts. Those of one statement must fit: otherwise its callers would evict each other's before using them. */
+export function boundsOf(cache: CacheOptions) {
+  const { facts, policies } = sharesOf(cache);
+  return {
+    policies: cache.policies,
+    persons: Math.max(cache.persons ?? Math.ceil(facts / PERSON), MAX_NEEDS),
+    members: Math.max(cache.members ?? Number.POSITIVE_INFINITY, MAX_NEEDS),
+    bytes: facts,
+    policyBytes: policies,
+  };
 }
 
 export interface EngineOptions {

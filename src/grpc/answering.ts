@@ -4,6 +4,7 @@
  */
 
 import { create, type DescMessage, type DescMethod, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { keepQuestion } from '../engine/grounds.ts';
 import { isAllowed } from '../engine/question.ts';
 import type { Level } from '../engine/types.ts';
 import type { Watch, WatchBatch } from '../engine/watch.ts';
@@ -18,25 +19,22 @@ import type { Handle } from './bridge.ts';
 import { readBatch, readBulk, readCheck } from './codec/read.ts';
 import { CheckAnswers, writeBatch, writeBulk } from './codec/write.ts';
 import { readKeptBatch } from './kept-batch.ts';
-import { type Memo, requestText } from './request-cache.ts';
+import { type CheckCache, requestText } from './request-cache.ts';
 import type { OpenStream } from './streaming.ts';
 
 /** No signal: one per call would cost more than the statement it waits for, and the loaded data serves others. */
 const CALL: Call = { naming: PROTO };
 
-/** May forget, but must not confuse two requests. */
-interface Known {
-  readonly requests: Pick<Memo['requests'], 'get' | 'put'>;
-  readonly checks: Pick<Memo['checks'], 'get' | 'put'>;
-}
+/** May forget, but must not confuse two messages. */
+type Known = Pick<CheckCache, 'get' | 'put'>;
 
 /** A handler for each unary method, by its name on the wire. */
-export function createHandles(engine: PermissionEngine, memo: Known): ReadonlyMap<string, Handle> {
+export function createHandles(engine: PermissionEngine, known: Known): ReadonlyMap<string, Handle> {
   const answers = answersOf(engine);
   const byHand: Record<string, Handle> = {
-    Check: checkByHand(engine, memo.requests),
+    Check: checkByHand(engine, known),
     BulkCheck: bulkCheckByHand(engine),
-    BatchCheck: batchCheckByHand(engine, memo.checks),
+    BatchCheck: batchCheckByHand(engine, known),
   };
   return new Map(
     UNARY.map((method) => [
@@ -66,21 +64,22 @@ export function watchHandle(watch: Watch): OpenStream {
   };
 }
 
-function checkByHand(engine: PermissionEngine, memo: Known['requests']): Handle {
+function checkByHand(engine: PermissionEngine, known: Known): Handle {
   const answers = new CheckAnswers();
   const write = ({ allowed, decision, revision }: CheckAnswer) => answers.get(allowed, decision, revision);
   return (request) => {
     const text = requestText(request);
-    const cached = memo.get(text);
-    if (cached !== undefined) {
-      const decision = engine.recall(cached.key);
-      if (decision !== null) return answers.get(isAllowed(decision, cached.level), decision, engine.revision);
+    const check = known.get(text);
+    if (check !== undefined) {
+      const decision = engine.peekKept(check.kept);
+      if (decision !== null) return answers.get(isAllowed(decision, check.level), decision, engine.revision);
     }
     const fields: CheckFields = readCheck(request, text);
     const answer = RPCS.check.ask(engine, fields, CALL);
     if (answer instanceof Promise) return answer.then(write);
-    // The next request with the same bytes finds the cached decision by them.
-    if (answer.cachedKey !== null) memo.put(text, { key: answer.cachedKey, level: fields.accessLevel as Level });
+    // The next request with the same bytes finds the question by them.
+    if (answer.question !== null)
+      known.put(text, { kept: keepQuestion(answer.question), level: fields.accessLevel as Level, used: true });
     return write(answer);
   };
 }
@@ -94,10 +93,10 @@ function bulkCheckByHand(engine: PermissionEngine): Handle {
   };
 }
 
-function batchCheckByHand(engine: PermissionEngine, cache: Known['checks']): Handle {
+function batchCheckByHand(engine: PermissionEngine, known: Known): Handle {
   const write = ({ decisions, levels, revision }: BatchCheckAnswer) => writeBatch(decisions, levels, revision);
   return (request) => {
-    const read = readKeptBatch(cache, request);
+    const read = readKeptBatch(known, request);
     const answer =
       read === null ? RPCS.batchCheck.ask(engine, readBatch(request), CALL) : answerBatch(engine, read, CALL);
     return answer instanceof Promise ? answer.then(write) : write(answer);

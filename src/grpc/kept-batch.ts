@@ -42,7 +42,7 @@ function parsed(cache: Pick<CheckCache, 'put'>, request: Buffer, start: number, 
     return null;
   }
   if (question === null) return null;
-  const check = { kept: keepQuestion(question), level: fields.accessLevel as Level };
+  const check = { kept: keepQuestion(question), level: fields.accessLevel as Level, used: true };
   cache.put(text, check);
   return check;
 }

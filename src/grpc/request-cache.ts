@@ -1,24 +1,19 @@
 /**
- * Parsed questions by the bytes of their requests: callers repeat themselves byte by byte, and reading, validating and making the
- * key cost more than the rest of a hot answer.
+ * Parsed checks by the bytes of their messages, single ones and those of batches: callers repeat themselves byte by byte, and
+ * reading, validating and finding the facts cost more than the rest of a repeated answer.
  */
 
-import type { QuestionKey } from '../engine/decisions.ts';
 import type { KeptQuestion } from '../engine/grounds.ts';
 import type { Level } from '../engine/types.ts';
 import { readLatin1 } from './latin1.ts';
 
-/** Everything that a cached answer needs of a CheckRequest. A function of the bytes alone: no change of data invalidates it. */
-export interface Remembered {
-  readonly key: QuestionKey;
-  /** The requested level; NONE stands for any. */
-  readonly level: Level;
-}
-
-/** A check of a batch. Like `Remembered`, a function of its bytes alone, but for the facts that the question holds. */
+/** A valid check without `minRevision`. A function of its bytes alone, but for the facts that the question holds. */
 export interface ParsedCheck {
   readonly kept: KeptQuestion;
+  /** The requested level; NONE stands for any. */
   readonly level: Level;
+  /** Whether it was asked for since the cache last looked for room. */
+  used: boolean;
 }
 
 /** Longer requests are parsed each time. */
@@ -34,80 +29,54 @@ export function textBetween(bytes: Buffer, start: number, end: number): string {
   return end - start > MAX_BYTES ? '' : readLatin1(bytes, start, end);
 }
 
+/** Heap of an entry without its text: its place in the map, the question with its fields, the facts that it holds. Measured. */
+const ENTRY_BYTES = 540;
+
 /**
- * Keyed by the request itself, never by a hash alone: in Latin-1 each byte is one character, so two requests have the same
- * text only when they have the same bytes. Bounded by two generations: a full younger one replaces the older, whose entries
- * are forgotten unless they were used since. A hit moves nothing.
+ * Keyed by the message itself, never by a hash alone: in Latin-1 each byte is one character, so two messages have the same
+ * text only when they have the same bytes. A hit marks an entry and moves nothing. For room a hand goes round the entries: it
+ * takes the mark off a marked one, and takes out one without.
  */
-class ByBytes<Value> {
-  readonly #maxEntries: number;
-  readonly #maxCharacters: number;
-  readonly #charactersOf: (value: Value) => number;
-  #young = new Map<string, Value>();
-  #old = new Map<string, Value>();
-  #characters = 0;
-  #oldCharacters = 0;
+export class CheckCache {
+  readonly #maxBytes: number;
+  readonly #checks = new Map<string, ParsedCheck>();
+  #hand = this.#checks.entries();
+  #bytes = 0;
 
-  /**
-   * The bounds are those of one generation. Characters take one byte each.
-   *
-   * @param charactersOf those that a value holds beside the request
-   */
-  constructor(maxEntries: number, maxCharacters: number, charactersOf: (value: Value) => number) {
-    this.#maxEntries = maxEntries;
-    this.#maxCharacters = maxCharacters;
-    this.#charactersOf = charactersOf;
+  /** @param maxBytes of heap, as far as they can be told from the messages */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
   }
 
-  get(text: string): Value | undefined {
-    const young = this.#young.get(text);
-    if (young !== undefined) return young;
-    const old = this.#old.get(text);
-    if (old !== undefined) this.put(text, old);
-    return old;
+  get(text: string): ParsedCheck | undefined {
+    const check = this.#checks.get(text);
+    if (check !== undefined) check.used = true;
+    return check;
   }
 
-  put(text: string, value: Value): void {
-    if (text === '' || this.#young.has(text)) return;
-    if (this.#young.size >= this.#maxEntries || this.#characters >= this.#maxCharacters) {
-      this.#old = this.#young;
-      this.#oldCharacters = this.#characters;
-      this.#young = new Map();
-      this.#characters = 0;
+  put(text: string, check: ParsedCheck): void {
+    if (text === '' || this.#checks.has(text)) return;
+    const bytes = ENTRY_BYTES + text.length;
+    while (this.#bytes > this.#maxBytes - bytes && this.#checks.size > 0) this.#moveHand();
+    this.#checks.set(text, check);
+    this.#bytes += bytes;
+  }
+
+  get size(): { entries: number; bytes: number } {
+    return { entries: this.#checks.size, bytes: this.#bytes };
+  }
+
+  #moveHand(): void {
+    const { value } = this.#hand.next();
+    if (value === undefined) {
+      this.#hand = this.#checks.entries();
+      return;
     }
-    this.#young.set(text, value);
-    this.#characters += text.length + this.#charactersOf(value);
+    const [text, check] = value;
+    if (!check.used) {
+      this.#checks.delete(text);
+      this.#bytes -= ENTRY_BYTES + text.length;
+    }
+    check.used = false;
   }
-
-  /** A request may be counted in both generations. */
-  get size(): { entries: number; characters: number } {
-    return {
-      entries: this.#young.size + this.#old.size,
-      characters: this.#characters + this.#oldCharacters,
-    };
-  }
-}
-
-/** Of Check: valid requests without `minRevision` whose decision came from the cache. */
-export class RequestCache extends ByBytes<Remembered> {
-  constructor() {
-    super(4096, 1024 * 1024, ({ key }) => key.length);
-  }
-}
-
-/** Of BatchCheck: valid checks. More of them, because a page of rows is hundreds; the fields are parts of the text itself. */
-export class CheckCache extends ByBytes<ParsedCheck> {
-  constructor() {
-    super(16_384, 2 * 1024 * 1024, () => 0);
-  }
-}
-
-/** The caches of one listener. */
-export interface Memo {
-  readonly requests: RequestCache;
-  readonly checks: CheckCache;
-}
-
-export function createMemo(): Memo {
-  return { requests: new RequestCache(), checks: new CheckCache() };
 }

@@ -18,7 +18,7 @@ import { Health } from './health.ts';
 import { listenBehindFront, listenDirectly } from './listening.ts';
 import { GrpcMetrics } from './metrics.ts';
 import { addReflection } from './reflection.ts';
-import { createMemo, type Memo } from './request-cache.ts';
+import { CheckCache } from './request-cache.ts';
 import { type OpenStream, serverStreaming } from './streaming.ts';
 import type { GrpcTls } from './tls.ts';
 import { MAX_MESSAGE, WaitingCalls } from './waiting.ts';
@@ -37,7 +37,7 @@ export interface GrpcServerOptions {
   front?: boolean;
   log: Logger;
   metrics?: GrpcMetrics;
-  memo?: Memo;
+  checks?: CheckCache;
   clock?: Clock;
   /** Milliseconds; the defaults are TIMES. */
   times?: Partial<typeof TIMES>;
@@ -70,6 +70,9 @@ const TIMES = {
   /** From a connection's first byte to a working session: TLS handshake, preface and the client's settings. */
   arrivalMs: 10_000,
 };
+
+/** Bytes, where no cache is passed in. */
+const MEMORY = 16 * 1024 * 1024;
 
 const LIMITS_OF_CONNECTIONS = {
   'grpc.max_receive_message_length': MAX_MESSAGE,
@@ -110,7 +113,7 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     metrics: options.metrics ?? new GrpcMetrics(),
     deadlineMs: times.deadlineMs,
   });
-  const handles = createHandles(engine, options.memo ?? createMemo());
+  const handles = createHandles(engine, options.checks ?? new CheckCache(MEMORY));
   const server = new ListedServer({ ...LIMITS_OF_CONNECTIONS, ...(options.front ? {} : lifeOfConnections(times)) });
   addPermissionService(server, [
     ...[...handles].map(([name, handle]) => ({

@@ -17,6 +17,7 @@ export type PermissionEngine = Pick<
   | 'isReached'
   | 'recall'
   | 'peekFacts'
+  | 'peekKept'
   | 'check'
   | 'peekBulk'
   | 'bulk'

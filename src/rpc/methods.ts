@@ -42,8 +42,8 @@ export interface CheckAnswer {
   readonly allowed: boolean;
   readonly decision: Decision;
   readonly revision: string;
-  /** The question's key where the cache alone gave the decision: a later request may look it up again. */
-  readonly cachedKey: QuestionKey | null;
+  /** The question, where it was answered from the caches and for any revision: a later request may ask it again as it is. */
+  readonly question: Question | null;
 }
 
 export interface BulkCheckAnswer extends BulkAnswer {
@@ -63,21 +63,19 @@ function check(engine: PermissionEngine, request: CheckFields, call: Call): Mayb
   const question = readQuestion(request, call.naming.fields);
   const minRevision = readRevision(request.minRevision);
   if (question === null) {
-    const denied = (revision: string) => ({ allowed: false, decision: DENIED, revision, cachedKey: null });
+    const denied = (revision: string) => ({ allowed: false, decision: DENIED, revision, question: null });
     return engine.isReached(minRevision) ? denied(engine.revision) : reached(engine, minRevision).then(denied);
   }
   if (engine.isReached(minRevision)) {
     const key = questionKey(question);
-    const cached = engine.recall(key);
-    const decision = cached ?? peekFacts(engine, question, key, call);
+    const decision = engine.recall(key) ?? peekFacts(engine, question, key, call);
     if (decision !== null) {
-      // With a `minRevision` the answer depends on more than the cached decision.
-      const cachedKey = cached !== null && request.minRevision === '' ? key : null;
-      return { allowed: isAllowed(decision, level), decision, revision: engine.revision, cachedKey };
+      const repeatable = request.minRevision === '' ? question : null;
+      return { allowed: isAllowed(decision, level), decision, revision: engine.revision, question: repeatable };
     }
   }
   return engine.check(question, optionsOf(minRevision, call)).then(
-    ({ decision, revision }) => ({ allowed: isAllowed(decision, level), decision, revision, cachedKey: null }),
+    ({ decision, revision }) => ({ allowed: isAllowed(decision, level), decision, revision, question: null }),
     (error: unknown) => {
       throw withCallerPath(error, pathsOf(call.naming.fields));
     },

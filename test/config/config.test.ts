@@ -48,7 +48,7 @@ describe('defaults', () => {
       internal: { apiKeys: [] },
       superadmins: ['admin@example.com'],
       roles: ['rpc', 'gateway', 'worker'],
-      cache: { policies: 1000, persons: 20_000, members: 20_000, ttlMs: 30_000, maxEntries: 5000 },
+      cache: { megabytes: 64, policies: 1000, persons: null, members: null, ttlMs: 30_000, maxEntries: 5000 },
       idp: { notificationAppCode: 'auth', signatureHeader: 'IDP-Signature', signatureScheme: 'either', devLogin: true },
       log: { level: 'info' },
     });

@@ -1,10 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { Facts, isKnownScope } from '../../src/engine/facts.ts';
-import type { MemberFacts, PersonFacts } from '../../src/engine/types.ts';
+import { Level, type MemberAnswer, type MemberFacts, type PersonFacts } from '../../src/engine/types.ts';
 import { FakeClock } from './fakes.ts';
 
-function make(sizes: { policies?: number; persons?: number; members?: number } = {}): Facts {
-  const options = { clock: new FakeClock(), ttlMs: 1000, tickMs: 0 };
+const MEGABYTE = 2 ** 20;
+
+function make(sizes: Partial<ConstructorParameters<typeof Facts>[0]> = {}): Facts {
+  const options = { clock: new FakeClock(), ttlMs: 1000, tickMs: 0, bytes: MEGABYTE, policyBytes: MEGABYTE };
   return new Facts({ ...options, policies: 2, persons: 3, members: 4, ...sizes });
 }
 
@@ -194,4 +196,79 @@ test('only known scopes are recognized', () => {
   ];
   expect(known.filter((scope) => !isKnownScope(scope))).toEqual([]);
   expect(unknown.filter(isKnownScope)).toEqual([]);
+});
+
+describe('the memory of facts', () => {
+  const levels = [{ permissionId: 1, level: Level.VIEW }];
+  const overrides = (email: string, resourceId: string) => {
+    return { app: 'a', email, resourceType: 'order', resourceId, levels };
+  };
+  const answer = (email: string) => ({ member: member('a', email) }) as MemberAnswer;
+  const roomy = (sizes: { bytes: number }) => make({ persons: 100_000, members: 100_000, ...sizes });
+
+  test('facts are counted while they are held, and no longer', () => {
+    const facts = roomy({ bytes: 10 * MEGABYTE });
+    for (let n = 0; n < 100; n++) {
+      facts.putPerson(person(`p${n}`), 1, 0);
+      for (const app of ['a', 'b']) facts.putMember(member(app, `p${n}`), 1, 0);
+      for (let id = 0; id < 5; id++) facts.putOverrides(overrides(`p${n}`, `${id}`), answer(`p${n}`), 1, 0);
+    }
+    const all = facts.bytes.people;
+    expect(all).toBeGreaterThan(100 * 1000);
+    // Read again, given other roles, without the overrides, evicted by their own kind: each is counted once.
+    facts.putMember(member('a', 'p1'), 2, 1);
+    facts.putOverrides(overrides('p1', '1'), answer('p1'), 2, 1);
+    expect(facts.bytes.people).toBe(all);
+    facts.putMember(member('a', 'p2', { roleIds: [] }), 2, 1);
+    expect(facts.bytes.people).toBeLessThan(all);
+    for (const scope of ['a:a', 'u:p3', 'm:b:p4']) facts.kill(scope);
+    for (let n = 0; n < 100; n++) facts.kill(`u:p${n}`);
+    expect(facts.bytes.people).toBe(0);
+    expect(facts.sizes).toMatchObject({ persons: 0, members: 0 });
+  });
+
+  test('people leave for others when the memory is full, the least recently needed first', () => {
+    const facts = roomy({ bytes: MEGABYTE });
+    for (let n = 0; n < 5000; n++) {
+      facts.putPerson(person(`p${n}`), 1, 0);
+      facts.putMember(member('a', `p${n}`), 1, 0);
+      facts.about('p0');
+      expect(facts.bytes.people).toBeLessThan(MEGABYTE + 1000);
+    }
+    expect(facts.about('p0')).toBeDefined();
+    expect(facts.about('p1')).toBeUndefined();
+    expect(facts.about('p4999')?.members.get('a')).toBeDefined();
+    expect(facts.sizes.persons).toBeGreaterThan(1000);
+  });
+
+  test('the facts of one statement fit together, and one person takes no more than twice the memory', () => {
+    const facts = roomy({ bytes: 50_000 });
+    for (let n = 0; n < 100; n++) {
+      facts.putPerson(person(`p${n}`), 1, 0);
+      facts.putMember(member('a', `p${n}`), 1, 0);
+    }
+    expect(facts.sizes.persons).toBe(100);
+    for (let n = 0; n < 1000; n++) facts.putMember(member(`app${n}`, 'p7'), 1, 0);
+    expect(facts.bytes.people).toBeLessThan(101_000);
+    expect(facts.about('p7')?.members.get('app999')).toBeDefined();
+    facts.putMember(member('a', 'p7'), 2, 1);
+    for (let n = 0; n < 256; n++) facts.putOverrides(overrides('p7', `${n}`), answer('p7'), 1, 0);
+    expect(facts.about('p7')?.members.get('a')?.overrides?.get('order')?.get('255')).toBeDefined();
+  });
+
+  test('policies take their part of the memory at most, and the newest is kept however large it is', () => {
+    const facts = make({ policies: 1000, bytes: 4 * MEGABYTE, policyBytes: 100_000 });
+    const large = (app: string, permissions: number) => ({
+      ...policy(app),
+      permissions: Array.from({ length: permissions }, (_, id) => {
+        return { id, code: `p${id}`, tiered: false, global: false, groupName: null };
+      }),
+    });
+    for (let n = 0; n < 50; n++) facts.putPolicy(large(`a${n}`, 50), 1, 0);
+    expect(facts.bytes.policies).toBeLessThanOrEqual(100_000);
+    expect(facts.policy('a49')).toBeDefined();
+    expect(facts.policy('a0')).toBeUndefined();
+    facts.putPolicy(large('huge', 5000), 1, 0);
+    expect(facts.policy('huge')).toBeDefined();
+  });
 });

@@ -174,7 +174,14 @@ export function ask(about: Partial<Question> = {}): Question {
   return { email: ADA, app: 'shop', permission: 'read', resourceType: '', resourceId: '', ...about };
 }
 
-export const CACHE: CacheOptions = { ttlMs: 30_000, maxEntries: 100, policies: 100, persons: 1000, members: 1000 };
+export const CACHE: CacheOptions = {
+  megabytes: 64,
+  ttlMs: 30_000,
+  maxEntries: 100,
+  policies: 100,
+  persons: 1000,
+  members: 1000,
+};
 
 export interface Fixture {
   engine: Engine;

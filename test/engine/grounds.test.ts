@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { keepQuestion } from '../../src/engine/grounds.ts';
-import { Level, Source } from '../../src/engine/types.ts';
+import type { Engine } from '../../src/engine/engine.ts';
+import { type KeptQuestion, keepQuestion } from '../../src/engine/grounds.ts';
+import { type Decision, Level, Source } from '../../src/engine/types.ts';
 import type { Operation } from '../oracle/rows.ts';
 import { ADA, ask, at, BOB, CACHE, fixture, GRANT, REVOKE } from './fakes.ts';
 
@@ -16,16 +17,22 @@ const DEFINE: Operation = {
   groupName: null,
 };
 
-describe('a question that is kept', () => {
+/** Each way in which a caller asks a question that it keeps. */
+const WAYS: [string, (engine: Engine, kept: KeptQuestion) => Decision | null][] = [
+  ['in a batch', (engine, kept) => engine.peekBatch([kept])?.[0] ?? null],
+  ['by itself', (engine, kept) => engine.peekKept(kept)],
+];
+
+describe.each(WAYS)('a question that is kept, asked %s', (_way, peek) => {
   test('a kept question is answered without looking for facts that it holds', async () => {
     const { engine, source } = await fixture();
     const kept = keepQuestion(ask());
-    expect(engine.peekBatch([kept])).toBeNull();
+    expect(peek(engine, kept)).toBeNull();
     await engine.check(kept.question);
-    expect(engine.peekBatch([kept])).toEqual([VIEW]);
+    expect(peek(engine, kept)).toEqual(VIEW);
     const { held } = kept;
     expect(held).not.toBeNull();
-    expect(engine.peekBatch([kept, null])).toHaveLength(2);
+    expect(peek(engine, kept)).toEqual(VIEW);
     expect(kept.held).toBe(held);
     expect(source.of('members')).toHaveLength(1);
   });
@@ -38,11 +45,11 @@ describe('a question that is kept', () => {
       [REVOKE, Level.NONE],
       [GRANT, Level.VIEW],
     ] as const) {
-      engine.peekBatch([kept]);
+      peek(engine, kept);
       await engine.reach(at(source.database.write([write])));
-      expect(engine.peekBatch([kept])).toBeNull();
+      expect(peek(engine, kept)).toBeNull();
       await engine.check(kept.question);
-      expect(engine.peekBatch([kept])).toMatchObject([{ level }]);
+      expect(peek(engine, kept)).toMatchObject({ level });
     }
   });
 
@@ -50,18 +57,19 @@ describe('a question that is kept', () => {
     const { engine, source } = await fixture();
     const kept = keepQuestion(ask());
     await engine.check(kept.question);
-    engine.peekBatch([kept]);
+    peek(engine, kept);
     await engine.reach(at(source.database.write([{ kind: 'delete-permission', app: 'shop', permission: 'read' }])));
-    expect(engine.peekBatch([kept])).toBeNull();
+    expect(peek(engine, kept)).toBeNull();
     await engine.check(ask({ email: BOB })); // reads the policy alone
-    expect(engine.peekBatch([kept])).toMatchObject([{ granted: false }]);
+    // A code that is unknown by now is left to the check.
+    expect(peek(engine, kept)?.granted ?? false).toBe(false);
   });
 
   test('a kept question holds no facts of an application that was deleted and made again', async () => {
     const { engine, source } = await fixture();
     const kept = keepQuestion(ask());
     await engine.check(kept.question);
-    engine.peekBatch([kept]);
+    peek(engine, kept);
     await engine.reach(
       at(
         source.database.write([
@@ -71,7 +79,7 @@ describe('a question that is kept', () => {
       ),
     );
     await engine.check(ask({ email: BOB }));
-    expect(engine.peekBatch([kept])).toBeNull();
+    expect(peek(engine, kept)).toBeNull();
   });
 
   test('the person and the member that a kept question holds expire', async () => {
@@ -82,9 +90,9 @@ describe('a question that is kept', () => {
     await engine.reach(at(source.database.write([DEFINE])));
     await engine.check(ask({ email: BOB })); // the policy is newer than the member now
     await clock.advance(3800);
-    expect(engine.peekBatch([kept])).toEqual([VIEW]);
+    expect(peek(engine, kept)).toEqual(VIEW);
     await clock.advance(200);
-    expect(engine.peekBatch([kept])).toBeNull();
+    expect(peek(engine, kept)).toBeNull();
   });
 
   test('the overrides that a kept question holds expire', async () => {
@@ -95,26 +103,29 @@ describe('a question that is kept', () => {
     await engine.reach(at(source.database.write([DEFINE])));
     await engine.check(ask({ email: ADA, ...RECORD, resourceId: '8' })); // renews the member, not the overrides of the first
     await clock.advance(3800);
-    expect(engine.peekBatch([kept])).toEqual([VIEW]);
+    expect(peek(engine, kept)).toEqual(VIEW);
     await clock.advance(200);
-    expect(engine.peekBatch([kept])).toBeNull();
-  });
-
-  test('unknown codes of kept questions are counted each time', async () => {
-    const { engine } = await fixture();
-    const kept = keepQuestion(ask({ permission: 'no.such' }));
-    await engine.check(kept.question);
-    for (let i = 0; i < 3; i++) engine.peekBatch([kept]);
-    expect([...engine.unknownCodes.counts()]).toEqual([{ app: 'shop', kind: 'permission', count: 4 }]);
+    expect(peek(engine, kept)).toBeNull();
   });
 
   test('clearing the cache ends what a kept question holds', async () => {
     const { engine } = await fixture();
     const kept = keepQuestion(ask());
     await engine.check(kept.question);
-    engine.peekBatch([kept]);
+    peek(engine, kept);
     engine.dropAll();
     await engine.check(ask({ email: BOB }));
-    expect(engine.peekBatch([kept])).toBeNull();
+    expect(peek(engine, kept)).toBeNull();
+  });
+});
+
+describe('unknown codes', () => {
+  test('unknown codes of kept questions are counted each time in a batch, and by itself left to the check', async () => {
+    const { engine } = await fixture();
+    const kept = keepQuestion(ask({ permission: 'no.such' }));
+    await engine.check(kept.question);
+    for (let i = 0; i < 3; i++) engine.peekBatch([kept]);
+    expect(engine.peekKept(kept)).toBeNull();
+    expect([...engine.unknownCodes.counts()]).toEqual([{ app: 'shop', kind: 'permission', count: 4 }]);
   });
 });

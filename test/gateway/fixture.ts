@@ -62,7 +62,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const engine = new Engine({
     source: facts,
     clock: systemClock,
-    cache: { ttlMs: 30_000, maxEntries: 5000, policies: 100, persons: 1000, members: 1000 },
+    cache: { megabytes: 64, ttlMs: 30_000, maxEntries: 5000, policies: 100, persons: 1000, members: 1000 },
     log,
   });
   await engine.start();

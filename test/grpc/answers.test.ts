@@ -62,7 +62,7 @@ describe('Check', () => {
     expect(door.engine.asked.map(({ method }) => method)).toEqual(['peek']);
     door.engine.warm = false;
     await call(client, 'Check', QUESTION);
-    expect(door.engine.asked.map(({ method }) => method)).toEqual(['peek', 'peek', 'check']);
+    expect(door.engine.asked.map(({ method }) => method)).toEqual(['peek', 'peek kept', 'peek', 'check']);
   });
 
   test('a Check answer has its revision, also after revisions move', async () => {

@@ -20,7 +20,7 @@ const source = new OracleSource();
 const engine = new Engine({
   source,
   clock: systemClock,
-  cache: { ttlMs: 30_000, maxEntries: 60, policies: 10, persons: 10, members: 10 },
+  cache: { megabytes: 64, ttlMs: 30_000, maxEntries: 60, policies: 10, persons: 10, members: 10 },
   log: createLogger('silent'),
 });
 let door: Door;

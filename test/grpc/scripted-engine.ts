@@ -1,6 +1,7 @@
 import { UsherError } from '../../src/base/errors.ts';
 import type { AskOptions } from '../../src/engine/engine.ts';
 import type { ExplainedAt } from '../../src/engine/explain.ts';
+import type { KeptQuestion } from '../../src/engine/grounds.ts';
 import type { EffectiveItem } from '../../src/engine/types.ts';
 import {
   ANY_REVISION,
@@ -88,6 +89,11 @@ export class ScriptedEngine implements PermissionEngine {
   }
 
   /** Never knows, as `peekBulk`. */
+  peekKept({ question }: KeptQuestion): Decision | null {
+    this.asked.push({ method: 'peek kept', what: question });
+    return this.warm && this.failure === undefined ? this.#decide(question.permission) : null;
+  }
+
   peekBatch(): null {
     return null;
   }

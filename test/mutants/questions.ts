@@ -83,6 +83,27 @@ export const QUESTIONS: readonly Mutant[] = [
     'property/memo',
   ),
   mutant(
+    'a check is kept though it names a revision',
+    'rpc/methods.ts',
+    "request.minRevision === '' ? question : null",
+    'question',
+    'rpc/methods',
+  ),
+  mutant(
+    'facts that leave are still counted',
+    'engine/facts.ts',
+    '    this.#bytes -= sizeOfMember(fact.value);\n',
+    '',
+    'engine/facts',
+  ),
+  mutant(
+    'the caches do not mind their memory',
+    'engine/facts.ts',
+    'return this.#bytes + this.#policies.calculatedSize >',
+    'return Number.NEGATIVE_INFINITY >',
+    'engine/facts',
+  ),
+  mutant(
     'a kept question holds facts that have ended',
     'engine/grounds.ts',
     'return lease.live && expires > now;',

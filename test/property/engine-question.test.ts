@@ -242,7 +242,7 @@ describe('cache keys', () => {
   });
 
   test('prototype names are ordinary names in facts', () => {
-    const sizes = { policies: 9, persons: 9, members: 9, ttlMs: 1000, tickMs: 0 };
+    const sizes = { policies: 9, persons: 9, members: 9, bytes: 1e6, policyBytes: 1e6, ttlMs: 1000, tickMs: 0 };
     for (const name of PROTOTYPES) {
       const facts = new Facts({ clock: new FakeClock(), ...sizes });
       expect(facts.policy(name)).toBeUndefined();

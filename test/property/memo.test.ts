@@ -3,7 +3,7 @@ import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { UsherError } from '../../src/base/errors.ts';
-import type { QuestionKey } from '../../src/engine/decisions.ts';
+import { keepQuestion } from '../../src/engine/grounds.ts';
 import { Level } from '../../src/engine/types.ts';
 import {
   AccessLevel,
@@ -14,14 +14,7 @@ import {
 } from '../../src/gen/usher/permission/v1/permission_pb.ts';
 import { createHandles } from '../../src/grpc/answering.ts';
 import type { Handle } from '../../src/grpc/bridge.ts';
-import {
-  CheckCache,
-  createMemo,
-  type ParsedCheck,
-  type Remembered,
-  RequestCache,
-  requestText,
-} from '../../src/grpc/request-cache.ts';
+import { CheckCache, type ParsedCheck, requestText } from '../../src/grpc/request-cache.ts';
 import type { PermissionEngine } from '../../src/rpc/call.ts';
 import { answersOf } from '../../src/rpc/methods.ts';
 import { PROTO } from '../../src/rpc/naming.ts';
@@ -38,11 +31,7 @@ import { messages } from './messages.ts';
  */
 const STEPS = process.env.USHER_LONG ? 2_000_000 : 20_000;
 const FORGETFUL = { get: () => undefined, put: () => undefined };
-type Store<Value> = { get: (text: string) => Value | undefined; put: (text: string, value: Value) => void };
-interface Caches {
-  requests: Store<Remembered>;
-  checks: Store<ParsedCheck>;
-}
+type Store = { get: (text: string) => ParsedCheck | undefined; put: (text: string, check: ParsedCheck) => void };
 type Outcome = { answer: Buffer } | { refused: unknown };
 
 async function outcome(check: Handle, request: Buffer): Promise<Outcome> {
@@ -125,39 +114,42 @@ function generatedBatch(engine: PermissionEngine): Handle {
 }
 
 /** Counts what is found. */
-function counting<Value>(store: Store<Value>, found: () => void): Store<Value> {
+function counting(store: Store, found: () => void): Store {
   return {
     get(text) {
       const value = store.get(text);
       if (value !== undefined) found();
       return value;
     },
-    put: (text, value) => store.put(text, value),
+    put: (text, check) => store.put(text, check),
   };
 }
 
 /** Asks both doors of one engine; throws at the first difference. */
 async function compare(
-  memo: Caches,
+  memo: Store,
   steps: number,
   random: Random,
 ): Promise<{ repeated: number; inBatches: number; allowed: number }> {
   const { engine, source } = await fixture({
-    cache: { ttlMs: 30_000, maxEntries: 150, policies: 9, persons: 9, members: 9 },
+    cache: { megabytes: 64, ttlMs: 30_000, maxEntries: 150, policies: 9, persons: 9, members: 9 },
   });
   const others = fc.sample(messages, { numRuns: Math.min(2000, steps), seed: 7 });
   let repeated = 0;
   let inBatches = 0;
   let allowed = 0;
-  const handles = createHandles(engine, {
-    requests: counting(memo.requests, () => repeated++),
-    checks: counting(memo.checks, () => inBatches++),
-  });
+  const found = { Check: () => repeated++, BatchCheck: () => inBatches++ };
+  let asking: keyof typeof found = 'Check';
+  const handles = createHandles(
+    engine,
+    counting(memo, () => found[asking]()),
+  );
   const without = {
-    Check: createHandles(engine, { requests: FORGETFUL, checks: FORGETFUL }).get('Check') as Handle,
+    Check: createHandles(engine, FORGETFUL).get('Check') as Handle,
     BatchCheck: generatedBatch(engine),
   };
   const same = async (method: 'Check' | 'BatchCheck', request: Buffer): Promise<Outcome> => {
+    asking = method;
     const remembering = await outcome(handles.get(method) as Handle, request);
     const other = await outcome(without[method], request);
     if (!isDeepStrictEqual(remembering, other)) expect({ request, ...remembering }).toEqual({ request, ...other });
@@ -209,14 +201,13 @@ describe('a listener with a request cache', () => {
   test(
     'a request cache never changes an answer',
     async () => {
-      const memo = createMemo();
+      const memo = new CheckCache(160_000);
       const { repeated, inBatches, allowed } = await compare(memo, STEPS, seeded(20_261_121));
       // Neither denials alone nor new requests alone prove anything.
       expect(repeated).toBeGreaterThan(STEPS / 10);
       expect(inBatches).toBeGreaterThan(STEPS / 10);
       expect(allowed).toBeGreaterThan(STEPS / 20);
-      expect(memo.requests.size.entries).toBeGreaterThan(100);
-      expect(memo.checks.size.entries).toBeGreaterThan(100);
+      expect(memo.size.entries).toBeGreaterThan(100);
     },
     STEPS > 100_000 ? 3_600_000 : 120_000,
   );
@@ -232,15 +223,12 @@ describe('a listener with a request cache', () => {
   test.each(Object.entries(wrong))(
     'a request cache that finds requests %s is detected',
     async (_name, mistake) => {
-      const mistaken = <Value>(store: Store<Value>): Store<Value> => ({
+      const store = new CheckCache(1_000_000);
+      const memo: Store = {
         get: (text) => store.get(mistake(text)),
-        put: (text, value) => store.put(mistake(text), value),
-      });
-      for (const memo of [
-        { requests: mistaken(new RequestCache()), checks: FORGETFUL },
-        { requests: FORGETFUL, checks: mistaken(new CheckCache()) },
-      ])
-        await expect(compare(memo, 20_000, seeded(5))).rejects.toThrow();
+        put: (text, check) => store.put(mistake(text), check),
+      };
+      await expect(compare(memo, 20_000, seeded(5))).rejects.toThrow();
     },
     120_000,
   );
@@ -269,40 +257,45 @@ describe('the key of the request cache', () => {
   });
 
   test('a request over 1,024 bytes has no key and is never kept', () => {
-    const memo = new RequestCache();
+    const memo = new CheckCache(1_000_000);
     expect(requestText(Buffer.alloc(1024, 1))).toHaveLength(1024);
     expect(requestText(Buffer.alloc(1025, 1))).toBe('');
-    memo.put('', remembered('k'));
+    memo.put('', parsed('k'));
     expect(memo.get('')).toBeUndefined();
   });
 });
 
-const remembered = (key: string): Remembered => ({ key: key as QuestionKey, level: Level.NONE });
+const parsed = (email: string): ParsedCheck => ({
+  kept: keepQuestion({ email, app: 'shop', permission: 'read', resourceType: '', resourceId: '' }),
+  level: Level.NONE,
+  used: false,
+});
 
 describe('the size of the request cache', () => {
-  test('the request cache keeps at most two generations of 4,096, and used entries stay', () => {
-    const memo = new RequestCache();
-    memo.put('hot', remembered('hot'));
-    for (let i = 0; i < 50_000; i++) {
-      memo.put(`request ${i}`, remembered(`key ${i}`));
-      if (memo.get('hot')?.key !== 'hot') throw new Error('what is asked for again and again was forgotten');
-      if (memo.size.entries > 2 * 4096) throw new Error('more is kept than may be');
+  test('the request cache keeps to its memory, and used entries stay', () => {
+    const memo = new CheckCache(1_000_000);
+    memo.put('hot', parsed('hot'));
+    for (let i = 0; i < 20_000; i++) {
+      memo.put(`request ${i}`, parsed(`${i}`));
+      if (memo.get('hot')?.kept.question.email !== 'hot') throw new Error('a request in constant use was forgotten');
+      if (memo.size.bytes > 1_000_000) throw new Error('more is kept than may be');
     }
-    expect(memo.get('request 49999')?.key).toBe('key 49999');
+    expect(memo.get('request 19999')?.kept.question.email).toBe('19999');
     expect(memo.get('request 0')).toBeUndefined();
+    expect(memo.size.entries).toBeGreaterThan(1700);
   });
 
-  test('the request cache keeps at most some two million characters, however long the requests are', () => {
-    const memo = new RequestCache();
-    for (let i = 0; i < 6000; i++) memo.put(`${i}`.padEnd(1024), remembered(`${i}`.padEnd(600)));
-    const { entries, characters } = memo.size;
-    expect(characters).toBeLessThanOrEqual(2 * (1024 * 1024 + 1624));
-    expect(characters).toBe(entries * 1624);
+  test('long requests count by their length', () => {
+    const memo = new CheckCache(1_000_000);
+    for (let i = 0; i < 6000; i++) memo.put(`${i}`.padEnd(1024), parsed(`${i}`));
+    const { entries, bytes } = memo.size;
+    expect(bytes).toBeLessThan(1_000_001);
+    expect(bytes).toBe(entries * (540 + 1024));
   });
 
   test('a repeated request counts once', () => {
-    const memo = new RequestCache();
-    for (let i = 0; i < 3; i++) memo.put('a', remembered('key'));
-    expect(memo.size).toEqual({ entries: 1, characters: 4 });
+    const memo = new CheckCache(1_000_000);
+    for (let i = 0; i < 3; i++) memo.put('a', parsed('a'));
+    expect(memo.size).toEqual({ entries: 1, bytes: 541 });
   });
 });

@@ -30,7 +30,7 @@ const random = seeded(Number(process.env.USHER_SEED ?? 20_261_122));
 const source = new OracleSource();
 /** One that holds all that is asked about, and one with fewer applications than a batch names. */
 const engines = [10, 1].map((policies) => {
-  const cache = { ttlMs: 30_000, maxEntries: 60, policies, persons: 10, members: 10 };
+  const cache = { megabytes: 64, ttlMs: 30_000, maxEntries: 60, policies, persons: 10, members: 10 };
   return new Engine({ source, clock: systemClock, cache, log: createLogger('silent') });
 });
 

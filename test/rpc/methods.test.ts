@@ -23,8 +23,11 @@ describe('the methods of the service', () => {
   test('a check is answered at once from cached facts, and later otherwise', async () => {
     const engine = new ScriptedEngine();
     const request = { ...SUBJECT, permission: 'view', accessLevel: Level.EDIT };
-    const expected = { allowed: false, decision: HELD.view, revision: '7', cachedKey: null };
-    expect(RPCS.check.ask(engine, request, { naming: PROTO })).toEqual(expected);
+    const expected = { allowed: false, decision: HELD.view, revision: '7', question: null };
+    const { minRevision: _, ...subject } = SUBJECT;
+    const question = { ...subject, permission: 'view' };
+    expect(RPCS.check.ask(engine, request, { naming: PROTO })).toMatchObject({ ...expected, question });
+    expect(RPCS.check.ask(engine, { ...request, minRevision: '7' }, { naming: PROTO })).toEqual(expected);
     engine.warm = false;
     const later = RPCS.check.ask(engine, request, { naming: PROTO });
     expect(later).toBeInstanceOf(Promise);

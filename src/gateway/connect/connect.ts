@@ -43,7 +43,7 @@ export interface ConnectOptions extends Admission {
 
 const entrance = (scope: KeyScope): Entrance => ({ guard: key(scope) as Guard<unknown>, refusal: null, counted: true });
 
-/** What is asked of a call of one method before Connect reads it. */
+/** The checks of a call of one method, before Connect reads it. */
 interface Door {
   readonly input: DescMessage;
   readonly entrance: Entrance;

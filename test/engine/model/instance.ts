@@ -46,7 +46,14 @@ export class Instance {
     this.engine = new (make.Engine ?? Engine)({
       source: this.#source(),
       clock: world.clock,
-      cache: { ttlMs: TTL, maxEntries: world.temper.small ? 20 : 200, policies: 9, persons: 9, members: 9 },
+      cache: {
+        megabytes: 64,
+        ttlMs: TTL,
+        maxEntries: world.temper.small ? 20 : 200,
+        policies: 9,
+        persons: 9,
+        members: 9,
+      },
       log: { debug: () => undefined, info: () => undefined, warn: () => undefined },
       defer: (fn) => world.job(fn),
       parts: { Facts: SmallFacts, Follower: SmallFollower, ...make.parts },
@@ -150,6 +157,15 @@ export class Instance {
     this.#judgeLater(asked, this.engine.check(question, { minRevision: asked.token }), ({ decision }, rows) =>
       isSame(decision, answerOf(rows, question)),
     );
+    this.#peekKept(question);
+  }
+
+  #peekKept(question: Question): void {
+    const asked = this.#asked();
+    const decision = this.engine.isReached(asked.token) ? this.engine.peekKept(this.#keep(question)) : null;
+    const { revision } = this.engine;
+    this.#asking.delete(asked);
+    if (decision !== null) this.#judge(asked, revision, (rows) => isSame(decision, answerOf(rows, question)));
   }
 
   bulk(): void {
