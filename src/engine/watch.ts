@@ -218,7 +218,7 @@ export class Watch {
   /** `shared` holds the messages to readers of all applications: each is made, and encoded, once. */
   #tell(stream: WatchStream, shared: Map<string, WatchBatch>): void {
     const { cursor, request } = stream;
-    if (!stream.isWaiting || stream.isReading) return;
+    if (stream.isReading) return;
     const changes = this.#options.tail.after(cursor);
     if (changes === null) {
       void this.#tellFromLog(stream);
@@ -234,7 +234,7 @@ export class Watch {
 
   /** A message without changes is left out: the next one names its revision. The first one is not. */
   #say(stream: WatchStream, batch: WatchBatch): void {
-    // It may have ended, or have been told something else, since it was chosen.
+    // It may have ended since it was chosen.
     if (!stream.isWaiting) return;
     const isNews = batch.scopes.length > 0 || batch.reset || batch.end.number === stream.cursor.number;
     stream.cursor = batch.end;

@@ -1,50 +1,14 @@
-/** A clock and a source of facts that a test owns, and a small shop to ask about. */
+/** A source of facts that a test owns, and a small shop to ask about. */
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from '@jest/globals';
-import type { Clock } from '../../src/base/clock.ts';
 import { type CacheOptions, Engine, type EngineOptions } from '../../src/engine/engine.ts';
 import type { FactsSource, LogWindow, MemberNeed, Question, Revision, RevisionToken } from '../../src/engine/types.ts';
 import { applyTo, NO_ROWS, type Operation, type Rows } from '../oracle/rows.ts';
 import { groundsOf, memberOf, policyOf } from '../oracle/storage.ts';
+import { FakeClock } from './fake-clock.ts';
 import { SimulatedDatabase } from './model/simulated-database.ts';
 
-export class FakeClock implements Clock {
-  time = 1000;
-  fraction = 0;
-  #timers: { at: number; fn: () => void }[] = [];
-
-  now = () => this.time;
-  monotonic = () => this.time;
-  random = () => this.fraction;
-  bytes = (count: number) => Buffer.alloc(count);
-
-  after(ms: number, fn: () => void): () => void {
-    const timer = { at: this.time + ms, fn };
-    this.#timers.push(timer);
-    return () => {
-      this.#timers = this.#timers.filter((other) => other !== timer);
-    };
-  }
-
-  get timers(): number {
-    return this.#timers.length;
-  }
-
-  /** Lets time pass, timer by timer, and every promise run after each. */
-  async advance(ms: number): Promise<void> {
-    const end = this.time + ms;
-    for (;;) {
-      const [next] = this.#timers.filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
-      if (next === undefined) break;
-      this.#timers = this.#timers.filter((other) => other !== next);
-      this.time = Math.max(this.time, next.at);
-      next.fn();
-      await turn();
-    }
-    this.time = end;
-    await turn();
-  }
-}
+export { FakeClock } from './fake-clock.ts';
 
 export interface Call {
   kind: 'members' | 'policy' | 'grounds' | 'changes';

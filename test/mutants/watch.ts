@@ -10,13 +10,6 @@ export const WATCH: readonly Mutant[] = [
     'engine/watch',
   ),
   mutant(
-    'a reader that does not wait counts as told',
-    'engine/watch.ts',
-    'if (!stream.isWaiting) return;\n    const isNews',
-    'const isNews',
-    'engine/watch',
-  ),
-  mutant(
     'a stream says what is newest although the log cannot be read',
     'engine/watch.ts',
     ' || this.#now() - tail.syncedAt > FRESH_MS',

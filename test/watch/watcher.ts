@@ -56,7 +56,8 @@ export class Watcher {
   async until(holds: () => boolean, ms = 15_000): Promise<void> {
     const late = performance.now() + ms;
     while (!holds()) {
-      if (performance.now() > late) throw new Error(`not told in time: ${JSON.stringify(this.changes)} ${this.error}`);
+      const isLate = performance.now() > late || this.ended;
+      if (isLate) throw new Error(`not told in time: ${JSON.stringify(this.changes)} ${this.error}`);
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#changed = resolve;
       const timer = setTimeout(resolve, 100);

@@ -8,6 +8,7 @@ import { CheckRequestSchema } from '../../src/gen/usher/permission/v1/permission
 import type { GrpcServerOptions } from '../../src/grpc/server.ts';
 import { closeDoors, openDoor } from '../grpc/support.ts';
 import { type FuzzResult, fuzz } from './fuzz.ts';
+import { fuzzInMemory, type MemoryFuzz, type MemoryFuzzResult } from './fuzz-memory.ts';
 import { authorizeScripted, HalfWarmEngine, SCRIPTED_NAMES } from './half-warm-engine.ts';
 
 export interface DoorFuzz {
@@ -18,7 +19,9 @@ export interface DoorFuzz {
   readonly progress?: (so: FuzzResult) => void;
 }
 
-export interface DoorFuzzResult extends FuzzResult {
+export type DoorFuzzResult = FuzzResult & Watched;
+
+interface Watched {
   /** What nobody caught. */
   readonly thrown: readonly unknown[];
   /** Bytes of the heap that are in use after the run and were not before. */
@@ -42,30 +45,49 @@ const SETTLE_MS = 300;
 export async function fuzzDoor({ server = {}, ...options }: DoorFuzz): Promise<DoorFuzzResult> {
   const engine = new HalfWarmEngine();
   const door = await openDoor({ engine, authorize: authorizeScripted, ...server });
+  const common = {
+    names: SCRIPTED_NAMES,
+    canary: CANARY,
+    connect: () => net.connect({ port: door.port, noDelay: true }),
+  };
+  try {
+    return await watched(async (more) => {
+      const result = await fuzz({ ...common, ...options, ...more });
+      engine.asked = [];
+      return result;
+    }, options);
+  } finally {
+    await closeDoors();
+  }
+}
+
+/** The front alone, without sockets. */
+export async function fuzzFront(options: MemoryFuzz): Promise<MemoryFuzzResult & Watched> {
+  return await watched((more) => fuzzInMemory({ ...options, ...more }), options);
+}
+
+/** Runs it once to warm up, with other inputs, then as it is. */
+async function watched<Result>(
+  run: (more: { seed?: number; inputs?: number; progress?: () => void }) => Promise<Result>,
+  { seed, inputs }: { seed: number; inputs: number },
+): Promise<Result & Watched> {
   const thrown: unknown[] = [];
   const note = (error: unknown): void => {
     thrown.push(error);
   };
   process.on('uncaughtException', note).on('unhandledRejection', note);
   try {
-    const common = {
-      names: SCRIPTED_NAMES,
-      canary: CANARY,
-      connect: () => net.connect({ port: door.port, noDelay: true }),
-    };
-    await fuzz({ ...common, seed: options.seed + 1, inputs: Math.min(WARM_UP, options.inputs) });
-    const before = await heapInUse(engine);
-    const result = await fuzz({ ...common, ...options });
-    return { ...result, thrown, kept: (await heapInUse(engine)) - before };
+    await run({ seed: seed + 1, inputs: Math.min(WARM_UP, inputs), progress: () => undefined });
+    const before = await heapInUse();
+    const result = await run({});
+    return { ...result, thrown, kept: (await heapInUse()) - before };
   } finally {
     process.off('uncaughtException', note).off('unhandledRejection', note);
-    await closeDoors();
   }
 }
 
-async function heapInUse(engine: HalfWarmEngine): Promise<number> {
+async function heapInUse(): Promise<number> {
   await pause(SETTLE_MS);
-  engine.asked = [];
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
   return process.memoryUsage().heapUsed;

@@ -1,25 +1,30 @@
 /**
  * Throws many mutated connections at a port in this process:
  *
- *   bin/node test/wire/fuzz-long.ts --inputs 10000000 --seed 1       GRPC_FRONT=true for a port with the front
+ *   bin/node test/wire/fuzz-long.ts --inputs 100000 --seed 1                  GRPC_FRONT=true for a port with the front
+ *   bin/node test/wire/fuzz-long.ts --inputs 10000000 --seed 1 --memory      the front alone, without sockets
  *
  * Ends with 1 for anything thrown, any wrong answer and memory that is kept.
  */
 import { inspect, parseArgs } from 'node:util';
-import { fuzzDoor } from './fuzz-door.ts';
+import { fuzzDoor, fuzzFront } from './fuzz-door.ts';
 
 const { values } = parseArgs({
-  options: { inputs: { type: 'string', default: '100000' }, seed: { type: 'string', default: '1' } },
+  options: {
+    inputs: { type: 'string', default: '100000' },
+    seed: { type: 'string', default: '1' },
+    memory: { type: 'boolean', default: false },
+  },
 });
 const PROGRESS_MS = 30_000;
 const MOST_KEPT = 50 * 1024 * 1024;
 
 const begun = performance.now();
 let told = begun;
-const { thrown, wrong, kept, ...counts } = await fuzzDoor({
+const { thrown, wrong, kept, ...counts } = await (values.memory ? fuzzFront : fuzzDoor)({
   seed: Number(values.seed),
   inputs: Number(values.inputs),
-  progress: (so) => {
+  progress: (so: { inputs: number }) => {
     if (performance.now() - told < PROGRESS_MS) return;
     told = performance.now();
     process.stderr.write(`${so.inputs} inputs in ${Math.round((told - begun) / 1000)} s\n`);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { fuzzDoor } from './fuzz-door.ts';
+import { fuzzDoor, fuzzFront } from './fuzz-door.ts';
 
 /** `bin/node test/wire/fuzz-long.ts` throws millions. USHER_SEED makes the same inputs again. */
 const SEED = Number(process.env.USHER_SEED ?? 20_261);
@@ -22,4 +22,14 @@ describe('mutated connections at the gRPC port', () => {
       expect(result.canaries).toBeGreaterThan(2);
     },
   );
+
+  test('at the front alone mutated frames throw nothing, keep nothing, and are answered to nobody without a key', async () => {
+    const result = await fuzzFront({ seed: SEED, inputs: 2000 });
+    expect(result.thrown).toEqual([]);
+    expect(result.wrong).toEqual([]);
+    expect(result.kept).toBeLessThan(MOST_KEPT);
+    expect(result.answers).toBeGreaterThan(result.inputs / 20);
+    expect(result.passed).toBeGreaterThan(result.inputs / 20);
+    expect(result.goaways).toBeGreaterThan(result.inputs / 20);
+  });
 });

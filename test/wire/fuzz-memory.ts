@@ -1,0 +1,165 @@
+/** Mutated connections at the front alone, over pairs in memory: thousands a second, several interleaved in each turn. */
+import { Duplex } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { HpackDecoder } from '../../bench/hpack.ts';
+import { createLogger } from '../../src/base/telemetry.ts';
+import { createHandles } from '../../src/grpc/answering.ts';
+import type { Handle } from '../../src/grpc/bridge.ts';
+import { Connection } from '../../src/grpc/front/connection.ts';
+import type { FrontService } from '../../src/grpc/front/service.ts';
+import { GrpcMetrics, METHODS } from '../../src/grpc/metrics.ts';
+import { CheckCache } from '../../src/grpc/request-cache.ts';
+import { WaitingCalls } from '../../src/grpc/waiting.ts';
+import { FakeClock } from '../engine/fake-clock.ts';
+import { SERVICE } from '../grpc/support.ts';
+import { type Random, seeded } from '../oracle/world.ts';
+import { Frame, FrameReader } from './frames.ts';
+import { input } from './fuzz.ts';
+import { authorizeScripted, HalfWarmEngine, SCRIPTED_NAMES } from './half-warm-engine.ts';
+
+export interface MemoryFuzz {
+  readonly seed: number;
+  readonly inputs: number;
+  readonly progress?: (so: MemoryFuzzResult) => void;
+}
+
+export interface MemoryFuzzResult {
+  inputs: number;
+  bytes: number;
+  goaways: number;
+  /** Answers of methods, of which none went to a client without a key. */
+  answers: number;
+  /** Calls that were passed on. */
+  passed: number;
+  readonly wrong: string[];
+}
+
+const ANSWERED = ['Check', 'BulkCheck', 'BatchCheck', 'Effective'];
+const HEALTH = '/grpc.health.v1.Health/Check';
+const WRONG_KEY = 'a-key-that-nobody-has';
+/** Connections that are open at the same time. */
+const TOGETHER = 8;
+const MOST_WRONG = 5;
+/** For what waits, and for what a deadline or a closed socket calls off. */
+const TIME_MS = 60_000;
+
+/** The client's side, and what it received. */
+class Socket extends Duplex {
+  readonly received: Buffer[] = [];
+
+  override _read(): void {
+    // Everything is pushed when it comes.
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.received.push(chunk);
+    done();
+  }
+}
+
+interface Client {
+  readonly seed: number;
+  readonly random: Random;
+  readonly isStranger: boolean;
+  readonly bytes: Buffer;
+  readonly socket: Socket;
+  sent: number;
+  closed: boolean;
+}
+
+export async function fuzzInMemory({ seed, inputs, progress }: MemoryFuzz): Promise<MemoryFuzzResult> {
+  const seen: MemoryFuzzResult = { inputs: 0, bytes: 0, goaways: 0, answers: 0, passed: 0, wrong: [] };
+  const clock = new FakeClock();
+  const engine = new HalfWarmEngine();
+  const service = serviceOf(engine, clock, () => seen.passed++);
+  for (let from = 0; from < inputs && seen.wrong.length < MOST_WRONG; from += TOGETHER) {
+    const clients = Array.from({ length: TOGETHER }, (_, n) => clientOf(seed * 1_000_003 + from + n));
+    for (const client of clients) {
+      const closed = (): void => {
+        client.closed = true;
+      };
+      new Connection({ socket: client.socket, service, clock, closed });
+    }
+    while (clients.some(write)) await nextTurn();
+    await nextTurn();
+    await clock.advance(TIME_MS);
+    for (const client of clients) examine(client, seen);
+    for (const { socket } of clients) socket.destroy();
+    await nextTurn();
+    await clock.advance(TIME_MS);
+    for (const client of clients) if (!client.closed) fault(seen, client, 'the connection is kept');
+    if (clock.timers > 0) seen.wrong.push(`seeds ${seed * 1_000_003 + from} and on: ${clock.timers} timers are kept`);
+    seen.inputs += TOGETHER;
+    engine.asked = [];
+    progress?.(seen);
+  }
+  return seen;
+}
+
+function serviceOf(engine: HalfWarmEngine, clock: FakeClock, passed: () => void): FrontService {
+  const handles = createHandles(engine, new CheckCache(1_000_000));
+  const methods = ANSWERED.map((name) => {
+    return [`/${SERVICE}/${name}`, { index: METHODS.indexOf(name), handle: handles.get(name) as Handle }] as const;
+  });
+  return {
+    methods: new Map(methods),
+    served: new Set([...methods.map(([path]) => path), HEALTH, `/${SERVICE}/Explain`]),
+    authorize: authorizeScripted,
+    calls: new WaitingCalls({ log: createLogger('silent'), metrics: new GrpcMetrics(), clock, deadlineMs: 10_000 }),
+    // grpc-js would be there. (`fuzz.test.ts` has the whole.)
+    inject: (behind) => {
+      passed();
+      behind.on('error', () => undefined).resume();
+    },
+  };
+}
+
+function clientOf(seed: number): Client {
+  const random = seeded(seed);
+  const isStranger = random(2) === 0;
+  const bytes = input(random, seed, isStranger ? { ...SCRIPTED_NAMES, key: WRONG_KEY } : SCRIPTED_NAMES);
+  return { seed, random, isStranger, bytes, socket: new Socket(), sent: 0, closed: false };
+}
+
+/** Sends a piece. Returns whether there is more. */
+function write(client: Client): boolean {
+  const { random, bytes, socket } = client;
+  if (socket.destroyed || client.sent >= bytes.length) return false;
+  const end = random(3) > 0 ? bytes.length : client.sent + 1 + random(bytes.length);
+  socket.push(bytes.subarray(client.sent, end));
+  client.sent = end;
+  if (end >= bytes.length && random(2) === 0) socket.push(null);
+  return end < bytes.length;
+}
+
+function fault(seen: MemoryFuzzResult, { seed, bytes }: Client, why: string): void {
+  seen.wrong.push(`seed ${seed}: ${why}\n  sent ${bytes.toString('hex').slice(0, 4000)}`);
+}
+
+/** Every second client has a key that is not valid, and must never be sent a decision. */
+function examine(client: Client, seen: MemoryFuzzResult): void {
+  const hpack = new HpackDecoder();
+  const statuses = new Map<number, string>();
+  let ended = false;
+  seen.bytes += client.bytes.length;
+  try {
+    new FrameReader().read(Buffer.concat(client.socket.received), ({ type, stream, payload }) => {
+      // Credit for what was received may follow.
+      if (ended && type !== Frame.WINDOW_UPDATE) fault(seen, client, `a frame of type ${type} behind the end`);
+      if ((stream % 2 === 1) === false && stream !== 0) fault(seen, client, `a frame on stream ${stream}`);
+      if (type === Frame.HEADERS) {
+        hpack.decode(payload, 0, payload.length, (name, value) => {
+          if (name === ':status') statuses.set(stream, value);
+        });
+      } else if (type === Frame.DATA && statuses.get(stream) === '200') {
+        seen.answers++;
+        if (client.isStranger) fault(seen, client, `a stranger was sent ${payload.toString('hex')}`);
+      } else if (type === Frame.GOAWAY) {
+        seen.goaways++;
+        ended = payload.readUInt32BE(4) !== 0;
+      }
+    });
+  } catch (error) {
+    fault(seen, client, `unreadable: ${String(error)}`);
+  }
+}
