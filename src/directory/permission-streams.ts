@@ -138,7 +138,7 @@ export class PermissionStreams {
       stream.push({ event: 'position', revision: formatRevision(stream.since) });
       // Changes of more than one message are not told one by one; of a deleted application nobody knows any more who was in it.
       const isAll = value.end.number !== watch.head.number || value.scopes.some((scope) => scope.startsWith('a:'));
-      this.#tellOne(stream, newsOf({ ...value, reset: value.reset || isAll }), NOTHING);
+      this.#tellOne(stream, newsOf({ ...value, reset: value.reset || isAll }));
       stream.flush();
     } catch (error) {
       log.debug({ err: error }, 'changes not readable for a stream; its reader asks again');
@@ -173,8 +173,8 @@ export class PermissionStreams {
   async #tell(batch: WatchBatch): Promise<void> {
     if (batch.scopes.length === 0 && !batch.reset) return;
     const news = newsOf(batch);
-    const known = new Map(this.#concerns);
-    const people = news.isAll ? [...known.keys()] : [...news.people.keys()].filter((email) => known.has(email));
+    const isRead = (email: string): boolean => this.#concerns.has(email);
+    const people = (news.isAll ? [...this.#concerns.keys()] : [...news.people.keys()]).filter(isRead);
     const pieces = new TimeSlicer(WRITTEN_AT_ONCE);
     for (let from = 0; from < people.length; from += READ_AT_ONCE) {
       for (const [email, concern] of await this.#read(people.slice(from, from + READ_AT_ONCE))) {
@@ -184,23 +184,20 @@ export class PermissionStreams {
     }
     for (const stream of this.#open.all()) {
       await pieces.next();
-      this.#tellOne(stream, news, known.get(stream.email) ?? NOTHING);
+      this.#tellOne(stream, news);
       stream.flush();
     }
   }
 
-  /** `before`: what concerned the reader before these changes. */
-  #tellOne(stream: PermissionStream, { revision, isAll, people, apps }: News, before: Concern): void {
-    const own = people.get(stream.email);
-    if (isAll || own === 'everywhere') {
+  #tellOne(stream: PermissionStream, { revision, isAll, people, apps }: News): void {
+    const named = people.get(stream.email);
+    if (isAll || named === 'everywhere') {
       stream.push({ event: 'permissions', revision, apps: [] });
       return;
     }
-    const now = this.#concerns.get(stream.email) ?? NOTHING;
-    const concerned = new Set(own);
-    for (const app of apps) {
-      if (now.superadmin || now.apps.has(app) || before.superadmin || before.apps.has(app)) concerned.add(app);
-    }
+    const { superadmin, apps: own } = this.#concerns.get(stream.email) ?? NOTHING;
+    const concerned = new Set(named);
+    for (const app of apps) if (superadmin || own.has(app)) concerned.add(app);
     if (concerned.size > 0) stream.push({ event: 'permissions', revision, apps: [...concerned].toSorted() });
   }
 

@@ -24,13 +24,6 @@ export const FRONT: readonly Mutant[] = [
     'grpc/front/calls',
   ),
   mutant(
-    'the front reads compressed messages as they are',
-    'grpc/front/message.ts',
-    'end - start >= PREFIX && bytes[start] === 0 &&',
-    'end - start >= PREFIX &&',
-    'grpc/front/trust',
-  ),
-  mutant(
     'the front finds header blocks of an older table',
     'grpc/front/head-reader.ts',
     'this.#known.clear();',

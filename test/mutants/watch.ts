@@ -75,22 +75,15 @@ export const WATCH: readonly Mutant[] = [
   mutant(
     'a user is told the codes of applications that they are not in',
     'directory/permission-streams.ts',
-    'if (now.superadmin || now.apps.has(app) || before.superadmin || before.apps.has(app)) concerned.add(app);',
+    'if (superadmin || own.has(app)) concerned.add(app);',
     'concerned.add(app);',
-    'watch/permission-stream',
-  ),
-  mutant(
-    'who left an application is not told when it is deleted',
-    'directory/permission-streams.ts',
-    ' || before.superadmin || before.apps.has(app)',
-    '',
     'watch/permission-stream',
   ),
   mutant(
     'a deactivated user keeps the stream of permissions',
     'directory/permission-streams.ts',
-    'if (concern === null) for (const stream of this.#open.of(email)) stream.end();\n        else if',
-    'if (concern !== null && ',
+    'if (concern === null) for (const stream of this.#open.of(email)) stream.end();',
+    'if (concern === null) continue;',
     'watch/permission-stream',
   ),
 ];
