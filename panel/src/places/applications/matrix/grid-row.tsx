@@ -1,7 +1,7 @@
 import { memo } from 'react';
 import { Link } from 'wouter';
 import type { Text } from '../../../words/places.ts';
-import { type Changes, keyOf } from './draft.ts';
+import { type CellChange, type Changes, keyOf } from './draft.ts';
 import css from './grid.module.css';
 import {
   type CellLevel,
@@ -103,8 +103,8 @@ function PermissionRow({
             at={at}
             column={column}
             left={heading + (column - 1) * COLUMN}
-            table={table}
-            changes={changes}
+            now={levelAt(table, role.id, permission.id)}
+            change={changes.get(keyOf(role.id, permission.id))}
             active={activeColumn === column}
             selected={selected !== null && column >= selected[0] && column <= selected[1]}
             words={words}
@@ -121,17 +121,27 @@ interface CellProps {
   readonly at: number;
   readonly column: number;
   readonly left: number;
-  readonly table: MatrixTable;
-  readonly changes: Changes;
+  readonly now: CellLevel;
+  readonly change: CellChange | undefined;
   readonly active: boolean;
   readonly selected: boolean;
   readonly words: Text;
 }
 
-function Cell({ permission, role, at, column, left, table, changes, active, selected, words }: CellProps) {
+/** Drawn anew only when something of it changes: a key concerns one or two of the hundreds in sight. */
+const Cell = memo(function Cell({
+  permission,
+  role,
+  at,
+  column,
+  left,
+  now,
+  change,
+  active,
+  selected,
+  words,
+}: CellProps) {
   const { matrix } = words.applications;
-  const now = levelAt(table, role.id, permission.id);
-  const change = changes.get(keyOf(role.id, permission.id));
   const level = change === undefined ? now : change.to;
   const conflict = change !== undefined && now !== change.from;
   const said = [
@@ -164,7 +174,7 @@ function Cell({ permission, role, at, column, left, table, changes, active, sele
       )}
     </div>
   );
-}
+});
 
 function LevelMark({ level, words }: { level: CellLevel; words: Text }) {
   return <span className={`${css.level} ${css[level ?? 'none']}`}>{shortText(level, words)}</span>;

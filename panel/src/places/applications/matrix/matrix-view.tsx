@@ -6,7 +6,7 @@ import { useAction } from '../../../shell/actions.ts';
 import { useWords } from '../../../words/words.ts';
 import type { ViewProps } from '../application.tsx';
 import { ConflictNotice } from './conflict-notice.tsx';
-import { drafted, inverseOf } from './draft.ts';
+import { drafted, EMPTY, inverseOf } from './draft.ts';
 import { DraftBar } from './draft-bar.tsx';
 import { MatrixGrid, type Selection } from './grid.tsx';
 import css from './matrix.module.css';
@@ -40,17 +40,19 @@ export function MatrixView({ appCode, application, mayEdit, matrix, etag, onLook
   const narrow = useNarrow();
   const close = () => setOpen(null);
   useAction(mayEdit ? words.newRole : null, () => setOpen('role'));
+  // Only these two look at the draft: without them a change of a cell leaves the rows and columns as they are.
+  const seen = compare === '' && changed === '' ? EMPTY.changes : changes;
   const shown = useMemo(() => {
     const [one = '', two = ''] = compare.split(',');
-    const at = (roleId: number, permissionId: number) => drafted(table, changes, roleId, permissionId);
+    const at = (roleId: number, permissionId: number) => drafted(table, seen, roleId, permissionId);
     const left = narrowed(
       table,
       { permissions: q, roles: wantedRoles, compare: compare === '' ? null : [one, two], changed: changed !== '' },
       at,
-      changes.values(),
+      seen.values(),
     );
     return { roles: left.roles, rows: rowsOf(left.permissions) };
-  }, [table, changes, q, wantedRoles, compare, changed]);
+  }, [table, seen, q, wantedRoles, compare, changed]);
   const base = `/applications/${encodeURIComponent(appCode)}`;
   const empty = table.permissions.length === 0 || table.roles.length === 0;
   return (
