@@ -2,7 +2,7 @@
 import { seeded } from '../oracle/world.ts';
 import type { Names } from './calls.ts';
 import type { Address } from './peer.ts';
-import { type Outcome, replay } from './replay.ts';
+import { LATE, type Outcome, replay } from './replay.ts';
 import { randomScript, type Script } from './script.ts';
 
 export interface Comparison {
@@ -72,7 +72,7 @@ function differences(script: Script, left: Outcome, right: Outcome): string[] {
   };
   for (const stream of new Set([...left.streams.keys(), ...right.streams.keys()])) {
     const [a, b] = [left.streams.get(stream), right.streams.get(stream)];
-    if (a !== b) found.push(`${about(stream)}\n  left:  ${a}\n  right: ${b}`);
+    if (a !== b && a !== LATE && b !== LATE) found.push(`${about(stream)}\n  left:  ${a}\n  right: ${b}`);
   }
   if (left.connection !== right.connection) {
     const odd = [...script.calls.values()].flatMap((call) => call.odd).join(', ');

@@ -66,12 +66,15 @@ async function send(peer: Peer, bytes: Buffer, cut: Script['cut'], random: Rando
   else await peer.writeCut(bytes, () => (cut === 'bytes' ? 1 : 1 + random(cut)));
 }
 
+/** Too late, or cancelled before: right for a call that may have been either, whatever another port says of it. */
+export const LATE = 'late';
+
 function describe(end: StreamEnd | undefined, certain: boolean): string {
   if (end === undefined) return 'nothing';
   const fields = end.blocks.flat();
   const status = fields.find(([name]) => name === 'grpc-status')?.[1];
-  // Answered, too late or cancelled before: all are right.
-  if (!certain && (status === undefined || status === '0' || status === '1' || status === '4')) return 'uncertain';
+  if (!certain && (status === undefined || status === '1' || status === '4')) return LATE;
+  if (!certain && status === '0') return 'answered';
   // To a request that is not gRPC no client of gRPC reads more than the status.
   const http = fields.find(([name]) => name === ':status')?.[1];
   if (http === '415') return `:status: 415 / ${end.end || 'open'}`;
