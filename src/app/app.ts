@@ -5,6 +5,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { AggregatorRegistry } from 'prom-client';
 import { KeyUses } from '../administration/key-uses.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { lazy } from '../base/lazy.ts';
@@ -39,6 +40,8 @@ import type { Deliverer } from './delivery.ts';
 import { buildFeatures, type Features } from './features.ts';
 import { openSecretKey } from './mail.ts';
 import { exposeMetrics } from './metrics.ts';
+import type { Metric } from './rpc-process.ts';
+import { RpcProcesses } from './rpc-processes.ts';
 
 /** Parts that tests replace. */
 export interface Parts {
@@ -52,6 +55,8 @@ export interface Parts {
   panelFolder?: URL;
   /** Of this build; empty where nobody asks for it. */
   version?: string;
+  /** Whether another process of this service has migrated the database and written its first rows. */
+  isPrepared?: boolean;
 }
 
 /** Where the build writes the panel: beside the compiled service, and for the sources where that would be. */
@@ -86,6 +91,8 @@ export interface App {
   readonly localKey: string | null;
   /** Null where an identity provider is configured. */
   readonly developmentSignIn: DevelopmentSignIn | null;
+  /** The metrics of this process alone, for one that collects those of several. */
+  ownMetrics(): Promise<Metric[]>;
   /** Where people reach the gateway, without a trailing slash; complete once `start` has resolved. */
   readonly publicUrl: () => string;
   /**
@@ -111,6 +118,7 @@ export async function buildApp(config: Config, parts: Parts = {}): Promise<App> 
     dataDir: config.dataDir,
     poolSize: config.database.poolSize,
     migrateOnStart: config.database.migrateOnStart,
+    migrationsChecked: parts.isPrepared ?? false,
     clock,
     log,
     ...(parts.failpoints ? { failpoints: parts.failpoints } : {}),
@@ -119,8 +127,8 @@ export async function buildApp(config: Config, parts: Parts = {}): Promise<App> 
   const closing = new AsyncDisposableStack();
   closing.defer(() => database.close());
   try {
-    const { deliveryFailpoints, threads = false, panelFolder = PANEL_FOLDER, version = '' } = parts;
-    const base = { clock, log, database, tls, deliveryFailpoints, threads, panelFolder, version, closing };
+    const { deliveryFailpoints, threads = false, panelFolder = PANEL_FOLDER, version = '', isPrepared = false } = parts;
+    const base = { clock, log, database, tls, deliveryFailpoints, threads, panelFolder, version, isPrepared, closing };
     return await build(config, base);
   } catch (error) {
     await closing.disposeAsync();
@@ -137,12 +145,15 @@ interface Base {
   threads: boolean;
   panelFolder: URL;
   version: string;
+  isPrepared: boolean;
   closing: AsyncDisposableStack;
 }
 
 async function build(config: Config, base: Base): Promise<App> {
   const { clock, log, database, tls, deliveryFailpoints, threads, version, closing } = base;
   const registry = createRegistry();
+  // Each process has these; the other registry has the metrics of the database and the gateway.
+  const own = createRegistry();
   const local = config.auth.issuer === null;
   const localIssuer = local ? await openLocalIssuer({ dataDir: config.dataDir, clock }) : null;
   const localKey = config.internal.apiKeys.length === 0 ? keepLocalKey(config.dataDir, clock) : null;
@@ -188,6 +199,8 @@ async function build(config: Config, base: Base): Promise<App> {
   closing.defer(() => built.close());
   const { features, worker } = built;
 
+  const isRpc = config.roles.includes('rpc');
+  const processes = isRpc && config.grpc.processes > 1 ? new RpcProcesses({ config, clock, log, registry }) : null;
   const services: Services = {
     engine,
     watch,
@@ -200,7 +213,14 @@ async function build(config: Config, base: Base): Promise<App> {
     developmentSignIn,
     panelFiles: panelFiles(base.panelFolder),
     clearEverywhere: async () => (await database.change(async () => ({ result: null, scopes: ['*'] }))).revision,
-    ping: () => database.ping(),
+    ping: async () => {
+      await database.ping();
+      await processes?.check();
+    },
+    metrics: async () => {
+      const mine = await Promise.all([registry.getMetricsAsJSON(), own.getMetricsAsJSON()]);
+      return await AggregatorRegistry.aggregate([...mine, ...((await processes?.metrics()) ?? [])]).metrics();
+    },
     recordRefusal: (refusal) => recordRefusal(database, refusal),
   };
   const metrics = new GrpcMetrics();
@@ -208,19 +228,22 @@ async function build(config: Config, base: Base): Promise<App> {
   const opsOnly = !config.roles.includes('gateway');
   const gateway =
     opsOnly && config.ops === null ? null : await buildGateway({ config, services, clock, log, version, opsOnly });
-  const grpc = config.roles.includes('rpc')
-    ? buildGrpc(config, { engine, watch, keys, clock, log, metrics, checks, tls })
-    : null;
-  exposeMetrics(registry, { engine, watch, grpc: metrics, checks });
+  const answering = isRpc && processes === null;
+  const grpc = answering ? buildGrpc(config, { engine, watch, keys, clock, log, metrics, checks, tls }) : processes;
+  exposeMetrics(own, { engine, watch, grpc: metrics, checks });
   const listeners = new Listeners({
     config,
-    database,
     engine,
     gateway,
     grpc,
     worker,
     reached,
-    prepare: () => built.prepare(),
+    prepare: async () => {
+      if (base.isPrepared) return;
+      await database.change(seed);
+      await database.change((tx) => seedSuperadmins(tx, config.superadmins));
+      await built.prepare();
+    },
   });
   closing.defer(() => listeners.close());
   closing.defer(() => built.endStreams());
@@ -239,6 +262,7 @@ async function build(config: Config, base: Base): Promise<App> {
     localIssuer,
     localKey,
     developmentSignIn,
+    ownMetrics: () => own.getMetricsAsJSON(),
     publicUrl: () => reached.url,
     start: (first) =>
       listeners.start(first).catch((error: unknown) => {
@@ -326,13 +350,12 @@ class Reached {
 
 interface DoorParts {
   config: Config;
-  database: Database;
   engine: Engine;
   gateway: Gateway | null;
   grpc: GrpcServer | null;
   worker: Deliverer | null;
   reached: Reached;
-  /** Prepares the database for the features, before the first call. */
+  /** Prepares the database, before the first call. */
   prepare: () => Promise<void>;
 }
 
@@ -345,10 +368,8 @@ class Listeners {
   }
 
   async start(first?: () => Promise<void>): Promise<Addresses> {
-    const { config, database, engine, gateway, grpc, worker, reached, prepare } = this.#parts;
+    const { config, engine, gateway, grpc, worker, reached, prepare } = this.#parts;
     await engine.start();
-    await database.change(seed);
-    await database.change((tx) => seedSuperadmins(tx, config.superadmins));
     await prepare();
     await first?.();
     const http = await gateway?.start();

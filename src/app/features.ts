@@ -92,6 +92,7 @@ export type Features = Omit<
   | 'keyUses'
   | 'configuration'
   | 'registry'
+  | 'metrics'
   | 'clearEverywhere'
   | 'ping'
   | 'recordRefusal'

@@ -173,6 +173,9 @@ function crossChecks(config: Config, values: Values): Fault[] {
   if (values['grpc.tls.clientCa'] !== null && config.grpc.tls === null) {
     fault('grpc.tls.cert', 'is required with grpc.tls.clientCa');
   }
+  if (config.grpc.processes > 1 && config.database.url === null && config.roles.includes('rpc')) {
+    fault('database.url', 'is required when grpc.processes is above 1: the embedded database belongs to one process');
+  }
   for (const { key, taken } of listenersAtOneAddress(config)) fault(key, `is the port of ${taken} already`);
   if (values['ops.host'] !== null && config.ops === null) fault('ops.port', 'is required with ops.host');
   const { settingsUrl } = config.notifications;

@@ -52,6 +52,11 @@ export const KEYS = keys({
     about:
       'New: the service reads HTTP/2 itself and answers Check, BulkCheck, BatchCheck and Effective at once; other calls pass through.',
   }),
+  'grpc.processes': key(kind.whole(1, 256), {
+    default: 1,
+    about:
+      'Processes that answer gRPC on the port, each with caches of its own. Above 1 the first process answers none: [Several cores](#several-cores).',
+  }),
   'grpc.reflection': key(kind.flag, {
     default: ({ production }) => !production,
     otherwise: 'true outside production',

@@ -125,10 +125,12 @@ export interface Services {
   readonly panelFiles: () => Promise<PanelFiles | null>;
   /** Empties the cache of every instance through the change log; returns the revision that does so. */
   readonly clearEverywhere: () => Promise<string>;
-  /** Whether the database answers and is migrated; rejects with the reason. */
+  /** Whether the database answers and is migrated, and the processes of the gRPC port answer; rejects with the reason. */
   readonly ping: () => Promise<void>;
   readonly recordRefusal: (refusal: Refusal) => Promise<void>;
   readonly registry: Registry;
+  /** As Prometheus reads them: of `registry`, of the engine, and of the processes of the gRPC port. */
+  readonly metrics: () => Promise<string>;
   /** Where users reach this service, without a trailing slash. */
   readonly publicUrl: () => string;
 }

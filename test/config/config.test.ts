@@ -180,6 +180,17 @@ describe('faults', () => {
     expect(faultsOf({ env: { HTTP_HOST: '::1', GRPC_HOST: 'localhost' } })).toEqual({});
   });
 
+  test('several gRPC processes need PostgreSQL, unless this one answers no gRPC', () => {
+    expect(faultsOf({ env: { GRPC_PROCESSES: '2' } })).toEqual({
+      'database.url': expect.stringMatching(
+        /^is required when grpc.processes is above 1: the embedded database belongs to one process/,
+      ),
+    });
+    expect(faultsOf({ env: { GRPC_PROCESSES: '2', USHER_ROLES: 'gateway' } })).toEqual({});
+    expect(faultsOf({ env: { GRPC_PROCESSES: '2', DATABASE_URL: 'postgresql://usher@localhost/usher' } })).toEqual({});
+    expect(faultsOf({ env: { GRPC_PROCESSES: '0' } })).toHaveProperty(['grpc.processes']);
+  });
+
   test('production requires PostgreSQL, unless the embedded database is chosen explicitly', () => {
     expect(faultsOf({ env: PRODUCTION })).toEqual({
       'database.url': expect.stringMatching(

@@ -33,7 +33,8 @@ const readyz = defineRoute({
   path: '/readyz',
   tag: 'Operations',
   summary: 'Readiness: the service can answer',
-  description: 'The database answers, its migrations are applied, and the permission engine follows it. Else 503.',
+  description:
+    'The database answers, its migrations are applied, the permission engine follows it, and so does every process of the gRPC port. Else 503.',
   guard: open,
   envelope: bare,
   status: 200,
@@ -61,7 +62,7 @@ function metricsRoute(guard: Guard<unknown>): Route {
     status: 200,
     response: z.string(),
     quiet: true,
-    handle: ({ registry }) => registry.metrics(),
+    handle: ({ metrics }) => metrics(),
   });
 }
 

@@ -1,0 +1,184 @@
+/**
+ * Several processes on one gRPC port (docs/adr/0020): each has an engine, caches and a follower of the change log. This process
+ * accepts connections and hands them out in turns; it answers no gRPC itself.
+ */
+
+import cluster from 'node:cluster';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { Counter, Gauge } from 'prom-client';
+import type { Clock } from '../base/clock.ts';
+import { unavailable } from '../base/errors.ts';
+import type { Logger, Registry } from '../base/telemetry.ts';
+import { workerUrl } from '../base/worker-url.ts';
+import type { Config } from '../config/config.ts';
+import type { GrpcServer } from '../grpc/server.ts';
+import { type Metric, RpcProcess } from './rpc-process.ts';
+
+export interface RpcProcessesParts {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly registry: Registry;
+}
+
+/** The first delay before a process that ended is replaced; it doubles while they end soon after their start. */
+const AGAIN_MS = 200;
+const MOST_AGAIN_MS = 30_000;
+/** A process that lived longer is replaced after the first delay. */
+const LIVED_MS = 60_000;
+/** Time limit for closing: longer than the drain of a process, and than the limits of its parts. */
+const CLOSE_MS = 20_000;
+
+/** The place of a process; it keeps its number when the process is replaced. */
+interface Place {
+  readonly number: number;
+  process: RpcProcess | undefined;
+  startedAt: number;
+  failures: number;
+  cancelAgain: () => void;
+}
+
+export class RpcProcesses implements GrpcServer {
+  readonly #parts: RpcProcessesParts;
+  readonly #places: readonly Place[];
+  #config: Config;
+  #exits = 0;
+  #draining: Promise<void> | undefined;
+
+  constructor(parts: RpcProcessesParts) {
+    this.#parts = parts;
+    this.#config = parts.config;
+    this.#places = Array.from({ length: parts.config.grpc.processes }, (_, at) => ({
+      number: at + 1,
+      process: undefined,
+      startedAt: 0,
+      failures: 0,
+      cancelAgain: () => undefined,
+    }));
+    this.#expose(parts.registry);
+  }
+
+  /** Resolves when every process listens. Rejects with the reason of the first that cannot. */
+  async start(): Promise<{ port: number }> {
+    const { config } = this.#parts;
+    const port = config.grpc.port === 0 ? await freePort(config.grpc.host) : config.grpc.port;
+    this.#config = { ...config, grpc: { ...config.grpc, port } };
+    // Not the kernel's choice: it takes a connection's addresses for its choice, and few clients would leave processes without any.
+    cluster.schedulingPolicy = cluster.SCHED_RR;
+    // Advanced: the configuration holds a Map.
+    cluster.setupPrimary({
+      exec: fileURLToPath(workerUrl(import.meta.url, 'rpc-process.main')),
+      args: [],
+      serialization: 'advanced',
+    });
+    await Promise.all(this.#places.map((place) => this.#fill(place).listening));
+    return { port };
+  }
+
+  /** Each process says it of itself. */
+  setServing(): void {}
+
+  /** Every process finishes its calls in flight, for a bounded time, and ends. */
+  drain(): Promise<void> {
+    this.#draining ??= this.#close();
+    return this.#draining;
+  }
+
+  /** Rejects with UsherError UNAVAILABLE unless every process answers and follows the database. */
+  async check(): Promise<void> {
+    const statuses = await Promise.all(this.#places.map(({ process }) => listeningOf(process).status()));
+    if (statuses.some(({ ready }) => !ready)) throw unavailable('A gRPC process is behind the database.');
+  }
+
+  /** The metrics of each process that answers, with the label `process`. */
+  async metrics(): Promise<Metric[][]> {
+    return await Promise.all(
+      this.#places.map(async ({ number, process }) => {
+        if (process?.isListening !== true) return [];
+        const metrics = await process.metrics().catch((error: unknown) => {
+          this.#parts.log.warn({ err: error, process: number }, 'no metrics of a gRPC process');
+          return [];
+        });
+        return metrics.map((metric) => labelled(metric, String(number)));
+      }),
+    );
+  }
+
+  async #close(): Promise<void> {
+    for (const { cancelAgain } of this.#places) cancelAgain();
+    const processes = this.#places.flatMap(({ process }) => process ?? []);
+    await Promise.all(processes.map((process) => process.close(CLOSE_MS)));
+  }
+
+  #fill(place: Place): RpcProcess {
+    const { clock, log } = this.#parts;
+    const started = new RpcProcess(this.#config, place.number);
+    place.process = started;
+    place.startedAt = clock.monotonic();
+    started.onExit((how) => {
+      place.process = undefined;
+      if (this.#draining !== undefined) return;
+      this.#exits++;
+      if (clock.monotonic() - place.startedAt > LIVED_MS) place.failures = 0;
+      const againMs = Math.min(MOST_AGAIN_MS, AGAIN_MS * 2 ** place.failures++);
+      log.error({ process: place.number, exit: how, againMs }, 'gRPC process exited; restarting');
+      place.cancelAgain = clock.after(againMs, () => this.#replace(place));
+    });
+    return started;
+  }
+
+  #replace(place: Place): void {
+    const { log } = this.#parts;
+    this.#fill(place).listening.then(
+      () => log.info({ process: place.number }, 'gRPC process restarted'),
+      // Its exit follows, and with it the next try.
+      (error: unknown) => log.error({ err: error, process: place.number }, 'gRPC process did not start'),
+    );
+  }
+
+  #expose(registry: Registry): void {
+    const read = (): number => this.#places.filter(({ process }) => process?.isListening).length;
+    new Gauge({
+      name: 'usher_grpc_processes',
+      help: 'Processes that answer gRPC.',
+      registers: [registry],
+      collect() {
+        this.set(read());
+      },
+    });
+    const exits = (): number => this.#exits;
+    new Counter({
+      name: 'usher_grpc_process_exits_total',
+      help: 'Processes that ended while they should have answered gRPC.',
+      registers: [registry],
+      collect() {
+        this.reset();
+        this.inc(exits());
+      },
+    });
+  }
+}
+
+function listeningOf(process: RpcProcess | undefined): RpcProcess {
+  if (process?.isListening !== true) throw unavailable('A gRPC process is not ready.');
+  return process;
+}
+
+function labelled(metric: Metric, number: string): Metric {
+  return {
+    ...metric,
+    values: metric.values.map((value) => ({ ...value, labels: { ...value.labels, process: number } })),
+  };
+}
+
+/** A port that every process can be given: port 0 would give a replaced process another one. */
+async function freePort(host: string): Promise<number> {
+  const server = createServer().listen(0, host);
+  await once(server, 'listening');
+  const at = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof at === 'object' && at !== null ? at.port : 0;
+}
