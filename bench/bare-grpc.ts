@@ -1,7 +1,9 @@
 /**
  * The floor of the transport: grpc-js with a constant buffer in and out. It decodes nothing, decides nothing and answers
- * the same bytes to every call, with the options that the service gives its server. Argument: the port.
+ * the same bytes to every call, with the options that the service gives its server. Arguments: the port, and for TLS the files of the
+ * certificate and its key.
  */
+import { readFileSync } from 'node:fs';
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
 import { CONSTANT_ANSWER } from './wire.ts';
 
@@ -36,8 +38,13 @@ server.addService(
   { Check: answer, BulkCheck: answer, Effective: answer },
 );
 
-server.bindAsync(`127.0.0.1:${process.argv[2] ?? 0}`, ServerCredentials.createInsecure(), (error, port) => {
+const [, , port = '0', cert, key] = process.argv;
+const credentials =
+  cert === undefined || key === undefined
+    ? ServerCredentials.createInsecure()
+    : ServerCredentials.createSsl(null, [{ cert_chain: readFileSync(cert), private_key: readFileSync(key) }]);
+server.bindAsync(`127.0.0.1:${port}`, credentials, (error, bound) => {
   if (error) throw error;
-  console.log(`bare grpc-js on ${port}`);
+  console.log(`bare grpc-js on ${bound}`);
 });
 process.on('SIGTERM', () => process.exit(0));

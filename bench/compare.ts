@@ -48,7 +48,7 @@ export interface CompareOptions {
   prepare?: (generator: Generator, target: string) => Promise<void>;
 }
 
-interface Side {
+export interface Side {
   name: string;
   pid: number;
   slices: { result: SliceResult; cpu: number }[];
@@ -90,13 +90,13 @@ function openOptions(
   return { target, protocol, port, workload, answers, connections, key: KEY };
 }
 
-async function measure(generator: Generator, side: Side, inFlight: number, durationMs: number): Promise<void> {
+export async function measure(generator: Generator, side: Side, inFlight: number, durationMs: number): Promise<void> {
   const before = cpuSeconds(side.pid);
   const result = await generator.slice(side.name, { inFlight, durationMs });
   side.slices.push({ result, cpu: ((cpuSeconds(side.pid) - before) / result.answers) * 1e6 });
 }
 
-function summarise(side: Side): Measured {
+export function summarise(side: Side): Measured {
   const of = (pick: (result: SliceResult) => number): number => median(side.slices.map((s) => pick(s.result)));
   return {
     perSecond: of((r) => r.perSecond),

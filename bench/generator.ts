@@ -18,6 +18,10 @@ export interface OpenOptions {
   answers: Answers;
   connections: number;
   key: string | undefined;
+  /** gRPC: a deadline in each call, another one each time. */
+  timeouts?: boolean;
+  /** gRPC: by TLS, with a certificate of this authority. */
+  ca?: string;
   /** For the workloads of signed-in people: by whom, and what the answer must hold. */
   requests?: readonly SignedInRequest[];
 }
@@ -48,8 +52,10 @@ async function open(options: OpenOptions): Promise<number> {
   const switchboard = new Switchboard();
   const opened: Promise<Connection>[] = [];
   if (options.protocol === 'grpc') {
-    const frames = new GrpcFrames(workload, authority, options.key);
-    for (let i = 0; i < options.connections; i++) opened.push(GrpcConnection.open(options.port, frames, switchboard));
+    const frames = new GrpcFrames(workload, authority, options.key, options.timeouts);
+    for (let i = 0; i < options.connections; i++) {
+      opened.push(GrpcConnection.open(options.port, frames, switchboard, options.ca));
+    }
   } else {
     const requests = new HttpRequests(workload, authority, options.key);
     for (let i = 0; i < options.connections; i++) opened.push(HttpConnection.open(options.port, requests, switchboard));

@@ -4,7 +4,8 @@
  * generator can saturate one core of server, and it reads as much of every answer as it takes to judge it.
  */
 import { connect, type Socket } from 'node:net';
-import { HpackDecoder, requestHeaders } from './hpack.ts';
+import { connect as connectTls } from 'node:tls';
+import { HpackDecoder, requestHeaders, TIMEOUT } from './hpack.ts';
 import { type Connection, Inbox, type Listener, Outbox, Verdict, type Workload } from './load.ts';
 import { framed, PREFIX } from './wire.ts';
 
@@ -39,13 +40,25 @@ interface Template {
   dataAt: number;
   /** What it takes from the connection's window. */
   cost: number;
+  /** Where the digits of grpc-timeout stand; 0 without one. */
+  timeoutAt: number;
 }
 
-function template(headers: Buffer, body: Buffer): Template {
+function template(headers: Buffer, body: Buffer, timeouts: boolean): Template {
   const first = frame(Type.HEADERS, END_HEADERS, 0, headers);
   const message = framed(body);
   const second = frame(Type.DATA, END_STREAM, 0, message);
-  return { bytes: Buffer.concat([first, second]), dataAt: first.length, cost: message.length };
+  const timeoutAt = timeouts ? first.length - TIMEOUT.length : 0;
+  return { bytes: Buffer.concat([first, second]), dataAt: first.length, cost: message.length, timeoutAt };
+}
+
+/** Microseconds, between ten and twenty seconds: no answer comes late. */
+function writeTimeout(buffer: Buffer, at: number, id: number): void {
+  let rest = 10_000_000 + ((id * 7919) % 10_000_000);
+  for (let digit = 7; digit >= 0; digit--) {
+    buffer[at + digit] = 0x30 + (rest % 10);
+    rest = Math.floor(rest / 10);
+  }
 }
 
 /** The frames of a workload for one authority and key; shared by all connections. */
@@ -54,14 +67,17 @@ export class GrpcFrames {
   readonly #headers: { first: Buffer; next: Buffer };
   readonly #templates: (Template | undefined)[] = [];
 
-  constructor(workload: Workload, authority: string, key: string | undefined) {
+  /** `timeouts`: each call has a deadline, and another one than the calls around it. */
+  constructor(workload: Workload, authority: string, key: string | undefined, timeouts = false) {
     this.workload = workload;
-    this.#headers = requestHeaders(workload.path, authority, key);
-    for (let i = 0; i < workload.size; i++) this.#templates.push(template(this.#headers.next, workload.body(i)));
+    this.#headers = requestHeaders(workload.path, authority, key, timeouts);
+    for (let i = 0; i < workload.size; i++) {
+      this.#templates.push(template(this.#headers.next, workload.body(i), timeouts));
+    }
   }
 
   first(index: number): Template {
-    return template(this.#headers.first, this.workload.body(index));
+    return template(this.#headers.first, this.workload.body(index), false);
   }
 
   next(index: number): Template {
@@ -112,25 +128,26 @@ export class GrpcConnection implements Connection {
     this.#outbox.flush();
   }
 
-  /** Connects; rejects when nobody listens. */
-  static open(port: number, frames: GrpcFrames, listener: Listener): Promise<GrpcConnection> {
+  /** Connects; rejects when nobody listens. With `ca`, the certificate of an authority, by TLS. */
+  static open(port: number, frames: GrpcFrames, listener: Listener, ca?: string): Promise<GrpcConnection> {
     return new Promise((resolve, reject) => {
       let connection: GrpcConnection | undefined;
-      const socket = connect({
+      const options = {
         port,
         host: '127.0.0.1',
         noDelay: true,
         // Node hands every read over in this buffer: nothing is allocated for it.
         onread: {
           buffer: Buffer.allocUnsafeSlow(64 * 1024),
-          callback: (length, chunk) => {
+          callback: (length: number, chunk: Uint8Array) => {
             connection?.received(chunk, length);
             return true;
           },
         },
-      });
+      };
+      const socket = ca === undefined ? connect(options) : connectTls({ ...options, ca, ALPNProtocols: ['h2'] });
       socket.once('error', reject);
-      socket.once('connect', () => {
+      socket.once(ca === undefined ? 'connect' : 'secureConnect', () => {
         const opened = new GrpcConnection(socket, frames, listener);
         connection = opened;
         socket.off('error', reject);
@@ -160,6 +177,7 @@ export class GrpcConnection implements Connection {
     const at = this.#outbox.append(template.bytes);
     this.#outbox.buffer.writeUInt32BE(id, at + 5);
     this.#outbox.buffer.writeUInt32BE(id, at + template.dataAt + 5);
+    if (template.timeoutAt !== 0) writeTimeout(this.#outbox.buffer, at + template.timeoutAt, id);
   }
 
   flush(): void {

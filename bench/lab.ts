@@ -27,6 +27,8 @@ export interface Settings {
   /** Of the registry of `administration`; overrides are ten times as many, applications a hundredth. */
   users: number;
   quick: boolean;
+  /** Where `ladder` writes its plot; nowhere without. */
+  svg?: string;
 }
 
 export const NORMAL: Settings = {

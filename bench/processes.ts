@@ -162,10 +162,11 @@ export async function startBare(
   protocol: 'grpc' | 'http1',
   core: string | null,
   flags = START_FLAGS,
+  args: readonly string[] = [],
 ): Promise<{ port: number; child: ChildProcess }> {
   const port = await freePort();
   const file = new URL(protocol === 'grpc' ? './bare-grpc.ts' : './bare-express.ts', import.meta.url).pathname;
-  const child = spawnPinned(core, [...flags, file, String(port)]);
+  const child = spawnPinned(core, [...flags, file, String(port), ...args]);
   await waitForPort(port, child);
   return { port, child };
 }

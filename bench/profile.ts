@@ -1,4 +1,4 @@
-/** `node bench/profile.ts hot|all|cold|bulk-hot|bulk|batch|batch-cold|explain|effective|rest|me|activity|bare|bare-rest [seconds]`: where CPU and memory go under that load. */
+/** `node bench/profile.ts hot|hot-deadlines|all|cold|bulk-hot|bulk|batch|batch-cold|explain|effective|rest|me|activity|bare|bare-rest [seconds]`: where CPU and memory go under that load. */
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,10 +18,13 @@ interface Subject {
   workload: WorkloadName;
   bare: boolean;
   cold: boolean;
+  /** A deadline in each call. */
+  timeouts?: true;
 }
 
 const SUBJECTS: Record<string, Subject> = {
   hot: { protocol: 'grpc', workload: 'hot', bare: false, cold: false },
+  'hot-deadlines': { protocol: 'grpc', workload: 'hot', bare: false, cold: false, timeouts: true },
   all: { protocol: 'grpc', workload: 'all', bare: false, cold: false },
   cold: { protocol: 'grpc', workload: 'all', bare: false, cold: true },
   'bulk-hot': { protocol: 'grpc', workload: 'bulk-hot', bare: false, cold: false },
@@ -104,7 +107,7 @@ async function main(): Promise<void> {
     const answers = subject.bare ? 'constant' : 'known';
     const { protocol, workload } = subject;
     const { port, requests } = server;
-    const signed = requests ? { requests } : {};
+    const signed = { ...(requests ? { requests } : {}), timeouts: subject.timeouts ?? false };
     const open = { target: 'it', protocol, workload, port, answers, connections, key: KEY, ...signed } as const;
     const size = await generator.open(open);
     if (requests) await generator.slice('it', { inFlight: 64, order: 'once', from: 0, to: requests.length });

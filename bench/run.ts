@@ -12,6 +12,7 @@ import { delivery } from './scenarios/delivery.ts';
 import { besideDryRuns, dryRuns } from './scenarios/dry-runs.ts';
 import { inbox } from './scenarios/inbox.ts';
 import { isolation } from './scenarios/isolation.ts';
+import { ladder } from './scenarios/ladder.ts';
 import { lists } from './scenarios/lists.ts';
 import { manifest } from './scenarios/manifest.ts';
 import { panel } from './scenarios/panel.ts';
@@ -26,6 +27,7 @@ import { batch, bulk, effective, explain } from './scenarios/wide.ts';
 
 const SCENARIOS = new Map<string, Scenario>([
   ['check-hot', checkHot],
+  ['ladder', ladder],
   ['check-all-warm', checkAllWarm],
   ['check-cold', checkCold],
   ['bulk', bulk],
@@ -64,6 +66,7 @@ Scenarios: ${[...SCENARIOS.keys()].join(', ')}; all
   --connections N    over so many connections (default ${NORMAL.connections})
   --trials N         of propagation, in each mode (default ${NORMAL.trials})
   --users N          of administration's registry (default ${NORMAL.users})
+  --svg FILE         where ladder writes its plot
   --json             the results as JSON instead of the table
 Exit code: 0 when every goal is met, 1 when one is missed, 2 on wrong answers or trouble.`;
 
@@ -80,6 +83,7 @@ function readArguments() {
       connections: { type: 'string' },
       trials: { type: 'string' },
       users: { type: 'string' },
+      svg: { type: 'string' },
     },
   });
   const base: Settings = values.quick ? QUICK : NORMAL;
@@ -96,6 +100,7 @@ function readArguments() {
     connections: number(values.connections, base.connections),
     trials: number(values.trials, base.trials),
     users: number(values.users, base.users),
+    ...(values.svg === undefined ? {} : { svg: values.svg }),
   };
   const names = positionals.includes('all') ? [...SCENARIOS.keys()] : positionals;
   const unknown = names.filter((name) => !SCENARIOS.has(name));

@@ -25,6 +25,8 @@ export interface ServiceOptions {
   env?: Record<string, string>;
   /** Which core; null: all of them. */
   core: string | null;
+  /** The authority of the certificate that `env` names, where gRPC speaks TLS. */
+  ca?: string;
   /** Flags for node beside those of package.json's "start", for a profile. */
   nodeFlags?: readonly string[];
 }
@@ -101,7 +103,7 @@ export class Service {
         if (code !== undefined) signInCode.resolve(code);
       },
     });
-    while (!(await answersCheck(ports.grpc))) {
+    while (!(await answersCheck(ports.grpc, options.ca))) {
       if (child.exitCode !== null || child.signalCode !== null)
         throw new Error(`the service ended at once:\n${output}`);
       if (performance.now() - startedAt > READY_TIMEOUT_MS) {
@@ -160,9 +162,10 @@ const PROBE = framed(
 );
 
 /** Asks one question on a new connection. False when nobody listens yet or the answer is an error. */
-function answersCheck(port: number): Promise<boolean> {
+function answersCheck(port: number, ca: string | undefined): Promise<boolean> {
   return new Promise((resolve) => {
-    const session = connect(`http://127.0.0.1:${port}`);
+    const at = `127.0.0.1:${port}`;
+    const session = ca === undefined ? connect(`http://${at}`) : connect(`https://${at}`, { ca });
     const end = (answer: boolean): void => {
       session.destroy();
       resolve(answer);

@@ -45,6 +45,8 @@ export type WorkloadName =
   | 'manifest'
   /** The hot questions over REST. A level cannot be left out of the answer there, so all are asked without one. */
   | 'rest'
+  /** grpc.health.v1.Health/Check: passed on to grpc-js by the front. */
+  | 'health'
   /** GET /api/profile/me, each question with the token of somebody else. */
   | 'profile'
   /** POST activity, the same. */
@@ -169,6 +171,15 @@ export function signedInWorkload(name: keyof typeof SIGNED_IN, requests: readonl
   };
 }
 
+/** The health of the whole server, which serves: field 1 is 1. */
+const HEALTH: Workload = {
+  size: 1,
+  path: '/grpc.health.v1.Health/Check',
+  body: () => Buffer.alloc(0),
+  isRight: (_, buffer, start, end) => buffer.toString('hex', start, end) === '0801',
+  describe: () => 'health, expected SERVING',
+};
+
 /** Builds workloads on demand over one data set. */
 export class Workloads {
   readonly #dataset = makeDataset();
@@ -218,6 +229,8 @@ export class Workloads {
         return grpcWorkload('Effective', 2, effectiveItems(this.#dataset, oracle), answers);
       case 'manifest':
         return grpcWorkload('Check', 4, manifestItems(), answers);
+      case 'health':
+        return HEALTH;
       case 'rest':
         return restWorkload(oracle, hotQuestions(this.#all), answers);
     }
