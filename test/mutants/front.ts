@@ -5,15 +5,15 @@ export const FRONT: readonly Mutant[] = [
   mutant(
     'the front requires no key',
     'grpc/front/streams.ts',
-    'head.admission = service.authorize(head.key);',
-    'head.admission = () => true;',
+    'caller.admission = service.authorize(caller.key);',
+    'caller.admission = () => true;',
     'grpc/front/trust',
   ),
   mutant(
     'a key that is no longer admitted is admitted by the front',
     'grpc/front/streams.ts',
-    'if (head.admission?.() !== true)',
-    'if (head.admission === undefined)',
+    'if (caller.admission?.() !== true)',
+    'if (caller.admission === undefined)',
     'grpc/front/trust',
   ),
   mutant(
@@ -29,6 +29,13 @@ export const FRONT: readonly Mutant[] = [
     'this.#known.clear();',
     '',
     'grpc/front/trust',
+  ),
+  mutant(
+    'a call with another deadline is made in the name of the key before it',
+    'grpc/front/head.ts',
+    '(values[i] !== list.values[i] && i !== timeoutAt)',
+    '(values[i] !== list.values[i] && i <= METHOD)',
+    'grpc/front/calls',
   ),
   mutant(
     'the front passes on what grpc-js refuses by its headers',

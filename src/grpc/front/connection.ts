@@ -91,7 +91,7 @@ export class Connection implements Host {
     this.idleSince = clock.monotonic();
     this.#patience = new Patience(this.idleSince);
     this.#heads = new HeadReader({
-      isAnswered: (path) => service.methods.has(path),
+      methodOf: (path) => service.methods.get(path),
       isServed: (path) => service.served.has(path),
     });
     this.#deadlines = new DeadlineTimer(clock, (now) => this.#streams.endLate(now));

@@ -1,7 +1,7 @@
 /** Reads the header blocks of a connection, each repeated one by its bytes. */
 
 import { readLatin1 } from '../latin1.ts';
-import { type Head, readHead } from './head.ts';
+import { type Head, type KnownHead, knownHead, type MethodOf, readHead, repeatedHead } from './head.ts';
 import type { HeaderBlock } from './header-blocks.ts';
 import { type HeaderList, HpackDecoder } from './hpack.ts';
 import { judge, Verdict } from './other-calls.ts';
@@ -15,8 +15,7 @@ export interface ReadBlock {
 }
 
 export interface Paths {
-  /** Whether the front answers calls of that path. */
-  readonly isAnswered: (path: string) => boolean;
+  readonly methodOf: MethodOf;
   /** Whether grpc-js has a handler of that path. */
   readonly isServed: (path: string) => boolean;
 }
@@ -24,6 +23,8 @@ export interface Paths {
 /** A client repeats few blocks: one for each method, deadline and key. */
 const MAX_KNOWN = 64;
 const MAX_KNOWN_BYTES = 512;
+/** Callers and methods whose deadlines differ; a proxy may have more of them, and then reads some anew. */
+const MAX_REPEATED = 4;
 
 /**
  * As long as the dynamic table stays as it is, the same bytes mean the same fields: then a block is found rather than decoded.
@@ -35,6 +36,9 @@ export class HeadReader {
   readonly #known = new Map<string, ReadBlock>();
   /** The table for which they are known. */
   #generation = 0;
+  /** Heads with a deadline: in a block that has another one, the rest need not be read again. */
+  readonly #repeated: KnownHead[] = [];
+  #oldest = 0;
 
   constructor(paths: Paths) {
     this.#paths = paths;
@@ -46,13 +50,27 @@ export class HeadReader {
     const known = this.#known.get(text);
     if (known !== undefined) return known;
     const list = this.#decoder.decode(bytes, start, end);
-    const { isAnswered, isServed } = this.#paths;
-    const head = readHead(list, isAnswered);
-    const block = { head, verdict: head === null ? judge(list, isServed) : Verdict.PASS, list };
+    const head = this.#headOf(list, text !== '');
+    const block = { head, verdict: head === null ? judge(list, this.#paths.isServed) : Verdict.PASS, list };
     if (this.#decoder.generation !== this.#generation) {
       this.#generation = this.#decoder.generation;
       this.#known.clear();
     } else if (text !== '' && this.#known.size < MAX_KNOWN) this.#known.set(text, block);
     return block;
+  }
+
+  /** @param isShort whether its bytes are few enough to be kept */
+  #headOf(list: HeaderList, isShort: boolean): Head | null {
+    for (const known of this.#repeated) {
+      const head = repeatedHead(known, list);
+      if (head !== null) return head;
+    }
+    const head = readHead(list, this.#paths.methodOf);
+    const known = head === null || !isShort ? null : knownHead(head, list);
+    if (known !== null) {
+      this.#repeated[this.#oldest] = known;
+      this.#oldest = (this.#oldest + 1) % MAX_REPEATED;
+    }
+    return head;
   }
 }

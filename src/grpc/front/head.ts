@@ -5,19 +5,27 @@
 
 import type { Admission } from '../bridge.ts';
 import type { HeaderList } from './hpack.ts';
+import type { FrontMethod } from './service.ts';
+
+/** Who makes a call. Calls whose headers differ by the deadline alone have the same caller. */
+export interface Caller {
+  /** The one key sent, or undefined. */
+  readonly key: string | undefined;
+  readonly requestId: string | undefined;
+  /** Of the key, once it was admitted: repeated headers are read once. */
+  admission: Admission | undefined;
+}
 
 /** A call that the front may answer, as its headers describe it. */
 export interface Head {
-  /** The path, `/usher.permission.v1.PermissionService/Check`. */
-  readonly path: string;
-  /** The one key sent, or undefined. */
-  readonly key: string | undefined;
+  readonly method: FrontMethod;
+  readonly caller: Caller;
   /** Of the caller's deadline, in milliseconds; infinite without one. */
   readonly timeoutMs: number;
-  readonly requestId: string | undefined;
-  /** Of its key, once it was admitted: repeated headers are read once. */
-  admission: Admission | undefined;
 }
+
+/** The method that is answered here at a path, `/usher.permission.v1.PermissionService/Check`. */
+export type MethodOf = (path: string) => FrontMethod | undefined;
 
 const METHOD = 1;
 const SCHEME = 2;
@@ -37,7 +45,8 @@ const OTHER = 1024;
 const NAME = /^[0-9a-z_.-]+$/;
 const VALUE = /^(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/;
 const HOST = /^[0-9A-Za-z.:_[\]-]+$/;
-const TIMEOUT_VALUE = /^[0-9]{1,8}[HMSmun]$/;
+/** Of a timeout (PROTOCOL-HTTP2.md of gRPC). */
+const MAX_DIGITS = 8;
 const MS_BY_UNIT: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 /** Headers that mean something to HTTP itself, or of which several have a meaning together: node:http2 decides about them. */
 const NOT_HERE = new Set([
@@ -53,11 +62,11 @@ const NOT_HERE = new Set([
   'upgrade',
 ]);
 
-/** Null for a call that grpc-js must see. `isAnswered` tells which paths are answered here. */
-export function readHead({ names, values, tooLong }: HeaderList, isAnswered: (path: string) => boolean): Head | null {
+/** Null for a call that grpc-js must see. */
+export function readHead({ names, values, tooLong }: HeaderList, methodOf: MethodOf): Head | null {
   if (tooLong) return null;
   let seen = 0;
-  let path = '';
+  let method: FrontMethod | undefined;
   let key: string | undefined;
   let timeoutMs = Number.POSITIVE_INFINITY;
   let requestId: string | undefined;
@@ -75,8 +84,8 @@ export function readHead({ names, values, tooLong }: HeaderList, isAnswered: (pa
         mark = SCHEME;
         break;
       case ':path':
-        if (!isAnswered(value)) return null;
-        path = value;
+        method = methodOf(value);
+        if (method === undefined) return null;
         mark = PATH;
         break;
       case ':authority':
@@ -120,11 +129,45 @@ export function readHead({ names, values, tooLong }: HeaderList, isAnswered: (pa
     if ((seen & mark) !== 0 || (mark <= AUTHORITY && seen >= CONTENT_TYPE)) return null;
     seen |= mark;
   }
-  return (seen & REQUIRED) === REQUIRED ? { path, key, timeoutMs, requestId, admission: undefined } : null;
+  if ((seen & REQUIRED) !== REQUIRED || method === undefined) return null;
+  return { method, caller: { key, requestId, admission: undefined }, timeoutMs };
 }
 
-/** Milliseconds; 0 for a timeout that is malformed or already over. */
+/** A head that was read, and where its deadline stands in the list. */
+export interface KnownHead {
+  readonly head: Head;
+  readonly list: HeaderList;
+  readonly timeoutAt: number;
+}
+
+/** Null for a call without a deadline. */
+export function knownHead(head: Head, list: HeaderList): KnownHead | null {
+  const timeoutAt = list.names.indexOf('grpc-timeout');
+  return timeoutAt < 0 ? null : { head, list, timeoutAt };
+}
+
+/** The head of a list that differs from a known one by its deadline alone; null for any other, and for a malformed deadline. */
+export function repeatedHead(
+  { head, list, timeoutAt }: KnownHead,
+  { names, values, tooLong }: HeaderList,
+): Head | null {
+  if (tooLong || names.length !== list.names.length) return null;
+  for (let i = 0; i < names.length; i++) {
+    if (names[i] !== list.names[i] || (values[i] !== list.values[i] && i !== timeoutAt)) return null;
+  }
+  const timeoutMs = readTimeout(values[timeoutAt] as string);
+  return timeoutMs === 0 ? null : { method: head.method, caller: head.caller, timeoutMs };
+}
+
+/** Milliseconds; 0 for a timeout that is malformed or already over. By hand: it is another one in each call. */
 function readTimeout(text: string): number {
-  if (!TIMEOUT_VALUE.test(text)) return 0;
-  return Math.trunc(Number(text.slice(0, -1)) * (MS_BY_UNIT[text.slice(-1)] as number));
+  const digits = text.length - 1;
+  if (digits < 1 || digits > MAX_DIGITS) return 0;
+  let value = 0;
+  for (let i = 0; i < digits; i++) {
+    const digit = text.charCodeAt(i) - 0x30;
+    if (digit < 0 || digit > 9) return 0;
+    value = value * 10 + digit;
+  }
+  return Math.trunc(value * (MS_BY_UNIT[text[digits] as string] ?? 0));
 }

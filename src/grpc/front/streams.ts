@@ -16,7 +16,7 @@ import { isMessage, mayBecomeMessage, PREFIX } from './message.ts';
 import { contentLengthOf, pathOf, Verdict } from './other-calls.ts';
 import type { Outbound } from './outbound.ts';
 import { Passing } from './passing.ts';
-import type { FrontMethod, FrontService } from './service.ts';
+import type { FrontService } from './service.ts';
 import { Phase, Stream } from './stream.ts';
 
 /** Open streams of a connection, as grpc-js has them. */
@@ -209,15 +209,15 @@ export class Streams {
 
   #answer(stream: Stream, message: Buffer): void {
     const { service, outbound } = this.#host;
-    const head = stream.head as Head;
-    const { index, handle } = service.methods.get(head.path) as FrontMethod;
+    const { method, caller } = stream.head as Head;
+    const { index, handle } = method;
     const { metrics, log } = service.calls.options;
     let answer: Buffer | Promise<Buffer>;
     try {
-      if (head.admission?.() !== true) head.admission = service.authorize(head.key);
+      if (caller.admission?.() !== true) caller.admission = service.authorize(caller.key);
       answer = handle(message);
     } catch (error) {
-      const status = failure(error, index, head.requestId, log);
+      const status = failure(error, index, caller.requestId, log);
       metrics.answered(index, status.code);
       outbound.fail(stream, status);
       this.#close(stream);
@@ -267,7 +267,7 @@ export class Streams {
 
   #endAtDeadline(stream: Stream): void {
     const { service, outbound } = this.#host;
-    const { index } = service.methods.get((stream.head as Head).path) as FrontMethod;
+    const { index } = (stream.head as Head).method;
     if (stream.waiting === null) service.calls.options.metrics.answered(index, GrpcStatus.DEADLINE_EXCEEDED);
     else stream.waiting.leave(GrpcStatus.DEADLINE_EXCEEDED);
     stream.waiting = null;
@@ -383,7 +383,7 @@ class StreamReply implements Reply {
   }
 
   get requestId(): string | undefined {
-    return this.#stream.head?.requestId;
+    return this.#stream.head?.caller.requestId;
   }
 
   answer(message: Buffer): void {

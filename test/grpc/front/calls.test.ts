@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { readHead } from '../../../src/grpc/front/head.ts';
+import { type KnownHead, knownHead, readHead, repeatedHead } from '../../../src/grpc/front/head.ts';
 import { judge, Verdict } from '../../../src/grpc/front/other-calls.ts';
 import type { Field } from '../../wire/hpack.ts';
 
@@ -19,7 +19,8 @@ const listOf = (fields: readonly Field[]) => ({
   values: fields.map(([, value]) => value),
   tooLong: false,
 });
-const head = (fields: readonly Field[]) => readHead(listOf(fields), (path) => path === PATH);
+const CHECK = { index: 0, handle: () => Buffer.alloc(0) };
+const head = (fields: readonly Field[]) => readHead(listOf(fields), (path) => (path === PATH ? CHECK : undefined));
 const verdict = (fields: readonly Field[]) => judge(listOf(fields), (path) => path === PATH || path === OTHER);
 /** The usual fields with one changed, or without it. */
 const but = (name: string, value: string | null): Field[] =>
@@ -31,11 +32,9 @@ const and = (...fields: Field[]): Field[] => [...USUAL, ...fields];
 describe('calls that the front answers', () => {
   test('a usual call is answered, with its key, deadline and request id', () => {
     expect(head(USUAL)).toEqual({
-      path: PATH,
-      key: undefined,
+      method: CHECK,
+      caller: { key: undefined, requestId: undefined, admission: undefined },
       timeoutMs: Number.POSITIVE_INFINITY,
-      requestId: undefined,
-      admission: undefined,
     });
     const fields: Field[] = [
       ['x-internal-api-key', 'secret'],
@@ -46,11 +45,9 @@ describe('calls that the front answers', () => {
       ['trace-bin', 'AAEC'],
     ];
     expect(head(and(...fields))).toEqual({
-      path: PATH,
-      key: 'secret',
+      method: CHECK,
+      caller: { key: 'secret', requestId: 'abcdefgh', admission: undefined },
       timeoutMs: 500,
-      requestId: 'abcdefgh',
-      admission: undefined,
     });
   });
 
@@ -60,6 +57,7 @@ describe('calls that the front answers', () => {
     ['4S', 4000],
     ['99999999u', 99_999],
     ['5000000n', 5],
+    ['00000007m', 7],
   ])('grpc-timeout %s is %i ms', (text, ms) => {
     expect(head(and(['grpc-timeout', text]))?.timeoutMs).toBe(ms);
   });
@@ -77,6 +75,11 @@ describe('calls that the front answers', () => {
     ['another te', but('te', 'gzip')],
     ['a compressed message', and(['grpc-encoding', 'gzip'])],
     ['a malformed deadline', and(['grpc-timeout', '5'])],
+    ['a deadline of nine digits', and(['grpc-timeout', '100000000n'])],
+    ['a deadline of no digits', and(['grpc-timeout', 'S'])],
+    ['an empty deadline', and(['grpc-timeout', ''])],
+    ['a deadline with a sign', and(['grpc-timeout', '+5S'])],
+    ['a deadline in another unit', and(['grpc-timeout', '5s'])],
     ['a deadline that has passed', and(['grpc-timeout', '0n'])],
     ['a deadline within less than a millisecond', and(['grpc-timeout', '999u'])],
     ['two deadlines', and(['grpc-timeout', '1S'], ['grpc-timeout', '1S'])],
@@ -101,7 +104,41 @@ describe('calls that the front answers', () => {
   });
 
   test('a list that was too long is not answered here', () => {
-    expect(readHead({ ...listOf(USUAL), tooLong: true }, () => true)).toBeNull();
+    expect(readHead({ ...listOf(USUAL), tooLong: true }, () => CHECK)).toBeNull();
+  });
+});
+
+describe('calls whose headers differ by the deadline alone', () => {
+  const fields = and(['grpc-timeout', '500m'], ['x-internal-api-key', 'secret'], ['x-request-id', 'abcdefgh']);
+  const known = knownHead(head(fields) as KnownHead['head'], listOf(fields)) as KnownHead;
+  const repeated = (changed: readonly Field[]) => repeatedHead(known, listOf(changed));
+  const change = (name: string, value: string) => fields.map((f): Field => (f[0] === name ? [name, value] : f));
+
+  test('have the same caller and a deadline of their own', () => {
+    const again = repeated(change('grpc-timeout', '700m'));
+    expect(again).toEqual({ ...known.head, timeoutMs: 700 });
+    expect(again?.caller).toBe(known.head.caller);
+  });
+
+  test.each<[string, readonly Field[]]>([
+    ['another key', change('x-internal-api-key', 'secreu')],
+    ['another request id', change('x-request-id', 'abcdefgi')],
+    ['another path', change(':path', OTHER)],
+    ['another name', fields.map((f): Field => (f[0] === 'x-internal-api-key' ? ['x-internal-api-kez', f[1]] : f))],
+    ['one field more', [...fields, ['a', 'b']]],
+    ['one field less', fields.slice(0, -1)],
+    ['another order', fields.toReversed()],
+    ['a malformed deadline', change('grpc-timeout', '5')],
+  ])('are not taken for a call with %s', (_, changed) => {
+    expect(repeated(changed)).toBeNull();
+  });
+
+  test('are not taken for a list that was too long', () => {
+    expect(repeatedHead(known, { ...listOf(fields), tooLong: true })).toBeNull();
+  });
+
+  test('a call without a deadline is not kept', () => {
+    expect(knownHead(head(USUAL) as KnownHead['head'], listOf(USUAL))).toBeNull();
   });
 });
 
