@@ -13,6 +13,7 @@ import type { Head } from './head.ts';
 import type { ReadBlock } from './head-reader.ts';
 import { encodeHeaders, type HeaderList } from './hpack.ts';
 import { isMessage, mayBecomeMessage, PREFIX } from './message.ts';
+import { OpenStreams } from './open-streams.ts';
 import { contentLengthOf, pathOf, Verdict } from './other-calls.ts';
 import type { Outbound } from './outbound.ts';
 import { Passing } from './passing.ts';
@@ -52,7 +53,7 @@ export interface Host {
 
 export class Streams {
   readonly #host: Host;
-  readonly #open = new Map<number, Stream>();
+  readonly #open = new OpenStreams();
   readonly passing: Passing;
   readonly #reset = new Set<number>();
   /** Bytes of incomplete messages, for which the client gets no credit yet. */
@@ -86,7 +87,7 @@ export class Streams {
     // The clock is read only where a deadline counts from it.
     const deadline = timeoutMs === Number.POSITIVE_INFINITY ? timeoutMs : this.#host.now() + timeoutMs;
     const stream = new Stream(id, head, list, deadline);
-    this.#open.set(id, stream);
+    this.#open.add(stream);
     stream.clientEnded = endStream;
     if (verdict === Verdict.NOT_GRPC) this.#openOther(stream);
     else if (verdict === Verdict.UNIMPLEMENTED) this.#failUnimplemented(stream);
@@ -357,7 +358,7 @@ export class Streams {
   }
 
   #close(stream: Stream): void {
-    if (!this.#open.delete(stream.id)) return;
+    if (!this.#open.delete(stream)) return;
     if (stream.bodyLength > 0) this.#release(stream);
     const dropped = stream.outbox === null ? 0 : this.#host.outbound.drop(stream);
     if (stream.phase === Phase.PASSED) this.passing.close(stream, dropped);
