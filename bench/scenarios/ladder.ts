@@ -57,9 +57,11 @@ function markdown(settings: readonly Setting[]): string {
         : `${rate.toFixed(1)} · ${cpu.toFixed(1)} · ${p50.toFixed(2)} · ${p99.toFixed(2)}`;
     });
     const ratio = median(runs.map((steps) => of(steps, FRONT).perSecond / of(steps, 'bare').perSecond));
-    return `| ${[title, ...cells, ratio.toFixed(1)].join(' | ')} |`;
+    const byCpu = median(runs.map((steps) => of(steps, 'bare').cpu / of(steps, FRONT).cpu));
+    const busy = median(runs.map((steps) => of(steps, FRONT).generatorBusy));
+    return `| ${[title, ...cells, ratio.toFixed(1), byCpu.toFixed(1), busy.toFixed(2)].join(' | ')} |`;
   };
-  const head = ['k/s · CPU µs · p50 · p99 ms', ...RUNGS, 'front to bare'];
+  const head = ['k/s · CPU µs · p50 · p99 ms', ...RUNGS, 'front to bare', 'by CPU', 'generator busy'];
   return [`| ${head.join(' | ')} |`, `|${'---|'.repeat(head.length)}`, ...settings.map(line)].join('\n');
 }
 
