@@ -111,6 +111,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       refusals.push(refusal);
     },
     registry,
+    metrics: () => registry.metrics(),
     mailbox: null,
     developmentSignIn: null,
     panelFiles: async () => null,
