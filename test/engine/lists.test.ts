@@ -227,8 +227,8 @@ forEachDatabase('lists against brute force while writers run', (fixture, kind) =
         done = true;
       });
       expect(wrong).toEqual([]);
-      // Empty lists would prove nothing.
-      expect(seen.subjects).toBeGreaterThan(seen.lists / 4);
+      // Empty lists would prove nothing. How many are not depends on how far the writers get meanwhile.
+      expect(seen.subjects).toBeGreaterThan(seen.lists / 10);
       expect(seen.resources).toBeGreaterThan(seen.lists / 40);
       const { except, changed, refused, walks } = seen;
       expect(Object.entries({ except, changed, refused, walks }).filter(([, count]) => count === 0)).toEqual([]);
