@@ -246,6 +246,36 @@ describe('types and templates', () => {
   });
 });
 
+test('a type that is being written stays when the list behind it cannot be read again', async () => {
+  await inView(
+    'messages',
+    async (page) => {
+      await button(page, 'New type').click();
+      const code = page.getByRole('dialog').getByLabel('Code');
+      await code.fill('weekly-digest');
+      await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('Weekly digest');
+      let refused = 0;
+      await page.route(/notification-types/, (route) => {
+        refused++;
+        return route.fulfill({
+          status: 403,
+          json: { success: false, code: 'FORBIDDEN', message: 'No.', requestId: 'r' },
+        });
+      });
+      // A change by somebody else: everything of the application is read again.
+      const role = JSON.stringify({ code: 'digest-reader', description: null });
+      await ask('/api/applications/atelier/roles', { method: 'POST', body: role });
+      while (refused === 0) await page.waitForTimeout(50);
+      await settled(page);
+      expect(await code.inputValue()).toBe('weekly-digest');
+      await page.unroute(/notification-types/);
+      await button(page, 'Save').click();
+      await page.getByText('The type weekly-digest is saved.').waitFor();
+    },
+    { expected: /403/ },
+  );
+});
+
 test('a reader is offered nothing that changes', async () => {
   const reader = '/api/users/clara@example.com/apps/auth';
   await ask(`${reader}/roles`, { method: 'PUT', body: JSON.stringify({ roles: ['application_manager'] }) });

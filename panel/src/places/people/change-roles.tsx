@@ -114,8 +114,9 @@ function RoleChoice({ email, app, draft, onDraft }: RoleChoiceProps) {
   const [filter, setFilter] = useState('');
   const roles = useRead('GET /api/applications/{appCode}/roles', { path: { appCode: app } });
   const held = useRead('GET /api/users/{email}/apps/{appCode}/roles', { path: { email, appCode: app } });
-  const failed = roles.error ?? held.error;
-  if (failed !== null) return <Problem error={asError(failed)} />;
+  // A choice that was begun stays when the roles cannot be read again.
+  const failed = [roles, held].find(({ isError, data }) => isError && data === undefined);
+  if (failed) return <Problem error={asError(failed.error)} onRetry={() => void failed.refetch()} />;
   if (roles.data === undefined || held.data === undefined) return <Loading />;
   const codes = held.data.data.map(({ code }) => code);
   const wanted = filter.toLowerCase();

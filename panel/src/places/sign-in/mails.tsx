@@ -24,7 +24,7 @@ export function Mails() {
   );
   const languages = useRead('GET /api/languages', {});
   const brands = useRead('GET /api/admin/brands', {});
-  const failed = [config, templates, languages, brands].find(({ error }) => error !== null);
+  const failed = [config, templates, languages, brands].find(({ isError, data }) => isError && data === undefined);
   if (failed !== undefined) return <Problem error={asError(failed.error)} onRetry={() => void failed.refetch()} />;
   if (!templates.data || !languages.data || !brands.data) return <Loading rows={6} />;
   const facts = { templates: templates.data.data, languages: languages.data.data };

@@ -22,7 +22,7 @@ export function Status() {
   const provider = useRead('GET /api/idp/admin/notification-provider', {});
   const events = useRead('GET /api/idp/admin/events', {});
   const reads = [health, config, provider, events];
-  const failed = reads.find(({ error }) => error !== null);
+  const failed = reads.find(({ isError, data }) => isError && data === undefined);
   if (failed !== undefined) return <Problem error={asError(failed.error)} onRetry={() => void failed.refetch()} />;
   if (!health.data || !config.data || !provider.data || !events.data) return <Loading rows={6} />;
   const facts = {

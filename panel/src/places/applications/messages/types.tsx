@@ -42,9 +42,10 @@ export function Types({ appCode, application, mayEdit }: ViewProps) {
   const [deleting, setDeleting] = useState<NotificationType | null>(null);
   const [adding, setAdding] = useState<NotificationType | null>(null);
   useAction(mayEdit ? words.newType : null, () => setEditing('new'));
-  const failed = [types, templates, languages].find(({ isError }) => isError);
+  // What was read before stays when it cannot be read again: a dialog with a draft may be open above it.
+  const failed = [types, templates, languages].find(({ isError, data }) => isError && data === undefined);
   if (failed) return <Problem error={asError(failed.error)} onRetry={() => void failed.refetch()} />;
-  if (!types.isSuccess || !templates.isSuccess || !languages.isSuccess) return <Loading rows={6} />;
+  if (!types.data || !templates.data || !languages.data) return <Loading rows={6} />;
   const known = languages.data.data;
   return (
     <div className={css.types}>
