@@ -24,6 +24,8 @@ const ROOMS: Record<string, { imports: readonly string[] }> = {
   engine: { imports: ['base', 'config'] },
   rpc: { imports: ['gen', 'base', 'engine'] },
   grpc: { imports: ['gen', 'base', 'engine', 'rpc'] },
+  // The other end of the gRPC port: facts from a service, and calls that it answers for a caller of ours.
+  upstream: { imports: ['gen', 'base', 'engine', 'rpc', 'grpc'] },
   persistence: { imports: ['base', 'config', 'engine/types'] },
   identity: { imports: ['base', 'config', 'outbound'] },
   // A dry run compares policies before and behind a write, by the engine's own rules.
@@ -125,7 +127,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   kysely: ['persistence'],
   pg: ['persistence'],
   '@electric-sql/': ['persistence'],
-  '@grpc/': ['grpc'],
+  '@grpc/': ['grpc', 'upstream'],
   'grpc-health-check': ['grpc'],
   express: ['gateway'],
   '@connectrpc/': ['gateway'],

@@ -3,7 +3,6 @@
  * Tests pass in other parts (a clock, failpoints); nothing is looked up by name or from ambient context.
  */
 
-import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { AggregatorRegistry } from 'prom-client';
 import { KeyUses } from '../administration/key-uses.ts';
@@ -12,7 +11,7 @@ import { lazy } from '../base/lazy.ts';
 import { createLogger, createRegistry, type Logger } from '../base/telemetry.ts';
 import type { Manifests } from '../catalog/manifest/manifests.ts';
 import { seed } from '../catalog/seed.ts';
-import { type Config, ConfigError, type Fault } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
 import type { DeliveryBell } from '../delivery/queue.ts';
 import type { DeliveryFailpoints } from '../delivery/worker.ts';
 import { Engine } from '../engine/engine.ts';
@@ -24,7 +23,7 @@ import { watchHandle } from '../grpc/answering.ts';
 import { GrpcMetrics } from '../grpc/metrics.ts';
 import { CheckCache } from '../grpc/request-cache.ts';
 import { createGrpcServer, type GrpcServer } from '../grpc/server.ts';
-import { checkTls, type GrpcTls } from '../grpc/tls.ts';
+import type { GrpcTls } from '../grpc/tls.ts';
 import { createApiKeys, type KeyScope, keepLocalKey } from '../identity/api-keys.ts';
 import { createDevelopmentSignIn, type DevelopmentSignIn } from '../identity/development-sign-in.ts';
 import { type LocalIssuer, openLocalIssuer } from '../identity/local-issuer.ts';
@@ -38,6 +37,7 @@ import { type Failpoints, openDatabase, startFailure } from '../persistence/open
 import { seedSuperadmins } from '../persistence/superadmins.ts';
 import type { Deliverer } from './delivery.ts';
 import { buildFeatures, type Features } from './features.ts';
+import { readTls } from './grpc-tls.ts';
 import { openSecretKey } from './mail.ts';
 import { exposeMetrics } from './metrics.ts';
 import type { Metric } from './rpc-process.ts';
@@ -311,32 +311,12 @@ function buildGrpc({ grpc }: Config, { keys, watch, ...parts }: GrpcParts): Grpc
     ...parts,
     authorize: authorize('check'),
     watch: { open: watchHandle(watch), authorize: authorize('watch') },
+    facts: { facts: parts.engine.served, watch, authorize: authorize('facts') },
     host: grpc.host,
     port: grpc.port,
     reflection: grpc.reflection,
     front: grpc.front,
   });
-}
-
-/** Reads the files of grpc.tls.*; ConfigError names every one that cannot be read. */
-async function readTls({ grpc, roles }: Config): Promise<GrpcTls | undefined> {
-  if (grpc.tls === null || !roles.includes('rpc')) return undefined;
-  const faults: Fault[] = [];
-  const read = (key: string, variable: string, path: string): Promise<string> =>
-    readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-      const problem = `${path} cannot be read (${error.code ?? error.name}); for example /etc/usher/tls.pem`;
-      faults.push({ key, variable, problem });
-      return '';
-    });
-  const { cert, key, clientCa } = grpc.tls;
-  const tls = {
-    cert: await read('grpc.tls.cert', 'GRPC_TLS_CERT', cert),
-    key: await read('grpc.tls.key', 'GRPC_TLS_KEY', key),
-    clientCa: clientCa === null ? undefined : await read('grpc.tls.clientCa', 'GRPC_TLS_CLIENT_CA', clientCa),
-  };
-  if (faults.length > 0) throw new ConfigError(faults);
-  checkTls(tls);
-  return tls;
 }
 
 /** The base URL of the links that this service makes. Unless configured, it is the address at which the gateway listens. */

@@ -9,6 +9,7 @@ import type { Engine } from '../engine/engine.ts';
 import type { Watch } from '../engine/watch.ts';
 import type { GrpcMetrics } from '../grpc/metrics.ts';
 import type { CheckCache } from '../grpc/request-cache.ts';
+import type { UpstreamCounters } from '../upstream/remote-facts.ts';
 
 /** What is counted. */
 interface Counted {
@@ -24,6 +25,13 @@ export function exposeMetrics(registry: Registry, { engine, watch, grpc, checks 
   exposeGrpc(registry, grpc);
   exposeChecks(registry, checks);
   gauge(registry, 'usher_watch_streams', 'Open streams of changes.', () => watch.size);
+}
+
+/** Of an edge. */
+export function exposeUpstream(registry: Registry, upstream: UpstreamCounters): void {
+  counter(registry, 'usher_upstream_calls_total', 'Calls to the upstream for facts.', () => upstream.calls);
+  counter(registry, 'usher_upstream_failures_total', 'Those that failed.', () => upstream.failures);
+  counter(registry, 'usher_upstream_follows_total', 'Streams of changes that were opened.', () => upstream.follows);
 }
 
 type Read = () => number;

@@ -4,6 +4,7 @@ import { usherCommand } from '../base/command.ts';
 import { createLogger } from '../base/telemetry.ts';
 import type { Config } from '../config/config.ts';
 import { type Addresses, type App, buildApp, type Parts } from './app.ts';
+import { CLOSING_MS, closeInTime } from './closing.ts';
 import { applyDemo, demoDecisions } from './demo.ts';
 
 interface ServeOptions {
@@ -29,6 +30,11 @@ export async function serve({
 }: ServeOptions): Promise<void> {
   const log = parts.log ?? createLogger(config.log.level);
   for (const warning of warnings) log.warn(warning);
+  if (config.upstream.address !== null) {
+    const { serveEdge } = await import('./serve-edge.ts');
+    await serveEdge({ config, log, print, stopped, version });
+    return;
+  }
   // Parts that were passed in cannot be transferred to a thread.
   const threads = Object.keys(parts).length === 0;
   const app = await buildApp(config, { threads, version, ...parts, log });
@@ -48,25 +54,6 @@ export async function serve({
   }
   if (!closed) throw new Error(`The service did not close within ${CLOSING_MS / 1000} seconds; what was open is cut.`);
   log.info('closed');
-}
-
-/** Longer than every wait of closing: calls in flight, requests, deliveries. Shorter than the 30 s of orchestrators. */
-const CLOSING_MS = 25_000;
-
-/**
- * Closes the service within a bounded time; false when that was too short. The timers and sockets of a closing service do not
- * keep its process alive, which would end halfway; the timer here does.
- */
-async function closeInTime(app: Pick<App, 'close'>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(resolve, CLOSING_MS, false);
-  });
-  try {
-    return await Promise.race([app.close().then(() => true), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 /** The text for a developer when the service is ready: its addresses, and commands that work on it as it is. */

@@ -76,6 +76,7 @@ const REASONS = {
   SYSTEM_RECORD: 'CONFLICT',
   LIST_CHANGED: 'CONFLICT',
   STALE: 'PRECONDITION_FAILED',
+  RULES_VERSION: 'PRECONDITION_FAILED',
   UNKNOWN_ORGANIZATION: 'UNPROCESSABLE',
   IDP_UNREACHABLE: 'UPSTREAM_FAILED',
   IDP_REJECTED: 'UPSTREAM_FAILED',
@@ -91,6 +92,8 @@ export type Reason = keyof typeof REASONS;
 const GRPC_REASONS: Partial<Record<Reason, GrpcStatus>> = {
   // Not a conflict with existing data: the caller starts over.
   LIST_CHANGED: GrpcStatus.ABORTED,
+  // Not a conflict with another writer: a retry cannot succeed.
+  RULES_VERSION: GrpcStatus.FAILED_PRECONDITION,
 };
 
 /** One thing wrong with an input. `path` is dotted from the body's root (`permissions.3.code`); empty means the whole. */

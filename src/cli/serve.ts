@@ -3,6 +3,15 @@ import { usherCommand } from '../base/command.ts';
 import { withExamples } from './help.ts';
 import { type Context, formatOf, type GlobalOptions } from './io.ts';
 
+interface ServeOptions extends GlobalOptions {
+  readonly upstream?: string;
+}
+
+/** An option counts more than its variable. */
+function withUpstream(io: Context['io'], { upstream }: ServeOptions): Context['io'] {
+  return upstream === undefined ? io : { ...io, env: { ...io.env, UPSTREAM_ADDRESS: upstream } };
+}
+
 /** `usher serve`: runs the service until a signal ends it. */
 export function defineServe(program: Command, context: Context): void {
   const command = program
@@ -11,9 +20,13 @@ export function defineServe(program: Command, context: Context): void {
     .description(
       `Runs the service until SIGINT or SIGTERM, then lets requests in flight finish: ${usherCommand('serve')}`,
     )
-    .action(async (_: GlobalOptions, self: Command) => {
-      const options = self.optsWithGlobals<GlobalOptions>();
-      const { io } = context;
+    .option(
+      '--upstream <host:port>',
+      'run as an edge of another Usher: without a database, it answers gRPC from facts that it asks there (UPSTREAM_ADDRESS)',
+    )
+    .action(async (_: ServeOptions, self: Command) => {
+      const options = self.optsWithGlobals<ServeOptions>();
+      const io = withUpstream(context.io, options);
       const [{ loadConfig }, { misspelledVariables }] = await Promise.all([
         import('./load-config.ts'),
         import('../config/hints.ts'),
@@ -35,5 +48,9 @@ export function defineServe(program: Command, context: Context): void {
         version: io.version,
       });
     });
-  withExamples(command, ['usher serve', 'usher serve --config usher.yaml']);
+  withExamples(command, [
+    'usher serve',
+    'usher serve --config usher.yaml',
+    'usher serve --upstream usher.internal:50051',
+  ]);
 }

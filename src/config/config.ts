@@ -141,76 +141,111 @@ function nested(values: Values): Read {
   return root as unknown as Read;
 }
 
+type Problem = readonly [key: ConfigKey, problem: string];
+
 /** Rules between keys. Reads no clock, file or network. */
 function crossChecks(config: Config, values: Values): Fault[] {
-  const faults: Fault[] = [];
-  const fault = (key: ConfigKey, problem: string) =>
-    faults.push({ key, variable: KEYS[key].variable, problem: withExample(key, problem) });
+  const problems = [
+    ...(config.upstream.address === null ? serviceProblems(config, values) : edgeProblems(config)),
+    ...keyProblems(config),
+    ...listenerProblems(config, values),
+  ];
+  return problems.map(([key, problem]) => {
+    return { key, variable: KEYS[key].variable, problem: withExample(key, problem) };
+  });
+}
 
-  for (const [key, problem] of databaseFaults(config)) fault(key, problem);
-  const open = !config.production && everyListenerIsLoopback(config);
-  const where = config.production ? 'in production' : 'while a listener is not on loopback';
-  if (config.auth.issuer === null) {
-    if (!open) {
-      fault('auth.issuer', `is required ${where}: the local issuer is for development on loopback`);
-      if (config.auth.audience === null) fault('auth.audience', `is required ${where}`);
-    } else {
-      for (const key of ['auth.audience', 'auth.jwksUrl', 'auth.introspectionUrl'] as const) {
-        if (values[key] !== null) fault('auth.issuer', `is required beside ${key}`);
-      }
-    }
-  } else if (config.auth.audience === null) {
-    fault('auth.audience', 'is required with auth.issuer: otherwise tokens for other services would be accepted');
-  }
-  if (config.auth.introspectionUrl !== null && config.auth.clientId === null) {
-    fault('auth.clientId', 'is required with auth.introspectionUrl');
-  }
-  if (config.internal.apiKeys.length === 0 && !open) fault('internal.apiKeys', `is required ${where}`);
-  const [cert, key] = [values['grpc.tls.cert'], values['grpc.tls.key']];
-  if ((cert === null) !== (key === null)) {
-    fault(cert === null ? 'grpc.tls.cert' : 'grpc.tls.key', 'is required: certificate and key go together');
-  }
-  if (values['grpc.tls.clientCa'] !== null && config.grpc.tls === null) {
-    fault('grpc.tls.cert', 'is required with grpc.tls.clientCa');
+function whereOpen(config: Config): string {
+  return config.production ? 'in production' : 'while a listener is not on loopback';
+}
+
+function isOpen(config: Config): boolean {
+  return !config.production && everyListenerIsLoopback(config);
+}
+
+function* keyProblems(config: Config): Generator<Problem> {
+  if (config.internal.apiKeys.length === 0 && !isOpen(config))
+    yield ['internal.apiKeys', `is required ${whereOpen(config)}`];
+}
+
+/** An edge has no people, tokens or database of its own. */
+function* edgeProblems({ production, upstream, grpc }: Config): Generator<Problem> {
+  if (upstream.key === null && production) yield ['upstream.key', 'is required in production'];
+  if (upstream.ca !== null && upstream.plaintext === true)
+    yield ['upstream.ca', 'cannot be used with upstream.plaintext: cleartext has no certificate'];
+  if (grpc.processes > 1) yield ['grpc.processes', 'must be 1 with upstream.address: start several edges instead'];
+}
+
+function* serviceProblems(config: Config, values: Values): Generator<Problem> {
+  yield* databaseProblems(config);
+  yield* tokenProblems(config, values);
+  for (const key of ['upstream.key', 'upstream.ca', 'upstream.plaintext'] as const) {
+    if (values[key] !== null) yield ['upstream.address', `is required beside ${key}`];
   }
   if (config.grpc.processes > 1 && config.database.url === null && config.roles.includes('rpc')) {
-    fault('database.url', 'is required when grpc.processes is above 1: the embedded database belongs to one process');
+    yield ['database.url', 'is required when grpc.processes is above 1: the embedded database belongs to one process'];
   }
-  for (const { key, taken } of listenersAtOneAddress(config)) fault(key, `is the port of ${taken} already`);
-  if (values['ops.host'] !== null && config.ops === null) fault('ops.port', 'is required with ops.host');
   const { settingsUrl } = config.notifications;
   if (settingsUrl !== null && !isStorableUrl(settingsUrl, !config.production)) {
-    fault(
+    yield [
       'notifications.settingsUrl',
       `must be ${config.production ? 'an https' : 'an https or http'} URL without credentials, at most ${LIMITS.url} characters`,
-    );
+    ];
   }
-  const push = [config.push.publicKey, config.push.privateKey, config.push.subject].filter(
-    (value) => value !== null,
-  ).length;
-  if (push !== 0 && push !== 3) fault('push.publicKey', 'push.publicKey, push.privateKey and push.subject go together');
-  if (config.publicUrl === null && config.production) fault('publicUrl', 'is required when http.port is 0');
-  return faults;
+  const push = [config.push.publicKey, config.push.privateKey, config.push.subject].filter((value) => value !== null);
+  if (push.length !== 0 && push.length !== 3)
+    yield ['push.publicKey', 'push.publicKey, push.privateKey and push.subject go together'];
+  if (config.publicUrl === null && config.production) yield ['publicUrl', 'is required when http.port is 0'];
+}
+
+function* tokenProblems(config: Config, values: Values): Generator<Problem> {
+  const { auth } = config;
+  if (auth.issuer === null) {
+    if (!isOpen(config)) {
+      const where = whereOpen(config);
+      yield ['auth.issuer', `is required ${where}: the local issuer is for development on loopback`];
+      if (auth.audience === null) yield ['auth.audience', `is required ${where}`];
+    } else {
+      for (const key of ['auth.audience', 'auth.jwksUrl', 'auth.introspectionUrl'] as const) {
+        if (values[key] !== null) yield ['auth.issuer', `is required beside ${key}`];
+      }
+    }
+  } else if (auth.audience === null) {
+    yield ['auth.audience', 'is required with auth.issuer: otherwise tokens for other services would be accepted'];
+  }
+  if (auth.introspectionUrl !== null && auth.clientId === null) {
+    yield ['auth.clientId', 'is required with auth.introspectionUrl'];
+  }
+}
+
+function* listenerProblems(config: Config, values: Values): Generator<Problem> {
+  const [cert, key] = [values['grpc.tls.cert'], values['grpc.tls.key']];
+  if ((cert === null) !== (key === null)) {
+    yield [cert === null ? 'grpc.tls.cert' : 'grpc.tls.key', 'is required: certificate and key go together'];
+  }
+  if (values['grpc.tls.clientCa'] !== null && config.grpc.tls === null) {
+    yield ['grpc.tls.cert', 'is required with grpc.tls.clientCa'];
+  }
+  for (const { key: taking, taken } of listenersAtOneAddress(config)) yield [taking, `is the port of ${taken} already`];
+  if (values['ops.host'] !== null && config.ops === null) yield ['ops.port', 'is required with ops.host'];
 }
 
 /** The embedded database is for development: production must enable it, so that a misspelled variable does not. */
-function databaseFaults({ production, database }: Config) {
+function* databaseProblems({ production, database }: Config): Generator<Problem> {
   const { embedded } = database;
-  const faults: ['database.url' | 'database.embedded', string][] = [];
   if (database.url !== null) {
-    if (embedded === true)
-      faults.push(['database.embedded', 'cannot be true with database.url: remove one of the two']);
+    if (embedded === true) yield ['database.embedded', 'cannot be true with database.url: remove one of the two'];
   } else if (embedded === false) {
-    faults.push(['database.url', 'is required when database.embedded is false']);
+    yield ['database.url', 'is required when database.embedded is false'];
   } else if (production && embedded !== true) {
     const otherwise = 'or set database.embedded (DATABASE_EMBEDDED=true) for the embedded database in dataDir';
-    faults.push(['database.url', `is required in production, ${otherwise}`]);
+    yield ['database.url', `is required in production, ${otherwise}`];
   }
-  return faults;
 }
 
 /** Faults for listeners of this process with the same address. Port 0 always picks a free one. */
-function listenersAtOneAddress({ http, grpc, ops, roles }: Config) {
+function listenersAtOneAddress({ http, grpc, ops, roles: own, upstream }: Config) {
+  const roles = upstream.address === null ? own : ['rpc'];
   const listeners = [
     { key: 'http.port', role: 'gateway', at: http },
     { key: 'grpc.port', role: 'rpc', at: grpc },
@@ -227,5 +262,6 @@ function listenersAtOneAddress({ http, grpc, ops, roles }: Config) {
 
 /** Whether every socket that this process opens can be reached from this machine only. */
 export function everyListenerIsLoopback(config: Config): boolean {
-  return [config.http.host, config.grpc.host, ...(config.ops ? [config.ops.host] : [])].every(isLoopbackHost);
+  const http = config.upstream.address === null ? [config.http.host] : [];
+  return [...http, config.grpc.host, ...(config.ops ? [config.ops.host] : [])].every(isLoopbackHost);
 }

@@ -62,6 +62,30 @@ export const KEYS = keys({
     otherwise: 'true outside production',
     about: 'Whether gRPC describes itself to every client.',
   }),
+  'upstream.address': key(kind.address, {
+    example: 'usher.internal:50051',
+    default: null,
+    about:
+      'Another Usher. With it this process is an edge: neither database nor gateway, it answers gRPC from facts that it asks there: [guides/edges.md](guides/edges.md).',
+  }),
+  'upstream.key': key(kind.text, {
+    example: 'a-long-random-text',
+    default: null,
+    otherwise: 'none; outside production the key in dataDir',
+    secret: true,
+    about: 'The key that the upstream accepts, with the scope `facts`.',
+  }),
+  'upstream.ca': key(kind.text, {
+    example: '/etc/usher/upstream-ca.crt',
+    default: null,
+    otherwise: 'the authorities that Node.js knows',
+    about: "A PEM file: the authority of the upstream's certificate.",
+  }),
+  'upstream.plaintext': key(kind.flag, {
+    default: null,
+    otherwise: 'true to loopback, false to all else',
+    about: 'Whether the connection to the upstream is cleartext instead of TLS.',
+  }),
   'ops.port': key(kind.port, {
     example: '9090',
     default: null,

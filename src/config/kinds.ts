@@ -71,6 +71,11 @@ export const host = matching((value) => /^[A-Za-z0-9.:-]+$/.test(value), 'must b
   examples: ['127.0.0.1'],
 });
 export const port = whole(0, 65_535);
+/** Where another service listens. An IPv6 address stands in brackets. */
+export const address = matching(
+  (value) => /^(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\]):\d{1,5}$/.test(value) && URL.canParse(`http://${value}`),
+  'must be host:port',
+);
 export const url = matching(isHttpUrl, 'must be an http or https URL without credentials');
 /** Without a trailing slash, a query and a fragment, so that paths can be appended. */
 export const baseUrl = matching(

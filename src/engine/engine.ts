@@ -10,12 +10,14 @@ import { EngineCounters } from './counters.ts';
 import { type DecisionFacts, Decisions, type QuestionKey, questionKey } from './decisions.ts';
 import { evaluate } from './evaluate.ts';
 import { type ExplainedAt, Explainer } from './explain.ts';
-import { Facts, usable } from './facts.ts';
-import { Follower } from './follower.ts';
-import { decidedBy, GroundsFinder, holdFacts, type KeptQuestion } from './grounds.ts';
+import type { FactServer } from './fact-server.ts';
+import { type Facts, usable } from './facts.ts';
+import type { Follower } from './follower.ts';
+import { decidedBy, type GroundsFinder, holdFacts, type KeptQuestion } from './grounds.ts';
 import { Lists } from './lists.ts';
-import { Loader } from './loader.ts';
-import { type AskOptions, boundsOf, type EngineOptions } from './options.ts';
+import type { Loader } from './loader.ts';
+import type { AskOptions, EngineOptions } from './options.ts';
+import { makeParts } from './parts.ts';
 import type {
   Decision,
   EffectiveItem,
@@ -47,6 +49,8 @@ export class Engine {
   readonly unknownCodes: UnknownCodes;
   /** The lists of people and of reachable resources. */
   readonly lists: Lists;
+  /** The facts, for other engines. */
+  readonly served: FactServer;
   readonly #clock: Clock;
   readonly #ttlMs: number;
   readonly #tickMs: number;
@@ -61,39 +65,28 @@ export class Engine {
   #now: number;
   #cancelTick: (() => void) | undefined;
 
-  constructor({ source, clock, cache, log, defer, parts, lists, cursorKey }: EngineOptions) {
-    const counters = this.counters;
+  constructor(options: EngineOptions) {
+    const { source, clock, cache, log, parts, lists, cursorKey } = options;
     this.unknownCodes = new UnknownCodes(clock, log);
     this.#clock = clock;
     this.#now = clock.monotonic();
     this.#ttlMs = cache.ttlMs;
     this.#tickMs = Math.min(TICK_MS, cache.ttlMs / 10);
-    const facts = new (parts?.Facts ?? Facts)({
-      clock,
-      ttlMs: cache.ttlMs,
+    const made = makeParts(options, {
+      counters: this.counters,
       tickMs: this.#tickMs,
-      ...boundsOf(cache),
+      dropped: () => this.#decisions.clear(),
+      isOpen: () => this.#open,
     });
-    const dropped = () => {
-      this.#decisions.clear();
-      this.#loader.forget();
-    };
-    const follower = new (parts?.Follower ?? Follower)({ source, clock, facts, log, counters, dropped });
-    this.#facts = facts;
-    this.#follower = follower;
+    this.#facts = made.facts;
+    this.#follower = made.follower;
+    this.#loader = made.loader;
+    this.#grounds = made.grounds;
+    this.served = made.served;
     this.#explainer = new Explainer(source, clock);
     this.#Batch = parts?.Batch ?? Batch;
     this.#decisions = new (parts?.Decisions ?? Decisions)(cache.maxEntries);
-    this.#loader = new (parts?.Loader ?? Loader)({
-      source,
-      clock,
-      facts,
-      follower,
-      counters,
-      defer: defer ?? ((fn) => void setImmediate(fn)),
-    });
     this.lists = new Lists({ source: lists, clock, unknownCodes: this.unknownCodes, engine: this, cursorKey });
-    this.#grounds = new (parts?.GroundsFinder ?? GroundsFinder)(facts, this.#loader);
   }
 
   /** Reads the change log for the first time, then follows it. Rejects when the database is unavailable. */

@@ -1,47 +1,20 @@
-import type { Clock } from '../base/clock.ts';
 import { unavailable } from '../base/errors.ts';
-import type { EngineCounters } from './counters.ts';
-import { type Facts, isKnownScope } from './facts.ts';
+import { isKnownScope } from './facts.ts';
+import type { FollowerOptions, Ticket } from './follower-options.ts';
 import { unknownRevision } from './question.ts';
+import { RecentChanges } from './recent-changes.ts';
 import {
   type Change,
-  type FactsSource,
   formatRevision,
   isOfOtherHistory,
+  type LogNews,
   type LogWindow,
   type Revision,
   type RevisionToken,
 } from './types.ts';
 import { toUnavailable, within } from './waiting.ts';
 
-/** The engine's log; a pino logger fits. */
-export interface EngineLog {
-  debug(fields: object, message: string): void;
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-}
-
-/** The state when a statement was sent, needed to make use of its reply. */
-export interface Ticket {
-  readonly since: Revision;
-  readonly fence: number;
-  /** The nonce of the log row at `since`, null when it is unknown here. */
-  readonly nonce: string | null;
-  /** Monotonic milliseconds. */
-  readonly sentAt: number;
-}
-
-interface FollowerOptions {
-  source: FactsSource;
-  clock: Clock;
-  facts: Facts;
-  log: EngineLog;
-  counters: EngineCounters;
-  /** How many changes are kept to compare with late facts. */
-  recent?: number;
-  /** Called whenever everything is dropped, after the facts. */
-  dropped: () => void;
-}
+export type { EngineLog, Ticket } from './follower-options.ts';
 
 const RECENT = 1024;
 const POLL_MS = 250;
@@ -60,16 +33,16 @@ export class Follower {
   /** The cursor as callers see it; made at its first use. */
   #text: string | undefined;
   #fence = 0;
-  /** The latest applied changes, ascending up to the cursor; `#floor` is the revision before the oldest. */
-  #recent: Change[] = [];
-  #floor: Revision = 0;
-  #floorNonce: string | null = null;
+  /** The latest applied changes, up to the cursor. */
+  readonly #recent: RecentChanges;
   /** Revisions before the floor that callers have sent and that proved to belong to this history. */
   readonly #confirmed = new Map<Revision, string>();
   #syncedAt = Number.NEGATIVE_INFINITY;
   #running: Promise<Revision | null> | undefined;
   #next: Promise<Revision | null> | undefined;
   #away = false;
+  /** The next read of the log is for somebody who needs one that begins now. */
+  #mustBeFresh = false;
   #closed = false;
   #cancelPoll: (() => void) | undefined;
   #unlisten: (() => Promise<void>) | undefined;
@@ -77,6 +50,7 @@ export class Follower {
 
   constructor(options: FollowerOptions) {
     this.#options = options;
+    this.#recent = new RecentChanges(options.recent ?? RECENT);
   }
 
   get cursor(): Revision {
@@ -96,7 +70,7 @@ export class Follower {
   isReached({ number, nonce }: RevisionToken): boolean {
     if (number === 0) return true;
     if (nonce === null || number > this.#cursor) return false;
-    return (this.#nonceAt(number) ?? this.#confirmed.get(number)) === nonce;
+    return (this.#recent.nonceAt(number) ?? this.#confirmed.get(number)) === nonce;
   }
 
   /** The same for a question that has waited: then the number alone is enough. */
@@ -116,7 +90,7 @@ export class Follower {
 
   /** The nonce of the log row at the cursor, which identifies the history. Null when it is unknown. */
   get nonce(): string | null {
-    return this.#nonceAt(this.#cursor);
+    return this.#recent.nonceAt(this.#cursor);
   }
 
   /** The newest revision that was read. */
@@ -125,9 +99,13 @@ export class Follower {
   }
 
   /** The latest changes after `mark`, ascending; null where they are not remembered here, or where `mark` is of another history. */
-  after({ number, nonce }: RevisionToken): readonly Change[] | null {
-    const isOfThisHistory = number === 0 || (nonce !== null && this.#nonceAt(number) === nonce);
-    return isOfThisHistory && number >= this.#floor ? this.#recent.slice(number - this.#floor) : null;
+  after(mark: RevisionToken): readonly Change[] | null {
+    return this.#recent.after(mark);
+  }
+
+  /** What a read of the log at the cursor would say; null where not all of it is remembered. */
+  windowAfter(since: Revision): LogWindow | null {
+    return this.#recent.window(since, this.head);
   }
 
   /** Calls `moved`, which must not throw, whenever the newest revision is another one. */
@@ -143,12 +121,12 @@ export class Follower {
   /** Applies the log in a reply. Returns whether its facts may be stored, each after `touched`. */
   apply(ticket: Ticket, window: LogWindow): boolean {
     if (this.isStale(ticket)) return false;
-    this.#syncedAt = Math.max(this.#syncedAt, ticket.sentAt);
+    this.#syncedAt = Math.max(this.#syncedAt, ticket.sentAt - (window.ageMs ?? 0));
     if (this.isOtherHistory(ticket, window)) {
       this.#rebase(window, ticket);
       return false;
     }
-    if (ticket.since === this.#floor) this.#floorNonce ??= window.sinceNonce;
+    if (ticket.since === this.#recent.floor) this.#recent.learnFloor(window.sinceNonce);
     if (window.head <= this.#cursor) return true;
     // Fewer rows than revisions: a missing one could be the one that matters.
     if (window.tooMany || window.changes.length !== window.head - ticket.since) {
@@ -169,11 +147,16 @@ export class Follower {
     if (window.head < ticket.since) return true;
     const known = this.#nonceAtSince(ticket);
     if (known !== null && window.sinceNonce !== known) return true;
-    const newest = window.head > this.#cursor ? null : this.#nonceAt(window.head);
+    const newest = window.head > this.#cursor ? null : this.#recent.nonceAt(window.head);
     if (newest !== null && window.headNonce !== newest) return true;
-    for (const change of window.changes) {
+    return this.#contradicts(window.changes);
+  }
+
+  /** Whether a revision that is known here has another row there. */
+  #contradicts(changes: readonly Change[]): boolean {
+    for (const change of changes) {
       if (change.revision > this.#cursor) break;
-      const nonce = this.#nonceAt(change.revision);
+      const nonce = this.#recent.nonceAt(change.revision);
       if (nonce !== null && nonce !== change.nonce) return true;
     }
     return false;
@@ -182,8 +165,7 @@ export class Follower {
   /** Whether a change newer than `head` may have touched a fact of that snapshot. `app` where `a:APP` concerns it. */
   touched(head: Revision, scope: string, app: string | null): boolean {
     if (this.isTooOld(head)) return true;
-    for (let i = this.#recent.length - 1; i >= 0; i--) {
-      const change = this.#recent[i] as Change;
+    for (const change of this.#recent.backwards()) {
       if (change.revision <= head) return false;
       for (const named of change.scopes) {
         if (named === scope || named === '*' || (app !== null && named === `a:${app}`)) return true;
@@ -193,12 +175,12 @@ export class Follower {
   }
 
   #nonceAtSince({ nonce, since }: Ticket): string | null {
-    return nonce ?? this.#nonceAt(since);
+    return nonce ?? this.#recent.nonceAt(since);
   }
 
   /** Changes after that snapshot are no longer remembered. */
   protected isTooOld(head: Revision): boolean {
-    return head < this.#floor;
+    return head < this.#recent.floor;
   }
 
   #rebase(window: LogWindow, ticket: Ticket): void {
@@ -222,7 +204,7 @@ export class Follower {
   #jump({ head, headNonce }: LogWindow): void {
     this.#cursor = head;
     this.dropAll();
-    this.#floorNonce = headNonce;
+    this.#recent.restart(head, headNonce);
     this.#text = undefined;
     this.#onMove();
   }
@@ -243,11 +225,6 @@ export class Follower {
       this.#recent.push(change);
     }
     this.#cursor = head;
-    while (this.#recent.length > (this.#options.recent ?? RECENT)) {
-      const { revision, nonce } = this.#recent.shift() as Change;
-      this.#floor = revision;
-      this.#floorNonce = nonce;
-    }
     this.#text = undefined;
     this.#onMove();
   }
@@ -261,18 +238,10 @@ export class Follower {
     dropped();
   }
 
-  #nonceAt(revision: Revision): string | null {
-    if (revision === this.#floor) return this.#floorNonce;
-    // Revisions have no gaps.
-    return this.#recent[revision - this.#floor - 1]?.nonce ?? null;
-  }
-
   /** Drops every fact, and discards every reply to a statement already sent. */
   dropAll(): void {
     const { facts, counters, dropped } = this.#options;
-    this.#floorNonce = this.nonce;
-    this.#floor = this.#cursor;
-    this.#recent = [];
+    this.#recent.restart(this.#cursor, this.nonce);
     this.#confirmed.clear();
     this.#fence++;
     facts.clear();
@@ -294,7 +263,7 @@ export class Follower {
       else if (this.#cursor < number) {
         if (head < number && ++behind >= 2) throw unknownRevision();
       } else if (number === 0 || nonce === null || this.isReached(mark)) return;
-      else if (this.#nonceAt(number) !== null) throw unknownRevision();
+      else if (this.#recent.nonceAt(number) !== null) throw unknownRevision();
       else if (await this.#confirm(number, nonce)) return;
       else discarded++;
     }
@@ -308,11 +277,11 @@ export class Follower {
   async #confirm(number: Revision, nonce: string): Promise<boolean> {
     const { source, clock } = this.#options;
     const fence = this.#fence;
-    const { head, headNonce, sinceNonce } = await within(clock, STATEMENT_MS, source.changes(number));
+    const { head, headNonce, sinceNonce } = await within(clock, STATEMENT_MS, source.changes(number, true));
     if (isOfOtherHistory({ nonce }, sinceNonce)) throw unknownRevision();
     // The row and the cursor must belong to one history: they do where the newest row is the same.
     if (head > this.#cursor) await this.sync();
-    if (fence !== this.#fence || head < number || this.#nonceAt(head) !== headNonce) return false;
+    if (fence !== this.#fence || head < number || this.#recent.nonceAt(head) !== headNonce) return false;
     if (this.#confirmed.size >= RECENT) this.#confirmed.clear();
     this.#confirmed.set(number, nonce);
     return true;
@@ -323,6 +292,12 @@ export class Follower {
    * that it saw, null when the reply had to be discarded.
    */
   sync(): Promise<Revision | null> {
+    this.#mustBeFresh = true;
+    return this.#look();
+  }
+
+  /** The same for what need not be newer than what the source knows. */
+  #look(): Promise<Revision | null> {
     if (this.#running === undefined) return this.#sync();
     if (this.#next === undefined) {
       const begin = () => {
@@ -346,9 +321,11 @@ export class Follower {
     if (this.#closed) throw unavailable('The service is shutting down.');
     const { source, clock, counters, log } = this.#options;
     const ticket = this.ticket();
+    const fresh = this.#mustBeFresh;
+    this.#mustBeFresh = false;
     counters.syncs++;
     try {
-      const window = await within(clock, STATEMENT_MS, source.changes(ticket.since));
+      const window = await within(clock, STATEMENT_MS, source.changes(ticket.since, fresh));
       if (this.#away) log.info({ revision: window.head }, 'change log readable again');
       this.#away = false;
       const stale = this.isStale(ticket);
@@ -367,7 +344,7 @@ export class Follower {
     await this.sync();
     this.#poll();
     try {
-      const unlisten = await this.#options.source.listen(() => this.#wake());
+      const unlisten = await this.#options.source.listen((news) => this.#hear(news));
       if (this.#closed) await unlisten();
       else this.#unlisten = unlisten;
     } catch (error) {
@@ -387,9 +364,22 @@ export class Follower {
     });
   }
 
-  #wake(): void {
-    if (this.#closed) return;
-    this.sync().catch((error: unknown) => this.#options.log.debug({ err: error }, 'change notified but not readable'));
+  /**
+   * Changes that were told, as a rule soon after they were made: applied where they continue what is known here. They say nothing
+   * about now, since they may have waited anywhere; only an answer to a question does.
+   */
+  #hear(news: LogNews | undefined): void {
+    if (this.#closed || (news !== undefined && this.advanceBy(news))) return;
+    this.#look().catch((error: unknown) => this.#options.log.debug({ err: error }, 'change notified but not readable'));
+  }
+
+  /** Applies what continues the log that is known here, or repeats it. Returns whether it did. */
+  protected advanceBy(news: LogNews): boolean {
+    const { since, sinceNonce, changes, head } = news;
+    if (sinceNonce === null || this.#recent.nonceAt(since) !== sinceNonce) return false;
+    if (changes.length !== head - since || this.#contradicts(changes)) return false;
+    if (head > this.#cursor) this.#advance(news);
+    return true;
   }
 
   async close(): Promise<void> {

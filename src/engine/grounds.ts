@@ -82,7 +82,7 @@ export class GroundsFinder {
   /** Begins, or joins, the loads of a subject's missing facts; at least one. */
   load(subject: Subject, now: number, asked: number): Promise<void>[] {
     const { email, app, resourceType, resourceId } = subject;
-    this.#dropOtherIncarnations(subject);
+    this.dropOtherIncarnations(subject);
     const loads: Promise<void>[] = [];
     const policy = this.#facts.policy(app);
     if (usable(policy, now, asked) === undefined) loads.push(this.#loader.policy(app));
@@ -102,7 +102,7 @@ export class GroundsFinder {
   }
 
   /** Drops the older of two facts about different incarnations of an application. */
-  #dropOtherIncarnations({ email, app, resourceType, resourceId }: Subject): void {
+  dropOtherIncarnations({ email, app, resourceType, resourceId }: Subject): void {
     const policy = this.#facts.policy(app);
     const member = this.#facts.about(email)?.members.get(app);
     if (policy === undefined || member === undefined) return;

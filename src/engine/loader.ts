@@ -4,8 +4,8 @@ import type { EngineCounters } from './counters.ts';
 import type { Facts } from './facts.ts';
 import { type Follower, STATEMENT_MS, type Ticket } from './follower.ts';
 import {
+  type FactsReply,
   type FactsSource,
-  type LogWindow,
   MAX_NEEDS,
   type MemberAnswer,
   type MemberNeed,
@@ -101,7 +101,7 @@ export class Loader {
       this.#policies,
       loads,
       (since) => source.policy(since, (loads[0] as Load<string>).need),
-      ({ policy }, head, sentAt) => this.#storePolicy(policy, head, sentAt),
+      ({ policy }, head, readAt) => this.#storePolicy(policy, head, readAt),
     );
   }
 
@@ -114,19 +114,19 @@ export class Loader {
       this.#members,
       loads,
       (since) => source.members(since, needs),
-      ({ answers }, head, sentAt) => {
+      ({ answers }, head, readAt) => {
         if (answers.length !== needs.length) throw new Error("The source's answers do not match the needs.");
-        for (const answer of answers) this.#storeMember(answer, head, sentAt);
+        for (const answer of answers) this.#storeMember(answer, head, readAt);
       },
     );
   }
 
   /** Never rejects: failures go to the waiting callers. */
-  async #run<N, R extends { window: LogWindow }>(
+  async #run<N, R extends FactsReply>(
     queue: Queue<N>,
     loads: readonly Load<N>[],
     ask: (since: Revision) => Promise<R>,
-    store: (reply: R, head: Revision, sentAt: number) => void,
+    store: (reply: R, head: Revision, readAt: number) => void,
   ): Promise<void> {
     const { clock, follower, counters } = this.#options;
     this.#inFlight++;
@@ -134,7 +134,7 @@ export class Loader {
     try {
       const ticket: Ticket = follower.ticket();
       const reply = await within(clock, STATEMENT_MS, ask(ticket.since));
-      if (follower.apply(ticket, reply.window)) store(reply, reply.window.head, ticket.sentAt);
+      if (follower.apply(ticket, reply.window)) store(reply, reply.window.head, ticket.sentAt - (reply.ageMs ?? 0));
     } catch (error) {
       counters.loadFailures++;
       failure = toUnavailable(error);
@@ -144,24 +144,24 @@ export class Loader {
     this.#send();
   }
 
-  #storePolicy(policy: PolicyRows, head: Revision, sentAt: number): void {
+  #storePolicy(policy: PolicyRows, head: Revision, readAt: number): void {
     const { follower, facts, counters } = this.#options;
     if (follower.touched(head, `p:${policy.app}`, policy.app)) counters.factsLeftOut++;
-    else facts.putPolicy(policy, head, sentAt);
+    else facts.putPolicy(policy, head, readAt);
   }
 
-  #storeMember(answer: MemberAnswer, head: Revision, sentAt: number): void {
+  #storeMember(answer: MemberAnswer, head: Revision, readAt: number): void {
     const { follower, facts, counters } = this.#options;
     const { person, member, overrides } = answer;
     if (follower.touched(head, `u:${person.email}`, null)) counters.factsLeftOut++;
-    else facts.putPerson(person, head, sentAt);
+    else facts.putPerson(person, head, readAt);
     if (member.app === '') return; // the need was for the person only
     if (follower.touched(head, `m:${member.app}:${member.email}`, member.app)) {
       counters.factsLeftOut++;
       return;
     }
-    facts.putMember(member, head, sentAt);
-    if (overrides !== null) facts.putOverrides(overrides, answer, head, sentAt);
+    facts.putMember(member, head, readAt);
+    if (overrides !== null) facts.putOverrides(overrides, answer, head, readAt);
   }
 }
 

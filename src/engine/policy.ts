@@ -33,6 +33,20 @@ export function compilePolicy(rows: PolicyRows): Policy {
   };
 }
 
+/** The rows that the policy was compiled from, in another order. */
+export function rowsOf({ app, appId, strictCodes, resourceTypes, ordered }: Policy): PolicyRows {
+  return {
+    app,
+    appId,
+    strictCodes,
+    resourceTypes: [...(resourceTypes ?? [])],
+    permissions: ordered,
+    rolePermissions: ordered.flatMap(({ id, levels }) =>
+      [...levels].map(([roleId, level]) => ({ roleId, permissionId: id, level })),
+    ),
+  };
+}
+
 const NO_LEVELS: ReadonlyMap<number, Level> = new Map();
 
 function levelsByPermission(rows: readonly RolePermissionRow[]): Map<number, Map<number, Level>> {

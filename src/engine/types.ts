@@ -150,6 +150,13 @@ export interface LogWindow extends LogHead {
   changes: readonly Change[];
   /** More than 1,000 rows, or rows after `since` already pruned: the reader must drop everything. */
   tooMany: boolean;
+  /** How long before the question arrived the log was read, in ms; absent for a snapshot taken after it. */
+  ageMs?: number;
+}
+
+/** Changes that were told without a question. `sinceNonce` and `headNonce` as in a window. */
+export interface LogNews extends LogWindow {
+  since: Revision;
 }
 
 /** One need of a member batch: person and member always; overrides when a resource is given ('' and '' otherwise). */
@@ -182,25 +189,44 @@ export interface GroundRows {
 export const MAX_NEEDS = 256;
 
 /**
- * The engine's interface to storage. Each call is one statement on one snapshot, read from the primary, never inside a
- * caller's transaction. Rejects with UsherError UNAVAILABLE when the database does not answer in time; never answers in part.
+ * The engine's interface to what it reads facts from: a database, or another engine (fact-server.ts). Of a database each call is one
+ * statement on one snapshot, read from the primary, never inside a caller's transaction. Rejects with UsherError UNAVAILABLE when
+ * there is no answer in time; never answers in part.
  */
 export interface FactsSource {
   /** Useful concurrent statements: 4 on PostgreSQL, 1 on PGlite. */
   readonly parallelism: number;
-  /** Facts for 1 to MAX_NEEDS needs, answers in the order of the needs. */
-  members(since: Revision, needs: readonly MemberNeed[]): Promise<{ window: LogWindow; answers: MemberAnswer[] }>;
+  /**
+   * Facts for 1 to MAX_NEEDS needs, answers in the order of the needs. `maxAgeMs` is how long before the question they may have been
+   * read; a database reads them after it.
+   */
+  members(since: Revision, needs: readonly MemberNeed[], maxAgeMs?: number): Promise<MembersReply>;
   /** One application's policy. */
-  policy(since: Revision, app: string): Promise<{ window: LogWindow; policy: PolicyRows }>;
+  policy(since: Revision, app: string, maxAgeMs?: number): Promise<PolicyReply>;
   /** The facts that decide one question, never cached. The window has the newest revision and the nonce at `since`, no changes. */
   grounds(since: Revision, question: Question): Promise<{ window: LogHead; grounds: GroundRows }>;
-  /** The log alone. */
-  changes(since: Revision): Promise<LogWindow>;
+  /** The log alone; `fresh` asks for a snapshot taken after this call, which every read of a database is. */
+  changes(since: Revision, fresh?: boolean): Promise<LogWindow>;
   /**
-   * Calls `wake` when another instance may have written. Only a hint: it may be late, lost or spurious, and it reconnects
-   * by itself. Resolves to a function that stops it.
+   * Calls `hear` when another instance may have written, with the changes where they are known. Only a hint: it may be late,
+   * lost or spurious, and it reconnects by itself. Resolves to a function that stops it.
    */
-  listen(wake: () => void): Promise<() => Promise<void>>;
+  listen(hear: (news?: LogNews) => void): Promise<() => Promise<void>>;
+}
+
+/** Facts of one snapshot, with the log as that snapshot shows it. */
+export interface FactsReply {
+  window: LogWindow;
+  /** How long before the question arrived the oldest of the facts was read from the database, in ms; absent for all read after it. */
+  ageMs?: number;
+}
+
+export interface MembersReply extends FactsReply {
+  answers: MemberAnswer[];
+}
+
+export interface PolicyReply extends FactsReply {
+  policy: PolicyRows;
 }
 
 /** One permission of an application, and the level that a person holds. */

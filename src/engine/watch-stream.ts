@@ -1,9 +1,11 @@
 /** One stream of changes, as its reader sees it. */
 
-import type { RevisionToken } from './types.ts';
+import type { Change, RevisionToken } from './types.ts';
 
 /** What a reader asks for. */
 export interface WatchRequest {
+  /** Whom it is for: each kind has a limit of its own. */
+  readonly kind?: 'watch' | 'facts';
   /** The codes of the applications whose changes are told; null for all. */
   readonly apps: ReadonlySet<string> | null;
   /** The stream begins with everything after it; null: at the newest revision. */
@@ -14,8 +16,12 @@ export interface WatchRequest {
 
 /** One message of a stream. */
 export interface WatchBatch {
+  /** Where the message before ended; where this one begins after a reset. */
+  readonly from: RevisionToken;
   /** Everything up to this revision has been told. */
   readonly end: RevisionToken;
+  /** The rows of the log in between, of all applications; none after a reset. */
+  readonly rows: readonly Change[];
   /** What changed since the message before, as scopes of the change log; each once. */
   readonly scopes: readonly string[];
   /** What the reader holds may be of another history, or older than what is kept: it forgets all, and goes on from `revision`. */

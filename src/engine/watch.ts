@@ -80,6 +80,13 @@ export class Watch {
     return this.#streams.size;
   }
 
+  /** The number of open streams of a kind. */
+  count(kind: NonNullable<WatchRequest['kind']>): number {
+    let count = 0;
+    for (const { request } of this.#streams) if (request.kind === kind) count++;
+    return count;
+  }
+
   /**
    * A stream of the changes from now on, or after `since`. Its first message comes at once. It ends with UNAVAILABLE when the
    * service closes or cannot read the log, with RATE_LIMITED when its reader does not read, with UNAUTHENTICATED when the
@@ -226,7 +233,7 @@ export class Watch {
     }
     const key = `after ${formatRevision(cursor)}`;
     // One made earlier in this round may end before the newest change: its own end counts.
-    const told = (request.apps === null ? shared.get(key) : undefined) ?? tell(changes, request.apps);
+    const told = (request.apps === null ? shared.get(key) : undefined) ?? tell(changes, request.apps, cursor);
     if (request.apps === null) shared.set(key, told);
     this.#say(stream, told);
     if (this.#isBehind(stream)) this.#tellSoon();
@@ -253,7 +260,7 @@ export class Watch {
       if (changes === null) await tail.sync();
       if (stream.isOver) return;
       if (changes === null) this.#say(stream, toldAt(tail.head, true));
-      else this.#say(stream, tell(changes, stream.request.apps));
+      else this.#say(stream, tell(changes, stream.request.apps, stream.cursor));
     } catch (error) {
       // The next tick tries again; a reader that gets no word for too long is ended.
       log.debug({ err: error }, 'change log not readable for a stream; retrying');
@@ -284,19 +291,21 @@ export class Watch {
 
 /** Nothing but the newest revision. */
 function toldAt(end: RevisionToken, reset = false): WatchBatch {
-  return { end, scopes: [], reset };
+  return { from: end, end, rows: [], scopes: [], reset };
 }
 
 /** The first of the changes, as many as fit a message; of all applications or of some. At least one change. */
-function tell(changes: readonly Change[], apps: ReadonlySet<string> | null): WatchBatch {
+function tell(changes: readonly Change[], apps: ReadonlySet<string> | null, from: RevisionToken): WatchBatch {
   const scopes = new Set<string>();
+  const rows: Change[] = [];
   let end: RevisionToken = { number: 0, nonce: null };
   for (const change of changes) {
     if (scopes.size > MAX_SCOPES) break;
     for (const scope of change.scopes) if (apps === null || concerns(scope, apps)) scopes.add(scope);
+    rows.push(change);
     end = { number: change.revision, nonce: change.nonce };
   }
-  return { end, scopes: [...scopes], reset: false };
+  return { from, end, rows, scopes: [...scopes], reset: false };
 }
 
 /** Whether a scope is of one of the applications, or may be. */

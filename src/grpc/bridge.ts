@@ -79,7 +79,8 @@ export function requestIdOf(metadata: Metadata): string | undefined {
   return typeof given === 'string' ? given : undefined;
 }
 
-class CallbackReply implements Reply {
+/** Ends a call of grpc-js. */
+export class CallbackReply implements Reply {
   readonly #call: ServerUnaryCall<Buffer, Buffer>;
   readonly #callback: sendUnaryData<Buffer>;
 

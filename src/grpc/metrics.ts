@@ -1,6 +1,7 @@
 /** Counts calls of the gRPC listener: numbers in flat arrays on the path of a call, names only when the metrics are read. */
 
 import { FlatHistogram, type Series } from '../base/flat-histogram.ts';
+import { FactsService } from '../gen/usher/facts/v1/facts_pb.ts';
 import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
 
 /** gRPC's status codes by number, as metrics name them. */
@@ -24,8 +25,10 @@ const STATUS_NAMES = [
   'UNAUTHENTICATED',
 ] as const;
 
-/** The methods of the service, by their names on the wire. */
-export const METHODS: readonly string[] = PermissionService.methods.map(({ name }) => name);
+/** The methods of both services, by their names on the wire. */
+export const METHODS: readonly string[] = [...PermissionService.methods, ...FactsService.methods].map(
+  ({ name }) => name,
+);
 export type MethodName = string;
 
 /** Upper bounds of the histogram's buckets, in seconds; one more without a bound follows. */

@@ -10,15 +10,19 @@ import {
 } from '@grpc/grpc-js';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/telemetry.ts';
+import { FactsService } from '../gen/usher/facts/v1/facts_pb.ts';
 import { PermissionService } from '../gen/usher/permission/v1/permission_pb.ts';
 import type { PermissionEngine } from '../rpc/call.ts';
+import { MAX_FACTS } from '../rpc/facts.ts';
 import { createHandles } from './answering.ts';
 import { type Authorize, unary } from './bridge.ts';
+import { factsService, type ServedFacts } from './facts-service.ts';
 import { Health } from './health.ts';
 import { listenBehindFront, listenDirectly } from './listening.ts';
 import { GrpcMetrics } from './metrics.ts';
 import { addReflection } from './reflection.ts';
 import { CheckCache } from './request-cache.ts';
+import { type ServedMethod, serviceOf } from './served-methods.ts';
 import { type OpenStream, serverStreaming } from './streaming.ts';
 import type { GrpcTls } from './tls.ts';
 import { MAX_MESSAGE, WaitingCalls } from './waiting.ts';
@@ -28,6 +32,10 @@ export interface GrpcServerOptions {
   authorize: Authorize;
   /** Without it, Watch is not served. */
   watch?: { readonly open: OpenStream; readonly authorize: Authorize } | undefined;
+  /** Without it, facts are not served. */
+  facts?: ServedFacts | undefined;
+  /** Methods that another service answers. */
+  passed?: PassedMethods | undefined;
   host: string;
   /** 0 picks a free port. */
   port: number;
@@ -41,6 +49,12 @@ export interface GrpcServerOptions {
   clock?: Clock;
   /** Milliseconds; the defaults are TIMES. */
   times?: Partial<typeof TIMES>;
+}
+
+/** Answers some methods by passing them on, as they are. */
+export interface PassedMethods {
+  /** Null for a method that is answered here. */
+  unary(name: string, authorize: Authorize, calls: WaitingCalls): UntypedHandleCall | null;
 }
 
 export interface GrpcServer {
@@ -76,7 +90,8 @@ const MEMORY = 16 * 1024 * 1024;
 
 const LIMITS_OF_CONNECTIONS = {
   'grpc.max_receive_message_length': MAX_MESSAGE,
-  'grpc.max_send_message_length': MAX_MESSAGE,
+  // WaitingCalls measures each answer that had to wait; the others are small.
+  'grpc.max_send_message_length': MAX_FACTS,
   'grpc.max_concurrent_streams': 256,
   'grpc-node.max_session_memory': 16,
 };
@@ -115,15 +130,21 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   });
   const handles = createHandles(engine, options.checks ?? new CheckCache(MEMORY));
   const server = new ListedServer({ ...LIMITS_OF_CONNECTIONS, ...(options.front ? {} : lifeOfConnections(times)) });
-  addPermissionService(server, [
+  const { passed } = options;
+  const methods = [
     ...[...handles].map(([name, handle]) => ({
       name,
       streams: false,
-      handler: unary(name, handle, authorize, calls),
+      handler: passed?.unary(name, authorize, calls) ?? unary(name, handle, authorize, calls),
     })),
     ...(options.watch === undefined ? [] : [watchMethod(options.watch, calls)]),
+  ];
+  server.addService(...serviceOf(PermissionService.typeName, methods));
+  if (options.facts !== undefined) server.addService(...factsService(options.facts, calls));
+  const health = new Health([
+    PermissionService.typeName,
+    ...(options.facts === undefined ? [] : [FactsService.typeName]),
   ]);
-  const health = new Health([PermissionService.typeName]);
   health.addTo(server);
   const endReflection = options.reflection ? addReflection(server) : () => {};
 
@@ -149,33 +170,9 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   };
 }
 
-interface ServedMethod {
-  readonly name: string;
-  readonly streams: boolean;
-  readonly handler: UntypedHandleCall;
-}
-
 function watchMethod({ open, authorize }: NonNullable<GrpcServerOptions['watch']>, calls: WaitingCalls): ServedMethod {
   const { name } = PermissionService.method.watch;
   return { name, streams: true, handler: serverStreaming(name, open, authorize, calls.options) };
-}
-
-/** grpc-js passes the bytes through; the codec reads and writes them. */
-function addPermissionService(server: Server, methods: readonly ServedMethod[]): void {
-  const bytes = (message: Buffer) => message;
-  const definitionOf = ({ name, streams }: ServedMethod) => ({
-    path: `/${PermissionService.typeName}/${name}`,
-    requestStream: false,
-    responseStream: streams,
-    requestSerialize: bytes,
-    requestDeserialize: bytes,
-    responseSerialize: bytes,
-    responseDeserialize: bytes,
-  });
-  server.addService(
-    Object.fromEntries(methods.map((method) => [method.name, definitionOf(method)])),
-    Object.fromEntries(methods.map(({ name, handler }) => [name, handler])),
-  );
 }
 
 function pause(clock: Clock, ms: number): Promise<void> {

@@ -15,6 +15,17 @@ export interface FailedStatus {
   metadata: Metadata;
 }
 
+/** The end of a call that another service has answered: callers see it as it is. */
+export class PassedOn extends Error {
+  readonly status: FailedStatus;
+
+  constructor(status: FailedStatus) {
+    super(status.details);
+    this.name = 'PassedOn';
+    this.status = status;
+  }
+}
+
 /**
  * The status of an error for callers: ErrorInfo always, BadRequest where fields are named, RetryInfo where a retry can
  * succeed, and the request id in the trailing metadata.

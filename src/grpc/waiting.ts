@@ -6,11 +6,15 @@
 import type { Clock } from '../base/clock.ts';
 import { toUsherError, UsherError } from '../base/errors.ts';
 import { type Logger, requestId } from '../base/telemetry.ts';
+import { FactsService } from '../gen/usher/facts/v1/facts_pb.ts';
+import { MAX_FACTS } from '../rpc/facts.ts';
 import { type GrpcMetrics, METHODS } from './metrics.ts';
-import { type FailedStatus, toStatus } from './status.ts';
+import { type FailedStatus, PassedOn, toStatus } from './status.ts';
 
-/** Bytes of a gRPC message, in both directions (docs/reference/http.md#limits). */
+/** Bytes of a gRPC message but for the answers of FactsService, in both directions (docs/reference/http.md#limits). */
 export const MAX_MESSAGE = 1024 * 1024;
+
+const FACTS: ReadonlySet<string> = new Set(FactsService.methods.map(({ name }) => name));
 
 export const OK = 0;
 export const CANCELLED = 1;
@@ -45,6 +49,11 @@ export class WaitingCall {
     this.#reply = reply;
     this.#calls = calls;
     this.since = calls.options.clock.monotonic();
+  }
+
+  /** How large its answer may be. */
+  get mostBytes(): number {
+    return FACTS.has(METHODS[this.#method] as string) ? MAX_FACTS : MAX_MESSAGE;
   }
 
   answer(answer: Buffer): void {
@@ -131,10 +140,10 @@ export class WaitingCalls {
 async function settle(call: WaitingCall, work: Promise<Buffer>): Promise<void> {
   try {
     const answer = await work;
-    if (answer.length > MAX_MESSAGE) {
+    if (answer.length > call.mostBytes) {
       throw new UsherError(
         'PAYLOAD_TOO_LARGE',
-        `The answer is larger than ${MAX_MESSAGE} bytes; split the question into several BulkCheck calls.`,
+        `The answer is larger than ${call.mostBytes} bytes; split the question into several BulkCheck calls.`,
       );
     }
     call.answer(answer);
@@ -149,6 +158,7 @@ async function settle(call: WaitingCall, work: Promise<Buffer>): Promise<void> {
  * @param given the caller's `x-request-id`
  */
 export function failure(thrown: unknown, method: number, given: string | undefined, log: Logger): FailedStatus {
+  if (thrown instanceof PassedOn) return thrown.status;
   const id = requestId(given);
   const error = toUsherError(thrown);
   const line = { err: thrown, method: METHODS[method], requestId: id };

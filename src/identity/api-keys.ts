@@ -7,7 +7,7 @@ import { isSlug } from '../base/grammar.ts';
 import type { Config, Fault } from '../config/config.ts';
 import { keepSecret } from './kept-secret.ts';
 
-/** `manifest` allows everything that a SuperAdmin may do to applications; `watch` and `facts` are for followers of checks. */
+/** `manifest` allows everything that a SuperAdmin may do to applications; `facts`, for edges and clients that decide themselves, includes `check` and `watch`. */
 export const KEY_SCOPES = ['check', 'notify', 'profile', 'events', 'metrics', 'manifest', 'watch', 'facts'] as const;
 export type KeyScope = (typeof KEY_SCOPES)[number];
 
@@ -46,6 +46,8 @@ interface Entry extends KeyHolder {
 }
 
 const ALL_SCOPES: ReadonlySet<KeyScope> = new Set(KEY_SCOPES);
+/** What follows from facts may be asked by those who may read them. */
+const IN_FACTS: ReadonlySet<KeyScope> = new Set(['check', 'watch']);
 /** The scopes that need no key where none is configured; `/api/internal/*` needs the key in dataDir even then. */
 export const OPEN_WITHOUT_KEYS: ReadonlySet<KeyScope> = new Set(['check', 'metrics']);
 const PRODUCTION_LENGTH = 24;
@@ -101,7 +103,7 @@ export function createApiKeys(
       }
       const entry = entries[find(value)];
       if (entry === undefined) throw new UsherError('UNAUTHENTICATED', 'Unknown internal API key.');
-      if (!entry.scopes.has(scope)) {
+      if (!entry.scopes.has(scope) && !(entry.scopes.has('facts') && IN_FACTS.has(scope))) {
         throw new UsherError('KEY_SCOPE', `The internal API key ${entry.name} lacks the scope ${scope}.`, {
           details: { scope },
         });

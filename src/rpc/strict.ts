@@ -17,11 +17,19 @@ const MAX_UNKNOWN_NAMED = 8;
 /** Reading stops after this many: a megabyte of unknown fields would block the event loop. */
 const MAX_UNKNOWN_READ = 4096;
 
-/** The message. Throws VALIDATION_FAILED for malformed bytes, for unknown fields, and for more items than allowed. */
-export function decodeStrictly<D extends DescMessage>(schema: D, bytes: Uint8Array): MessageShape<D> {
+/**
+ * The message. Throws VALIDATION_FAILED for malformed bytes, for unknown fields, and for more items than allowed.
+ *
+ * @param most items that the lists of one message may hold together
+ */
+export function decodeStrictly<D extends DescMessage>(
+  schema: D,
+  bytes: Uint8Array,
+  most: number = LIMITS.bulkPermissions,
+): MessageShape<D> {
   try {
     // Before the generated reader, which takes a known field of a wrong wire type for one of the right type.
-    checkWire(schema, bytes, '');
+    checkWire(schema, bytes, '', most);
     return fromBinary<D>(schema, bytes);
   } catch (error) {
     if (error instanceof UsherError) throw error;
@@ -39,7 +47,7 @@ export function decodeStrictly<D extends DescMessage>(schema: D, bytes: Uint8Arr
  *
  * @param path where the message stands in the request: `checks[3].`; '' for the request itself
  */
-function checkWire(schema: DescMessage, bytes: Uint8Array, path: string): void {
+function checkWire(schema: DescMessage, bytes: Uint8Array, path: string, most: number): void {
   const reader = new BinaryReader(bytes);
   const unknown = new Set<number>();
   let listed = 0;
@@ -50,13 +58,11 @@ function checkWire(schema: DescMessage, bytes: Uint8Array, path: string): void {
     if (field === undefined || !wireTypesOf(field).includes(wireType)) {
       if (unknown.size < MAX_UNKNOWN_NAMED) unknown.add(number);
       if (++strange > MAX_UNKNOWN_READ) break;
-    } else if (field.fieldKind === 'list' && ++listed > LIMITS.bulkPermissions) {
-      throw validationFailed([
-        { path: path + field.name, message: `must hold at most ${LIMITS.bulkPermissions} items` },
-      ]);
+    } else if (field.fieldKind === 'list' && ++listed > most) {
+      throw validationFailed([{ path: path + field.name, message: `must hold at most ${most} items` }]);
     } else if (field.message) {
       const item = field.fieldKind === 'list' ? `[${listed - 1}]` : '';
-      checkWire(field.message, reader.bytes(), `${path}${field.name}${item}.`);
+      checkWire(field.message, reader.bytes(), `${path}${field.name}${item}.`, most);
       continue;
     }
     reader.skip(wireType, number);

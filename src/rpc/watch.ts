@@ -43,13 +43,13 @@ export function openWatch(
   );
   if (issues.length > 0) throw validationFailed(issues);
   const since = sinceRevision === '' ? null : readRevision(sinceRevision);
-  if (watch.size >= MAX_STREAMS) {
+  if (watch.count('watch') >= MAX_STREAMS) {
     throw new UsherError(
       'RATE_LIMITED',
       `This instance has ${MAX_STREAMS} streams of changes already; try another one.`,
     );
   }
-  return watch.open({ apps: apps.length === 0 ? null : new Set(apps), since, admitted });
+  return watch.open({ kind: 'watch', apps: apps.length === 0 ? null : new Set(apps), since, admitted });
 }
 
 /** A message of a stream. */

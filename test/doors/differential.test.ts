@@ -1,12 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Engine } from '../../src/engine/engine.ts';
 import { parseRevision } from '../../src/engine/question.ts';
 import { answerOf, effectiveOf, isAllowedByOracle, type OracleQuestion, refusalOf } from '../oracle/oracle.ts';
 import type { Operation, Rows } from '../oracle/rows.ts';
 import { History, NAMES, type Names, pick, type Random, randomOperation, seeded } from '../oracle/world.ts';
 import { carryOut } from '../support/carry-out.ts';
 import { createStorage, type Kind, type TestStorage } from '../support/databases.ts';
+import { type RunningEdge, startEdge } from '../support/edge.ts';
 import { type RunningUsher, startUsher } from '../support/usher.ts';
-import { type Door, openDoors, pathIn, Refused, type Reply, type Said } from './doors.ts';
+import { type Door, openDoors, openGrpcDoors, pathIn, Refused, type Reply, type Said } from './doors.ts';
 
 /**
  * Random questions through every door while writers change everything, each answer compared with the oracle replayed to the
@@ -57,29 +59,49 @@ interface Refusal {
   revision: number;
 }
 
-interface Instance {
-  usher: RunningUsher;
+/** Who answers. */
+interface Place {
+  engine: Pick<Engine, 'cursor'>;
   doors: Door[];
   close: () => void;
-  /** The newest write that this instance has acknowledged. */
+  /** The newest write that was acknowledged there. */
   acknowledged: number;
+}
+
+interface Instance extends Place {
+  usher: RunningUsher;
 }
 
 for (const kind of ['postgresql', 'pglite'] as const) {
   describe(`every transport against the oracle during writes (${kind})`, () => {
     let storage: TestStorage;
     let instances: Instance[];
+    /** An edge of the first instance, and one of that edge. */
+    let edges: Place[];
+    const running: RunningEdge[] = [];
 
     beforeAll(async () => {
       storage = await createStorage(kind);
       instances = [];
+      edges = [];
       for (let i = 0; i < (kind === 'postgresql' ? 2 : 1); i++) {
         const usher = await startUsher(storage);
-        instances.push({ usher, ...(await openDoors(usher, WORLD.emails)), acknowledged: 0 });
+        const { engine } = usher.app;
+        instances.push({ usher, engine, ...(await openDoors(usher, WORLD.emails)), acknowledged: 0 });
+      }
+      const env = { DATA_DIR: storage.dataDir };
+      let upstream = instances[0]?.usher.grpc as string;
+      for (const name of ['edge', 'edge of an edge']) {
+        const started = await startEdge(upstream, { env });
+        running.push(started);
+        edges.push({ engine: started.edge.engine, ...openGrpcDoors(name, started.grpc), acknowledged: 0 });
+        upstream = started.grpc;
       }
     }, 60_000);
 
     afterAll(async () => {
+      for (const { close } of edges ?? []) close();
+      for (const edge of running.reverse()) await edge.close();
       for (const { usher, close } of instances ?? []) {
         close();
         await usher.close();
@@ -90,10 +112,11 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     test(
       'every answer is correct, and as new as the acknowledged writes',
       async () => {
-        const result = await run(instances, kind, seeded(Number(process.env.USHER_SEED ?? 20_261)));
+        const result = await run(instances, edges, kind, seeded(Number(process.env.USHER_SEED ?? 20_261)));
         expect(result.wrong).toEqual([]);
         expect(result.decisions).toBeGreaterThanOrEqual(AT_LEAST.decisions[kind]);
-        expect([...result.doors.keys()].sort()).toEqual(instances[0]?.doors.map(({ name }) => name).sort());
+        const doors = [instances[0] as Place, ...edges].flatMap((place) => place.doors.map(({ name }) => name));
+        expect([...result.doors.keys()].sort()).toEqual(doors.sort());
         // Neither a frozen world nor one that denies everything would prove anything.
         expect(result.revisions).toBeGreaterThanOrEqual(AT_LEAST.revisions);
         expect(result.refused).toBeGreaterThan(0);
@@ -105,7 +128,7 @@ for (const kind of ['postgresql', 'pglite'] as const) {
   });
 }
 
-async function run(instances: Instance[], kind: Kind, random: Random) {
+async function run(instances: Instance[], edges: readonly Place[], kind: Kind, random: Random) {
   const [first] = instances as [Instance];
   const start = parseRevision(first.usher.app.engine.revision);
   await Promise.all(instances.map(({ usher }) => usher.app.engine.reach(start)));
@@ -165,13 +188,17 @@ async function run(instances: Instance[], kind: Kind, random: Random) {
   };
   const ask = async () => {
     while (!done) {
-      const instance = pick(random, instances);
-      const door = pick(random, instance.doors);
+      const place = pick(random, [...instances, ...edges]);
+      const door = pick(random, place.doors);
       const asked = { door, ...randomQuestion(random) };
-      const { acknowledged } = instance;
+      const { acknowledged } = place;
+      // An edge may be behind, by as much as it says.
+      const from = edges.includes(place) ? place.engine.cursor : acknowledged;
       const answer = door.ask(asked.question, asked.permissions, asked.level).catch((error: unknown): Refusal => {
         if (!(error instanceof Refused)) throw error;
-        return { refused: error, from: acknowledged, revision: instance.usher.app.engine.cursor };
+        // What is passed on was answered by the instance.
+        const { engine } = door.lenient ? (instances[0] as Place) : place;
+        return { refused: error, from, revision: engine.cursor };
       });
       const reply = await unlessAway(answer);
       if (isOver()) done = true;

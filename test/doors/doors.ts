@@ -103,13 +103,7 @@ export async function openDoors(
   const web = createClient(PermissionService, createGrpcWebTransport(base));
   const tokens = new Map(await Promise.all(emails.map(async (email) => [email, await usher.token(email)] as const)));
   const doors = [
-    ...rpcDoors('gRPC', {
-      check: async (request) => (await call(grpc, 'Check', request)).message,
-      bulkCheck: async (request) => (await call(grpc, 'BulkCheck', request)).message,
-      effective: async (request) => (await call(grpc, 'Effective', request)).message,
-      batchCheck: async (request) => (await call(grpc, 'BatchCheck', request)).message,
-      explain: async (request) => (await call(grpc, 'Explain', request)).message,
-    }),
+    ...rpcDoors('gRPC', rpcsOver(grpc)),
     ...rpcDoors('Connect JSON', connect),
     ...rpcDoors('Connect binary', binary),
     ...rpcDoors('gRPC-Web', web),
@@ -120,6 +114,22 @@ export async function openDoors(
     })),
   ];
   return { doors, close: () => grpc.close() };
+}
+
+/** The doors of a gRPC port alone. */
+export function openGrpcDoors(name: string, address: string): { doors: Door[]; close: () => void } {
+  const client = new Client(address, credentials.createInsecure(), { 'grpc.use_local_subchannel_pool': 1 });
+  return { doors: rpcDoors(name, rpcsOver(client)), close: () => client.close() };
+}
+
+function rpcsOver(client: Client): Rpc {
+  return {
+    check: async (request) => (await call(client, 'Check', request)).message,
+    bulkCheck: async (request) => (await call(client, 'BulkCheck', request)).message,
+    effective: async (request) => (await call(client, 'Effective', request)).message,
+    batchCheck: async (request) => (await call(client, 'BatchCheck', request)).message,
+    explain: async (request) => (await call(client, 'Explain', request)).message,
+  };
 }
 
 type Rpc = Pick<

@@ -142,7 +142,7 @@ export const CREDENTIALS: readonly Mutant[] = [
   mutant(
     'a key has every scope',
     'identity/api-keys.ts',
-    'if (!entry.scopes.has(scope)) {',
+    "if (!entry.scopes.has(scope) && !(entry.scopes.has('facts') && IN_FACTS.has(scope))) {",
     'if (entry.scopes.size === 0) {',
     'identity/api-keys',
   ),

@@ -32,8 +32,8 @@ export const WATCH: readonly Mutant[] = [
   ),
   mutant(
     'a revision of another history is taken for one of this',
-    'engine/follower.ts',
-    'number === 0 || (nonce !== null && this.#nonceAt(number) === nonce)',
+    'engine/recent-changes.ts',
+    'number === 0 || (nonce !== null && this.nonceAt(number) === nonce)',
     'true',
     'engine/watch',
   ),

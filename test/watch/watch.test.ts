@@ -141,7 +141,9 @@ for (const kind of ['postgresql', 'pglite'] as const) {
     test('an instance has at most 1,000 streams, and a place is free again when one ends', async () => {
       await begun();
       const { watch: streams } = other.app;
-      const more = Array.from({ length: 1000 - streams.size }, () => streams.open({ apps: null, since: null }));
+      const more = Array.from({ length: 1000 - streams.size }, () =>
+        streams.open({ kind: 'watch', apps: null, since: null }),
+      );
       const refused = watch();
       await refused.until(() => refused.ended);
       expect(refused.error).toMatchObject({ code: GrpcStatus.RESOURCE_EXHAUSTED });

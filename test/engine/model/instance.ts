@@ -20,6 +20,7 @@ import { NAMES, pick, type Random } from '../../oracle/world.ts';
 import { BEHIND, LEG, type Make, SmallFacts, SmallFollower, TTL } from './settings.ts';
 import type { State } from './simulated-database.ts';
 import type { Simulation } from './simulation.ts';
+import { wire } from './wire.ts';
 
 interface Asked {
   at: number;
@@ -40,11 +41,15 @@ export class Instance {
   readonly #asking = new Set<Asked>();
   readonly #kept = new Map<Question, KeptQuestion>();
 
-  constructor(world: Simulation, make: Make) {
+  /** The instance that this one reads from: null for the database. */
+  readonly #upstream: Instance | null;
+
+  constructor(world: Simulation, make: Make, upstream: Instance | null = null) {
     this.#world = world;
     this.#make = make;
+    this.#upstream = upstream;
     this.engine = new (make.Engine ?? Engine)({
-      source: this.#source(),
+      source: upstream === null ? this.#source() : this.#wireTo(upstream),
       clock: world.clock,
       cache: {
         megabytes: 64,
@@ -89,6 +94,26 @@ export class Instance {
         return Promise.resolve(() => Promise.resolve());
       },
     };
+  }
+
+  #wireTo({ engine }: Instance): FactsSource {
+    const served = this.#make.serve?.(engine.served, engine) ?? engine.served;
+    return wire({ world: this.#world, upstream: engine, served, isCut: () => this.#cut });
+  }
+
+  /** How many instances a fact comes through, this one included. */
+  get #hops(): number {
+    return this.#upstream === null ? 1 : 1 + this.#upstream.#hops;
+  }
+
+  /** Whether the database has been reachable from here for a while. */
+  get #isAnswering(): boolean {
+    const own = !this.#cut && this.#world.now - this.#healedAt > BEHIND * this.#hops;
+    return own && (this.#upstream === null || this.#upstream.#isAnswering);
+  }
+
+  get isEdge(): boolean {
+    return this.#upstream !== null;
   }
 
   wake: () => void = () => undefined;
@@ -274,7 +299,7 @@ export class Instance {
   }
 
   #judge(asked: Asked, revision: string, isRight: (rows: Rows) => boolean): void {
-    const { database, now } = this.#world;
+    const { database } = this.#world;
     const { number, nonce } = parseRevision(revision);
     if (number < asked.acknowledged) this.#world.fail('A2: older than a write acknowledged here');
     const state = database.byNonce(nonce);
@@ -287,8 +312,8 @@ export class Instance {
     }
     const newest = state.supersededAt;
     if (newest < asked.at - TTL) this.#world.fail('A3: older than the TTL');
-    const answering = !this.#cut && now - this.#healedAt > BEHIND;
-    if (answering && newest < asked.at - BEHIND) this.#world.fail('A3: behind by more than a poll');
+    if (this.#isAnswering && newest < asked.at - BEHIND * this.#hops)
+      this.#world.fail('A3: behind by more than a poll');
   }
 }
 

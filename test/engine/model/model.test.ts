@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { MODEL_MUTANTS } from './mutants.ts';
 import type { Make } from './settings.ts';
 import { Simulation } from './simulation.ts';
+import { WIRE_MUTANTS } from './wire-mutants.ts';
 
 const LONG = process.env.USHER_LONG === '1';
 const SCHEDULES = LONG ? 6000 : 300;
@@ -9,9 +10,9 @@ const STEPS = 400;
 /** A mutant must be detected within this many schedules; most are within ten. */
 const PATIENCE = 1000;
 
-async function broken(seed: number, make: Make): Promise<string | null> {
+async function broken(seed: number, make: Make, edges = false): Promise<string | null> {
   try {
-    await new Simulation(seed, make).run(STEPS);
+    await new Simulation(seed, make, edges).run(STEPS);
     return null;
   } catch (error) {
     return (error as Error).message;
@@ -19,19 +20,22 @@ async function broken(seed: number, make: Make): Promise<string | null> {
 }
 
 describe('random schedules of the engine', () => {
-  test(
-    "every answer is the database's at its revision, and fresh enough",
-    async () => {
+  test.each([
+    { through: 'two instances', edges: false, share: 0.6 },
+    { through: 'two instances, an edge of one of them, and an edge of that', edges: true, share: 0.45 },
+  ])(
+    "every answer is the database's at its revision, and fresh enough, through $through",
+    async ({ edges, share }) => {
       const failed: string[] = [];
       let answers = 0;
       for (let seed = 1; seed <= SCHEDULES; seed++) {
-        const simulation = new Simulation(seed, {});
+        const simulation = new Simulation(seed, {}, edges);
         await simulation.run(STEPS).catch((error: Error) => failed.push(`schedule ${seed}: ${error.message}`));
         answers += simulation.answers;
       }
       expect(failed).toEqual([]);
       // That most questions are answered: an engine that answers nothing has no wrong answers.
-      expect(answers).toBeGreaterThan(SCHEDULES * STEPS * 0.6);
+      expect(answers).toBeGreaterThan(SCHEDULES * STEPS * share);
     },
     LONG ? 900_000 : 120_000,
   );
@@ -42,6 +46,18 @@ describe('random schedules of the engine', () => {
       let seen: string | null = null;
       for (let seed = 1; seed <= PATIENCE && seen === null; seed++)
         seen = await broken(seed, MODEL_MUTANTS[name] as Make);
+      expect(seen).toMatch(/^A[123]: /);
+    },
+    120_000,
+  );
+
+  test.each(Object.keys(WIRE_MUTANTS))(
+    'the model detects the mutant of the wire: %s',
+    async (name) => {
+      let seen: string | null = null;
+      // Every fifth schedule cuts the upstream off again and again.
+      for (let seed = 4; seed <= PATIENCE && seen === null; seed += 5)
+        seen = await broken(seed, WIRE_MUTANTS[name] as Make, true);
       expect(seen).toMatch(/^A[123]: /);
     },
     120_000,

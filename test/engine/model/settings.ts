@@ -1,8 +1,10 @@
 /** What the simulation of the engine (simulation.ts) runs with: times, sizes, and parts that a mutant replaces. */
 import type { Engine, EngineParts } from '../../../src/engine/engine.ts';
+import type { FactServer } from '../../../src/engine/fact-server.ts';
 import { Facts } from '../../../src/engine/facts.ts';
 import { Follower } from '../../../src/engine/follower.ts';
 import type { SimulatedDatabase } from './simulated-database.ts';
+import type { Served } from './wire.ts';
 
 export const TTL = 900;
 /** The time of the schedule that runs, for parts that are told none. */
@@ -19,6 +21,8 @@ export interface Make {
   Engine?: typeof Engine;
   Database?: typeof SimulatedDatabase;
   acknowledge?: 'before-reach';
+  /** What an edge is served in place of what its upstream's server says. */
+  serve?: (served: FactServer, upstream: Engine) => Served;
 }
 
 /** Small enough that facts are driven out now and then; half of the schedules make them so small that it happens all the time. */
@@ -33,7 +37,9 @@ export class SmallFacts extends Facts {
 
 /** Remembers few changes. */
 export class SmallFollower extends Follower {
+  static recent = 2;
+
   constructor(options: ConstructorParameters<typeof Follower>[0]) {
-    super({ ...options, recent: 2 });
+    super({ ...options, recent: SmallFollower.recent });
   }
 }

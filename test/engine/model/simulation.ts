@@ -8,10 +8,11 @@
  */
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../../../src/base/clock.ts';
+import type { Engine } from '../../../src/engine/engine.ts';
 import type { Question } from '../../../src/engine/types.ts';
 import { pick, type Random, seeded } from '../../oracle/world.ts';
 import { Instance, randomQuestion } from './instance.ts';
-import { LEG, type Make, SmallFacts, STEP, simulated } from './settings.ts';
+import { LEG, type Make, SmallFacts, SmallFollower, STEP, simulated } from './settings.ts';
 import { SimulatedDatabase } from './simulated-database.ts';
 
 /** What a schedule is rich in; the chances are in a thousand steps. */
@@ -21,12 +22,17 @@ const TEMPERS = [
   { writes: 60, log: 1000, late: 0, cuts: 0, heals: 0, breaks: 0, small: false },
   { writes: 300, log: 1000, late: 0.3, cuts: 2, heals: 20, breaks: 6, small: false },
 ] as const;
+/** With edges: an upstream that is cut off from the database again and again. */
+const TEMPERS_OF_EDGES = [
+  ...TEMPERS,
+  { writes: 100, log: 1000, late: 0, cuts: 12, heals: 4, breaks: 0, small: false },
+] as const;
 
 export class Simulation {
   readonly random: Random;
   readonly database: SimulatedDatabase;
   readonly instances: Instance[];
-  readonly temper: (typeof TEMPERS)[number];
+  readonly temper: (typeof TEMPERS_OF_EDGES)[number];
   /** Asked again and again, so that questions meet cached decisions. */
   readonly questions: readonly Question[];
   now = 0;
@@ -36,13 +42,25 @@ export class Simulation {
   #jobs: { by: number; fn: () => void }[] = [];
   #failure: Error | undefined;
 
-  constructor(seed: number, make: Make) {
+  /** @param edges whether two more read from the first: one from it, the other from that one */
+  constructor(seed: number, make: Make, edges = false) {
     this.random = seeded(seed);
     this.database = new (make.Database ?? SimulatedDatabase)(this.random);
-    this.temper = TEMPERS[seed % TEMPERS.length] as (typeof TEMPERS)[number];
+    const tempers = edges ? TEMPERS_OF_EDGES : TEMPERS;
+    this.temper = tempers[seed % tempers.length] as Simulation['temper'];
     this.questions = Array.from({ length: 16 }, () => randomQuestion(this.random));
     SmallFacts.small = this.temper.small;
+    // Where edges read what is remembered; in half of their schedules they mostly read what is not.
+    SmallFollower.recent = edges && !this.temper.small ? 50 : 2;
     this.instances = [new Instance(this, make), new Instance(this, make)];
+    for (let left = edges ? 2 : 0; left > 0; left--) {
+      this.instances.push(new Instance(this, make, edges && left === 2 ? this.instances[0] : this.instances.at(-1)));
+    }
+  }
+
+  /** Calls `moved` whenever that engine has seen a change; of each there is one listener. */
+  whenMoved(engine: Engine, moved: () => void): void {
+    engine.tail.onMove(moved);
   }
 
   /** Runs `fn` after a while of its own, in any order with others. */
@@ -70,18 +88,25 @@ export class Simulation {
 
   /** Throws what broke a property. */
   async run(steps: number): Promise<void> {
-    const started = this.instances.map(({ engine }) => engine.start());
-    for (let step = 0; step < 40; step++) await this.#pass();
-    await Promise.all(started);
+    // Each after the one that it reads from.
+    for (const { engine } of this.instances) await this.#passUntil(engine.start());
     for (let step = 0; step < steps && this.#failure === undefined; step++) {
       await this.#pass();
       this.#act();
     }
     for (let step = 0; step < 60; step++) await this.#pass();
-    const closed = this.instances.map(({ engine }) => engine.close());
-    for (let step = 0; step < 40; step++) await this.#pass();
-    await Promise.all(closed);
+    await this.#passUntil(Promise.all(this.instances.map(({ engine }) => engine.close())));
     if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  async #passUntil(done: Promise<unknown>): Promise<void> {
+    let isDone = false;
+    const ended = done.finally(() => {
+      isDone = true;
+    });
+    ended.catch(() => undefined);
+    while (!isDone) await this.#pass();
+    await ended;
   }
 
   async #pass(): Promise<void> {
@@ -108,9 +133,10 @@ export class Simulation {
       }
       instance.check();
     };
+    const writer = instance.isEdge ? (this.instances[0] as Instance) : instance;
     happens([
-      [writes, () => instance.write()],
-      [writes / 4, () => instance.writeNothing()],
+      [writes, () => writer.write()],
+      [writes / 4, () => writer.writeNothing()],
       [instance.isCut ? heals : cuts, () => instance.cutOrHeal()],
       [breaks / 3, () => this.#restore()],
       [breaks / 3, () => this.database.prune()],
@@ -118,7 +144,7 @@ export class Simulation {
       [60, () => instance.effective()],
       [60, () => instance.bulk()],
       [60, () => instance.batch()],
-      [20, () => instance.explain()],
+      [20, () => (instance.isEdge ? instance.check() : instance.explain())],
     ]);
   }
 

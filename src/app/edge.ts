@@ -1,0 +1,208 @@
+/**
+ * An edge (docs/guides/edges.md): the gRPC port and the engine, with another Usher in place of a database. Parts are built here in the
+ * order of their dependencies, and closed in reverse.
+ */
+
+import { readFile } from 'node:fs/promises';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { isLoopbackHost } from '../base/ip-address.ts';
+import { createLogger, createRegistry, type Logger } from '../base/telemetry.ts';
+import { type Config, ConfigError } from '../config/config.ts';
+import { Engine } from '../engine/engine.ts';
+import { sharesOf } from '../engine/options.ts';
+import type { ChangeHistory, FactsSource } from '../engine/types.ts';
+import { Watch } from '../engine/watch.ts';
+import type { Gateway } from '../gateway/app.ts';
+import type { Services } from '../gateway/services.ts';
+import { GrpcMetrics } from '../grpc/metrics.ts';
+import { CheckCache } from '../grpc/request-cache.ts';
+import { createGrpcServer, type GrpcServer } from '../grpc/server.ts';
+import { createApiKeys, type KeyScope, keepLocalKey } from '../identity/api-keys.ts';
+import { UpstreamLink } from '../upstream/link.ts';
+import { passingOn, passWatch } from '../upstream/passing-on.ts';
+import { remoteFacts, UpstreamCounters } from '../upstream/remote-facts.ts';
+import { readTls } from './grpc-tls.ts';
+import { exposeMetrics, exposeUpstream } from './metrics.ts';
+
+export interface EdgeParts {
+  readonly clock?: Clock;
+  readonly log?: Logger;
+  readonly version?: string;
+}
+
+export interface Edge {
+  readonly engine: Engine;
+  readonly watch: Watch;
+  /**
+   * Opens the port. Resolves once the log has been followed: until then health is NOT_SERVING and every question UNAVAILABLE, and the
+   * upstream is asked again and again. Rejects when the port is taken, and when the upstream refuses this process.
+   */
+  start(): Promise<{ grpc: string; ops: string | null }>;
+  /** Lets calls in flight finish within a bounded time. Can be called at any time, once. */
+  close(): Promise<void>;
+}
+
+/** Between attempts to follow the upstream for the first time, in ms. */
+const AGAIN_MS = 300;
+/** Between looks at how fresh the answers are, in ms. */
+const HEALTH_MS = 500;
+
+export async function buildEdge(config: Config, parts: EdgeParts = {}): Promise<Edge> {
+  const { clock = systemClock, log = createLogger(config.log.level), version = '' } = parts;
+  const tls = await readTls(config);
+  const closing = new AsyncDisposableStack();
+  const localKey = config.internal.apiKeys.length === 0 ? keepLocalKey(config.dataDir, clock) : null;
+  const link = await openLink(config, localKey, clock);
+  closing.defer(() => link.close());
+  const counters = new UpstreamCounters();
+  const source = remoteFacts({ link, ttlMs: config.cache.ttlMs, clock, log, counters, head: () => engine.tail.head });
+  const engine: Engine = new Engine({ source, clock, cache: config.cache, log });
+  closing.defer(() => engine.close());
+  const watch = new Watch({ tail: engine.tail, history: historyOf(source), clock, log });
+  const keys = createApiKeys(config, localKey);
+  const authorize = (scope: KeyScope) => (value: string | undefined) => keys.authorize(value, scope)?.stillAdmitted;
+  const metrics = new GrpcMetrics();
+  const checks = new CheckCache(sharesOf(config.cache).checks);
+  const grpc = createGrpcServer({
+    engine,
+    clock,
+    log,
+    metrics,
+    checks,
+    tls,
+    authorize: authorize('check'),
+    watch: { open: passWatch(link), authorize: authorize('watch') },
+    facts: { facts: engine.served, watch, authorize: authorize('facts') },
+    passed: passingOn(link, clock),
+    host: config.grpc.host,
+    port: config.grpc.port,
+    reflection: config.grpc.reflection,
+    front: config.grpc.front,
+  });
+  const registry = createRegistry();
+  exposeMetrics(registry, { engine, watch, grpc: metrics, checks });
+  exposeUpstream(registry, counters);
+  const services = { engine, registry, metrics: () => registry.metrics(), ping: () => Promise.resolve() };
+  const ops = config.ops === null ? null : await openOps({ config, services, clock, log, version });
+  const listeners = new EdgeListeners({ config, clock, log, engine, grpc, ops });
+  closing.defer(() => watch.close());
+  closing.defer(() => listeners.close());
+  return { engine, watch, start: () => listeners.start(), close: () => closing.disposeAsync() };
+}
+
+async function openLink(
+  { upstream, production }: Config,
+  localKey: string | null,
+  clock: Clock,
+): Promise<UpstreamLink> {
+  const { address, key, ca, plaintext } = upstream;
+  if (address === null) throw new Error('an edge has an upstream');
+  const authority =
+    ca === null
+      ? undefined
+      : await readFile(ca, 'utf8').catch((error: NodeJS.ErrnoException) => {
+          const problem = `${ca} cannot be read (${error.code ?? error.name}); for example /etc/usher/upstream-ca.crt`;
+          throw new ConfigError([{ key: 'upstream.ca', variable: 'UPSTREAM_CA', problem }]);
+        });
+  const isOwnMachine = isLoopbackHost(address.replace(/:\d+$/, ''));
+  // A service that was started beside this process, with the same dataDir, has that key.
+  const usual = isOwnMachine && !production ? localKey : null;
+  return new UpstreamLink({ address, key: key ?? usual, ca: authority, plaintext, clock });
+}
+
+/** For followers of this process that missed more than it remembers. */
+function historyOf(source: FactsSource): ChangeHistory {
+  return async (mark, upTo, limit) => {
+    const { changes, sinceNonce, tooMany } = await source.changes(mark.number);
+    const isOfThisHistory = mark.number === 0 || sinceNonce === mark.nonce;
+    return tooMany || !isOfThisHistory ? null : changes.filter(({ revision }) => revision <= upTo).slice(0, limit);
+  };
+}
+
+interface OpsParts {
+  readonly config: Config;
+  readonly services: Pick<Services, 'engine' | 'registry' | 'metrics' | 'ping'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly version: string;
+}
+
+async function openOps({ services, ...parts }: OpsParts): Promise<Gateway> {
+  const { createGateway } = await import('../gateway/app.ts');
+  // The routes for operators use nothing else of the services, and an edge has nothing else.
+  return createGateway({ ...parts, services: services as Services, opsOnly: true });
+}
+
+interface ListenerParts {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly engine: Engine;
+  readonly grpc: GrpcServer;
+  readonly ops: Gateway | null;
+}
+
+class EdgeListeners {
+  readonly #parts: ListenerParts;
+  #cancel: () => void = () => undefined;
+  #closed = false;
+
+  constructor(parts: ListenerParts) {
+    this.#parts = parts;
+  }
+
+  async start(): Promise<{ grpc: string; ops: string | null }> {
+    const { config, grpc, ops } = this.#parts;
+    const { port } = await grpc.start();
+    const opened = await ops?.start();
+    await this.#follow();
+    this.#watchHealth();
+    return {
+      grpc: `${config.grpc.host}:${port}`,
+      ops: opened?.opsPort ? `http://${config.ops?.host}:${opened.opsPort}` : null,
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#cancel();
+    await Promise.all([this.#parts.grpc.drain(), this.#parts.ops?.close()]);
+  }
+
+  async #follow(): Promise<void> {
+    const { engine, clock, log } = this.#parts;
+    for (let attempt = 0; !this.#closed; attempt++) {
+      try {
+        await engine.start();
+        return;
+      } catch (error) {
+        if (isRefusal(error)) throw error;
+        if (attempt === 0) log.warn({ err: error }, 'upstream not reachable; waiting for it');
+      }
+      await new Promise<void>((resolve) => {
+        const cancel = clock.after(AGAIN_MS, resolve);
+        this.#cancel = () => {
+          cancel();
+          resolve();
+        };
+      });
+    }
+  }
+
+  /** SERVING as long as answers are fresh enough to be given. */
+  #watchHealth(): void {
+    const { engine, clock, grpc } = this.#parts;
+    if (this.#closed) return;
+    grpc.setServing(engine.status().ready);
+    this.#cancel = clock.after(HEALTH_MS, () => this.#watchHealth());
+  }
+}
+
+/** The upstream is there, and will not serve this process whatever the number of attempts. */
+function isRefusal(error: unknown): boolean {
+  const { cause } = error as { cause?: { code?: unknown } };
+  return typeof cause?.code === 'number' && !RETRIED.has(cause.code);
+}
+
+/** Of gRPC: CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNAVAILABLE. */
+const RETRIED: ReadonlySet<number> = new Set([1, 4, 8, 14]);

@@ -1,0 +1,51 @@
+/** `usher serve --upstream`: an edge, until a signal ends it. */
+
+import type { Logger } from '../base/telemetry.ts';
+import type { Config } from '../config/config.ts';
+import { CLOSING_MS, closeInTime } from './closing.ts';
+import { buildEdge } from './edge.ts';
+
+interface ServeEdgeOptions {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly print: (text: string) => void;
+  /** Settles with a signal's name when the edge is to end. */
+  readonly stopped: Promise<string>;
+  readonly version: string;
+}
+
+/** Resolves when the edge has shut down. Rejects when it could not start. */
+export async function serveEdge({ config, log, print, stopped, version }: ServeEdgeOptions): Promise<void> {
+  const edge = await buildEdge(config, { log, version });
+  let closed = false;
+  try {
+    // A signal also ends the wait for an upstream that is away.
+    const started = edge.start();
+    const addresses = await Promise.race([started, stopped.then(() => null)]);
+    if (addresses !== null) {
+      log.info({ version, ...addresses, upstream: config.upstream.address }, 'ready');
+      if (!config.production) print(banner(config, addresses, version));
+    }
+    const signal = await stopped;
+    log.info({ signal }, 'shutting down; finishing calls in flight');
+    started.catch(() => undefined);
+  } finally {
+    closed = await closeInTime(edge);
+  }
+  if (!closed) throw new Error(`The edge did not close within ${CLOSING_MS / 1000} seconds; what was open is cut.`);
+  log.info('closed');
+}
+
+function banner({ upstream }: Config, at: { grpc: string; ops: string | null }, version: string): string {
+  const lines = [
+    `Usher ${version}, an edge`,
+    '',
+    `  gRPC      ${at.grpc}    (usher.permission.v1.PermissionService)`,
+    ...(at.ops === null ? [] : [`  ops       ${at.ops}/metrics`]),
+    `  upstream  ${upstream.address}`,
+    '',
+    'It answers Check, BulkCheck, BatchCheck and Effective from facts that it keeps, and passes on the rest.',
+    '',
+  ];
+  return `\n${lines.join('\n')}\n`;
+}

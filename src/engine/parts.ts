@@ -1,0 +1,40 @@
+/** What an engine keeps its facts with. */
+
+import type { EngineCounters } from './counters.ts';
+import { FactServer } from './fact-server.ts';
+import { Facts } from './facts.ts';
+import { Follower } from './follower.ts';
+import { GroundsFinder } from './grounds.ts';
+import { Loader } from './loader.ts';
+import { boundsOf, type EngineOptions } from './options.ts';
+
+/** What the parts need of the engine. */
+interface Host {
+  readonly counters: EngineCounters;
+  readonly tickMs: number;
+  /** Every fact has ended. */
+  readonly dropped: () => void;
+  readonly isOpen: () => boolean;
+}
+
+export function makeParts(
+  { source, clock, cache, log, defer = (fn) => void setImmediate(fn), parts }: EngineOptions,
+  { counters, tickMs, dropped, isOpen }: Host,
+) {
+  const facts = new (parts?.Facts ?? Facts)({ clock, ttlMs: cache.ttlMs, tickMs, ...boundsOf(cache) });
+  const follower: Follower = new (parts?.Follower ?? Follower)({
+    source,
+    clock,
+    facts,
+    log,
+    counters,
+    dropped: () => {
+      dropped();
+      loader.forget();
+    },
+  });
+  const loader = new (parts?.Loader ?? Loader)({ source, clock, facts, follower, counters, defer });
+  const grounds = new (parts?.GroundsFinder ?? GroundsFinder)(facts, loader);
+  const served = new FactServer({ source, clock, facts, loader, follower, grounds, isOpen });
+  return { facts, follower, loader, grounds, served };
+}

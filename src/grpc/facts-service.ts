@@ -1,0 +1,63 @@
+/** FactsService at the gRPC port: facts for edges and for clients that decide themselves (docs/reference/facts.md). */
+
+import { create, type DescMethodUnary, toBinary } from '@bufbuild/protobuf';
+import type { FactServer } from '../engine/fact-server.ts';
+import type { Watch, WatchBatch } from '../engine/watch.ts';
+import { FactsService, FollowRequestSchema, FollowResponseSchema } from '../gen/usher/facts/v1/facts_pb.ts';
+import { answerFacts, FACTS_METHODS, openFollow } from '../rpc/facts.ts';
+import { toFollowResponse } from '../rpc/facts-messages.ts';
+import { decodeStrictly } from '../rpc/strict.ts';
+import { type Authorize, type Handle, unary } from './bridge.ts';
+import { type ServedMethod, serviceOf } from './served-methods.ts';
+import { type OpenStream, serverStreaming } from './streaming.ts';
+import type { WaitingCalls } from './waiting.ts';
+
+export interface ServedFacts {
+  readonly facts: FactServer;
+  readonly watch: Watch;
+  readonly authorize: Authorize;
+}
+
+/** The definition and the handlers, as grpc-js takes them. */
+export function factsService({ facts, watch, authorize }: ServedFacts, calls: WaitingCalls) {
+  const { name } = FactsService.method.follow;
+  const follow = serverStreaming(name, followHandle(watch), authorize, calls.options);
+  const methods: ServedMethod[] = [
+    ...FACTS_METHODS.map((method) => ({
+      name: method.name,
+      streams: false,
+      handler: unary(method.name, factsHandle(facts, method as DescMethodUnary), authorize, calls),
+    })),
+    { name, streams: true, handler: follow },
+  ];
+  return serviceOf(FactsService.typeName, methods);
+}
+
+function factsHandle(facts: FactServer, { localName, input, output }: DescMethodUnary): Handle {
+  return async (request) => {
+    const answer = await answerFacts(facts, localName, decodeStrictly(input, request));
+    return Buffer.from(toBinary(output, create(output, answer)));
+  };
+}
+
+/** Followers at the same revision get the same message: it is encoded once. */
+function followHandle(watch: Watch): OpenStream {
+  const known = new WeakMap<WatchBatch, Buffer>();
+  const encode = (batch: WatchBatch): Buffer => {
+    const bytes =
+      known.get(batch) ??
+      Buffer.from(toBinary(FollowResponseSchema, create(FollowResponseSchema, toFollowResponse(batch))));
+    known.set(batch, bytes);
+    return bytes;
+  };
+  return (request, admission) => {
+    const stream = openFollow(watch, decodeStrictly(FollowRequestSchema, request), admission);
+    return {
+      ended: stream.ended,
+      end: () => stream.end(),
+      async *[Symbol.asyncIterator]() {
+        for await (const batch of stream) yield encode(batch);
+      },
+    };
+  };
+}

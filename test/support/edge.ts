@@ -1,0 +1,33 @@
+import { buildEdge, type Edge, type EdgeParts } from '../../src/app/edge.ts';
+import { createLogger } from '../../src/base/telemetry.ts';
+import { toConfig } from '../../src/config/config.ts';
+
+/** An edge, as app/edge.ts builds it, with its port open. */
+export interface RunningEdge {
+  readonly edge: Edge;
+  readonly grpc: string;
+  readonly ops: string | null;
+  close(): Promise<void>;
+}
+
+/** The configuration of an edge; `env` is what an operator would set beside the ports. */
+export function edgeConfig(upstream: string, env: Record<string, string> = {}) {
+  return toConfig({
+    env: { GRPC_PORT: '0', GRPC_FRONT: process.env.GRPC_FRONT ?? 'false', UPSTREAM_ADDRESS: upstream, ...env },
+  });
+}
+
+/** Starts an edge of `upstream`, `host:port`. */
+export async function startEdge(
+  upstream: string,
+  { env = {}, parts = {} }: { env?: Record<string, string>; parts?: EdgeParts } = {},
+): Promise<RunningEdge> {
+  const edge = await buildEdge(edgeConfig(upstream, env), { log: createLogger('fatal'), ...parts });
+  try {
+    const { grpc, ops } = await edge.start();
+    return { edge, grpc, ops, close: () => edge.close() };
+  } catch (error) {
+    await edge.close();
+    throw error;
+  }
+}
